@@ -28,7 +28,7 @@ from analysis.read_copies import holdings, unsent
 from analysis.real_time_lag import real_time_lag
 from analysis.result import Result, Where, merge
 from analysis.run_evidence import evidence_of
-from analysis.run_files import course_of, record_of
+from analysis.run_files import record_of, run_state_of
 from analysis.subjects import count
 from analysis.together import TOGETHER, look_together
 from checks import claims
@@ -41,7 +41,6 @@ from checks.view import (
     pack,
 )
 from evidence import timeline
-from evidence.course import Course
 from evidence.errors import UsageError
 from evidence.findings import Findings, Problem, Row
 from evidence.history import schema
@@ -53,6 +52,7 @@ from evidence.history.read import (
     strangers,
 )
 from evidence.run import RunRecord
+from evidence.run_state import RunState
 from evidence.rundir import RunDir
 from evidence.subjects import place_of
 
@@ -96,11 +96,11 @@ def check_piece(piece: Piece, history: History | None = None) -> Result:
 
 def _check_partition(run_dir: RunDir, run: RunRecord, piece: Piece, history: History | None, result: Result) -> None:
     where = (piece.topic, piece.partition)
-    course = course_of(run_dir, where)
-    seen, copies = see(run_dir, run, piece, course, history, result)
+    run_state = run_state_of(run_dir, where)
+    seen, copies = see(run_dir, run, piece, run_state, history, result)
     view, whole = seen.view, seen.whole if seen.left_out else lambda: seen.view
     result.problems += seen.history.problems
-    check_partition(result, where, {HISTORY: view, COPIES: copies, DELETIONS: confirmed(course, *where)}, whole)
+    check_partition(result, where, {HISTORY: view, COPIES: copies, DELETIONS: confirmed(run_state, *where)}, whole)
     result.unknown += unknown_operations(view, _of_kind(run, PROCESSOR))
     lag = real_time_lag(view, seen.left_out.firsts if seen.left_out else None)
     result.lags += [] if lag is None else [lag]
@@ -113,7 +113,7 @@ def _check_partition(run_dir: RunDir, run: RunRecord, piece: Piece, history: His
     own = [one for one in run.subjects if place_of(one) == where]
     result.subjects += [count(whole(), one) for one in own]
     if seen.left_out is None and where in seen.history.tables:  # a partition so large that rows are left out has none
-        result.availability += cost_of_faults(where, seen.history.tables[where], run, seen.history, course)
+        result.availability += cost_of_faults(where, seen.history.tables[where], run, seen.history, run_state)
 
 
 def _of_kind(run: RunRecord, kind: str) -> list[str]:
@@ -165,20 +165,20 @@ def _check_run(run_dir: RunDir, run: RunRecord, result: Result) -> None:
     """Check the run as a whole: its processes' histories, its timeline, the metadata, the claims."""
     reading = timeline.read(run_dir.timeline)
     result.problems += [Problem("damaged timeline", detail=complaint) for complaint in reading.damaged]
-    course = Course(reading.trusted)
+    run_state = RunState(reading.trusted)
     history = open_run(run_dir, run, only=NO_PARTITION)
     result.problems += (*history.problems, *strangers(run_dir, run), *differing(run_dir, run))
     known = {(piece.topic, piece.partition) for piece in pieces(run_dir)}
     for topic, partition in sorted(history.named - known):
         detail = f"{topic}-{partition} is in the histories and not in run.json: it was not checked"
         result.problems.append(Problem("unknown partition", detail=detail))
-    given: dict[Reads, Any] = {CLUSTER: course, GROUPS: course, SETTINGS: run}
+    given: dict[Reads, Any] = {CLUSTER: run_state, GROUPS: run_state, SETTINGS: run}
     for check in checks_of("run"):
         result.run(check, None, partial(check.function, *(given[kind] for kind in check.reads)))
-    evidence = evidence_of(run_dir, run, course)
+    evidence = evidence_of(run_dir, run, run_state)
     for name in claims.declared(run):
         result.claim(name, evidence)
-    if not course.states:
+    if not run_state.states:
         result.problems.append(Problem("no metadata", detail="the timeline states nothing about any partition"))
 
 

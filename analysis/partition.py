@@ -27,7 +27,6 @@ from checks.view import (
     view_of,
 )
 from evidence.availability import availability
-from evidence.course import Course
 from evidence.findings import Availability, Problem
 from evidence.history import schema
 from evidence.history.read import (
@@ -39,6 +38,7 @@ from evidence.history.read import (
     sealed_partitions,
 )
 from evidence.run import RunRecord
+from evidence.run_state import RunState
 from evidence.rundir import RunDir
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ def see(
     run_dir: RunDir,
     run: RunRecord,
     piece: Piece,
-    course: Course,
+    run_state: RunState,
     read: History | None,
     result: Result,
 ) -> tuple[Seen, Copies]:
@@ -93,14 +93,16 @@ def see(
 
     def copies(copied: Callable[[str], CopiedRecords] | None = None) -> Copies:
         try:
-            found, problems = load_copies(run_dir, course, *where, compacted=_compacted(run, where[0]), copied=copied)
+            found, problems = load_copies(
+                run_dir, run_state, *where, compacted=_compacted(run, where[0]), copied=copied
+            )
         except Exception as error:
             detail = f"{where[0]}-{where[1]}: {error!r}"
             found, problems = Copies(), [Problem("unreadable replicas", detail=detail)]
         result.problems += problems
         return found
 
-    screening = None if read else _screening(run_dir, run, where, course)
+    screening = None if read else _screening(run_dir, run, where, run_state)
     if screening is None:
         history = read or open_run(run_dir, run, only=where, counted=False)
         return Seen(history, view(history), None, whole), copies()
@@ -131,7 +133,7 @@ def elsewhere(run_dir: RunDir, run: RunRecord, where: Where) -> Elsewhere:
     return sent_to
 
 
-def _screening(run_dir: RunDir, run: RunRecord, where: Where, course: Course) -> Screening | None:
+def _screening(run_dir: RunDir, run: RunRecord, where: Where, run_state: RunState) -> Screening | None:
     """A large partition's histories, scanned once; None if it is not large, or the checks need every row."""
     files = sealed_files(run_dir, run, where, least=LARGE_ROWS)
     try:
@@ -139,7 +141,7 @@ def _screening(run_dir: RunDir, run: RunRecord, where: Where, course: Course) ->
             return None
         from analysis.screen import scan  # imports the compiler, which takes a second
 
-        return scan(list(files), times(course.states.get(where, ()), course))
+        return scan(list(files), times(run_state.states.get(where, ()), run_state))
     except (*UNREADABLE, pa.ArrowException):
         return None  # reading the whole tells what is damaged, or does without
 
@@ -186,11 +188,11 @@ def _compacted(run: RunRecord, topic: str) -> bool:
 
 
 def cost_of_faults(
-    where: Where, rows: pa.Table, run: RunRecord, history: History, course: Course
+    where: Where, rows: pa.Table, run: RunRecord, history: History, run_state: RunState
 ) -> list[Availability]:
     """What faults cost the clients of a partition; nothing if too little was written."""
     final = {process.name for process in run.processes if process.final}
-    cost = availability(*where, rows, course.faults, final=final, ended=_ended(history))
+    cost = availability(*where, rows, run_state.faults, final=final, ended=_ended(history))
     return [] if cost is None else [cost]
 
 

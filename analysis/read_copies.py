@@ -25,11 +25,11 @@ from checks.view import (
     identity_of,
     pack,
 )
-from evidence.course import Course, isr_at
 from evidence.events import Moment, of
 from evidence.faults.files import FlipProof
 from evidence.findings import Problem
 from evidence.nodes import number_of
+from evidence.run_state import RunState, isr_at
 from evidence.rundir import RunDir
 from kafkafiles.errors import ParseError
 from kafkafiles.replica import Difference, Examination, Replica, SegmentProblem, examine, read_replica
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 def load_copies(
     run_dir: RunDir,
-    course: Course,
+    run_state: RunState,
     topic: str,
     partition: int,
     *,
@@ -50,8 +50,8 @@ def load_copies(
     """The copies of one partition at all moments, and what is wrong with them. Of a partition that is screened,
     `copied` of a moment are told which records its copies hold.
     """
-    states = course.states.get((topic, partition), ())
-    moments = {moment.name: moment for moment in of(course.events, Moment)}
+    states = run_state.states.get((topic, partition), ())
+    moments = {moment.name: moment for moment in of(run_state.events, Moment)}
     found: list[Copy] = []
     differences: dict[str, Sequence[Difference[int]]] = {}
     problems: list[Problem] = []
@@ -71,11 +71,11 @@ def load_copies(
         problems += [_problem(name, path, reason) for path, reason in unreadable.items()]
         differences[name] = examined.differences
         for replica in examined.replicas.values():
-            copy = _copy(moment, replica, course)
+            copy = _copy(moment, replica, run_state)
             found.append(copy)
             if told is not None and (copy.broker in told.refused or replica.problems or replica.notes):
                 told.take(copy.broker, *replace(copy).contents)
-            problems += _problems_of(copy, course)
+            problems += _problems_of(copy, run_state)
         by_path = {replica.path: replica for replica in examined.replicas.values()}
         problems += [
             _problem(name, directory, complaint)
@@ -85,10 +85,10 @@ def load_copies(
         if states and len(directories) > 1 and isr_at(states, moment.at_ns) is None:
             detail = f"{name}: nothing was stated of {topic}-{partition} before these copies were taken"
             problems.append(Problem("unknown ISR", detail=detail))
-    return Copies(copies=tuple(found), states=states, course=course, differences=differences), problems
+    return Copies(copies=tuple(found), states=states, run_state=run_state, differences=differences), problems
 
 
-def _copy(moment: Moment, replica: Replica, course: Course) -> Copy:
+def _copy(moment: Moment, replica: Replica, run_state: RunState) -> Copy:
     """A replica that was read, with what the timeline says of it."""
     node = replica.path.parent.name
     ends = moment.nodes.get(node, {}).get(replica.path.name)
@@ -98,7 +98,7 @@ def _copy(moment: Moment, replica: Replica, course: Course) -> Copy:
         node=node,
         replica=replica,
         high_watermark=None if ends is None else ends.hw,
-        condition=course.condition_at(node, moment.monotonic_ns),
+        condition=run_state.condition_at(node, moment.monotonic_ns),
         asked_ns=moment.begun_ns,
     )
 
@@ -111,10 +111,10 @@ def _missing(moment: Moment, directories: Sequence[Path], partition: str) -> lis
     return [_of_timeline("missing copies", detail)] if gone else []
 
 
-def _problems_of(copy: Copy, course: Course) -> list[Problem]:
+def _problems_of(copy: Copy, run_state: RunState) -> list[Problem]:
     """What makes a copy no witness: damage that no fault of the run explains, and what its reading noted."""
     directory = copy.replica.path
-    struck = [problem for problem in damage(copy) if not _was_struck(course, copy, problem)]
+    struck = [problem for problem in damage(copy) if not _was_struck(run_state, copy, problem)]
     told = [f"segment {p.segment}: {p.corrupt.kind}: {p.corrupt.reason}" for p in struck]
     return [_problem(copy.moment, directory, detail) for detail in (*told, *copy.replica.notes)]
 
@@ -153,7 +153,7 @@ def _of_timeline(what: str, detail: str) -> Problem:
     return Problem(what, detail=detail, file="timeline.jsonl")
 
 
-def _was_struck(course: Course, copy: Copy, problem: SegmentProblem) -> bool:
+def _was_struck(run_state: RunState, copy: Copy, problem: SegmentProblem) -> bool:
     """Whether a fault of the run has flipped a bit there before, in this copy's log or in another of its partition:
     damage may spread.
     """
@@ -162,7 +162,7 @@ def _was_struck(course: Course, copy: Copy, problem: SegmentProblem) -> bool:
         fault.inject_ns <= copy.at_ns
         and proof.file == file
         and corrupt.position <= proof.position < corrupt.position + corrupt.size
-        for fault, proof in course.proved(FlipProof)
+        for fault, proof in run_state.proved(FlipProof)
     )
 
 

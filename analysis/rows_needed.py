@@ -23,10 +23,10 @@ import numpy.typing as npt
 from checks.anomalies.high_watermarks import answering, log_ends
 from checks.copies import QUIET_NS, Copies, Copy
 from checks.view import NEVER_NS, EndAnswer, Ints
-from evidence.course import Course
 from evidence.events import Container, Partition, of
 from evidence.history import schema
 from evidence.nodes import number_of
+from evidence.run_state import RunState
 
 NOT_AT_ALL: Final = -1
 
@@ -69,9 +69,9 @@ class Asked:
         return place >= 0 and earliest_ns <= self.latest_ns[place]
 
 
-def times(states: Sequence[Partition], course: Course) -> list[int]:
+def times(states: Sequence[Partition], run_state: RunState) -> list[int]:
     """The times at which a partition's states may change, ascending."""
-    containers = {event.monotonic_ns for event in of(course.events, Container)}
+    containers = {event.monotonic_ns for event in of(run_state.events, Container)}
     return sorted({state.monotonic_ns for state in states} | containers)
 
 
@@ -114,7 +114,7 @@ def due(
     """The rows that the checks of copies and states need of one topic-partition; `seen` says which bit of what tells
     which plain sends are in a copy.
     """
-    at = times(copies.states, copies.course)
+    at = times(copies.states, copies.run_state)
     if not copies.states:
         return
     stays = _Stays(copies.states, at)
@@ -132,7 +132,7 @@ def due(
         table, bit = seen(copy)
         yield Due(kind=schema.SEND, first=copy.replica.start_offset, latest_ns=allowed, seen=table, bit=bit)
         quiet_ns = copy.at_ns + QUIET_NS
-        since_ns = copies.course.undisturbed_since(copy.node, quiet_ns)
+        since_ns = copies.run_state.undisturbed_since(copy.node, quiet_ns)
         stayed = (until_ns > quiet_ns) & (began >= since_ns)
         yield Due(kind=schema.POLL, first=copy.replica.leo, latest_ns=_while(stayed, copy.begun_ns))
 

@@ -6,21 +6,21 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from checks.claim import Damage, RunEvidence
-from evidence.course import Course
 from evidence.history import schema
 from evidence.history.read import (
     open_run,
 )
 from evidence.run import RunRecord
+from evidence.run_state import RunState
 from evidence.rundir import RunDir
 from kafkafiles.replica import read_replica
 
 
-def evidence_of(run_dir: RunDir, run: RunRecord, course: Course) -> RunEvidence:
+def evidence_of(run_dir: RunDir, run: RunRecord, run_state: RunState) -> RunEvidence:
     """The evidence of a run, whose histories and copies are read when a claim asks for them."""
     return RunEvidence(
         run=run,
-        course=course,
+        run_state=run_state,
         acknowledged=lambda *where: _acknowledged(run_dir, run, where),
         read_at=lambda *where: _read_at(run_dir, run, where),
         damaged=lambda *where: _damaged(run_dir, where),

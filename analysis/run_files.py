@@ -7,9 +7,9 @@ from functools import lru_cache
 from pathlib import Path
 
 from evidence import timeline
-from evidence.course import Course
 from evidence.events import Event, Log, Moment, RecordsDeleted
 from evidence.run import RunRecord
+from evidence.run_state import RunState
 from evidence.rundir import RunDir
 
 Where = tuple[str, int]
@@ -35,16 +35,16 @@ def stated_partitions(run: RunRecord) -> set[Where]:
     return set(run.assignment)
 
 
-def course_of(run_dir: RunDir, where: Where) -> Course:
-    """The course of one topic-partition: its own events, and those of no partition."""
+def run_state_of(run_dir: RunDir, where: Where) -> RunState:
+    """What happened to one topic-partition: its own events, and those of no partition."""
     path = run_dir.timeline
     try:
         stamp = path.stat()
     except OSError:
-        return Course()
+        return RunState()
     common, own = _by_partition(path, stamp.st_mtime_ns, stamp.st_size)
     merged = heapq.merge(common, own.get(where, ()), key=lambda placed: placed[0])
-    return Course(tuple(event for _, event in merged))
+    return RunState(tuple(event for _, event in merged))
 
 
 @lru_cache(maxsize=2)

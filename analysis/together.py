@@ -16,7 +16,7 @@ from analysis.partition import LARGE_ROWS, circumstances, cost_of_faults
 from analysis.pieces import Piece
 from analysis.real_time_lag import real_time_lag
 from analysis.result import Result, Where
-from analysis.run_files import apart, course_of, record_of
+from analysis.run_files import apart, record_of, run_state_of
 from analysis.trivially_clean import TriviallyClean
 from checks.anomaly import COPIES, DELETIONS, HISTORY
 from checks.catalogue import checks_of
@@ -96,8 +96,10 @@ class _Together:
             if not seen.final[one]:
                 result.unread(self.keys[one])
             if seen.sends[one] >= FEWEST:
-                course = course_of(self.run_dir, self.keys[one])
-                result.availability += cost_of_faults(self.keys[one], self.rows_of(one), self.run, self.history, course)
+                run_state = run_state_of(self.run_dir, self.keys[one])
+                result.availability += cost_of_faults(
+                    self.keys[one], self.rows_of(one), self.run, self.history, run_state
+                )
             if some_need_clean_ones():
                 self._check(one, result)
         if plain:

@@ -86,9 +86,9 @@ COPIES: Final = Reads("checks.copies.Copies", "partition", (REPLICAS, METADATA),
 """The copies of one partition's replicas at all moments, and what the cluster stated of the partition."""
 DELETIONS: Final = Reads("Sequence[evidence.events.RecordsDeleted]", "partition", (METADATA,))
 """The answers to requests to delete records of one partition that still hold (delete_records.confirmed)."""
-CLUSTER: Final = Reads("evidence.course.Course", "run", (METADATA,), METADATA)
+CLUSTER: Final = Reads("evidence.run_state.RunState", "run", (METADATA,), METADATA)
 """What held when in the whole run, by its timeline."""
-GROUPS: Final = Reads("evidence.course.Course", "run", (METADATA,), COORDINATORS)
+GROUPS: Final = Reads("evidence.run_state.RunState", "run", (METADATA,), COORDINATORS)
 """What coordinators answered about groups' offsets, by the timeline."""
 SETTINGS: Final = Reads("the run's record (run.json)", "run")
 """Topics, processes and their settings."""

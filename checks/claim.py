@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
 from checks.definition import definition_of
-from evidence.course import Course
 from evidence.run import RunRecord
+from evidence.run_state import RunState
 
 Outcome = Literal["held", "contradicted", "not-observed"]
 HELD: Final = "held"
@@ -39,7 +39,7 @@ class RunEvidence:
 
     run: RunRecord
     """run.json."""
-    course: Course
+    run_state: RunState
     acknowledged: Callable[[str, int], Sequence[tuple[int, int]]] = lambda topic, partition: ()
     """Of a topic and partition, from the clients' histories: when each acknowledged record was sent, and when it was
     acknowledged (CLOCK_MONOTONIC nanoseconds), in the order of the latter."""

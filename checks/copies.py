@@ -17,11 +17,11 @@ from checks.view import (
     Ints,
     value_of,
 )
-from evidence.course import UP, Course, isr_at
 from evidence.events import Partition
 from evidence.findings import record_of
 from evidence.history import record
 from evidence.nodes import number_of
+from evidence.run_state import UP, RunState, isr_at
 from kafkafiles.batches import Record
 from kafkafiles.replica import Difference, Replica, SegmentProblem
 
@@ -87,7 +87,7 @@ class Copies:
 
     copies: tuple[Copy, ...] = ()
     states: tuple[Partition, ...] = ()
-    course: Course = field(default_factory=Course)
+    run_state: RunState = field(default_factory=RunState)
     """What held when in the whole run."""
     differences: Mapping[str, Sequence[Difference[int]]] = field(default_factory=dict)
     """By moment, the offsets at which the copies taken then differ, by broker."""

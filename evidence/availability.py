@@ -29,9 +29,9 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from evidence.course import FaultFact
 from evidence.findings import Availability, ErrorWindow, FirstSuccess, Pause
 from evidence.history import schema
+from evidence.run_state import FaultFact
 
 Ints = npt.NDArray[np.int64]
 

@@ -16,10 +16,10 @@ from dataclasses import dataclass
 from functools import cached_property, cmp_to_key
 from typing import Final, Literal
 
-from evidence.course import Course, Sent, in_isr_throughout
 from evidence.events import OffsetKind, ReplicaOffset, of
 from evidence.records import TopicPartition
 from evidence.run import RunRecord
+from evidence.run_state import RunState, Sent, in_isr_throughout
 
 StepName = Literal[
     "leader-appends",
@@ -109,15 +109,15 @@ class Trace:
         return one.at_ns - other.at_ns
 
 
-def trace_of(course: Course, where: TopicPartition) -> Trace:
+def trace_of(run_state: RunState, where: TopicPartition) -> Trace:
     """What brokers said of a partition's replicas."""
-    return Trace(said=tuple(one for one in of(course.events, ReplicaOffset) if (one.topic, one.partition) == where))
+    return Trace(said=tuple(one for one in of(run_state.events, ReplicaOffset) if (one.topic, one.partition) == where))
 
 
-def traced_partitions(course: Course, topics: Iterable[str]) -> tuple[TopicPartition, ...]:
+def traced_partitions(run_state: RunState, topics: Iterable[str]) -> tuple[TopicPartition, ...]:
     """The partitions of some topics of which brokers said anything at TRACE, sorted."""
     wanted = set(topics)
-    said = {(one.topic, one.partition) for one in of(course.events, ReplicaOffset)}
+    said = {(one.topic, one.partition) for one in of(run_state.events, ReplicaOffset)}
     return tuple(sorted(where for where in said if where[0] in wanted))
 
 
@@ -146,16 +146,16 @@ class Way:
         return tuple(name for name in STEPS if name not in self.steps and name not in OPTIONAL)
 
 
-def ways(course: Course, where: TopicPartition) -> tuple[Way, ...]:
+def ways(run_state: RunState, where: TopicPartition) -> tuple[Way, ...]:
     """The way of each acknowledged scripted record of a partition to each follower that was in the ISR from when it was
     sent until it was acknowledged. It can be told of records that were written one at a time.
     """
-    trace, states = trace_of(course, where), course.states.get(where, ())
+    trace, states = trace_of(run_state, where), run_state.states.get(where, ())
     return tuple(
         _way(trace, record, record.offset, state.leader, broker)
-        for record in course.sends
+        for record in run_state.sends
         if (record.topic, record.partition) == where and record.offset is not None
-        if (state := course.state_at(*where, record.sent_ns)) is not None
+        if (state := run_state.state_at(*where, record.sent_ns)) is not None
         for broker in sorted(in_isr_throughout(states, record.sent_ns, record.done_ns or record.sent_ns))
         if broker != state.leader
     )

@@ -11,12 +11,12 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from checks import claims
-from evidence.course import Course
 from evidence.events import Precondition, of
 from evidence.faults import DEATHS
 from evidence.faults.clients import KillClientProof
 from evidence.findings import CRASHED, NOT_APPLICABLE, ClaimResult, Findings
 from evidence.run import RunRecord
+from evidence.run_state import RunState
 from judgement import soundness
 
 Facts = Mapping[str, Any]
@@ -24,10 +24,10 @@ Facts = Mapping[str, Any]
 DIED: Final = "recorder died"
 
 
-def unproved_faults(course: Course) -> list[str]:
+def unproved_faults(run_state: RunState) -> list[str]:
     """Faults that were injected (or healed) without proof that this took effect."""
     reasons = []
-    for fault in course.faults:
+    for fault in run_state.faults:
         what = f"fault {fault.id} ({fault.description})"
         if fault.unproved:
             reasons.append(f"{what} did not provably take effect: {fault.seen or 'no proof'}")
@@ -38,11 +38,11 @@ def unproved_faults(course: Course) -> list[str]:
     return reasons
 
 
-def failed_preconditions(course: Course) -> list[str]:
+def failed_preconditions(run_state: RunState) -> list[str]:
     """Preconditions of the claim that did not hold: the sequence did not take the course the claim is about."""
     return [
         f"a precondition did not hold: {precondition.name}" + _detail(precondition.detail)
-        for precondition in of(course.events, Precondition)
+        for precondition in of(run_state.events, Precondition)
         if not precondition.held
     ]
 
@@ -63,23 +63,25 @@ BLINDS_BY_GOING: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
 """By observer: whose faults take away what it looks at, and which."""
 
 
-def _explained(course: Course, begin_ns: int, end_ns: int, why: str) -> bool:
+def _explained(run_state: RunState, begin_ns: int, end_ns: int, why: str) -> bool:
     """Whether an observer was blind because ZooKeeper itself was away. It wrote nothing then, and when it is back the
     versions of znodes tell what came before the observer did. Likewise where KRaft's controllers lost their disks with
     the power: what is on them when they are back is all there is.
     """
     keeper, kinds = BLINDS_BY_GOING.get(why.partition(" ")[0], ("", ()))
-    away = [one for one in course.faults if keeper and one.node.startswith(keeper) and one.kind in kinds]
+    away = [one for one in run_state.faults if keeper and one.node.startswith(keeper) and one.kind in kinds]
     return any(one.inject_ns - LAST_WORD_NS <= begin_ns and end_ns <= one.until_ns + RETURN_NS for one in away)
 
 
-def blind_during_faults(course: Course) -> list[str]:
+def blind_during_faults(run_state: RunState) -> list[str]:
     """Observers that saw nothing while a fault lasted, unless the fault itself explains it."""
     reasons = []
-    for begin_ns, end_ns, why in course.blind:
-        if _explained(course, begin_ns, end_ns, why):
+    for begin_ns, end_ns, why in run_state.blind:
+        if _explained(run_state, begin_ns, end_ns, why):
             continue
-        over = [fault.description for fault in course.faults if fault.inject_ns < end_ns and begin_ns < fault.until_ns]
+        over = [
+            fault.description for fault in run_state.faults if fault.inject_ns < end_ns and begin_ns < fault.until_ns
+        ]
         if over:
             reasons.append(f"an observer was blind during {', '.join(dict.fromkeys(over))} ({why})")
     return reasons
@@ -96,9 +98,9 @@ def incomplete_state(run: RunRecord) -> list[str]:
     return reasons
 
 
-def killed_clients(course: Course) -> set[str]:
+def killed_clients(run_state: RunState) -> set[str]:
     """The clients that faults of the run have killed, as was proved."""
-    killed = (fault for fault in course.faults if isinstance(fault.proof, KillClientProof))
+    killed = (fault for fault in run_state.faults if isinstance(fault.proof, KillClientProof))
     return {name.strip() for fault in killed for name in fault.node.split(",")}
 
 
@@ -144,7 +146,7 @@ def unshown_claims(declared: Iterable[str], judged: Sequence[ClaimResult]) -> li
 
 def doubts(
     run: RunRecord,
-    course: Course,
+    run_state: RunState,
     findings: Findings | None,
     damaged: Sequence[str],
     failure: str | None = None,
@@ -152,20 +154,20 @@ def doubts(
 ) -> list[str]:
     """Every reason for which the run proves nothing, the most telling first."""
     reasons = [
-        *unproved_faults(course),
-        *soundness.unsupported_proofs(course),
-        *failed_preconditions(course),
+        *unproved_faults(run_state),
+        *soundness.unsupported_proofs(run_state),
+        *failed_preconditions(run_state),
         *incomplete_state(run),
-        *soundness.timeline_not_ended(run, course),
-        *soundness.unheard(run, course),
-        *soundness.foreign_events(course),
-        *soundness.foreign_rules(run, course),
-        *soundness.other_software(run, course),
-        *soundness.out_of_sync(run, course),
-        *blind_during_faults(course),
+        *soundness.timeline_not_ended(run, run_state),
+        *soundness.unheard(run, run_state),
+        *soundness.foreign_events(run_state),
+        *soundness.foreign_rules(run, run_state),
+        *soundness.other_software(run, run_state),
+        *soundness.out_of_sync(run, run_state),
+        *blind_during_faults(run_state),
         *(f"damaged: {description}" for description in damaged),
-        *analysis_doubts(findings, required, failure, killed_clients(course)),
+        *analysis_doubts(findings, required, failure, killed_clients(run_state)),
     ]
     # A sequence that ended early mostly did so for one of these reasons.
-    reasons = reasons or soundness.sequence_not_ended(run, course)
+    reasons = reasons or soundness.sequence_not_ended(run, run_state)
     return list(dict.fromkeys(reasons))

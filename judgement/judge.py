@@ -16,7 +16,7 @@ from evidence.errors import HarnessError
 from evidence.rundir import RunDir
 from evidence.worker import Worker
 from judgement.report import html, junit
-from judgement.report.facts import RunFacts, judge_run, unbound
+from judgement.report.facts import JudgedRun, judge_run, unbound
 
 READY_LIMIT_S: Final = 120.0
 CHECK_LIMIT_S: Final = 1800.0
@@ -82,7 +82,7 @@ class AnalysisServer:
         self.close()
 
 
-def judge(run_dir: RunDir, analyst: AnalysisServer) -> RunFacts:
+def judge(run_dir: RunDir, analyst: AnalysisServer) -> JudgedRun:
     """Findings, verdict, report and JUnit file of one run, whose files are read once for all of them.
 
     A failure of the analysis is part of the verdict (unknown), never a missing one.

@@ -12,10 +12,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from checks.catalogue import LOST_WRITE
-from evidence.course import Course
 from evidence.events import Moment, of
 from evidence.findings import Finding, Row
 from evidence.run import RunRecord
+from evidence.run_state import RunState
 from evidence.rundir import DOOMED, leaves
 
 Facts = Mapping[str, Any]
@@ -24,15 +24,15 @@ SHOWN: Final = 5
 """So many records are told by name."""
 
 
-def undocumented(run: RunRecord, course: Course, found: Sequence[Finding]) -> list[str]:
+def undocumented(run: RunRecord, run_state: RunState, found: Sequence[Finding]) -> list[str]:
     """A line for each finding of lost-write that has more than the doomed."""
     judged = _against_the_named if leaves(run, DOOMED) else _against_the_files
-    return [line for one in found if one.anomaly == LOST_WRITE for line in judged(run, course, one)]
+    return [line for one in found if one.anomaly == LOST_WRITE for line in judged(run, run_state, one)]
 
 
-def _against_the_named(run: RunRecord, course: Course, finding: Finding) -> Iterator[str]:
+def _against_the_named(run: RunRecord, run_state: RunState, finding: Finding) -> Iterator[str]:
     whole = {process.name for process in run.processes if process.doomed}
-    named = {(send.process, send.key) for send in course.sends if send.doomed}
+    named = {(send.process, send.key) for send in run_state.sends if send.doomed}
     others = [
         row
         for row in finding.evidence
@@ -60,15 +60,15 @@ def unnamed(run: RunRecord, found: Sequence[Finding]) -> list[str]:
     ]
 
 
-def _against_the_files(run: RunRecord, course: Course, finding: Finding) -> Iterator[str]:
-    moments = of(course.events, Moment)
-    if not course.faults or not moments:
+def _against_the_files(run: RunRecord, run_state: RunState, finding: Finding) -> Iterator[str]:
+    moments = of(run_state.events, Moment)
+    if not run_state.faults or not moments:
         return
     ends = [partitions[finding.place] for partitions in moments[0].nodes.values() if finding.place in partitions]
     marks = [end.hw for end in ends if end.hw is not None]
     if not marks or len(marks) < len(ends):
         return
-    first_ns = course.faults[0].inject_ns
+    first_ns = run_state.faults[0].inject_ns
     early = [
         row
         for row in finding.evidence

@@ -34,10 +34,10 @@ from msgspec.structs import replace
 
 from checks import claims
 from checks.catalogue import LOST_WRITE, METADATA, consequence, permitted
-from evidence.course import Course
 from evidence.events import Configuration, of
 from evidence.findings import ClaimResult, Finding, Findings
 from evidence.run import RunRecord
+from evidence.run_state import RunState
 from judgement import losses, soundness, subjects
 from judgement.contradicted import TIMELINE, depends_on
 from judgement.doubts import doubts, unshown_claims
@@ -215,13 +215,13 @@ class Classified:
 
 
 def classify(
-    run: RunRecord, course: Course, findings: Findings, stated: Stated, contradicted: Sequence[str]
+    run: RunRecord, run_state: RunState, findings: Findings, stated: Stated, contradicted: Sequence[str]
 ) -> Classified:
     """Tell the findings apart: documented, excused, unexpected, without support."""
-    paths = [*contradicted, *_contradicted_files(run, course, findings)]
+    paths = [*contradicted, *_contradicted_files(run, run_state, findings)]
     unsupported = tuple((one, path) for one in findings.findings if (path := depends_on(one, paths)) is not None)
     found = [finding for finding in findings.findings if not any(finding is one for one, _ in unsupported)]
-    configurations = {event.process: event.settings for event in of(course.events, Configuration)}
+    configurations = {event.process: event.settings for event in of(run_state.events, Configuration)}
     of_subjects = subjects.judge(run, findings, found, configurations)
     others = [finding for finding in found if not of_subjects.answers_for(finding)]
     named = stated.named(findings.seen)
@@ -238,15 +238,15 @@ def classify(
             for finding in others
             if finding.anomaly not in named
         ),
-        losses=tuple(losses.undocumented(run, course, told)),
+        losses=tuple(losses.undocumented(run, run_state, told)),
         loss_doubts=tuple(losses.unnamed(run, others if held else ())),
     )
 
 
-def _contradicted_files(run: RunRecord, course: Course, findings: Findings) -> list[str]:
+def _contradicted_files(run: RunRecord, run_state: RunState, findings: Findings) -> list[str]:
     """The files, within the run directory, that the run's other evidence contradicts."""
     named = [problem.file for problem in findings.problems if problem.file]
-    return named + ([TIMELINE] if soundness.timeline_not_ended(run, course) else [])
+    return named + ([TIMELINE] if soundness.timeline_not_ended(run, run_state) else [])
 
 
 def weigh(
@@ -288,7 +288,7 @@ def _missing(stated: Stated, found: Classified) -> Lines:
 
 def judge(
     run: RunRecord,
-    course: Course,
+    run_state: RunState,
     findings: Findings | None,
     damaged: Sequence[str] = (),
     *,
@@ -297,14 +297,14 @@ def judge(
 ) -> Verdict:
     """The verdict on one run; pure.
 
-    `run` is run.json, `course` what its timeline says, `findings` the analysis' findings (None: there are none),
+    `run` is run.json, `run_state` what its timeline says, `findings` the analysis' findings (None: there are none),
     `damaged` one line for each thing that could not be read, `contradicted` the files that are not what they were when
     the run was sealed, `analysis_failure` what the analysis said when it failed.
     """
     stated, known = Stated.of(run), findings or Findings(findings=())
     judged = [one for one in known.claims if one.name in stated.claims]
-    found = classify(run, course, known, stated, contradicted)
-    doubted = doubts(run, course, findings, damaged, analysis_failure, stated.documented.required)
+    found = classify(run, run_state, known, stated, contradicted)
+    doubted = doubts(run, run_state, findings, damaged, analysis_failure, stated.documented.required)
     weighed = weigh(run, stated, found, judged, doubted)
     verdict, reasons = decide(weighed)
     sound = not weighed.failure and not weighed.doubts

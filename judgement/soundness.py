@@ -15,7 +15,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from evidence.course import Course, FaultFact
 from evidence.events import (
     Container,
     End,
@@ -29,6 +28,7 @@ from evidence.events import (
 )
 from evidence.faults.base import Witnesses
 from evidence.run import RunRecord, SequenceRecord, TopicRecord
+from evidence.run_state import FaultFact, RunState
 from evidence.rundir import END, FILTER_CHANGES, FIREWALL, SEQUENCE, SOFTWARE, leaves
 
 Facts = Mapping[str, Any]
@@ -52,12 +52,12 @@ CHANGES_SHOWN: Final = 4
 # Faults: the proof, and Docker's own events
 
 
-def unsupported_proofs(course: Course) -> list[str]:
+def unsupported_proofs(run_state: RunState) -> list[str]:
     """Faults that are called verified, by a proof that does not show it or that other witnesses do not bear out."""
     reasons = []
-    containers, said = of(course.events, Container), of(course.events, Fault)
-    logged = {(event.node, event.line): event.wall_ns for event in of(course.events, Log)}
-    for fault in course.faults:
+    containers, said = of(run_state.events, Container), of(run_state.events, Fault)
+    logged = {(event.node, event.line): event.wall_ns for event in of(run_state.events, Log)}
+    for fault in run_state.faults:
         what = f"fault {fault.id} ({fault.description})"
         phases = tuple(event.phase for event in said if event.id == fault.id)
         if phases not in PHASES:
@@ -90,14 +90,14 @@ def missing_from_proof(
     return fault.proof.missing() or fault.proof.contradicted(witnesses)
 
 
-def foreign_events(course: Course) -> list[str]:
+def foreign_events(run_state: RunState) -> list[str]:
     """What the engine did to nodes' containers and no fault of the run explains, a line for each node."""
     by_node: dict[str, list[Container]] = {}
-    for event in of(course.events, Container):
+    for event in of(run_state.events, Container):
         by_node.setdefault(event.node, []).append(event)
     out_of_memory, reasons = [], []
     for node, events in sorted(by_node.items()):
-        told = _unexplained(events, [fault for fault in course.faults if fault.node == node])
+        told = _unexplained(events, [fault for fault in run_state.faults if fault.node == node])
         if any(event.action == "oom" for event in told):
             out_of_memory.append(f"{node} ran out of memory")
             told = [event for event in told if event.action != "oom"]
@@ -145,21 +145,21 @@ def _told(event: Container) -> str:
     }.get(event.action, event.action)
 
 
-def unheard(run: RunRecord, course: Course) -> list[str]:
+def unheard(run: RunRecord, run_state: RunState) -> list[str]:
     """Brokers whose start Docker never told of: then it would have told of nothing else that befell them."""
     if not leaves(run, END):
         return []
     assigned = {broker for brokers in run.assignment.values() for broker in brokers}
-    started = {event.node for event in of(course.events, Container) if event.action == "start"}
+    started = {event.node for event in of(run_state.events, Container) if event.action == "start"}
     missing = sorted({f"broker-{broker}" for broker in assigned} - started)
     return [f"Docker told of no start of {', '.join(missing)}"] if missing else []
 
 
-def foreign_rules(run: RunRecord, course: Course) -> list[str]:
+def foreign_rules(run: RunRecord, run_state: RunState) -> list[str]:
     """Rules that nodes' packet filters had at the end, when every cut of the run was healed, and changes that no cut
     made.
     """
-    told = of(course.events, Firewall)
+    told = of(run_state.events, Firewall)
     if leaves(run, FIREWALL) and not told:
         return ["nothing says which rules the nodes' packet filters had at the end"]
     reasons = []
@@ -178,36 +178,36 @@ def foreign_rules(run: RunRecord, course: Course) -> list[str]:
 # The timeline and the sequence
 
 
-def timeline_not_ended(run: RunRecord, course: Course) -> list[str]:
+def timeline_not_ended(run: RunRecord, run_state: RunState) -> list[str]:
     """A timeline without its last line, of another run, or with another number of lines than it had."""
     if not leaves(run, END) or run.state != "complete":
         return []
-    ends = of(course.events, End)
+    ends = of(run_state.events, End)
     if len(ends) != 1:
         return [
             f"the timeline has {len(ends)} ends: it was cut, or put together" if ends else "the timeline has no end"
         ]
-    end, before = ends[0], len(course.events) - 1
+    end, before = ends[0], len(run_state.events) - 1
     reasons = [] if end.run == run.run else [f"the timeline is that of the run {end.run}"]
     return reasons + (
         [f"the timeline has {before} lines before its end, it had {end.lines}"] if before != end.lines else []
     )
 
 
-def sequence_not_ended(run: RunRecord, course: Course) -> list[str]:
+def sequence_not_ended(run: RunRecord, run_state: RunState) -> list[str]:
     """A scenario whose steps did not come to their end, or whose preconditions or faults are not all in the timeline.
     Runs of before say nothing of how many faults there were.
     """
     if not leaves(run, SEQUENCE):
         return []
     sequence = run.sequence or SequenceRecord(ended="")
-    told = len(of(course.events, Precondition))
+    told = len(of(run_state.events, Precondition))
     reasons = []
     if sequence.ended is not True:
         reasons.append(f"the scenario's steps did not come to their end: {sequence.ended or 'nothing says why'}")
     if sequence.preconditions != told:
         reasons.append(f"{sequence.preconditions} preconditions were checked, the timeline has {told}")
-    faults = len({event.id for event in of(course.events, Fault)})
+    faults = len({event.id for event in of(run_state.events, Fault)})
     if sequence.faults not in (None, faults):
         reasons.append(f"{sequence.faults} faults were carried out, the timeline has {faults}")
     return reasons
@@ -216,21 +216,21 @@ def sequence_not_ended(run: RunRecord, course: Course) -> list[str]:
 # Replicas at the end
 
 
-def out_of_sync(run: RunRecord, course: Course) -> list[str]:
+def out_of_sync(run: RunRecord, run_state: RunState) -> list[str]:
     """Replicas that were not in sync, or lagged, when all were copied at the end: they bear witness to nothing.
 
     Not where the scenario documents that a replica stays out.
     """
-    final = next((moment for moment in reversed(of(course.events, Moment)) if moment.label == FINAL), None)
+    final = next((moment for moment in reversed(of(run_state.events, Moment)) if moment.label == FINAL), None)
     if final is None or run.documented.out_of_sync:
         return []
-    return [line for topic in run.topics for line in _out_of_sync(topic, course, final)]
+    return [line for topic in run.topics for line in _out_of_sync(topic, run_state, final)]
 
 
-def _out_of_sync(topic: TopicRecord, course: Course, final: Moment) -> Iterator[str]:
+def _out_of_sync(topic: TopicRecord, run_state: RunState, final: Moment) -> Iterator[str]:
     for number, brokers in topic.partitions.items():
         t = f"{topic.name}-{number}"
-        state = course.state_at(topic.name, number, final.at_ns)
+        state = run_state.state_at(topic.name, number, final.at_ns)
         if state is None:
             continue
         missing = sorted(set(brokers) - set(state.isr))
@@ -249,10 +249,10 @@ def _out_of_sync(topic: TopicRecord, course: Course, final: Moment) -> Iterator[
 # Versions
 
 
-def other_software(run: RunRecord, course: Course) -> list[str]:
+def other_software(run: RunRecord, run_state: RunState) -> list[str]:
     """Brokers that say they are another release than the run's, and those of which nothing says what they are."""
     told: dict[str, set[str]] = {}
-    for event in of(course.events, Software):
+    for event in of(run_state.events, Software):
         told.setdefault(event.node, set()).add(event.version)
     claimed = run.kafka
     reasons = [
@@ -261,6 +261,6 @@ def other_software(run: RunRecord, course: Course) -> list[str]:
         if versions - {claimed}
     ]
     if leaves(run, SOFTWARE):
-        brokers = {node for node in course.processes if node.startswith("broker-")}
+        brokers = {node for node in run_state.processes if node.startswith("broker-")}
         reasons += [f"nothing says which version {node} runs" for node in sorted(brokers - set(told))]
     return reasons

@@ -27,7 +27,7 @@ from evidence.run import DEFAULT_CASE, RunRecord
 from evidence.rundir import RunDir, find_runs
 from judgement.report import availability, timeline_svg, timings
 from judgement.report.cells import version_key
-from judgement.report.facts import RunFacts, load
+from judgement.report.facts import JudgedRun, load
 from judgement.report.headline import outcome
 from judgement.report.story import partition_story, run_stories
 from judgement.verdict import Verdict, read_verdict
@@ -207,7 +207,7 @@ def _not_good(one: Judged) -> str:
     return f"{name}: {without_place(one.verdict.in_words, name)}"
 
 
-def shown(facts: RunFacts) -> tuple[dict[str, Any], str]:
+def shown(facts: JudgedRun) -> tuple[dict[str, Any], str]:
     """How the sequence of a run went, and its picture: the data of a page, and an SVG file."""
     where = timeline_svg.chosen_partitions(facts)
     told = [*run_stories(facts).stories[:1], *(partition_story(facts, one) for one in where[:1])]

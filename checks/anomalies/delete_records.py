@@ -22,14 +22,14 @@ from checks.anomaly import (
     anomaly,
 )
 from checks.view import EVIDENCE_LIMIT, NEVER_NS, PartitionView, Rows, reader
-from evidence.course import Course
 from evidence.events import DeleteTopic, RecordsDeleted, of
+from evidence.run_state import RunState
 
 
-def confirmed(course: Course, topic: str, partition: int) -> list[RecordsDeleted]:
+def confirmed(run_state: RunState, topic: str, partition: int) -> list[RecordsDeleted]:
     """The answers that still hold of a partition, in order."""
-    made_again_ns = max((one.at_ns for one in of(course.events, DeleteTopic) if one.topic == topic), default=-1)
-    answers = [one for one in of(course.events, RecordsDeleted) if (one.topic, one.partition) == (topic, partition)]
+    made_again_ns = max((one.at_ns for one in of(run_state.events, DeleteTopic) if one.topic == topic), default=-1)
+    answers = [one for one in of(run_state.events, RecordsDeleted) if (one.topic, one.partition) == (topic, partition)]
     return [one for one in answers if one.at_ns > made_again_ns]
 
 

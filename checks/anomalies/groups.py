@@ -20,26 +20,26 @@ from checks.anomaly import (
     OFFSETS_DOC,
     anomaly,
 )
-from evidence.course import Course
 from evidence.events import Event, OffsetAnswer, OffsetCommit
+from evidence.run_state import RunState
 
 Evidence = dict[str, Any]
 
 SILENT_NS: Final = 20_000_000_000
 
 
-def _by_group(course: Course) -> Iterator[tuple[Evidence, list[OffsetAnswer | OffsetCommit]]]:
+def _by_group(run_state: RunState) -> Iterator[tuple[Evidence, list[OffsetAnswer | OffsetCommit]]]:
     """What was committed and answered, in order, of each group and partition."""
-    told = [event for event in course.events if isinstance(event, OffsetAnswer | OffsetCommit)]
+    told = [event for event in run_state.events if isinstance(event, OffsetAnswer | OffsetCommit)]
     for group, topic, partition in dict.fromkeys((one.group, one.topic, one.partition) for one in told):
         own = [one for one in told if (one.group, one.topic, one.partition) == (group, topic, partition)]
         yield {"group": group, "topic": topic, "partition": partition}, own
 
 
-def _worse(course: Course, is_worse: Callable[[int | None, int], bool]) -> list[Evidence]:
+def _worse(run_state: RunState, is_worse: Callable[[int | None, int], bool]) -> list[Evidence]:
     """Of each group and partition the first answer that is worse than what is known to be committed, with that."""
     found = []
-    for about, told in _by_group(course):
+    for about, told in _by_group(run_state):
         known: OffsetAnswer | OffsetCommit | None = None
         for one in told:
             if _is_error(one):
@@ -53,26 +53,26 @@ def _worse(course: Course, is_worse: Callable[[int | None, int], bool]) -> list[
 
 
 @anomaly("committed-offset-lost", source=OFFSETS_DOC, reads=(GROUPS,))
-def committed_offset_lost(course: Course) -> list[Evidence]:
+def committed_offset_lost(run_state: RunState) -> list[Evidence]:
     """A group's coordinator knows of no offset for a partition, though it had acknowledged one."""
-    return _worse(course, lambda answered, committed: answered is None)
+    return _worse(run_state, lambda answered, committed: answered is None)
 
 
 @anomaly("committed-offset-regression", source=OFFSETS_DOC, reads=(GROUPS,))
-def committed_offset_regression(course: Course) -> list[Evidence]:
+def committed_offset_regression(run_state: RunState) -> list[Evidence]:
     """A group's coordinator answers with an offset before the one that it had acknowledged last."""
-    return _worse(course, lambda answered, committed: answered is not None and answered < committed)
+    return _worse(run_state, lambda answered, committed: answered is not None and answered < committed)
 
 
 @anomaly("group-unavailable", source=OFFSETS_DOC, reads=(GROUPS,))
-def group_unavailable(course: Course) -> list[Evidence]:
+def group_unavailable(run_state: RunState) -> list[Evidence]:
     """A group's coordinator that had acknowledged an offset answers nothing but errors from some moment on, for 20 s or
     more.
 
     Groups whose coordinator gave nothing but errors, to the end and for long, after it had acknowledged a commit.
     """
     found = []
-    for about, told in _by_group(course):
+    for about, told in _by_group(run_state):
         runs = [list(run) for _, run in groupby(told, _is_error)]
         if len(runs) > 1 and _is_error(told[-1]):
             asked_ns, last = min(_asked_ns(one) for one in runs[-1]), told[-1]

@@ -53,10 +53,10 @@ from checks.view import (
     record_in,
     sender,
 )
-from evidence.course import DOWN, in_isr_throughout, leader_of, one_leader
 from evidence.events import Log, Partition, of
 from evidence.faults.process import PowerLossProof
 from evidence.nodes import number_of
+from evidence.run_state import DOWN, in_isr_throughout, leader_of, one_leader
 
 ITSELF, LEADER = "itself", "leader"
 
@@ -146,12 +146,12 @@ def log_ends(topic: str, partition: int, copies: Copies) -> list[LogEnd]:
         for copy in copies.copies
         if copy.replica.segments and not copy.damaged
     ]
-    for line in of(copies.course.events, Log):
+    for line in of(copies.run_state.events, Log):
         here = (line.topic, line.partition) == (topic, partition)
         if line.event == "truncate" and here and line.offset is not None:
             line_of = {"log_line": line.line}
             found.append(LogEnd(node=line.node, at_ns=line.monotonic_ns, end=max(0, line.offset), seen_by=line_of))
-    blank = [fault for fault in copies.course.faults if fault.kind == "wipe" and fault.proved_ns is not None]
+    blank = [fault for fault in copies.run_state.faults if fault.kind == "wipe" and fault.proved_ns is not None]
     return [
         replace(
             end, since_ns=max((b.inject_ns for b in blank if b.node == end.node and b.inject_ns < end.at_ns), default=0)
@@ -249,7 +249,7 @@ def read_above_high_watermark(view: PartitionView, copies: Copies) -> Rows:
         if not copy.replica.segments or copy.damaged:
             continue
         until_ns = copy.at_ns + QUIET_NS
-        since_ns = copies.course.undisturbed_since(copy.node, until_ns)
+        since_ns = copies.run_state.undisturbed_since(copy.node, until_ns)
         due = np.flatnonzero(
             (read.known_ns <= copy.begun_ns) & (read.begun_ns >= since_ns) & (read.offset >= copy.replica.leo)
         )
@@ -282,7 +282,7 @@ def _lost_power(copies: Copies, node: str, before: Copy, after: Copy) -> bool:
     """Whether the node lost power between two copies: its disk has an older checkpoint then, no leader went back."""
     return any(
         fault.node == node
-        for fault, _ in copies.course.proved(PowerLossProof)
+        for fault, _ in copies.run_state.proved(PowerLossProof)
         if before.begun_ns < fault.inject_ns < after.at_ns
     )
 
@@ -314,8 +314,8 @@ def answering(copies: Copies, answer: EndAnswer) -> Partition | None:
         if other in (None, leader.leader) or state.monotonic_ns > answer.asked_ns:
             continue
         node = f"broker-{other}"
-        dead = copies.course.condition_at(node, answer.asked_ns) == DOWN
-        if not dead and copies.course.undisturbed_since(node, answer.asked_ns) < led_since:
+        dead = copies.run_state.condition_at(node, answer.asked_ns) == DOWN
+        if not dead and copies.run_state.undisturbed_since(node, answer.asked_ns) < led_since:
             return None
     return leader
 

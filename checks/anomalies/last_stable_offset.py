@@ -19,9 +19,9 @@ from checks.anomaly import (
     SETTINGS,
     anomaly,
 )
-from evidence.course import Course
 from evidence.events import EndsAnswer, Transaction, of
 from evidence.run import RunRecord
+from evidence.run_state import RunState
 
 Evidence = dict[str, Any]
 
@@ -29,15 +29,15 @@ STUCK_NS: Final = 20_000_000_000
 
 
 @anomaly("stuck-last-stable-offset", source="KIP-98; KIP-890", reads=(CLUSTER, SETTINGS))
-def stuck_last_stable_offset(course: Course, run: RunRecord) -> list[Evidence]:
+def stuck_last_stable_offset(run_state: RunState, run: RunRecord) -> list[Evidence]:
     """A partition's leader gave readers under read_committed one and the same end, below the high watermark, from some
     moment on and for 20 s or more, though every transaction had ended before.
     """
-    ended_ns = _all_ended_ns(course, run)
+    ended_ns = _all_ended_ns(run_state, run)
     if ended_ns is None:
         return []
     known = run.assignment
-    told = [one for one in of(course.events, EndsAnswer) if one.asked_ns > ended_ns]
+    told = [one for one in of(run_state.events, EndsAnswer) if one.asked_ns > ended_ns]
     found = []
     for where in dict.fromkeys((one.topic, one.partition) for one in told if (one.topic, one.partition) in known):
         own = [one for one in told if (one.topic, one.partition) == where]
@@ -55,9 +55,9 @@ def _held_back_at(answer: EndsAnswer) -> int | None:
     return answer.last_stable_offset if answer.last_stable_offset < answer.high_watermark else None
 
 
-def _all_ended_ns(course: Course, run: RunRecord) -> int | None:
+def _all_ended_ns(run_state: RunState, run: RunRecord) -> int | None:
     """When the last transaction of the run had ended, for all that is known; None if one may be open."""
-    told = of(course.events, Transaction)
+    told = of(run_state.events, Transaction)
     clients = {process.name for process in run.processes if "transactional.id" in process.settings}
     if clients - {one.process for one in told}:
         return None

@@ -34,8 +34,8 @@ from checks.view import (
     Ints,
     Rows,
 )
-from evidence.course import UP, Course, leader_of
 from evidence.events import DeleteRecords, Partition, of
+from evidence.run_state import UP, RunState, leader_of
 from kafkafiles.checkpoints import LOG_START_OFFSETS, EpochStart, read_offset_checkpoint
 from kafkafiles.errors import ParseError
 from kafkafiles.replica import Replica
@@ -69,10 +69,10 @@ def two_leaders(copies: Copies) -> Rows:
 
 
 @also_found("two-leaders-in-one-epoch", reads=(CLUSTER,))
-def two_leaders_in_one_epoch(course: Course) -> list[Evidence]:
+def two_leaders_in_one_epoch(run_state: RunState) -> list[Evidence]:
     """Two leaders that the cluster named under one leader epoch of a partition."""
     found: list[Evidence] = []
-    for (topic, partition), states in course.states.items():
+    for (topic, partition), states in run_state.states.items():
         first: dict[int, Partition] = {}
         for state in states:
             if leader_of(state) is None:
@@ -110,11 +110,11 @@ def epoch_files(copies: Copies) -> Rows:
 
 
 @also_found("leader-epoch-regression", reads=(CLUSTER,))
-def leader_epoch_regression(course: Course) -> list[Evidence]:
+def leader_epoch_regression(run_state: RunState) -> list[Evidence]:
     """Partitions whose leader epoch went down from one statement to the next."""
     return [
         {"topic": topic, "partition": partition, "before": stated_row(before), "after": stated_row(after)}
-        for (topic, partition), states in course.states.items()
+        for (topic, partition), states in run_state.states.items()
         for before, after in goes_back(states, "leader_epoch")
     ]
 
@@ -183,7 +183,7 @@ def _deleted_before(copies: Copies, copy: Copy) -> int:
     the leader's log begins later, as the broker's file of log starts has it.
     """
     where = (copy.replica.topic, copy.replica.partition)
-    told = [one for one in of(copies.course.events, DeleteRecords) if (one.topic, one.partition) == where]
+    told = [one for one in of(copies.run_state.events, DeleteRecords) if (one.topic, one.partition) == where]
     asked = max((one.before for one in told if one.at_ns <= copy.at_ns), default=0)
     try:
         starts = read_offset_checkpoint(copy.replica.path.parent / LOG_START_OFFSETS).offsets

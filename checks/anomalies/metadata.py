@@ -1,6 +1,6 @@
 """Invariants over what the cluster stated of itself: epochs never go back, a leader is in its ISR.
 
-Input is the course of the run (evidence.course): what was stated of partitions and controllers, in the order in which
+Input is what held when (evidence.run_state): what was stated of partitions and controllers, in the order in which
 the observer saw it, repetitions left out. Limit: a topic deleted and created again under its name begins with epoch 0
 again, and is reported.
 """
@@ -21,10 +21,10 @@ from checks.anomaly import (
     SETTINGS,
     anomaly,
 )
-from evidence.course import DOWN, Course, leader_of
 from evidence.engine import SIGNALLED
 from evidence.events import Controller, Log, Partition, Znode, of
 from evidence.run import RunRecord
+from evidence.run_state import DOWN, RunState, leader_of
 
 Evidence = dict[str, Any]
 
@@ -50,12 +50,12 @@ def goes_back(states: Iterable[S], name: str) -> list[tuple[S, S]]:
     return [(before, after) for before, after in pairwise(stated) if getattr(after, name) < getattr(before, name)]
 
 
-def _controllers(course: Course) -> list[Controller]:
-    return [controller for controller in of(course.events, Controller) if controller.epoch >= 0]
+def _controllers(run_state: RunState) -> list[Controller]:
+    return [controller for controller in of(run_state.events, Controller) if controller.epoch >= 0]
 
 
 @anomaly("controller-epoch-regression", source="Kafka documentation, Design: replication; KIP-500", reads=(CLUSTER,))
-def controller_epoch_regression(course: Course) -> list[Evidence]:
+def controller_epoch_regression(run_state: RunState) -> list[Evidence]:
     """The controller epoch went down.
 
     Controller epochs that went down, among the stated controllers or in a partition's states.
@@ -65,14 +65,14 @@ def controller_epoch_regression(course: Course) -> list[Evidence]:
     """
     taken_over = [
         (one.at_ns, one.entries["kraftControllerEpoch"])
-        for one in of(course.events, Znode)
+        for one in of(run_state.events, Znode)
         if one.path == "/controller" and "kraftControllerEpoch" in one.entries
     ]
     found: list[Evidence] = [
         {"before": msgspec.to_builtins(before), "after": msgspec.to_builtins(after)}
-        for before, after in goes_back(_controllers(course), "epoch")
+        for before, after in goes_back(_controllers(run_state), "epoch")
     ]
-    for (topic, partition), states in course.states.items():
+    for (topic, partition), states in run_state.states.items():
         found += [
             {"topic": topic, "partition": partition, "before": stated_row(before), "after": stated_row(after)}
             for before, after in goes_back(states, "controller_epoch")
@@ -84,7 +84,7 @@ def controller_epoch_regression(course: Course) -> list[Evidence]:
 
 
 @anomaly("two-controllers-in-one-epoch", source="KIP-500", reads=(CLUSTER,))
-def two_controllers_in_one_epoch(course: Course) -> list[Evidence]:
+def two_controllers_in_one_epoch(run_state: RunState) -> list[Evidence]:
     """Two brokers were controller under one controller epoch.
 
     Two nodes that were controller under one controller epoch.
@@ -94,7 +94,7 @@ def two_controllers_in_one_epoch(course: Course) -> list[Evidence]:
     """
     first: dict[int, Controller] = {}
     found: list[Evidence] = []
-    stated = _controllers(course)
+    stated = _controllers(run_state)
     replaced = [event.monotonic_ns for event in stated[1:]]
     for event, until_ns in zip_longest(stated, replaced):
         if event.node is None or (until_ns is not None and until_ns - event.monotonic_ns < SETTLED_NS):
@@ -112,11 +112,11 @@ def two_controllers_in_one_epoch(course: Course) -> list[Evidence]:
 
 
 @anomaly("leader-outside-isr", source=GUARANTEES, reads=(CLUSTER,))
-def leader_outside_isr(course: Course) -> list[Evidence]:
+def leader_outside_isr(run_state: RunState) -> list[Evidence]:
     """A partition was led by a broker that is not in its ISR."""
     return [
         stated_row(event)
-        for states in course.states.values()
+        for states in run_state.states.values()
         for event in states
         if leader_of(event) is not None and leader_of(event) not in event.isr
     ]
@@ -129,7 +129,7 @@ def leader_outside_isr(course: Course) -> list[Evidence]:
     permitted="while nobody leads the partition",
     permits=excuses.leaderless,
 )
-def empty_isr(course: Course) -> list[Evidence]:
+def empty_isr(run_state: RunState) -> list[Evidence]:
     """The ISR of a partition was empty.
 
     States of a partition without any in-sync replica.
@@ -138,23 +138,23 @@ def empty_isr(course: Course) -> list[Evidence]:
     record too, and an ISR is allowed to be empty then.
     """
     return [
-        stated_row(event) for states in course.states.values() for event in states if not event.isr and not event.elr
+        stated_row(event) for states in run_state.states.values() for event in states if not event.isr and not event.elr
     ]
 
 
 @anomaly("isr-outside-assignment", source=GUARANTEES, reads=(CLUSTER,))
-def isr_outside_assignment(course: Course) -> list[Evidence]:
+def isr_outside_assignment(run_state: RunState) -> list[Evidence]:
     """The ISR of a partition had a broker that is not one of its replicas."""
     return [
         stated_row(event) | {"outside": sorted(set(event.isr) - set(event.replicas))}
-        for states in course.states.values()
+        for states in run_state.states.values()
         for event in states
         if event.replicas and not set(event.isr) <= set(event.replicas)
     ]
 
 
 @anomaly("correlated-crash", source="this project; KAFKA-4893", reads=(CLUSTER,))
-def correlated_crash(course: Course) -> list[Evidence]:
+def correlated_crash(run_state: RunState) -> list[Evidence]:
     """All brokers that held a partition and were up, two or more, ended themselves within a minute.
 
     Brokers that ended themselves one soon after the other, and were all of those that held some partition and were up;
@@ -165,18 +165,18 @@ def correlated_crash(course: Course) -> list[Evidence]:
     """
     ended = sorted(
         (one.begin_ns, node)
-        for node, conditions in course.processes.items()
+        for node, conditions in run_state.processes.items()
         for one in conditions
         if node.startswith("broker-") and _by_itself(one.value, one.detail)
     )
     found: dict[tuple[str, ...], Evidence] = {}
-    for where, states in course.states.items():
+    for where, states in run_state.states.items():
         holders = {f"broker-{number}" for state in states for number in state.replicas or ()}
         for last_ns, last in ended:
             together = {node: at_ns for at_ns, node in ended if node in holders and 0 <= last_ns - at_ns <= CRASH_NS}
             first_ns = min(together.values(), default=last_ns)
-            up = {node for node in holders if course.condition_at(node, first_ns - 1) != DOWN}
-            left = any(course.condition_at(node, last_ns) != DOWN for node in holders)
+            up = {node for node in holders if run_state.condition_at(node, first_ns - 1) != DOWN}
+            left = any(run_state.condition_at(node, last_ns) != DOWN for node in holders)
             if last in holders and len(together) > 1 and set(together) == up and not left:
                 row = {"brokers": sorted(up), "first_ns": first_ns, "last_ns": last_ns, "partitions": []}
                 found.setdefault(tuple(sorted(up)), row)["partitions"].append("{}-{}".format(*where))
@@ -194,7 +194,7 @@ def _by_itself(condition: str, detail: str) -> bool:
     source="Kafka documentation, topic configuration: retention.ms; KAFKA-9254",
     reads=(CLUSTER, SETTINGS),
 )
-def configuration_forgotten(course: Course, run: RunRecord) -> list[Evidence]:
+def configuration_forgotten(run_state: RunState, run: RunRecord) -> list[Evidence]:
     """A broker deleted records by another retention time than their topic's own (retention.ms).
 
     Records that a broker deleted by another retention time than their topic was made with (retention.ms).
@@ -203,7 +203,7 @@ def configuration_forgotten(course: Course, run: RunRecord) -> list[Evidence]:
     """
     own = {topic.name: topic.settings["retention.ms"] for topic in run.topics if "retention.ms" in topic.settings}
     found: dict[tuple[str, str | None, int | None], Evidence] = {}
-    for log in of(course.events, Log):
+    for log in of(run_state.events, Log):
         went_by = RETENTION.search(log.line) if log.event == "retention" and log.topic in own else None
         if went_by is not None and went_by[1] != own[str(log.topic)]:
             where = {"topic": log.topic, "partition": log.partition, "node": log.node, "at_ns": log.at_ns}

@@ -34,7 +34,7 @@ from checks.view import (
     Rows,
     sender,
 )
-from evidence.course import UP, in_isr_throughout
+from evidence.run_state import UP, in_isr_throughout
 
 
 def _settled(copies: Copies, at_ns: int, pair: tuple[Copy, Copy]) -> bool:

@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from checks.claim import CONTRADICTED, HELD, NOT_OBSERVED, Judged
-from evidence.course import DOWN, DYING, Course, FaultFact
 from evidence.events import Ends, Log, Moment, of
 from evidence.nodes import broker
 from evidence.records import TopicPartition
 from evidence.releases import numbers
 from evidence.run import RunRecord
+from evidence.run_state import DOWN, DYING, FaultFact, RunState
 
 SESSION_TOLERANCE_MS: Final = 1500
 """For a server that gets no processor at once, and an observer that hears of it later."""
@@ -112,38 +112,40 @@ def row_of(fault: FaultFact, where: TopicPartition) -> dict[str, Any]:
     return {"node": fault.node, "topic": where[0], "partition": where[1], "at_ns": fault.inject_ns}
 
 
-def faults(course: Course, kind: str) -> Iterator[FaultFact]:
+def faults(run_state: RunState, kind: str) -> Iterator[FaultFact]:
     """The faults of a kind, in order."""
-    return (fault for fault in course.faults if fault.kind == kind)
+    return (fault for fault in run_state.faults if fault.kind == kind)
 
 
-def start_after(course: Course, node: str, at_ns: int) -> int:
+def start_after(run_state: RunState, node: str, at_ns: int) -> int:
     """When a node was started next; the end of the run and more if it was not."""
-    starts = (fault.inject_ns for fault in faults(course, "start") if fault.node == node)
-    return next((start_ns for start_ns in starts if start_ns > at_ns), course.end_ns + 1)
+    starts = (fault.inject_ns for fault in faults(run_state, "start") if fault.node == node)
+    return next((start_ns for start_ns in starts if start_ns > at_ns), run_state.end_ns + 1)
 
 
-def copied(course: Course, node: str, begin_ns: int, end_ns: int) -> dict[str, Ends]:
+def copied(run_state: RunState, node: str, begin_ns: int, end_ns: int) -> dict[str, Ends]:
     """How far a node's replicas went when they were first copied between two times."""
-    copies = (moment for moment in of(course.events, Moment) if begin_ns < moment.at_ns < end_ns)
+    copies = (moment for moment in of(run_state.events, Moment) if begin_ns < moment.at_ns < end_ns)
     return next((moment.nodes.get(node, {}) for moment in copies), {})
 
 
-def truncations(course: Course, node: str, replica: str, begin_ns: int, end_ns: int | None = None) -> list[int | None]:
+def truncations(
+    run_state: RunState, node: str, replica: str, begin_ns: int, end_ns: int | None = None
+) -> list[int | None]:
     """The offsets to which a replica was truncated between two times, as its broker's log tells."""
     return [
         log.offset
-        for log in of(course.events, Log)
+        for log in of(run_state.events, Log)
         if (log.node, log.event, f"{log.topic}-{log.partition}") == (node, "truncate", replica)
         and begin_ns < log.at_ns
         and (end_ns is None or log.at_ns <= end_ns)
     ]
 
 
-def lives(course: Course, number: int, at_ns: int) -> bool:
+def lives(run_state: RunState, number: int, at_ns: int) -> bool:
     """Whether a broker is alive to the cluster at a time, and its process has not ended."""
     node = broker(number)
-    return course.alive_at(node, at_ns) and course.condition_at(node, at_ns) not in (DYING, DOWN)
+    return run_state.alive_at(node, at_ns) and run_state.condition_at(node, at_ns) not in (DYING, DOWN)
 
 
 def protocol_of(run: RunRecord) -> tuple[int, ...]:

@@ -21,9 +21,9 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from evidence.course import CLIENTS
 from evidence.errors import FaultUnproved, HarnessError
 from evidence.faults.network import CutProof, DroppedProof, LossProof
+from evidence.run_state import CLIENTS
 from harness.cluster.listings import CHAIN, listing
 from harness.faults import network
 from harness.faults.network import POLL_S, names, pair

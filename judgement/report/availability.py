@@ -14,7 +14,7 @@ from statistics import median
 from typing import Final
 
 from evidence.findings import Availability, AvailabilityFigures
-from judgement.report.facts import RunFacts
+from judgement.report.facts import JudgedRun
 from judgement.report.timeline_svg.drawing import (
     LEFT,
     RIGHT,
@@ -63,17 +63,17 @@ class Panel:
         return self.begin_s + self.bucket_s * len(self.acknowledged)
 
 
-def rows_of(facts: RunFacts) -> list[Availability]:
+def rows_of(facts: JudgedRun) -> list[Availability]:
     """What the analysis found of each partition that clients wrote to."""
     return [] if facts.findings is None else [one for one in facts.findings.availability if one.acknowledged_in]
 
 
-def first_fault_ns(facts: RunFacts) -> int:
+def first_fault_ns(facts: JudgedRun) -> int:
     """When the first fault struck; when the run began if none did."""
     return min((f.inject_ns for f in facts.faults if f.proof_type.strikes), default=facts.begin_ns)
 
 
-def panels(facts: RunFacts, *, zero_ns: int, name: str = "") -> list[Panel]:
+def panels(facts: JudgedRun, *, zero_ns: int, name: str = "") -> list[Panel]:
     """The panels of a run, with zero at this time."""
 
     def at(at_ns: int) -> float:
@@ -104,12 +104,12 @@ def panels(facts: RunFacts, *, zero_ns: int, name: str = "") -> list[Panel]:
     return found
 
 
-def picture(facts: RunFacts) -> str:
+def picture(facts: JudgedRun) -> str:
     """The picture of a run; "" if nobody wrote through it."""
     return draw(panels(facts, zero_ns=facts.begin_ns), f"What clients of {facts.name} saw", "since the start", "kca")
 
 
-def side_by_side(runs: Sequence[tuple[str, RunFacts]], heading: str) -> str:
+def side_by_side(runs: Sequence[tuple[str, JudgedRun]], heading: str) -> str:
     """Runs one below the other, the busiest partition of each, with their first faults at zero; "" without panels."""
     every = [
         one for name, facts in runs for one in panels(facts, zero_ns=first_fault_ns(facts), name=name)[:1] if one.faults

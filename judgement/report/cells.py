@@ -9,7 +9,7 @@ from typing import Any
 
 from judgement import outcome
 from judgement.report import timings
-from judgement.report.facts import RunFacts
+from judgement.report.facts import JudgedRun
 from judgement.report.headline import outcome as outcome_of
 from judgement.verdict import ERROR, SEVERITY, Verdict, worst
 
@@ -24,7 +24,7 @@ class Cell:
     """The scenario's name, with the case if it has one."""
     version: str
     overridden: tuple[tuple[str, str], ...]
-    runs: tuple[RunFacts, ...]
+    runs: tuple[JudgedRun, ...]
 
     @property
     def good(self) -> int:
@@ -37,7 +37,7 @@ class Cell:
         return worst(run.verdict for run in self.runs).verdict
 
     @property
-    def worst_run(self) -> RunFacts:
+    def worst_run(self) -> JudgedRun:
         """The first run with that verdict."""
         return next(run for run in self.runs if run.verdict.verdict == self.verdict)
 
@@ -104,9 +104,9 @@ def version_key(version: str) -> tuple[Any, ...]:
     return (tuple(int(part) if part.isdigit() else -1 for part in number.split(".")), variant)
 
 
-def group(facts: Iterable[RunFacts]) -> list[Cell]:
+def group(facts: Iterable[JudgedRun]) -> list[Cell]:
     """The runs by cell, scenario by scenario in the order of their names, versions from old to new."""
-    cells: dict[tuple[str, str, tuple[tuple[str, str], ...]], list[RunFacts]] = {}
+    cells: dict[tuple[str, str, tuple[tuple[str, str], ...]], list[JudgedRun]] = {}
     for run in facts:
         scenario = run.run.full_name
         overridden = tuple(sorted(run.run.overridden.items()))
@@ -137,7 +137,7 @@ def failures_first(cells: Sequence[Cell]) -> list[Cell]:
     return sorted(cells, key=lambda cell: -SEVERITY[cell.verdict])
 
 
-def worst_of(facts: Iterable[RunFacts], unreadable: Sequence[str] = ()) -> str:
+def worst_of(facts: Iterable[JudgedRun], unreadable: Sequence[str] = ()) -> str:
     """The verdict of a suite; a directory that cannot be read counts as a failure of the harness."""
     verdicts = [run.verdict for run in facts]
     return worst([*verdicts, Verdict(verdict=ERROR)] if unreadable else verdicts).verdict

@@ -15,12 +15,12 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from evidence import events
-from evidence.course import faults_of
 from evidence.events import Event
+from evidence.run_state import faults_of
 from evidence.text import visible
 from judgement.outcome import BAD, GOOD, UNCERTAIN
 from judgement.report import availability, cells, record_ways, steps, story
-from judgement.report.facts import Loaded, RunFacts
+from judgement.report.facts import JudgedRun, Loaded
 from judgement.report.headline import headline, outcome
 
 COLOURS: Final = {
@@ -49,7 +49,7 @@ def paint(text: str, verdict: str, colour: bool) -> str:
 
 
 def render(
-    facts: Sequence[RunFacts], *, plain: bool, colour: bool, unreadable: Sequence[str] = (), room: int | None = None
+    facts: Sequence[JudgedRun], *, plain: bool, colour: bool, unreadable: Sequence[str] = (), room: int | None = None
 ) -> str:
     """The table of these runs, then for each cell that did not end well what happened and where to look; pure.
 
@@ -145,7 +145,7 @@ def _coloured(text: str, code: str | None, colour: bool) -> str:
     return f"\x1b[{code}m{text}\x1b[0m" if colour and code else text
 
 
-def story_lines(facts: RunFacts, one: story.Story, *, width: int, colour: bool = False) -> Iterator[str]:
+def story_lines(facts: JudgedRun, one: story.Story, *, width: int, colour: bool = False) -> Iterator[str]:
     """A story for people: its title, what was found, and a step a line, wrapped at `width` columns."""
     yield from (_coloured(line, "1", colour) for line in wrapped(one.title, width))
     about = [one.about, *(f"{anomaly}: {sentence}" for anomaly, sentence in one.findings), one.setting.rstrip(".")]
@@ -172,13 +172,13 @@ def wrapped(text: str, width: int) -> list[str]:
     return [line.replace("\xa0", " ") for line in textwrap.wrap(whole, width, break_on_hyphens=False)] or [""]
 
 
-def first_line(facts: RunFacts, *, colour: bool) -> str:
+def first_line(facts: JudgedRun, *, colour: bool) -> str:
     """What became of the records of a run, and beside it how that stands to what is documented."""
     records, verdict = outcome(facts), facts.verdict.verdict
     return f"{visible(facts.name)}: {paint(records.text, records.tone, colour)} ({paint(verdict, verdict, colour)})"
 
 
-def run_text(facts: RunFacts, *, width: int = WIDTH, colour: bool = False) -> str:
+def run_text(facts: JudgedRun, *, width: int = WIDTH, colour: bool = False) -> str:
     """The headline of a run and the stories of its records, as plain text."""
     lines = [first_line(facts, colour=colour), *wrapped(headline(facts), width)]
     lines += [f"  - {visible(reason)}" for reason in facts.verdict.reasons]
@@ -200,7 +200,7 @@ def run_text(facts: RunFacts, *, width: int = WIDTH, colour: bool = False) -> st
     return "\n".join(lines)
 
 
-def run_summary(facts: RunFacts) -> str:
+def run_summary(facts: JudgedRun) -> str:
     """What came of one run: verdict, story, where the report is, and how to run it again."""
     lines = [run_text(facts, width=columns(), colour=in_colour()), "", f"report: {facts.run_dir.report}"]
     return "\n".join([*lines, f"again:  {visible(facts.run.command)}"] if facts.run.command else lines)

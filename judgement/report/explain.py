@@ -19,7 +19,7 @@ from evidence.errors import UsageError, unknown_name
 from evidence.records import RecordId, TopicPartition
 from evidence.rundir import RunDir
 from judgement.report import console
-from judgement.report.facts import RunFacts, load
+from judgement.report.facts import JudgedRun, load
 from judgement.report.headline import headline, outcome
 from judgement.report.steps import StoryStep, named
 from judgement.report.story import Story, findings_of, stories, stories_of
@@ -33,7 +33,7 @@ NAME: Final = re.compile(
 )
 
 
-def records_named(facts: RunFacts, witnesses: RecordSources, text: str) -> list[RecordId]:
+def records_named(facts: JudgedRun, witnesses: RecordSources, text: str) -> list[RecordId]:
     """The records a name stands for: one, or all those known at an offset.
 
     Raises UsageError, in one line, if there is none, with those near it.
@@ -56,7 +56,7 @@ def records_named(facts: RunFacts, witnesses: RecordSources, text: str) -> list[
     return [one]
 
 
-def _examples(facts: RunFacts) -> str:
+def _examples(facts: JudgedRun) -> str:
     """Examples of records of this run, to show how they are named."""
     named_by_findings = [one for finding in findings_of(facts) for one in finding.records]
     scripted = [send.key for send in facts.sends]
@@ -71,7 +71,7 @@ def _offsets_near(witnesses: RecordSources, where: TopicPartition) -> str:
     return f"offsets known are {named(where)}@{ends[0]} to @{ends[1]}"
 
 
-def _records_near(facts: RunFacts, witnesses: RecordSources, one: RecordId) -> str:
+def _records_near(facts: JudgedRun, witnesses: RecordSources, one: RecordId) -> str:
     known = witnesses.history(one.where).known()
     for send in facts.sends:
         if (send.topic, send.partition) == one.where:
@@ -86,7 +86,7 @@ def _records_near(facts: RunFacts, witnesses: RecordSources, one: RecordId) -> s
     return f"there are {', '.join(ranges)}" if ranges else f"no record of {named(one.where)} is known"
 
 
-def anomaly_named(facts: RunFacts, name: str) -> str:
+def anomaly_named(facts: JudgedRun, name: str) -> str:
     """The name itself. Raises UsageError if no check of this run has it, with those near it."""
     if facts.findings is None:
         raise UsageError(f"--anomaly {name}: this run has not been analysed; `kafka-chaos check` does it")
@@ -96,7 +96,7 @@ def anomaly_named(facts: RunFacts, name: str) -> str:
     return name
 
 
-def _found(facts: RunFacts) -> str:
+def _found(facts: JudgedRun) -> str:
     return ", ".join(sorted({finding.anomaly for finding in findings_of(facts)})) or "nothing"
 
 
@@ -104,7 +104,7 @@ def _found(facts: RunFacts) -> str:
 
 
 def text_lines(
-    facts: RunFacts, told: Sequence[Story], more: int, missing: Sequence[str], note: str, *, width: int, colour: bool
+    facts: JudgedRun, told: Sequence[Story], more: int, missing: Sequence[str], note: str, *, width: int, colour: bool
 ) -> Iterator[str]:
     """The stories for people."""
     yield console.first_line(facts, colour=colour)
@@ -125,7 +125,7 @@ def text_lines(
             yield from (f"  - {first}", *(f"    {part}" for part in rest))
 
 
-def json_of(facts: RunFacts, told: Sequence[Story], more: int, missing: Sequence[str], note: str) -> dict[str, Any]:
+def json_of(facts: JudgedRun, told: Sequence[Story], more: int, missing: Sequence[str], note: str) -> dict[str, Any]:
     """The stories for programs."""
     return {
         "schema": SCHEMA,
@@ -142,7 +142,7 @@ def json_of(facts: RunFacts, told: Sequence[Story], more: int, missing: Sequence
     }
 
 
-def _story_json(facts: RunFacts, story: Story) -> dict[str, Any]:
+def _story_json(facts: JudgedRun, story: Story) -> dict[str, Any]:
     return {
         "title": story.title,
         "topic": story.topic,
@@ -155,7 +155,7 @@ def _story_json(facts: RunFacts, story: Story) -> dict[str, Any]:
     }
 
 
-def _step_json(facts: RunFacts, where: TopicPartition, step: StoryStep) -> dict[str, Any]:
+def _step_json(facts: JudgedRun, where: TopicPartition, step: StoryStep) -> dict[str, Any]:
     """A step, with what the cluster stated at that time."""
     state = facts.state_at(*where, step.at_ns) if step.at_ns is not None else None
     controller = facts.controller_at(step.at_ns) if step.at_ns is not None else None
@@ -200,12 +200,12 @@ def run(run_dir: RunDir, *, record: str | None = None, anomaly: str | None = Non
         print("\n".join(lines))
 
 
-def _of_interest(facts: RunFacts) -> list[RecordId]:
+def _of_interest(facts: JudgedRun) -> list[RecordId]:
     """The records of a script that were not acknowledged, or whose loss the scenario documents."""
     return [send.key for send in facts.sends if send.outcome != "acked" or send.doomed]
 
 
-def _note(facts: RunFacts, anomaly: str | None, told: Sequence[Story]) -> str:
+def _note(facts: JudgedRun, anomaly: str | None, told: Sequence[Story]) -> str:
     """What to say of findings that name no record, and when nothing was found."""
     findings = findings_of(facts, anomaly)
     if told:

@@ -1,7 +1,7 @@
 """A run directory as the reports see it: one frozen value, gathered once.
 
-It is the run's course (evidence/course.py) with what was run, found and judged. Nothing here judges. Times are
-CLOCK_MONOTONIC nanoseconds as recorded; `RunFacts.at` turns one into seconds since the run began.
+It is the state of the run (evidence/run_state.py) with what was run, found and judged. Nothing here judges. Times are
+CLOCK_MONOTONIC nanoseconds as recorded; `JudgedRun.at` turns one into seconds since the run began.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from typing import Any, NamedTuple, TypeVar
 import msgspec
 
 from evidence import manifest, timeline
-from evidence.course import Course, FaultFact, Interval, Sent
 from evidence.errors import UsageError
 from evidence.events import Event, Log, Moment, Note, Precondition, of
 from evidence.events import Step as StepEvent
@@ -23,6 +22,7 @@ from evidence.findings import Finding, Findings, read_findings
 from evidence.manifest import Difference
 from evidence.records import TopicPartition
 from evidence.run import RunRecord
+from evidence.run_state import FaultFact, Interval, RunState, Sent
 from evidence.rundir import RunDir, write_json
 from judgement.policy import judge
 from judgement.verdict import Verdict, read_verdict
@@ -41,8 +41,8 @@ class Step:
 
 
 @dataclass(frozen=True, kw_only=True)
-class RunFacts(Course):
-    """Everything a report says about a run: its course, and what was run, found and judged."""
+class JudgedRun(RunState):
+    """Everything a report says about a run: what held when, and what was run, found and judged."""
 
     run_dir: RunDir
     run: RunRecord
@@ -51,7 +51,7 @@ class RunFacts(Course):
     damaged: tuple[str, ...]
     _made: dict[Callable[..., Any], Any] = field(default_factory=dict, repr=False, compare=False)
 
-    def once(self, make: Callable[[RunFacts], T]) -> T:
+    def once(self, make: Callable[[JudgedRun], T]) -> T:
         """The value that `make` returns for this run, made on the first call and kept for every report."""
         if make not in self._made:
             self._made[make] = make(self)
@@ -189,9 +189,9 @@ def gather(
     findings: Findings | None,
     verdict: Verdict,
     damaged: Sequence[str] = (),
-) -> RunFacts:
+) -> JudgedRun:
     """Facts from values already read; pure."""
-    return RunFacts(
+    return JudgedRun(
         run_dir=run_dir,
         run=run,
         verdict=verdict,
@@ -218,7 +218,7 @@ class _Files:
     def judged(self, analysis_failure: str | None = None) -> Verdict:
         judged = judge(
             self.run,
-            Course(self.reading.events),
+            RunState(self.reading.events),
             self.findings,
             (*self.reading.damaged, *manifest.describe(self.unbound)),
             contradicted=[one.path for one in self.unbound],
@@ -226,7 +226,7 @@ class _Files:
         )
         return msgspec.structs.replace(judged, manifest=self.manifest)
 
-    def facts(self, run_dir: RunDir, verdict: Verdict) -> RunFacts:
+    def facts(self, run_dir: RunDir, verdict: Verdict) -> JudgedRun:
         return gather(run_dir, self.run, self.reading.events, self.findings, verdict, self.reading.damaged)
 
 
@@ -251,7 +251,7 @@ def unbound(run_dir: RunDir) -> tuple[Difference, ...]:
 
 def judge_run(
     run_dir: RunDir, *, analysis_failure: str | None = None, differs: tuple[Difference, ...] | None = None
-) -> RunFacts:
+) -> JudgedRun:
     """Judge a run from its files, write verdict.json, and return what was read and judged. `differs` is what `unbound`
     said of them, if it was asked already.
 
@@ -263,7 +263,7 @@ def judge_run(
     return files.facts(run_dir, verdict)
 
 
-def load(run_dir: RunDir) -> RunFacts:
+def load(run_dir: RunDir) -> JudgedRun:
     """Read a run directory; judge it from its files if it has no readable verdict.
 
     Raises UsageError if this is no run directory or its run.json cannot be read.
@@ -279,7 +279,7 @@ def load(run_dir: RunDir) -> RunFacts:
 class Loaded(NamedTuple):
     """Many runs, and one line for each directory that could not be read."""
 
-    facts: list[RunFacts]
+    facts: list[JudgedRun]
     unreadable: list[str]
 
 

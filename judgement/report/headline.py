@@ -5,27 +5,27 @@ from __future__ import annotations
 import re
 
 from checks.catalogue import consequence
-from evidence.course import acks_text
 from evidence.findings import Finding
+from evidence.run_state import acks_text
 from judgement.outcome import Outcome, of_findings
-from judgement.report.facts import RunFacts
+from judgement.report.facts import JudgedRun
 from judgement.report.steps import brokers_in, join
 from judgement.verdict import ERROR, UNKNOWN
 
 
-def outcome(facts: RunFacts) -> Outcome:
+def outcome(facts: JudgedRun) -> Outcome:
     """What became of the records: as the verdict has it, or from the findings where it was given without them."""
     given, findings = facts.verdict, facts.findings
     sound = given.verdict not in (UNKNOWN, ERROR) and not (findings is not None and findings.problems)
     return given.outcome or of_findings(facts.run, findings, sound=sound)
 
 
-def _what_was_seen(facts: RunFacts) -> str:
+def _what_was_seen(facts: JudgedRun) -> str:
     diverged = [_diverged(finding) for finding in facts.found("replica-divergence")]
     return "; ".join([*_lost(facts), *diverged, *_others(facts)])
 
 
-def _lost(facts: RunFacts) -> list[str]:
+def _lost(facts: JudgedRun) -> list[str]:
     """The lost records: the one, where it lay and how it was acknowledged, or how many."""
     total = sum(finding.count for finding in facts.found("lost-write"))
     rows = [(finding, row) for finding in facts.found("lost-write") for row in finding.evidence if row.records]
@@ -45,7 +45,7 @@ def _diverged(finding: Finding) -> str:
     return f"{brokers or 'replicas'} hold different records at {finding.count} offsets of {finding.place}"
 
 
-def _others(facts: RunFacts) -> list[str]:
+def _others(facts: JudgedRun) -> list[str]:
     """Other findings that are neither permitted nor a loss seen from another side."""
     every, permitted = facts.everything_found, {one.partition(": ")[0] for one in facts.verdict.permitted}
     return [
@@ -56,7 +56,7 @@ def _others(facts: RunFacts) -> list[str]:
     ]
 
 
-def headline(facts: RunFacts) -> str:
+def headline(facts: JudgedRun) -> str:
     """What the run showed, in one or two plain sentences."""
     verdict, version = facts.verdict, facts.run.version
     source = facts.run.documented.source or "the scenario"
@@ -80,7 +80,7 @@ def headline(facts: RunFacts) -> str:
     return f"Nothing is shown: {reason.rstrip('.')}.{seen_anyway}"
 
 
-def _of_own_settings(facts: RunFacts, seen: str) -> str:
+def _of_own_settings(facts: JudgedRun, seen: str) -> str:
     """What was seen under settings for which nothing is documented, and what the user had expected."""
     verdict = facts.verdict
     settings = join([f"{key}={value}" for key, value in sorted(facts.run.overridden.items())])
@@ -90,7 +90,7 @@ def _of_own_settings(facts: RunFacts, seen: str) -> str:
     return told + other + (f" {_capital(join(verdict.missing))}: expected and not seen." if verdict.missing else "")
 
 
-def _as_documented(facts: RunFacts) -> str:
+def _as_documented(facts: JudgedRun) -> str:
     """The clause that names the source of what is documented; sources other than KIPs and tickets go in brackets."""
     source = facts.run.documented.source
     parts, version = [part.strip() for part in source.split(",")], facts.run.version
@@ -99,7 +99,7 @@ def _as_documented(facts: RunFacts) -> str:
     return f"as documented for {version}" + (f" ({source})" if source else "")
 
 
-def _all_is_well(facts: RunFacts) -> str:
+def _all_is_well(facts: JudgedRun) -> str:
     acknowledged = None if facts.findings is None else facts.findings.acknowledged
     parts = [
         f"All {acknowledged:,} acknowledged records were read back".replace(",", " ")

@@ -22,7 +22,7 @@ from jinja2 import ChainableUndefined, Environment, FileSystemLoader, pass_conte
 from markupsafe import Markup
 from msgspec import to_builtins
 
-from evidence.course import acks_text
+from evidence.run_state import acks_text
 from evidence.rundir import RunDir, write_atomically
 from evidence.text import plural, visible
 from judgement.outcome import BAD, GOOD, UNCERTAIN
@@ -37,7 +37,7 @@ from judgement.report import (
     timeline_svg,
     timings,
 )
-from judgement.report.facts import Loaded, RunFacts
+from judgement.report.facts import JudgedRun, Loaded
 from judgement.verdict import SEVERITY
 
 TEMPLATES: Final = Path(__file__).parent / "templates"
@@ -75,7 +75,7 @@ def _shown(value: object) -> object:
     return visible(value, keep="\n\t") if isinstance(value, str) and not isinstance(value, Markup) else value
 
 
-def _state(facts: RunFacts, step: steps.StoryStep, told: story.Story) -> str:
+def _state(facts: JudgedRun, step: steps.StoryStep, told: story.Story) -> str:
     """What the cluster stated of the story's partition at the time of a step."""
     return "" if step.at_ns is None else steps.state_text(facts, (told.topic, told.partition), step.at_ns)
 
@@ -108,12 +108,12 @@ def utc(wall_ns: int | None) -> str:
     return "" if wall_ns is None else datetime.fromtimestamp(wall_ns // 10**9, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
 
 
-def clock(facts: RunFacts) -> Callable[[int | None], str]:
+def clock(facts: JudgedRun) -> Callable[[int | None], str]:
     """Monotonic nanoseconds as seconds of the run, such as "12.345 s"; "" for None."""
     return lambda at_ns: "" if at_ns is None else f"{facts.at(at_ns):.3f} s"
 
 
-def _about(facts: RunFacts) -> list[tuple[str, str]]:
+def _about(facts: JudgedRun) -> list[tuple[str, str]]:
     run = facts.run
     images = sorted(set(run.images.values()))
     pairs = [
@@ -155,7 +155,7 @@ def _files(run_dir: RunDir) -> list[tuple[str, str]]:
     return listed + [(f"logs/{name}", "") for name in logs]
 
 
-def decisive_window(facts: RunFacts, stories: Sequence[story.Story]) -> tuple[float, float] | None:
+def decisive_window(facts: JudgedRun, stories: Sequence[story.Story]) -> tuple[float, float] | None:
     """From the first lost or diverged record's send to the last truncation or what took its place, if that is short."""
     kinds = ("send", "ack", "fault", "election", "truncate", "kept", "replaced")
     times = [
@@ -174,7 +174,7 @@ def decisive_window(facts: RunFacts, stories: Sequence[story.Story]) -> tuple[fl
     return max(begin, first - margin), min(end, last + 2 * margin)
 
 
-def render_run(facts: RunFacts) -> str:
+def render_run(facts: JudgedRun) -> str:
     """The report of one run, from its facts and, for the stories, from the files of its directory."""
     found = story.run_stories(facts)
     told, window = found.stories, decisive_window(facts, found.stories)
@@ -210,19 +210,19 @@ def _style() -> str:
     return Markup((TEMPLATES / "style.css").read_text())
 
 
-def write_run(facts: RunFacts) -> Path:
+def write_run(facts: JudgedRun) -> Path:
     """Write report.html of a run and return its path."""
     write_atomically(facts.run_dir.report, render_run(facts))
     return facts.run_dir.report
 
 
-def write_picture(facts: RunFacts, path: Path) -> Path:
+def write_picture(facts: JudgedRun, path: Path) -> Path:
     """Write the run's picture as an SVG file of its own."""
     write_atomically(path, timeline_svg.render(facts, standalone=True))
     return path
 
 
-def suite_headline(facts: Sequence[RunFacts]) -> str:
+def suite_headline(facts: Sequence[JudgedRun]) -> str:
     """What became of the records in a suite, and in how many runs that is what is documented, in one sentence."""
     good = sum(1 for run in facts if run.verdict.good)
     if not facts:
@@ -240,7 +240,7 @@ def suite_headline(facts: Sequence[RunFacts]) -> str:
     return f"Of {plural(len(facts), 'run')} {told}; {good} of {len(facts)} ended as documented."
 
 
-def _times(facts: Sequence[RunFacts]) -> list[tuple[str, float, float]]:
+def _times(facts: Sequence[JudgedRun]) -> list[tuple[str, float, float]]:
     phases: dict[str, list[float]] = {}
     for run in facts:
         for name, seconds in run.run.phases.items():
@@ -253,10 +253,10 @@ def _times(facts: Sequence[RunFacts]) -> list[tuple[str, float, float]]:
     return [(name, median(values), max(values)) for name, values in ordered]
 
 
-def render_suite(facts: Sequence[RunFacts], folder: Path, *, unreadable: Iterable[str] = ()) -> str:
+def render_suite(facts: Sequence[JudgedRun], folder: Path, *, unreadable: Iterable[str] = ()) -> str:
     """The report of a suite, with links relative to `folder`."""
 
-    def link(run: RunFacts) -> str:
+    def link(run: JudgedRun) -> str:
         return Path(os.path.relpath(run.run_dir.report, folder)).as_posix()
 
     rows = []

@@ -15,7 +15,7 @@ from evidence.run import DEFAULT_CASE
 from evidence.rundir import write_atomically
 from evidence.text import visible
 from judgement.report import cells, console, story
-from judgement.report.facts import Loaded, RunFacts
+from judgement.report.facts import JudgedRun, Loaded
 from judgement.report.headline import headline, outcome
 from judgement.verdict import ERROR, UNKNOWN
 
@@ -25,7 +25,7 @@ def _safe(value: object) -> str:
     return visible(str(value), keep="\n\t")
 
 
-def _case(facts: RunFacts) -> ET.Element:
+def _case(facts: JudgedRun) -> ET.Element:
     verdict, run = facts.verdict, facts.run
     overridden = "".join(f" {key}={value}" for key, value in sorted(run.overridden.items()))
     prefix = f"{run.case} " if run.case != DEFAULT_CASE else ""
@@ -62,7 +62,7 @@ def _case(facts: RunFacts) -> ET.Element:
     return case
 
 
-def _told(facts: RunFacts, message: str) -> Iterable[str]:
+def _told(facts: JudgedRun, message: str) -> Iterable[str]:
     yield f"{outcome(facts).text} ({facts.verdict.verdict})"
     yield message
     yield from facts.verdict.reasons
@@ -75,7 +75,7 @@ def _told(facts: RunFacts, message: str) -> Iterable[str]:
     yield f"\nTo run it again: {facts.run.command}"
 
 
-def _suite(name: str, facts: Sequence[RunFacts]) -> ET.Element:
+def _suite(name: str, facts: Sequence[JudgedRun]) -> ET.Element:
     suite = ET.Element("testsuite", name=_safe(name))
     cases = [_case(run) for run in facts]
     _count(suite, cases)
@@ -90,10 +90,10 @@ def _count(element: ET.Element, cases: Sequence[ET.Element]) -> None:
     element.set("time", f"{sum(float(case.get('time', '0')) for case in cases):.3f}")
 
 
-def render(facts: Sequence[RunFacts], unreadable: Iterable[str] = ()) -> str:
+def render(facts: Sequence[JudgedRun], unreadable: Iterable[str] = ()) -> str:
     """The XML for these runs, a suite a scenario; a directory that could not be read is an error of its own."""
     root = ET.Element("testsuites", name="kafka-chaos")
-    by_scenario: dict[str, list[RunFacts]] = {}
+    by_scenario: dict[str, list[JudgedRun]] = {}
     for cell in cells.group(facts):
         by_scenario.setdefault(cell.runs[0].run.scenario, []).extend(cell.runs)
     suites = [_suite(name, runs) for name, runs in by_scenario.items()]
@@ -113,7 +113,7 @@ def render(facts: Sequence[RunFacts], unreadable: Iterable[str] = ()) -> str:
     return '<?xml version="1.0" encoding="utf-8"?>\n' + ET.tostring(root, encoding="unicode") + "\n"
 
 
-def write_run(facts: RunFacts) -> Path:
+def write_run(facts: JudgedRun) -> Path:
     """Write junit.xml of a run and return its path."""
     write_atomically(facts.run_dir.junit, render([facts]))
     return facts.run_dir.junit

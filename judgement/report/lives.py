@@ -18,10 +18,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
-from evidence.course import Sent
 from evidence.events import Log
 from evidence.records import RecordId, TopicPartition
-from judgement.report.facts import RunFacts
+from evidence.run_state import Sent
+from judgement.report.facts import JudgedRun
 from judgement.report.steps import (
     StoryStep,
     client_step,
@@ -87,7 +87,7 @@ def at_offsets(offsets: Sequence[int]) -> str:
     return f" at offsets {join([str(offset) for offset in offsets])}"
 
 
-def record_name(facts: RunFacts, records: Sequence[RecordId]) -> str:
+def record_name(facts: JudgedRun, records: Sequence[RecordId]) -> str:
     """The name of neighbours in a sentence: m3, or m3 to m7, with the producer where a run has several."""
     last = facts.record_name(records[-1].producer, records[-1].sequence)
     return last if len(records) == 1 or not records[0].is_ours else f"m{records[0].sequence} to {last}"
@@ -145,7 +145,7 @@ def _holders(witnesses: RecordSources, one: RecordId, offsets: Sequence[int]) ->
 class Life:
     """What the witnesses say of a group of records, and of the others at its offsets."""
 
-    facts: RunFacts
+    facts: JudgedRun
     witnesses: RecordSources
     group: RecordGroup
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from evidence.events import Checkpoint, Ends, Log, ReplicaOffset, of
 from evidence.records import TopicPartition
-from judgement.report.facts import RunFacts, broker_id
+from judgement.report.facts import JudgedRun, broker_id
 from judgement.report.steps import named
 from kafkafiles.checkpoints import HIGH_WATERMARKS
 
@@ -36,7 +36,7 @@ class Replica:
     """Whether brokers told of every step: then what was said holds until they say something else."""
 
 
-def replicas_over_time(facts: RunFacts, where: TopicPartition) -> tuple[Replica, ...]:
+def replicas_over_time(facts: JudgedRun, where: TopicPartition) -> tuple[Replica, ...]:
     """Each assigned replica's offsets, the preferred leader first."""
     said = [one for one in of(facts.events, ReplicaOffset) if (one.topic, one.partition) == where]
     return tuple(_replica(facts, where, said, f"broker-{broker}") for broker in facts.assignment.get(where, ()))
@@ -47,7 +47,7 @@ def worth_drawing(replicas: Iterable[Replica]) -> bool:
     return any(len({point.at_ns for point in (*one.log_ends, *one.high_watermarks)}) > 1 for one in replicas)
 
 
-def _replica(facts: RunFacts, where: TopicPartition, said: list[ReplicaOffset], node: str) -> Replica:
+def _replica(facts: JudgedRun, where: TopicPartition, said: list[ReplicaOffset], node: str) -> Replica:
     own = [one for one in said if one.node == node]
     lines = [line for line in facts.log if line.node == node and (line.topic, line.partition) == where]
     traced_ends = [one for one in own if one.what == "log-end"] or [
@@ -75,7 +75,7 @@ def _replica(facts: RunFacts, where: TopicPartition, said: list[ReplicaOffset], 
     )
 
 
-def _checkpointed(facts: RunFacts, node: str, replica: str) -> Iterator[Point]:
+def _checkpointed(facts: JudgedRun, node: str, replica: str) -> Iterator[Point]:
     """The high watermarks of a replica that its broker's file had."""
     for one in of(facts.events, Checkpoint):
         if one.node == node and one.file == HIGH_WATERMARKS and one.offsets is not None and replica in one.offsets:

@@ -12,9 +12,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
-from evidence.course import FROZEN, UP
 from evidence.records import TopicPartition
-from judgement.report.facts import RunFacts, broker_id
+from evidence.run_state import FROZEN, UP
+from judgement.report.facts import JudgedRun, broker_id
 from judgement.report.offsets import Point, Replica, replicas_over_time, worth_drawing
 from judgement.report.steps import named
 from judgement.report.timeline_svg.across import axis
@@ -40,7 +40,7 @@ MAX_DOTS: Final = 200
 WITNESS_CHARS: Final = 220
 
 
-def render(facts: RunFacts, *, prefix: str = "kc3") -> str:
+def render(facts: JudgedRun, *, prefix: str = "kc3") -> str:
     """The picture as an <svg> element; "" if nothing is known of more than one moment."""
     drawn = [(where, replicas_over_time(facts, where)) for where in chosen_partitions(facts)]
     drawn = [(where, replicas) for where, replicas in drawn if worth_drawing(replicas)]
@@ -63,7 +63,7 @@ def render(facts: RunFacts, *, prefix: str = "kc3") -> str:
 
 
 def _panel(
-    drawing: Drawing, facts: RunFacts, where: TopicPartition, one: Replica, y: float, top: int, *, alone: bool
+    drawing: Drawing, facts: JudgedRun, where: TopicPartition, one: Replica, y: float, top: int, *, alone: bool
 ) -> None:
     lane(drawing, y, HEIGHT, one.node, "" if alone else named(where))
     last = [
@@ -99,7 +99,7 @@ def _height(offset: int, y: float, top: int) -> float:
     return floor - (floor - ceiling) * offset / top
 
 
-def _steps(drawing: Drawing, facts: RunFacts, points: Sequence[Point], y: float, top: int, *, until: bool) -> str:
+def _steps(drawing: Drawing, facts: JudgedRun, points: Sequence[Point], y: float, top: int, *, until: bool) -> str:
     """The path of a line of steps; of one between moments if not `until`, which holds the last to the end."""
     scale = drawing.scale
     parts = [f"M{scale.x(facts.at(points[0].at_ns)):.1f} {_height(points[0].offset, y, top):.1f}"]
@@ -111,7 +111,7 @@ def _steps(drawing: Drawing, facts: RunFacts, points: Sequence[Point], y: float,
     return "".join(parts)
 
 
-def thinned(drawing: Drawing, facts: RunFacts, points: Sequence[Point]) -> list[Point]:
+def thinned(drawing: Drawing, facts: JudgedRun, points: Sequence[Point]) -> list[Point]:
     """Of the points of half a pixel only the first, the lowest, the highest and the last: more would not show."""
     found, column = list[Point](), list[Point]()
     place = None
@@ -132,7 +132,7 @@ def _extremes(column: Sequence[Point]) -> list[Point]:
 
 
 def _dot(
-    drawing: Drawing, facts: RunFacts, one: Replica, point: Point, name: str, shape: str, y: float, top: int
+    drawing: Drawing, facts: JudgedRun, one: Replica, point: Point, name: str, shape: str, y: float, top: int
 ) -> str:
     x, height = drawing.scale.x(facts.at(point.at_ns)), _height(point.offset, y, top)
     witness = point.witness if len(point.witness) <= WITNESS_CHARS else point.witness[: WITNESS_CHARS - 1] + "…"
@@ -147,7 +147,7 @@ def _mark(shape: str, x: float, y: float, size: float) -> str:
     return tag("rect", x=x - size, y=y - size, width=2 * size, height=2 * size, fill="var(--leader)")
 
 
-def _spells(facts: RunFacts, node: str) -> Iterator[tuple[str, int, int, str]]:
+def _spells(facts: JudgedRun, node: str) -> Iterator[tuple[str, int, int, str]]:
     """Pattern, begin, end and name of each time in which something was the matter with a broker."""
     for interval in facts.processes.get(node, ()):
         if interval.value != UP:
@@ -158,7 +158,7 @@ def _spells(facts: RunFacts, node: str) -> Iterator[tuple[str, int, int, str]]:
             yield "cut", interval.begin_ns, interval.end_ns, interval.detail
 
 
-def _shade(drawing: Drawing, facts: RunFacts, node: str, y: float) -> None:
+def _shade(drawing: Drawing, facts: JudgedRun, node: str, y: float) -> None:
     for pattern, begin_ns, end_ns, name in _spells(facts, node):
         begin, end = drawing.scale.x(facts.at(begin_ns)), drawing.scale.x(facts.at(end_ns))
         if end - begin >= 0.5:
@@ -166,7 +166,7 @@ def _shade(drawing: Drawing, facts: RunFacts, node: str, y: float) -> None:
             drawing.middle.append(tag("rect", title(name), fill=drawing.fill(pattern), opacity=0.3, **box))
 
 
-def _band(drawing: Drawing, facts: RunFacts, where: TopicPartition, node: str, y: float) -> None:
+def _band(drawing: Drawing, facts: JudgedRun, where: TopicPartition, node: str, y: float) -> None:
     """When the broker led, and when it was in the ISR, as the cluster stated."""
     number = broker_id(node)
     for state in facts.partitions.get(where, ()):
@@ -179,7 +179,7 @@ def _band(drawing: Drawing, facts: RunFacts, where: TopicPartition, node: str, y
         drawing.middle.append(tag("rect", about, x=begin, y=y, width=max(end - begin, 0.5), height=BAND, fill=fill))
 
 
-def _legend(drawing: Drawing, facts: RunFacts, replicas: Sequence[Replica], y: float) -> None:
+def _legend(drawing: Drawing, facts: JudgedRun, replicas: Sequence[Replica], y: float) -> None:
     swatch: dict[str, Any] = {"x": 0, "y": 0, "width": 22, "height": 10, "rx": 2}
     line: dict[str, Any] = {"x1": 0, "x2": 22, "stroke_width": 1.7}
     entries: list[tuple[str, str]] = []

@@ -9,7 +9,7 @@ from typing import Final
 
 from evidence.replication import STEPS, Way, topics_of, traced_partitions, ways
 from evidence.text import markdown as escaped
-from judgement.report.facts import RunFacts
+from judgement.report.facts import JudgedRun
 from judgement.report.steps import named
 
 CLAIM: Final = "high-watermark-follows-in-steps"
@@ -52,7 +52,7 @@ class Table:
     rows: tuple[Row, ...]
 
 
-def tables(facts: RunFacts) -> tuple[Table, ...]:
+def tables(facts: JudgedRun) -> tuple[Table, ...]:
     """A table for each record and follower, of runs that are held against that claim."""
     if CLAIM not in {one.name for one in facts.verdict.claims}:
         return ()
@@ -64,7 +64,7 @@ def tables(facts: RunFacts) -> tuple[Table, ...]:
     )
 
 
-def _table(facts: RunFacts, way: Way) -> Table:
+def _table(facts: JudgedRun, way: Way) -> Table:
     record = facts.record_name(way.record.producer, way.record.sequence)
     where = named((way.record.topic, way.record.partition))
     missing = f" Not told of: {'; '.join(STEPS[name] for name in way.missing)}." if way.missing else ""
@@ -93,7 +93,7 @@ def _rows(way: Way) -> Iterator[Row]:
         before = now
 
 
-def markdown_lines(facts: RunFacts) -> Iterator[str]:
+def markdown_lines(facts: JudgedRun) -> Iterator[str]:
     """The tables in Markdown."""
     for table in tables(facts):
         yield from ("", f"**{escaped(table.title)}**", "")
@@ -102,7 +102,7 @@ def markdown_lines(facts: RunFacts) -> Iterator[str]:
         yield from (f"| {' | '.join(escaped(cell) for cell in row.cells)} |" for row in table.rows)
 
 
-def text_lines(facts: RunFacts) -> Iterator[str]:
+def text_lines(facts: JudgedRun) -> Iterator[str]:
     """The tables as plain text, in columns."""
     for table in tables(facts):
         yield from ("", table.title, "  LEO and HW of the leader, then of the follower; * is what the step changed")

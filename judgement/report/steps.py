@@ -1,7 +1,7 @@
 """What happened to a partition, step by step, from the witnesses that know partitions and not single records.
 
 Docker and the harness (faults and their proof), the cluster's own statements (ZooKeeper or the metadata log: leaders,
-epochs, ISRs, controllers, sessions), and what brokers logged. Pure functions of `RunFacts`. A step says one thing in
+epochs, ISRs, controllers, sessions), and what brokers logged. Pure functions of `JudgedRun`. A step says one thing in
 a sentence and names who says so; where a witness is silent there is no step.
 """
 
@@ -13,11 +13,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from evidence.course import ALIVE, DOWN, FaultFact, PartitionInterval
 from evidence.events import DeleteRecords, DeleteTopic, EndsAnswer, Log, OffsetAnswer, OffsetCommit, RecordsDeleted
 from evidence.findings import Row
 from evidence.records import TopicPartition
-from judgement.report.facts import RunFacts
+from evidence.run_state import ALIVE, DOWN, FaultFact, PartitionInterval
+from judgement.report.facts import JudgedRun
 
 # What a broker logs of one act it logs within this time: the reason for a truncation and the truncation, or two classes
 # of one truncation.
@@ -91,7 +91,7 @@ def named(where: TopicPartition) -> str:
     return f"{where[0]}-{where[1]}"
 
 
-def witness_of_metadata(facts: RunFacts) -> tuple[str, str]:
+def witness_of_metadata(facts: JudgedRun) -> tuple[str, str]:
     """Where the cluster's statements come from: in a word, and in full."""
     return ("KRaft", "the metadata log") if facts.run.mode == "kraft" else ("ZooKeeper", "ZooKeeper")
 
@@ -126,7 +126,7 @@ def proof_text(fault: FaultFact) -> str:
     return f"proved: {fault.proof.text()}" if fault.proof else "proved"
 
 
-def _concerns(facts: RunFacts, where: TopicPartition, fault: FaultFact) -> bool:
+def _concerns(facts: JudgedRun, where: TopicPartition, fault: FaultFact) -> bool:
     """Whether a fault struck a replica of the partition, the controller of the time, or a node that is no broker."""
     replicas = {f"broker-{broker}" for broker in facts.assignment.get(where, ())}
     controller = facts.controller_at(fault.inject_ns)
@@ -149,7 +149,7 @@ def _role(fault: FaultFact) -> str:
     return f" ({'; '.join(parts)})" if parts and fault.kind != "start" else ""
 
 
-def fault_steps(facts: RunFacts, where: TopicPartition, since_ns: int) -> Iterator[StoryStep]:
+def fault_steps(facts: JudgedRun, where: TopicPartition, since_ns: int) -> Iterator[StoryStep]:
     """The faults that concern a partition from a time on, or still last at that time, and when they were healed."""
     for fault in facts.faults:
         if not _concerns(facts, where, fault) or (fault.inject_ns < since_ns and not _lasts(fault, since_ns)):
@@ -165,7 +165,7 @@ def fault_steps(facts: RunFacts, where: TopicPartition, since_ns: int) -> Iterat
 
 
 def election_text(
-    facts: RunFacts,
+    facts: JudgedRun,
     where: str,
     before: PartitionInterval,
     after: PartitionInterval,
@@ -201,7 +201,7 @@ def election_text(
     return text + "."
 
 
-def state_text(facts: RunFacts, where: TopicPartition, at_ns: int) -> str:
+def state_text(facts: JudgedRun, where: TopicPartition, at_ns: int) -> str:
     """What the cluster stated of a partition at a time, and who was the controller; "" if it stated nothing."""
     state, controller = facts.state_at(*where, at_ns), facts.controller_at(at_ns)
     parts = []
@@ -214,7 +214,7 @@ def state_text(facts: RunFacts, where: TopicPartition, at_ns: int) -> str:
     return ", ".join(parts)
 
 
-def metadata_steps(facts: RunFacts, where: TopicPartition, since_ns: int) -> Iterator[StoryStep]:
+def metadata_steps(facts: JudgedRun, where: TopicPartition, since_ns: int) -> Iterator[StoryStep]:
     """Elections, changes of the ISR, the assignment and the controller, and brokers taken for dead, from a time on."""
     witness, source = witness_of_metadata(facts)
     for kind, at_ns, actor, text, quotes in (
@@ -229,7 +229,7 @@ def metadata_steps(facts: RunFacts, where: TopicPartition, since_ns: int) -> Ite
 _Change = tuple[str, int, str, str, tuple[str, ...]]
 
 
-def _partition_changes(facts: RunFacts, where: TopicPartition, since_ns: int) -> Iterator[_Change]:
+def _partition_changes(facts: JudgedRun, where: TopicPartition, since_ns: int) -> Iterator[_Change]:
     states = facts.partitions.get(where, ())
     last_isr: tuple[int, ...] = ()
     for before, after in itertools.pairwise(states):
@@ -251,7 +251,7 @@ def _partition_changes(facts: RunFacts, where: TopicPartition, since_ns: int) ->
             yield "isr", after.begin_ns, "leader", text, ()
 
 
-def _assignment_changes(facts: RunFacts, where: TopicPartition, since_ns: int) -> Iterator[_Change]:
+def _assignment_changes(facts: JudgedRun, where: TopicPartition, since_ns: int) -> Iterator[_Change]:
     for before, after in itertools.pairwise(facts.states.get(where, ())):
         old, new = before.replicas, after.replicas
         if old is not None and new is not None and old != new and after.at_ns >= since_ns:
@@ -261,7 +261,7 @@ def _assignment_changes(facts: RunFacts, where: TopicPartition, since_ns: int) -
             yield "assignment", after.at_ns, "controller", f"{text}: {join(changes)}." if changes else f"{text}.", ()
 
 
-def _unclean(facts: RunFacts, where: TopicPartition, state: PartitionInterval) -> tuple[str, ...]:
+def _unclean(facts: JudgedRun, where: TopicPartition, state: PartitionInterval) -> tuple[str, ...]:
     """The log line in which the controller says that it elected this leader from outside the ISR; () without one."""
     near = [
         line
@@ -271,7 +271,7 @@ def _unclean(facts: RunFacts, where: TopicPartition, state: PartitionInterval) -
     return tuple(line.line for line in near[-1:])
 
 
-def _controller_changes(facts: RunFacts, since_ns: int) -> Iterator[_Change]:
+def _controller_changes(facts: JudgedRun, since_ns: int) -> Iterator[_Change]:
     for interval in facts.controllers:
         if interval.begin_ns >= since_ns:
             epoch = f", {interval.detail}" if interval.detail else ""
@@ -279,7 +279,7 @@ def _controller_changes(facts: RunFacts, since_ns: int) -> Iterator[_Change]:
             yield "controller", interval.begin_ns, interval.value or "controller", text, ()
 
 
-def _registration_changes(facts: RunFacts, where: TopicPartition, since_ns: int) -> Iterator[_Change]:
+def _registration_changes(facts: JudgedRun, where: TopicPartition, since_ns: int) -> Iterator[_Change]:
     for broker in facts.assignment.get(where, ()):
         node = f"broker-{broker}"
         for interval in facts.registrations.get(node, ()):
@@ -308,7 +308,7 @@ class Act:
     quotes: list[str] = field(default_factory=list)
 
 
-def about(facts: RunFacts, where: TopicPartition, since_ns: int) -> Iterator[Log]:
+def about(facts: JudgedRun, where: TopicPartition, since_ns: int) -> Iterator[Log]:
     """The brokers' lines about a partition from a time on, in order."""
     # Some lines name their partition in words that the observer did not take apart.
     words = re.compile(rf"(?<![\w.-]){re.escape(named(where))}(?![\w-])")
@@ -318,7 +318,7 @@ def about(facts: RunFacts, where: TopicPartition, since_ns: int) -> Iterator[Log
             yield line
 
 
-def acts(facts: RunFacts, where: TopicPartition, since_ns: int) -> list[Act]:
+def acts(facts: JudgedRun, where: TopicPartition, since_ns: int) -> list[Act]:
     """What brokers did to a partition by their own logs; the lines of one act are put together."""
     found: list[Act] = []
     for line in about(facts, where, since_ns):
@@ -345,7 +345,7 @@ def _is_reason(line: Log) -> bool:
     return line.event in REASONS and (line.event != "high-watermark" or line.detail in ("falls-back", "below"))
 
 
-def truncations(facts: RunFacts, where: TopicPartition, since_ns: int) -> list[Act]:
+def truncations(facts: JudgedRun, where: TopicPartition, since_ns: int) -> list[Act]:
     """Each truncation of a partition to a known offset, with all lines its broker logged about it."""
     return [a for a in acts(facts, where, since_ns) if a.line.event == "truncate" and a.line.offset is not None]
 
@@ -354,7 +354,7 @@ Effect = Callable[[Log], tuple[str, str] | None]
 """For a truncation: the kind of its step and the end of its sentence; None if it does not concern the story."""
 
 
-def deletion_steps(facts: RunFacts, where: TopicPartition) -> Iterator[StoryStep]:
+def deletion_steps(facts: JudgedRun, where: TopicPartition) -> Iterator[StoryStep]:
     """What was asked to be deleted: topics, whichever, and records of this partition."""
     for one in facts.events:
         if isinstance(one, DeleteTopic):
@@ -379,7 +379,7 @@ def _asked_step(at_ns: int, text: str) -> StoryStep:
     return StoryStep(at_ns=at_ns, kind="log", actor="operator", text=text, witness="operator", source="harness")
 
 
-def group_steps(facts: RunFacts, where: TopicPartition) -> Iterator[StoryStep]:
+def group_steps(facts: JudgedRun, where: TopicPartition) -> Iterator[StoryStep]:
     """What groups committed of a partition, and what their coordinators answered: of commits in a row the last, of
     answers in a row that say the same the first.
     """
@@ -397,7 +397,7 @@ def group_steps(facts: RunFacts, where: TopicPartition) -> Iterator[StoryStep]:
             yield client_step(one.at_ns, kind, one.group, f"The coordinator of group {one.group} {said}.")
 
 
-def end_steps(facts: RunFacts, where: TopicPartition) -> Iterator[StoryStep]:
+def end_steps(facts: JudgedRun, where: TopicPartition) -> Iterator[StoryStep]:
     """How far a partition could be read, where readers of what is committed are given less: of answers in a row with
     one and the same end the first and the last.
     """
@@ -421,7 +421,7 @@ def _offset(offset: int | None) -> str:
     return "nothing" if offset is None else f"offset {offset}"
 
 
-def log_steps(facts: RunFacts, where: TopicPartition, since_ns: int, effect: Effect) -> Iterator[StoryStep]:
+def log_steps(facts: JudgedRun, where: TopicPartition, since_ns: int, effect: Effect) -> Iterator[StoryStep]:
     """What brokers logged about a partition from a time on."""
     for act in acts(facts, where, since_ns):
         line = act.line

@@ -11,11 +11,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from evidence.course import Sent
 from evidence.events import Ends, Log
 from evidence.findings import Finding
 from evidence.records import RecordId, TopicPartition
-from judgement.report.facts import RunFacts
+from evidence.run_state import Sent
+from judgement.report.facts import JudgedRun
 from judgement.report.lives import Life, RecordGroup, grouped, record_name
 from judgement.report.steps import (
     StoryStep,
@@ -70,7 +70,7 @@ class Story:
         return f"{'record' if len(self.records) == 1 else 'records'} {own}{also}"
 
 
-def findings_of(facts: RunFacts, anomaly: str | None = None) -> list[Finding]:
+def findings_of(facts: JudgedRun, anomaly: str | None = None) -> list[Finding]:
     """The findings, of one anomaly or all, in the order in which their stories are told."""
     every = [finding for finding in facts.everything_found if anomaly in (None, finding.anomaly)]
     rank = {name: number for number, name in enumerate(FIRST)}
@@ -78,7 +78,7 @@ def findings_of(facts: RunFacts, anomaly: str | None = None) -> list[Finding]:
 
 
 def stories(
-    facts: RunFacts, *, anomaly: str | None = None, limit: int = MAX_STORIES, witnesses: RecordSources | None = None
+    facts: JudgedRun, *, anomaly: str | None = None, limit: int = MAX_STORIES, witnesses: RecordSources | None = None
 ) -> tuple[list[Story], int]:
     """The stories of the records that findings name, each told once, and how many more there would be."""
     witnesses = witnesses or RecordSources(facts)
@@ -110,18 +110,18 @@ class RunStories:
     missing: tuple[str, ...]
 
 
-def run_stories(facts: RunFacts) -> RunStories:
+def run_stories(facts: JudgedRun) -> RunStories:
     """The stories of all findings of a run: told once, however many reports show them."""
     return facts.once(_run_stories)
 
 
-def _run_stories(facts: RunFacts) -> RunStories:
+def _run_stories(facts: JudgedRun) -> RunStories:
     witnesses = RecordSources(facts)
     found, more = stories(facts, witnesses=witnesses)
     return RunStories(found, more, tuple(witnesses.missing))
 
 
-def stories_of(facts: RunFacts, records: Sequence[RecordId], witnesses: RecordSources) -> list[Story]:
+def stories_of(facts: JudgedRun, records: Sequence[RecordId], witnesses: RecordSources) -> list[Story]:
     """The stories of these records, the lost ones first; one of them is not told again if it is in another's."""
     lost = {one for finding in facts.found("lost-write") for one in finding.records}
     told: list[Story] = []
@@ -186,7 +186,7 @@ def _sentence(life: Life, finding: Finding, records: Sequence[RecordId]) -> str:
 # Runs without a record to tell of
 
 
-def partition_story(facts: RunFacts, where: TopicPartition) -> Story:
+def partition_story(facts: JudgedRun, where: TopicPartition) -> Story:
     """What happened to a partition, for runs that lost nothing: sends, copies, faults, elections, truncations."""
     steps: list[StoryStep] = []
     sends = [send for send in facts.sends if (send.topic, send.partition) == where]

@@ -13,7 +13,7 @@ from evidence.text import fenced
 from evidence.text import markdown as escaped
 from judgement.outcome import BAD, GOOD, UNCERTAIN
 from judgement.report import availability, cells, record_ways, story, timings
-from judgement.report.facts import Loaded, RunFacts
+from judgement.report.facts import JudgedRun, Loaded
 from judgement.report.headline import headline, outcome
 from judgement.report.html import suite_headline
 
@@ -52,7 +52,7 @@ def _clients(grouped: Sequence[cells.Cell]) -> list[tuple[str, ...]]:
     ]
 
 
-def _details(facts: RunFacts) -> str:
+def _details(facts: JudgedRun) -> str:
     records = outcome(facts)
     about = f"{TONES[records.tone]} {escaped(facts.name)}, seed {facts.run.seed}: {escaped(records.text)}"
     lines = [f"<details><summary>{about}</summary>", "", escaped(headline(facts)), ""]
@@ -68,7 +68,7 @@ def _details(facts: RunFacts) -> str:
     return "\n".join(lines)
 
 
-def render(facts: Sequence[RunFacts], *, unreadable: Sequence[str] = (), budget_bytes: int = BUDGET_BYTES) -> str:
+def render(facts: Sequence[JudgedRun], *, unreadable: Sequence[str] = (), budget_bytes: int = BUDGET_BYTES) -> str:
     """The summary of these runs in at most `budget_bytes` bytes; pure."""
     grouped = cells.failures_first(cells.group(facts))
     overall = cells.worst_of(facts, unreadable)

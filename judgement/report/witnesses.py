@@ -1,6 +1,6 @@
 """What a run's histories and copies of replicas say of single records, read on demand.
 
-The timeline, and so `RunFacts`, names the records of a script only. These files name every record: who sent it with
+The timeline, and so `JudgedRun`, names the records of a script only. These files name every record: who sent it with
 which outcome, who read it or read past it, and what each replica's disk held at its offset at each moment of copying.
 
 A file that is missing or torn is no error: the rest is used, and `RecordSources.missing` has a line for each. Where
@@ -24,14 +24,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from evidence.course import Sent, acks_text
 from evidence.errors import UsageError
 from evidence.events import Ends, Moment
 from evidence.history import schema
 from evidence.history.read import PLAIN_SCHEMA, open_run
 from evidence.history.record import MAGIC, decode, decode_all
 from evidence.records import RecordId, TopicPartition
-from judgement.report.facts import RunFacts
+from evidence.run_state import Sent, acks_text
+from judgement.report.facts import JudgedRun
 from kafkafiles import checkpoints
 from kafkafiles.batches import Corrupt, Record, records
 from kafkafiles.columns import HeaderArray, read_headers
@@ -302,7 +302,7 @@ class DiskState:
 class RecordSources:
     """The histories and copies of one run. Each is opened on demand, once."""
 
-    def __init__(self, facts: RunFacts) -> None:
+    def __init__(self, facts: JudgedRun) -> None:
         self._facts = facts
         self._histories: dict[TopicPartition, PartitionHistory] = {}
         self._copies: dict[TopicPartition, list[tuple[Moment, dict[str, ReplicaCopy]]]] = {}
@@ -461,7 +461,7 @@ class RecordSources:
         return (min(low for low, _ in known), max(high for _, high in known)) if known else None
 
 
-def missing_from_timeline(facts: RunFacts) -> list[str]:
+def missing_from_timeline(facts: JudgedRun) -> list[str]:
     """What a run's record lacks, a line each: damaged lines, blind observers, missing logs, no analysis."""
     lines = [f"damaged: {line}" for line in facts.damaged]
     if facts.findings is None:

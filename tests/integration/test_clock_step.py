@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from evidence.course import Course
 from evidence.events import Fault
 from evidence.run import DEFAULT_CASE
+from evidence.run_state import RunState
 from evidence.timeline import read
 from harness.cluster import versions
 from harness.plan import ClusterPlan, TopicPlan
@@ -57,7 +57,7 @@ def test_a_clock_jumps_and_is_right_again(version: str, tmp_path: Path) -> None:
     assert run.state == "complete", run.failure
     proofs = [one.proof for one in events if isinstance(one, Fault) and one.phase == "verified"]
     assert [round(shown(proof)["ahead_ms"] / 3_600_000) for proof in proofs] == [2, -2]
-    assert unsupported_proofs(Course(events)) == []
+    assert unsupported_proofs(RunState(events)) == []
 
 
 def test_a_clock_that_goes_on_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

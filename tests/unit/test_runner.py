@@ -12,7 +12,6 @@ from typing import Any, NoReturn, cast
 
 import pytest
 
-from evidence.course import Course
 from evidence.errors import FaultUnproved, HarnessError, UsageError, WaitTimeout
 from evidence.events import (
     DeleteRecords,
@@ -29,6 +28,7 @@ from evidence.events import (
 )
 from evidence.events import Partition as State
 from evidence.run import SequenceRecord
+from evidence.run_state import RunState
 from evidence.rundir import RunDir
 from evidence.timeline import read
 from harness import runner
@@ -174,8 +174,8 @@ def test_faults_are_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     """A timeline that says nothing of a fault has not the run's faults."""
     run_dir = rehearse(Stage(), tmp_path, leader_dies, monkeypatch).run_dir
     run, events = run_dir.read_run(), read(run_dir.timeline).trusted
-    assert sequence_not_ended(run, Course(events)) == []
-    without = Course(tuple(event for event in events if not isinstance(event, Fault)))
+    assert sequence_not_ended(run, RunState(events)) == []
+    without = RunState(tuple(event for event in events if not isinstance(event, Fault)))
     assert sequence_not_ended(run, without) == ["2 faults were carried out, the timeline has 0"]
 
 

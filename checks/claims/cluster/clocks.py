@@ -9,10 +9,10 @@ from typing import Any, Final
 from checks.claim import Judged, RunEvidence, claim
 from checks.claims.basis import faults, judged, row_of
 from checks.claims.replication.isr import check_period_ms, lag_time_ms
-from evidence.course import Course, FaultFact, in_isr_throughout
 from evidence.events import Log, of
 from evidence.faults.clock import ClockStepProof
 from evidence.nodes import broker, number_of
+from evidence.run_state import FaultFact, RunState, in_isr_throughout
 from evidence.text import plural
 
 RETENTION_MS: Final = re.compile(r"retention time (\d+) ?ms")
@@ -23,25 +23,25 @@ TIMES: Final = 2
 """A lagging replica that is left in the ISR for so many times what it may lag has been left there for good."""
 
 
-def _steps(course: Course) -> Iterator[tuple[FaultFact, int, int, int]]:
+def _steps(run_state: RunState) -> Iterator[tuple[FaultFact, int, int, int]]:
     """Each clock that was wrong, by how many seconds, and from when to when: seen to be, about to be set right."""
-    for fault, proof in course.proved(ClockStepProof):
+    for fault, proof in run_state.proved(ClockStepProof):
         if fault.proved_ns is not None:
-            yield fault, proof.seconds, fault.proved_ns, fault.heal_ns or course.end_ns
+            yield fault, proof.seconds, fault.proved_ns, fault.heal_ns or run_state.end_ns
 
 
 def _deletions(evidence: RunEvidence) -> Iterator[dict[str, Any]]:
     """Each time that a broker deleted segments for their age: whether its clock was ahead, and how old the newest
     record was by the right time, where the line says it.
     """
-    course = evidence.course
-    for line in of(course.events, Log):
+    run_state = evidence.run_state
+    for line in of(run_state.events, Log):
         kept = RETENTION_MS.search(line.line) if line.event == "retention" else None
         if kept is None:
             continue
         ahead = any(
             fault.node == line.node and seconds > 0 and fault.inject_ns <= line.at_ns <= fault.until_ns
-            for fault, seconds, _, _ in _steps(course)
+            for fault, seconds, _, _ in _steps(run_state)
         )
         newest = NEWEST_MS.search(line.line)
         yield {
@@ -76,10 +76,10 @@ def wrong_clock_deletes_young_records(evidence: RunEvidence) -> Judged:
 
 def _sent_behind(evidence: RunEvidence) -> Iterator[dict[str, Any]]:
     """What was sent to a leader while its clock was behind, and what came of it."""
-    course = evidence.course
-    for fault, seconds, begin_ns, end_ns in _steps(course):
-        for one in course.sends if seconds < 0 else ():
-            state = course.state_at(one.topic, one.partition, one.sent_ns)
+    run_state = evidence.run_state
+    for fault, seconds, begin_ns, end_ns in _steps(run_state):
+        for one in run_state.sends if seconds < 0 else ():
+            state = run_state.state_at(one.topic, one.partition, one.sent_ns)
             done = one.done_ns is not None and one.done_ns <= end_ns
             if begin_ns <= one.sent_ns and done and state is not None and broker(state.leader) == fault.node:
                 yield row_of(fault, (one.topic, one.partition)) | {"outcome": one.outcome, "error": one.error}
@@ -109,18 +109,18 @@ def _unfetched(evidence: RunEvidence) -> Iterator[dict[str, Any]]:
     """Each replica that was cut from its leader while that one's clock was behind, for longer than it may lag: whether
     it stayed in the ISR until the clock was set right, and was out of it before the links were healed.
     """
-    course = evidence.course
+    run_state = evidence.run_state
     least_ns = TIMES * int((lag_time_ms(evidence.run) + check_period_ms(evidence.run)) * 1e6)
-    for step, seconds, begin_ns, end_ns in _steps(course):
-        for cut in faults(course, "cut"):
+    for step, seconds, begin_ns, end_ns in _steps(run_state):
+        for cut in faults(run_state, "cut"):
             if seconds > 0 or cut.proved_ns is None or not begin_ns < cut.inject_ns < end_ns:
                 continue
-            for where, states in course.states.items():
-                then = course.state_at(*where, cut.inject_ns)
+            for where, states in run_state.states.items():
+                then = run_state.state_at(*where, cut.inject_ns)
                 if then is None or broker(then.leader) != step.node or end_ns - cut.proved_ns < least_ns:
                     continue
                 for node in (broker(b) for b in then.isr if b != then.leader and cut.between(step.node, broker(b))):
-                    healed_ns = cut.heal_ns or course.end_ns
+                    healed_ns = cut.heal_ns or run_state.end_ns
                     yield row_of(step, where) | {
                         "replica": node,
                         "behind_s": round((end_ns - cut.proved_ns) / 1e9, 1),

@@ -56,9 +56,9 @@ class _Assignments:
 
     def __init__(self, evidence: RunEvidence) -> None:
         self._last = {where: list(replicas) for where, replicas in evidence.run.assignment.items()}
-        asked = of(evidence.course.events, Reassign)
+        asked = of(evidence.run_state.events, Reassign)
         self._asked = [(one.at_ns, (one.topic, one.partition), one.replicas) for one in asked]
-        self._states = evidence.course.states
+        self._states = evidence.run_state.states
 
     def possible(self, topic: str, number: int, at_ns: int) -> list[list[int]]:
         """The assignments there may have been by then, the one that is certain first; none if nothing is known."""
@@ -119,7 +119,7 @@ def _znodes(
 ) -> Judged:
     """The contents of the znodes at a path, each held against its form."""
     rows = []
-    for event in of(evidence.course.events, Znode):
+    for event in of(evidence.run_state.events, Znode):
         found = path.fullmatch(event.path)
         if found is not None and event.content is not None:
             row = {"path": event.path, "at_ns": event.at_ns, "content": event.content, "ephemeral": event.ephemeral}
@@ -183,7 +183,7 @@ def controller_epoch_znode_content(evidence: RunEvidence) -> Judged:
     /controller_epoch: a number that rises by one each time, in a znode that outlives every controller.
     """
     last: list[int] = []
-    missed = any(event.path == _CONTROLLER_EPOCH.pattern for event in of(evidence.course.events, Missed))
+    missed = any(event.path == _CONTROLLER_EPOCH.pattern for event in of(evidence.run_state.events, Missed))
 
     def lacks(event: Znode, _: re.Match[str]) -> Iterator[str]:
         if not isinstance(event.content, int):
@@ -267,7 +267,7 @@ def isr_notification_content(evidence: RunEvidence) -> Judged:
 
     The controller deletes one within milliseconds, so of some the name alone is seen.
     """
-    events = evidence.course.events
+    events = evidence.run_state.events
     held = {event.path: event for event in of(events, Znode) if event.content is not None}
     rows = []
     for made in (event for event in of(events, IsrChange) if event.state == "made"):
@@ -292,7 +292,7 @@ def _records(
     rows = [
         {"type": event.type, "offset": event.offset, "at_ns": event.at_ns, "fields": event.fields}
         | {"otherwise": list(lacks(event))}
-        for event in of(evidence.course.events, Metadata)
+        for event in of(evidence.run_state.events, Metadata)
         if event.type in types
     ]
     wrong = [row for row in rows if row["otherwise"]]

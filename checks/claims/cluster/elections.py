@@ -20,12 +20,12 @@ from checks.claims.basis import (
     session_ms,
     timed,
 )
-from evidence.course import DOWN, DYING, FROZEN, Course
 from evidence.events import NO_LEADER, Event, Log, Partition, Znode, of
 from evidence.faults import DEATHS
 from evidence.nodes import broker
 from evidence.records import TopicPartition
 from evidence.run import RunRecord
+from evidence.run_state import DOWN, DYING, FROZEN, RunState
 from evidence.text import plural
 
 QUORUM_MS: Final = {
@@ -45,12 +45,12 @@ QUORUM_BOUND: Final = (
 )
 
 
-def _elections(course: Course) -> Iterator[tuple[Partition, Partition]]:
+def _elections(run_state: RunState) -> Iterator[tuple[Partition, Partition]]:
     """The states before and after each change of a partition's leader, as far as both were seen.
 
     With ZooKeeper a state's version counts by one, so a gap tells of states that nobody saw.
     """
-    for states in course.states.values():
+    for states in run_state.states.values():
         for before, after in pairwise(states):
             whole = after.source != "zookeeper" or (before.version or 0) + 1 == after.version
             if before.leader != after.leader and whole:
@@ -73,7 +73,7 @@ def _election(before: Partition, after: Partition) -> dict[str, Any]:
 @claim("leader-epoch-rises-by-one", source="KIP-101; Kafka documentation, Design: replication")
 def leader_epoch_rises_by_one(evidence: RunEvidence) -> Judged:
     """At each change of a partition's leader its leader epoch rises by exactly one."""
-    rows = [_election(before, after) for before, after in _elections(evidence.course)]
+    rows = [_election(before, after) for before, after in _elections(evidence.run_state)]
     wrong = [row for row in rows if row["leader_epoch"] != row["leader_epoch_before"] + 1]
     return judged(rows, wrong, plural(len(rows), "change") + " of leader", "no leader changed")
 
@@ -84,7 +84,7 @@ def leader_elected_from_isr(evidence: RunEvidence) -> Judged:
 
     Whoever is elected was in the ISR (or eligible, KIP-966) when the leader before it went.
     """
-    elections = [(b, a) for b, a in _elections(evidence.course) if a.leader != NO_LEADER]
+    elections = [(b, a) for b, a in _elections(evidence.run_state) if a.leader != NO_LEADER]
     rows = [_election(before, after) for before, after in elections]
     wrong = [_election(b, a) for b, a in elections if a.leader not in (*b.isr, *(b.elr or ()))]
     return judged(rows, wrong, plural(len(rows), "leader") + " elected", "no leader was elected")
@@ -102,7 +102,7 @@ def leader_replaced_in_time(evidence: RunEvidence) -> Judged:
     ended.
     """
     return timed(
-        [row for node, gone_ns in _gone(evidence.course) for row in _led_again(evidence, node, gone_ns)],
+        [row for node, gone_ns in _gone(evidence.run_state) for row in _led_again(evidence, node, gone_ns)],
         lambda row: (
             f"{row['topic']}-{row['partition']} had another leader {row['took_ms'] / 1000:.1f} s after "
             f"{row['node']} was gone"
@@ -116,8 +116,8 @@ def _led_again(evidence: RunEvidence, node: str, gone_ns: int) -> Iterator[dict[
     never led again: there may have been nobody.
     """
     bound_ms = _session_bound_ms(evidence, node, gone_ns)
-    for (topic, partition), states in evidence.course.states.items():
-        then = evidence.course.state_at(topic, partition, gone_ns)
+    for (topic, partition), states in evidence.run_state.states.items():
+        then = evidence.run_state.state_at(topic, partition, gone_ns)
         if then is None or bound_ms is None or broker(then.leader) != node:
             continue
         others = (one for one in states if one.at_ns > gone_ns and one.leader not in (NO_LEADER, then.leader))
@@ -135,7 +135,7 @@ def _led_again(evidence: RunEvidence, node: str, gone_ns: int) -> Iterator[dict[
 
 def _session_bound_ms(evidence: RunEvidence, node: str, gone_ns: int) -> float | None:
     """By when the session of a broker that was gone at a time has ended: KRaft's new controller counts it anew."""
-    limit_ms, controller = session_ms(evidence.run, node), evidence.course.controller_at(gone_ns)
+    limit_ms, controller = session_ms(evidence.run, node), evidence.run_state.controller_at(gone_ns)
     if limit_ms is None:
         return None
     quorum = evidence.run.mode == "kraft" and controller is not None and controller.value == node
@@ -145,7 +145,7 @@ def _session_bound_ms(evidence: RunEvidence, node: str, gone_ns: int) -> float |
 @claim("dead-leader-is-not-replaced", source="KAFKA-15489", bound=f"without a leader for {UNLED_MS} ms or longer")
 def dead_leader_is_not_replaced(evidence: RunEvidence) -> Judged:
     """A partition has no leader, or one that is gone, though a broker that was in sync is up."""
-    rows = [row for where in evidence.course.states for row in _unled(evidence.course, where)]
+    rows = [row for where in evidence.run_state.states for row in _unled(evidence.run_state, where)]
     long = [row for row in rows if row["took_ms"] >= UNLED_MS]
     if long:
         longest = max(float(row["took_ms"]) for row in long)
@@ -154,21 +154,21 @@ def dead_leader_is_not_replaced(evidence: RunEvidence) -> Judged:
     return judged(rows, rows, f"{plural(len(rows), 'partition')} without a leader", "no leader of a partition was gone")
 
 
-def _unled(course: Course, where: TopicPartition) -> Iterator[dict[str, Any]]:
+def _unled(run_state: RunState, where: TopicPartition) -> Iterator[dict[str, Any]]:
     """When a partition had no leader, or one that was gone, while a broker of the ISR it had before was up."""
-    states = course.states[where]
+    states = run_state.states[where]
     begins = {state.at_ns: "" for state in states if state.leader == NO_LEADER}
-    for node, gone_ns in _gone(course):
-        then = course.state_at(*where, gone_ns)
+    for node, gone_ns in _gone(run_state):
+        then = run_state.state_at(*where, gone_ns)
         begins |= {gone_ns: node} if then is not None and broker(then.leader) == node else {}
     over_ns = 0
     for begin_ns, gone in sorted(begins.items()):
         led = [state for state in states if state.at_ns <= begin_ns and state.leader != NO_LEADER][-1:]
         in_sync = {broker(number) for state in led for number in state.isr} - {gone}
-        up = {node for node in in_sync if course.condition_at(node, begin_ns) not in (DYING, DOWN, FROZEN)}
-        again = [one.at_ns for one in states if one.at_ns > begin_ns and lives(course, one.leader, one.at_ns)]
-        struck = [fault.inject_ns for fault in course.faults if fault.inject_ns > begin_ns and fault.node in up]
-        until_ns = min([*again, *struck, course.end_ns])
+        up = {node for node in in_sync if run_state.condition_at(node, begin_ns) not in (DYING, DOWN, FROZEN)}
+        again = [one.at_ns for one in states if one.at_ns > begin_ns and lives(run_state, one.leader, one.at_ns)]
+        struck = [fault.inject_ns for fault in run_state.faults if fault.inject_ns > begin_ns and fault.node in up]
+        until_ns = min([*again, *struck, run_state.end_ns])
         if up and begin_ns >= over_ns:
             over_ns = until_ns
             about = {"topic": where[0], "partition": where[1], "at_ns": begin_ns, "gone": gone, "up": sorted(up)}
@@ -183,12 +183,12 @@ def _unled(course: Course, where: TopicPartition) -> Iterator[dict[str, Any]]:
 def writes_resume_in_time(evidence: RunEvidence) -> Judged:
     """A producer that sends to a partition whose leader is gone is acknowledged once another leads."""
     rows = []
-    for node, gone_ns in _gone(evidence.course):
+    for node, gone_ns in _gone(evidence.run_state):
         for led in _led_again(evidence, node, gone_ns):
             where = (led["topic"], led["partition"])
             acked = [
                 one.done_ns
-                for one in evidence.course.sends
+                for one in evidence.run_state.sends
                 if (one.topic, one.partition) == where and one.outcome == "acked" and one.sent_ns > gone_ns
                 if one.done_ns is not None
             ]
@@ -204,10 +204,10 @@ def writes_resume_in_time(evidence: RunEvidence) -> Judged:
     )
 
 
-def _offline_elections(course: Course) -> Iterator[tuple[Partition, Partition, list[int]]]:
+def _offline_elections(run_state: RunState) -> Iterator[tuple[Partition, Partition, list[int]]]:
     """The states before and after each election for a partition whose leader was gone, and the brokers that lived."""
-    for before, after in _elections(course):
-        alive = [number for number in after.replicas or () if lives(course, number, after.at_ns)]
+    for before, after in _elections(run_state):
+        alive = [number for number in after.replicas or () if lives(run_state, number, after.at_ns)]
         if after.leader != NO_LEADER and before.leader not in alive:
             yield before, after, alive
 
@@ -219,7 +219,7 @@ def _offline_elections(course: Course) -> Iterator[tuple[Partition, Partition, l
 def leader_is_first_in_assignment(evidence: RunEvidence) -> Judged:
     """When a leader is gone the first live in-sync replica in the order of the assignment leads."""
     rows, wrong = [], []
-    for before, after, alive in _offline_elections(evidence.course):
+    for before, after, alive in _offline_elections(evidence.run_state):
         eligible = [one for one in after.replicas or () if one in alive and one in (*before.isr, *(before.elr or ()))]
         rows.append(_election(before, after) | {"assignment": list(after.replicas or ()), "alive": alive})
         wrong += rows[-1:] if eligible[:1] != [after.leader] else []
@@ -232,7 +232,7 @@ def leader_is_first_in_assignment(evidence: RunEvidence) -> Judged:
 )
 def election_leaves_live_replicas(evidence: RunEvidence) -> Judged:
     """An election in place of a leader that is gone leaves live replicas in the ISR, and no other."""
-    elections = list(_offline_elections(evidence.course))
+    elections = list(_offline_elections(evidence.run_state))
     rows = [_election(b, a) | {"isr": list(a.isr), "alive": alive} for b, a, alive in elections]
     wrong = [row for row in rows if not set(row["isr"]) <= set(row["alive"])]
     return judged(rows, wrong, plural(len(rows), "leader") + " elected", "no leader was elected in place of one gone")
@@ -242,8 +242,8 @@ def election_leaves_live_replicas(evidence: RunEvidence) -> Judged:
 def election_in_the_controllers_epoch(evidence: RunEvidence) -> Judged:
     """Every election is stated with the epoch of the controller that was in office."""
     rows = []
-    for before, after in _elections(evidence.course):
-        controller = evidence.course.controller_at(after.at_ns)
+    for before, after in _elections(evidence.run_state):
+        controller = evidence.run_state.controller_at(after.at_ns)
         if controller is not None and controller.value and after.controller_epoch is not None:
             stated = {"controller_epoch": after.controller_epoch, "epoch_of_controller": _epoch(controller.detail)}
             rows.append(_election(before, after) | stated)
@@ -254,7 +254,7 @@ def election_in_the_controllers_epoch(evidence: RunEvidence) -> Judged:
 @claim("leader-elected-from-outside-isr", source="Kafka documentation, Design: unclean leader election; KIP-106")
 def leader_elected_from_outside_isr(evidence: RunEvidence) -> Judged:
     """A leader that was not in the ISR is elected (uncleanly), and is the whole ISR then."""
-    elections = [(b, a) for b, a in _elections(evidence.course) if a.leader != NO_LEADER]
+    elections = [(b, a) for b, a in _elections(evidence.run_state) if a.leader != NO_LEADER]
     outside = [(b, a) for b, a in elections if a.leader not in (*b.isr, *(b.elr or ()))]
     rows = [_election(b, a) | {"isr": list(a.isr)} for b, a in outside]
     wrong = [row for row in rows if row["isr"] != [row["leader"]]]
@@ -264,16 +264,16 @@ def leader_elected_from_outside_isr(evidence: RunEvidence) -> Judged:
 @claim("offline-partition-waits", source="Kafka documentation, Design: unclean leader election; KIP-106")
 def offline_partition_waits(evidence: RunEvidence) -> Judged:
     """With its leader gone a partition waits for a replica that was in sync, though another lives."""
-    rows, course = [], evidence.course
-    for states in course.states.values():
+    rows, run_state = [], evidence.run_state
+    for states in run_state.states.values():
         in_sync: tuple[int, ...] = ()
         for before, after in pairwise(states):
             # The ISR of an offline partition may become empty (KIP-966): the last one counts.
             in_sync = (*before.isr, *(before.elr or ())) or in_sync
-            if lives(course, before.leader, after.at_ns) or after.leader == NO_LEADER:
+            if lives(run_state, before.leader, after.at_ns) or after.leader == NO_LEADER:
                 continue
             outside = set(after.replicas or ()) - set(in_sync)
-            alive = [number for number in sorted(outside) if lives(course, number, after.at_ns)]
+            alive = [number for number in sorted(outside) if lives(run_state, number, after.at_ns)]
             rows += [_election(before, after) | {"outside_isr": alive}] if alive else []
     wrong = [row for row in rows if row["leader"] in row["outside_isr"]]
     return judged(rows, wrong, plural(len(rows), "wait") + " for the ISR", "no replica outside the ISR lived meanwhile")
@@ -283,8 +283,8 @@ def offline_partition_waits(evidence: RunEvidence) -> Judged:
 def preferred_leader_elected(evidence: RunEvidence) -> Judged:
     """By a preferred election the first replica of the assignment leads, and the ISR stays as it was."""
     rows, wrong = [], []
-    for before, after in _elections(evidence.course):
-        if not lives(evidence.course, before.leader, after.at_ns):
+    for before, after in _elections(evidence.run_state):
+        if not lives(evidence.run_state, before.leader, after.at_ns):
             continue
         rows.append(_election(before, after) | {"assignment": list(after.replicas or ()), "isr": list(after.isr)})
         kept = set(after.isr) == set(before.isr) and after.leader in before.isr
@@ -301,11 +301,11 @@ def preferred_election_znode_comes_and_goes(evidence: RunEvidence) -> Judged:
     replicas lead.
     """
     rows = []
-    told = [one for one in of(evidence.course.events, Znode) if one.path == PREFERRED_ELECTION]
+    told = [one for one in of(evidence.run_state.events, Znode) if one.path == PREFERRED_ELECTION]
     for made in (one for one in told if one.content is not None):
         gone = next((one for one in told if one.content is None and one.at_ns >= made.at_ns), None)
         for named in made.entries.get("partitions", ()):
-            states = evidence.course.states.get((named["topic"], int(named["partition"])), ())
+            states = evidence.run_state.states.get((named["topic"], int(named["partition"])), ())
             then = [one for one in states if gone is not None and _stated_by(one, gone)][-1:]
             preferred = any([one.leader] == list(one.replicas or ())[:1] for one in then)
             times = {"made_ns": made.at_ns, "gone_ns": gone.at_ns if gone else None}
@@ -329,11 +329,11 @@ def _epoch(detail: str) -> int:
     return int(detail.rpartition(" ")[2])
 
 
-def _controllers(course: Course) -> list[dict[str, Any]]:
+def _controllers(run_state: RunState) -> list[dict[str, Any]]:
     """Every controller that was stated, in order."""
     return [
         {"controller": one.value, "epoch": _epoch(one.detail), "at_ns": one.begin_ns}
-        for one in course.controllers
+        for one in run_state.controllers
         if one.value
     ]
 
@@ -341,7 +341,7 @@ def _controllers(course: Course) -> list[dict[str, Any]]:
 @claim("one-controller-at-a-time", source="Kafka documentation, Design: replication; KIP-500")
 def one_controller_at_a_time(evidence: RunEvidence) -> Judged:
     """There is one controller at a time, and each has a higher epoch than the one before."""
-    rows = _controllers(evidence.course)
+    rows = _controllers(evidence.run_state)
     wrong = [
         after | {"controller_before": before["controller"], "epoch_before": before["epoch"]}
         for before, after in pairwise(rows)
@@ -356,7 +356,7 @@ def controller_epoch_rises_by_one(evidence: RunEvidence) -> Judged:
 
     The epoch of each controller is that of the one before and one more, as far as every one was seen (ZooKeeper).
     """
-    rows = _controllers(evidence.course)
+    rows = _controllers(evidence.run_state)
     steps = [
         after | {"controller_before": before["controller"], "epoch_before": before["epoch"]}
         for before, after in pairwise(rows)
@@ -375,9 +375,11 @@ def controller_epoch_rises_by_one(evidence: RunEvidence) -> Judged:
 def controller_replaced_in_time(evidence: RunEvidence) -> Judged:
     """After the controller has died, stood still or been cut off another broker is controller."""
     rows = []
-    for node, gone_ns in _gone(evidence.course):
-        then = evidence.course.controller_at(gone_ns)
-        others = (one for one in evidence.course.controllers if one.begin_ns > gone_ns and one.value not in ("", node))
+    for node, gone_ns in _gone(evidence.run_state):
+        then = evidence.run_state.controller_at(gone_ns)
+        others = (
+            one for one in evidence.run_state.controllers if one.begin_ns > gone_ns and one.value not in ("", node)
+        )
         after, limit_ms = next(others, None), _controller_bound_ms(evidence.run, node)
         if then is not None and then.value == node and after is not None and limit_ms is not None:
             took_ms = elapsed_ms(gone_ns, after.begin_ns)
@@ -392,7 +394,7 @@ def controller_replaced_in_time(evidence: RunEvidence) -> Judged:
 @claim("stale-controller-refused", source="Kafka sources, ReplicaManager: STALE_CONTROLLER_EPOCH")
 def stale_controller_refused(evidence: RunEvidence) -> Judged:
     """What a controller of an earlier epoch asks of a broker is refused."""
-    refused = [one for one in of(evidence.course.events, Log) if one.event == "stale-controller"]
+    refused = [one for one in of(evidence.run_state.events, Log) if one.event == "stale-controller"]
     rows = [{"node": one.node, "at_ns": one.at_ns, "line": one.line} for one in refused]
     return judged(
         rows, (), plural(len(rows), "request") + " refused", "no broker refused a request of an old controller"
@@ -402,9 +404,9 @@ def stale_controller_refused(evidence: RunEvidence) -> Judged:
 @claim("partition-state-never-goes-back", source="Kafka documentation, Design: replication; KAFKA-6082, KIP-500")
 def partition_state_never_goes_back(evidence: RunEvidence) -> Judged:
     """Whichever controllers there were, a partition's leader epoch and controller epoch never fall."""
-    epochs = [row["epoch"] for row in _controllers(evidence.course)]
+    epochs = [row["epoch"] for row in _controllers(evidence.run_state)]
     rows, wrong = [], []
-    for before, after in (pair for states in evidence.course.states.values() for pair in pairwise(states)):
+    for before, after in (pair for states in evidence.run_state.states.values() for pair in pairwise(states)):
         if after.controller_epoch is None or before.controller_epoch is None or epochs[-1:] == epochs[:1]:
             continue
         stated = {"controller_epoch": after.controller_epoch, "controller_epoch_before": before.controller_epoch}
@@ -430,14 +432,14 @@ def _quorum_ms(run: RunRecord) -> int:
     return fetch + VOTES * (2 * election + backoff)
 
 
-def _gone(course: Course) -> Iterator[tuple[str, int]]:
+def _gone(run_state: RunState) -> Iterator[tuple[str, int]]:
     """Each node that was killed, frozen, or cut from who keeps sessions, and when that was so."""
-    for cut in course.severed:
+    for cut in run_state.severed:
         for node in dict.fromkeys(one for link in cut.links for one in link):
-            if course.off_coordinator(node, cut.inject_ns) and node in course.processes and node != "zookeeper":
+            if run_state.off_coordinator(node, cut.inject_ns) and node in run_state.processes and node != "zookeeper":
                 yield node, cut.whole_ns
-    for fault in course.faults:
+    for fault in run_state.faults:
         conditions = {**dict.fromkeys(DEATHS, (DYING, DOWN)), "freeze": (FROZEN,)}.get(fault.kind, ())
-        ended = (one for one in course.processes.get(fault.node, ()) if one.value in conditions)
+        ended = (one for one in run_state.processes.get(fault.node, ()) if one.value in conditions)
         for one in islice((one for one in ended if one.end_ns > fault.inject_ns), 1):
             yield fault.node, one.begin_ns

@@ -13,10 +13,10 @@ from typing import Any, Final
 
 from checks.claim import Judged, RunEvidence, claim
 from checks.claims.basis import faults, judged
-from evidence.course import NEVER_NS
 from evidence.events import Log, Znode, of
 from evidence.faults.process import StartProof
 from evidence.nodes import number_of
+from evidence.run_state import NEVER_NS
 from evidence.text import plural
 
 MIGRATION: Final = "/migration"
@@ -27,10 +27,10 @@ def _prepared(evidence: RunEvidence, line: Log) -> bool:
     """Whether every broker that was registered when a controller said that the migration is over had been started with
     the settings of one.
     """
-    course = evidence.course
-    proved = [start for start in faults(course, "start") if (start.proved_ns or NEVER_NS) < line.at_ns]
+    run_state = evidence.run_state
+    proved = [start for start in faults(run_state, "start") if (start.proved_ns or NEVER_NS) < line.at_ns]
     started = {start.node: start.proof.settings for start in proved if isinstance(start.proof, StartProof)}
-    brokers = [node for node in course.registrations if course.alive_at(node, line.at_ns)]
+    brokers = [node for node in run_state.registrations if run_state.alive_at(node, line.at_ns)]
     return bool(brokers) and all((started.get(node) or {}).get(SWITCH) == "true" for node in brokers)
 
 
@@ -39,7 +39,7 @@ def _otherwise(evidence: RunEvidence, line: Log, kept: Znode) -> Iterator[str]:
     has = (kept.entries.get("kraft_controller_id"), int(kept.entries.get("kraft_metadata_offset", -1)) >= 0)
     if has != (number_of(line.node), True):
         yield f"{MIGRATION} does not say that {line.node} has the metadata"
-    since = [one.value for one in evidence.course.controllers if one.value and one.end_ns > line.at_ns]
+    since = [one.value for one in evidence.run_state.controllers if one.value and one.end_ns > line.at_ns]
     if set(since) != {line.node}:
         yield f"{line.node} is not the controller to the end"
 
@@ -49,8 +49,8 @@ def metadata_migrated_to_kraft(evidence: RunEvidence) -> Judged:
     """A KRaft controller has completed the migration once every broker that is registered was started with the settings
     of one, and to the end ZooKeeper names it as who has the metadata and as the controller.
     """
-    lines = [one for one in of(evidence.course.events, Log) if one.event == "migrated"]
-    kept = [one for one in of(evidence.course.events, Znode) if one.path == MIGRATION]
+    lines = [one for one in of(evidence.run_state.events, Log) if one.event == "migrated"]
+    kept = [one for one in of(evidence.run_state.events, Znode) if one.path == MIGRATION]
     rows: list[dict[str, Any]] = [
         {
             "node": line.node,

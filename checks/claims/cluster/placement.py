@@ -14,11 +14,11 @@ from typing import Any, Final
 from checks.claim import Judged, RunEvidence, claim
 from checks.claims.basis import CLIENT_BOUND, CLIENT_MS, ELECTION_MS, elapsed_ms, judged, lives, timed
 from checks.claims.network.unavailability import longest_pause_ms
-from evidence.course import Course
 from evidence.events import NO_LEADER, Moment, Partition, PlaceTopic, Reassign, Znode, of
 from evidence.nodes import broker
 from evidence.records import TopicPartition
 from evidence.run import RunRecord
+from evidence.run_state import RunState
 from evidence.text import plural
 
 REASSIGNMENT: Final = "/admin/reassign_partitions"
@@ -59,12 +59,14 @@ class _Move:
         }
 
 
-def _moves(course: Course) -> Iterator[_Move]:
-    asked = of(course.events, Reassign)
+def _moves(run_state: RunState) -> Iterator[_Move]:
+    asked = of(run_state.events, Reassign)
     for one in asked:
         key = (one.topic, one.partition)
-        until = next((o.at_ns for o in asked if (o.topic, o.partition) == key and o.at_ns > one.at_ns), course.end_ns)
-        states = course.states.get(key, ())
+        until = next(
+            (o.at_ns for o in asked if (o.topic, o.partition) == key and o.at_ns > one.at_ns), run_state.end_ns
+        )
+        states = run_state.states.get(key, ())
         earlier = [state for state in states if state.at_ns <= one.at_ns]
         later = tuple(state for state in states if one.at_ns < state.at_ns <= until)
         if earlier:
@@ -77,7 +79,7 @@ def reassignment_ends_as_asked(evidence: RunEvidence) -> Judged:
     which leads.
     """
     rows, wrong = [], []
-    for move in _moves(evidence.course):
+    for move in _moves(evidence.run_state):
         wanted = move.asked.replicas
         whole = [one for one in move.states if one.replicas == wanted and set(one.isr) == set(wanted)]
         ended = next((one for one in whole if one.leader in wanted), None)
@@ -102,14 +104,14 @@ def reassignment_stalls(evidence: RunEvidence) -> Judged:
     A partition that is to lie on other brokers does not come to be in sync there, for long, though nothing strikes the
     brokers that were asked for, and they are alive.
     """
-    course, rows = evidence.course, []
-    for move in _moves(course):
+    run_state, rows = evidence.run_state, []
+    for move in _moves(run_state):
         wanted = move.asked.replicas
         nodes = {broker(number) for number in wanted}
         over = [one.at_ns for one in move.states if one.replicas == wanted and set(one.isr) == set(wanted)]
-        struck = [one.inject_ns for one in course.faults if one.inject_ns > move.asked.at_ns and one.node in nodes]
-        until_ns = min([*over, *struck, course.end_ns])
-        if all(lives(course, number, move.asked.at_ns) for number in wanted):
+        struck = [one.inject_ns for one in run_state.faults if one.inject_ns > move.asked.at_ns and one.node in nodes]
+        until_ns = min([*over, *struck, run_state.end_ns])
+        if all(lives(run_state, number, move.asked.at_ns) for number in wanted):
             watched_ms = elapsed_ms(move.asked.at_ns, until_ns)
             rows.append(move.row() | {"over": bool(over) and over[0] == until_ns, "watched_ms": watched_ms})
     stalled = [row for row in rows if not row["over"] and row["watched_ms"] >= STALLED_MS]
@@ -129,7 +131,7 @@ def reassignment_stalls(evidence: RunEvidence) -> Judged:
 def reassignment_adds_before_it_removes(evidence: RunEvidence) -> Judged:
     """A reassignment adds replicas first, and removes old ones only when all that stay are in sync."""
     rows, wrong = [], []
-    for move in _moves(evidence.course):
+    for move in _moves(evidence.run_state):
         for before, after in pairwise((move.before, *move.states)):
             old, new = set(before.replicas or ()), set(after.replicas or ())
             if old == new:
@@ -149,13 +151,13 @@ def reassignment_adds_before_it_removes(evidence: RunEvidence) -> Judged:
 def reassignment_elects_first_of_new(evidence: RunEvidence) -> Judged:
     """If a partition's leader is none of its new replicas, the first of these that lives and is in sync leads."""
     rows, wrong = [], []
-    for move in _moves(evidence.course):
+    for move in _moves(evidence.run_state):
         for before, after in pairwise((move.before, *move.states)):
             wanted = move.asked.replicas
             if after.leader == before.leader or before.leader in wanted or after.leader not in wanted:
                 continue
             in_sync = {*before.isr, *after.isr}
-            eligible = [one for one in wanted if one in in_sync and lives(evidence.course, one, after.at_ns)]
+            eligible = [one for one in wanted if one in in_sync and lives(evidence.run_state, one, after.at_ns)]
             rows.append(move.row() | {"at_ns": after.at_ns, "leader": after.leader, "leader_before": before.leader})
             wrong += rows[-1:] if eligible[:1] != [after.leader] else []
     return judged(rows, wrong, plural(len(rows), "leader") + " elected for a move", "no leader made way for a new one")
@@ -168,8 +170,8 @@ def reassignment_elects_first_of_new(evidence: RunEvidence) -> Judged:
 def reassignment_znode_comes_and_goes(evidence: RunEvidence) -> Judged:
     """/admin/reassign_partitions holds what is asked for, until the controller deletes it when that is done."""
     rows, wrong = [], []
-    told = [one for one in of(evidence.course.events, Znode) if one.path == REASSIGNMENT]
-    for move in _moves(evidence.course):
+    told = [one for one in of(evidence.run_state.events, Znode) if one.path == REASSIGNMENT]
+    for move in _moves(evidence.run_state):
         named = {"topic": move.asked.topic, "partition": move.asked.partition, "replicas": list(move.asked.replicas)}
         held = [one for one in told if one.content is not None and one.at_ns >= move.asked.at_ns]
         made = next((one for one in held if named in one.entries.get("partitions", ())), None)
@@ -187,7 +189,7 @@ def reassignment_znode_comes_and_goes(evidence: RunEvidence) -> Judged:
 def reassignment_states_its_change(evidence: RunEvidence) -> Judged:
     """While a reassignment lasts the assignment names the replicas that are added and removed, then none."""
     rows, wrong = [], []
-    for move in _moves(evidence.course):
+    for move in _moves(evidence.run_state):
         old, new = set(move.before.replicas or ()), set(move.asked.replicas)
         stated = [one for one in move.states if one.adding is not None and one.removing is not None]
         during = next((one for one in stated if one.adding or one.removing), None)
@@ -210,13 +212,13 @@ def removed_replicas_are_deleted(evidence: RunEvidence) -> Judged:
     Brokers that a partition was moved away from, and that ran all the time, have deleted its log by the end.
     """
     rows, wrong = [], []
-    copies = of(evidence.course.events, Moment)
-    for move in _moves(evidence.course):
+    copies = of(evidence.run_state.events, Moment)
+    for move in _moves(evidence.run_state):
         for number in sorted(set(move.before.replicas or ()) - set(move.asked.replicas)):
             node, done = broker(number), move.done
             if done is None or not copies or copies[-1].at_ns < done.at_ns or node not in copies[-1].nodes:
                 continue
-            if evidence.course.undisturbed_since(node, copies[-1].at_ns) > move.asked.at_ns:
+            if evidence.run_state.undisturbed_since(node, copies[-1].at_ns) > move.asked.at_ns:
                 continue
             left = f"{move.asked.topic}-{move.asked.partition}" in copies[-1].nodes[node]
             rows.append(move.row() | {"node": node, "moment": copies[-1].name, "still_there": left})
@@ -232,9 +234,9 @@ def removed_replicas_are_deleted(evidence: RunEvidence) -> Judged:
 def move_pauses_writes_briefly(evidence: RunEvidence) -> Judged:
     """While a partition moves with its leader writes pause only until producers have found the next one."""
     rows = []
-    for move in _moves(evidence.course):
+    for move in _moves(evidence.run_state):
         acknowledged = evidence.acknowledged(move.asked.topic, move.asked.partition)
-        took_ms = longest_pause_ms(acknowledged, move.asked.at_ns, evidence.course.end_ns)
+        took_ms = longest_pause_ms(acknowledged, move.asked.at_ns, evidence.run_state.end_ns)
         moved = any(one.leader != move.before.leader for one in move.states)
         if moved and took_ms is not None:
             rows.append(move.row() | {"took_ms": took_ms, "bound_ms": ELECTION_MS + CLIENT_MS})
@@ -274,24 +276,24 @@ class _Imbalance:
         }
 
 
-def _imbalances(course: Course) -> Iterator[_Imbalance]:
-    for key, states in course.states.items():
+def _imbalances(run_state: RunState) -> Iterator[_Imbalance]:
+    for key, states in run_state.states.items():
         begun: Partition | None = None
         for state in states:
             preferred = (state.replicas or (NO_LEADER,))[0]
             waits = state.leader not in (NO_LEADER, preferred) and preferred in state.isr
-            if waits and begun is None and lives(course, preferred, state.at_ns):
+            if waits and begun is None and lives(run_state, preferred, state.at_ns):
                 begun = state
             elif begun is not None and not waits:
-                yield _imbalance(course, key, begun, state.at_ns, over=state.leader == preferred)
+                yield _imbalance(run_state, key, begun, state.at_ns, over=state.leader == preferred)
                 begun = None
         if begun is not None:
-            yield _imbalance(course, key, begun, course.end_ns, over=False)
+            yield _imbalance(run_state, key, begun, run_state.end_ns, over=False)
 
 
-def _imbalance(course: Course, key: TopicPartition, begun: Partition, end_ns: int, *, over: bool) -> _Imbalance:
+def _imbalance(run_state: RunState, key: TopicPartition, begun: Partition, end_ns: int, *, over: bool) -> _Imbalance:
     preferred = (begun.replicas or (NO_LEADER,))[0]
-    stated = [[one for one in states if one.at_ns <= begun.at_ns][-1:] for states in course.states.values()]
+    stated = [[one for one in states if one.at_ns <= begun.at_ns][-1:] for states in run_state.states.values()]
     its = [one for states in stated for one in states if (one.replicas or (NO_LEADER,))[0] == preferred]
     percent = 100 * sum(one.leader != preferred for one in its) / len(its)
     about = {"partition": key, "preferred": preferred, "begin_ns": begun.at_ns, "end_ns": end_ns}
@@ -321,7 +323,7 @@ def leadership_returns_by_itself(evidence: RunEvidence) -> Judged:
     lacks more than leader.imbalance.per.broker.percentage of its leaderships (KRaft: any).
     """
     bound_ms = _check_ms(evidence.run) + ELECTION_MS
-    found = [one for one in _imbalances(evidence.course) if one.percent > _allowed_percent(evidence.run)]
+    found = [one for one in _imbalances(evidence.run_state) if one.percent > _allowed_percent(evidence.run)]
     # One that ended otherwise, or with the run, before a check was due says nothing.
     rows = [one.row() | {"bound_ms": bound_ms} for one in found]
     return timed(
@@ -344,7 +346,7 @@ def small_imbalance_is_left(evidence: RunEvidence) -> Judged:
     are, though it is in sync.
     """
     least_ms = CHECKS * _check_ms(evidence.run)
-    found = [one for one in _imbalances(evidence.course) if one.percent <= _allowed_percent(evidence.run)]
+    found = [one for one in _imbalances(evidence.run_state) if one.percent <= _allowed_percent(evidence.run)]
     rows = [one.row() | {"least_ms": least_ms} for one in found]
     rows = [row for row in rows if row["moved"] or row["took_ms"] >= least_ms]
     wrong = [row for row in rows if row["moved"]]
@@ -356,14 +358,14 @@ def small_imbalance_is_left(evidence: RunEvidence) -> Judged:
 # New topics
 
 
-def _placed(course: Course) -> Iterator[tuple[PlaceTopic, list[tuple[int, ...]], int]]:
+def _placed(run_state: RunState) -> Iterator[tuple[PlaceTopic, list[tuple[int, ...]], int]]:
     """Each topic that Kafka placed, with a partition for each broker at least: its replicas, and how many brokers
     lived.
     """
-    for made in of(course.events, PlaceTopic):
+    for made in of(run_state.events, PlaceTopic):
         keys = [(made.topic, number) for number in range(made.partitions)]
-        first = [course.states[key][0].replicas or () for key in keys if key in course.states]
-        alive = sum(course.alive_at(node, made.at_ns) for node in course.registrations)
+        first = [run_state.states[key][0].replicas or () for key in keys if key in run_state.states]
+        alive = sum(run_state.alive_at(node, made.at_ns) for node in run_state.registrations)
         if len(first) == made.partitions >= alive > 1:
             yield made, first, alive
 
@@ -386,7 +388,7 @@ def replicas_placed_evenly(evidence: RunEvidence) -> Judged:
     has as many replicas as any other.
     """
     rows, wrong = [], []
-    for made, placed, brokers in _placed(evidence.course):
+    for made, placed, brokers in _placed(evidence.run_state):
         rows.append(_row(made, placed, brokers))
         even = all(_is_even(part, made.replication) for part in _rounds(placed, brokers))
         wrong += [] if even else rows[-1:]
@@ -407,7 +409,7 @@ def replicas_placed_by_shift(evidence: RunEvidence) -> Judged:
     a shift that grows by one with each round.
     """
     rows, wrong = [], []
-    for made, placed, brokers in _placed(evidence.course):
+    for made, placed, brokers in _placed(evidence.run_state):
         order = [replicas[0] for replicas in placed[:brokers]]
         second = order.index(placed[0][1]) if made.replication > 1 and placed[0][1] in order else 1
         rows.append(_row(made, placed, brokers) | {"order": order, "shift": second - 1})
@@ -433,7 +435,7 @@ def shifted(order: Sequence[int], shift: int, partitions: int, replication: int)
 def replicas_placed_in_stripes(evidence: RunEvidence) -> Judged:
     """With KRaft each round has the brokers in a random order, and partition i on those from the i-th on."""
     rows, wrong = [], []
-    for made, placed, brokers in _placed(evidence.course):
+    for made, placed, brokers in _placed(evidence.run_state):
         rows.append(_row(made, placed, brokers))
         rounds = _rounds(placed, brokers)
         striped = all(list(part) == _stripes([one[0] for one in part], made.replication) for part in rounds)

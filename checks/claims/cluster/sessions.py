@@ -22,11 +22,11 @@ from checks.claims.basis import (
     setting_ms,
     timed,
 )
-from evidence.course import ALIVE, DOWN, DYING, NEVER_NS, Course, FaultFact, Interval
 from evidence.events import Container, Log, Metadata, Missed, Partition, of
 from evidence.faults import DEATHS
 from evidence.faults.process import DoubleProof
 from evidence.nodes import broker
+from evidence.run_state import ALIVE, DOWN, DYING, NEVER_NS, FaultFact, Interval, RunState
 from evidence.text import plural
 
 MACHINE_MS: Final = 1000
@@ -43,7 +43,10 @@ AT_ONCE_MS: Final = 100
 def dead_broker_leaves_in_session(evidence: RunEvidence) -> Judged:
     """The registration of a broker that was killed ends within its session."""
     rows = [
-        row for fault in evidence.course.faults if fault.kind in DEATHS for row in _session(evidence, fault.node, fault)
+        row
+        for fault in evidence.run_state.faults
+        if fault.kind in DEATHS
+        for row in _session(evidence, fault.node, fault)
     ]
     return timed(
         rows,
@@ -56,34 +59,36 @@ def _session(evidence: RunEvidence, node: str, kill: FaultFact) -> Iterator[dict
     """How long the registration that a broker had when it was killed lasted on, if that was seen: not if the broker was
     started again before it ended, or the run ended before the bound.
     """
-    course, limit_ms = evidence.course, session_ms(evidence.run, node)
-    died, held = _death(course, node, kill)
+    run_state, limit_ms = evidence.run_state, session_ms(evidence.run, node)
+    died, held = _death(run_state, node, kill)
     if died is None or held is None or limit_ms is None:
         return
     took_ms, bound_ms = elapsed_ms(died.begin_ns, held.end_ns), session_bound_ms(limit_ms)
-    restarted = any(died.begin_ns < start.inject_ns < held.end_ns for start in _starts(course, node))
-    if not restarted and (_ended(course, node, held) or took_ms > bound_ms):
+    restarted = any(died.begin_ns < start.inject_ns < held.end_ns for start in _starts(run_state, node))
+    if not restarted and (_ended(run_state, node, held) or took_ms > bound_ms):
         yield {"node": node, "at_ns": died.begin_ns, "took_ms": took_ms, "bound_ms": bound_ms}
 
 
-def _death(course: Course, node: str, fault: FaultFact) -> tuple[Interval | None, Interval | None]:
+def _death(run_state: RunState, node: str, fault: FaultFact) -> tuple[Interval | None, Interval | None]:
     """When a node's process was gone by a fault, and the registration that it had then."""
-    gone = (one for one in course.processes.get(node, ()) if one.value in (DYING, DOWN))
+    gone = (one for one in run_state.processes.get(node, ()) if one.value in (DYING, DOWN))
     died = next((one for one in gone if one.end_ns > fault.inject_ns), None)
-    if died is None or not course.alive_at(node, died.begin_ns):
+    if died is None or not run_state.alive_at(node, died.begin_ns):
         return died, None
     return died, next(
-        one for one in course.registrations[node] if one.value == ALIVE and one.begin_ns <= died.begin_ns < one.end_ns
+        one
+        for one in run_state.registrations[node]
+        if one.value == ALIVE and one.begin_ns <= died.begin_ns < one.end_ns
     )
 
 
-def _ended(course: Course, node: str, held: Interval) -> bool:
+def _ended(run_state: RunState, node: str, held: Interval) -> bool:
     """Whether a registration was seen to end."""
-    return held != course.registrations[node][-1]
+    return held != run_state.registrations[node][-1]
 
 
-def _starts(course: Course, node: str) -> list[FaultFact]:
-    return [fault for fault in course.faults if fault.kind == "start" and fault.node == node]
+def _starts(run_state: RunState, node: str) -> list[FaultFact]:
+    return [fault for fault in run_state.faults if fault.kind == "start" and fault.node == node]
 
 
 @claim(
@@ -96,12 +101,12 @@ def _starts(course: Course, node: str) -> list[FaultFact]:
 )
 def registration_outlives_broker(evidence: RunEvidence) -> Judged:
     """A broker that was killed stays registered until a session has passed since its last sign of life."""
-    course = evidence.course
+    run_state = evidence.run_state
     rows: list[dict[str, Any]] = []
-    for fault in course.faults:
-        died, held = _death(course, fault.node, fault) if fault.kind in DEATHS else (None, None)
+    for fault in run_state.faults:
+        died, held = _death(run_state, fault.node, fault) if fault.kind in DEATHS else (None, None)
         limit_ms = session_ms(evidence.run, fault.node)
-        if died is None or held is None or limit_ms is None or not _ended(course, fault.node, held):
+        if died is None or held is None or limit_ms is None or not _ended(run_state, fault.node, held):
             continue
         least_ms = limit_ms - _silence_ms(evidence, limit_ms) - MACHINE_MS
         took_ms = elapsed_ms(died.begin_ns, held.end_ns)
@@ -123,18 +128,18 @@ def _silence_ms(evidence: RunEvidence, limit_ms: int) -> int:
 )
 def leader_kept_while_registered(evidence: RunEvidence) -> Judged:
     """While a broker that was killed is registered it stays the leader of its partitions for the cluster."""
-    course = evidence.course
+    run_state = evidence.run_state
     rows: list[dict[str, Any]] = []
-    for fault in course.faults:
-        died, held = _death(course, fault.node, fault) if fault.kind in DEATHS else (None, None)
+    for fault in run_state.faults:
+        died, held = _death(run_state, fault.node, fault) if fault.kind in DEATHS else (None, None)
         if died is None or held is None:
             continue
-        for (topic, partition), states in course.states.items():
-            led = course.state_at(topic, partition, died.begin_ns)
+        for (topic, partition), states in run_state.states.items():
+            led = run_state.state_at(topic, partition, died.begin_ns)
             if led is None or broker(led.leader) != fault.node:
                 continue
             after = next((s for s in states if s.at_ns > died.begin_ns and s.leader != led.leader), None)
-            if after is not None and _ended(course, fault.node, held):
+            if after is not None and _ended(run_state, fault.node, held):
                 row = {"topic": topic, "partition": partition, "node": fault.node, "at_ns": after.at_ns}
                 row["waited_ms"] = elapsed_ms(died.begin_ns, after.at_ns)
                 row["registered_ms"] = elapsed_ms(died.begin_ns, held.end_ns)
@@ -150,18 +155,18 @@ def leader_kept_while_registered(evidence: RunEvidence) -> Judged:
 )
 def clean_stop_ends_registration(evidence: RunEvidence) -> Judged:
     """A broker that stops cleanly ends its registration itself, not by its session."""
-    rows, course = [], evidence.course
-    for fault in course.faults:
+    rows, run_state = [], evidence.run_state
+    for fault in run_state.faults:
         if fault.kind != "stop":
             continue
-        gone = (one for one in course.processes.get(fault.node, ()) if one.value == DOWN)
+        gone = (one for one in run_state.processes.get(fault.node, ()) if one.value == DOWN)
         died = next((one for one in gone if one.begin_ns > fault.inject_ns), None)
-        alive = (one for one in course.registrations.get(fault.node, ()) if one.value == ALIVE)
+        alive = (one for one in run_state.registrations.get(fault.node, ()) if one.value == ALIVE)
         held = next((one for one in alive if one.begin_ns <= fault.inject_ns < one.end_ns), None)
         if died is not None and held is not None:
             took_ms = max(0.0, elapsed_ms(died.begin_ns, held.end_ns))
             row = {"node": fault.node, "at_ns": fault.inject_ns, "took_ms": took_ms, "bound_ms": SESSION_TOLERANCE_MS}
-            rows += [row] if _ended(course, fault.node, held) or took_ms > SESSION_TOLERANCE_MS else []
+            rows += [row] if _ended(run_state, fault.node, held) or took_ms > SESSION_TOLERANCE_MS else []
     return timed(
         rows,
         lambda row: f"the registration of {row['node']} ended {row['took_ms'] / 1000:.1f} s after its process",
@@ -169,26 +174,26 @@ def clean_stop_ends_registration(evidence: RunEvidence) -> Judged:
     )
 
 
-def _early_starts(course: Course) -> Iterator[dict[str, Any]]:
+def _early_starts(run_state: RunState) -> Iterator[dict[str, Any]]:
     """Brokers that were started while their registration of before lasted: until when that was, whether they ended
     themselves, when they were registered anew, and by which line they said that their id is taken.
     """
-    for node, registrations in course.registrations.items():
-        starts = _starts(course, node)
+    for node, registrations in run_state.registrations.items():
+        starts = _starts(run_state, node)
         for start in starts:
             alive = [one for one in registrations if one.value == ALIVE]
             held = next((one for one in alive if one.begin_ns <= start.inject_ns < one.end_ns), None)
             if held is None:
                 continue
             until_ns = next((other.inject_ns for other in starts if other.inject_ns > start.inject_ns), NEVER_NS)
-            mine = [event for event in course.events if start.inject_ns <= event.at_ns < until_ns]
+            mine = [event for event in run_state.events if start.inject_ns <= event.at_ns < until_ns]
             ended = next((e for e in of(mine, Container) if (e.node, e.action) == (node, "die")), None)
             taken = next((e for e in of(mine, Log) if (e.node, e.event) == (node, "id-taken")), None)
             again = next((one for one in alive if held.end_ns <= one.begin_ns < until_ns), None)
             yield {
                 "node": node,
                 "at_ns": start.inject_ns,
-                "old_until_ns": held.end_ns if _ended(course, node, held) else None,
+                "old_until_ns": held.end_ns if _ended(run_state, node, held) else None,
                 "exit_code": ended.exit_code if ended else None,
                 "ended_ns": ended.at_ns if ended else None,
                 "registered_ns": again.begin_ns if again else None,
@@ -203,7 +208,7 @@ def _early_starts(course: Course) -> Iterator[dict[str, Any]]:
 )
 def early_restart_refused(evidence: RunEvidence) -> Judged:
     """A broker that starts before its old session has ended finds its id taken and ends itself."""
-    rows = list(_early_starts(evidence.course))
+    rows = list(_early_starts(evidence.run_state))
     wrong = [row for row in rows if not row["exit_code"] or row["line"] is None or row["registered_ns"] is not None]
     return judged(rows, wrong, plural(len(rows), "early start"), "no broker was started before its session had ended")
 
@@ -218,19 +223,21 @@ def early_restart_waits(evidence: RunEvidence) -> Judged:
 
     A broker that starts while its old registration lasts says that its id is taken, and is registered later on.
     """
-    rows = list(_early_starts(evidence.course))
+    rows = list(_early_starts(evidence.run_state))
     wrong = [row for row in rows if row["ended_ns"] is not None or row["line"] is None or row["registered_ns"] is None]
     return judged(rows, wrong, plural(len(rows), "early start"), "no broker was started before its session had ended")
 
 
-def _doubles(course: Course) -> Iterator[tuple[FaultFact, str, int, int, int | None]]:
+def _doubles(run_state: RunState) -> Iterator[tuple[FaultFact, str, int, int, int | None]]:
     """Each second broker with the id of another: its fault, the node of the first, from when to when its process ran,
     and its exit code.
     """
-    for fault, proof in course.proved(DoubleProof):
-        mine = [one for one in of(course.events, Container) if one.node == fault.node and one.at_ns > fault.inject_ns]
+    for fault, proof in run_state.proved(DoubleProof):
+        mine = [
+            one for one in of(run_state.events, Container) if one.node == fault.node and one.at_ns > fault.inject_ns
+        ]
         ended = next((one for one in mine if one.action == "die"), None)
-        until_ns = ended.at_ns if ended else course.end_ns
+        until_ns = ended.at_ns if ended else run_state.end_ns
         yield fault, broker(proof.id), fault.inject_ns, until_ns, ended.exit_code if ended else None
 
 
@@ -242,8 +249,8 @@ def _doubles(course: Course) -> Iterator[tuple[FaultFact, str, int, int, int | N
 def duplicate_id_refused(evidence: RunEvidence) -> Judged:
     """A second broker with the id of one that lives finds the id taken and ends itself."""
     rows = []
-    for fault, first, begin_ns, end_ns, exit_code in _doubles(evidence.course):
-        said = [one for one in of(evidence.course.events, Log) if one.node == fault.node and one.event == "id-taken"]
+    for fault, first, begin_ns, end_ns, exit_code in _doubles(evidence.run_state):
+        said = [one for one in of(evidence.run_state.events, Log) if one.node == fault.node and one.event == "id-taken"]
         line = said[0].line if said else None
         rows.append({"node": fault.node, "first": first, "at_ns": begin_ns, "exit_code": exit_code, "line": line})
         rows[-1]["ran_ms"] = elapsed_ms(begin_ns, end_ns)
@@ -254,9 +261,9 @@ def duplicate_id_refused(evidence: RunEvidence) -> Judged:
 @claim("first-broker-keeps-registration", source="Kafka documentation, broker configuration: broker.id; KIP-631")
 def first_broker_keeps_registration(evidence: RunEvidence) -> Judged:
     """While a second broker with its id tries to register, a broker keeps its registration."""
-    rows, course = [], evidence.course
-    for _, first, begin_ns, end_ns, _ in _doubles(course):
-        alive = [one for one in course.registrations.get(first, ()) if one.value == ALIVE]
+    rows, run_state = [], evidence.run_state
+    for _, first, begin_ns, end_ns, _ in _doubles(run_state):
+        alive = [one for one in run_state.registrations.get(first, ()) if one.value == ALIVE]
         kept = any(one.begin_ns <= begin_ns and end_ns <= one.end_ns for one in alive)
         rows.append({"node": first, "at_ns": begin_ns, "registered": kept})
     wrong = [row for row in rows if not row["registered"]]
@@ -270,9 +277,9 @@ def first_broker_undisturbed(evidence: RunEvidence) -> Judged:
     While there is a second broker with its id, the first one keeps its partitions, as leader and in the ISR, and what
     it leads acknowledges records.
     """
-    rows, course = [], evidence.course
-    for _, first, begin_ns, end_ns, _ in _doubles(course):
-        for topic, partition, states in _led(course, first, begin_ns):
+    rows, run_state = [], evidence.run_state
+    for _, first, begin_ns, end_ns, _ in _doubles(run_state):
+        for topic, partition, states in _led(run_state, first, begin_ns):
             changes = [state for state in states if begin_ns < state.at_ns <= end_ns]
             acked = [done for _, done in evidence.acknowledged(topic, partition) if begin_ns < done <= end_ns]
             row = {"node": first, "topic": topic, "partition": partition, "at_ns": begin_ns}
@@ -283,10 +290,10 @@ def first_broker_undisturbed(evidence: RunEvidence) -> Judged:
     return judged(rows, wrong, plural(len(rows), "partition") + " led on", "no broker of which there were two led")
 
 
-def _led(course: Course, node: str, at_ns: int) -> Iterator[tuple[str, int, Sequence[Partition]]]:
+def _led(run_state: RunState, node: str, at_ns: int) -> Iterator[tuple[str, int, Sequence[Partition]]]:
     """The partitions that a broker led at a time, with all their states."""
-    for (topic, partition), states in course.states.items():
-        then = course.state_at(topic, partition, at_ns)
+    for (topic, partition), states in run_state.states.items():
+        then = run_state.state_at(topic, partition, at_ns)
         if then is not None and broker(then.leader) == node:
             yield topic, partition, states
 
@@ -303,12 +310,12 @@ def duplicate_takes_directories(evidence: RunEvidence) -> Judged:
     While there is a second broker with its id, partitions of the first one are assigned to a log directory that it has
     not registered, and those that it led get other leaders.
     """
-    rows, course = [], evidence.course
-    records = of(course.events, Metadata)
-    for _, first, begin_ns, end_ns, _ in _doubles(course):
+    rows, run_state = [], evidence.run_state
+    records = of(run_state.events, Metadata)
+    for _, first, begin_ns, end_ns, _ in _doubles(run_state):
         registrations = (record.fields for record in records if record.type == "REGISTER_BROKER_RECORD")
         registered = {directory for fields in registrations for directory in fields.get("log_dirs", ())}
-        for topic, partition, states in _led(course, first, begin_ns):
+        for topic, partition, states in _led(run_state, first, begin_ns):
             assigned = [
                 record.offset
                 for record in records
@@ -341,7 +348,7 @@ def one_incarnation_at_a_time(evidence: RunEvidence) -> Judged:
     wrong: list[dict[str, Any]] = []
     last: dict[int, tuple[str, int]] = {}
     alive: set[int] = set()
-    for event in of(evidence.course.events, Metadata):
+    for event in of(evidence.run_state.events, Metadata):
         fields = event.fields
         number = int(fields.get("broker_id", fields.get("id", -1)))
         if event.type == "REGISTER_BROKER_RECORD":
@@ -360,7 +367,7 @@ def one_incarnation_at_a_time(evidence: RunEvidence) -> Judged:
             alive.add(number)
         elif event.type in ("FENCE_BROKER_RECORD", "UNREGISTER_BROKER_RECORD") or fields.get("fenced") == 1:
             alive.discard(number)
-    if of(evidence.course.events, Missed):
+    if of(evidence.run_state.events, Missed):
         return Judged(outcome="not-observed", observed="not all of the metadata log was read")
     return judged(rows, wrong, plural(len(rows), "broker") + " registered again", "no broker registered again")
 
@@ -369,7 +376,7 @@ def _session_may_be_over(evidence: RunEvidence, node: str, at_ns: int) -> bool:
     """Whether a broker died so long before that its session has ended, if its last sign of life was a heartbeat's
     interval older.
     """
-    died = [one.begin_ns for one in evidence.course.processes.get(node, ()) if one.value in (DYING, DOWN)]
+    died = [one.begin_ns for one in evidence.run_state.processes.get(node, ()) if one.value in (DYING, DOWN)]
     limit_ms = session_ms(evidence.run, node)
     last_ns = max((begin_ns for begin_ns in died if begin_ns < at_ns), default=None)
     if last_ns is None or limit_ms is None:

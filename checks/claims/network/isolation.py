@@ -16,8 +16,8 @@ from checks.claims.basis import (
     session_ms,
     timed,
 )
-from evidence.course import FaultFact, Sent
 from evidence.nodes import broker
+from evidence.run_state import FaultFact, Sent
 from evidence.text import plural
 
 
@@ -25,14 +25,14 @@ def _isolated(evidence: RunEvidence) -> Iterator[tuple[FaultFact, str, str, int,
     """Each cut of a broker from those who decide alone: the fault, the broker's node, each partition that it led then,
     and when another led that (None: nobody did).
     """
-    course = evidence.course
-    for fault in course.faults:
+    run_state = evidence.run_state
+    for fault in run_state.faults:
         nodes = [node.strip() for node in fault.node.split(",")]
         brokers = [node for node in nodes if node.startswith("broker-")]
         if fault.kind != "cut" or fault.proved_ns is None or len(brokers) != 1 or len(nodes) == 1:
             continue
-        for (topic, partition), states in course.states.items():
-            led = course.state_at(topic, partition, fault.inject_ns)
+        for (topic, partition), states in run_state.states.items():
+            led = run_state.state_at(topic, partition, fault.inject_ns)
             if led is not None and broker(led.leader) == brokers[0]:
                 others = (s.at_ns for s in states if s.at_ns > fault.inject_ns and s.leader not in (-1, led.leader))
                 yield fault, brokers[0], topic, partition, next(others, None)
@@ -70,8 +70,8 @@ def _sent_to_the_old_leader(evidence: RunEvidence, acks: str) -> Iterator[tuple[
     """What clients that know an isolated leader alone sent to it while another led, and that leader."""
     alone = known_alone(evidence.run)
     for fault, node, topic, partition, replaced_ns in _isolated(evidence):
-        until_ns = fault.heal_ns or evidence.course.end_ns
-        for sent in evidence.course.sends if replaced_ns is not None else ():
+        until_ns = fault.heal_ns or evidence.run_state.end_ns
+        for sent in evidence.run_state.sends if replaced_ns is not None else ():
             meanwhile = (replaced_ns or 0) < sent.sent_ns < until_ns
             if (
                 alone.get(sent.process) == node

@@ -14,10 +14,10 @@ from checks.claim import Judged, RunEvidence, claim
 from checks.claims.basis import judged, timed
 from checks.claims.network.partitions import PAUSE_MS
 from checks.claims.network.unavailability import longest_pause_ms
-from evidence.course import ALIVE
 from evidence.events import Broker, Controller, Event, Partition
 from evidence.faults import DEATHS
 from evidence.nodes import broker
+from evidence.run_state import ALIVE
 from evidence.text import plural
 
 RESUMED_MS: Final = 10_000
@@ -38,12 +38,12 @@ class _Outage:
 
 def _outages(evidence: RunEvidence) -> Iterator[_Outage]:
     """When nobody kept the cluster's state: the only coordinator of the run was away."""
-    course = evidence.course
-    keepers = [one for one in course.processes if one == "zookeeper" or one.startswith("controller-")]
-    for fault in course.faults:
+    run_state = evidence.run_state
+    keepers = [one for one in run_state.processes if one == "zookeeper" or one.startswith("controller-")]
+    for fault in run_state.faults:
         if len(keepers) == 1 and fault.node == keepers[0] and fault.kind in ENDS and fault.proved_ns is not None:
             back_ns = fault.until_ns if fault.heal_ns is None else fault.heal_ns
-            yield _Outage(fault.node, fault.proved_ns, min(back_ns, course.end_ns))
+            yield _Outage(fault.node, fault.proved_ns, min(back_ns, run_state.end_ns))
 
 
 def _written_ns(event: Event) -> int:
@@ -64,7 +64,7 @@ def writes_go_on_without_coordinator(evidence: RunEvidence) -> Judged:
     """
     rows = []
     for outage in _outages(evidence):
-        later = [fault.inject_ns for fault in evidence.course.faults if fault.inject_ns > outage.begin_ns]
+        later = [fault.inject_ns for fault in evidence.run_state.faults if fault.inject_ns > outage.begin_ns]
         until_ns = min([outage.end_ns, *later])
         for topic, number in evidence.run.assignment:
             took_ms = longest_pause_ms(evidence.acknowledged(topic, number), outage.begin_ns, until_ns)
@@ -82,7 +82,7 @@ def writes_go_on_without_coordinator(evidence: RunEvidence) -> Judged:
 def nothing_changes_without_coordinator(evidence: RunEvidence) -> Judged:
     """While ZooKeeper or the only controller is away no leader, ISR, controller or registration changes."""
     rows, wrong = [], []
-    told = [event for event in evidence.course.events if isinstance(event, Partition | Broker | Controller)]
+    told = [event for event in evidence.run_state.events if isinstance(event, Partition | Broker | Controller)]
     for outage in _outages(evidence):
         changed = [event for event in told if outage.begin_ns < _written_ns(event) < outage.end_ns]
         rows.append(outage.row() | {"changes": [type(event).__name__ for event in changed]})
@@ -95,13 +95,13 @@ def acks_all_waits_for_coordinator(evidence: RunEvidence) -> Judged:
     """A member of the ISR that dies while ZooKeeper or the only controller is away stays in it: acks=all waits until
     that is back.
     """
-    course, rows = evidence.course, list[dict[str, Any]]()
+    run_state, rows = evidence.run_state, list[dict[str, Any]]()
     for outage in _outages(evidence):
         killed = [
-            one for one in course.faults if one.kind in DEATHS and outage.begin_ns < one.inject_ns < outage.end_ns
+            one for one in run_state.faults if one.kind in DEATHS and outage.begin_ns < one.inject_ns < outage.end_ns
         ]
-        for one in course.sends:
-            state = course.state_at(one.topic, one.partition, outage.begin_ns)
+        for one in run_state.sends:
+            state = run_state.state_at(one.topic, one.partition, outage.begin_ns)
             members = {broker(member) for member in state.isr} if state is not None else set()
             dead = [fault.node for fault in killed if fault.node in members and fault.inject_ns < one.sent_ns]
             if one.acks == "all" and dead and one.sent_ns < outage.end_ns:
@@ -116,13 +116,15 @@ def acks_all_waits_for_coordinator(evidence: RunEvidence) -> Judged:
 
 def _writes_with_dead_member(evidence: RunEvidence, until_ms: int) -> Iterator[dict[str, Any]]:
     """The longest pause of acks=1 from the death of a member of the ISR in an outage until so long after its end."""
-    course = evidence.course
+    run_state = evidence.run_state
     acks = evidence.run.case_changes.acks
     for outage in _outages(evidence) if acks == "1" else ():
-        for one in course.faults:
+        for one in run_state.faults:
             if one.kind not in DEATHS or not outage.begin_ns < one.inject_ns < outage.end_ns:
                 continue
-            for (topic, number), state in ((key, course.state_at(*key, outage.begin_ns)) for key in course.states):
+            for (topic, number), state in (
+                (key, run_state.state_at(*key, outage.begin_ns)) for key in run_state.states
+            ):
                 if state is not None and one.node in map(broker, state.isr) and one.node != broker(state.leader):
                     until_ns = outage.end_ns + until_ms * 1_000_000
                     acknowledged = evidence.acknowledged(topic, number)
@@ -172,14 +174,14 @@ def sessions_outlast_coordinator(evidence: RunEvidence) -> Judged:
 
     A broker that lives through the outage stays registered, then and until the next fault.
     """
-    course, rows, wrong = evidence.course, list[dict[str, Any]](), list[dict[str, Any]]()
+    run_state, rows, wrong = evidence.run_state, list[dict[str, Any]](), list[dict[str, Any]]()
     for outage in _outages(evidence):
         later = [
-            fault.inject_ns for fault in course.faults if fault.inject_ns > outage.end_ns and fault.kind != "start"
+            fault.inject_ns for fault in run_state.faults if fault.inject_ns > outage.end_ns and fault.kind != "start"
         ]
-        until_ns = min([course.end_ns, *later])
-        strikes = {fault.node for fault in course.faults if outage.begin_ns <= fault.inject_ns < until_ns}
-        for node, intervals in course.registrations.items():
+        until_ns = min([run_state.end_ns, *later])
+        strikes = {fault.node for fault in run_state.faults if outage.begin_ns <= fault.inject_ns < until_ns}
+        for node, intervals in run_state.registrations.items():
             held = [one for one in intervals if one.value == ALIVE and one.begin_ns <= outage.begin_ns < one.end_ns]
             for one in held if node not in strikes else ():
                 rows.append(outage.row() | {"broker": node, "registered_until_ns": one.end_ns})

@@ -23,10 +23,10 @@ from checks.claims.basis import (
 )
 from checks.claims.network.unavailability import longest_pause_ms
 from checks.claims.replication.isr import EARLY_MS, FETCH_WAIT_MS, ISR_TOLERANCE_MS, check_period_ms, lag_time_ms
-from evidence.course import CLIENTS, Course, FaultFact
 from evidence.events import NO_LEADER, Partition
 from evidence.nodes import broker
 from evidence.run import RunRecord
+from evidence.run_state import CLIENTS, FaultFact, RunState
 from evidence.text import plural
 
 SOCKET_MS: Final = 30_000
@@ -58,26 +58,26 @@ def _led(evidence: RunEvidence) -> Iterator[tuple[FaultFact, tuple[str, int], Pa
     """Each cut, with each partition of the run's topics that had a leader when it began, its state of then, and those
     until the healing. Nothing may be written to topics of Kafka's own: whoever lacks no record stays in sync.
     """
-    course, topics = evidence.course, {topic.name for topic in evidence.run.topics}
-    for cut in course.severed:
-        for key, states in course.states.items():
+    run_state, topics = evidence.run_state, {topic.name for topic in evidence.run.topics}
+    for cut in run_state.severed:
+        for key, states in run_state.states.items():
             held = _held(states, cut.inject_ns)
             if held is not None and key[0] in topics:
                 yield (
                     cut,
                     key,
                     held,
-                    [state for state in states if cut.inject_ns < state.at_ns < course.healing_of(cut)],
+                    [state for state in states if cut.inject_ns < state.at_ns < run_state.healing_of(cut)],
                 )
 
 
-def _disturbed(course: Course, one: str, other: str, begin_ns: int, end_ns: int) -> bool:
+def _disturbed(run_state: RunState, one: str, other: str, begin_ns: int, end_ns: int) -> bool:
     """Whether a fault lay between two nodes, or struck the other one itself, at some time between two."""
     return any(
         fault.inject_ns < end_ns
         and fault.until_ns > begin_ns
         and (fault.between(one, other) if fault.links else fault.node == other)
-        for fault in course.faults
+        for fault in run_state.faults
     )
 
 
@@ -90,12 +90,12 @@ def isr_shrinks_to_reachable_side(evidence: RunEvidence) -> Judged:
     """A leader that reaches ZooKeeper or the controller takes the followers that it is cut from out of the ISR, and
     keeps those that it reaches.
     """
-    course, rows, dropped = evidence.course, [], []
+    run_state, rows, dropped = evidence.run_state, [], []
     least_ms = _least_wait_ms(evidence)
     bound_ms = lag_time_ms(evidence.run) + check_period_ms(evidence.run) + ISR_TOLERANCE_MS
     for cut, (topic, number), held, later in _led(evidence):
-        leader, end_ns = broker(held.leader), course.healing_of(cut)
-        if course.off_coordinator(leader, cut.proved_ns or cut.inject_ns):
+        leader, end_ns = broker(held.leader), run_state.healing_of(cut)
+        if run_state.off_coordinator(leader, cut.proved_ns or cut.inject_ns):
             continue
         led = [state for state in later if state.leader == held.leader]
         for follower in (one for one in held.isr if one != held.leader):
@@ -107,9 +107,9 @@ def isr_shrinks_to_reachable_side(evidence: RunEvidence) -> Judged:
                     rows.append(about | {"took_ms": took_ms, "bound_ms": bound_ms})
                 if left_ns is None or elapsed_ms(cut.inject_ns, left_ns) >= least_ms:
                     continue
-                if course.alive_at(broker(follower), left_ns):
+                if run_state.alive_at(broker(follower), left_ns):
                     dropped.append(rows[-1] | {"least_ms": least_ms})
-            elif left_ns is not None and not _disturbed(course, leader, broker(follower), cut.inject_ns, left_ns):
+            elif left_ns is not None and not _disturbed(run_state, leader, broker(follower), cut.inject_ns, left_ns):
                 dropped.append(about | {"left_ns": left_ns})
     if dropped:
         return judged(rows, dropped, plural(len(rows), "follower") + " cut from a leader left its ISR", "")
@@ -137,18 +137,18 @@ def _least_wait_ms(evidence: RunEvidence) -> int:
 )
 def isr_whole_after_heal(evidence: RunEvidence) -> Judged:
     """When a cut is healed the replicas that it kept out of the ISR catch up and are in it again."""
-    course, run, rows = evidence.course, evidence.run, []
+    run_state, run, rows = evidence.run_state, evidence.run, []
     bound_ms = setting_ms(run, "replica.socket.timeout.ms", SOCKET_MS) + CONNECT_MS + ISR_TOLERANCE_MS
     if protocol_of(run) >= ASKS_CONTROLLER:
         bound_ms += setting_ms(run, "request.timeout.ms", REQUEST_MS)
-    for cut, healed_ns in ((cut, cut.heal_ns) for cut in course.severed if cut.heal_ns is not None):
-        for (topic, number), states in course.states.items():
+    for cut, healed_ns in ((cut, cut.heal_ns) for cut in run_state.severed if cut.heal_ns is not None):
+        for (topic, number), states in run_state.states.items():
             replicas, held = _assigned(run, topic, number), _held(states, healed_ns)
             if held is None or set(held.isr) >= replicas:
                 continue
             whole_ns = next((s.at_ns for s in states if s.at_ns > healed_ns and set(s.isr) >= replicas), None)
-            until_ns = min([f.inject_ns for f in course.faults if f.inject_ns > healed_ns], default=course.end_ns)
-            others = any(other.inject_ns < healed_ns < other.until_ns for other in course.faults if other is not cut)
+            until_ns = min([f.inject_ns for f in run_state.faults if f.inject_ns > healed_ns], default=run_state.end_ns)
+            others = any(other.inject_ns < healed_ns < other.until_ns for other in run_state.faults if other is not cut)
             seen = whole_ns is not None and whole_ns <= until_ns
             if others or not (seen or elapsed_ms(healed_ns, until_ns) > _away(run, bound_ms)):
                 continue
@@ -183,15 +183,15 @@ def isolated_leader_acknowledges_no_acks_all(evidence: RunEvidence) -> Judged:
 
     What a client that knows only the isolated leader sends it with acks=all is not acknowledged before the heal.
     """
-    course = evidence.course
+    run_state = evidence.run_state
     only = known_alone(evidence.run)
     rows, wrong = [], []
     for cut, (topic, number), held, _ in _led(evidence):
-        leader, begin_ns, end_ns = broker(held.leader), cut.proved_ns or 0, course.healing_of(cut)
+        leader, begin_ns, end_ns = broker(held.leader), cut.proved_ns or 0, run_state.healing_of(cut)
         silent = [one for one in held.isr if one != held.leader and cut.between(leader, broker(one))]
-        if not silent or not course.off_coordinator(leader, begin_ns):
+        if not silent or not run_state.off_coordinator(leader, begin_ns):
             continue
-        for one in course.sends:
+        for one in run_state.sends:
             asked = (one.topic, one.partition, one.acks, only.get(one.process)) == (topic, number, "all", leader)
             if asked and begin_ns <= one.sent_ns < end_ns:
                 row = {"topic": topic, "partition": number, "producer": one.producer, "sequence": one.sequence}
@@ -208,15 +208,15 @@ def isr_outlasts_brief_cuts(evidence: RunEvidence) -> Judged:
 
     A cut that is over before replica.lag.time.max.ms takes nobody out of an ISR, then or until the lag is over.
     """
-    course, lag_ms = evidence.course, lag_time_ms(evidence.run)
+    run_state, lag_ms = evidence.run_state, lag_time_ms(evidence.run)
     rows, wrong = [], []
     for cut, (topic, number), held, _ in _led(evidence):
         members = [one for one in held.isr if cut.between(broker(held.leader), broker(one))]
-        lasted_ms = elapsed_ms(cut.inject_ns, course.healing_of(cut))
+        lasted_ms = elapsed_ms(cut.inject_ns, run_state.healing_of(cut))
         if not members or cut.heal_ns is None or lasted_ms >= _least_wait_ms(evidence):
             continue
         until_ns = cut.inject_ns + lag_ms * 1_000_000
-        states = [state for state in course.states[topic, number] if cut.inject_ns < state.at_ns < until_ns]
+        states = [state for state in run_state.states[topic, number] if cut.inject_ns < state.at_ns < until_ns]
         row = {"topic": topic, "partition": number, "at_ns": cut.inject_ns, "lasted_ms": lasted_ms}
         rows.append(row | {"isr": list(held.isr)})
         wrong += rows[-1:] if any(not set(members) <= set(state.isr) for state in states) else []
@@ -273,7 +273,9 @@ def _pauses(evidence: RunEvidence, *, waiting: bool) -> Iterator[dict[str, Any]]
             continue
         if waiting != (acks == "all" and any(cut.between(leader, broker(one)) for one in held.isr)):
             continue
-        took_ms = longest_pause_ms(evidence.acknowledged(topic, number), cut.inject_ns, evidence.course.healing_of(cut))
+        took_ms = longest_pause_ms(
+            evidence.acknowledged(topic, number), cut.inject_ns, evidence.run_state.healing_of(cut)
+        )
         if took_ms is not None:
             yield {"topic": topic, "partition": number, "at_ns": cut.inject_ns, "took_ms": took_ms}
 
@@ -303,7 +305,7 @@ def no_writes_while_clients_are_cut(evidence: RunEvidence) -> Judged:
             "at_ns": cut.inject_ns,
             "acknowledged": len(within),
             "leaders": leaders,
-            "took_ms": elapsed_ms(cut.heal_ns, min(after, default=evidence.course.end_ns)),
+            "took_ms": elapsed_ms(cut.heal_ns, min(after, default=evidence.run_state.end_ns)),
             # TCP waits before it tries again for as long as it has waited already.
             "bound_ms": elapsed_ms(cut.inject_ns, cut.heal_ns) + CLIENT_MS + PAUSE_MS,
         }

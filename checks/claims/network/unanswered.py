@@ -11,9 +11,9 @@ from typing import Any
 
 from checks.claim import Judged, RunEvidence, claim
 from checks.claims.basis import faults, judged
-from evidence.course import NEVER_NS, FaultFact, Sent
 from evidence.events import Handed, Moment, of
 from evidence.nodes import broker
+from evidence.run_state import NEVER_NS, FaultFact, Sent
 from evidence.text import plural
 
 
@@ -21,7 +21,7 @@ def _unanswered_until(evidence: RunEvidence, hold: FaultFact) -> int:
     """Until when no answer can have got out: the heal, or an earlier reset of the connections, after which a client
     has an error of its own making.
     """
-    resets = (reset.inject_ns for reset in faults(evidence.course, "reset") if reset.inject_ns > hold.inject_ns)
+    resets = (reset.inject_ns for reset in faults(evidence.run_state, "reset") if reset.inject_ns > hold.inject_ns)
     return min(hold.heal_ns or NEVER_NS, next(resets, NEVER_NS))
 
 
@@ -40,12 +40,12 @@ def _row(one: Sent, places: tuple[int, ...]) -> dict[str, Any]:
 
 def _on_disk(evidence: RunEvidence) -> Iterator[tuple[dict[str, Any], bool]]:
     """What was sent while answers were held back and lay on the leader's disk meanwhile; whether it was unanswered."""
-    course = evidence.course
-    for hold in faults(course, "hold"):
+    run_state = evidence.run_state
+    for hold in faults(run_state, "hold"):
         until_ns = _unanswered_until(evidence, hold)
-        copies = [one for one in of(course.events, Moment) if (hold.proved_ns or NEVER_NS) < one.at_ns < until_ns]
-        for one in course.sends:
-            state = course.state_at(one.topic, one.partition, one.sent_ns)
+        copies = [one for one in of(run_state.events, Moment) if (hold.proved_ns or NEVER_NS) < one.at_ns < until_ns]
+        for one in run_state.sends:
+            state = run_state.state_at(one.topic, one.partition, one.sent_ns)
             if not (hold.proved_ns or NEVER_NS) < one.sent_ns < until_ns or state is None:
                 continue
             places = (evidence.read_at(one.topic, one.partition) or {}).get((one.producer, one.sequence), ())
@@ -70,8 +70,8 @@ def unanswered_record_on_disk(evidence: RunEvidence) -> Judged:
 
 def _of_unknown_outcome(evidence: RunEvidence) -> Iterator[dict[str, Any]]:
     """Those whose error does not say, and those without an answer that the client is known to have taken."""
-    handed = {event.record for event in of(evidence.course.events, Handed)}
-    for one in evidence.course.sends:
+    handed = {event.record for event in of(evidence.run_state.events, Handed)}
+    for one in evidence.run_state.sends:
         taken = (one.process, one.topic, one.partition, one.producer, one.sequence) in handed
         places = evidence.read_at(one.topic, one.partition)
         if places is not None and (one.outcome == "unknown" or (one.outcome == "open" and taken)):
@@ -111,13 +111,13 @@ def unknown_record_comes_late(evidence: RunEvidence) -> Judged:
 
     A record that its client has given up is not in the leader's log yet, and is in the end.
     """
-    rows, course = [], evidence.course
-    for one in course.sends:
+    rows, run_state = [], evidence.run_state
+    for one in run_state.sends:
         places = (evidence.read_at(one.topic, one.partition) or {}).get((one.producer, one.sequence), ())
-        state = course.state_at(one.topic, one.partition, one.sent_ns)
+        state = run_state.state_at(one.topic, one.partition, one.sent_ns)
         if one.outcome != "unknown" or one.done_ns is None or not places or state is None:
             continue
-        for moment in of(course.events, Moment):
+        for moment in of(run_state.events, Moment):
             ends = moment.nodes.get(broker(state.leader), {}).get(f"{one.topic}-{one.partition}")
             begun_ns = moment.begun_ns or moment.at_ns
             if begun_ns > one.done_ns and ends is not None and ends.leo is not None and ends.leo <= min(places):

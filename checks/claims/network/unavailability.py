@@ -22,9 +22,9 @@ from checks.claims.basis import (
     timed,
 )
 from evidence.availability import pauses
-from evidence.course import DOWN
 from evidence.events import NO_LEADER
 from evidence.nodes import broker
+from evidence.run_state import DOWN
 from evidence.text import plural
 
 
@@ -45,19 +45,19 @@ def longest_pause_ms(acknowledged: Sequence[tuple[int, int]], begin_ns: int, end
 
 def _led(evidence: RunEvidence, kind: str) -> Iterator[dict[str, Any]]:
     """Each partition whose leader was stopped or killed: when, by when it was down, and when another led."""
-    for fault in evidence.course.faults:
-        for (topic, partition), states in evidence.course.states.items() if fault.kind == kind else ():
-            then = evidence.course.state_at(topic, partition, fault.inject_ns)
+    for fault in evidence.run_state.faults:
+        for (topic, partition), states in evidence.run_state.states.items() if fault.kind == kind else ():
+            then = evidence.run_state.state_at(topic, partition, fault.inject_ns)
             if then is None or broker(then.leader) != fault.node:
                 continue
-            ends = [one.begin_ns for one in evidence.course.processes.get(fault.node, ()) if one.value == DOWN]
+            ends = [one.begin_ns for one in evidence.run_state.processes.get(fault.node, ()) if one.value == DOWN]
             others = [one.at_ns for one in states if one.leader not in (NO_LEADER, then.leader)]
             yield {
                 "topic": topic,
                 "partition": partition,
                 "node": fault.node,
                 "at_ns": fault.inject_ns,
-                "until_ns": min(fault.until_ns, evidence.course.end_ns),
+                "until_ns": min(fault.until_ns, evidence.run_state.end_ns),
                 "down_ns": next((one for one in ends if one > fault.inject_ns), None),
                 "moved_ns": next((one for one in others if one > fault.inject_ns), None),
             }

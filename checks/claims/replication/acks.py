@@ -7,8 +7,8 @@ from typing import Any, Final
 
 from checks.claim import Judged, RunEvidence, claim
 from checks.claims.basis import elapsed_ms, judged, timed
-from evidence.course import FROZEN, Course, Sent
 from evidence.events import NO_LEADER
+from evidence.run_state import FROZEN, RunState, Sent
 from evidence.text import plural
 
 SEEN_LATER_NS: Final = 500_000_000
@@ -36,29 +36,29 @@ def _sent(one: Sent) -> dict[str, Any]:
 @claim("acks-all-waits-for-isr", source="Kafka documentation, producer configuration: acks; Design: replication")
 def acks_all_waits_for_isr(evidence: RunEvidence) -> Judged:
     """With acks=all a record is not acknowledged while a member of the ISR stands still without it."""
-    course = evidence.course
+    run_state = evidence.run_state
     rows, wrong = [], []
-    for one in course.sends:
-        state = course.state_at(one.topic, one.partition, one.sent_ns)
+    for one in run_state.sends:
+        state = run_state.state_at(one.topic, one.partition, one.sent_ns)
         if one.acks != "all" or one.outcome != "acked" or one.done_ns is None or state is None:
             continue
         frozen = [
-            b for b in state.isr if b != state.leader and course.condition_at(f"broker-{b}", one.sent_ns) == FROZEN
+            b for b in state.isr if b != state.leader and run_state.condition_at(f"broker-{b}", one.sent_ns) == FROZEN
         ]
         for broker in frozen:
             row = _sent(one) | {"frozen": broker, "waited_ms": elapsed_ms(one.sent_ns, one.done_ns)}
             rows.append(row)
-            still = course.condition_at(f"broker-{broker}", one.done_ns) == FROZEN
-            left_ns = _left_isr(course, one, broker)
+            still = run_state.condition_at(f"broker-{broker}", one.done_ns) == FROZEN
+            left_ns = _left_isr(run_state, one, broker)
             if still and (left_ns is None or left_ns > one.done_ns + SEEN_LATER_NS):
                 wrong.append(row)
     nothing = "nothing sent with acks=all while a member of the ISR was frozen was acknowledged"
     return judged(rows, wrong, plural(len(rows), "acknowledgement") + " waited for the ISR", nothing)
 
 
-def _left_isr(course: Course, one: Sent, broker: int) -> int | None:
+def _left_isr(run_state: RunState, one: Sent, broker: int) -> int | None:
     """When an ISR without the broker was first stated after a record was sent; None if that never was."""
-    later = (state for state in course.partitions[one.topic, one.partition] if state.begin_ns > one.sent_ns)
+    later = (state for state in run_state.partitions[one.topic, one.partition] if state.begin_ns > one.sent_ns)
     return next((state.begin_ns for state in later if broker not in state.isr), None)
 
 
@@ -66,21 +66,21 @@ def _released(evidence: RunEvidence) -> Iterator[dict[str, Any]]:
     """What waited with acks=all for a frozen member of the ISR: how long after that one had left it was acknowledged,
     and whether that was before another record was sent to the partition.
     """
-    course = evidence.course
-    for one in course.sends:
-        state = course.state_at(one.topic, one.partition, one.sent_ns)
+    run_state = evidence.run_state
+    for one in run_state.sends:
+        state = run_state.state_at(one.topic, one.partition, one.sent_ns)
         if one.acks != "all" or one.outcome != "acked" or one.done_ns is None or state is None:
             continue
         for broker in state.isr:
-            left_ns = _left_isr(course, one, broker)
-            frozen = course.condition_at(f"broker-{broker}", one.sent_ns) == FROZEN
+            left_ns = _left_isr(run_state, one, broker)
+            frozen = run_state.condition_at(f"broker-{broker}", one.sent_ns) == FROZEN
             if broker == state.leader or not frozen or left_ns is None:
                 continue
-            if course.condition_at(f"broker-{broker}", left_ns) != FROZEN:
+            if run_state.condition_at(f"broker-{broker}", left_ns) != FROZEN:
                 continue
             next_ns = [
                 other.sent_ns
-                for other in course.sends
+                for other in run_state.sends
                 if (other.topic, other.partition) == (one.topic, one.partition) and other.sent_ns > one.sent_ns
             ]
             yield _sent(one) | {
@@ -133,14 +133,14 @@ def _below_min_isr(evidence: RunEvidence) -> Iterator[Sent]:
     """What was sent and answered while a partition had a leader and too small an ISR, from the first that was refused
     on: the cluster may state an ISR before the leader knows of it.
     """
-    for topic, number in evidence.course.partitions:
+    for topic, number in evidence.run_state.partitions:
         least = _min_isr(evidence, topic)
-        for state in evidence.course.partitions[topic, number]:
+        for state in evidence.run_state.partitions[topic, number]:
             if state.leader == NO_LEADER or len(state.isr) >= least:
                 continue
             within = [
                 one
-                for one in evidence.course.sends
+                for one in evidence.run_state.sends
                 if (one.topic, one.partition) == (topic, number)
                 and one.done_ns is not None
                 and state.begin_ns <= one.sent_ns <= one.done_ns < state.end_ns
@@ -178,7 +178,7 @@ def refused_record_not_in_log(evidence: RunEvidence) -> Judged:
     The records acknowledged before and after what was refused have offsets that follow each other: there is no room for
     it. Where a load writes too, or what came of another record is not known, that says nothing.
     """
-    run, sends = evidence.run, evidence.course.sends
+    run, sends = evidence.run, evidence.run_state.sends
     producers = {process.name for process in run.of_kind("producer")}
     rows: list[dict[str, Any]] = []
     if producers <= {one.process for one in sends}:

@@ -9,11 +9,11 @@ from typing import Any, Final
 
 from checks.claim import CONTRADICTED, Judged, RunEvidence, claim
 from checks.claims.basis import elapsed_ms, faults, judged, release_of, setting_ms, timed
-from evidence.course import FROZEN, Course, Interval
 from evidence.events import IsrChange, Missed, Partition, of
 from evidence.nodes import number_of
 from evidence.records import TopicPartition
 from evidence.run import RunRecord
+from evidence.run_state import FROZEN, Interval, RunState
 from evidence.text import plural
 
 ISR_TOLERANCE_MS: Final = 1500
@@ -44,9 +44,9 @@ def check_period_ms(run: RunRecord) -> float:
     return lag_time_ms(run) / (2 if release_of(run) >= HALVED else 1)
 
 
-def _freezes(course: Course) -> Iterator[tuple[str, int, Interval]]:
+def _freezes(run_state: RunState) -> Iterator[tuple[str, int, Interval]]:
     """Node, broker id and interval of each freeze, by what the engine says."""
-    for node, intervals in course.processes.items():
+    for node, intervals in run_state.processes.items():
         number = node.rpartition("-")[2]
         if number.isdigit():
             yield from ((node, int(number), one) for one in intervals if one.value == FROZEN)
@@ -80,8 +80,8 @@ def isr_shrinks_in_lag_time(evidence: RunEvidence) -> Judged:
     """
     rows = [
         row
-        for node, broker, frozen in _freezes(evidence.course)
-        for (topic, number), states in evidence.course.states.items()
+        for node, broker, frozen in _freezes(evidence.run_state)
+        for (topic, number), states in evidence.run_state.states.items()
         if (left := _next(states, frozen.begin_ns, broker, inside=False)) is not None and left.at_ns < frozen.end_ns
         for row in _shrink(evidence, node, frozen, (topic, number), left)
     ]
@@ -100,11 +100,11 @@ def _shrink(
     evidence: RunEvidence, node: str, frozen: Interval, partition: TopicPartition, left: Partition
 ) -> Iterator[dict[str, Any]]:
     """How long it took from the freeze on, if the follower was missing a record by then and was still registered."""
-    course, lag_ms = evidence.course, lag_time_ms(evidence.run)
+    run_state, lag_ms = evidence.run_state, lag_time_ms(evidence.run)
     topic, number = partition
-    sent = [one.sent_ns for one in course.sends if (one.topic, one.partition) == partition]
+    sent = [one.sent_ns for one in run_state.sends if (one.topic, one.partition) == partition]
     missed = [sent_ns for sent_ns in sent if frozen.begin_ns < sent_ns < left.at_ns]
-    if not missed or not course.alive_at(node, left.at_ns):
+    if not missed or not run_state.alive_at(node, left.at_ns):
         return
     due_ms = max(lag_ms, (missed[0] - frozen.begin_ns) / 1e6)
     wait_ms = setting_ms(evidence.run, "replica.fetch.wait.max.ms", FETCH_WAIT_MS)
@@ -131,12 +131,12 @@ def dead_controller_stays_in_isr(evidence: RunEvidence) -> Judged:
     A follower that was the controller when it was killed leaves the ISR no sooner than it would if nobody knew of its
     death: replica.lag.time.max.ms after its last fetch.
     """
-    course, run = evidence.course, evidence.run
+    run_state, run = evidence.run_state, evidence.run
     least_ms = lag_time_ms(run) - setting_ms(run, "replica.fetch.wait.max.ms", FETCH_WAIT_MS) - EARLY_MS
     rows: list[dict[str, Any]] = []
-    for killed in faults(course, "kill"):
-        then = course.controller_at(killed.inject_ns)
-        for (topic, partition), states in course.states.items() if then and then.value == killed.node else ():
+    for killed in faults(run_state, "kill"):
+        then = run_state.controller_at(killed.inject_ns)
+        for (topic, partition), states in run_state.states.items() if then and then.value == killed.node else ():
             left = _next(states, killed.inject_ns, number_of(killed.node), inside=False)
             if left is not None and left.at_ns < killed.until_ns:
                 took_ms = elapsed_ms(killed.inject_ns, left.at_ns)
@@ -148,10 +148,10 @@ def dead_controller_stays_in_isr(evidence: RunEvidence) -> Judged:
     return judged(rows, wrong, seen, "no controller was killed that followed, or it never left an ISR")
 
 
-def _thawed(course: Course, node: str, frozen: Interval) -> int:
+def _thawed(run_state: RunState, node: str, frozen: Interval) -> int:
     """When a node was about to be thawed: the engine tells of it a little later, and by then it may be back already."""
     healed = [
-        fault.heal_ns for fault in course.faults if (fault.kind, fault.node) == ("freeze", node) and fault.heal_ns
+        fault.heal_ns for fault in run_state.faults if (fault.kind, fault.node) == ("freeze", node) and fault.heal_ns
     ]
     return next((heal_ns for heal_ns in healed if frozen.begin_ns < heal_ns <= frozen.end_ns), frozen.end_ns)
 
@@ -171,11 +171,11 @@ def isr_expands_when_caught_up(evidence: RunEvidence) -> Judged:
         + ISR_TOLERANCE_MS
     )
     rows = []
-    for node, broker, frozen in _freezes(evidence.course):
-        thawed_ns = _thawed(evidence.course, node, frozen)
-        for (topic, number), states in evidence.course.states.items():
+    for node, broker, frozen in _freezes(evidence.run_state):
+        thawed_ns = _thawed(evidence.run_state, node, frozen)
+        for (topic, number), states in evidence.run_state.states.items():
             back = _next(states, thawed_ns, broker, inside=True)
-            if back is not None and evidence.course.alive_at(node, thawed_ns):
+            if back is not None and evidence.run_state.alive_at(node, thawed_ns):
                 took_ms = elapsed_ms(thawed_ns, back.at_ns)
                 about = {"node": node, "topic": topic, "partition": number, "at_ns": thawed_ns}
                 rows.append(about | {"took_ms": took_ms, "bound_ms": bound_ms})
@@ -186,11 +186,11 @@ def isr_expands_when_caught_up(evidence: RunEvidence) -> Judged:
     )
 
 
-def _changes_by_leaders(course: Course) -> list[tuple[str, int]]:
+def _changes_by_leaders(run_state: RunState) -> list[tuple[str, int]]:
     """Partition ("t-0") and time of each change of an ISR under the same leader and leader epoch."""
     changes = [
         (f"{topic}-{number}", after.at_ns)
-        for (topic, number), states in course.states.items()
+        for (topic, number), states in run_state.states.items()
         for before, after in pairwise(states)
         if (before.leader, before.leader_epoch) == (after.leader, after.leader_epoch) and before.isr != after.isr
     ]
@@ -207,9 +207,9 @@ class _Announcement:
     read: bool
 
 
-def _announcements(course: Course) -> list[_Announcement]:
+def _announcements(run_state: RunState) -> list[_Announcement]:
     """The notifications of ISR changes in the order in which they were made, or known to have been made."""
-    notes = of(course.events, IsrChange)
+    notes = of(run_state.events, IsrChange)
     held = {one.path: one.partitions for one in notes if one.state == "holds"}
     gone = {one.path for one in notes if one.state == "gone"}
     found = [
@@ -219,7 +219,7 @@ def _announcements(course: Course) -> list[_Announcement]:
     ]
     found += [
         _Announcement(at_ns=one.at_ns, path=one.path, partitions=(), read=True)
-        for one in of(course.events, Missed)
+        for one in of(run_state.events, Missed)
         if one.path == NOTIFICATIONS
     ]
     return sorted(found, key=lambda one: one.at_ns)
@@ -233,15 +233,15 @@ def _announcements(course: Course) -> list[_Announcement]:
 )
 def isr_change_announced(evidence: RunEvidence) -> Judged:
     """A leader that changed an ISR announces it in /isr_change_notification, and the controller deletes that."""
-    course, bound_ms = evidence.course, QUIET_MS + CHECKED_MS + ISR_TOLERANCE_MS
-    changes, announcements = _changes_by_leaders(course), _announcements(course)
+    run_state, bound_ms = evidence.run_state, QUIET_MS + CHECKED_MS + ISR_TOLERANCE_MS
+    changes, announcements = _changes_by_leaders(run_state), _announcements(run_state)
     rows: list[dict[str, Any]] = []
     for partition, at_ns in changes:
         later = (one for one in announcements if one.at_ns > at_ns)
         told = next((one for one in later if partition in (one.partitions or (partition,))), None)
         # Each further change puts it off.
         since_ns = max(at for _, at in changes if at == at_ns or (told is not None and at_ns < at < told.at_ns))
-        took_ms = elapsed_ms(since_ns, told.at_ns if told else course.end_ns)
+        took_ms = elapsed_ms(since_ns, told.at_ns if told else run_state.end_ns)
         row = {"partition": partition, "at_ns": at_ns, "took_ms": took_ms, "bound_ms": bound_ms}
         if told is not None:
             rows.append(row | {"path": told.path, "partitions": list(told.partitions), "read": told.read})

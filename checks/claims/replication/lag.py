@@ -54,9 +54,9 @@ def _lags(evidence: RunEvidence, where: TopicPartition, follower: int, until_ns:
     acked_ns = [done_ns for _, done_ns in evidence.acknowledged(*where)]
     heard = [
         one
-        for one in trace_of(evidence.course, where).of("remote-log-end")
+        for one in trace_of(evidence.run_state, where).of("remote-log-end")
         if one.replica == follower
-        and (state := evidence.course.state_at(*where, one.at_ns)) is not None
+        and (state := evidence.run_state.state_at(*where, one.at_ns)) is not None
         and one.node == broker(state.leader)
     ]
     ends = [later.at_ns if until_ns is None else min(later.at_ns, until_ns) for later in heard[1:]]
@@ -77,8 +77,8 @@ def _lag_time_ns(evidence: RunEvidence) -> int:
 
 
 def _followers(evidence: RunEvidence) -> Iterator[tuple[TopicPartition, int]]:
-    for where in traced_partitions(evidence.course, topics_of(evidence.run)):
-        said = trace_of(evidence.course, where).of("remote-log-end")
+    for where in traced_partitions(evidence.run_state, topics_of(evidence.run)):
+        said = trace_of(evidence.run_state, where).of("remote-log-end")
         yield from ((where, follower) for follower in sorted({one.replica for one in said if one.replica is not None}))
 
 
@@ -86,7 +86,7 @@ def _departures(evidence: RunEvidence, where: TopicPartition, follower: int) -> 
     """Each state in which the follower was out of the ISR for the first time, its leader still leading; and whether it
     was in again later.
     """
-    states = evidence.course.states.get(where, ())
+    states = evidence.run_state.states.get(where, ())
     return [
         (after, any(follower in later.isr for later in states if later.at_ns > after.at_ns))
         for before, after in pairwise(states)

@@ -12,9 +12,9 @@ from typing import Any, Final
 
 from checks.claim import Judged, RunEvidence, claim
 from checks.claims.basis import elapsed_ms, faults, judged, timed
-from evidence.course import ALIVE
 from evidence.events import NO_LEADER
 from evidence.nodes import broker, number_of
+from evidence.run_state import ALIVE
 from evidence.text import plural
 
 BACK_MS: Final = 20_000
@@ -25,15 +25,15 @@ def _returns(evidence: RunEvidence) -> Iterator[dict[str, Any]]:
     """Of each broker that was started again, and each partition that it has a replica of: how long that stayed out of
     the ISR, until something struck the broker or the leader, or the run ended.
     """
-    course = evidence.course
-    for start in faults(course, "start"):
+    run_state = evidence.run_state
+    for start in faults(run_state, "start"):
         number = number_of(start.node)
         alive = [
             one.begin_ns
-            for one in course.registrations.get(start.node, ())
+            for one in run_state.registrations.get(start.node, ())
             if one.value == ALIVE and one.begin_ns >= start.inject_ns
         ]
-        for (topic, partition), states in course.states.items() if alive else ():
+        for (topic, partition), states in run_state.states.items() if alive else ():
             held = [state for state in states if state.at_ns <= alive[0]][-1:]
             later = [state for state in states if state.at_ns > alive[0]]
             assigned = [one for one in (*held, *later) if one.replicas is not None and number in one.replicas]
@@ -41,9 +41,9 @@ def _returns(evidence: RunEvidence) -> Iterator[dict[str, Any]]:
                 continue
             from_ns = max(alive[0], assigned[0].at_ns)
             concerned = {start.node, broker(assigned[0].leader)}
-            struck = [one.inject_ns for one in course.faults if one.inject_ns > from_ns and one.node in concerned]
+            struck = [one.inject_ns for one in run_state.faults if one.inject_ns > from_ns and one.node in concerned]
             back = [one.at_ns for one in assigned if number in one.isr]
-            until_ns = min([*struck, course.end_ns, *(max(at, from_ns) for at in back)])
+            until_ns = min([*struck, run_state.end_ns, *(max(at, from_ns) for at in back)])
             yield {
                 "node": start.node,
                 "topic": topic,

@@ -7,9 +7,9 @@ from typing import Any
 
 from checks.claim import Judged, RunEvidence, claim
 from checks.claims.basis import copied, faults, judged, start_after, truncations
-from evidence.course import Course
 from evidence.events import Moment, of
 from evidence.nodes import broker
+from evidence.run_state import RunState
 from evidence.text import plural
 
 
@@ -19,7 +19,7 @@ def restarted_replica_keeps_its_log(evidence: RunEvidence) -> Judged:
 
     A replica whose broker was killed and started again holds, when it is copied next, all that it held before.
     """
-    rows = list(_restarted(evidence.course))
+    rows = list(_restarted(evidence.run_state))
     wrong = [row for row in rows if row["lowest_end"] < row["log_end_before"]]
     nothing = "no replica was copied between its broker's death and its start, and after that"
     return judged(rows, wrong, plural(len(rows), "replica") + " restarted", nothing)
@@ -28,7 +28,7 @@ def restarted_replica_keeps_its_log(evidence: RunEvidence) -> Judged:
 @claim("restarted-replica-truncates-to-high-watermark", source="KIP-101")
 def restarted_replica_truncates_to_high_watermark(evidence: RunEvidence) -> Judged:
     """A replica that restarts truncates what it held above its checkpointed high watermark (before 0.11)."""
-    rows = [row for row in _restarted(evidence.course) if row["log_end_before"] > row["high_watermark_before"]]
+    rows = [row for row in _restarted(evidence.run_state) if row["log_end_before"] > row["high_watermark_before"]]
     wrong = [row for row in rows if row["lowest_end"] != row["high_watermark_before"]]
     nothing = "no replica that died with records above its high watermark was copied then, and after its start"
     return judged(rows, wrong, plural(len(rows), "replica") + " restarted", nothing)
@@ -37,10 +37,10 @@ def restarted_replica_truncates_to_high_watermark(evidence: RunEvidence) -> Judg
 @claim("diverged-replica-truncates", source="KIP-101")
 def diverged_replica_truncates(evidence: RunEvidence) -> Judged:
     """A replica that returns to a leader elected with a shorter log truncates to the end that this log had."""
-    restarted, rows = list(_restarted(evidence.course)), list[dict[str, Any]]()
+    restarted, rows = list(_restarted(evidence.run_state)), list[dict[str, Any]]()
     for row in restarted:
         topic, _, number = row["replica"].rpartition("-")
-        state = evidence.course.state_at(topic, int(number), row["at_ns"])
+        state = evidence.run_state.state_at(topic, int(number), row["at_ns"])
         leader = None if state is None else broker(state.leader)
         shorter = [
             one["log_end_before"]
@@ -54,18 +54,18 @@ def diverged_replica_truncates(evidence: RunEvidence) -> Judged:
     return judged(rows, wrong, plural(len(rows), "replica") + " returned", nothing)
 
 
-def _restarted(course: Course) -> Iterator[dict[str, Any]]:
+def _restarted(run_state: RunState) -> Iterator[dict[str, Any]]:
     """Replicas of brokers that were killed and started: how far they went when they were copied while the broker was
     down and when it was up again, and the lowest end between, by its log.
     """
-    for kill in faults(course, "kill"):
-        started_ns = start_after(course, kill.node, kill.inject_ns)
-        after = next((moment for moment in of(course.events, Moment) if moment.at_ns > started_ns), None)
-        before = copied(course, kill.node, kill.inject_ns, started_ns) if after is not None else {}
+    for kill in faults(run_state, "kill"):
+        started_ns = start_after(run_state, kill.node, kill.inject_ns)
+        after = next((moment for moment in of(run_state.events, Moment) if moment.at_ns > started_ns), None)
+        before = copied(run_state, kill.node, kill.inject_ns, started_ns) if after is not None else {}
         for name, ends in before.items():
             assert after is not None
             later = after.nodes.get(kill.node, {}).get(name, ends)
-            cuts = truncations(course, kill.node, name, started_ns, after.at_ns)
+            cuts = truncations(run_state, kill.node, name, started_ns, after.at_ns)
             known = [end for end in (later.leo, *cuts) if end is not None]
             if ends.leo is not None and known:
                 yield {

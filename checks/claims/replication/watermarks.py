@@ -12,10 +12,10 @@ from typing import Any, Final
 from checks.claim import NOT_OBSERVED, Judged, RunEvidence, claim
 from checks.claims.basis import elapsed_ms, judged
 from checks.claims.replication.acks import SEEN_LATER_NS
-from evidence.course import FROZEN, Course, Sent
 from evidence.events import Log, Position, ReplicaOffset, of
 from evidence.records import TopicPartition
 from evidence.replication import Trace, topics_of, trace_of, traced_partitions, ways
+from evidence.run_state import FROZEN, RunState, Sent
 from evidence.text import plural
 
 NO_TRACE: Final = "no broker told of its replicas' offsets at TRACE"
@@ -30,29 +30,29 @@ def record_hidden_until_isr_has_it(evidence: RunEvidence) -> Judged:
     A record that the leader acknowledged by itself is given to no consumer while a frozen member of the ISR lacks it,
     though the consumer is given another record from the same leader meanwhile; it is given to it after that.
     """
-    course = evidence.course
-    positions = of(course.events, Position)
+    run_state = evidence.run_state
+    positions = of(run_state.events, Position)
     rows: list[dict[str, Any]] = []
-    for one in course.sends:
-        for hidden_until_ns in _hidden(course, one):
-            rows += _readers(course, positions, one, hidden_until_ns)
+    for one in run_state.sends:
+        for hidden_until_ns in _hidden(run_state, one):
+            rows += _readers(run_state, positions, one, hidden_until_ns)
     wrong = [row for row in rows if row["read_while_hidden"]]
     seen = plural(len(rows), "record") + " read only when every member of the ISR had it"
     nothing = "no consumer was at work while a record was in its leader's log and not in all of the ISR"
     return judged(rows, wrong, seen, nothing)
 
 
-def _hidden(course: Course, one: Sent) -> Iterator[int]:
+def _hidden(run_state: RunState, one: Sent) -> Iterator[int]:
     """Until when a record that was acknowledged without them was missing from frozen followers in the ISR: to the
     beginning of their thaw, or until they had left the ISR for certain.
     """
-    state = course.state_at(one.topic, one.partition, one.sent_ns)
+    state = run_state.state_at(one.topic, one.partition, one.sent_ns)
     if state is None or one.outcome != "acked" or one.acks == "all" or one.done_ns is None:
         return
-    states = course.partitions[one.topic, one.partition]
+    states = run_state.partitions[one.topic, one.partition]
     for broker in state.isr:
         node = f"broker-{broker}"
-        if broker == state.leader or course.condition_at(node, one.sent_ns) != FROZEN:
+        if broker == state.leader or run_state.condition_at(node, one.sent_ns) != FROZEN:
             continue
         left = [
             later.begin_ns - SEEN_LATER_NS
@@ -61,7 +61,7 @@ def _hidden(course: Course, one: Sent) -> Iterator[int]:
         ]
         thawed = [
             fault.heal_ns
-            for fault in course.faults
+            for fault in run_state.faults
             if fault.kind == "freeze"
             and fault.node == node
             and fault.heal_ns is not None
@@ -72,14 +72,14 @@ def _hidden(course: Course, one: Sent) -> Iterator[int]:
             yield min(ends)
 
 
-def _readers(course: Course, positions: list[Position], one: Sent, until_ns: int) -> Iterator[dict[str, Any]]:
+def _readers(run_state: RunState, positions: list[Position], one: Sent, until_ns: int) -> Iterator[dict[str, Any]]:
     """What each consumer was given of the record's partition, and of others of its leader, while it was hidden."""
-    leader = course.state_at(one.topic, one.partition, one.sent_ns)
+    leader = run_state.state_at(one.topic, one.partition, one.sent_ns)
     for process in dict.fromkeys(position.process for position in positions):
         own = [position for position in positions if position.process == process]
         here = [p for p in own if (p.topic, p.partition) == (one.topic, one.partition) and p.offset > (one.offset or 0)]
         during = [p for p in own if (one.done_ns or 0) < p.read_ns < until_ns]
-        served = [p for p in during if p not in here and _led_by(course, p) == (leader.leader if leader else None)]
+        served = [p for p in during if p not in here and _led_by(run_state, p) == (leader.leader if leader else None)]
         if here and (served or any(p in during for p in here)):
             yield {
                 "topic": one.topic,
@@ -93,8 +93,8 @@ def _readers(course: Course, positions: list[Position], one: Sent, until_ns: int
             }
 
 
-def _led_by(course: Course, position: Position) -> int | None:
-    state = course.state_at(position.topic, position.partition, position.read_ns)
+def _led_by(run_state: RunState, position: Position) -> int | None:
+    state = run_state.state_at(position.topic, position.partition, position.read_ns)
     return state.leader if state else None
 
 
@@ -105,8 +105,8 @@ def high_watermark_follows_in_steps(evidence: RunEvidence) -> Judged:
 
     Each acknowledged record went through evidence.replication.STEPS in their order, to each follower.
     """
-    course = evidence.course
-    found = [way for where in traced_partitions(course, topics_of(evidence.run)) for way in ways(course, where)]
+    run_state = evidence.run_state
+    found = [way for where in traced_partitions(run_state, topics_of(evidence.run)) for way in ways(run_state, where)]
     rows = [
         {
             "topic": way.record.topic,
@@ -128,24 +128,24 @@ def high_watermark_follows_in_steps(evidence: RunEvidence) -> Judged:
     return judged(rows, wrong, plural(len(rows), "record") + " under the high watermark step by step", NO_TRACE)
 
 
-def _watched(course: Course, where: TopicPartition) -> tuple[Trace, set[str]]:
+def _watched(run_state: RunState, where: TopicPartition) -> tuple[Trace, set[str]]:
     """What was said of a partition, and the replicas that were in sync at any time and said nothing of their own."""
-    trace = trace_of(course, where)
-    silent = {f"broker-{broker}" for state in course.states.get(where, ()) for broker in state.isr}
+    trace = trace_of(run_state, where)
+    silent = {f"broker-{broker}" for state in run_state.states.get(where, ()) for broker in state.isr}
     return trace, silent - {one.node for one in trace.of("high-watermark")}
 
 
 def _each(
-    evidence: RunEvidence, rows_of: Callable[[Course, TopicPartition, Trace], list[dict[str, Any]]], seen: str
+    evidence: RunEvidence, rows_of: Callable[[RunState, TopicPartition, Trace], list[dict[str, Any]]], seen: str
 ) -> Judged:
     """A claim about high watermarks as they were said: judged by each partition's rows, if no replica is silent."""
-    course, rows = evidence.course, list[dict[str, Any]]()
-    for where in traced_partitions(course, topics_of(evidence.run)):
-        trace, silent = _watched(course, where)
+    run_state, rows = evidence.run_state, list[dict[str, Any]]()
+    for where in traced_partitions(run_state, topics_of(evidence.run)):
+        trace, silent = _watched(run_state, where)
         if silent:
             observed = f"{', '.join(sorted(silent))} did not tell of the high watermark of {where[0]}-{where[1]}"
             return Judged(outcome=NOT_OBSERVED, observed=observed)
-        rows += [{"topic": where[0], "partition": where[1]} | row for row in rows_of(course, where, trace)]
+        rows += [{"topic": where[0], "partition": where[1]} | row for row in rows_of(run_state, where, trace)]
     wrong = [row for row in rows if not row["held"]]
     return judged(rows, wrong, plural(len(rows), "value") + f" of high watermarks, {seen}", NO_TRACE)
 
@@ -161,8 +161,10 @@ def _row(one: ReplicaOffset, held: bool, **about: object) -> dict[str, Any]:
 def high_watermark_within_log(evidence: RunEvidence) -> Judged:
     """The high watermark of a replica is never above its own log end."""
 
-    def rows(course: Course, where: TopicPartition, trace: Trace) -> list[dict[str, Any]]:
-        cut = [one for one in of(course.events, Log) if one.event == "truncate" and (one.topic, one.partition) == where]
+    def rows(run_state: RunState, where: TopicPartition, trace: Trace) -> list[dict[str, Any]]:
+        cut = [
+            one for one in of(run_state.events, Log) if one.event == "truncate" and (one.topic, one.partition) == where
+        ]
         found, ends = list[dict[str, Any]](), dict[str, int]()
         said: list[Log | ReplicaOffset] = [*cut, *trace.of("log-end", "high-watermark")]
         for one in sorted(said, key=lambda one: one.at_ns):
@@ -185,10 +187,10 @@ def high_watermark_within_log(evidence: RunEvidence) -> Judged:
 def leader_high_watermark_never_falls(evidence: RunEvidence) -> Judged:
     """A leader's high watermark does not fall within one leader epoch."""
 
-    def rows(course: Course, where: TopicPartition, trace: Trace) -> list[dict[str, Any]]:
+    def rows(run_state: RunState, where: TopicPartition, trace: Trace) -> list[dict[str, Any]]:
         found, highest = list[dict[str, Any]](), dict[tuple[str, int], int]()
         for one in trace.of("high-watermark"):
-            state = course.state_at(*where, one.at_ns)
+            state = run_state.state_at(*where, one.at_ns)
             if state is not None and one.node == f"broker-{state.leader}":
                 term = (one.node, state.leader_epoch)
                 before = highest.get(term, one.offset)
@@ -207,10 +209,10 @@ def follower_high_watermark_behind_leaders(evidence: RunEvidence) -> Judged:
     yet. What it came with, from its own file, may be from before.
     """
 
-    def rows(course: Course, where: TopicPartition, trace: Trace) -> list[dict[str, Any]]:
+    def rows(run_state: RunState, where: TopicPartition, trace: Trace) -> list[dict[str, Any]]:
         found, answered = list[dict[str, Any]](), dict[str, int]()
         for one in trace.of("response", "high-watermark"):
-            state = course.state_at(*where, one.at_ns)
+            state = run_state.state_at(*where, one.at_ns)
             if state is None or one.node == f"broker-{state.leader}":
                 continue
             if one.what == "response":

@@ -47,15 +47,15 @@ class _Blank:
 
 
 def _blanks(evidence: RunEvidence) -> Iterator[_Blank]:
-    course = evidence.course
-    for wipe, proof in course.proved(WipeProof):
-        starts = (one for one in course.faults if one.kind == "start" and one.node == wipe.node)
+    run_state = evidence.run_state
+    for wipe, proof in run_state.proved(WipeProof):
+        starts = (one for one in run_state.faults if one.kind == "start" and one.node == wipe.node)
         start = next((one for one in starts if one.inject_ns > wipe.inject_ns), None)
         if start is None:
             continue
         number = number_of(wipe.node)
-        for (topic, partition), states in course.states.items():
-            before = course.state_at(topic, partition, start.inject_ns)
+        for (topic, partition), states in run_state.states.items():
+            before = run_state.state_at(topic, partition, start.inject_ns)
             if before is None or f"{topic}-{partition}" not in proof.logs_before:
                 continue
             after = [state for state in states if state.at_ns > start.inject_ns]
@@ -78,7 +78,7 @@ def blank_replica_refilled(evidence: RunEvidence) -> Judged:
     """A replica out of the ISR whose broker comes back with a blank disk is filled from the leader, and joins the ISR
     with all of its log.
     """
-    final = next((one for one in reversed(of(evidence.course.events, Moment)) if one.label == FINAL), None)
+    final = next((one for one in reversed(of(evidence.run_state.events, Moment)) if one.label == FINAL), None)
     rows, wrong = [], []
     for blank in _blanks(evidence):
         name = f"{blank.topic}-{blank.partition}"
@@ -95,7 +95,7 @@ def _last_in_sync(evidence: RunEvidence) -> list[dict[str, Any]]:
     """The elections of partitions whose last replica in sync had come back blank."""
     rows = []
     for blank in _blanks(evidence):
-        states = evidence.course.states[blank.topic, blank.partition]
+        states = evidence.run_state.states[blank.topic, blank.partition]
         last = next((state.isr for state in reversed(states) if state.isr and state.at_ns <= blank.at_ns), ())
         rows += [blank.row | {"last_isr": list(last)}] if blank.elected and last == (blank.broker,) else []
     return rows

@@ -6,10 +6,10 @@ from typing import Any, Final
 
 from checks.claim import Judged, RunEvidence, claim
 from checks.claims.basis import copied, elapsed_ms, faults, judged, setting_ms, start_after, timed, truncations
-from evidence.course import DOWN, DYING, FaultFact
 from evidence.events import Checkpoint, Moment, of
 from evidence.faults.files import FlipProof, OverwriteProof, ResizeProof
 from evidence.nodes import number_of
+from evidence.run_state import DOWN, DYING, FaultFact
 from evidence.text import plural
 
 FILE_TOLERANCE_MS: Final = 4000
@@ -37,7 +37,7 @@ def high_watermarks_checkpointed_in_time(evidence: RunEvidence) -> Judged:
     rows = [
         {"node": one.node, "at_ns": one.at_ns, "took_ms": elapsed_ms(one.before_ns, one.written_ns)}
         | {"bound_ms": bound_ms}
-        for one in of(evidence.course.events, Checkpoint)
+        for one in of(evidence.run_state.events, Checkpoint)
         if one.before_ns is not None and one.written_ns is not None
     ]
     return timed(
@@ -50,12 +50,12 @@ def high_watermarks_checkpointed_in_time(evidence: RunEvidence) -> Judged:
 @claim("clean-stop-writes-checkpoints", source="ReplicaManager.shutdown, LogManager.shutdown")
 def clean_stop_writes_checkpoints(evidence: RunEvidence) -> Judged:
     """A broker that stops cleanly writes its high watermarks and recovery points, at the ends of its logs."""
-    course = evidence.course
+    run_state = evidence.run_state
     rows = []
-    for stop in faults(course, "stop"):
-        started_ns = start_after(course, stop.node, stop.inject_ns)
-        ends = copied(course, stop.node, stop.inject_ns, started_ns)
-        for one in of(course.events, Checkpoint):
+    for stop in faults(run_state, "stop"):
+        started_ns = start_after(run_state, stop.node, stop.inject_ns)
+        ends = copied(run_state, stop.node, stop.inject_ns, started_ns)
+        for one in of(run_state.events, Checkpoint):
             if one.node == stop.node and stop.inject_ns < one.at_ns < started_ns:
                 rows += [
                     {"node": one.node, "at_ns": one.at_ns, "file": one.file, "replica": replica}
@@ -78,20 +78,20 @@ def killed_high_watermark_is_recent(evidence: RunEvidence) -> Judged:
 
     After kill -9 of a leader the file lacks only what was acknowledged under acks=all within the last interval.
     """
-    course, rows = evidence.course, list[dict[str, Any]]()
+    run_state, rows = evidence.run_state, list[dict[str, Any]]()
     bound_ms = _interval_ms(evidence) + FILE_TOLERANCE_MS
-    for kill in faults(course, "kill"):
-        gone = (one for one in course.processes.get(kill.node, ()) if one.value in (DYING, DOWN))
+    for kill in faults(run_state, "kill"):
+        gone = (one for one in run_state.processes.get(kill.node, ()) if one.value in (DYING, DOWN))
         died_ns = next((one.begin_ns for one in gone if one.end_ns > kill.inject_ns), kill.inject_ns)
-        ends = copied(course, kill.node, kill.inject_ns, start_after(course, kill.node, kill.inject_ns))
-        for (topic, number), states in course.partitions.items():
+        ends = copied(run_state, kill.node, kill.inject_ns, start_after(run_state, kill.node, kill.inject_ns))
+        for (topic, number), states in run_state.partitions.items():
             led = [state for state in states if state.begin_ns <= died_ns][-1:]
             end = ends.get(f"{topic}-{number}")
             if not led or f"broker-{led[0].leader}" != kill.node or end is None or end.hw is None:
                 continue
             lacking = [
                 one
-                for one in course.sends
+                for one in run_state.sends
                 if (one.topic, one.partition, one.acks, one.outcome) == (topic, number, "all", "acked")
                 and one.done_ns is not None
                 and led[0].begin_ns <= one.done_ns < died_ns
@@ -123,15 +123,15 @@ def missing_high_watermark_truncates_all(evidence: RunEvidence) -> Judged:
 
     A replica whose broker starts without high watermarks, the file gone or empty, truncates its log to 0.
     """
-    course, rows = evidence.course, list[dict[str, Any]]()
-    for removed in course.faults:
+    run_state, rows = evidence.run_state, list[dict[str, Any]]()
+    for removed in run_state.faults:
         proof = removed.proof
         if removed.kind != "remove" and not (isinstance(proof, ResizeProof) and proof.bytes == 0):
             continue
-        started_ns = start_after(course, removed.node, removed.inject_ns)
-        for replica, end in copied(course, removed.node, removed.inject_ns, started_ns).items():
-            cuts = truncations(course, removed.node, replica, started_ns)
-            if end.leo and end.hw is None and started_ns <= course.end_ns:
+        started_ns = start_after(run_state, removed.node, removed.inject_ns)
+        for replica, end in copied(run_state, removed.node, removed.inject_ns, started_ns).items():
+            cuts = truncations(run_state, removed.node, replica, started_ns)
+            if end.leo and end.hw is None and started_ns <= run_state.end_ns:
                 rows.append(
                     {"node": removed.node, "replica": replica, "at_ns": started_ns, "log_end": end.leo, "cuts": cuts}
                 )
@@ -149,12 +149,12 @@ def wrong_checkpoint_is_bounded(evidence: RunEvidence) -> Judged:
 
     An offset beyond the log's end in a file is not believed: what the broker writes later lies in its log.
     """
-    course, rows = evidence.course, list[dict[str, Any]]()
-    for wrong, proof in course.proved(OverwriteProof):
+    run_state, rows = evidence.run_state, list[dict[str, Any]]()
+    for wrong, proof in run_state.proved(OverwriteProof):
         replica, said = proof.replica, proof.offset
-        started_ns = start_after(course, wrong.node, wrong.inject_ns)
-        ends = copied(course, wrong.node, started_ns, course.end_ns + 1)
-        for one in of(course.events, Checkpoint):
+        started_ns = start_after(run_state, wrong.node, wrong.inject_ns)
+        ends = copied(run_state, wrong.node, started_ns, run_state.end_ns + 1)
+        for one in of(run_state.events, Checkpoint):
             its = (one.node, one.file) == (wrong.node, proof.file)
             offset = (one.offsets or {}).get(replica)
             if its and offset is not None and one.at_ns > started_ns and replica in ends:
@@ -175,24 +175,30 @@ def unreadable_checkpoint_keeps_replica_out(evidence: RunEvidence) -> Judged:
     While a broker runs with a file of high watermarks that was cut, or has another bit, its replica stays out of the
     ISR as it was.
     """
-    course, rows = evidence.course, list[dict[str, Any]]()
-    struck: list[tuple[FaultFact, ResizeProof | FlipProof]] = [*course.proved(ResizeProof), *course.proved(FlipProof)]
+    run_state, rows = evidence.run_state, list[dict[str, Any]]()
+    struck: list[tuple[FaultFact, ResizeProof | FlipProof]] = [
+        *run_state.proved(ResizeProof),
+        *run_state.proved(FlipProof),
+    ]
     for cut, proof in struck:
-        started_ns = start_after(course, cut.node, cut.inject_ns)
-        if CHECKPOINT not in proof.file or started_ns > course.end_ns:
+        started_ns = start_after(run_state, cut.node, cut.inject_ns)
+        if CHECKPOINT not in proof.file or started_ns > run_state.end_ns:
             continue
         number = number_of(cut.node)
-        for moment in of(course.events, Moment):
-            ended_ns = min((one.inject_ns for one in faults(course, "kill") if one.inject_ns > started_ns), default=0)
+        for moment in of(run_state.events, Moment):
+            ended_ns = min(
+                (one.inject_ns for one in faults(run_state, "kill") if one.inject_ns > started_ns), default=0
+            )
             if cut.node not in moment.nodes or not started_ns < moment.at_ns < ended_ns:
                 continue
             for replica, end in moment.nodes[cut.node].items():
                 topic, _, partition = replica.rpartition("-")
-                state = course.state_at(topic, int(partition), moment.at_ns)
+                state = run_state.state_at(topic, int(partition), moment.at_ns)
                 if state is not None:
                     about = {"node": cut.node, "replica": replica, "at_ns": moment.at_ns, "log_end": end.leo}
                     rows.append(
-                        about | {"in_isr": number in state.isr, "registered": course.alive_at(cut.node, moment.at_ns)}
+                        about
+                        | {"in_isr": number in state.isr, "registered": run_state.alive_at(cut.node, moment.at_ns)}
                     )
     wrong = [row for row in rows if row["in_isr"] or not row["registered"]]
     seen = plural(len(rows), "replica") + " of a registered broker out of the ISR"

@@ -8,10 +8,10 @@ from typing import Any, Final
 
 from checks.claim import Damage, Judged, RunEvidence, claim
 from checks.claims.basis import copied, faults, judged, start_after, truncations
-from evidence.course import Course, FaultFact
 from evidence.events import Log, Moment, Position, of
 from evidence.faults.files import FlipProof, ResizeProof
 from evidence.nodes import broker
+from evidence.run_state import FaultFact, RunState
 from evidence.text import plural
 
 FINAL: Final = "final"
@@ -58,7 +58,7 @@ class _Struck:
 
 
 def _struck(evidence: RunEvidence) -> Iterator[_Struck]:
-    for fault, proof in evidence.course.proved(FlipProof):
+    for fault, proof in evidence.run_state.proved(FlipProof):
         directory, _, name = proof.file.rpartition("/")
         topic, _, number = directory.rpartition("-")
         if proof.offset is None or not name.endswith(".log") or not number.isdigit():
@@ -78,7 +78,7 @@ def _struck(evidence: RunEvidence) -> Iterator[_Struck]:
 
 
 def _final(evidence: RunEvidence) -> Moment | None:
-    return next((one for one in reversed(of(evidence.course.events, Moment)) if one.label == FINAL), None)
+    return next((one for one in reversed(of(evidence.run_state.events, Moment)) if one.label == FINAL), None)
 
 
 @claim("damage-stays-on-its-replica", source=f"{_CRC}; Log.append, UnifiedLog.appendAsFollower")
@@ -104,7 +104,7 @@ def damage_goes_unnoticed(evidence: RunEvidence) -> Judged:
     final, rows = _final(evidence), list[dict[str, Any]]()
     for struck in _struck(evidence) if final is not None else ():
         assert final is not None
-        state = evidence.course.state_at(struck.topic, struck.partition, final.at_ns)
+        state = evidence.run_state.state_at(struck.topic, struck.partition, final.at_ns)
         in_isr = state is not None and struck.node in map(broker, state.isr)
         rows.append(struck.row | {"damaged": struck.is_damaged(final.name), "in_isr": in_isr})
     wrong = [row for row in rows if not (row["damaged"] and row["in_isr"])]
@@ -117,15 +117,15 @@ def recovery_cuts_damage(evidence: RunEvidence) -> Judged:
 
     A broker that starts after a kill truncates the log to the damaged record or below, and says so.
     """
-    course, final, rows = evidence.course, _final(evidence), list[dict[str, Any]]()
+    run_state, final, rows = evidence.run_state, _final(evidence), list[dict[str, Any]]()
     for struck in _struck(evidence):
         killed = any(
-            one.node == struck.node and one.inject_ns < struck.fault.inject_ns for one in faults(course, "kill")
+            one.node == struck.node and one.inject_ns < struck.fault.inject_ns for one in faults(run_state, "kill")
         )
-        started_ns = start_after(course, struck.node, struck.fault.inject_ns)
-        if not killed or final is None or started_ns > course.end_ns:
+        started_ns = start_after(run_state, struck.node, struck.fault.inject_ns)
+        if not killed or final is None or started_ns > run_state.end_ns:
             continue
-        said = _cuts(course, struck.node, f"{struck.topic}-{struck.partition}", started_ns)
+        said = _cuts(run_state, struck.node, f"{struck.topic}-{struck.partition}", started_ns)
         rows.append(struck.row | {"truncated_to": said, "damaged": struck.is_damaged(final.name)})
     wrong = [
         row
@@ -143,15 +143,15 @@ def torn_tail_is_cut(evidence: RunEvidence) -> Judged:
     A broker that starts with a torn end of its log truncates it to where its whole batches end, and no further, and has
     all of it again when it is copied next.
     """
-    course, rows = evidence.course, list[dict[str, Any]]()
-    for torn, proof in course.proved(ResizeProof):
+    run_state, rows = evidence.run_state, list[dict[str, Any]]()
+    for torn, proof in run_state.proved(ResizeProof):
         directory, _, name = proof.file.rpartition("/")
-        started_ns = start_after(course, torn.node, torn.inject_ns)
-        before = copied(course, torn.node, torn.inject_ns, started_ns).get(directory)
-        if not name.endswith(".log") or before is None or started_ns > course.end_ns:
+        started_ns = start_after(run_state, torn.node, torn.inject_ns)
+        before = copied(run_state, torn.node, torn.inject_ns, started_ns).get(directory)
+        if not name.endswith(".log") or before is None or started_ns > run_state.end_ns:
             continue
-        after = copied(course, torn.node, started_ns, course.end_ns + 1).get(directory)
-        lowest = [end for end in truncations(course, torn.node, directory, started_ns) if end is not None]
+        after = copied(run_state, torn.node, started_ns, run_state.end_ns + 1).get(directory)
+        lowest = [end for end in truncations(run_state, torn.node, directory, started_ns) if end is not None]
         rows.append(
             {
                 "node": torn.node,
@@ -160,8 +160,8 @@ def torn_tail_is_cut(evidence: RunEvidence) -> Judged:
                 "bytes_before": proof.bytes_before,
                 "bytes": proof.bytes,
                 "whole_until": before.leo,
-                "recovered": _recovered(course, torn.node, directory, started_ns),
-                "cut_to": _cuts(course, torn.node, directory, started_ns),
+                "recovered": _recovered(run_state, torn.node, directory, started_ns),
+                "cut_to": _cuts(run_state, torn.node, directory, started_ns),
                 "truncated_to": lowest,
                 "log_end_after": after.leo if after is not None else None,
             }
@@ -177,25 +177,25 @@ def torn_tail_is_cut(evidence: RunEvidence) -> Judged:
     return judged(rows, wrong, plural(len(rows), "torn log") + " cut", "no broker started with a torn log")
 
 
-def _recovery(course: Course, node: str, replica: str, since_ns: int) -> list[Log]:
+def _recovery(run_state: RunState, node: str, replica: str, since_ns: int) -> list[Log]:
     """What a broker has said of a replica's recovery since a time."""
     return [
         log
-        for log in of(course.events, Log)
+        for log in of(run_state.events, Log)
         if (log.node, log.event, f"{log.topic}-{log.partition}") == (node, "recovery", replica) and log.at_ns > since_ns
     ]
 
 
-def _recovered(course: Course, node: str, replica: str, since_ns: int) -> bool:
+def _recovered(run_state: RunState, node: str, replica: str, since_ns: int) -> bool:
     """Whether it has looked through the replica."""
-    return any(RECOVERS in log.line for log in _recovery(course, node, replica, since_ns))
+    return any(RECOVERS in log.line for log in _recovery(run_state, node, replica, since_ns))
 
 
-def _cuts(course: Course, node: str, replica: str, since_ns: int) -> list[int | None]:
+def _cuts(run_state: RunState, node: str, replica: str, since_ns: int) -> list[int | None]:
     """The offsets to which it says that recovery has cut the replica. Older releases say nothing of that if the
     index of the segment was damaged too, as that of the last one is after a kill.
     """
-    return [log.offset for log in _recovery(course, node, replica, since_ns) if CORRUPTION in log.line]
+    return [log.offset for log in _recovery(run_state, node, replica, since_ns) if CORRUPTION in log.line]
 
 
 @claim(
@@ -207,17 +207,17 @@ def damage_is_refused(evidence: RunEvidence) -> Judged:
     A blank replica that fetches from a damaged leader holds nothing from the damaged record on, and stays out of the
     ISR.
     """
-    course, rows = evidence.course, list[dict[str, Any]]()
+    run_state, rows = evidence.run_state, list[dict[str, Any]]()
     for struck in _struck(evidence):
         name = f"{struck.topic}-{struck.partition}"
-        blank = {one.node for one in faults(course, "wipe") if one.node != struck.node}
-        for moment in of(course.events, Moment):
-            state = course.state_at(struck.topic, struck.partition, moment.at_ns)
+        blank = {one.node for one in faults(run_state, "wipe") if one.node != struck.node}
+        for moment in of(run_state.events, Moment):
+            state = run_state.state_at(struck.topic, struck.partition, moment.at_ns)
             if not struck.is_damaged(moment.name) or state is None or broker(state.leader) != struck.node:
                 continue
             for node in sorted(blank & moment.nodes.keys()):
                 end = moment.nodes[node].get(name)
-                started_ns = start_after(course, node, struck.fault.inject_ns)
+                started_ns = start_after(run_state, node, struck.fault.inject_ns)
                 if end is not None and end.leo is not None and started_ns < moment.at_ns:
                     in_isr = node in map(broker, state.isr)
                     rows.append(struck.row | {"blank": node, "log_end": end.leo, "in_isr": in_isr})
@@ -229,12 +229,12 @@ def damage_is_refused(evidence: RunEvidence) -> Judged:
 def _led_while_damaged(evidence: RunEvidence) -> Iterator[tuple[_Struck, int, int]]:
     """Damaged records whose replica led then, with the time from the damage to its end as leader."""
     for struck in _struck(evidence):
-        intervals = evidence.course.partitions.get((struck.topic, struck.partition), ())
+        intervals = evidence.run_state.partitions.get((struck.topic, struck.partition), ())
         begin_ns = struck.fault.inject_ns
         led = [one for one in intervals if one.end_ns > begin_ns]
         if led and broker(led[0].leader) == struck.node:
             others = (one.begin_ns for one in led if broker(one.leader) != struck.node)
-            yield struck, begin_ns, next(others, evidence.course.end_ns)
+            yield struck, begin_ns, next(others, evidence.run_state.end_ns)
 
 
 @claim("reader-is-told-of-damage", source="librdkafka configuration: check.crcs")
@@ -254,7 +254,7 @@ def _positions(evidence: RunEvidence) -> Iterator[dict[str, Any]]:
     for struck, begin_ns, end_ns in _led_while_damaged(evidence):
         heard = [
             (one.read_ns, one.offset)
-            for one in of(evidence.course.events, Position)
+            for one in of(evidence.run_state.events, Position)
             if (one.topic, one.partition) == (struck.topic, struck.partition)
         ]
         meanwhile = [offset for read_ns, offset in heard if begin_ns < read_ns < end_ns]
@@ -289,7 +289,7 @@ def reader_is_not_told_of_gap(evidence: RunEvidence) -> Judged:
     Readers of a replica that was filled by way of a damaged index are given no error.
     """
     rows = list[dict[str, Any]]()
-    for fault, proof in evidence.course.proved(FlipProof):
+    for fault, proof in evidence.run_state.proved(FlipProof):
         directory, _, name = proof.file.rpartition("/")
         topic, _, number = directory.rpartition("-")
         if proof.offset is None or not name.endswith(".index") or not number.isdigit():

@@ -7,11 +7,11 @@ from typing import Final
 
 from checks.claim import Judged, RunEvidence, claim
 from checks.claims.basis import elapsed_ms, judged, row_of, session_bound_ms, timed
-from evidence.course import FaultFact
 from evidence.events import NO_LEADER
 from evidence.faults.disks import BrokenDiskProof
 from evidence.nodes import broker, number_of
 from evidence.records import TopicPartition
+from evidence.run_state import FaultFact
 from evidence.text import plural
 
 NOTICED_MS: Final = 15_000
@@ -24,16 +24,18 @@ def _replicas(evidence: RunEvidence) -> Iterator[tuple[FaultFact, TopicPartition
     """Each disk that failed, each replica of its broker in an ISR then, whether it was on that disk, and until when the
     broker was left alone. Only of disks without some of the broker's replicas.
     """
-    course = evidence.course
-    for fault, proof in course.proved(BrokenDiskProof):
+    run_state = evidence.run_state
+    for fault, proof in run_state.proved(BrokenDiskProof):
         number = number_of(fault.node)
-        held = [(where, course.state_at(*where, fault.inject_ns)) for where in course.states]
+        held = [(where, run_state.state_at(*where, fault.inject_ns)) for where in run_state.states]
         own = [where for where, state in held if state is not None and number in state.isr]
         on = {where for where in own if f"{where[0]}-{where[1]}" in proof.replicas}
         if len(on) == len(own):
             continue
-        later = (one.inject_ns for one in course.faults if one.node == fault.node and one.inject_ns > fault.inject_ns)
-        end_ns = next(later, course.end_ns)
+        later = (
+            one.inject_ns for one in run_state.faults if one.node == fault.node and one.inject_ns > fault.inject_ns
+        )
+        end_ns = next(later, run_state.end_ns)
         for where in own:
             yield fault, where, where in on, end_ns
 
@@ -51,7 +53,7 @@ def failed_directory_is_left(evidence: RunEvidence) -> Judged:
         if on_it:
             gone = [
                 one.at_ns
-                for one in evidence.course.states[where]
+                for one in evidence.run_state.states[where]
                 if fault.inject_ns < one.at_ns < end_ns
                 and fault.node not in map(broker, one.isr)
                 and one.leader not in (NO_LEADER, number_of(fault.node))
@@ -73,15 +75,15 @@ def other_directory_goes_on(evidence: RunEvidence) -> Judged:
     rows = []
     for fault, where, on_it, end_ns in _replicas(evidence):
         if not on_it:
-            then = evidence.course.state_at(*where, fault.inject_ns)
-            later = [one for one in evidence.course.states[where] if fault.inject_ns < one.at_ns < end_ns]
+            then = evidence.run_state.state_at(*where, fault.inject_ns)
+            later = [one for one in evidence.run_state.states[where] if fault.inject_ns < one.at_ns < end_ns]
             rows.append(
                 row_of(fault, where)
                 | {
                     "leaders": sorted({one.leader for one in later} - {then.leader if then else NO_LEADER}),
                     "left": any(fault.node not in map(broker, one.isr) for one in later),
-                    "alive": evidence.course.alive_at(fault.node, end_ns - 1),
-                    "process": evidence.course.condition_at(fault.node, end_ns - 1),
+                    "alive": evidence.run_state.alive_at(fault.node, end_ns - 1),
+                    "process": evidence.run_state.condition_at(fault.node, end_ns - 1),
                 }
             )
     wrong = [row for row in rows if row["leaders"] or row["left"] or not row["alive"] or row["process"] != "up"]

@@ -12,10 +12,10 @@ from typing import Any, Final
 
 from checks.claim import Judged, RunEvidence, claim
 from checks.claims.basis import judged, timed
-from evidence.course import FaultFact
 from evidence.events import Partition, Znode, of
 from evidence.faults.process import PowerLossProof
 from evidence.nodes import broker
+from evidence.run_state import FaultFact
 from evidence.text import plural
 
 TOLERANCE_MS: Final = 5000
@@ -33,7 +33,7 @@ FLUSHES: Final = ("log.flush.interval.ms", "log.flush.scheduler.interval.ms")
 def _rows(evidence: RunEvidence) -> Iterator[tuple[FaultFact, PowerLossProof, dict[str, Any]]]:
     """Each proved power loss, and each replica of the run's topics that its node had."""
     topics = {f"{topic}-{number}" for topic, number in evidence.run.assignment}
-    for fault, proof in evidence.course.proved(PowerLossProof):
+    for fault, proof in evidence.run_state.proved(PowerLossProof):
         for name, replica in proof.replicas.items():
             if name in topics:
                 topic, _, number = name.rpartition("-")
@@ -77,7 +77,7 @@ def flushed_records_survive(evidence: RunEvidence) -> Judged:
     rows = []
     for fault, _, row in _rows(evidence):
         where = (row["topic"], row["partition"])
-        state = evidence.course.state_at(*where, fault.inject_ns)
+        state = evidence.run_state.state_at(*where, fault.inject_ns)
         if state is not None and row["node"] in map(broker, state.isr):
             acked = sum(done_ns <= fault.inject_ns for _, done_ns in evidence.acknowledged(*where))
             rows.append(row | {"acknowledged": acked})
@@ -93,13 +93,13 @@ def flushed_records_survive(evidence: RunEvidence) -> Judged:
 def metadata_survives(evidence: RunEvidence) -> Judged:
     """The disk of a controller that loses power holds every partition's state that the cluster had stated."""
     rows: list[dict[str, Any]] = []
-    for fault, proof in evidence.course.proved(PowerLossProof):
+    for fault, proof in evidence.run_state.proved(PowerLossProof):
         replica = proof.replicas.get(METADATA)
         if not fault.node.startswith("controller-") or replica is None:
             continue
         stated = [
             one.version
-            for one in of(evidence.course.events, Partition)
+            for one in of(evidence.run_state.events, Partition)
             if one.version is not None and one.at_ns <= fault.inject_ns - STATED_NS
         ]
         if stated:
@@ -111,14 +111,14 @@ def metadata_survives(evidence: RunEvidence) -> Judged:
 
 def _znodes(evidence: RunEvidence) -> Iterator[dict[str, Any]]:
     """Each znode of topics that ZooKeeper had told of before it lost power, and what it told first after that."""
-    course = evidence.course
-    for fault, _ in course.proved(PowerLossProof):
+    run_state = evidence.run_state
+    for fault, _ in run_state.proved(PowerLossProof):
         if fault.node != ZOOKEEPER or fault.proved_ns is None:
             continue
-        told = [one for one in of(course.events, Znode) if one.path.startswith(TOPICS)]
+        told = [one for one in of(run_state.events, Znode) if one.path.startswith(TOPICS)]
         before = {one.path: one for one in told if one.at_ns <= fault.inject_ns}
         after = {one.path: one for one in reversed(told) if one.at_ns > fault.proved_ns}
-        seen_again = any(one.at_ns > fault.proved_ns for one in of(course.events, Znode))
+        seen_again = any(one.at_ns > fault.proved_ns for one in of(run_state.events, Znode))
         for path, had in before.items() if seen_again else ():
             has = after.get(path, had)
             if had.content is not None:

@@ -12,8 +12,8 @@ from typing import Any, Final
 
 from checks.claim import Judged, RunEvidence, claim
 from checks.claims.basis import elapsed_ms, faults, judged, start_after
-from evidence.course import ALIVE, Course
 from evidence.events import Checkpoint, Log, Moment, of
+from evidence.run_state import ALIVE, RunState
 from evidence.text import plural
 
 RECOVERY_POINTS: Final = "recovery-point-offset-checkpoint"
@@ -22,9 +22,9 @@ RECOVERS: Final = "Recovering unflushed segment"
 LOADED_MS: Final = re.compile(r" in (\d+) ?ms")
 
 
-def _registered_ms(course: Course, node: str, started_ns: int) -> float | None:
+def _registered_ms(run_state: RunState, node: str, started_ns: int) -> float | None:
     """How long after its start a broker was registered."""
-    alive = (one.begin_ns for one in course.registrations.get(node, ()) if one.value == ALIVE)
+    alive = (one.begin_ns for one in run_state.registrations.get(node, ()) if one.value == ALIVE)
     then = next((begin_ns for begin_ns in alive if begin_ns > started_ns), None)
     return None if then is None else elapsed_ms(started_ns, then)
 
@@ -33,18 +33,18 @@ def _restarts(evidence: RunEvidence, kind: str) -> Iterator[dict[str, Any]]:
     """Each replica of a broker that ended by such a fault and was started again: the segments that were there when it
     was down, the recovery point that its file had, and the segments that it recovered.
     """
-    course = evidence.course
-    for fault in faults(course, kind):
-        started_ns = start_after(course, fault.node, fault.inject_ns)
-        if fault.proved_ns is None or started_ns > course.end_ns:
+    run_state = evidence.run_state
+    for fault in faults(run_state, kind):
+        started_ns = start_after(run_state, fault.node, fault.inject_ns)
+        if fault.proved_ns is None or started_ns > run_state.end_ns:
             continue
         until_ns = min(
-            (one.inject_ns for k in ENDS for one in faults(course, k) if one.inject_ns > started_ns), default=0
+            (one.inject_ns for k in ENDS for one in faults(run_state, k) if one.inject_ns > started_ns), default=0
         )
-        down = [one for one in of(course.events, Moment) if fault.inject_ns < one.at_ns < started_ns]
+        down = [one for one in of(run_state.events, Moment) if fault.inject_ns < one.at_ns < started_ns]
         points = [
             one
-            for one in of(course.events, Checkpoint)
+            for one in of(run_state.events, Checkpoint)
             if (one.node, one.file) == (fault.node, RECOVERY_POINTS) and fault.inject_ns < one.at_ns < started_ns
         ]
         if not down or not points:
@@ -54,7 +54,7 @@ def _restarts(evidence: RunEvidence, kind: str) -> Iterator[dict[str, Any]]:
             topic, _, number = replica.rpartition("-")
             recovered = {
                 one.offset
-                for one in of(course.events, Log)
+                for one in of(run_state.events, Log)
                 if (one.node, one.event, one.topic, one.partition) == (fault.node, "recovery", topic, int(number))
                 and RECOVERS in one.line
                 and one.offset is not None
@@ -74,16 +74,16 @@ def _restarts(evidence: RunEvidence, kind: str) -> Iterator[dict[str, Any]]:
                 "recovery_point": (points[-1].offsets or {}).get(replica, 0),
                 "recovered": sorted(recovered),
                 "bytes": sum(size for base, size in segments.items() if base in recovered),
-                "loaded_ms": _loaded_ms(course, fault.node, started_ns),
-                "registered_ms": _registered_ms(course, fault.node, started_ns),
+                "loaded_ms": _loaded_ms(run_state, fault.node, started_ns),
+                "registered_ms": _registered_ms(run_state, fault.node, started_ns),
             }
 
 
-def _loaded_ms(course: Course, node: str, started_ns: int) -> int | None:
+def _loaded_ms(run_state: RunState, node: str, started_ns: int) -> int | None:
     """How long a broker took to read its logs after a start, by its own words."""
     lines = (
         one.line
-        for one in of(course.events, Log)
+        for one in of(run_state.events, Log)
         if (one.node, one.event) == (node, "logs-loaded") and one.at_ns > started_ns
     )
     found = next((took for line in lines if (took := LOADED_MS.search(line))), None)

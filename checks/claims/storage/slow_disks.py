@@ -15,11 +15,11 @@ from typing import Any, Final
 from checks.claim import Judged, RunEvidence, claim
 from checks.claims.basis import elapsed_ms, judged, row_of, timed
 from checks.claims.replication.isr import ISR_TOLERANCE_MS, check_period_ms, lag_time_ms
-from evidence.course import FaultFact, Sent, in_isr_throughout, isr_at
 from evidence.events import Partition
 from evidence.faults.disks import SlowDiskProof
 from evidence.nodes import broker, number_of
 from evidence.records import TopicPartition
+from evidence.run_state import FaultFact, Sent, in_isr_throughout, isr_at
 from evidence.text import plural
 
 PAGE_BYTES: Final = 4096
@@ -41,17 +41,17 @@ def page_ms(fault: FaultFact) -> float:
 
 def _slowed(evidence: RunEvidence) -> Iterator[tuple[FaultFact, TopicPartition, Sequence[Partition], int, int]]:
     """Each slow disk and each partition with a replica in sync on it: its states, who led it, and until when."""
-    course = evidence.course
-    for fault, _ in course.proved(SlowDiskProof):
-        for where, states in course.states.items():
-            then = course.state_at(*where, fault.inject_ns)
+    run_state = evidence.run_state
+    for fault, _ in run_state.proved(SlowDiskProof):
+        for where, states in run_state.states.items():
+            then = run_state.state_at(*where, fault.inject_ns)
             if then is not None and fault.node in map(broker, then.isr):
-                yield fault, where, states, then.leader, fault.heal_ns or course.end_ns
+                yield fault, where, states, then.leader, fault.heal_ns or run_state.end_ns
 
 
 def _acknowledged(evidence: RunEvidence, where: TopicPartition, begin_ns: int, end_ns: int) -> list[tuple[Sent, int]]:
     """The records sent one by one between two times and acknowledged, and when."""
-    sends = (one for one in evidence.course.sends if one.key.where == where and begin_ns <= one.sent_ns < end_ns)
+    sends = (one for one in evidence.run_state.sends if one.key.where == where and begin_ns <= one.sent_ns < end_ns)
     return [(one, one.done_ns) for one in sends if one.outcome == "acked" and one.done_ns is not None]
 
 
@@ -222,7 +222,7 @@ def slow_leader_keeps_leading(evidence: RunEvidence) -> Judged:
             | {
                 "other_leaders": sorted({one.leader for one in meanwhile} - {leader}),
                 "left_isr": sorted({number for one in meanwhile for number in in_isr - set(one.isr)}),
-                "registered": evidence.course.alive_at(fault.node, end_ns),
+                "registered": evidence.run_state.alive_at(fault.node, end_ns),
                 "until_ns": end_ns,
             }
         )

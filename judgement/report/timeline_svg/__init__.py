@@ -20,7 +20,7 @@ A lane is a module: it puts elements into the layers of a `Drawing` from height 
 from __future__ import annotations
 
 from evidence.text import html
-from judgement.report.facts import RunFacts
+from judgement.report.facts import JudgedRun
 from judgement.report.headline import headline
 from judgement.report.timeline_svg.across import axis, blind, controller_lane, elections, moments
 from judgement.report.timeline_svg.brokers import broker_lane
@@ -34,7 +34,7 @@ __all__ = ["STYLE", "chosen_partitions", "render", "window_of"]
 
 
 def render(
-    facts: RunFacts, *, standalone: bool = False, window_s: tuple[float, float] | None = None, prefix: str = "kc"
+    facts: JudgedRun, *, standalone: bool = False, window_s: tuple[float, float] | None = None, prefix: str = "kc"
 ) -> str:
     """The picture as an <svg> element. `standalone` adds a headline and a background, for a file of its own."""
     drawing = Drawing(Scale(*(window_s or window_of(facts))), prefix)
@@ -61,7 +61,7 @@ def render(
     return _assemble(drawing, facts, y + 6, standalone)
 
 
-def _assemble(drawing: Drawing, facts: RunFacts, height: float, standalone: bool) -> str:
+def _assemble(drawing: Drawing, facts: JudgedRun, height: float, standalone: bool) -> str:
     name = f"{facts.name}: {facts.verdict.verdict}"
     description = (
         f"{headline(facts)} Lanes over time for the faults, the controller, {', '.join(facts.brokers)} and the clients."
@@ -69,7 +69,7 @@ def _assemble(drawing: Drawing, facts: RunFacts, height: float, standalone: bool
     return assembled(drawing, name, description, height, background=standalone)
 
 
-def _headline(drawing: Drawing, facts: RunFacts, y: float) -> float:
+def _headline(drawing: Drawing, facts: JudgedRun, y: float) -> float:
     words = f"{facts.name}: {facts.verdict.verdict}"
     drawing.front.append(text(16, y + 12, words, class_="headline"))
     lines = _wrapped(headline(facts), int((WIDTH - 40) / (12 * CHAR)))[:2]

@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Sequence
 
 from evidence.records import TopicPartition
-from judgement.report.facts import RunFacts
+from judgement.report.facts import JudgedRun
 from judgement.report.timeline_svg.drawing import (
     RIGHT,
     Drawing,
@@ -22,7 +22,7 @@ from judgement.report.timeline_svg.drawing import (
 )
 
 
-def controller_lane(drawing: Drawing, facts: RunFacts, y: float) -> float:
+def controller_lane(drawing: Drawing, facts: JudgedRun, y: float) -> float:
     """Draw who was the controller, and when nobody was; returns where the lane ends."""
     lane(drawing, y, 26, "controller")
     scale = drawing.scale
@@ -45,7 +45,7 @@ def controller_lane(drawing: Drawing, facts: RunFacts, y: float) -> float:
 
 def elections(
     drawing: Drawing,
-    facts: RunFacts,
+    facts: JudgedRun,
     partitions: Sequence[TopicPartition],
     tops: dict[str, tuple[float, float]],
     controller_y: float,
@@ -64,7 +64,7 @@ def elections(
             )
 
 
-def moments(drawing: Drawing, facts: RunFacts, top: float, bottom: float) -> float:
+def moments(drawing: Drawing, facts: JudgedRun, top: float, bottom: float) -> float:
     """Lines at the moments when files were copied, and their names below; returns where these end."""
     rows = Rows()
     for moment in facts.moments:
@@ -86,7 +86,7 @@ def moments(drawing: Drawing, facts: RunFacts, top: float, bottom: float) -> flo
     return bottom + 5 + 13 * rows.count
 
 
-def blind(drawing: Drawing, facts: RunFacts, top: float, bottom: float) -> None:
+def blind(drawing: Drawing, facts: JudgedRun, top: float, bottom: float) -> None:
     """Hatch the times in which an observer saw nothing."""
     for begin_ns, end_ns, why in facts.blind:
         begin, end = drawing.scale.x(facts.at(begin_ns)), drawing.scale.x(facts.at(min(end_ns, facts.end_ns)))

@@ -6,9 +6,9 @@ import itertools
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from evidence.course import ALIVE, DOWN, DYING, FROZEN, UP, Interval, PartitionInterval
 from evidence.records import TopicPartition
-from judgement.report.facts import RunFacts, broker_id
+from evidence.run_state import ALIVE, DOWN, DYING, FROZEN, UP, Interval, PartitionInterval
+from judgement.report.facts import JudgedRun, broker_id
 from judgement.report.timeline_svg.disks import disk_strip
 from judgement.report.timeline_svg.drawing import LEFT, RIGHT, Drawing, box, fitting, lane, tag, text, text_width, title
 
@@ -16,7 +16,7 @@ LOOKS: Final = {UP: "up", FROZEN: "frozen", DYING: "down", DOWN: "down"}
 """Of a process: its class in the stylesheet, and its pattern but for one that is up."""
 
 
-def broker_lane(drawing: Drawing, facts: RunFacts, node: str, partitions: Sequence[TopicPartition], y: float) -> float:
+def broker_lane(drawing: Drawing, facts: JudgedRun, node: str, partitions: Sequence[TopicPartition], y: float) -> float:
     """Draw one broker: its process, then for each partition its stated role and its disk; returns where it ends."""
     number = broker_id(node)
     mine = [p for p in partitions if number in facts.assignment.get(p, ())]
@@ -33,7 +33,7 @@ def broker_lane(drawing: Drawing, facts: RunFacts, node: str, partitions: Sequen
     return bottom
 
 
-def _process_band(drawing: Drawing, facts: RunFacts, node: str, y: float) -> None:
+def _process_band(drawing: Drawing, facts: JudgedRun, node: str, y: float) -> None:
     scale = drawing.scale
     for interval in facts.processes.get(node, ()):
         begin, end = scale.x(facts.at(interval.begin_ns)), scale.x(facts.at(interval.end_ns))
@@ -65,7 +65,7 @@ def _process_band(drawing: Drawing, facts: RunFacts, node: str, y: float) -> Non
             drawing.front.append(text(begin + 5, y + 10.5, interval.value, class_="tiny"))
 
 
-def _gone_mark(facts: RunFacts, node: str, registration: Interval, x: float, y: float) -> str:
+def _gone_mark(facts: JudgedRun, node: str, registration: Interval, x: float, y: float) -> str:
     """A diamond where the cluster noticed that a broker is gone."""
     words = "fenced" if registration.value == "fenced" else "session over"
     width = text_width(words, 10) + 14
@@ -77,7 +77,7 @@ def _gone_mark(facts: RunFacts, node: str, registration: Interval, x: float, y: 
     return tag("g", about + plate + diamond + label)
 
 
-def _roles(facts: RunFacts, node: str, partition: TopicPartition) -> Iterable[tuple[int, int, str, int]]:
+def _roles(facts: JudgedRun, node: str, partition: TopicPartition) -> Iterable[tuple[int, int, str, int]]:
     """(begin, end, role, leader epoch) of a broker as the cluster stated it for a partition;
     neighbours alike are joined.
     """
@@ -95,7 +95,7 @@ def _roles(facts: RunFacts, node: str, partition: TopicPartition) -> Iterable[tu
 
 
 def _role_band(
-    drawing: Drawing, facts: RunFacts, node: str, partition: TopicPartition, y: float, *, named: bool
+    drawing: Drawing, facts: JudgedRun, node: str, partition: TopicPartition, y: float, *, named: bool
 ) -> None:
     scale, where = drawing.scale, f"{partition[0]}-{partition[1]}"
     if named:
@@ -138,7 +138,7 @@ def _role_band(
 
 
 def _hatch(
-    drawing: Drawing, facts: RunFacts, dead: Iterable[Interval], begin: float, end: float, y: float, about: str
+    drawing: Drawing, facts: JudgedRun, dead: Iterable[Interval], begin: float, end: float, y: float, about: str
 ) -> None:
     """Hatching where a stated role belongs to a process that is down."""
     for interval in dead:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from evidence.course import Sent
 from evidence.records import RecordId
-from judgement.report.facts import RunFacts, Step
+from evidence.run_state import Sent
+from judgement.report.facts import JudgedRun, Step
 from judgement.report.timeline_svg.drawing import (
     RIGHT,
     ROW,
@@ -26,7 +26,7 @@ SPANS: Final = ("final read", "load")
 """Steps of clients that are drawn with their duration, by the beginning of their names."""
 
 
-def _bursts(facts: RunFacts, scale: Scale, sends: Sequence[Sent], lost: set[RecordId]) -> list[list[Sent]]:
+def _bursts(facts: JudgedRun, scale: Scale, sends: Sequence[Sent], lost: set[RecordId]) -> list[list[Sent]]:
     """Sends with the same outcome that stand so close together that they share one label."""
     bursts: list[list[Sent]] = []
     for send in sends:
@@ -65,7 +65,7 @@ def _burst_label(burst: Sequence[Sent], is_lost: bool, several: bool) -> str:
     )
 
 
-def _send_title(facts: RunFacts, send: Sent, is_lost: bool) -> str:
+def _send_title(facts: JudgedRun, send: Sent, is_lost: bool) -> str:
     record = facts.record_name(send.producer, send.sequence)
     said = f"{facts.at(send.sent_ns):.3f} s: {send.process} sends {record} to {send.topic}-{send.partition}"
     ends = {"acked": f"acknowledged at offset {send.offset}", "failed": f"failed: {send.error}"}
@@ -75,7 +75,7 @@ def _send_title(facts: RunFacts, send: Sent, is_lost: bool) -> str:
     return said + ("; lost" if is_lost else "")
 
 
-def _send_mark(drawing: Drawing, facts: RunFacts, send: Sent, y: float, is_lost: bool) -> str:
+def _send_mark(drawing: Drawing, facts: JudgedRun, send: Sent, y: float, is_lost: bool) -> str:
     """A line from sending to the answer where that is long enough to see, and the answer: a disc, a cross, a ring."""
     x = drawing.scale.x(facts.at(send.sent_ns))
     end = drawing.scale.x(facts.at(send.done_ns)) if send.done_ns else x
@@ -97,7 +97,7 @@ def _send_mark(drawing: Drawing, facts: RunFacts, send: Sent, y: float, is_lost:
 
 
 def _burst(
-    drawing: Drawing, facts: RunFacts, burst: Sequence[Sent], rows: Rows, top: float, is_lost: bool, several: bool
+    drawing: Drawing, facts: JudgedRun, burst: Sequence[Sent], rows: Rows, top: float, is_lost: bool, several: bool
 ) -> str:
     scale = drawing.scale
     label = _burst_label(burst, is_lost, several)
@@ -113,7 +113,7 @@ def _burst(
     return marks + text(begin if leftward else tail + 8, y + 4, label, class_=class_)
 
 
-def _span(drawing: Drawing, facts: RunFacts, step: Step, rows: Rows, top: float) -> str:
+def _span(drawing: Drawing, facts: JudgedRun, step: Step, rows: Rows, top: float) -> str:
     """Draw a step of clients that takes time, such as the final read."""
     begin_s, end_s = facts.at(step.begin_ns), facts.at(step.end_ns or facts.end_ns)
     left = drawing.scale.x(begin_s)
@@ -126,7 +126,7 @@ def _span(drawing: Drawing, facts: RunFacts, step: Step, rows: Rows, top: float)
     return tag("g", span + text(begin if leftward else right + 5, y + 4, step.name, class_="halo"))
 
 
-def client_lane(drawing: Drawing, facts: RunFacts, y: float) -> float:
+def client_lane(drawing: Drawing, facts: JudgedRun, y: float) -> float:
     """Draw what clients did; returns where the lane ends."""
     scale, rows = drawing.scale, Rows()
     lost = {one for finding in facts.found("lost-write") for one in finding.records}

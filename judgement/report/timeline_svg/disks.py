@@ -6,7 +6,7 @@ from typing import Final
 
 from evidence.events import Ends, Log, Moment
 from evidence.records import TopicPartition
-from judgement.report.facts import RunFacts
+from judgement.report.facts import JudgedRun
 from judgement.report.steps import Act, named, truncations
 from judgement.report.timeline_svg.drawing import (
     CELL,
@@ -26,20 +26,20 @@ from judgement.report.timeline_svg.drawing import (
 MAX_CELLS: Final = 8
 
 
-def _lost_offsets(facts: RunFacts, partition: TopicPartition, moment: Moment, node: str) -> set[int]:
+def _lost_offsets(facts: JudgedRun, partition: TopicPartition, moment: Moment, node: str) -> set[int]:
     """Offsets of records that were acknowledged, are lost in the end, and are on this disk at this moment."""
     rows = [row for one in facts.found("lost-write") if one.where == partition for row in one.evidence]
     held = {row.holdings.get(moment.name, {}).get(node) for row in rows}
     return {offset for offset in held if offset is not None}
 
 
-def _diverged_offsets(facts: RunFacts, partition: TopicPartition, moment: Moment) -> set[int]:
+def _diverged_offsets(facts: JudgedRun, partition: TopicPartition, moment: Moment) -> set[int]:
     rows = [row for one in facts.found("replica-divergence") if one.where == partition for row in one.evidence]
     return {row.offset for row in rows if row.moment == moment.name and row.offset is not None}
 
 
 def _cells(
-    facts: RunFacts, partition: TopicPartition, moment: Moment, node: str, x: float, y: float, leo: int, hw: int | None
+    facts: JudgedRun, partition: TopicPartition, moment: Moment, node: str, x: float, y: float, leo: int, hw: int | None
 ) -> str:
     lost, diverged = _lost_offsets(facts, partition, moment, node), _diverged_offsets(facts, partition, moment)
     parts = []
@@ -57,7 +57,7 @@ def _cells(
     return "".join(parts)
 
 
-def cut_something(facts: RunFacts, node: str, where: str, line: Log) -> bool:
+def cut_something(facts: JudgedRun, node: str, where: str, line: Log) -> bool:
     """Whether a truncation is known to have removed records: the last copy before it reaches beyond its offset.
 
     A log only grows between truncations, so a copy that goes further, not yet truncated, proves it.
@@ -73,7 +73,7 @@ def cut_something(facts: RunFacts, node: str, where: str, line: Log) -> bool:
     return not between and (before[-1].nodes[node][where].leo or 0) > line.offset
 
 
-def disk_strip(drawing: Drawing, facts: RunFacts, node: str, partition: TopicPartition, y: float) -> float:
+def disk_strip(drawing: Drawing, facts: JudgedRun, node: str, partition: TopicPartition, y: float) -> float:
     """What was on disk at each moment, and truncations; returns the height used."""
     rows, where = Rows(), named(partition)
     for act in truncations(facts, partition, 0):
@@ -89,7 +89,7 @@ def disk_strip(drawing: Drawing, facts: RunFacts, node: str, partition: TopicPar
     return rows.count * ROW + (2 if rows.count else 0)
 
 
-def _truncation(drawing: Drawing, facts: RunFacts, act: Act, rows: Rows, y: float, where: str, cut: bool) -> str:
+def _truncation(drawing: Drawing, facts: JudgedRun, act: Act, rows: Rows, y: float, where: str, cut: bool) -> str:
     """A bar where a log was truncated; with a cross if that is known to have removed something."""
     line, at_s = act.line, facts.at(act.line.at_ns)
     x = drawing.scale.x(at_s)
@@ -109,7 +109,7 @@ def _truncation(drawing: Drawing, facts: RunFacts, act: Act, rows: Rows, y: floa
 
 
 def _log_at(
-    drawing: Drawing, facts: RunFacts, node: str, partition: TopicPartition, moment: Moment, rows: Rows, y: float
+    drawing: Drawing, facts: JudgedRun, node: str, partition: TopicPartition, moment: Moment, rows: Rows, y: float
 ) -> str:
     """The cells of a log at a moment of copying, and where it ends."""
     at_s, where = facts.at(moment.at_ns), named(partition)

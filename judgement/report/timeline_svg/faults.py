@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from evidence.course import FaultFact
+from evidence.run_state import FaultFact
 from evidence.text import html
-from judgement.report.facts import RunFacts
+from judgement.report.facts import JudgedRun
 from judgement.report.steps import proof_text
 from judgement.report.timeline_svg.drawing import RIGHT, ROW, Drawing, Rows, tag, text, text_width, title, vertical
 
@@ -24,7 +24,7 @@ def _role(fault: FaultFact) -> str:
     return "" if hidden else fault.role
 
 
-def _fault_title(facts: RunFacts, fault: FaultFact) -> str:
+def _fault_title(facts: JudgedRun, fault: FaultFact) -> str:
     role = f" ({fault.role})" if fault.role else ""
     healed = f", healed at {facts.at(fault.healed_ns):.2f} s" if fault.healed_ns else ""
     return f"{facts.at(fault.inject_ns):.2f} s: {fault.description}{role}; {proof_text(fault)}{healed}"
@@ -41,7 +41,7 @@ def _fault_icon(fault: FaultFact, x: float, y: float) -> str:
     return disc + tag("path", d=shape, stroke=ink, class_="drawn")
 
 
-def faults_lane(drawing: Drawing, facts: RunFacts, y: float, icons: dict[str, float]) -> float:
+def faults_lane(drawing: Drawing, facts: JudgedRun, y: float, icons: dict[str, float]) -> float:
     """Draws the faults' marks and words; `icons` gets the height of each fault's mark."""
     rows, scale = Rows(), drawing.scale
     items: list[str] = []
@@ -84,7 +84,7 @@ def faults_lane(drawing: Drawing, facts: RunFacts, y: float, icons: dict[str, fl
     return y + max(1, rows.count) * ROW + 4 if items else y
 
 
-def stems(drawing: Drawing, facts: RunFacts, tops: dict[str, tuple[float, float]], icons: dict[str, float]) -> None:
+def stems(drawing: Drawing, facts: JudgedRun, tops: dict[str, tuple[float, float]], icons: dict[str, float]) -> None:
     """Draw a dotted line from each fault's mark to the brokers it struck."""
     for fault in facts.faults:
         struck = [node.strip() for node in fault.node.split(",") if node.strip() in tops]

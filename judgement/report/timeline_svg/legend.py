@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from evidence.course import FROZEN
 from evidence.records import TopicPartition
-from judgement.report.facts import RunFacts
+from evidence.run_state import FROZEN
+from judgement.report.facts import JudgedRun
 from judgement.report.timeline_svg.drawing import (
     CELL,
     ROW,
@@ -23,7 +23,7 @@ from judgement.report.timeline_svg.drawing import (
 from judgement.report.timeline_svg.scope import known_partitions
 
 
-def legend(drawing: Drawing, facts: RunFacts, y: float, partitions: Sequence[TopicPartition]) -> float:
+def legend(drawing: Drawing, facts: JudgedRun, y: float, partitions: Sequence[TopicPartition]) -> float:
     """Draw what the marks mean, and how many partitions are not drawn; returns where it ends."""
 
     def swatch(look: str, pattern: str = "") -> str:

@@ -6,17 +6,17 @@ import math
 from typing import Final
 
 from evidence.records import TopicPartition
-from judgement.report.facts import RunFacts
+from judgement.report.facts import JudgedRun
 
 MAX_PARTITIONS: Final = 3
 
 
-def known_partitions(facts: RunFacts) -> set[TopicPartition]:
+def known_partitions(facts: JudgedRun) -> set[TopicPartition]:
     """The partitions of the run's own topics, without internal ones such as that of committed offsets."""
     return set(facts.assignment) or set(facts.partitions)
 
 
-def chosen_partitions(facts: RunFacts) -> list[TopicPartition]:
+def chosen_partitions(facts: JudgedRun) -> list[TopicPartition]:
     """The partitions to draw: those with findings first, at most three."""
     known = known_partitions(facts)
     with_findings = [one.where for one in facts.everything_found if one.where is not None and one.where in known]
@@ -24,7 +24,7 @@ def chosen_partitions(facts: RunFacts) -> list[TopicPartition]:
     return sorted(list(every)[:MAX_PARTITIONS])
 
 
-def window_of(facts: RunFacts) -> tuple[float, float]:
+def window_of(facts: JudgedRun) -> tuple[float, float]:
     """The time to draw, in seconds: from just before the topic's first leader to the last event."""
     known = known_partitions(facts)
     topic = [states[0].begin_ns for where, states in facts.partitions.items() if where in known and states]

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from analysis.read_copies import load_copies
-from evidence.course import Course
 from evidence.events import Moment
+from evidence.run_state import RunState
 from evidence.rundir import RunDir
 from harness.observers.replicas import copy_replicas, files_of
 from tests.unit.analysis.test_replicas import written
@@ -37,7 +37,7 @@ def stated(run_dir: RunDir) -> Moment:
 
 
 def problems(run_dir: RunDir, moment: Moment) -> list[str]:
-    _, found = load_copies(run_dir, Course((moment,)), "t", 0)
+    _, found = load_copies(run_dir, RunState((moment,)), "t", 0)
     return [problem.detail for problem in found]
 
 

@@ -20,11 +20,11 @@ from checks.anomalies.leader_epochs import epoch_disagreements, epoch_files, epo
 from checks.anomalies.replicas import log_start_regression, replica_divergence, unreplicated_acknowledgement
 from checks.copies import QUIET_NS, Copies
 from checks.view import PartitionView, value_of
-from evidence.course import Course
 from evidence.engine import ContainerAction
 from evidence.events import Container, Ends, Event, Fault, FaultPhase, Moment, Partition, Target
 from evidence.faults.files import FlipProof
 from evidence.history import record
+from evidence.run_state import RunState
 from evidence.rundir import RunDir
 from evidence.timeline import Timeline
 from kafkafiles.checkpoints import EpochStart
@@ -75,7 +75,7 @@ def copies(root: Path, logs: dict[str, Contents], events: Sequence[Event], name:
     """The copies of one moment, by node."""
     for node, log in logs.items():
         written(root / "replicas" / name / node / "t-0", log, **how)
-    found, problems = load_copies(RunDir(root), Course(tuple(events)), "t", 0)
+    found, problems = load_copies(RunDir(root), RunState(tuple(events)), "t", 0)
     # Of other moments that the events tell of there may be copies already, or not yet.
     assert [one for one in problems if one.what != "missing copies"] == []
     return found
@@ -151,9 +151,9 @@ def test_quiet_begins_a_while_after_the_last_change(tmp_path: Path) -> None:
 def test_copies_of_an_untold_moment_and_an_untold_isr_are_problems(tmp_path: Path) -> None:
     for node in ("broker-1", "broker-2"):
         written(tmp_path / "replicas" / FINAL / node / "t-0", [(0, 0)])
-    _, problems = load_copies(RunDir(tmp_path), Course((state(1),)), "t", 0)
+    _, problems = load_copies(RunDir(tmp_path), RunState((state(1),)), "t", 0)
     assert [problem.what for problem in problems] == ["unknown moment"]
-    _, problems = load_copies(RunDir(tmp_path), Course((moment(FINAL, 1), state(5))), "t", 0)
+    _, problems = load_copies(RunDir(tmp_path), RunState((moment(FINAL, 1), state(5))), "t", 0)
     assert [problem.what for problem in problems] == ["unknown ISR"]
 
 
@@ -273,7 +273,7 @@ def test_a_checksum_that_does_not_fit(tmp_path: Path, magic: int) -> None:
     directory = written(tmp_path / "replicas" / FINAL / "broker-1" / "t-0", [(0, 0), (1, 1)], magic=magic)
     (log,) = directory.glob("*.log")
     damage(log, log.stat().st_size // 2 - 1)
-    found, problems = load_copies(RunDir(tmp_path), Course(tuple(SETTLED)), "t", 0)
+    found, problems = load_copies(RunDir(tmp_path), RunState(tuple(SETTLED)), "t", 0)
     (row,) = corrupt_on_disk(found)
     assert (row["node"], row["position"], row["kind"]) == ("broker-1", 0, "checksum")
     assert [problem.what for problem in problems] == ["unreadable replica"]
@@ -313,7 +313,7 @@ def struck(root: Path, node: str = "broker-1", *, other: str = "broker-2") -> in
 @pytest.mark.parametrize("node", ["broker-1", "broker-2"], ids=["where it was flipped", "where it has spread to"])
 def test_damage_by_a_fault_of_the_run_leaves_the_rest_of_the_copy_a_witness(tmp_path: Path, node: str) -> None:
     position = struck(tmp_path, node, other="broker-1" if node == "broker-2" else "broker-2")
-    found, problems = load_copies(RunDir(tmp_path), Course((*SETTLED[:1], *flip(position), *SETTLED[1:])), "t", 0)
+    found, problems = load_copies(RunDir(tmp_path), RunState((*SETTLED[:1], *flip(position), *SETTLED[1:])), "t", 0)
     assert problems == []
     assert [(row["node"], row["kind"]) for row in corrupt_on_disk(found)] == [(node, "checksum")]
     assert [row["offset"] for row in replica_divergence(found)] == [1]
@@ -346,8 +346,8 @@ def test_any_other_damage_makes_a_copy_unreadable(tmp_path: Path, events: list[E
         else one
         for one in events
     ]
-    course = Course(tuple(sorted([*SETTLED, *moved], key=lambda event: event.at_ns)))
-    _, problems = load_copies(RunDir(tmp_path), course, "t", 0)
+    run_state = RunState(tuple(sorted([*SETTLED, *moved], key=lambda event: event.at_ns)))
+    _, problems = load_copies(RunDir(tmp_path), run_state, "t", 0)
     assert [problem.what for problem in problems] == ["unreadable replica"]
 
 
@@ -355,7 +355,7 @@ def test_an_index_whose_positions_go_back_is_a_finding(tmp_path: Path) -> None:
     directory = written(tmp_path / "replicas" / FINAL / "broker-1" / "t-0", [(0, 0), (1, 1)])
     (directory / f"{2:020}.log").write_bytes(b"")
     (directory / f"{0:020}.index").write_bytes(struct.pack(">IiIi", 1, 1 << 30, 2, 80))
-    found, _ = load_copies(RunDir(tmp_path), Course(tuple(SETTLED)), "t", 0)
+    found, _ = load_copies(RunDir(tmp_path), RunState(tuple(SETTLED)), "t", 0)
     (row,) = index_mismatch(found)
     assert (row["node"], row["file"]) == ("broker-1", f"{0:020}.index")
 
@@ -368,9 +368,9 @@ def test_the_end_of_a_dead_brokers_log_may_be_torn(
     (log,) = directory.glob("*.log")
     damage(log, log.stat().st_size - 1)
     events = [state(1), *(container("broker-1", action, 5) for action in actions), moment(FINAL, 10)]
-    assert bool(corrupt_on_disk(load_copies(RunDir(tmp_path), Course(tuple(events)), "t", 0)[0])) == corrupt
+    assert bool(corrupt_on_disk(load_copies(RunDir(tmp_path), RunState(tuple(events)), "t", 0)[0])) == corrupt
     log.write_bytes(log.read_bytes()[:-3])
-    assert corrupt_on_disk(load_copies(RunDir(tmp_path), Course(tuple(events)), "t", 0)[0]) == []
+    assert corrupt_on_disk(load_copies(RunDir(tmp_path), RunState(tuple(events)), "t", 0)[0]) == []
 
 
 def test_an_index_that_points_beside_a_batch(tmp_path: Path) -> None:
@@ -380,7 +380,7 @@ def test_an_index_that_points_beside_a_batch(tmp_path: Path) -> None:
     index = directory / f"{0:020}.index"
     for position, wrong in ((size, 0), (size + 1, 1)):
         index.write_bytes((1).to_bytes(4, "big") + position.to_bytes(4, "big"))
-        assert len(index_mismatch(load_copies(RunDir(tmp_path), Course(tuple(SETTLED)), "t", 0)[0])) == wrong
+        assert len(index_mismatch(load_copies(RunDir(tmp_path), RunState(tuple(SETTLED)), "t", 0)[0])) == wrong
 
 
 def test_a_log_whose_start_goes_back(tmp_path: Path) -> None:

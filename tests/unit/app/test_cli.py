@@ -21,7 +21,7 @@ from evidence.rundir import RunDir
 from harness import runner
 from harness.removal import Removals
 from harness.runner import Finished, Request
-from judgement.report.facts import RunFacts, gather, judge_run
+from judgement.report.facts import JudgedRun, gather, judge_run
 from judgement.verdict import Verdict
 from tests.records import run_record
 from tests.unit.judgement.report import synthetic
@@ -255,7 +255,7 @@ def test_one_broken_run_keeps_no_other_from_being_judged(
     piped.history.mkdir()
     os.mkfifo(piped.stream("producer-1"))
 
-    def judge(run_dir: RunDir, _analyst: object) -> RunFacts:
+    def judge(run_dir: RunDir, _analyst: object) -> JudgedRun:
         if run_dir == crashing:
             raise TypeError("a string for a number")
         return gather(run_dir, run_dir.read_run(), (), None, Verdict(verdict="as-documented"))

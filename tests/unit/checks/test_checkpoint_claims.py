@@ -8,7 +8,6 @@ import pytest
 
 from checks import claims
 from checks.claims import CONTRADICTED, HELD, NOT_OBSERVED, RunEvidence
-from evidence.course import Course
 from evidence.events import (
     Acked,
     Broker,
@@ -25,6 +24,7 @@ from evidence.events import (
     Target,
 )
 from evidence.findings import ClaimResult
+from evidence.run_state import RunState
 from tests.proofs import proof as proof_of
 from tests.records import run_record
 from tests.unit.timelines import at
@@ -38,7 +38,7 @@ Timed = tuple[float, Event]
 def judged(name: str, *events: Timed) -> ClaimResult:
     """The claim on these events, each at its second."""
     timed = tuple(at(int(second * 1000) * 1_000_000, event) for second, event in events)
-    return claims.judge(name, RunEvidence(run=run_record(RUN), course=Course(timed)))
+    return claims.judge(name, RunEvidence(run=run_record(RUN), run_state=RunState(timed)))
 
 
 def fault(kind: str, phase: FaultPhase = "inject", **proof: Any) -> Fault:

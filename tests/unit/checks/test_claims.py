@@ -10,7 +10,6 @@ from msgspec import structs
 
 from checks import claims
 from checks.claims import CONTRADICTED, HELD, NOT_OBSERVED, RunEvidence
-from evidence.course import Course
 from evidence.errors import UsageError
 from evidence.events import (
     Acked,
@@ -30,6 +29,7 @@ from evidence.events import (
     Znode,
 )
 from evidence.findings import ClaimResult
+from evidence.run_state import RunState
 from harness.words import EVERY_VERSION, Documented
 from tests.records import run_record
 from tests.unit.timelines import at
@@ -71,7 +71,7 @@ def judged(
     """The claim on these events, a second apart, with records sent and acknowledged at these seconds."""
     timed = tuple(at((second + 1) * SECOND, event) for second, event in enumerate(events))
     times = [(sent * SECOND, done * SECOND) for sent, done in acknowledged]
-    witness = RunEvidence(run=run_record(run), course=Course(timed), acknowledged=lambda topic, partition: times)
+    witness = RunEvidence(run=run_record(run), run_state=RunState(timed), acknowledged=lambda topic, partition: times)
     return claims.judge(name, witness)
 
 

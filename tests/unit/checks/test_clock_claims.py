@@ -10,8 +10,8 @@ from msgspec import structs
 
 from checks import claims
 from checks.claims import CONTRADICTED, HELD, NOT_OBSERVED, RunEvidence
-from evidence.course import Course
 from evidence.events import Acked, Event, Failed, Fault, FaultPhase, Log, Partition, Send, Target
+from evidence.run_state import RunState
 from tests.proofs import proof as proof_of
 from tests.records import run_record
 from tests.unit.timelines import at
@@ -57,8 +57,8 @@ def sent(second: float, error: str | None = None) -> list[Timed]:
 
 def outcome(name: str, *events: Sequence[Timed]) -> Any:
     in_order = sorted((one for each in (LED, *events) for one in each), key=lambda one: one[0])
-    course = Course(tuple(at(int(second * SECOND), event) for second, event in in_order))
-    return claims.judge(name, RunEvidence(run=run_record(RUN), course=course)).outcome
+    run_state = RunState(tuple(at(int(second * SECOND), event) for second, event in in_order))
+    return claims.judge(name, RunEvidence(run=run_record(RUN), run_state=run_state)).outcome
 
 
 AHEAD = struck("clock-step", 10, 30, seconds=8 * 86400)

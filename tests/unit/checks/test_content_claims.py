@@ -8,9 +8,9 @@ import pytest
 
 from checks import claims
 from checks.claims import CONTRADICTED, HELD, NOT_OBSERVED, RunEvidence
-from evidence.course import Course
 from evidence.events import Event, IsrChange, Metadata, Missed, Partition, Reassign, Znode
 from evidence.findings import ClaimResult
+from evidence.run_state import RunState
 from tests.records import run_record
 from tests.unit.timelines import at
 
@@ -32,7 +32,7 @@ BROKER_5 = BROKER_4 | {"version": 5, "features": {}}
 def judged(name: str, *events: Event, **run: Any) -> ClaimResult:
     """The claim on these events, a second apart."""
     timed = tuple(at((number + 1) * 1_000_000_000, event) for number, event in enumerate(events))
-    return claims.judge(name, RunEvidence(run=run_record(RUN | run), course=Course(timed)))
+    return claims.judge(name, RunEvidence(run=run_record(RUN | run), run_state=RunState(timed)))
 
 
 def znode(path: str, content: Any, *, ephemeral: bool = False) -> Znode:

@@ -9,8 +9,8 @@ import pytest
 
 from checks import claims
 from checks.claims import CONTRADICTED, HELD, NOT_OBSERVED, Damage, RunEvidence
-from evidence.course import Course
 from evidence.events import Ends, Event, Fault, FaultPhase, Log, Moment, Partition, Position, Target
+from evidence.run_state import RunState
 from tests.proofs import proof as proof_of
 from tests.records import run_record
 from tests.unit.timelines import at
@@ -65,7 +65,7 @@ def judged(
     timed = tuple(at(int(second * 1000) * MS, event) for second, event in sorted(events, key=lambda event: event[0]))
     witness = RunEvidence(
         run=run_record({}),
-        course=Course(timed),
+        run_state=RunState(timed),
         damaged=lambda topic, partition: damaged if (topic, partition) == ("t", 0) else (),
         read_errors=lambda topic, partition: errors,
         read_at=lambda topic, partition: {(1, offset): (offset,) for offset in read},

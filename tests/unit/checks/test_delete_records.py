@@ -10,8 +10,8 @@ import pytest
 
 from analysis.check import check_run
 from checks.anomalies.delete_records import confirmed, resurrected
-from evidence.course import Course
 from evidence.events import DeleteTopic, Event, RecordsDeleted
+from evidence.run_state import RunState
 from evidence.timeline import Timeline
 from tests.unit.analysis.runs import make_run
 from tests.unit.checks.histories import Row, asked_end, final_read, polled, sent, view
@@ -23,7 +23,7 @@ def deleted(before: int, at_ns: int, partition: int = 0) -> Event:
 
 
 def found(rows: list[Row], *events: Event) -> list[Any]:
-    return list(resurrected(view(*rows), confirmed(Course(events), "t", 0)))
+    return list(resurrected(view(*rows), confirmed(RunState(events), "t", 0)))
 
 
 SENT = [sent(number, number) for number in range(4)]

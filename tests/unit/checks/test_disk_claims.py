@@ -8,8 +8,8 @@ import pytest
 
 from checks import claims
 from checks.claims import CONTRADICTED, HELD, NOT_OBSERVED, RunEvidence
-from evidence.course import Course
 from evidence.events import Ends, Event, Fault, FaultPhase, Moment, Partition, Target
+from evidence.run_state import RunState
 from tests.proofs import proof as proof_of
 from tests.records import run_record
 from tests.unit.timelines import at
@@ -41,7 +41,7 @@ def final(**ends: int) -> Moment:
 
 def judged(name: str, *events: Timed) -> str:
     timed = tuple(at(int(second * 1000) * MS, event) for second, event in sorted(events, key=lambda event: event[0]))
-    return str(claims.judge(name, RunEvidence(run=run_record({}), course=Course(timed))).outcome)
+    return str(claims.judge(name, RunEvidence(run=run_record({}), run_state=RunState(timed))).outcome)
 
 
 WIPED: list[Timed] = [

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from checks.anomalies.groups import committed_offset_lost, committed_offset_regression, group_unavailable
-from evidence.course import Course
 from evidence.events import Event, OffsetAnswer, OffsetCommit
+from evidence.run_state import RunState
 from tests.unit.timelines import at
 
 
@@ -22,12 +22,12 @@ def answer(
     return at(at_s * 10**9, said)
 
 
-def course(*events: Event) -> Course:
-    return Course(events)
+def run_state(*events: Event) -> RunState:
+    return RunState(events)
 
 
 def test_an_offset_that_was_committed_and_is_not_there() -> None:
-    (row,) = committed_offset_lost(course(commit(5, 1), answer(None, 9)))
+    (row,) = committed_offset_lost(run_state(commit(5, 1), answer(None, 9)))
     assert row == {
         "group": "g",
         "topic": "t",
@@ -39,7 +39,7 @@ def test_an_offset_that_was_committed_and_is_not_there() -> None:
 
 
 def test_an_offset_that_a_member_committed_is_known_by_an_answer() -> None:
-    (row,) = committed_offset_lost(course(answer(None, 1), answer(5, 2), answer(None, 9)))
+    (row,) = committed_offset_lost(run_state(answer(None, 1), answer(5, 2), answer(None, 9)))
     assert row["committed"] == {"offset": 5, "kind": "offset-answer", "at_ns": 2 * 10**9}
 
 
@@ -55,11 +55,11 @@ def test_an_offset_that_a_member_committed_is_known_by_an_answer() -> None:
     ids=["before the commit", "another group", "another partition", "no answer", "an earlier one"],
 )
 def test_what_is_no_lost_offset(events: tuple[Event, ...]) -> None:
-    assert committed_offset_lost(course(*events)) == []
+    assert committed_offset_lost(run_state(*events)) == []
 
 
 def test_an_offset_that_went_back() -> None:
-    (row,) = committed_offset_regression(course(commit(18, 1), commit(100, 2), answer(18, 9)))
+    (row,) = committed_offset_regression(run_state(commit(18, 1), commit(100, 2), answer(18, 9)))
     assert (row["committed"]["offset"], row["answered"]) == (100, 18)
 
 
@@ -74,12 +74,12 @@ def test_an_offset_that_went_back() -> None:
     ids=["it rises", "somebody committed it", "none at all", "another group"],
 )
 def test_what_is_no_offset_that_went_back(events: tuple[Event, ...]) -> None:
-    assert committed_offset_regression(course(*events)) == []
+    assert committed_offset_regression(run_state(*events)) == []
 
 
 def test_a_coordinator_that_answers_nothing_but_errors() -> None:
     errors = [answer(None, second, error="NOT_COORDINATOR") for second in (20, 30, 40)]
-    (row,) = group_unavailable(course(commit(5, 1), *errors))
+    (row,) = group_unavailable(run_state(commit(5, 1), *errors))
     assert (row["since_ns"], row["until_ns"], row["error"]) == (20 * 10**9, 40 * 10**9, "NOT_COORDINATOR")
 
 
@@ -94,9 +94,9 @@ def test_a_coordinator_that_answers_nothing_but_errors() -> None:
     ids=["nothing was committed", "it answers in the end", "asked for less than 20 s", "it answers in between"],
 )
 def test_errors_that_pass_are_no_unavailable_group(events: tuple[Event, ...]) -> None:
-    assert group_unavailable(course(*events)) == []
+    assert group_unavailable(run_state(*events)) == []
 
 
 def test_the_time_that_the_first_question_waited_counts() -> None:
     waited = [answer(None, 30, error="_TIMED_OUT", took_s=10), answer(None, 41, error="_TIMED_OUT")]
-    assert len(group_unavailable(course(commit(5, 1), *waited))) == 1
+    assert len(group_unavailable(run_state(commit(5, 1), *waited))) == 1

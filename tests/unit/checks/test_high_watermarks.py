@@ -15,8 +15,8 @@ from checks.anomalies.high_watermarks import (
 )
 from checks.copies import Copies
 from checks.view import PartitionView
-from evidence.course import Course
 from evidence.events import Event, Fault, FaultPhase, Log, Partition, Target, of
+from evidence.run_state import RunState
 from evidence.rundir import RunDir
 from tests.proofs import proof as proof_of
 from tests.unit.analysis.test_replicas import ARMED, FINAL, SECOND, Contents, container, copies, damage, moment, state
@@ -168,7 +168,7 @@ def test_where_a_damaged_log_ends_is_not_known(tmp_path: Path) -> None:
     (log,) = (tmp_path / "replicas" / FINAL / "broker-2" / "t-0").glob("*.log")
     damage(log, log.stat().st_size // 3 + 30)
     events = [moment(FINAL, 10, broker_2=9)]
-    found, problems = load_copies(RunDir(tmp_path), Course(tuple(events)), "t", 0)
+    found, problems = load_copies(RunDir(tmp_path), RunState(tuple(events)), "t", 0)
     assert problems
     assert log_truncated_below_high_watermark(found, view()) == []
 
@@ -225,7 +225,7 @@ def test_a_restart_before_the_sending_and_a_frozen_broker_are_no_excuse(tmp_path
 
 # high-watermark-regression
 
-NOBODY_COPIED = Copies(states=(state(1),), course=Course((state(1),)))
+NOBODY_COPIED = Copies(states=(state(1),), run_state=RunState((state(1),)))
 
 
 def test_a_leader_that_answers_with_less_than_before() -> None:
@@ -248,7 +248,7 @@ def test_a_high_watermark_below_what_was_read() -> None:
 
 def led(*events: Event) -> Copies:
     states = tuple(of(events, Partition))
-    return Copies(states=states, course=Course(events))
+    return Copies(states=states, run_state=RunState(events))
 
 
 def test_an_epoch_of_its_own_is_compared_with_what_was_read_alone() -> None:

@@ -8,9 +8,9 @@ import pytest
 
 from checks import claims
 from checks.claims import CONTRADICTED, HELD, NOT_OBSERVED, RunEvidence
-from evidence.course import Course
 from evidence.events import Acked, Event, Failed, Fault, FaultPhase, Partition, Send, Target
 from evidence.findings import ClaimResult
+from evidence.run_state import RunState
 from tests.records import run_record
 from tests.unit.timelines import at
 
@@ -48,7 +48,7 @@ def sent(second: float, process: str = "alone", acks: str = "1", acked: bool = T
 
 def judged(name: str, *events: Timed) -> ClaimResult:
     timed = tuple(at(int(second * 1000) * MS, event) for second, event in sorted(events, key=lambda event: event[0]))
-    return claims.judge(name, RunEvidence(run=run_record(RUN), course=Course(timed)))
+    return claims.judge(name, RunEvidence(run=run_record(RUN), run_state=RunState(timed)))
 
 
 CUT: list[Timed] = [(1, led_by(1, 0)), (10, cut("inject")), (10.5, cut("verified"))]

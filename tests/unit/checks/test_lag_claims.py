@@ -8,9 +8,9 @@ import pytest
 
 from checks import claims
 from checks.claims import CONTRADICTED, HELD, NOT_OBSERVED, RunEvidence
-from evidence.course import Course
 from evidence.events import Event, Partition, ReplicaOffset
 from evidence.findings import ClaimResult
+from evidence.run_state import RunState
 from tests.records import run_record
 from tests.unit.timelines import at
 
@@ -41,9 +41,9 @@ def fetches(bursts: int) -> list[Event]:
 
 def judged(name: str, *events: Event, bursts: int = 4) -> ClaimResult:
     acked = [(0, 2000 * number * MS) for number in range(1, bursts + 1) for _ in range(BURST)]
-    course = Course(tuple(sorted([isr(1, 1, 2), *events], key=lambda event: event.at_ns)))
+    run_state = RunState(tuple(sorted([isr(1, 1, 2), *events], key=lambda event: event.at_ns)))
     return claims.judge(
-        name, RunEvidence(run=run_record(RUN), course=course, acknowledged=lambda topic, partition: acked)
+        name, RunEvidence(run=run_record(RUN), run_state=run_state, acknowledged=lambda topic, partition: acked)
     )
 
 

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from checks.anomalies.last_stable_offset import stuck_last_stable_offset
-from evidence.course import Course
 from evidence.events import EndsAnswer, Event, Outcome, Transaction, TransactionPhase
+from evidence.run_state import RunState
 from tests.records import run_record
 from tests.unit.timelines import at
 
@@ -28,7 +28,7 @@ def step(phase: TransactionPhase, at_s: int, outcome: Outcome = "ok", process: s
 
 def found(*events: Event, processes: tuple[dict[str, Any], ...] = (CLIENT,)) -> list[dict[str, Any]]:
     topics = [{"name": "t", "partitions": {"0": [1, 2]}}]
-    return stuck_last_stable_offset(Course(events), run_record({"processes": processes, "topics": topics}))
+    return stuck_last_stable_offset(RunState(events), run_record({"processes": processes, "topics": topics}))
 
 
 DONE = (step("begin", 1), step("commit", 2))

@@ -8,8 +8,8 @@ import pytest
 
 from checks import claims
 from checks.claims import CONTRADICTED, HELD, NOT_OBSERVED, RunEvidence
-from evidence.course import Course
 from evidence.events import Broker, Container, Event, Fault, FaultPhase, Partition, Target
+from evidence.run_state import RunState
 from tests.proofs import proof as proof_of
 from tests.records import run_record
 from tests.unit.timelines import at
@@ -49,8 +49,8 @@ GONE: Timed = (12, state(0, 2, 2, 3))
 
 def outcome(name: str, *events: Sequence[Timed]) -> str:
     in_order = sorted((one for each in [BEGUN, *events, ENDED] for one in each), key=lambda one: one[0])
-    course = Course(tuple(at(int(second * SECOND), event) for second, event in in_order))
-    return str(claims.judge(name, RunEvidence(run=run_record({"kafka": "4.3.1"}), course=course)).outcome)
+    run_state = RunState(tuple(at(int(second * SECOND), event) for second, event in in_order))
+    return str(claims.judge(name, RunEvidence(run=run_record({"kafka": "4.3.1"}), run_state=run_state)).outcome)
 
 
 @pytest.mark.parametrize(

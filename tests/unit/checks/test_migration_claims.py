@@ -8,9 +8,9 @@ import pytest
 
 from checks import claims
 from checks.claims import CONTRADICTED, HELD, NOT_OBSERVED, RunEvidence
-from evidence.course import Course
 from evidence.events import Broker, Controller, Event, Fault, Log, Note, Target, Znode
 from evidence.findings import ClaimResult
+from evidence.run_state import RunState
 from tests.proofs import proof as proof_of
 from tests.records import run_record
 from tests.unit.timelines import at
@@ -20,7 +20,7 @@ Timed = tuple[int, Event]
 
 def judged(*events: Timed) -> ClaimResult:
     timed = [at(second * 10**9, event) for second, event in sorted(events, key=lambda one: one[0])]
-    return claims.judge("metadata-migrated-to-kraft", RunEvidence(run=run_record({}), course=Course(tuple(timed))))
+    return claims.judge("metadata-migrated-to-kraft", RunEvidence(run=run_record({}), run_state=RunState(tuple(timed))))
 
 
 def registered(node: str) -> Timed:

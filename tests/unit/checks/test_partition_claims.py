@@ -13,7 +13,6 @@ from msgspec.structs import replace
 
 from checks import claims
 from checks.claims import CONTRADICTED, HELD, NOT_OBSERVED, RunEvidence
-from evidence.course import Course
 from evidence.events import (
     Acked,
     Broker,
@@ -29,6 +28,7 @@ from evidence.events import (
     Target,
 )
 from evidence.findings import ClaimResult
+from evidence.run_state import RunState
 from tests.records import run_record
 from tests.unit.timelines import at
 
@@ -91,10 +91,10 @@ def judged(
     up: list[Timed] = [(0, Container(node=node, action="start")) for node in nodes]
     up += [(0, Broker(source="zookeeper", node=node, state="registered")) for node in nodes[:3]]
     order = sorted([*up, *events, (until, Note(text="the end"))], key=lambda one: one[0])
-    course = Course(tuple(at(int(second * SECOND), event) for second, event in order))
+    run_state = RunState(tuple(at(int(second * SECOND), event) for second, event in order))
     times = [(int(sent * SECOND), int(done * SECOND)) for sent, done in acknowledged]
     return claims.judge(
-        name, RunEvidence(run=run_record(run), course=course, acknowledged=lambda topic, partition: times)
+        name, RunEvidence(run=run_record(run), run_state=run_state, acknowledged=lambda topic, partition: times)
     )
 
 

@@ -10,9 +10,9 @@ import pytest
 from checks import claims
 from checks.claims import CONTRADICTED, HELD, NOT_OBSERVED, RunEvidence
 from checks.claims.cluster.placement import shifted
-from evidence.course import Course
 from evidence.events import Broker, Container, Ends, Event, Moment, Partition, PlaceTopic, Reassign, Znode
 from evidence.findings import ClaimResult
+from evidence.run_state import RunState
 from tests.records import run_record
 from tests.unit.timelines import at
 
@@ -29,7 +29,7 @@ NONE: tuple[int, ...] = ()
 def judged(name: str, *events: Timed, run: dict[str, Any] | None = None) -> ClaimResult:
     """The claim on these events, each at its second."""
     timed = tuple(at(int(second * 1000) * MS, event) for second, event in sorted(events, key=lambda event: event[0]))
-    return claims.judge(name, RunEvidence(run=run_record(RUN | (run or {})), course=Course(timed)))
+    return claims.judge(name, RunEvidence(run=run_record(RUN | (run or {})), run_state=RunState(timed)))
 
 
 def state(
@@ -233,7 +233,9 @@ class TestReassignment:
     def test_writes_while_it_moves(self, events: list[Timed], answered: float, outcome: str) -> None:
         times = [(int(sent * 1000) * MS, int(done * 1000) * MS) for sent, done in ((9, 9.1), (13, answered))]
         timed = tuple(at(int(second * 1000) * MS, event) for second, event in events)
-        witness = RunEvidence(run=run_record(RUN), course=Course(timed), acknowledged=lambda topic, partition: times)
+        witness = RunEvidence(
+            run=run_record(RUN), run_state=RunState(timed), acknowledged=lambda topic, partition: times
+        )
         found = claims.judge("move-pauses-writes-briefly", witness)
         assert (found.outcome, found.bound_ms) == (outcome, None if outcome == NOT_OBSERVED else 7000)
 

@@ -14,9 +14,9 @@ from checks.claims.storage.power import (
     zookeeper_forgets,
     zookeeper_keeps,
 )
-from evidence.course import Course
 from evidence.events import Event, Fault, Partition, Target, Znode
 from evidence.faults.process import ReplicaOnDisk
+from evidence.run_state import RunState
 from tests.proofs import proof as proof_of
 from tests.records import run_record
 
@@ -43,7 +43,7 @@ def witness(events: list[Event], *, acked: int = 3, isr: tuple[int, ...] = (1, 2
     state = Partition(source="kraft", topic="t", partition=0, leader=1, leader_epoch=0, isr=isr, monotonic_ns=1)
     return RunEvidence(
         run=run_record(RUN | run),
-        course=Course((state, *events)),
+        run_state=RunState((state, *events)),
         acknowledged=lambda topic, partition: [(10, 20)] * acked + [(90, 300)],
     )
 
@@ -111,7 +111,7 @@ def test_what_was_stated_is_on_the_controllers_disks(
         Fault(phase="inject", monotonic_ns=1_000_000_000, **fault),
         Fault(phase="verified", monotonic_ns=1_000_000_001, proof=proof, **fault),
     )
-    assert outcome(metadata_survives(RunEvidence(run=run_record(RUN), course=Course(events)))) == expected
+    assert outcome(metadata_survives(RunEvidence(run=run_record(RUN), run_state=RunState(events)))) == expected
 
 
 MADE = "/brokers/topics/made-last"
@@ -134,7 +134,7 @@ def told(*after: Znode, node: str = "zookeeper", proved: bool = True) -> RunEvid
         else []
     )
     before = (znode(10, MADE, 0), znode(11, STATE, 4), znode(12, "/brokers/ids/1", 0))
-    return RunEvidence(run=run_record(RUN), course=Course((*before, *loss, *after)))
+    return RunEvidence(run=run_record(RUN), run_state=RunState((*before, *loss, *after)))
 
 
 REGISTERED = znode(300, "/brokers/ids/2", 0)

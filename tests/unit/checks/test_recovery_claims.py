@@ -11,9 +11,9 @@ import pytest
 from checks import claims
 from checks.claims import CONTRADICTED, HELD, NOT_OBSERVED, RunEvidence
 from checks.claims.storage.recovery import RECOVERY_POINTS
-from evidence.course import Course
 from evidence.events import Broker, Checkpoint, Event, Fault, FaultPhase, Log, Moment, Note, Target
 from evidence.findings import ClaimResult
+from evidence.run_state import RunState
 from tests.records import run_record
 from tests.unit.timelines import at
 
@@ -54,8 +54,8 @@ UP: Timed = (24, Broker(source="kraft", node="broker-1", state="unfenced"))
 
 def judged(name: str, *events: Sequence[Timed]) -> ClaimResult:
     in_order = sorted((one for each in [*events, [UP, END]] for one in each), key=lambda one: one[0])
-    course = Course(tuple(at(int(second * SECOND), event) for second, event in in_order))
-    return claims.judge(name, RunEvidence(run=run_record({}), course=course))
+    run_state = RunState(tuple(at(int(second * SECOND), event) for second, event in in_order))
+    return claims.judge(name, RunEvidence(run=run_record({}), run_state=run_state))
 
 
 KILLED = [*fault("kill", 10), *fault("start", 20)]

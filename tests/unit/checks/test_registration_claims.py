@@ -8,9 +8,9 @@ import pytest
 
 from checks import claims
 from checks.claims import CONTRADICTED, HELD, NOT_OBSERVED, RunEvidence
-from evidence.course import Course
 from evidence.events import Broker, Container, Event, Fault, FaultPhase, Log, Metadata, Partition, Target
 from evidence.findings import ClaimResult
+from evidence.run_state import RunState
 from tests.proofs import proof as proof_of
 from tests.records import run_record
 from tests.unit.timelines import at
@@ -51,7 +51,7 @@ def judged(
     timed = tuple(at(int(second * 1000) * MS, event) for second, event in sorted(events, key=lambda event: event[0]))
     times = [(second * 1000 * MS, second * 1000 * MS) for second in acknowledged]
     return claims.judge(
-        name, RunEvidence(run=run_record(run), course=Course(timed), acknowledged=lambda topic, partition: times)
+        name, RunEvidence(run=run_record(run), run_state=RunState(timed), acknowledged=lambda topic, partition: times)
     )
 
 

@@ -8,7 +8,6 @@ import pytest
 
 from checks import claims
 from checks.claims import CONTRADICTED, HELD, NOT_OBSERVED, RunEvidence
-from evidence.course import Course
 from evidence.events import (
     Acked,
     Broker,
@@ -26,6 +25,7 @@ from evidence.events import (
     Target,
 )
 from evidence.findings import ClaimResult
+from evidence.run_state import RunState
 from tests.records import run_record
 from tests.unit.timelines import at
 
@@ -94,7 +94,7 @@ def note(state: Any, number: int = 0, partitions: tuple[str, ...] = ()) -> IsrCh
 def judged(name: str, *events: Timed, run: dict[str, Any] | None = None) -> ClaimResult:
     """The claim on these events, each at its second."""
     timed = tuple(at(int(second * 1000) * MS, event) for second, event in sorted(events, key=lambda event: event[0]))
-    return claims.judge(name, RunEvidence(run=run_record(RUN | (run or {})), course=Course(timed)))
+    return claims.judge(name, RunEvidence(run=run_record(RUN | (run or {})), run_state=RunState(timed)))
 
 
 ALIVE = Broker(source="zookeeper", node="broker-2", state="registered", fenced=False)

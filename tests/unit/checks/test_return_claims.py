@@ -8,9 +8,9 @@ import pytest
 
 from checks import claims
 from checks.claims import CONTRADICTED, HELD, NOT_OBSERVED, RunEvidence
-from evidence.course import Course
 from evidence.events import Broker, Event, Fault, Note, Partition, Target
 from evidence.findings import ClaimResult
+from evidence.run_state import RunState
 from tests.records import run_record
 from tests.unit.timelines import at
 
@@ -20,7 +20,7 @@ RETURN, STAYS_OUT = "restarted-replicas-return", "restarted-replica-stays-out"
 
 def judged(name: str, *events: Timed) -> ClaimResult:
     timed = tuple(at(int(second * 1000) * 10**6, event) for second, event in sorted(events, key=lambda one: one[0]))
-    return claims.judge(name, RunEvidence(run=run_record({}), course=Course(timed)))
+    return claims.judge(name, RunEvidence(run=run_record({}), run_state=RunState(timed)))
 
 
 def state(version: int, isr: tuple[int, ...], *, leader: int = 1, topic: str = "t") -> Partition:

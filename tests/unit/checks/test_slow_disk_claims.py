@@ -10,9 +10,9 @@ import pytest
 
 from checks import claims
 from checks.claims import CONTRADICTED, HELD, NOT_OBSERVED, RunEvidence
-from evidence.course import Course
 from evidence.events import Acked, Broker, Event, Fault, FaultPhase, Partition, Target
 from evidence.findings import ClaimResult
+from evidence.run_state import RunState
 from tests.proofs import proof as proof_of
 from tests.records import run_record
 from tests.unit.timelines import at
@@ -73,8 +73,8 @@ AFTER: Timed = (70, BACK)
 
 def judged(name: str, *events: Sequence[Timed]) -> ClaimResult:
     in_order = sorted((one for each in events for one in each), key=lambda one: one[0])
-    course = Course(tuple(at(ns(second), event) for second, event in in_order))
-    return claims.judge(name, RunEvidence(run=run_record(RUN), course=course))
+    run_state = RunState(tuple(at(ns(second), event) for second, event in in_order))
+    return claims.judge(name, RunEvidence(run=run_record(RUN), run_state=run_state))
 
 
 def outcome(name: str, *events: Sequence[Timed]) -> Any:

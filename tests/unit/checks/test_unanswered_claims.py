@@ -8,9 +8,9 @@ import pytest
 
 from checks import claims
 from checks.claims import CONTRADICTED, HELD, NOT_OBSERVED, RunEvidence
-from evidence.course import Course
 from evidence.events import Acked, Ends, Event, Failed, Fault, FaultPhase, Handed, Moment, Partition, Send, Target
 from evidence.findings import ClaimResult
+from evidence.run_state import RunState
 from tests.records import run_record
 from tests.unit.timelines import at
 
@@ -43,7 +43,7 @@ READ: Read = {(1, 3): (3,)}
 
 def judged(name: str, *events: Timed, read: Read | None = READ) -> ClaimResult:
     timed = tuple(at(int(second * 1000) * MS, event) for second, event in sorted(events, key=lambda event: event[0]))
-    return claims.judge(name, RunEvidence(run=run_record({}), course=Course(timed), read_at=lambda *_: read))
+    return claims.judge(name, RunEvidence(run=run_record({}), run_state=RunState(timed), read_at=lambda *_: read))
 
 
 @pytest.mark.parametrize(

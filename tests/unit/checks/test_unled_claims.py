@@ -8,9 +8,9 @@ import pytest
 
 from checks import claims
 from checks.claims import CONTRADICTED, HELD, NOT_OBSERVED, RunEvidence
-from evidence.course import Course
 from evidence.events import Broker, Container, Event, Fault, Note, Partition, Target
 from evidence.findings import ClaimResult
+from evidence.run_state import RunState
 from tests.records import run_record
 from tests.unit.timelines import at
 
@@ -19,7 +19,7 @@ Timed = tuple[float, Event]
 
 def judged(*events: Timed) -> ClaimResult:
     timed = tuple(at(int(second * 1000) * 10**6, event) for second, event in sorted(events, key=lambda one: one[0]))
-    return claims.judge("dead-leader-is-not-replaced", RunEvidence(run=run_record({}), course=Course(timed)))
+    return claims.judge("dead-leader-is-not-replaced", RunEvidence(run=run_record({}), run_state=RunState(timed)))
 
 
 def state(leader: int, isr: tuple[int, ...], epoch: int = 0) -> Partition:

@@ -10,9 +10,9 @@ import pyarrow as pa
 import pytest
 
 from evidence.availability import availability, pauses
-from evidence.course import FaultFact
 from evidence.findings import Availability, ErrorWindow, FirstSuccess, Pause
 from evidence.history.read import PLAIN_SCHEMA
+from evidence.run_state import FaultFact
 
 MS = 1_000_000
 

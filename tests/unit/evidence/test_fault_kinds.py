@@ -13,11 +13,11 @@ from typing import Any
 import msgspec
 import pytest
 
-from evidence.course import Course
 from evidence.engine import ContainerAction
 from evidence.events import Container, Event, Fault, Log, Target
 from evidence.faults import DEATHS, KINDS, NETWORK_FAULTS, registry
 from evidence.faults.base import FaultProof, kind_of
+from evidence.run_state import RunState
 from evidence.stamps import own_ns
 from evidence.timeline import Timeline, read
 from judgement import soundness
@@ -30,7 +30,7 @@ HUGE = 10**12
 """Larger than anything that a proof may hold."""
 
 
-def run_of(proof: FaultProof) -> Course:
+def run_of(proof: FaultProof) -> RunState:
     """A run with one fault that is called verified by this proof, and every other witness that it may have."""
     named = shown(PROOFS[proof.kind]) | {"node": "broker-1"}
     struck = Target(node="broker-1")
@@ -48,7 +48,7 @@ def run_of(proof: FaultProof) -> Course:
         ahead_ns = named.get("ahead_ms", 0) * 1_000_000 if line == named.get("line") else 0
         logged = at(12, Log(node="broker-1", event="fatal", line=line))
         events.append(msgspec.structs.replace(logged, wall_ns=(own_ns(line) or 0) - ahead_ns))
-    return Course(tuple(sorted(events, key=lambda event: event.at_ns)))
+    return RunState(tuple(sorted(events, key=lambda event: event.at_ns)))
 
 
 def wrong_values(value: Any, others: Sequence[Any]) -> Iterator[Any]:
@@ -92,7 +92,7 @@ def test_an_empty_proof_is_refused(kind: str, tmp_path: Path) -> None:
     assert refused_line(tmp_path, kind, {"kind": kind})
     events = run_of(PROOFS[kind]).events
     bare = [msgspec.structs.replace(one, proof=None) if isinstance(one, Fault) else one for one in events]
-    assert "it has no proof" in soundness.unsupported_proofs(Course(tuple(bare)))[0]
+    assert "it has no proof" in soundness.unsupported_proofs(RunState(tuple(bare)))[0]
 
 
 @pytest.mark.parametrize(

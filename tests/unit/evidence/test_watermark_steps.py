@@ -9,10 +9,10 @@ import pytest
 
 from checks import claims
 from checks.claims import CONTRADICTED, HELD, NOT_OBSERVED, RunEvidence
-from evidence.course import Course
 from evidence.events import Acked, Event, Log, OffsetKind, Partition, ReplicaOffset, Send
 from evidence.findings import ClaimResult
 from evidence.replication import STEPS, Ends, StepName, ways
+from evidence.run_state import RunState
 from tests.records import run_record
 from tests.unit.timelines import at
 
@@ -52,8 +52,8 @@ def way(offset: int, begin_ms: int) -> dict[StepName, ReplicaOffset]:
     return {name: at((begin_ms + 10 * number) * MS, one) for number, (name, one) in enumerate(steps.items(), start=1)}
 
 
-def course(*events: Event) -> Course:
-    return Course(tuple(sorted(events, key=lambda event: event.at_ns)))
+def run_state(*events: Event) -> RunState:
+    return RunState(tuple(sorted(events, key=lambda event: event.at_ns)))
 
 
 def whole(first: dict[StepName, ReplicaOffset] | None = None) -> list[Event]:
@@ -69,7 +69,7 @@ def whole(first: dict[StepName, ReplicaOffset] | None = None) -> list[Event]:
 
 
 def judged(name: str, *events: Event) -> ClaimResult:
-    return claims.judge(name, RunEvidence(run=run_record(RUN), course=course(*events)))
+    return claims.judge(name, RunEvidence(run=run_record(RUN), run_state=run_state(*events)))
 
 
 def moved(steps: dict[StepName, ReplicaOffset], name: StepName, to_ms: int) -> dict[StepName, ReplicaOffset]:
@@ -77,7 +77,7 @@ def moved(steps: dict[StepName, ReplicaOffset], name: StepName, to_ms: int) -> d
 
 
 def test_the_way_of_a_record_with_what_each_replica_had() -> None:
-    found = ways(course(*whole()), ("t", 0))
+    found = ways(run_state(*whole()), ("t", 0))
     assert [(one.record.offset, one.leader, one.follower) for one in found] == [
         (0, "broker-1", "broker-2"),
         (1, "broker-1", "broker-2"),
@@ -195,4 +195,4 @@ def test_a_follower_ahead_of_its_leader_contradicts_if_its_leader_told_it() -> N
 
 def test_a_follower_that_left_the_isr_meanwhile_is_not_waited_for() -> None:
     events = [at(MS, state()), *record(0, 1000, 2000), at(1500 * MS, state(isr=(1,)))]
-    assert ways(course(*events), ("t", 0)) == ()
+    assert ways(run_state(*events), ("t", 0)) == ()

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from evidence.course import Course
 from evidence.events import Ends, Event, Fault, Moment, Send, Target
+from evidence.run_state import RunState
 from evidence.rundir import DOOMED
 from judgement import losses, policy, verdict
 from tests.findings import finding, findings
@@ -34,7 +34,7 @@ def lost(*sequences: int, count: int | None = None, process: str = "producer-1")
 
 
 def judged(told: dict[str, Any], *events: Event, run: dict[str, Any] = NEW) -> verdict.Verdict:
-    return policy.judge(run_record(run), Course((*events, *PROVED)), findings(FINDINGS | {"findings": [told]}))
+    return policy.judge(run_record(run), RunState((*events, *PROVED)), findings(FINDINGS | {"findings": [told]}))
 
 
 def test_the_loss_of_the_doomed_is_as_documented() -> None:
@@ -79,7 +79,7 @@ OLD: list[Event] = [
 
 
 def test_of_a_run_made_before_the_loss_of_what_every_replica_had_committed_is_unexpected() -> None:
-    early = losses.undocumented(run_record(RUN), Course(tuple(OLD)), [finding(lost(1, 2, 3))])
+    early = losses.undocumented(run_record(RUN), RunState(tuple(OLD)), [finding(lost(1, 2, 3))])
     assert early == [
         "lost-write in t-0: m1 of producer-1, m2 of producer-1 lost, acknowledged before the first fault and below "
         "every replica's high watermark"
@@ -89,7 +89,7 @@ def test_of_a_run_made_before_the_loss_of_what_every_replica_had_committed_is_un
 @pytest.mark.parametrize("events", [OLD, OLD[:1], [kill(0), OLD[1]]], ids=["above", "never copied", "after the fault"])
 def test_of_a_run_made_before_any_other_loss_is_as_it_was(events: list[Event]) -> None:
     told = lost(3) if events is OLD else lost(1, 2)
-    assert losses.undocumented(run_record(RUN), Course(tuple(events)), [finding(told)]) == []
+    assert losses.undocumented(run_record(RUN), RunState(tuple(events)), [finding(told)]) == []
 
 
 def test_a_user_of_settings_of_his_own_who_expects_a_loss_is_not_held_to_names() -> None:

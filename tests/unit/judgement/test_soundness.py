@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from evidence.course import Course
 from evidence.engine import ContainerAction
 from evidence.events import (
     Container,
@@ -23,6 +22,7 @@ from evidence.events import (
     Software,
     Target,
 )
+from evidence.run_state import RunState
 from evidence.rundir import END, FILTER_CHANGES, FIREWALL, SEQUENCE, SOFTWARE
 from judgement import soundness
 from tests.proofs import proof as proof_of
@@ -49,8 +49,8 @@ def docker(ns: int, action: ContainerAction, node: str = "broker-1", code: int |
     return at(ns, Container(node=node, action=action, exit_code=code, time_nano=ns))
 
 
-def course(*events: Event) -> Course:
-    return Course(tuple(sorted(events, key=lambda event: event.at_ns)))
+def run_state(*events: Event) -> RunState:
+    return RunState(tuple(sorted(events, key=lambda event: event.at_ns)))
 
 
 UP = docker(1, "start")
@@ -192,8 +192,8 @@ PROVED: dict[str, list[Event]] = {
 
 @pytest.mark.parametrize("events", PROVED.values(), ids=PROVED)
 def test_what_docker_bears_out_is_sound(events: list[Event]) -> None:
-    assert soundness.unsupported_proofs(course(*events)) == []
-    assert soundness.foreign_events(course(*events)) == []
+    assert soundness.unsupported_proofs(run_state(*events)) == []
+    assert soundness.foreign_events(run_state(*events)) == []
 
 
 HOLLOW: dict[str, tuple[list[Event], str]] = {
@@ -301,14 +301,14 @@ HOLLOW: dict[str, tuple[list[Event], str]] = {
 
 @pytest.mark.parametrize(("events", "word"), HOLLOW.values(), ids=HOLLOW)
 def test_a_proof_that_proves_nothing(events: list[Event], word: str) -> None:
-    (reason,) = soundness.unsupported_proofs(course(UP, *events))
+    (reason,) = soundness.unsupported_proofs(run_state(UP, *events))
     assert word in reason
 
 
 @pytest.mark.parametrize(("injected_ns", "sound"), [(None, True), (10, True), (13, True), (9, False), (14, False)])
 def test_an_injection_ends_before_its_proof(injected_ns: int | None, *, sound: bool) -> None:
     verified = at(13, replace(KILLED, injected_ns=injected_ns))
-    assert (soundness.unsupported_proofs(course(UP, *KILL, verified)) == []) == sound
+    assert (soundness.unsupported_proofs(run_state(UP, *KILL, verified)) == []) == sound
 
 
 FOREIGN: dict[str, tuple[list[Event], str]] = {
@@ -334,29 +334,29 @@ FOREIGN: dict[str, tuple[list[Event], str]] = {
 )
 @pytest.mark.parametrize(("events", "word"), FOREIGN.values(), ids=FOREIGN)
 def test_what_no_fault_explains(events: list[Event], word: str, of_ours: list[Event]) -> None:
-    (reason,) = soundness.foreign_events(course(UP, *of_ours, *events))
+    (reason,) = soundness.foreign_events(run_state(UP, *of_ours, *events))
     assert word in reason
 
 
 def test_what_came_before_a_fault_is_not_explained_by_it() -> None:
-    assert soundness.foreign_events(course(UP, docker(5, "die", code=137), *KILL[:2], KILLED)) != []
+    assert soundness.foreign_events(run_state(UP, docker(5, "die", code=137), *KILL[:2], KILLED)) != []
 
 
 def test_an_expected_end_that_was_not_proved_explains_none() -> None:
     unproved = fault(27, "unproved", "exit", "f3", seen="another line")
-    told = soundness.foreign_events(course(UP, *KILL, KILLED, *START, STARTED, *EXIT, unproved))
+    told = soundness.foreign_events(run_state(UP, *KILL, KILLED, *START, STARTED, *EXIT, unproved))
     assert told == ["broker-1: its process ended (exit code 1), by something other than a fault of this run"]
 
 
 def test_another_nodes_end_is_not_explained() -> None:
-    assert soundness.foreign_events(course(*KILL, KILLED, UP, docker(12, "die", "broker-2", 137))) != []
+    assert soundness.foreign_events(run_state(*KILL, KILLED, UP, docker(12, "die", "broker-2", 137))) != []
 
 
 def test_brokers_that_docker_is_silent_about() -> None:
     run = {"evidence": [END], "topics": [{"name": "t", "partitions": {"0": [1, 2]}}]}
-    assert soundness.unheard(run_record(run), course(UP, docker(1, "start", "broker-2"))) == []
-    assert soundness.unheard(run_record(run), course(UP)) == ["Docker told of no start of broker-2"]
-    assert soundness.unheard(run_record(run | {"evidence": []}), course(UP)) == []
+    assert soundness.unheard(run_record(run), run_state(UP, docker(1, "start", "broker-2"))) == []
+    assert soundness.unheard(run_record(run), run_state(UP)) == ["Docker told of no start of broker-2"]
+    assert soundness.unheard(run_record(run | {"evidence": []}), run_state(UP)) == []
 
 
 # The packet filters
@@ -365,29 +365,29 @@ def test_brokers_that_docker_is_silent_about() -> None:
 def test_rules_that_were_left() -> None:
     drop = at(30, Firewall(node="broker-2", rules=("-A INPUT -j DROP",)))
     clean = at(30, Firewall(node="broker-1", rules=()))
-    assert soundness.foreign_rules(run_record({}), course(clean)) == []
-    (reason,) = soundness.foreign_rules(run_record({}), course(clean, drop))
+    assert soundness.foreign_rules(run_record({}), run_state(clean)) == []
+    (reason,) = soundness.foreign_rules(run_record({}), run_state(clean, drop))
     assert "broker-2: " in reason
     assert "-A INPUT -j DROP" in reason
 
 
 def test_rules_that_nobody_looked_at() -> None:
-    assert soundness.foreign_rules(run_record({}), course()) == []
-    assert "nothing says" in soundness.foreign_rules(run_record({"evidence": [FIREWALL]}), course())[0]
+    assert soundness.foreign_rules(run_record({}), run_state()) == []
+    assert "nothing says" in soundness.foreign_rules(run_record({"evidence": [FIREWALL]}), run_state())[0]
 
 
 def test_a_rule_that_came_and_went() -> None:
     evidence = {"evidence": [FIREWALL, FILTER_CHANGES]}
     clean, unwatched = (at(30, Firewall(node="broker-1", rules=(), changes=changes)) for changes in ((), None))
     changed = at(30, Firewall(node="broker-2", rules=(), changes=("-A INPUT -j DROP", "-D INPUT -j DROP")))
-    assert soundness.foreign_rules(run_record(evidence), course(clean)) == []
-    (reason,) = soundness.foreign_rules(run_record(evidence), course(clean, changed))
+    assert soundness.foreign_rules(run_record(evidence), run_state(clean)) == []
+    (reason,) = soundness.foreign_rules(run_record(evidence), run_state(clean, changed))
     assert reason.startswith("broker-2: no fault of this run made these changes")
     assert reason.endswith("-A INPUT -j DROP; -D INPUT -j DROP")
-    assert soundness.foreign_rules(run_record(evidence), course(unwatched)) == [
+    assert soundness.foreign_rules(run_record(evidence), run_state(unwatched)) == [
         "broker-1: nobody watched its packet filter"
     ]
-    assert soundness.foreign_rules(run_record({"evidence": [FIREWALL]}), course(unwatched)) == []
+    assert soundness.foreign_rules(run_record({"evidence": [FIREWALL]}), run_state(unwatched)) == []
 
 
 # The sequence
@@ -407,7 +407,7 @@ def test_a_rule_that_came_and_went() -> None:
     ],
 )
 def test_the_end_of_the_sequence_its_preconditions_and_its_faults(sequence: object, reasons: int) -> None:
-    held = course(at(1, Precondition(name="p", held=True)), delayed())
+    held = run_state(at(1, Precondition(name="p", held=True)), delayed())
     assert (
         len(soundness.sequence_not_ended(run_record({"evidence": [SEQUENCE], "sequence": sequence}), held)) == reasons
     )
@@ -436,16 +436,16 @@ def end(leo_1: int | None, leo_2: int | None, *, isr: tuple[int, ...] = (1, 2), 
     ],
 )
 def test_replicas_that_do_not_come_back(events: list[Event], words: list[str]) -> None:
-    assert soundness.out_of_sync(run_record({"topics": [TOPIC]}), course(*events)) == words
+    assert soundness.out_of_sync(run_record({"topics": [TOPIC]}), run_state(*events)) == words
     assert (
-        soundness.out_of_sync(run_record({"topics": [TOPIC], "documented": {"out_of_sync": True}}), course(*events))
+        soundness.out_of_sync(run_record({"topics": [TOPIC], "documented": {"out_of_sync": True}}), run_state(*events))
         == []
     )
 
 
 def test_only_the_copies_of_the_end_count() -> None:
     late = end(5, 5)
-    assert soundness.out_of_sync(run_record({"topics": [TOPIC]}), course(*end(5, 1, name="00-armed"), *late)) == []
+    assert soundness.out_of_sync(run_record({"topics": [TOPIC]}), run_state(*end(5, 1, name="00-armed"), *late)) == []
 
 
 # Versions
@@ -457,9 +457,9 @@ def says(version: str, node: str = "broker-1") -> Software:
 
 def test_what_brokers_say_they_are() -> None:
     run = {"kafka": "2.8.2", "evidence": [SOFTWARE]}
-    assert soundness.other_software(run_record(run), course(UP, says("2.8.2"))) == []
-    assert soundness.other_software(run_record(run), course(UP, says("0.10.2.2"), says("2.8.2"))) == [
+    assert soundness.other_software(run_record(run), run_state(UP, says("2.8.2"))) == []
+    assert soundness.other_software(run_record(run), run_state(UP, says("0.10.2.2"), says("2.8.2"))) == [
         "broker-1 runs Kafka 0.10.2.2, and this is a run of 2.8.2"
     ]
-    assert soundness.other_software(run_record(run), course(UP)) == ["nothing says which version broker-1 runs"]
-    assert soundness.other_software(run_record({"kafka": "2.8.2"}), course(UP)) == []
+    assert soundness.other_software(run_record(run), run_state(UP)) == ["nothing says which version broker-1 runs"]
+    assert soundness.other_software(run_record({"kafka": "2.8.2"}), run_state(UP)) == []

@@ -15,11 +15,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from checks.catalogue import TRUNCATED
-from evidence.course import Course
 from evidence.engine import ContainerAction
 from evidence.errors import UsageError
 from evidence.events import Blind, Container, Event, Fault, FaultPhase, Precondition, Target
 from evidence.faults import DEATHS
+from evidence.run_state import RunState
 from evidence.rundir import RunDir, write_json
 from judgement import doubts, policy, subjects, verdict
 from judgement.report.facts import judge_run
@@ -91,7 +91,7 @@ def judge(
     facts: dict[str, Any], events: Sequence[Event], told: dict[str, Any] | None, *more: Any, **options: Any
 ) -> verdict.Verdict:
     return policy.judge(
-        run_record(facts), Course(tuple(events)), None if told is None else findings(told), *more, **options
+        run_record(facts), RunState(tuple(events)), None if told is None else findings(told), *more, **options
     )
 
 
@@ -312,7 +312,7 @@ def test_an_observer_is_blind_while_what_it_looks_at_is_away(
     healed = [fault(20 * second, phase, kind=kind, node=node) for phase in ("heal", "healed")]
     seen = [blind(begin_s * second, "begin", source), blind(end_s * second, "end", source)]
     events = sorted([*struck, *(back if kind in DEATHS else healed), *seen], key=lambda event: event.monotonic_ns)
-    reasons = doubts.blind_during_faults(Course(tuple(events)))
+    reasons = doubts.blind_during_faults(RunState(tuple(events)))
     assert (reasons == []) == explained
 
 

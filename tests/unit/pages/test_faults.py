@@ -23,7 +23,7 @@ CARRIED_OUT = """
 import os, subprocess, sys
 from pathlib import Path
 from types import SimpleNamespace
-from evidence.course import Course
+from evidence.run_state import RunState
 from evidence.errors import FaultUnproved
 from evidence.faults.base import Lasts
 from evidence.faults.priority import LowPriorityProof
@@ -56,9 +56,9 @@ finally:
     sleeping.kill()
 reading = read(place)
 assert reading.damaged == (), reading.damaged
-course = Course(reading.events)
-assert soundness.unsupported_proofs(course) == []
-fault = course.faults[0]
+run_state = RunState(reading.events)
+assert soundness.unsupported_proofs(run_state) == []
+fault = run_state.faults[0]
 assert (fault.kind, short(fault)) == ("low-priority", "low priority broker-1")
 assert proof_text(fault) == "proved: its 1 threads have nice 19"
 assert "| low-priority | until it is healed | Every thread of the process has" in faults.table()

@@ -1,4 +1,4 @@
-"""What held when: the one account of a run's course, made from its timeline and asked by everybody else.
+"""What held when: the one account of a run, made from its timeline and asked by everybody else.
 
 Events say what happened at instants. Checks, verdict and reports need what held in between: who was up, registered and
 not fenced, leader, in the ISR, controller; which faults lasted, when an observer was blind, what clients had in flight.
@@ -159,7 +159,7 @@ class Sent:
 
 
 @dataclass(frozen=True)
-class Course:
+class RunState:
     """What held when, of one run."""
 
     events: tuple[Event, ...] = ()

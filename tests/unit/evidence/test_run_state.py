@@ -6,7 +6,6 @@ from typing import Any, Literal
 
 import pytest
 
-from evidence.course import NEVER_NS, Course, in_isr_throughout, isr_at, one_leader
 from evidence.engine import ContainerAction
 from evidence.events import (
     Acked,
@@ -25,14 +24,15 @@ from evidence.events import (
     State,
     Target,
 )
+from evidence.run_state import NEVER_NS, RunState, in_isr_throughout, isr_at, one_leader
 from tests.unit.timelines import at
 
 WHOSE: dict[str, Any] = {"process": "p", "topic": "t", "partition": 0, "producer": 1, "acks": "-1"}
 
 
-def course(*events: Event, until: int = 0) -> Course:
+def run_state(*events: Event, until: int = 0) -> RunState:
     """In order of time, with something that happened at `until`."""
-    return Course((*events, at(until, Note(text="the end"))) if until else events)
+    return RunState((*events, at(until, Note(text="the end"))) if until else events)
 
 
 def container(ns: int, action: ContainerAction, code: int | None = None, signal: int | None = None) -> Container:
@@ -61,7 +61,7 @@ def fault(ns: int, phase: FaultPhase, kind: str = "kill", id_: str = "f1", node:
 
 def test_a_partition_keeps_its_state_until_another_is_stated() -> None:
     events = [stated(1, 1, 0, (1, 2)), stated(2, 1, 0, (1, 2)), stated(5, -1, 1, (2,)), stated(8, 2, 2, (2,))]
-    held = course(*events, until=10)
+    held = run_state(*events, until=10)
     assert [(s.begin_ns, s.end_ns, s.leader, s.isr) for s in held.partitions["t", 0]] == [
         (1, 5, 1, (1, 2)),
         (5, 8, -1, (2,)),
@@ -77,21 +77,21 @@ def test_states_stated_again_after_an_observer_looked_anew_are_no_elections() ->
         stated(ns, *content, version=version)
         for ns, version, content in [(1, 0, first), (2, 1, second), (3, 0, first), (4, 1, second)]
     ]
-    held = course(*events)
+    held = run_state(*events)
     assert held.states["t", 0] == tuple(events[:2])
     assert [state.leader for state in held.partitions["t", 0]] == [1, 2]
 
 
 def test_what_differs_under_a_version_is_no_repetition() -> None:
     back = [stated(1, 1, 3, (1,), version=4), stated(2, 1, 2, (1,), version=5), stated(3, 2, 2, (1,), version=4)]
-    assert course(*back).states["t", 0] == tuple(back)
+    assert run_state(*back).states["t", 0] == tuple(back)
     moved = [stated(1, 1, 0, (1,), version=0, replicas=(1,)), stated(2, 1, 0, (1,), version=0, replicas=(1, 2))]
-    assert course(*moved).states["t", 0] == tuple(moved)
+    assert run_state(*moved).states["t", 0] == tuple(moved)
 
 
 def test_the_isr_at_a_time_is_the_one_last_stated() -> None:
     events = [stated(10, 1, 0, (1, 2)), stated(15, 1, 0, (7,), topic="u"), stated(20, 1, 1, (2,))]
-    states = course(*events).states["t", 0]
+    states = run_state(*events).states["t", 0]
     assert [isr_at(states, ns) for ns in (9, 19, 20)] == [None, [1, 2], [2]]
 
 
@@ -118,7 +118,7 @@ def test_the_controller_may_be_nobody() -> None:
         at(2, Controller(source="zookeeper", node="broker-4", epoch=1)),
         at(4, Controller(source="zookeeper", node=None, epoch=1)),
     ]
-    held = course(*events, until=9)
+    held = run_state(*events, until=9)
     assert [(i.begin_ns, i.end_ns, i.value) for i in held.controllers] == [(1, 4, "broker-4"), (4, 9, "")]
     assert [getattr(held.controller_at(ns), "value", None) for ns in (0, 3, 5)] == [None, "broker-4", ""]
 
@@ -131,13 +131,13 @@ def test_a_broker_that_kraft_registers_and_still_fences_is_not_alive() -> None:
         broker(7, "kraft", "registered", fenced=True),
         broker(9, "kraft", "unfenced"),
     ]
-    held = course(*events, until=12)
+    held = run_state(*events, until=12)
     assert [held.alive_at("broker-1", ns) for ns in (1, 3, 4, 6, 8, 9)] == [False, False, True, False, False, True]
     assert [interval.value for interval in held.registrations["broker-1"]] == ["alive", "fenced", "alive"]
 
 
 def test_zookeepers_registered_is_alive() -> None:
-    held = course(broker(1, "zookeeper", "registered"), broker(5, "zookeeper", "gone"), until=9)
+    held = run_state(broker(1, "zookeeper", "registered"), broker(5, "zookeeper", "gone"), until=9)
     assert [held.alive_at("broker-1", ns) for ns in (0, 1, 4, 5)] == [False, True, True, False]
 
 
@@ -147,7 +147,7 @@ def test_zookeepers_registered_is_alive() -> None:
 def test_a_process_is_up_frozen_dying_down_and_up_again() -> None:
     actions: list[tuple[int, ContainerAction]] = [(1, "start"), (3, "pause"), (5, "unpause"), (6, "kill")]
     events = [*(container(ns, action) for ns, action in actions), container(7, "die", 137), container(9, "start")]
-    held = course(*events, until=20)
+    held = run_state(*events, until=20)
     assert [(i.begin_ns, i.end_ns, i.value) for i in held.processes["broker-1"]] == [
         (1, 3, "up"),
         (3, 5, "frozen"),
@@ -162,10 +162,10 @@ def test_a_process_is_up_frozen_dying_down_and_up_again() -> None:
 
 
 def test_a_process_is_gone_when_docker_says_die() -> None:
-    killed = course(container(1, "start"), container(6, "kill", signal=9))
+    killed = run_state(container(1, "start"), container(6, "kill", signal=9))
     assert killed.condition_at("broker-1", 7) == "dying"
     assert killed.died_by("broker-1", 9) is None
-    died = course(*killed.events, container(8, "die", 137), container(9, "stop"))
+    died = run_state(*killed.events, container(8, "die", 137), container(9, "stop"))
     assert (died.condition_at("broker-1", 9), died.died_by("broker-1", 9), died.died_by("broker-1", 7)) == (
         "down",
         8,
@@ -174,16 +174,16 @@ def test_a_process_is_gone_when_docker_says_die() -> None:
 
 
 def test_a_signal_that_ends_nobody_is_no_kill() -> None:
-    assert course(container(1, "start"), container(3, "kill", signal=1)).condition_at("broker-1", 4) == "up"
+    assert run_state(container(1, "start"), container(3, "kill", signal=1)).condition_at("broker-1", 4) == "up"
 
 
 def test_a_container_that_the_engine_tells_nothing_of_is_up() -> None:
-    assert course().condition_at("broker-1", 5) == "up"
-    assert course(container(3, "pause")).condition_at("broker-1", 2) == "up"
+    assert run_state().condition_at("broker-1", 5) == "up"
+    assert run_state(container(3, "pause")).condition_at("broker-1", 2) == "up"
 
 
 def test_since_when_a_process_is_the_same() -> None:
-    held = course(container(1, "start"), container(4, "pause"), container(5, "unpause"), container(8, "die"))
+    held = run_state(container(1, "start"), container(4, "pause"), container(5, "unpause"), container(8, "die"))
     assert [held.undisturbed_since("broker-1", ns) for ns in (0, 1, 7, 9)] == [0, 1, 1, 8]
 
 
@@ -202,7 +202,7 @@ def test_since_when_a_process_is_the_same() -> None:
     ids=["killed", "started again", "another was started", "a start", "healed"],
 )
 def test_how_long_a_fault_lasts(events: list[Event], until: int) -> None:
-    held = course(*events)
+    held = run_state(*events)
     assert held.faults[0].until_ns == until
 
 
@@ -224,15 +224,15 @@ TO_100, TO_101 = ("broker-1", "controller-100"), ("controller-101", "broker-1")
 
 def test_which_cuts_sever_nodes() -> None:
     events = [cut(1, "inject", TO_100), cut(2, "verified", TO_100), cut(5, "heal", TO_100)]
-    held = course(*events, until=9)
+    held = run_state(*events, until=9)
     assert [held.healing_of(one) for one in held.severed] == [5]
     assert held.severed[0].between("controller-100", "broker-1")
     assert not held.severed[0].between("broker-1", "broker-2")
-    assert course(*events[:1], until=9).severed == ()
-    assert [course(*events[:2], until=9).healing_of(one) for one in held.severed] == [5]
+    assert run_state(*events[:1], until=9).severed == ()
+    assert [run_state(*events[:2], until=9).healing_of(one) for one in held.severed] == [5]
     for port, kind in ((9093, "cut"), (0, "loss")):
         one = [cut(1, "inject", TO_100, port=port, kind=kind), cut(2, "verified", TO_100, port=port, kind=kind)]
-        assert course(*one).severed == ()
+        assert run_state(*one).severed == ()
 
 
 @pytest.mark.parametrize(
@@ -246,7 +246,7 @@ def test_which_cuts_sever_nodes() -> None:
     ids=["from all controllers", "from one of two", "from ZooKeeper", "of combined nodes nothing is told"],
 )
 def test_who_is_cut_from_the_coordinator(nodes: list[str], links: list[tuple[str, str]], off: bool) -> None:
-    held = course(*controllers(*nodes), cut(1, "inject", *links), cut(2, "verified", *links), cut(5, "heal", *links))
+    held = run_state(*controllers(*nodes), cut(1, "inject", *links), cut(2, "verified", *links), cut(5, "heal", *links))
     assert held.off_coordinator("broker-1", 3) is off
     assert not held.off_coordinator("broker-1", 6)
 
@@ -257,7 +257,7 @@ def test_two_observers_are_blind_apart() -> None:
         at(2, Blind(source="docker", phase="begin")),
         at(3, Blind(source="zookeeper", phase="end")),
     ]
-    assert course(*events).blind == (
+    assert run_state(*events).blind == (
         (1, 3, "zookeeper observer: suspended"),
         (2, NEVER_NS, "docker observer: no reason given"),
     )
@@ -274,7 +274,7 @@ def test_a_send_is_matched_with_its_own_end() -> None:
         at(4, Acked(**record(0), outcome="ok", offset=7)),
         at(5, Send(**record(2))),
     ]
-    held = course(*events)
+    held = run_state(*events)
     assert [(s.sequence, s.outcome, s.offset, s.error, s.done_ns, s.acks) for s in held.sends] == [
         (0, "acked", 7, None, 4, "all"),
         (1, "failed", None, "X", 3, "all"),
@@ -284,9 +284,9 @@ def test_a_send_is_matched_with_its_own_end() -> None:
 
 def test_an_answer_counts_from_when_it_came_not_from_when_it_was_heard() -> None:
     heard = Failed(**WHOSE, sequence=0, invoked_ns=2, completed_ns=5, outcome="info", error="_TIMED_OUT")
-    (send,) = course(at(1, Send(**WHOSE, sequence=0)), at(9, heard)).sends
+    (send,) = run_state(at(1, Send(**WHOSE, sequence=0)), at(9, heard)).sends
     assert (send.sent_ns, send.done_ns, send.outcome) == (2, 5, "unknown")
 
 
 def test_what_brokers_log_does_not_make_a_run_longer() -> None:
-    assert course(at(5, Note(text="")), at(9, Log(node="broker-1", event="fatal", line="x"))).end_ns == 5
+    assert run_state(at(5, Note(text="")), at(9, Log(node="broker-1", event="fatal", line="x"))).end_ns == 5
