@@ -91,6 +91,7 @@ def report(run_dir: RunDir) -> str:
             f"Kafka {run.kafka} ({run.mode}), unmodified; client {run.client}. "
             f"It bites {bug.whom}. Releases: {bug.releases}.",
             "",
+            *(_stands(bug)),
             "## To see it again",
             "",
             f"    {run.command}",
@@ -115,6 +116,16 @@ def report(run_dir: RunDir) -> str:
             *(f"- `{path}`: {what}" for path, what in FILES),
         ]
     )
+
+
+def _stands(bug: Bug) -> Iterator[str]:
+    """Where a bug stands that no release of brokers mends, and who found it."""
+    if bug.status is not None:
+        yield f"Status on {bug.status.on}: {bug.status.told} Sources: {'; '.join(bug.status.sources)}."
+        yield ""
+    if bug.credit:
+        yield f"{bug.credit}."
+        yield ""
 
 
 def _block(lines: Iterable[str]) -> list[str]:

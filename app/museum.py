@@ -1,7 +1,11 @@
 """`kafka-chaos museum`: which of the bugs that the museum shows can happen on a release, and what showed it.
 
-A release need be none that can be started here: the lines of a bug say what it has. What runs showed comes from
-results/, which an installed copy has too.
+A release need be none that can be started here: the lines of a bug say what it has. So an answer says of each bug how
+it is known: it was run on this release; or not, and follows from the releases that got the fix; or no release has one,
+and the code of this release was looked at. Of a release that is newer than what was looked at nothing is known. What
+runs showed comes from results/, which an installed copy has too.
+
+Bugs of Java's client stand apart: they go by the client's release.
 """
 
 from __future__ import annotations
@@ -9,11 +13,12 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Final
 
 from evidence.errors import UsageError
 from evidence.run import DEFAULT_CASE
-from harness.bugs import Bug, Release, numbers
+from harness.bugs import Bug, Exhibit, Release, numbers
 from harness.cluster import versions
 from harness.cluster.versions import Mode, Version
 from harness.scenario import Scenario, all_scenarios
@@ -23,6 +28,7 @@ Shown = Callable[[str, str, str], str]
 
 MODES: Final[Mapping[str, Mode]] = {"zk": "zookeeper", "zookeeper": "zookeeper", "kraft": "kraft"}
 KRAFT_SINCE, ZOOKEEPER_UNTIL = (3, 3), (4,)
+NOT_RUN: Final = "not run"
 
 
 def modes_of(release: Release) -> list[Mode]:
@@ -31,18 +37,44 @@ def modes_of(release: Release) -> list[Mode]:
     return zookeeper + (["kraft"] if release >= KRAFT_SINCE else [])
 
 
-def ways(name: str) -> list[Version]:
-    """The ways to run a release: with ZooKeeper, with KRaft, or both if the name does not say ("3.9.2-kraft").
+@dataclass(frozen=True)
+class Asked:
+    """A release, or all releases of a line, in one mode."""
+
+    name: str
+    """As it was asked for, without the mode: "2.8"."""
+    mode: Mode
+    versions: tuple[Version, ...]
+    """Oldest first."""
+
+    @property
+    def releases(self) -> list[str]:
+        return [version.kafka for version in self.versions]
+
+
+def ways(name: str) -> list[Asked]:
+    """What is asked for: a release, with ZooKeeper, with KRaft, or both if the name does not say ("3.9.2-kraft").
 
     Raises UsageError for what is no release, and for a way that it has not.
     """
     kafka, _, suffix = name.partition("-")
-    modes = modes_of(numbers(kafka))
+    asked = numbers(kafka)
+    if len(asked) < (3 if asked >= (1,) else 4):
+        raise UsageError(f"{name!r} is a line of releases, whose bugs differ: write one, such as {kafka}.1")
+    releases = [kafka]
+    modes = list(dict.fromkeys(mode for one in releases for mode in modes_of(numbers(one))))
     if suffix:
         if MODES.get(suffix) not in modes:
             raise UsageError(f"{name!r}: write a release, such as 2.6.1, with -zk or -kraft behind it if it has both")
         modes = [MODES[suffix]]
-    return [Version(id=name, kafka=kafka, mode=mode) for mode in modes]
+    return [
+        Asked(
+            kafka,
+            mode,
+            tuple(Version(id=one, kafka=one, mode=mode) for one in releases if mode in modes_of(numbers(one))),
+        )
+        for mode in modes
+    ]
 
 
 def remedy(bug: Bug, version: Version) -> str:
@@ -51,86 +83,180 @@ def remedy(bug: Bug, version: Version) -> str:
     return later[0] if later else ""
 
 
-def free_of_all(version: Version, bugs: Sequence[Bug]) -> str:
-    """The nearest release from this one on that has none of the bugs, among those that fixed one; "" if there is none.
+def free_of_mended(version: Version, bugs: Sequence[Bug]) -> str:
+    """The nearest release from this one on that has none of the bugs that a release mends, among those that fixed one;
+    "" if there is none.
 
     It is run in the same way: who has ZooKeeper is not told to leave it.
     """
-    fixes = sorted({numbers(fixed) for bug in bugs for fixed in bug.fixed} | {version.release})
+    mended = [bug for bug in bugs if bug.fixed]
+    fixes = sorted({numbers(fixed) for bug in mended for fixed in bug.fixed} | {version.release})
     for release in fixes:
         kafka = ".".join(map(str, release))
         then = Version(id=kafka, kafka=kafka, mode=version.mode)
-        if release >= version.release and then.mode in modes_of(release) and not any(b.affects(then) for b in bugs):
+        if release >= version.release and then.mode in modes_of(release) and not any(b.affects(then) for b in mended):
             return kafka
     return ""
 
 
-def bugs_of(version: Version, scenarios: Sequence[Scenario], shown: Shown) -> dict[str, Any]:
-    """Which bugs a version has, each with what showed it, in which other cases (`also`), and what to do; and which it
-    has not.
+def is_unknown(bug: Bug, version: Version) -> bool:
+    """Whether nothing is known of a bug on a version: no release mends it, and this one is newer than those that were
+    looked at.
     """
-    has, lacks = [], []
+    return bug.affects(version) and bug.status is not None and version.release > numbers(bug.status.looked_at)
+
+
+def known_by(made: Scenario, exhibit: Exhibit, has_it: Sequence[Version], shown: Shown) -> str:
+    """How it is known that versions have a bug: by runs on them, by the releases that mend it, or by their code."""
+    mode = has_it[0].mode
+    ran = {
+        one.kafka: seen
+        for one in map(versions.get, exhibit.affected)
+        if one.mode == mode and (seen := shown(made.name, one.id, DEFAULT_CASE)) != NOT_RUN
+    }
+    here = [f"run on {one.kafka}: {ran[one.kafka]}" for one in has_it if one.kafka in ran]
+    rest = [one.kafka for one in has_it if one.kafka not in ran]
+    status = exhibit.bug.status
+    how = f"by their code, to {status.looked_at}" if status else "by the releases that got the fix"
+    return "; ".join([*here, *([f"not run on {', '.join(rest)}: {how}"] if rest else [])])
+
+
+def why_not(bug: Bug, asked: Asked) -> str:
+    """Why no release that is asked for has a bug."""
+    if bug.mode not in (None, asked.mode):
+        return f"of {'KRaft' if bug.mode == 'kraft' else 'ZooKeeper'} alone"
+    last = asked.versions[-1]
+    if last.release < numbers(bug.since):
+        return f"came with {bug.since}"
+    return f"fixed in {', '.join(bug.fixed)}"
+
+
+def bugs_of(asked: Asked, scenarios: Sequence[Scenario], shown: Shown) -> dict[str, Any]:
+    """Which bugs of brokers versions have, each with what showed it, in which other cases (`also`), and what to do;
+    which they have not, and why; of which nothing is known; and the bugs of Java's client.
+    """
+    has, lacks, unknown, clients = [], {}, [], []
+    newest = asked.versions[-1]
     for made in scenarios:
         if made.exhibit is None:
             continue
         bug = made.exhibit.bug
-        if not bug.affects(version):
-            lacks.append(bug.id)
-            continue
-        exhibit = made.exhibit
-        how = f" ({exhibit.fixed_with})" if exhibit.fixed_with else ""
-        runs: dict[str, Any] = {
-            "affected": {one: shown(made.name, one, DEFAULT_CASE) for one in exhibit.affected},
-            "fixed": {one + how: shown(made.name, one, exhibit.fixed_case) for one in exhibit.fixed},
-        }
-        also = {
-            case.name: {
-                one: shown(made.name, one, case.name) for one in exhibit.affected if made.shows(versions.get(one), case)
-            }
-            for case in made.cases.values()
-            if case.name != DEFAULT_CASE
-        }
-        runs["also"] = {case: seen for case, seen in also.items() if seen}
-        about = {"bug": bug.id, "title": bug.title, "whom": bug.whom, "releases": bug.releases}
-        about |= {"be_on": remedy(bug, version), "until_then": made.operator, "scenario": made.name}
-        has.append(about | runs)
-    bugs = [made.exhibit.bug for made in scenarios if made.exhibit is not None]
+        affected = [version for version in asked.versions if bug.affects(version)]
+        if bug.whose != "brokers":
+            clients.append(_of_clients(made, made.exhibit, shown))
+        elif affected and all(is_unknown(bug, version) for version in affected):
+            unknown.append(bug.id)
+        elif affected:
+            has.append(_of_brokers(made, made.exhibit, affected, shown))
+        else:
+            lacks[bug.id] = why_not(bug, asked)
+    bugs = [made.exhibit.bug for made in scenarios if made.exhibit and made.exhibit.bug.whose == "brokers"]
     return {
-        "version": version.kafka,
-        "mode": version.mode,
-        "free_of_all": free_of_all(version, bugs),
+        "version": asked.name,
+        "releases": asked.releases,
+        "mode": asked.mode,
+        "free_of_mended": free_of_mended(newest, bugs),
         "has": has,
-        "has_not": sorted(lacks),
+        "has_not": dict(sorted(lacks.items())),
+        "unknown": unknown,
+        "clients": clients,
+    }
+
+
+def _of_brokers(made: Scenario, exhibit: Exhibit, affected: Sequence[Version], shown: Shown) -> dict[str, Any]:
+    """What is told of a bug that versions have."""
+    bug = exhibit.bug
+    also = {
+        case.name: {
+            one: shown(made.name, one, case.name) for one in exhibit.affected if made.shows(versions.get(one), case)
+        }
+        for case in made.cases.values()
+        if case.name != DEFAULT_CASE
+    }
+    return {
+        "bug": bug.id,
+        "title": bug.title,
+        "whom": bug.whom,
+        "releases": bug.releases,
+        "in": [version.kafka for version in affected],
+        "known_by": known_by(made, exhibit, affected, shown),
+        "be_on": remedy(bug, affected[-1]),
+        "status": bug.status.as_json() if bug.status else None,
+        "until_then": made.operator,
+        "scenario": made.name,
+        **_shown_on(made, exhibit, shown),
+        "also": {case: seen for case, seen in also.items() if seen},
+    }
+
+
+def _of_clients(made: Scenario, exhibit: Exhibit, shown: Shown) -> dict[str, Any]:
+    """What is told of a bug of Java's client."""
+    bug = exhibit.bug
+    told = {"bug": bug.id, "title": bug.title, "whom": bug.whom, "releases": bug.releases, "be_on": list(bug.fixed)}
+    return told | {"until_then": made.operator, "scenario": made.name} | _shown_on(made, exhibit, shown)
+
+
+def _shown_on(made: Scenario, exhibit: Exhibit, shown: Shown) -> dict[str, Any]:
+    """What runs showed on the versions that have it, that got the fix, and that are older than the bug."""
+    how = f" ({exhibit.fixed_with})" if exhibit.fixed_with else ""
+    since = numbers(exhibit.bug.since)
+    older = [one for one in exhibit.fixed if versions.get(one).release < since]
+    return {
+        "affected": {one: shown(made.name, one, DEFAULT_CASE) for one in exhibit.affected},
+        "fixed": {one + how: shown(made.name, one, exhibit.fixed_case) for one in exhibit.fixed if one not in older},
+        "older": {one: shown(made.name, one, exhibit.fixed_case) for one in older},
     }
 
 
 def as_text(found: Mapping[str, Any]) -> str:
     """The same for people."""
-    every = len(found["has"]) + len(found["has_not"])
+    every = len(found["has"]) + len(found["has_not"]) + len(found["unknown"])
     mode = {"zookeeper": "with ZooKeeper", "kraft": "with KRaft"}[found["mode"]]
-    lines = [f"Kafka {found['version']} {mode}: {len(found['has'])} of the museum's {every} bugs can happen there"]
+    releases = found["releases"]
+    of = "" if releases == [found["version"]] else f" ({', '.join(releases)})"
+    what = f"{len(found['has'])} of the museum's {every} bugs of brokers can happen there"
+    lines = [f"Kafka {found['version']} {mode}{of}: {what}"]
     for one in found["has"]:
-        shown = [f"on {version} {count}" for version, count in one["affected"].items()]
-        fixed = [f"on {version} {count}" for version, count in one["fixed"].items()]
         lines += [
             "",
             f"{one['bug']}: {one['title']}",
             f"  whom        {one['whom']}",
             f"  releases    {one['releases']}",
-            f"  be on       {one['be_on'] or 'no release without it yet'}",
+            *([f"  of these    {', '.join(one['in'])}"] if one["in"] != releases else []),
+            f"  known by    {one['known_by']}",
+            f"  be on       {one['be_on'] or 'no release of brokers mends it'}",
+            *([f"  status      {one['status']['on']}: {one['status']['told']}"] if one["status"] else []),
             f"  until then  {one['until_then']}",
-            f"  shown       {one['scenario']}, as documented {', '.join(shown)}"
-            + (f"; fixed, {', '.join(fixed)}" if fixed else ""),
+            f"  shown       {_in_words(one)}",
             *(
                 f"  also        --case {case}, {', '.join(f'on {version} {count}' for version, count in seen.items())}"
                 for case, seen in one["also"].items()
             ),
         ]
-    if found["has"] and found["free_of_all"]:
-        lines += ["", f"free of all of them: {found['free_of_all']}"]
+    if found["has"] and found["free_of_mended"]:
+        lines += ["", f"free of all that a release mends: {found['free_of_mended']}"]
+    if found["unknown"]:
+        lines += ["", f"not known, since it is newer than what was looked at: {', '.join(found['unknown'])}"]
+    if found["clients"]:
+        lines += ["", "of Java clients, whatever the brokers are:"]
+    for one in found["clients"]:
+        lines += [
+            f"  {one['bug']}: {one['title']}",
+            f"    {one['releases']}; be on a client of {' or '.join(one['be_on'])}; shown {_in_words(one)}",
+        ]
     if found["has_not"]:
-        lines += ["", f"not there: {', '.join(found['has_not'])}"]
+        lines += ["", "not there:", *(f"  {bug}: {why}" for bug, why in found["has_not"].items())]
     return "\n".join(lines)
+
+
+def _in_words(one: Mapping[str, Any]) -> str:
+    """The scenario that shows a bug, and how often it did: "museum-bite, as documented on 1.1.1 4 of 5"."""
+    told = {
+        side: ", ".join(f"on {version} {count}" for version, count in one[side].items())
+        for side in ("affected", "fixed", "older")
+    }
+    rest = [f"; {words}, {told[side]}" for side, words in (("fixed", "fixed"), ("older", "before it")) if told[side]]
+    return f"{one['scenario']}, as documented {told['affected']}{''.join(rest)}"
 
 
 def run(options: argparse.Namespace, shown: Shown) -> int:
@@ -143,6 +269,6 @@ def run(options: argparse.Namespace, shown: Shown) -> int:
         else:
             print("\n".join(f"{one['bug']}: {one['title']} ({one['releases']}); {one['scenario']}" for one in every))
         return 0
-    found = [bugs_of(version, made, shown) for version in ways(options.version)]
+    found = [bugs_of(asked, made, shown) for asked in ways(options.version)]
     print(json.dumps(found, indent=1) if options.json else "\n\n".join(map(as_text, found)))
     return 0

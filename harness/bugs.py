@@ -4,13 +4,21 @@ A fix goes into several lines of releases, and into each with a release of its o
 and 3.1.1, so 3.1.0 has the bug though it is newer than 2.8.2. Therefore a bug names the first fixed release of each
 line that got the fix. A line is what Kafka numbers its bug-fix releases within: 2.8, and 0.11.0 before 1.0. The newest
 of these releases is where the fix came from the development branch: all lines after it have it too.
+
+A bug that no release of brokers mends says where it stands, who says so, and on which day that was looked up: it may be
+mended in the source and in no release, in Kafka and not in a client, or known and about to be documented. Those that
+are none of this are open.
+
+A bug of Java's client goes by the client's releases, whatever the brokers are. An exhibit of one runs the client of its
+brokers' release, so the same numbers say where it is shown.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import StrEnum
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from evidence import releases
 from evidence.errors import UsageError
@@ -45,9 +53,45 @@ def line_of(release: Release) -> Release:
     return release[:2] if release >= (1,) else release[:3]
 
 
+class State(StrEnum):
+    """Where a bug stands that no release of brokers mends."""
+
+    OPEN = "not fixed"
+    UNRELEASED = "fixed in the source, in no release"
+    LIMITATION = "a known limitation, to be documented"
+    IN_A_CLIENT = "fixed in Kafka, not in every client"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Status:
+    """What is known of a bug that no release of brokers mends."""
+
+    state: State
+    told: str
+    """In a sentence or two."""
+    sources: tuple[str, ...]
+    """Where that is said, or where it was looked for and not found."""
+    on: str
+    """The day on which it was looked up: "2026-11-23"."""
+    looked_at: str
+    """The newest release whose code was looked at, and has the bug."""
+
+    def as_json(self) -> dict[str, Any]:
+        """For `kafka-chaos museum`, `kafka-chaos findings` and the pages."""
+        return {
+            "state": str(self.state),
+            "told": self.told,
+            "sources": list(self.sources),
+            "on": self.on,
+            "looked_at": self.looked_at,
+        }
+
+
 @dataclass(frozen=True, kw_only=True)
 class Bug:
-    """A bug that Kafka had or has. Raises UsageError if two fixed releases are of one line."""
+    """A bug that Kafka had or has. Raises UsageError if two fixed releases are of one line, and for one that is neither
+    fixed nor says where it stands.
+    """
 
     id: str
     """Its JIRA, such as "KAFKA-4893"."""
@@ -58,9 +102,17 @@ class Bug:
     since: str
     """The first release that has it."""
     fixed: tuple[str, ...]
-    """The first fixed release of each line that got the fix, oldest first; empty if nobody has fixed it."""
+    """The first fixed release of each line that got the fix, oldest first; empty if no release of brokers mends it."""
+    status: Status | None = None
+    """Of those that no release of brokers mends."""
+    whose: Literal["brokers", "Java clients"] = "brokers"
+    """Whose releases these are."""
     commits: tuple[str, ...] = ()
     """The commits that fixed it, in apache/kafka."""
+    also_known_as: tuple[str, ...] = ()
+    """Other JIRAs of the same."""
+    credit: str = ""
+    """Who found it, where that is not we and not its JIRA alone."""
     mode: Mode | None = None
     """The mode it is of: ZooKeeper's, KRaft's, or both."""
     code: str = ""
@@ -72,6 +124,8 @@ class Bug:
         lines = [line_of(numbers(release)) for release in self.fixed]
         if lines != sorted(set(lines)):
             raise UsageError(f"{self.id}: one fixed release of each line, oldest first: {', '.join(self.fixed)}")
+        if bool(self.fixed) is (self.status is not None):
+            raise UsageError(f"{self.id}: either the releases that fixed it, or its status")
 
     def affects(self, version: Version) -> bool:
         """Whether the version has the bug."""
@@ -92,7 +146,15 @@ class Bug:
     def releases(self) -> str:
         """The releases that have it, in words: "KRaft, from 3.3.0 on, fixed in 3.8.0"."""
         mode = {None: "", "kraft": "KRaft, ", "zookeeper": "ZooKeeper, "}[self.mode]
-        return f"{mode}from {self.since} on, " + (f"fixed in {', '.join(self.fixed)}" if self.fixed else "not fixed")
+        whose = "" if self.whose == "brokers" else f"{self.whose} "
+        fixed = f"fixed in {', '.join(self.fixed)}"
+        end = fixed if self.status is None else f"{self.status.state} (looked up {self.status.on})"
+        return f"{mode}{whose}from {self.since} on, {end}"
+
+    @property
+    def open(self) -> bool:
+        """Whether nobody has fixed it, and nobody has called it a limitation."""
+        return self.status is not None and self.status.state is State.OPEN
 
     @cached_property
     def affected(self) -> VersionRange:
@@ -137,6 +199,10 @@ class Exhibit:
             "fixed": list(self.fixed),
             "fixed_case": self.fixed_case,
             "fixed_with": self.fixed_with,
-            "open": not self.bug.fixed,
+            "open": self.bug.open,
+            "status": self.bug.status.as_json() if self.bug.status else None,
+            "whose": self.bug.whose,
+            "also_known_as": list(self.bug.also_known_as),
+            "credit": self.bug.credit,
             "affects": [version.id for version in versions.KNOWN if self.bug.affects(version)],
         }

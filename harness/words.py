@@ -6,7 +6,7 @@ that most scenarios need first.
 
 from __future__ import annotations
 
-from harness.bugs import Bug, Exhibit
+from harness.bugs import Bug, Exhibit, State, Status
 from harness.case import ACKS, LOST, Case, Documented
 from harness.cluster import ranges
 from harness.cluster.ranges import EVERY_VERSION, VersionRange, one_of
@@ -56,6 +56,8 @@ __all__ = [
     "Scenario",
     "ScriptedProducer",
     "Sent",
+    "State",
+    "Status",
     "Subject",
     "Subjects",
     "Target",

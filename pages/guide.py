@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -313,28 +313,31 @@ def durations(scenarios: Sequence[Value], data: Value) -> str:
 
 def write_data(root: Path, described: Value, runs: Sequence[reproduced.Judged], tell: Callable[[str], None]) -> None:
     """Count the cells anew that these runs are of, in a folder as results/ is; others stay as they were counted, and so
-    does the run that is shown of a scenario unless its cell is among them. `tell` hears what is not drawn.
+    does the run that is shown of a scenario unless its cell is among them, or it is of an exhibit and not on a release
+    that has its bug. `tell` hears what is not drawn.
     """
     cases = {one["name"]: [case["name"] for case in one["cases"]] for one in described["scenarios"]}
+    affected = {one["name"]: tuple((one.get("exhibit") or {}).get("affected", ())) for one in described["scenarios"]}
     before = results.by_scenario(root)
     for name, counted in reproduced.data(runs).items():
         if name not in cases:
             continue
-        value = merged(before.get(name) or {}, counted, cases[name])
+        value = merged(before.get(name) or {}, counted, cases[name], affected[name])
         if "shown" not in value:
             for old in (root / results.PICTURES).glob(f"{name}.*svg"):
                 old.unlink()
             of_it = [one for one in runs if one.run.scenario == name]
-            told, pictures = reproduced.described_run(of_it, cases[name], tell)
+            told, pictures = reproduced.described_run(of_it, cases[name], tell, affected[name])
             for file, svg in pictures.items():
                 write_atomically(results.picture(file, root), svg)
             value |= {"shown": told} if told else {}
         write_json(root / results.SCENARIOS / f"{name}.json", value)
 
 
-def merged(before: Value, counted: Value, cases: Sequence[str]) -> dict[str, Any]:
+def merged(before: Value, counted: Value, cases: Sequence[str], affected: Collection[str] = ()) -> dict[str, Any]:
     """A scenario's data with the cells that were counted anew in place of the former ones, without cases that are gone;
-    without the run that is shown if that is of such a cell: pure.
+    without the run that is shown if that is of such a cell, or not on one of the versions that have an exhibit's bug
+    (`affected`): pure.
     """
     old, new = before.get("cases") or {}, counted["cases"]
     value: dict[str, Any] = {
@@ -346,6 +349,11 @@ def merged(before: Value, counted: Value, cases: Sequence[str]) -> dict[str, Any
         "machines": sorted({*(before.get("machines") or ()), *counted["machines"]}),
     }
     shown = before.get("shown")
-    if shown and shown["case"] in cases and shown["version"] not in new.get(shown["case"], {}):
+    if (
+        shown
+        and shown["case"] in cases
+        and shown["version"] not in new.get(shown["case"], {})
+        and (not affected or shown["version"] in affected)
+    ):
         value["shown"] = shown
     return value

@@ -41,14 +41,25 @@ def page(described: Value, scenarios: Sequence[Value], data: Value) -> str:
     found = exhibits(scenarios)
     if not found:
         return ""
+    of_brokers = [one for one in found if one["exhibit"]["whose"] == "brokers"]
     plain = [version for version in described["versions"] if not version.endswith("-pinned")]
     return render(
         PAGE,
         rows=[_row(one, data) for one in found],
         open=[_to_show(one, data) for one in found if one["exhibit"]["open"]],
+        unmended=[
+            (*_to_show(one, data), _status(one))
+            for one in found
+            if one["exhibit"]["status"] and not one["exhibit"]["open"]
+        ],
         versions=[
-            (version, [_link(one) for one in found if version in one["exhibit"]["affects"]])
+            (version, [_link(one) for one in of_brokers if version in one["exhibit"]["affects"]])
             for version in sorted(plain, key=version_key, reverse=True)
+        ],
+        clients=[
+            [_link(one), *map(escaped, (one["exhibit"]["title"], one["exhibit"]["releases"]))]
+            for one in found
+            if one not in of_brokers
         ],
     )
 
@@ -60,6 +71,14 @@ def _to_show(one: Value, data: Value) -> tuple[str, str, str, str]:
     newest = one["exhibit"]["affected"][-1]
     others = (f"`--case {case}` ({shown(one['name'], newest, data, case)})" for case in one["exhibit"]["also"])
     return _link(one), one["name"], newest, ", ".join(others)
+
+
+def _status(one: Value) -> str:
+    """Where a bug stands that no release of brokers mends, who says so, and who found it."""
+    status, credit = one["exhibit"]["status"], one["exhibit"]["credit"]
+    also = [f"also {other}" for other in one["exhibit"]["also_known_as"]]
+    told = f"{status['state']} ({status['on']}). {status['told']} Sources: {'; '.join(status['sources'])}."
+    return " ".join([told, *(f"{extra[0].upper()}{extra[1:]}." for extra in (*also, credit) if extra)])
 
 
 def _link(one: Value) -> str:

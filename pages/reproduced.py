@@ -5,14 +5,15 @@ has no verdict, or whose files changed since it was judged is left out and named
 expectation of the user's own, for which nothing is documented.
 
 One run of each scenario is shown in full: how its sequence went and its picture. It is one that ended as documented,
-of the first case; with what is required there, on the newest version that has it.
+of the first case; with what is required there, on the newest version that has it. Of an exhibit of the museum it is one
+on a release that has the bug: what is required may be the same on others, and a claim is none.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -187,9 +188,11 @@ def _machine(one: Judged) -> str:
 # The run that is shown
 
 
-def chosen(runs: Sequence[Judged], cases: Sequence[str]) -> Judged | None:
-    """The run of a scenario to show: of the first of its cases that has good runs; None if none has."""
-    good = [one for one in runs if one.verdict.good]
+def chosen(runs: Sequence[Judged], cases: Sequence[str], among: Collection[str] = ()) -> Judged | None:
+    """The run of a scenario to show: of the first of its cases that has good runs; None if none has. With `among` it is
+    one on these versions.
+    """
+    good = [one for one in runs if one.verdict.good and (not among or one.version in among)]
     for case in cases:
         of_case = [one for one in good if one.case == case]
         telling = [one for one in of_case if one.verdict.required] or of_case
@@ -227,10 +230,12 @@ def shown(facts: JudgedRun) -> tuple[dict[str, Any], str]:
 
 
 def described_run(
-    runs: Sequence[Judged], cases: Sequence[str], tell: Callable[[str], None]
+    runs: Sequence[Judged], cases: Sequence[str], tell: Callable[[str], None], among: Collection[str] = ()
 ) -> tuple[dict[str, Any], dict[str, str]]:
-    """The run of a scenario that is shown, and its pictures by file name; nothing if none can be: `tell` hears why."""
-    one = chosen(runs, cases)
+    """The run of a scenario that is shown, and its pictures by file name; nothing if none can be: `tell` hears why.
+    With `among` it is one on these versions.
+    """
+    one = chosen(runs, cases, among)
     if one is None:
         return {}, {}
     try:

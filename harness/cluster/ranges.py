@@ -174,7 +174,11 @@ FOLLOWERS_FOLLOW_LOG_START: Final = since("0.11", "followers follow the leader's
 DELETION_REASON_LOGGED: Final = since("1.0", "brokers say why they delete (1.0)")
 DELETES_RECORDS: Final = since("0.11", "records can be deleted (KIP-107, 0.11 and later)")
 LOG_DIRECTORIES_FAIL: Final = since("1.0", "brokers take log directories for broken (KIP-112, 1.0 and later)")
-NO_BROKEN_LOG_DIRECTORIES: Final = before("1.0", "brokers know no broken log directories (before 1.0)")
+BAD_NUMBERS_FAIL_DIRECTORIES: Final = between(
+    "1.0", "3.1", "a checkpoint with a bad number breaks its log directory (1.0 to 3.0)"
+)
+"""CheckpointFile.scala turned NumberFormatException into IOException from 1.0.0 to 3.0.2. What replaced it in 3.1.0
+does so for the two lines of its head alone (CheckpointFile.java, 923bc2e9f78)."""
 GOES_ON_WITH_OTHER_DIRECTORIES: Final = since("1.0", "a broker goes on with its other log directories (KIP-112, 1.0)")
 
 # Producers, transactions, groups

@@ -21,7 +21,8 @@ KAFKA_20634 = Bug(
     title="an offset commit is acknowledged and lost when the coordinator moves while it is busy",
     whom="groups that commit while the coordinator's broker is busy and loses leadership",
     since="4.0.0",
-    fixed=("4.3.1",),
+    fixed=("4.2.2", "4.3.1"),
+    commits=("0160a3ca79", "63940f7248"),
     mode="kraft",
 )
 REQUESTS = 1200

@@ -21,7 +21,20 @@ the marker, which alone asks whether they were loaded (loadLogsCompletedFlags).
 
 from collections.abc import Callable
 
-from harness.words import Bug, Case, ClusterPlan, Disks, Documented, Exhibit, Run, Target, ranges, scenario
+from harness.words import (
+    Bug,
+    Case,
+    ClusterPlan,
+    Disks,
+    Documented,
+    Exhibit,
+    Run,
+    State,
+    Status,
+    Target,
+    ranges,
+    scenario,
+)
 
 DELETED_RECORDS_RETURN = Bug(
     id="deleted-records-return",
@@ -29,6 +42,14 @@ DELETED_RECORDS_RETURN = Bug(
     whom="whoever deletes records by request, when a whole site is started and the controllers come last",
     since="3.3.0",
     fixed=(),
+    status=Status(
+        state=State.OPEN,
+        told="LogManager.shutdown is the same in 4.4.0 and in the source of 2026-08-22. No JIRA and no pull request "
+        "was found; JIRA itself cannot be searched from here.",
+        sources=("pull requests and issues of apache/kafka on GitHub, and commits to 2026-08-22: not found",),
+        on="2026-11-23",
+        looked_at="4.4.0",
+    ),
     mode="kraft",
     code="LogManager.shutdown writes the recovery points and the log starts of each directory from the logs "
     "that it has, loaded or not (checkpointRecoveryOffsetsInDir, checkpointLogStartOffsetsInDir). Only "

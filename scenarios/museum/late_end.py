@@ -36,6 +36,8 @@ from harness.words import (
     OpenTransaction,
     Partition,
     Run,
+    State,
+    Status,
     Target,
     TopicPlan,
     VersionRange,
@@ -50,6 +52,15 @@ KAFKA_17754 = Bug(
     whom="transactional producers of librdkafka, or of Java clients before 4.0, when a packet is late",
     since="0.11.0.0",
     fixed=(),
+    status=Status(
+        state=State.IN_A_CLIENT,
+        told="Brokers and Java clients of 4.0.0 and later are safe together, at transaction.version 2 (KIP-890 part 2, "
+        "KAFKA-14562). librdkafka does not have it: its issue 5423 is open, and planned.",
+        sources=("KIP-890", "KAFKA-14562, e14a81b4b2", "librdkafka issue 5423"),
+        on="2026-11-23",
+        looked_at="4.4.0",
+    ),
+    credit="Jepsen found it, testing Bufstream 0.1.0 (Jepsen, Bufstream 0.1.0, 2024)",
     code="TransactionCoordinator.endTransaction knows a request by its producer id and epoch alone. Below "
     "transaction.version 2, or below version 5 of EndTxn, the epoch stays the same from one transaction "
     "to the next, so a request that comes late ends the one that is ongoing then.",

@@ -34,6 +34,8 @@ from harness.words import (
     OpenTransaction,
     Partition,
     Run,
+    State,
+    Status,
     Target,
     TopicPlan,
     ranges,
@@ -46,6 +48,16 @@ KAFKA_20716 = Bug(
     whom="topics with transactions, and unclean leader elections enabled or a power loss of all replicas",
     since="0.11.0.0",
     fixed=(),
+    status=Status(
+        state=State.LIMITATION,
+        told="Maintainers call it a limitation of unclean leader elections and have it documented. It was described in "
+        "2018 (KAFKA-7408: truncate to the last stable offset on unclean leader election). A power loss of all "
+        "replicas does the same without one.",
+        sources=("apache/kafka pull request 22937", "KAFKA-7408"),
+        on="2026-11-23",
+        looked_at="4.4.0",
+    ),
+    also_known_as=("KAFKA-7408",),
     code="A marker counts as written when the leader has acknowledged it (TransactionMarkerChannelManager), "
     "and TransactionMetadata then has no partition left to complete. A replica that is elected without "
     "the marker has the transaction open by its own log (ProducerStateManager), which holds the last "

@@ -27,6 +27,7 @@ KAFKA_19012 = Bug(
     since="2.8.0",
     fixed=("3.9.2", "4.0.2", "4.1.2", "4.2.0"),
     commits=("1df2ac5b2b", "9386374a08", "46d2a3ea43", "37c066a366", "b8c5738146"),
+    whose="Java clients",
 )
 PARTITIONS = 35
 RECORD_BYTES = 15_800

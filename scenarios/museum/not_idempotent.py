@@ -18,6 +18,7 @@ KAFKA_13598 = Bug(
     since="3.0.0",
     fixed=("3.0.1", "3.1.1", "3.2.0"),
     commits=("5227478fb18", "8093331d81c"),
+    whose="Java clients",
 )
 
 

@@ -29,6 +29,8 @@ from harness.words import (
     Exhibit,
     Partition,
     Run,
+    State,
+    Status,
     Target,
     TopicPlan,
     VersionRange,
@@ -43,6 +45,13 @@ KAFKA_17375 = Bug(
     whom="whoever lowers segment.bytes of a topic with large batches",
     since="2.3.0",
     fixed=(),
+    status=Status(
+        state=State.UNRELEASED,
+        told="The fix is in the source since 2026-08-18 (b1d74d74df), and in no release to 4.4.0.",
+        sources=("apache/kafka pull request 23162",),
+        on="2026-11-23",
+        looked_at="4.4.0",
+    ),
     code="UnifiedLog.append refuses a batch that is larger than segment.bytes (RecordBatchTooLargeException) "
     "for what a follower fetches as for what a leader is sent, and the fetcher thread gives the partition "
     "up (AbstractFetcherThread: marked as failed). The development branch asks leaders alone "

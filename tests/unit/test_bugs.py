@@ -6,7 +6,7 @@ import pytest
 
 from app.matrix import cells
 from evidence.errors import UsageError
-from harness.bugs import Bug, line_of, numbers
+from harness.bugs import Bug, State, Status, line_of, numbers
 from harness.cluster import versions
 from harness.cluster.versions import Version
 from harness.scenario import Scenario, all_scenarios, get_scenario
@@ -32,11 +32,55 @@ def test_releases_of_before_the_bug_and_with_the_fix_do_not(kafka: str) -> None:
     assert BACKPORTED.unaffected.holds(version(kafka))
 
 
-def test_a_bug_that_nobody_fixed_stays() -> None:
-    unfixed = Bug(id="KAFKA-2", title="it bites", whom="you", since="3.3.0", fixed=(), mode="kraft")
+def status(state: State) -> Status:
+    return Status(state=state, told="It stays.", sources=("here",), on="2026-11-23", looked_at="4.4.0")
+
+
+@pytest.mark.parametrize(
+    ("state", "is_open", "words"),
+    [
+        (State.OPEN, True, "not fixed"),
+        (State.UNRELEASED, False, "fixed in the source, in no release"),
+        (State.LIMITATION, False, "a known limitation, to be documented"),
+        (State.IN_A_CLIENT, False, "fixed in Kafka, not in every client"),
+    ],
+)
+def test_a_bug_that_no_release_mends_stays_and_says_where_it_stands(state: State, is_open: bool, words: str) -> None:
+    unfixed = Bug(
+        id="KAFKA-2", title="it bites", whom="you", since="3.3.0", fixed=(), status=status(state), mode="kraft"
+    )
     assert unfixed.affects(version("4.3.1", "kraft"))
     assert not unfixed.affects(version("3.2.9", "kraft"))
-    assert unfixed.releases == "KRaft, from 3.3.0 on, not fixed"
+    assert unfixed.open is is_open
+    assert unfixed.releases == f"KRaft, from 3.3.0 on, {words} (looked up 2026-11-23)"
+
+
+def test_a_bug_is_fixed_or_says_where_it_stands_and_not_both() -> None:
+    for fixed, told in (((), None), (("3.3.1",), status(State.OPEN))):
+        with pytest.raises(UsageError, match="either the releases that fixed it, or its status"):
+            Bug(id="KAFKA-6", title="it bites", whom="you", since="3.3.0", fixed=fixed, status=told)
+
+
+def test_a_bug_of_a_client_says_whose_releases_these_are() -> None:
+    of_java = Bug(id="KAFKA-7", title="it bites", whom="you", since="3.0.0", fixed=("3.0.1",), whose="Java clients")
+    assert of_java.releases == "Java clients from 3.0.0 on, fixed in 3.0.1"
+
+
+def test_of_the_bugs_that_no_release_mends_those_are_open_that_nobody_knows() -> None:
+    """The tracker, the source and the clients were looked at: a word that is wrong here is wrong on every page."""
+    bugs = {made.exhibit.bug.id: made.exhibit.bug for made in EXHIBITS if made.exhibit}
+    stands = {name: bug.status.state for name, bug in bugs.items() if bug.status}
+    assert {name for name, state in stands.items() if state is State.OPEN} == {
+        "deleted-records-return",
+        "malformed-checkpoint",
+    }
+    assert stands["KAFKA-17375"] is State.UNRELEASED
+    assert stands["KAFKA-20716"] is State.LIMITATION
+    assert bugs["KAFKA-20716"].also_known_as == ("KAFKA-7408",)
+    assert stands["KAFKA-17754"] is State.IN_A_CLIENT
+    assert "Jepsen" in bugs["KAFKA-17754"].credit
+    assert bugs["KAFKA-20634"].fixed == ("4.2.2", "4.3.1")
+    assert {name for name, bug in bugs.items() if bug.whose == "Java clients"} == {"KAFKA-19012", "KAFKA-13598"}
 
 
 def test_a_bug_of_one_mode_is_none_of_the_other() -> None:

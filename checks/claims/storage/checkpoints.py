@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, Final
 
 from checks.claim import Judged, RunEvidence, claim
@@ -9,7 +10,7 @@ from checks.claims.basis import copied, elapsed_ms, faults, judged, setting_ms, 
 from evidence.events import Checkpoint, Moment, of
 from evidence.faults.files import FlipProof, OverwriteProof, ResizeProof
 from evidence.nodes import number_of
-from evidence.run_state import DOWN, DYING, FaultFact
+from evidence.run_state import DOWN, DYING, FaultFact, RunState
 from evidence.text import plural
 
 FILE_TOLERANCE_MS: Final = 4000
@@ -167,28 +168,20 @@ def wrong_checkpoint_is_bounded(evidence: RunEvidence) -> Judged:
 
 @claim(
     "unreadable-checkpoint-keeps-replica-out",
-    source="OffsetCheckpoint.read, Partition.getOrCreateReplica (before 1.0); KIP-112",
+    source="OffsetCheckpoint.read, Partition.getOrCreateReplica (before 1.0); CheckpointFile, "
+    "ReplicaManager.applyLocalFollowersDelta (from 3.1 on); KIP-112",
 )
 def unreadable_checkpoint_keeps_replica_out(evidence: RunEvidence) -> Judged:
-    """A broker that cannot read its file of high watermarks is registered and serves no replica (before 1.0).
+    """A broker that cannot read its file of high watermarks is registered and serves no replica (before 1.0; from 3.1
+    on, of a bad number).
 
     While a broker runs with a file of high watermarks that was cut, or has another bit, its replica stays out of the
     ISR as it was.
     """
     run_state, rows = evidence.run_state, list[dict[str, Any]]()
-    struck: list[tuple[FaultFact, ResizeProof | FlipProof]] = [
-        *run_state.proved(ResizeProof),
-        *run_state.proved(FlipProof),
-    ]
-    for cut, proof in struck:
-        started_ns = start_after(run_state, cut.node, cut.inject_ns)
-        if CHECKPOINT not in proof.file or started_ns > run_state.end_ns:
-            continue
+    for cut, started_ns, ended_ns in _with_unreadable_file(run_state):
         number = number_of(cut.node)
         for moment in of(run_state.events, Moment):
-            ended_ns = min(
-                (one.inject_ns for one in faults(run_state, "kill") if one.inject_ns > started_ns), default=0
-            )
             if cut.node not in moment.nodes or not started_ns < moment.at_ns < ended_ns:
                 continue
             for replica, end in moment.nodes[cut.node].items():
@@ -203,3 +196,44 @@ def unreadable_checkpoint_keeps_replica_out(evidence: RunEvidence) -> Judged:
     wrong = [row for row in rows if row["in_isr"] or not row["registered"]]
     seen = plural(len(rows), "replica") + " of a registered broker out of the ISR"
     return judged(rows, wrong, seen, "no replica was copied while its broker ran with a file that it cannot read")
+
+
+@claim(
+    "unreadable-checkpoint-makes-leader-refuse",
+    source="CheckpointFile, ReplicaManager.applyLocalLeadersDelta, ReplicaManager.makeLeaders (from 3.1 on); KIP-112",
+)
+def unreadable_checkpoint_makes_leader_refuse(evidence: RunEvidence) -> Judged:
+    """A broker that cannot read its file of high watermarks for a bad number is named as leader, and takes no record
+    (from 3.1 on).
+
+    While a broker runs with a file of high watermarks that has another bit, and is registered and named as a
+    partition's leader, no record that is sent to that partition is acknowledged.
+    """
+    run_state, rows = evidence.run_state, list[dict[str, Any]]()
+    for cut, started_ns, ended_ns in _with_unreadable_file(run_state):
+        for send in run_state.sends:
+            if not started_ns < send.sent_ns < ended_ns:
+                continue
+            state = run_state.state_at(send.topic, send.partition, send.sent_ns)
+            if state is not None and state.leader == number_of(cut.node):
+                about = {"node": cut.node, "replica": f"{send.topic}-{send.partition}", "at_ns": send.sent_ns}
+                registered = run_state.alive_at(cut.node, send.sent_ns)
+                rows.append(about | {"outcome": send.outcome, "registered": registered})
+    wrong = [row for row in rows if row["outcome"] == "acked" or not row["registered"]]
+    seen = plural(len(rows), "record") + " to a registered leader not acknowledged"
+    return judged(rows, wrong, seen, "nothing was sent to a leader that ran with a file that it cannot read")
+
+
+def _with_unreadable_file(run_state: RunState) -> Iterator[tuple[FaultFact, int, int]]:
+    """The faults that left a broker with a file of high watermarks that it cannot read, and from when until when it ran
+    so: to its next kill.
+    """
+    struck: list[tuple[FaultFact, ResizeProof | FlipProof]] = [
+        *run_state.proved(ResizeProof),
+        *run_state.proved(FlipProof),
+    ]
+    for cut, proof in struck:
+        started_ns = start_after(run_state, cut.node, cut.inject_ns)
+        if CHECKPOINT in proof.file and started_ns <= run_state.end_ns:
+            kills = (one.inject_ns for one in faults(run_state, "kill") if one.inject_ns > started_ns)
+            yield cut, started_ns, min(kills, default=0)

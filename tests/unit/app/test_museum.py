@@ -11,9 +11,9 @@ import pytest
 
 from app import museum
 from evidence.errors import UsageError
-from harness.bugs import Bug, Exhibit
+from harness.bugs import Bug, Exhibit, State, Status
 from harness.case import Case, Documented
-from harness.cluster.versions import Version
+from harness.cluster.versions import Mode, Version
 from harness.cluster.versions import get as get_version
 from harness.plan import ClusterPlan, TopicPlan
 from harness.scenario import Scenario, all_scenarios, get_scenario
@@ -23,7 +23,11 @@ from pages.scenarios import also, of
 
 EARLY = Bug(id="KAFKA-7", title="it bites", whom="you", since="1.0.0", fixed=("2.2.2", "2.3.0"))
 LATE = Bug(id="KAFKA-8", title="it stings", whom="them", since="2.1.0", fixed=("2.4.1", "2.5.0"))
-KRAFTS = Bug(id="KAFKA-9", title="it hides", whom="all", since="3.3.0", fixed=(), mode="kraft")
+OPEN = Status(state=State.OPEN, told="It stays.", sources=("here",), on="2026-11-23", looked_at="4.3.1")
+KRAFTS = Bug(id="KAFKA-9", title="it hides", whom="all", since="3.3.0", fixed=(), status=OPEN, mode="kraft")
+CLIENTS = Bug(
+    id="KAFKA-6", title="it mixes", whom="senders", since="2.1.0", fixed=("2.1.1", "2.2.0"), whose="Java clients"
+)
 
 
 def exhibit(name: str, bug: Bug, affected: str, fixed: str) -> Scenario:
@@ -46,20 +50,43 @@ DATA: dict[str, Any] = {
 }
 
 
-def zookeeper(kafka: str) -> Version:
-    return Version(id=kafka, kafka=kafka, mode="zookeeper")
+def zookeeper(*releases: str) -> museum.Asked:
+    return asked("zookeeper", *releases)
+
+
+def kraft(*releases: str) -> museum.Asked:
+    return asked("kraft", *releases)
+
+
+def asked(mode: Mode, *releases: str) -> museum.Asked:
+    made = tuple(Version(id=kafka, kafka=kafka, mode=mode) for kafka in releases)
+    return museum.Asked(releases[0] if len(releases) == 1 else "line", mode, made)
 
 
 def shown(name: str, version: str, case: str) -> str:
     return pages.shown(name, version, DATA, case)
 
 
-def test_a_release_is_run_in_the_ways_that_it_has() -> None:
-    assert [version.mode for version in museum.ways("2.6.1")] == ["zookeeper"]
-    assert [version.mode for version in museum.ways("3.5.1")] == ["zookeeper", "kraft"]
-    assert [version.mode for version in museum.ways("3.5.1-kraft")] == ["kraft"]
-    assert [version.mode for version in museum.ways("3.9.2-zk")] == ["zookeeper"]
-    assert [version.mode for version in museum.ways("4.1.2")] == ["kraft"]
+@pytest.mark.parametrize(
+    ("name", "modes"),
+    [
+        ("2.6.1", ["zookeeper"]),
+        ("3.5.1", ["zookeeper", "kraft"]),
+        ("3.5.1-kraft", ["kraft"]),
+        ("3.9.2-zk", ["zookeeper"]),
+        ("4.1.2", ["kraft"]),
+    ],
+)
+def test_a_release_is_run_in_the_ways_that_it_has(name: str, modes: list[str]) -> None:
+    found = museum.ways(name)
+    assert [one.mode for one in found] == modes
+    assert {tuple(one.releases) for one in found} == {(name.partition("-")[0],)}
+
+
+@pytest.mark.parametrize("name", ["2.8", "0.11", "0.11.0"])
+def test_of_a_line_it_is_asked_which_release(name: str) -> None:
+    with pytest.raises(UsageError, match="is a line of releases, whose bugs differ"):
+        museum.ways(name)
 
 
 @pytest.mark.parametrize("name", ["2.6.1-kraft", "4.3.1-zk", "2.6.1-docker", "latest", ""])
@@ -74,28 +101,69 @@ def test_what_a_release_has_comes_with_its_runs_and_what_to_be_on() -> None:
     assert (bite["bug"], bite["be_on"], bite["until_then"]) == ("KAFKA-7", "2.2.2", "Mind it.")
     assert (bite["affected"], bite["fixed"]) == ({"1.1.1": "4 of 5"}, {"2.2.2": "5 of 5"})
     assert (sting["bug"], sting["be_on"], sting["affected"]) == ("KAFKA-8", "2.4.1", {"2.2.2": "not run"})
-    assert (found["has_not"], found["free_of_all"]) == ([], "2.4.1")
+    assert (found["has_not"], found["free_of_mended"]) == ({}, "2.4.1")
     text = museum.as_text(found)
-    assert "2 of the museum's 2 bugs can happen there" in text
+    assert "2 of the museum's 2 bugs of brokers can happen there" in text
     assert "museum-bite, as documented on 1.1.1 4 of 5; fixed, on 2.2.2 5 of 5" in text
 
 
 def test_what_a_release_has_not_is_named() -> None:
     found = museum.bugs_of(zookeeper("2.2.2"), MADE, shown)
-    assert ([one["bug"] for one in found["has"]], found["has_not"]) == (["KAFKA-8"], ["KAFKA-7"])
+    assert [one["bug"] for one in found["has"]] == ["KAFKA-8"]
+    assert found["has_not"] == {"KAFKA-7": "fixed in 2.2.2, 2.3.0"}
+    before = museum.bugs_of(zookeeper("0.11.0.0"), [*MADE, exhibit("museum-hide", KRAFTS, "4.3.1", "2.8.2")], shown)
+    assert before["has_not"] == {
+        "KAFKA-7": "came with 1.0.0",
+        "KAFKA-8": "came with 2.1.0",
+        "KAFKA-9": "of KRaft alone",
+    }
+
+
+def test_of_a_line_each_bug_is_told_with_the_releases_that_have_it() -> None:
+    found = museum.bugs_of(zookeeper("2.2.0", "2.2.2"), MADE, shown)
+    assert {one["bug"]: one["in"] for one in found["has"]} == {"KAFKA-7": ["2.2.0"], "KAFKA-8": ["2.2.0", "2.2.2"]}
+    text = museum.as_text(found)
+    assert text.startswith("Kafka line with ZooKeeper (2.2.0, 2.2.2): 2 of the museum's 2 bugs of brokers")
+    assert text.count("  of these    2.2.0\n") == 1
+
+
+def test_it_is_told_what_was_run_and_what_follows_from_a_fix() -> None:
+    (bite,) = museum.bugs_of(zookeeper("1.1.1"), MADE, shown)["has"]
+    assert bite["known_by"] == "run on 1.1.1: 4 of 5"
+    (bite, _) = museum.bugs_of(zookeeper("2.2.0"), MADE, shown)["has"]
+    assert bite["known_by"] == "not run on 2.2.0: by the releases that got the fix"
+
+
+def test_what_no_release_mends_is_known_of_the_releases_that_were_looked_at_and_of_no_newer_one() -> None:
+    hide = exhibit("museum-hide", KRAFTS, "4.3.1", "2.8.2")
+    (one,) = museum.bugs_of(kraft("4.1.2"), [hide], shown)["has"]
+    assert one["known_by"] == "not run on 4.1.2: by their code, to 4.3.1"
+    newer = museum.bugs_of(kraft("4.4.0"), [hide], shown)
+    assert (newer["has"], newer["has_not"], newer["unknown"]) == ([], {}, ["KAFKA-9"])
+    assert "not known, since it is newer than what was looked at: KAFKA-9" in museum.as_text(newer)
+
+
+def test_bugs_of_clients_are_told_by_the_release_of_the_client() -> None:
+    mixes = exhibit("museum-mix", CLIENTS, "2.1.1", "2.2.2")
+    for kafka in ("2.1.0", "2.2.2"):
+        found = museum.bugs_of(zookeeper(kafka), [mixes], shown)
+        assert (found["has"], found["has_not"], [one["bug"] for one in found["clients"]]) == ([], {}, ["KAFKA-6"])
+        text = museum.as_text(found)
+        assert "0 of the museum's 0 bugs of brokers" in text
+        assert "    Java clients from 2.1.0 on, fixed in 2.1.1, 2.2.0; be on a client of 2.1.1 or 2.2.0; shown" in text
 
 
 def test_a_bug_that_nobody_fixed_leaves_nothing_to_be_on() -> None:
-    kraft = Version(id="4.3.1", kafka="4.3.1", mode="kraft")
-    found = museum.bugs_of(kraft, [exhibit("museum-hide", KRAFTS, "4.3.1", "2.8.2")], shown)
-    assert (found["has"][0]["be_on"], found["free_of_all"]) == ("", "")
-    assert "no release without it yet" in museum.as_text(found)
+    found = museum.bugs_of(kraft("4.3.1"), [exhibit("museum-hide", KRAFTS, "4.3.1", "2.8.2")], shown)
+    assert found["has"][0]["be_on"] == ""
+    text = museum.as_text(found)
+    assert "  be on       no release of brokers mends it\n  status      2026-11-23: It stays.\n" in text
 
 
 def test_who_has_zookeeper_is_not_told_to_leave_it() -> None:
     only_4 = Bug(id="KAFKA-6", title="it bites", whom="you", since="1.0.0", fixed=("4.0.0",))
-    assert museum.free_of_all(zookeeper("3.9.2"), [only_4]) == ""
-    assert museum.free_of_all(Version(id="x", kafka="3.9.2", mode="kraft"), [only_4]) == "4.0.0"
+    assert museum.free_of_mended(zookeeper("3.9.2").versions[0], [only_4]) == ""
+    assert museum.free_of_mended(kraft("3.9.2").versions[0], [only_4, KRAFTS]) == "4.0.0"
 
 
 def test_the_command_names_all_bugs_or_those_of_a_release(capsys: pytest.CaptureFixture[str]) -> None:
@@ -134,19 +202,34 @@ def test_a_fix_that_takes_a_client_too_is_shown_in_a_case_of_its_own() -> None:
     text = pages.page({"versions": ["4.3.1"]}, [of(WITH_CLIENT)], data)
     (row,) = [line for line in text.splitlines() if line.startswith("| [KAFKA-9]")]
     assert row.endswith("| 4.3.1: 4 of 5 | 4.3.1: 3 of 5 (with the Java client) |")
-    kraft = Version(id="4.3.1", kafka="4.3.1", mode="kraft")
-    found = museum.bugs_of(kraft, [WITH_CLIENT], lambda name, version, case: pages.shown(name, version, data, case))
+    found = museum.bugs_of(
+        kraft("4.3.1"), [WITH_CLIENT], lambda name, version, case: pages.shown(name, version, data, case)
+    )
     assert found["has"][0]["fixed"] == {"4.3.1 (with the Java client)": "3 of 5"}
 
 
-def test_a_bug_is_open_while_no_release_has_a_fix_whatever_clients_do() -> None:
-    text = pages.page(
-        {"versions": ["4.3.1"]},
-        [of(WITH_CLIENT), of(replace(get_scenario("baseline"), exhibit=MADE[0].exhibit))],
-        {},
-    )
-    assert "- [KAFKA-9](scenarios/museum-bite.md): `kafka-chaos run museum-bite --version 4.3.1`" in text
+def test_open_is_what_nobody_knows_and_the_rest_says_where_it_stands() -> None:
+    assert WITH_CLIENT.exhibit is not None
+    limit = replace(KRAFTS, id="KAFKA-5", status=replace(OPEN, state=State.LIMITATION), credit="somebody found it")
+    known = replace(WITH_CLIENT, name="museum-limit", exhibit=replace(WITH_CLIENT.exhibit, bug=limit))
+    fixed = replace(get_scenario("baseline"), exhibit=MADE[0].exhibit)
+    text = pages.page({"versions": ["4.3.1"]}, [of(WITH_CLIENT), of(known), of(fixed)], {})
+    _, _, sections = text.partition("## Open\n")
+    unfixed, _, rest = sections.partition("## Known, and mended by no release of brokers\n")
+    assert "- [KAFKA-9](scenarios/museum-bite.md): `kafka-chaos run museum-bite --version 4.3.1`" in unfixed
+    assert "KAFKA-5" not in unfixed
+    told = "a known limitation, to be documented (2026-11-23). It stays. Sources: here. Somebody found it."
+    assert f"- [KAFKA-5](scenarios/museum-limit.md): {told}" in rest
     assert "- [KAFKA-7]" not in text
+
+
+def test_bugs_of_clients_have_a_table_of_their_own() -> None:
+    exhibit_of_clients = exhibit("museum-mix", CLIENTS, "2.1.1", "2.2.2").exhibit
+    made = replace(get_scenario("baseline"), name="museum-mix", exhibit=exhibit_of_clients)
+    text = pages.page({"versions": ["2.1.1"]}, [of(made)], {})
+    assert "| 2.1.1 | none of these |" in text
+    releases = "Java clients from 2.1.0 on, fixed in 2.1.1, 2.2.0"
+    assert f"| [KAFKA-6](scenarios/museum-mix.md) | it mixes | {releases} |" in text
 
 
 def test_without_exhibits_there_is_no_index() -> None:
@@ -163,7 +246,7 @@ def test_bugs_stand_in_the_order_of_their_jira_and_those_without_come_last() -> 
 
 
 def test_cases_that_show_the_same_bug_are_named_and_others_are_not() -> None:
-    bug = Bug(id="KAFKA-9", title="it hides", whom="all", since="3.3.0", fixed=(), mode="kraft")
+    bug = KRAFTS
     has_it = Documented(on=bug.affected)
     one_line = Documented(on=VersionRange("of 4", lambda version: version.release >= (4,)))
     made = replace(
@@ -181,8 +264,7 @@ def test_cases_that_show_the_same_bug_are_named_and_others_are_not() -> None:
     )
     seen = {"4.3.1": {"good": 5, "runs": 5}}
     data = {"museum-hide": {"cases": {"rf3": seen, "by-client": seen, "control": seen}}}
-    kraft = Version(id="4.3.1", kafka="4.3.1", mode="kraft")
-    found = museum.bugs_of(kraft, [made], lambda name, version, case: pages.shown(name, version, data, case))
+    found = museum.bugs_of(kraft("4.3.1"), [made], lambda name, version, case: pages.shown(name, version, data, case))
     assert found["has"][0]["also"] == {
         "rf3": {"3.9.2-kraft": "not run", "4.3.1": "5 of 5"},
         "by-client": {"3.9.2-kraft": "not run"},

@@ -15,6 +15,7 @@ from evidence.events import (
     Container,
     Ends,
     Event,
+    Failed,
     Fault,
     FaultPhase,
     Log,
@@ -186,6 +187,32 @@ OUT: Timed = (2.5, state(2, 2))
 def test_a_file_that_was_cut_keeps_a_replica_out(events: list[Timed], outcome: str) -> None:
     ordered = sorted(events, key=lambda event: event[0])
     assert judged("unreadable-checkpoint-keeps-replica-out", *ordered).outcome == outcome
+
+
+def sent(second: float, *, acknowledged: bool) -> list[Timed]:
+    """A record that is sent then, and what comes of it."""
+    about: dict[str, Any] = {"process": "p", "topic": "t", "partition": 0, "producer": 1, "sequence": 3, "acks": "all"}
+    answer: Event = Acked(**about, outcome="ok", offset=3) if acknowledged else Failed(**about, outcome="fail")
+    return [(second, Send(**about)), (second + 0.1, answer)]
+
+
+LEADS: Timed = (4.1, state(1, 1))
+
+
+@pytest.mark.parametrize(
+    ("events", "outcome"),
+    [
+        ([*flipped(), (4, REGISTERED), LEADS, *sent(5, acknowledged=False), KILLED], HELD),
+        ([*flipped(), (4, REGISTERED), LEADS, *sent(5, acknowledged=True), KILLED], CONTRADICTED),
+        ([*flipped(), LEADS, *sent(5, acknowledged=False), KILLED], CONTRADICTED),
+        ([*flipped(), (4, REGISTERED), OUT, *sent(5, acknowledged=False), KILLED], NOT_OBSERVED),
+        ([*flipped(), (4, REGISTERED), LEADS, KILLED, *sent(10, acknowledged=False)], NOT_OBSERVED),
+    ],
+    ids=["it refuses", "it acknowledges", "it is not registered", "another leads", "it is dead"],
+)
+def test_a_leader_with_a_letter_in_its_file_refuses(events: list[Timed], outcome: str) -> None:
+    ordered = sorted(events, key=lambda event: event[0])
+    assert judged("unreadable-checkpoint-makes-leader-refuse", *ordered).outcome == outcome
 
 
 @pytest.mark.parametrize(("size", "outcome"), [(0, HELD), (4, NOT_OBSERVED)], ids=["empty", "cut"])

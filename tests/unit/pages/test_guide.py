@@ -113,6 +113,12 @@ def test_the_run_that_is_shown_lost_what_must_be_lost_or_is_the_newest_and_the_f
         assert newest is not None
         assert (newest.version, newest.run.seed) == ("4.3.1", 1)
     assert reproduced.chosen(gathered, ["another"]) is None
+    (affected,) = {one.version for one in gathered if one.verdict.required}
+    (other,) = {one.version for one in gathered} - {affected}
+    of_other = reproduced.chosen(gathered, ["default"], [other])
+    assert of_other is not None
+    assert of_other.version == other
+    assert reproduced.chosen(gathered, ["default"], ["2.2.2"]) is None
 
 
 def test_what_cannot_be_counted_is_left_out_and_named(runs: list[RunDir], tmp_path: Path) -> None:
@@ -173,6 +179,13 @@ def test_a_cell_that_is_counted_anew_is_shown_anew_and_a_case_that_is_gone_goes(
     other = {"cases": {"a": {"2.8.2": {"runs": 2}}}, "machines": []}
     assert guide.merged(before, other, ["a"])["shown"] == before["shown"]
     assert guide.merged({}, other, ["a"]) == other
+
+
+def test_a_run_of_an_exhibit_on_a_release_without_its_bug_is_shown_no_more() -> None:
+    before = {"cases": {}, "shown": {"case": "a", "version": "2.2.2"}}
+    anew = {"cases": {"a": {"1.1.1": {"runs": 1}}}, "machines": []}
+    assert guide.merged(before, anew, ["a"], ("2.2.2",))["shown"] == before["shown"]
+    assert "shown" not in guide.merged(before, anew, ["a"], ("1.1.1",))
 
 
 def test_a_run_that_cannot_be_drawn_is_counted_and_named(

@@ -1,0 +1,127 @@
+"""A letter in a checkpoint's number leaves a broker up that serves none of its replicas (no JIRA).
+
+replication-offset-checkpoint has a line for each replica of a log directory, with its high watermark. Where the file
+cannot be read, KIP-112 has the broker take the directory for broken: it gives it up, tells the controller, and ends
+itself if that was the only one. So it is in 1.0 to 3.0, where a number that is none is an IOException like any other
+(CheckpointFile.scala: "Malformed line"). What replaced that class in 3.1.0 looks at the two lines of its head so, and
+lets the NumberFormatException of a replica's line pass (CheckpointFile.java, CheckpointReadBuffer.read). Nobody above
+expects it, so the directory is not taken for broken.
+
+The broker stays up, registered and unfenced. With KRaft it notes the error for each partition that it was to follow
+there, and follows none (ReplicaManager.applyLocalFollowersDelta); of those that it is to lead it makes none, since the
+whole change of metadata ends with the first (applyLocalLeadersDelta, which expects KafkaStorageException alone). With
+ZooKeeper the whole LeaderAndIsr request ends so. The file is one for the whole directory, so every replica there is
+concerned, and the error is the same for each of them.
+
+One bit is enough: here the last digit of the file becomes a letter while the broker is down. A replica that follows is
+not in the ISR again until somebody removes the file (default). A replica that is to lead is named as leader, and
+refuses every record (`leader`). With `cut` the file lacks its last lines, which is an IOException on every release: the
+broker ends itself, as KIP-112 has it. The sequence is that of `offset-checkpoints`, `flipped-bit`.
+"""
+
+from harness.words import (
+    Bug,
+    Case,
+    ClusterPlan,
+    Documented,
+    Exhibit,
+    Run,
+    State,
+    Status,
+    ranges,
+    scenario,
+)
+from scenarios.replication.offset_checkpoints import ENDS_ITSELF, cut_file, flipped_bit
+
+MALFORMED_CHECKPOINT = Bug(
+    id="malformed-checkpoint",
+    title="a letter in a number of replication-offset-checkpoint leaves a broker up that serves none of its replicas",
+    whom="brokers whose disk, or somebody's editor, changed a byte of that file",
+    since="3.1.0",
+    fixed=(),
+    status=Status(
+        state=State.OPEN,
+        told="It came with 923bc2e9f78 (pull request 11060, 2021), and CheckpointFile is the same in 4.4.0 and in the "
+        "source of 2026-08-22. No JIRA and no pull request was found; JIRA itself cannot be searched from here.",
+        sources=("pull requests and issues of apache/kafka on GitHub, and commits to 2026-08-22: not found",),
+        on="2026-11-23",
+        looked_at="4.4.0",
+    ),
+    code="CheckpointFile.CheckpointReadBuffer.read (server-common): toInt turns a NumberFormatException into an "
+    "IOException for the version and the number of lines; formatter.fromString, which reads the lines, does not. "
+    "CheckpointFileWithFailureHandler.read catches IOException alone, so LogDirFailureChannel hears nothing.",
+    log_patterns=("NumberFormatException", "Unable to start fetching t-0", "Error applying topics delta", "For input"),
+)
+REFUSAL_LIMIT_S = 60.0
+
+
+def follower_cannot_read(run: Run) -> None:
+    """A follower is killed, and finds a letter in a number until somebody removes the file."""
+    flipped_bit(run)
+
+
+def leader_cannot_read(run: Run) -> None:
+    """The only replica is killed, and finds a letter in a number: it is to lead, and does not."""
+    t = run.partition()
+    run.send(t, 3)
+    leader = run.leader_of(t)
+    run.wait_high_watermark(t, 3, [leader])
+    run.kill(leader)
+    run.flip_checkpoint(leader)
+    if MALFORMED_CHECKPOINT.affected.holds(run.version):
+        run.start(leader)
+        run.wait_log_line(leader, "NumberFormatException", "that it cannot read the file")
+        run.wait_leader(t, leader)
+        answer = run.send_async(t).wait(REFUSAL_LIMIT_S)
+        run.note(f"the leader's answer: {answer.error_name or answer.outcome}")
+        run.kill(leader)
+    else:
+        run.start_early(leader)
+        run.expect_exit(leader, "all log dirs .* have failed")
+    run.remove_checkpoint(leader)
+    run.start(leader)
+    run.wait_leader(t, leader)
+    run.send(t)
+
+
+scenario(
+    name="museum-malformed-checkpoint",
+    claim="""A broker whose file of high watermarks has a letter in a number stays up, registered, and serves none of
+        the replicas of that log directory; before 3.1 it takes the directory for broken, as KIP-112 has it.""",
+    source="KIP-112; found here, no JIRA found (it came with apache/kafka pull request 11060)",
+    operator="""If a broker is up and in no ISR, look for NumberFormatException in its log. Stop it, remove
+        replication-offset-checkpoint from that log directory, and start it: high watermarks are learned anew from the
+        leaders. OfflineLogDirectoryCount does not tell of this.""",
+    exhibit=Exhibit(bug=MALFORMED_CHECKPOINT, affected=("3.9.2-zk", "4.3.1"), fixed=("2.8.2",)),
+    applies=ranges.LOG_DIRECTORIES_FAIL,
+    cluster=ClusterPlan(),
+    cases={
+        "default": Case(
+            steps=follower_cannot_read,
+            documented=[
+                Documented(
+                    on=MALFORMED_CHECKPOINT.affected,
+                    claims=["unreadable-checkpoint-keeps-replica-out"],
+                    sentence="It runs and is registered, and its replica is out of the ISR until the file is removed.",
+                ),
+                Documented(on=MALFORMED_CHECKPOINT.unaffected, sentence=ENDS_ITSELF),
+            ],
+        ),
+        "leader": Case(
+            steps=leader_cannot_read,
+            replicas=((1,),),
+            documented=[
+                Documented(
+                    on=MALFORMED_CHECKPOINT.affected,
+                    claims=["unreadable-checkpoint-makes-leader-refuse"],
+                    sentence="It is named as the leader, and refuses what is sent to it until the file is removed.",
+                ),
+                Documented(on=MALFORMED_CHECKPOINT.unaffected, sentence=ENDS_ITSELF),
+            ],
+        ),
+        "cut": Case(
+            steps=cut_file,
+            documented=[Documented(sentence=f"The file lacks its last lines. {ENDS_ITSELF}")],
+        ),
+    },
+)
