@@ -167,6 +167,7 @@ docs: venv ## The generated pages of docs/ anew (RUNS= counts anew what these ru
 	$(BIN)/python -m app.audit_page
 	$(BIN)/python -m pages.readme
 	$(BIN)/python -m pages.faults
+	$(BIN)/python -m pages.ledger
 
 .PHONY: lint
 lint: $(LINT)/.locked ## Style and types

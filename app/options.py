@@ -56,6 +56,33 @@ def _master(text: str) -> str:
     return text
 
 
+def _ledger(ledger: argparse.ArgumentParser) -> None:
+    """The options of `kafka-chaos ledger`."""
+    ledger.set_defaults(action="counts")
+    actions = ledger.add_subparsers(metavar="ACTION", parser_class=_Parser)
+
+    def action(name: str, text: str) -> argparse.ArgumentParser:
+        sub: argparse.ArgumentParser = actions.add_parser(name, help=text, description=text)
+        sub.set_defaults(action=name)
+        return sub
+
+    merge = action("merge", "enter what ran in these folders; no line is changed or dropped")
+    merge.add_argument("runs_dirs", nargs="+", type=Path, metavar="RUNS_DIR", help="folders of run directories")
+    exclude = action("exclude", "take a run out of every count, by a line that says why")
+    exclude.add_argument("run", metavar="RUN", help="its name")
+    exclude.add_argument("--why", required=True, metavar="TEXT", help="the reason, which pages show")
+    check = action("check", "hold the ledger to what was ever committed of it")
+    for each in (ledger, merge, exclude, check):
+        each.add_argument(
+            "--results",
+            type=_directory,
+            default=argparse.SUPPRESS,
+            metavar="DIR",
+            help="where the ledger is kept (default: the folder results/ of this program)",
+        )
+    ledger.add_argument("--json", action="store_true", help="the counts, as JSON")
+
+
 def parser() -> argparse.ArgumentParser:
     """The parser of the command line; which command it is stands in `command`."""
     whole = _Parser(prog="kafka-chaos", description="What happens to acknowledged records when Kafka's brokers fail?")
@@ -166,6 +193,8 @@ def parser() -> argparse.ArgumentParser:
         metavar="DIR",
         help="where counts and pictures of runs are kept (default: the folder results/ of this program)",
     )
+
+    _ledger(command("ledger", "the runs that were ever started: what counts, and which cells need runs"))
 
     audit = commands.add_parser("audit", help=AUDIT, description=options_of_audit.DESCRIPTION)
     options_of_audit.add_options(audit)

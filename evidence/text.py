@@ -47,6 +47,15 @@ def markdown(text: str) -> str:
     return MARKDOWN.sub(lambda found: f"&#{ord(found[0])};", plain)
 
 
+def without_place(text: str, run: str) -> str:
+    """What is told of a run without the directories that it lay in, which are of one machine.
+
+    >>> without_place("no room: /home/me/runs/the-run-1/data/broker-1", "the-run-1")
+    'no room: data/broker-1'
+    """
+    return re.sub(rf"(?:/[\w.+-]+)+/{re.escape(run)}/", "", text)
+
+
 def plural(n: int, noun: str) -> str:
     """A number and its noun, in the plural unless the number is one; thousands are set apart by spaces.
 

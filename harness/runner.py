@@ -32,7 +32,7 @@ from docker.errors import DockerException
 from msgspec import convert
 from msgspec.structs import replace
 
-from evidence import manifest
+from evidence import ledger, manifest
 from evidence import timeline as timelines
 from evidence.errors import (
     FaultUnproved,
@@ -55,6 +55,7 @@ from harness.cluster.docker import UNANSWERED, connect, find_ours, remove, why_u
 from harness.cluster.namespace import namespace
 from harness.cluster.ownership import owner
 from harness.faults.network import foreign_rules
+from harness.load import load
 from harness.observers import broker_logs, transactions
 from harness.observers.docker_events import DockerEvents
 from harness.observers.kraft import KRaftObserver
@@ -84,6 +85,8 @@ LATE_ISR_LIMIT_S: Final = 1.0
 QUIET_LIMIT_S: Final = 20.0
 LOW_DISK_BYTES: Final = 2 * 1024**3
 FULL_DISK_BYTES: Final = 32 * 1024**2
+NOT_RUN: Final = (":(top,exclude)results/ledger", ":(top,exclude)results/cells.jsonl")
+"""What runs told, which changes no further run: a tree in which runs were entered there is not modified."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -183,14 +186,14 @@ def run_id(request: Request) -> str:
 
 
 def git_commit() -> str | None:
-    """The commit of the harness, with "+" if the tree has changes; None outside a checkout."""
+    """The commit of the harness, with "+" if the tree has changes, but for what runs told; None outside a checkout."""
     here = Path(__file__).parent
     try:
         sha = subprocess.run(
             ["git", "rev-parse", "HEAD"], cwd=here, capture_output=True, text=True, check=True
         ).stdout.strip()
         dirty = subprocess.run(
-            ["git", "status", "--porcelain"], cwd=here, capture_output=True, text=True, check=True
+            ["git", "status", "--porcelain", "--", ":/", *NOT_RUN], cwd=here, capture_output=True, text=True, check=True
         ).stdout
     except (OSError, subprocess.CalledProcessError):
         return None
@@ -300,7 +303,13 @@ def open_recording(request: Request, name: str, settings: Mapping[str, str], cli
         ),
         Timeline(run_dir.timeline),
     )
-    recording.save()
+    try:
+        # Before anything else: a run that is not in the ledger was never begun, whatever ends this process.
+        ledger.append(request.root / ledger.FILE, ledger.started(recording.record.run, load()))
+        recording.save()
+    except OSError:
+        recording.timeline.close()
+        raise
     return recording
 
 
@@ -516,6 +525,11 @@ def _conclude(recording: Recording, removals: Removals, **changes: Any) -> None:
             raise HarnessError(
                 disk_full(recording.run_dir.path) or f"run.json cannot be written: {refusal(error)}"
             ) from None
+    finally:
+        # A disk that is too full for this line leaves a run that was started and has no end, which is what is known.
+        with suppress(OSError):
+            end = ledger.ended(recording.record.run, load())
+            ledger.append(recording.run_dir.path.parent / ledger.FILE, end)
 
 
 @contextmanager

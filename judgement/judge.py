@@ -15,6 +15,7 @@ from typing import Final, Self
 from evidence.errors import HarnessError
 from evidence.rundir import RunDir
 from evidence.worker import Worker
+from judgement import ledger
 from judgement.report import html, junit
 from judgement.report.facts import JudgedRun, judge_run, unbound
 
@@ -83,7 +84,7 @@ class AnalysisServer:
 
 
 def judge(run_dir: RunDir, analyst: AnalysisServer) -> JudgedRun:
-    """Findings, verdict, report and JUnit file of one run, whose files are read once for all of them.
+    """Findings, verdict, its line in the ledger, report and JUnit file of one run, whose files are read once for all.
 
     A failure of the analysis is part of the verdict (unknown), never a missing one.
     """
@@ -96,6 +97,7 @@ def judge(run_dir: RunDir, analyst: AnalysisServer) -> JudgedRun:
             run_dir.findings.unlink(missing_ok=True)
             failure = str(error)
         judged = judge_run(run_dir, analysis_failure=failure, differs=differs.result())
+    ledger.tell(judged)
     html.write_run(judged)
     junit.write_run(judged)
     return judged

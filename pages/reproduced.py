@@ -11,7 +11,6 @@ on a release that has the bug: what is required may be the same on others, and a
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -26,6 +25,7 @@ from checks.catalogue import LOST_WRITE
 from evidence.errors import UsageError
 from evidence.run import DEFAULT_CASE, RunRecord
 from evidence.rundir import RunDir, find_runs
+from evidence.text import without_place
 from judgement.report import availability, timeline_svg, timings
 from judgement.report.cells import version_key
 from judgement.report.facts import JudgedRun, load
@@ -116,15 +116,6 @@ def data(runs: Sequence[Judged]) -> dict[str, dict[str, Any]]:
         }
         for scenario in sorted(found)
     }
-
-
-def without_place(text: str, run: str) -> str:
-    """What is told of a run without the directories that it lay in, which are of one machine.
-
-    >>> without_place("no room: /home/me/runs/the-run-1/data/broker-1", "the-run-1")
-    'no room: data/broker-1'
-    """
-    return re.sub(rf"(?:/[\w.+-]+)+/{re.escape(run)}/", "", text)
 
 
 def cell(runs: Sequence[Judged]) -> dict[str, Any]:

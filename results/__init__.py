@@ -2,6 +2,8 @@
 
     scenarios/NAME.json      what runs of a scenario showed, by case and version, and the one run that is told in full
     pictures/NAME.svg        that run as its report draws it; NAME.clients.svg is what clients saw in it
+    ledger/SCENARIO.jsonl    a line for each run that was ever started, and for what became of it (docs/ledger.md)
+    cells.jsonl              a row for each cell, made of these lines
     audit/                   the measurements of the audit's matrix (audit/matrix.py has their form)
 
 The run directories that this is made of are not kept, so these files are the only copy: the pictures too. Whoever wants
@@ -20,6 +22,8 @@ ROOT: Final = Path(str(files(__name__)))
 SCENARIOS: Final = "scenarios"
 PICTURES: Final = "pictures"
 AUDIT: Final = "audit"
+LEDGER: Final = "ledger"
+CELLS: Final = "cells.jsonl"
 
 MEASURED_ON: Final[Mapping[str, str]] = {
     "old": "0.10.2.2",

@@ -31,7 +31,7 @@ MAY = {
     "results": set(),
 }
 HARNESS = (
-    {"plan", "polling", "suite"},
+    {"load", "plan", "polling", "suite"},
     {"cluster"},
     {"setup", "observers", "removal"},
     {"faults", "workloads"},

@@ -12,6 +12,7 @@ from typing import Any, NoReturn, cast
 
 import pytest
 
+from evidence import ledger
 from evidence.errors import FaultUnproved, HarnessError, UsageError, WaitTimeout
 from evidence.events import (
     DeleteRecords,
@@ -36,6 +37,8 @@ from harness.plan import TopicPlan
 from harness.removal import Removals
 from harness.run import Partition, Run, Target
 from harness.runner import Recording
+from judgement import ledger as telling
+from judgement.report.facts import load
 from judgement.soundness import sequence_not_ended
 from judgement.verdict import read_verdict
 from tests.records import changed, run_record, steps_ended
@@ -63,7 +66,7 @@ def leader_dies(run: Run) -> None:
 
 
 def only_run(root: Path) -> RunDir:
-    (path,) = root.iterdir()
+    (path,) = (each for each in root.iterdir() if each.is_dir())
     return RunDir(path)
 
 
@@ -325,6 +328,73 @@ def test_an_error_while_tidying_up_is_the_failure_if_there_is_no_other(
     stage = Stage()
     run = rehearse(stage, tmp_path, steps, monkeypatch).run_dir.read_run()
     assert (run.state, run.failure) == ("failed", "tidying up: cannot let go")
+
+
+# The ledger
+
+
+def entered(root: Path) -> list[ledger.AnyLine]:
+    return [line for _, line in ledger.read(root / ledger.FILE)]
+
+
+def test_a_run_is_entered_before_it_begins_and_when_it_has_ended(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    there: list[list[ledger.AnyLine]] = []
+    finished = rehearse(Stage(), tmp_path, lambda run: there.append(entered(tmp_path)), monkeypatch)
+    name = finished.run_dir.path.name
+    assert [(type(line).__name__, line.run) for line in there[0]] == [("Started", name)]
+    start, end = entered(tmp_path)
+    assert isinstance(start, ledger.Started)
+    assert isinstance(end, ledger.Ended)
+    assert (start.scenario, start.version, start.seed, end.state) == ("rehearsal", "2.8.2", 1, "complete")
+    assert start.documented == ledger.digest(finished.run_dir.read_run().documented)
+    assert start.load is not None
+    assert start.load.load_1 is not None
+
+
+def test_a_verdict_is_entered_and_a_later_one_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run_dir = rehearse(Stage(forgetful=True), tmp_path, leader_dies, monkeypatch).run_dir
+    judged(run_dir)
+    for _ in range(2):
+        telling.tell(load(run_dir))
+    _, _, first, second = entered(tmp_path)
+    assert isinstance(first, ledger.Judged)
+    assert isinstance(second, ledger.Judged)
+    assert (first.verdict, first.lost, first.anomalies["lost-write"]) == ("unexpected", 1, 1)
+    assert first.manifest == read_verdict(run_dir).manifest != ""
+    assert first.acknowledged == 5
+    assert first.ack_ms is not None
+
+
+def test_a_run_that_lies_elsewhere_is_entered_nowhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run_dir = rehearse(Stage(), tmp_path / "runs", quiet, monkeypatch).run_dir
+    judged(run_dir)
+    copy = RunDir(Path(shutil.copytree(run_dir.path, tmp_path / "elsewhere" / run_dir.path.name)))
+    telling.tell(load(copy))
+    assert not (tmp_path / "elsewhere" / ledger.FILE).exists()
+    assert len(entered(tmp_path / "runs")) == 2
+
+
+def test_a_run_that_cannot_be_entered_is_not_begun(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / ledger.FILE).mkdir()
+    stage = Stage()
+    with pytest.raises(IsADirectoryError):
+        rehearse(stage, tmp_path, quiet, monkeypatch)
+    assert stage.created == []
+
+
+@pytest.mark.parametrize(
+    ("error", "state"), [(KeyboardInterrupt(), "interrupted"), (RuntimeError("a defect"), "failed")]
+)
+def test_whatever_ends_a_run_its_end_is_entered(
+    error: BaseException, state: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(type(error)):
+        rehearse(Stage(), tmp_path, raising(error), monkeypatch)
+    _, end = entered(tmp_path)
+    assert isinstance(end, ledger.Ended)
+    assert end.state == state
 
 
 class FillingDisk:

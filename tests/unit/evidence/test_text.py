@@ -64,3 +64,9 @@ def test_a_stream_that_is_no_file_is_left_alone(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(sys, "stdout", io.StringIO())
     text.forgiving_output()
     print("✓")
+
+
+def test_no_page_names_a_directory_of_the_machine_that_ran_it() -> None:
+    told = "is full: '/home/me/runs.1/the-run-1/data/broker-1'; /home/me/runs.1/the-run-12/data stays"
+    shown = "is full: 'data/broker-1'; /home/me/runs.1/the-run-12/data stays"
+    assert text.without_place(told, "the-run-1") == shown

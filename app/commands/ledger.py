@@ -1,0 +1,78 @@
+"""`kafka-chaos ledger`: every run that was ever started, and what of it counts."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+
+import results
+from analysis import ledger as derivation
+from app import ledger as store
+from app.output import result, say
+from evidence.errors import EXIT_AS_DOCUMENTED, EXIT_CONTRADICTED, UsageError
+
+
+def run(options: argparse.Namespace) -> int:
+    """Carry the action out; `check` ends with 1 if a line is gone."""
+    root: Path = getattr(options, "results", results.ROOT)
+    folder = root / results.LEDGER
+    if options.action == "check":
+        return check(folder)
+    kept = store.load(folder)
+    if options.action == "merge":
+        folder.mkdir(parents=True, exist_ok=True)
+        new = store.merged(kept, options.runs_dirs)
+        write(kept, root)
+        result(f"{new} new lines; {len(kept.scenario_of)} runs are in the ledger")
+    elif options.action == "exclude":
+        store.exclude(kept, options.run, options.why)
+        write(kept, root)
+        result(f"{options.run} counts no more: {options.why}")
+    else:
+        counts(kept, as_json=options.json)
+    return EXIT_AS_DOCUMENTED
+
+
+def write(kept: store.Store, root: Path) -> None:
+    """Write the ledger and the rows that are made of it."""
+    for path in store.save(kept, root):
+        say(f"written: {path}")
+
+
+def check(folder: Path) -> int:
+    """Whether every line that was ever committed stands as it was, and all stand in their order."""
+    missing, disordered = store.gone(folder), store.out_of_order(folder)
+    for line in missing:
+        result(f"gone: {line}")
+    for path in disordered:
+        result(f"not in order, or twice: {path}")
+    kept = store.load(folder)
+    if not kept.files:
+        raise UsageError(f"{folder}: no ledger here")
+    result(f"{sum(map(len, kept.files.values()))} lines of {len(kept.scenario_of)} runs, {len(missing)} gone")
+    return EXIT_CONTRADICTED if missing or disordered else EXIT_AS_DOCUMENTED
+
+
+def counts(kept: store.Store, *, as_json: bool) -> None:
+    """How many runs there are, and how they ended."""
+    rows = derivation.rows(kept.lines)
+    told = {
+        "runs": sum(row.runs + sum(one.runs for one in row.aside) for row in rows),
+        "counted": sum(row.runs for row in rows),
+        "as_documented": sum(row.good for row in rows),
+        "aside": sum(one.runs for row in rows for one in row.aside),
+        "restored": sum(row.restored for row in rows),
+        "without_a_name": sum(row.unnamed for row in rows),
+        "cells": len(rows),
+        "lines": dict(store.counted(kept.lines)),
+    }
+    if as_json:
+        result(json.dumps(told))
+        return
+    lines = ", ".join(f"{number} {kind}" for kind, number in store.counted(kept.lines).items())
+    result(
+        f"{told['runs']} runs of {told['cells']} cells: {told['counted']} count, {told['as_documented']} of these "
+        f"ended as documented; {told['aside']} do not count\n{told['restored']} were restored from what was published, "
+        f"{told['without_a_name']} of these without a name\nlines: {lines}"
+    )

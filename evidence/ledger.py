@@ -1,0 +1,356 @@
+"""The ledger: a line for each run that was started, one for its end, and one for each verdict given on it.
+
+    started         before anything of the run is started: what is run, of which commit, what is documented of it
+    ended           how the harness ended it; a run that was killed has no such line
+    judged          a verdict on it; the first one counts, each later one is told
+    evidence        the digest of its evidence, packed small (`kafka-chaos evidence`)
+    excluded        it is taken out of every count, and why
+    restored        a run that was published before there was a ledger, as far as it is known
+    restored-cell   runs that were published as counts alone, and figures of runs that are not told one by one
+
+The harness appends lines to `ledger.jsonl` in the folder of run directories, so that they outlive the directories;
+`kafka-chaos ledger merge` takes them over into results/ledger/. A line never changes, and none is ever removed:
+whatever is said later of a run is a line of its own. docs/ledger.md explains each field.
+
+A line is written at once, under a lock, and is on the disk before the program goes on: runs side by side and kill -9
+cost at most the line that was being written.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import ClassVar, Final
+
+import msgspec
+from msgspec import Struct
+
+from evidence.errors import UsageError
+from evidence.run import DEFAULT_CASE, DocumentedRecord, HostRecord, RunRecord
+from evidence.text import visible, without_place
+
+SCHEMA: Final = 1
+FILE: Final = "ledger.jsonl"
+"""Its name in a folder of run directories."""
+MODIFIED: Final = "+"
+"""Behind a commit: the tree had changes."""
+
+
+class Load(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """How busy the machine was at a moment."""
+
+    load_1: float | None = None
+    """Processes that ran or waited, in the mean of the last minute (/proc/loadavg)."""
+    cpu: float | None = None
+    """The share of the last ten seconds in which some process waited for a CPU, in per cent (/proc/pressure/cpu)."""
+    memory: float | None = None
+    """Likewise for memory."""
+    io: float | None = None
+    """Likewise for a disk."""
+
+
+class Line(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True, tag_field="kind"):
+    """What all lines have."""
+
+    ORDER: ClassVar[int] = 0
+    """Where its kind stands among the lines of one run."""
+    schema: int
+    run: str = ""
+    """The run's name; "" of a restored cell."""
+    at: str
+    """When the line was written, in UTC: "2026-11-23T15:50:12.000Z". Of a restored run: when it was started."""
+
+
+class Started(Line, frozen=True, kw_only=True, tag="started"):
+    """A run is about to be started."""
+
+    scenario: str
+    case: str = DEFAULT_CASE
+    version: str
+    kafka: str = ""
+    mode: str = ""
+    client: str = ""
+    seed: int
+    command: str
+    commit: str | None = None
+    """Of the harness; None outside a checkout."""
+    modified: bool = False
+    """Whether the tree of that commit had changes."""
+    observed: bool = False
+    """Whether settings, client, subjects or expectation are the user's own: such a run counts nowhere."""
+    documented: str
+    """SHA-256 of what is documented of the run, before it (`digest`)."""
+    host: HostRecord
+    load: Load | None = None
+
+
+class Ended(Line, frozen=True, kw_only=True, tag="ended"):
+    """A run has ended."""
+
+    ORDER: ClassVar[int] = 1
+    state: str
+    """complete, failed or interrupted."""
+    failure: str | None = None
+    seconds: float
+    """From its start."""
+    load: Load | None = None
+
+
+class ClaimLine(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What came of a claim."""
+
+    name: str
+    outcome: str
+    measured_ms: float | None = None
+    bound_ms: float | None = None
+
+
+class Judged(Line, frozen=True, kw_only=True, tag="judged"):
+    """A verdict on a run."""
+
+    ORDER: ClassVar[int] = 2
+    verdict: str
+    reasons: tuple[str, ...] = ()
+    sound: bool = False
+    text: str = ""
+    """What became of the records, in words."""
+    acknowledged: int | None = None
+    lost: int = 0
+    unread: int = 0
+    anomalies: Mapping[str, int] = {}
+    """Every anomaly that was found, with the number of its occurrences."""
+    permitted: tuple[str, ...] = ()
+    """Of these, those that nothing documents and the clients' settings permit."""
+    unexpected: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
+    claims: tuple[ClaimLine, ...] = ()
+    write_pause_ms: float | None = None
+    """The longest, of the worst partition; so is what follows."""
+    read_pause_ms: float | None = None
+    first_success_ms: float | None = None
+    errors: int | None = None
+    ack_ms: float | None = None
+    """The median time that an acknowledgement took of the records that were sent one by one."""
+    seconds: float
+    """From the start of the run to its end, and the analysis."""
+    documented: str
+    """SHA-256 of what it was held to; that of the start, unless run.json was changed."""
+    manifest: str
+    """SHA-256 of the manifest of the files that were judged."""
+
+
+class Packed(Line, frozen=True, kw_only=True, tag="evidence"):
+    """The evidence of a run was packed."""
+
+    ORDER: ClassVar[int] = 3
+    digest: str
+    """SHA-256 of the archive."""
+    bytes: int
+
+
+class Excluded(Line, frozen=True, kw_only=True, tag="excluded"):
+    """A run counts no more."""
+
+    ORDER: ClassVar[int] = 4
+    why: str
+
+
+class RestoredRun(Line, frozen=True, kw_only=True, tag="restored"):
+    """A run whose name was published before there was a ledger."""
+
+    scenario: str
+    case: str = DEFAULT_CASE
+    version: str
+    seed: int | None = None
+    source: str
+    """The commit that published it first."""
+    gone: str | None = None
+    """The commit from which on it was no longer published."""
+    commits: tuple[str, ...] = ()
+    """It was run by one of these commits, as they were published: of most eight letters, without the mark of a
+    modified tree, so that is not known of them."""
+    verdict: str | None = None
+    """None: the counts do not tell which of several runs had it."""
+    told: str = ""
+    """Of a run that did not end as documented: what was published of it."""
+    lost: int | None = None
+    """How many acknowledged records it lost, where that was published of it alone."""
+    seen: tuple[str, ...] | None = None
+    """The anomalies that it had; None: that was not published."""
+    unsure: tuple[str, ...] = ()
+    """Those that it may have had: the counts do not tell."""
+
+
+class Counts(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What was published of the runs of a cell together."""
+
+    runs: int
+    good: int
+    verdicts: Mapping[str, int] = {}
+    lost: int = 0
+    """Runs that lost acknowledged records."""
+    acknowledged: tuple[int, int] | None = None
+    """The least and the most in a run."""
+    lost_records: tuple[int, int] | None = None
+    seen: Mapping[str, int] = {}
+    """Anomalies, with the number of runs."""
+    claims: Mapping[str, Mapping[str, int]] = {}
+    """Claims, with the number of times that each outcome came."""
+    timings: Mapping[str, Mapping[str, tuple[float, ...]]] = {}
+    """Claims that are durations: `ms`, how many, the least, the median and the most; `bound_ms`."""
+    clients: Mapping[str, tuple[float, ...]] = {}
+    """What clients saw: how many runs, the least, the median and the most."""
+    seconds: float | None = None
+    ack_ms: float | None = None
+
+
+class RestoredCell(Line, frozen=True, kw_only=True, tag="restored-cell"):
+    """Runs of one scenario and case on one version, as they were published together."""
+
+    scenario: str
+    case: str = DEFAULT_CASE
+    version: str
+    source: str
+    """The commit that published it."""
+    runs: tuple[str, ...] = ()
+    """The names of its runs; none where they were not published."""
+    unnamed: int = 0
+    """How many of them have no line of their own, and are in no other such line: at least so many."""
+    unnamed_good: int = 0
+    """How many of these ended as documented."""
+    commits: tuple[str, ...] = ()
+    machines: tuple[str, ...] = ()
+    """What all runs of the scenario that were published with it were run on."""
+    counts: Counts
+
+
+AnyLine = Started | Ended | Judged | Packed | Excluded | RestoredRun | RestoredCell
+
+_ENCODER: Final = msgspec.json.Encoder(order="deterministic")
+_DECODER: Final = msgspec.json.Decoder(AnyLine)
+
+
+def encode(line: AnyLine) -> str:
+    """A line as it stands in a file, without the newline."""
+    return _ENCODER.encode(line).decode()
+
+
+def decode(text: str) -> AnyLine:
+    """The line of a text. Raises ValueError for what is none."""
+    line: AnyLine = _DECODER.decode(text)
+    if line.schema != SCHEMA:
+        raise ValueError(f"schema {line.schema}, this program reads {SCHEMA}")
+    return line
+
+
+def read(path: Path) -> Iterator[tuple[str, AnyLine]]:
+    """Every line of a file, as it stands there and decoded.
+
+    Raises UsageError, in one line, for a file that cannot be read or has something else in it.
+    """
+    try:
+        texts = path.read_text(encoding="utf-8").removesuffix("\n").split("\n")
+    except (OSError, UnicodeError) as error:
+        raise UsageError(f"{path}: not readable as a ledger ({error})") from None
+    for number, text in enumerate(texts if texts != [""] else [], 1):
+        try:
+            yield text, decode(text)
+        except (ValueError, RecursionError) as error:
+            raise UsageError(
+                f"{path}, line {number}: not a line of the ledger ({error}); one that was cut short when the machine "
+                "failed is to be removed by hand, and its run excluded"
+            ) from None
+
+
+def append(path: Path, line: AnyLine) -> None:
+    """Add a line to a file, which is on the disk when this returns. Raises OSError.
+
+    What a dying program wrote of a line stays a line of its own.
+    """
+    file = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        end = os.lseek(file, 0, os.SEEK_END)
+        torn = end > 0 and os.pread(file, 1, end - 1) != b"\n"
+        data = ("\n" if torn else "").encode() + encode(line).encode() + b"\n"
+        while data:
+            data = data[os.write(file, data) :]
+        os.fsync(file)
+    finally:
+        os.close(file)
+
+
+def now() -> str:
+    """The present moment, as lines have it."""
+    return stamp(datetime.now(UTC))
+
+
+def stamp(moment: datetime) -> str:
+    """A moment as lines have it, to a millisecond.
+
+    >>> stamp(datetime(2026, 11, 23, 15, 50, 12, tzinfo=UTC))
+    '2026-11-23T15:50:12.000Z'
+    """
+    return moment.astimezone(UTC).isoformat(timespec="milliseconds").removesuffix("+00:00") + "Z"
+
+
+def digest(documented: DocumentedRecord) -> str:
+    """SHA-256 of what is documented of a run."""
+    return hashlib.sha256(_ENCODER.encode(documented)).hexdigest()
+
+
+def told(text: str, run: str) -> str:
+    """What is told of a run, without the directories of one machine, in characters that any file can hold."""
+    return visible(without_place(text, run))
+
+
+def started(run: RunRecord, load: Load | None) -> Started:
+    """The line of a run that is about to be started."""
+    commit = run.commit or ""
+    return Started(
+        schema=SCHEMA,
+        run=run.run,
+        at=now(),
+        scenario=run.scenario,
+        case=run.case,
+        version=run.version,
+        kafka=run.kafka,
+        mode=run.mode,
+        client=run.client,
+        seed=run.seed,
+        command=run.command,
+        commit=commit.removesuffix(MODIFIED) or None,
+        modified=commit.endswith(MODIFIED),
+        observed=run.observed or bool(run.overridden) or bool(run.given) or run.expect is not None,
+        documented=digest(run.documented),
+        host=run.host,
+        load=load,
+    )
+
+
+def ended(run: RunRecord, load: Load | None) -> Ended:
+    """The line of a run that has ended."""
+    took_ns = (run.ended_wall_ns or 0) - (run.started_wall_ns or 0)
+    return Ended(
+        schema=SCHEMA,
+        run=run.run,
+        at=now(),
+        state=run.state,
+        failure=None if run.failure is None else told(run.failure, run.run),
+        seconds=round(max(0, took_ns) / 1e9, 1),
+        load=load,
+    )
+
+
+def in_order(lines: Iterable[tuple[str, AnyLine]]) -> list[str]:
+    """Lines as texts in the one order that they have in a file: by run, then by what happened to it; each once."""
+    keyed = {text: (line.run or _cell(line), line.ORDER, line.at, text) for text, line in lines}
+    return sorted(keyed, key=keyed.__getitem__)
+
+
+def _cell(line: AnyLine) -> str:
+    return f"{line.scenario} {line.case} {line.version}" if isinstance(line, RestoredCell) else ""
