@@ -30,6 +30,8 @@ FAULT ?=
 # The versions that the audit's cells are measured on.
 MEASURED = $(shell $(BIN)/python -c 'import results; print(*results.MEASURED_ON.values())')
 NARROWED = $(if $(FAULT),--faults $(FAULT)) $(if $(filter $(VERSION),$(MEASURED)),--versions $(filter $(VERSION),$(MEASURED)))
+# Which mutants `make mutants` runs (tests/mutants/registry.py).
+MUTANTS ?=
 # Which machines `make test-bare` makes: releases of Debian.
 DEBIAN ?= 12 13
 # What `make bench-analysis` measures, in millions of records.
@@ -147,6 +149,12 @@ test-bare: ## demo, chaos-run and test, each on a bare Debian machine with its o
 .PHONY: sabotage
 sabotage: setup-tests ## Does anything wrong pass? Sabotages fresh runs and their files, and writes docs/sabotage.md
 	$(BIN)/python -m tests.sabotage
+
+.PHONY: mutants
+mutants: engine venv ## Would it notice a broken Kafka? Runs of brokers with one method changed; resumable (MUTANTS= SCENARIO= VERSION= JOBS= narrow it)
+	$(CHAOS) setup --versions $(or $(VERSION),2.8.2 4.3.1)
+	$(BIN)/python -m tests.mutants measure --jobs $(JOBS) $(if $(MUTANTS),--mutants $(MUTANTS)) \
+	  $(if $(SCENARIO),--scenarios $(SCENARIO)) $(if $(VERSION),--versions $(VERSION))
 
 .PHONY: unit
 unit: venv ## The tests that need neither Docker nor Spark (TESTS= narrows it)

@@ -56,7 +56,7 @@ def cells_of(run_dir: RunDir) -> Iterator[Cell]:
     """
     run = run_dir.read_run()
     verdict = read_verdict(run_dir)
-    if not verdict.sound or run.observed:
+    if not verdict.sound or run.observed or run.mutant:
         raise UsageError(f"{run_dir.path.name} measures nothing: {verdict.in_words[:300]}")
     findings, damage = read_findings(run_dir)
     if findings is None:

@@ -41,7 +41,8 @@ def _interrupt_once(signum: int, frame: FrameType | None) -> None:
     raise KeyboardInterrupt
 
 
-def _die_with_the_matrix() -> None:
+def die_with_the_matrix() -> None:
+    """Have this process interrupted when the matrix that began it ends, if one did; KeyboardInterrupt if it has."""
     from app.matrix import PARENT_VARIABLE
 
     parent = os.environ.get(PARENT_VARIABLE)
@@ -86,7 +87,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         completion.answer(parser)
         options = parser.parse_args(arguments)
         if options.command == "run":
-            _die_with_the_matrix()
+            die_with_the_matrix()
         status: int = importlib.import_module(COMMANDS[options.command]).run(options)
         sys.stdout.flush()
     except KeyboardInterrupt:

@@ -163,6 +163,8 @@ def finished_cells(
             judged = read_verdict(run_dir)
         except UsageError:
             continue
+        if run.mutant:  # it tells nothing of the release
+            continue
         # A proof is one run, so one that proves nothing is not the end of it.
         if judged.verdict != ERROR and (judged.sound or not given) and asked == (run.overridden, run.expect, run.given):
             found[cell_of(run)] = run_dir

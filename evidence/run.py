@@ -174,6 +174,8 @@ class RunRecord(Struct, frozen=True, kw_only=True):
     """What `--version` named: a release, or one with a pinned protocol ("3.9.2-pinned")."""
     kafka: str = ""
     """The release of the brokers."""
+    mutant: str = ""
+    """What was changed in the brokers on purpose, by the mutant's name: such a run says nothing about Kafka."""
     mode: str = ""
     """"zookeeper" or "kraft"."""
     client: str = ""

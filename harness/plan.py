@@ -58,6 +58,22 @@ class Disks:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Mutant:
+    """Brokers of a release of which one method was changed on purpose, to see whether the harness notices.
+
+    A run of them is a positive control and says nothing about Kafka: run.json names the mutant.
+    """
+
+    name: str
+    image_tag: str
+    """Of an image that is there: nothing builds it when the run begins."""
+    java_options: str
+    """Arguments for the JVM of every node."""
+    command: str = ""
+    """What runs a scenario on this mutant, without the scenario: "python -m tests.mutants run NAME"."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterPlan:
     """The cluster a scenario needs.
 
@@ -86,12 +102,19 @@ class ClusterPlan:
     """KRaft: arguments for `kafka-storage format`, such as "--feature eligible.leader.replicas.version=0"."""
     java_options: str = ""
     """Arguments for the JVM of every node, such as "-Dzookeeper.forceSync=no"."""
+    image_tag: str = ""
+    """The tag of the nodes' image, where that is not the release: brokers that were changed on purpose (`Mutant`)."""
     disks: Disks | None = None
     """A file system of its own for each node; None: all lie on this machine's own."""
     own_clocks: bool = False
     """Each node's JVM has a wall clock of its own, which can be set (harness/faults/clock.py)."""
     trace: tuple[str, ...] = ()
     """Broker loggers turned to TRACE, for scenarios whose evidence is in the log."""
+
+    def mutated(self, mutant: Mutant) -> ClusterPlan:
+        """The same cluster of brokers that were changed on purpose."""
+        options = " ".join(filter(None, (self.java_options, mutant.java_options)))
+        return replace(self, image_tag=mutant.image_tag, java_options=options)
 
     def broker_ids(self, mode: str) -> tuple[int, ...]:
         """The brokers to start in `mode`, in the order of starting."""

@@ -173,5 +173,8 @@ def clean(
             tell(f"removed the live data of {run_dir.path}")
         else:
             left_alone(left)
+    for tag in docker.remove_mutants(client):
+        removed += 1
+        tell(f"removed the image {tag}, of brokers that were changed on purpose")
     if not removed:
         tell("nothing of ours was left behind")

@@ -77,7 +77,7 @@ if TYPE_CHECKING:
 
     from harness.cluster.state import ClusterObserver
     from harness.cluster.versions import Version
-    from harness.plan import ClusterPlan, TopicPlan
+    from harness.plan import ClusterPlan, Mutant, TopicPlan
     from harness.scenario import Scenario
 
 FINAL_ISR_LIMIT_S: Final = 60.0
@@ -108,6 +108,8 @@ class Request:
     root: Path = Path("runs")
     keep: bool = False
     """Leave the cluster up and its data in place."""
+    mutant: Mutant | None = None
+    """Brokers that were changed on purpose, in place of the release's."""
 
     @property
     def command(self) -> str:
@@ -120,7 +122,8 @@ class Request:
             options += f" --subjects {self.subjects}"
         if self.expect is not None:
             options += f" --expect {','.join(self.expect) or 'none'}"
-        return f"kafka-chaos run {self.scenario.name}{case} --version {self.version.id} --seed {self.seed}{options}"
+        program = "kafka-chaos run" if self.mutant is None else self.mutant.command
+        return f"{program} {self.scenario.name}{case} --version {self.version.id} --seed {self.seed}{options}"
 
     @property
     def layout(self) -> dict[int, int]:
@@ -129,8 +132,9 @@ class Request:
 
     @property
     def cluster(self) -> ClusterPlan:
-        """The cluster of this run: the scenario's, the case's settings, the seed's layout."""
-        return self.scenario.cluster_of(self.scenario.case(self.case)).laid_out(self.layout)
+        """The cluster of this run: the scenario's, the case's settings, the seed's layout, the mutant's image."""
+        plan = self.scenario.cluster_of(self.scenario.case(self.case)).laid_out(self.layout)
+        return plan if self.mutant is None else plan.mutated(self.mutant)
 
     @property
     def topic(self) -> TopicPlan:
@@ -274,6 +278,7 @@ def open_recording(request: Request, name: str, settings: Mapping[str, str], cli
                 case_changes=convert(request.scenario.case(request.case).as_json(), CaseChanges),
                 version=request.version.id,
                 kafka=request.version.kafka,
+                mutant=request.mutant.name if request.mutant else "",
                 mode=request.version.mode,
                 seed=request.seed,
                 layout=request.layout,

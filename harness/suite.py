@@ -45,10 +45,17 @@ SUITE: Final[Mapping[str, InSuite]] = {
         "is held at the old protocol loses it too",
         versions=(OLD, PINNED, NEW),
     ),
+    "exactly-once": InSuite(
+        why="what is promised beside plain records: transactions, offsets of groups, records that were deleted",
+        versions=(NEW,),
+    ),
     "follower-reboot": InSuite(why="a restarted follower truncates what was acknowledged, and no longer does"),
     "follower-reboot-epoch": InSuite(
         why="the same restart, seen from within: the follower asks for the end of its epoch, and truncates nothing",
         versions=(NEW,),
+    ),
+    "isr-shrink-expand": InSuite(
+        why="the ISR loses who stands still and takes who has caught up, each in its time", versions=(NEW,)
     ),
     "leader-crash": InSuite(why="acks=1 loses on every version, acks=all on none"),
     "leader-epoch-recovery": InSuite(
@@ -58,6 +65,9 @@ SUITE: Final[Mapping[str, InSuite]] = {
         why="the one partition of the network: what the cut-off leader acknowledges with acks=1 is lost",
         versions=(NEW,),
         cases=("acks-1",),
+    ),
+    "lost-acknowledgement": InSuite(
+        why="what an idempotent producer sends again is in the log once", versions=(NEW,), cases=("idempotent",)
     ),
     "min-insync-refusal": InSuite(
         why="what is refused is not lost: too few in-sync replicas are an error, no loss", versions=(NEW,)

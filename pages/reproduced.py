@@ -87,6 +87,8 @@ def gather(run_dirs: Iterable[RunDir]) -> Gathered:
             return str(error)
         except Exception as error:  # whatever is wrong with one old directory, the others are read
             return f"{run_dir.path}: not readable ({type(error).__name__}: {error})"
+        if one.run.mutant:
+            return f"{run_dir.path}: of brokers that were changed on purpose ({one.run.mutant}), not of Kafka"
         own = one.run.observed or one.run.overridden or one.run.expect is not None
         return f"{run_dir.path}: with settings or an expectation of the user's own" if own else one
 

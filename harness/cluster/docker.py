@@ -32,6 +32,8 @@ RUN_LABEL: Final = "kafka-chaos.run"
 NODE_LABEL: Final = "kafka-chaos.node"
 KAFKA_LABEL: Final = "kafka-chaos.kafka"
 """Of images: the release of Kafka that is inside."""
+MUTANTS_LABEL: Final = "kafka-chaos.mutants"
+"""Of images whose brokers were changed on purpose (tests/mutants): a digest of what such an image is made from."""
 OWNER_LABEL: Final = "kafka-chaos.process"
 """Not "kafka-chaos.owner": versions that wrote that one would take a label in the new form for a dead owner's."""
 API_TIMEOUT_S: Final = 60
@@ -216,3 +218,17 @@ def remove(leftovers: Leftovers) -> int:
     if refused:
         raise HarnessError(f"Docker would not remove: {'; '.join(refused)}")
     return len(leftovers)
+
+
+def remove_mutants(client: DockerClient) -> list[str]:
+    """Remove the images of brokers that were changed on purpose, and return their tags. One that a container is made of
+    stays.
+    """
+    gone = []
+    for image in client.images.list(filters={"label": [f"{LABEL}={namespace()}", MUTANTS_LABEL]}):
+        try:
+            image.remove()
+        except APIError:
+            continue
+        gone += image.tags
+    return gone

@@ -153,19 +153,25 @@ def fetch(releases: Iterable[str], echo: Echo) -> dict[str, Path]:
 
     Raises as `resolve` does, after all that could be fetched is in the cache.
     """
-    locked = {kafka: read_lock(kafka) for kafka in releases}
+    return fetch_locked({kafka: read_lock(kafka) for kafka in releases}, echo)
+
+
+def fetch_locked(locked: Mapping[str, Sequence[Jar]], echo: Echo, what: str = "Kafka ") -> dict[str, Path]:
+    """The directories with exactly these jars, by the name of each set; `what` stands before the names when they are
+    told. Raises as `fetch` does.
+    """
     directories = {kafka: cache_dir() / "jars" / kafka for kafka in locked}
     with exclusive("jars", echo):
         missing = {kafka: jars for kafka, jars in locked.items() if differences(directories[kafka], jars)}
         if missing:
             names = ", ".join(missing)
             count = sum(map(len, missing.values()))
-            echo(f"fetching the {count} jars of Kafka {names} (half a minute or two)")
+            echo(f"fetching the {count} jars of {what}{names} (half a minute or two)")
             parent = cache_dir() / "jars"
             parent.mkdir(exist_ok=True)
             with (
                 tempfile.TemporaryDirectory(dir=parent, prefix=".fetch-") as scratch,
-                saying(echo, f"fetching the jars of Kafka {names}"),
+                saying(echo, f"fetching the jars of {what}{names}"),
             ):
                 output = _fetch(missing, Path(scratch))
                 refusals = [

@@ -57,7 +57,12 @@ def _others(facts: JudgedRun) -> list[str]:
 
 
 def headline(facts: JudgedRun) -> str:
-    """What the run showed, in one or two plain sentences."""
+    """What the run showed, in one or two plain sentences; of a mutant that first."""
+    mutant = facts.run.mutant
+    return (f"Not Kafka: these brokers were changed on purpose ({mutant}). " if mutant else "") + _shown(facts)
+
+
+def _shown(facts: JudgedRun) -> str:
     verdict, version = facts.verdict, facts.run.version
     source = facts.run.documented.source or "the scenario"
     seen = _what_was_seen(facts)

@@ -1,0 +1,60 @@
+"""What is promised beside plain records, through a crash and a restart of all (KIP-98, KIP-107, offset tracking).
+
+A transaction is committed and another aborted; a reader under read_committed is given the first, never the second.
+A group commits an offset. The first records are deleted by request, after they were read. Then the leader dies and
+comes back, and all brokers are stopped and started again: the coordinators of the group and of the transactions move,
+and every broker goes by its files. A new reader is given what the first one was, without what was deleted; the group's
+offset is the one that was acknowledged; another transaction is committed and read.
+
+It is the control of the museum, most of whose exhibits break one of these promises in one release.
+"""
+
+from harness.words import Documented, Run, TopicPlan, ranges, scenario
+
+COUNT = 5
+DELETED = 3
+COMMITTED = 7
+GROUP = "group"
+LIMIT_S = 60.0
+
+
+@scenario(
+    name="exactly-once",
+    claim="""Through a crash of the leader and a restart of all brokers a committed transaction is read whole and an
+        aborted one never, a group has the offset that it committed, and deleted records stay deleted.""",
+    source="KIP-98, KIP-107; Kafka documentation, Design: message delivery semantics, consumer offset tracking",
+    operator="""Nothing to do. A reader that is to see committed transactions alone needs
+        isolation.level=read_committed: the default shows aborted ones too.""",
+    topic=TopicPlan(settings={"min.insync.replicas": "2"}),
+    applies=ranges.TRANSACTIONS,
+    documented=[Documented()],
+)
+def exactly_once(run: Run) -> None:
+    t, replicas = run.partition(), run.replicas_of(run.partition())
+    with run.consume(t, committed_only=True) as reader:
+        with run.transaction() as kept:
+            kept.send(t, COUNT)
+        with run.transaction(commit=False) as dropped:
+            dropped.send(t, COUNT)
+        run.send(t, COUNT)
+        reader.wait_read(2 * COUNT, timeout_s=LIMIT_S)
+    run.commit(GROUP, t, COMMITTED)
+    run.wait_committed(GROUP, t, COMMITTED, timeout_s=LIMIT_S)
+    run.delete_records(t, DELETED)
+
+    leader = run.leader_of(t)
+    others = run.followers_of(t)
+    run.kill(leader)
+    run.wait_leader(t, *others)
+    run.send(t)
+    run.start(leader)
+    run.wait_isr(t, replicas)
+
+    run.stop(*replicas)
+    run.start(*replicas)
+    run.wait_isr(t, replicas)
+    run.wait_committed(GROUP, t, COMMITTED, timeout_s=LIMIT_S)
+    with run.consume(t, committed_only=True) as reader:
+        with run.transaction() as last:
+            last.send(t, COUNT)
+        reader.wait_read(3 * COUNT + 1 - DELETED, timeout_s=LIMIT_S)

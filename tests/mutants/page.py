@@ -1,0 +1,140 @@
+"""docs/mutants.md: which runs notice which mutant, as what, and why the rest does not; of results/mutants.csv alone.
+
+Of several runs of one mutant in one scenario the last counts, and how many noticed it stands beside it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final
+
+from evidence.run import full_name
+from tests.mutants.registry import MUTANTS, RELEASES, Where
+from tests.mutants.rows import MISSED, NOT_REACHED, NOTICED, OTHERWISE, Row, told
+
+WHY: Final[Mapping[tuple[str, str], str]] = {}
+"""Why a mutant is not noticed in a scenario that reaches it, by both names: what the run showed, and the source."""
+LONGEST: Final = 180
+
+
+def page(every: Sequence[Row], suite: Sequence[Where]) -> str:
+    """The page of these runs; `suite` are the runs of the default suite."""
+    out = [
+        "# Mutants: would it notice a broken Kafka?",
+        "",
+        "Made by `make mutants` from `results/mutants.csv`; do not edit. Each mutant is a released broker of which one",
+        "method was changed by a Java agent when its class was loaded (`tests/mutants/`). It is run in ordinary",
+        "scenarios, and judged by what is documented of Kafka.",
+        "",
+        f"- **{NOTICED}**: the verdict is *unexpected*, and a right reason is named: an anomaly, a claim or a duty",
+        "  that is about what was broken.",
+        f"- **{OTHERWISE}**: the verdict is *unexpected*, for other reasons.",
+        f"- **{MISSED}**: the brokers did other than Kafka, and the verdict is another one.",
+        f"- **{NOT_REACHED}**: they never did: such a run says nothing about the harness.",
+        "",
+        "## How many",
+        "",
+        "| release | mutants | reached | noticed by any run | noticed by the default suite |",
+        "|---|---:|---:|---:|---:|",
+        *(share(release, [row for row in every if row.version == release], suite) for release in RELEASES),
+        "",
+        "The suite's share is of the mutants that were run in it until one of its runs noticed them, or in all.",
+        "",
+    ]
+    for release in RELEASES:
+        of_release = [row for row in every if row.version == release]
+        if of_release:
+            out += [f"## On {release}", "", *mutants_table(release, of_release), ""]
+    out += ["## Why the rest does not", "", *whys(every), ""]
+    out += ["## Every run", "", *runs_table(every), ""]
+    return "\n".join(out)
+
+
+def share(release: str, of_release: Sequence[Row], suite: Sequence[Where]) -> str:
+    """A line: how many mutants of a release were noticed."""
+    mutants = [mutant for mutant in MUTANTS if mutant.changes_on(release)]
+    reached = {row.mutant for row in of_release if row.hits}
+    noticed = {row.mutant for row in of_release if row.outcome == NOTICED}
+    places = {(where.scenario, where.case) for where in suite}
+    in_suite = [row for row in of_release if (row.scenario, row.case) in places]
+    by_suite = {row.mutant for row in in_suite if row.outcome == NOTICED}
+    ran = {
+        mutant.name
+        for mutant in mutants
+        if mutant.name in by_suite or places <= {(r.scenario, r.case) for r in in_suite if r.mutant == mutant.name}
+    }
+    return (
+        f"| {release} | {len(mutants)} | {len(reached)} | {of(len(noticed), len(reached))} | "
+        f"{of(len(by_suite), len(ran))} |"
+    )
+
+
+def of(count: int, whole: int) -> str:
+    """A part of a whole.
+
+    >>> of(3, 4), of(0, 0)
+    ('3 of 4 (75 %)', 'not measured')
+    """
+    return f"{count} of {whole} ({100 * count // whole} %)" if whole else "not measured"
+
+
+def last_of_each(every: Iterable[Row]) -> dict[tuple[str, str, str, str], list[Row]]:
+    """The runs of each mutant, scenario, case and version, in order."""
+    found: dict[tuple[str, str, str, str], list[Row]] = {}
+    for row in every:
+        found.setdefault(row.cell, []).append(row)
+    return found
+
+
+def mutants_table(release: str, of_release: Sequence[Row]) -> list[str]:
+    """A line for each mutant of a release: who notices it, and as what."""
+    lines = ["| mutant | what is broken | noticed by | as | not by |", "|---|---|---|---|---|"]
+    for mutant in MUTANTS:
+        if not mutant.changes_on(release):
+            continue
+        cells = [rows for rows in last_of_each(of_release).values() if rows[-1].mutant == mutant.name]
+        by = [rows for rows in cells if rows[-1].outcome == NOTICED]
+        others = [rows for rows in cells if rows[-1].outcome != NOTICED]
+        said = dict.fromkeys(one for rows in by for one in told(rows[-1]))
+        lines.append(
+            f"| {mutant.name} | {mutant.broken} | {', '.join(map(counted, by)) or '–'} | {', '.join(said) or '–'} | "
+            f"{', '.join(f'{rows[-1].what} ({rows[-1].outcome})' for rows in others) or '–'} |"
+        )
+    return lines
+
+
+def counted(rows: Sequence[Row]) -> str:
+    """A cell's name, and how many of its runs noticed the mutant if there are several."""
+    noticed = sum(row.outcome == NOTICED for row in rows)
+    return rows[-1].what + (f" ({noticed} of {len(rows)} runs)" if len(rows) > 1 else "")
+
+
+def whys(every: Iterable[Row]) -> list[str]:
+    """A line for each mutant that a run reached and did not notice, and for each that is named and was not run."""
+    lines = []
+    for rows in last_of_each(every).values():
+        row = rows[-1]
+        if row.outcome in (MISSED, OTHERWISE):
+            why = WHY.get((row.mutant, row.scenario), "not looked into yet")
+            lines.append(f"- **{row.mutant}** in {row.what} on {row.version} ({row.verdict}): {why}")
+    return lines or ["Nothing that was reached is missed."]
+
+
+def runs_table(every: Iterable[Row]) -> list[str]:
+    """A line for each run."""
+    lines = [
+        "| mutant | scenario | release | hits | outcome | verdict | what it said first | s | commit |",
+        "|---|---|---|---:|---|---|---|---:|---|",
+    ]
+    order = {mutant.name: number for number, mutant in enumerate(MUTANTS)}
+    for row in sorted(
+        every, key=lambda row: (RELEASES.index(row.version), order.get(row.mutant, 99), row.what, row.run)
+    ):
+        first = row.reasons[0].replace("|", "\\|") if row.reasons else ""
+        first = first if len(first) <= LONGEST else first[: LONGEST - 1] + "…"
+        ended = "" if row.ended == "complete" else f" ({row.ended})"
+        lines.append(
+            f"| {row.mutant} | {full_name(row.scenario, row.case)} | {row.version} | {row.hits} | {row.outcome} | "
+            f"{row.verdict}{ended} | {first} | {row.seconds} | {row.commit} |"
+        )
+    return lines
