@@ -22,7 +22,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Final
 
@@ -115,6 +115,8 @@ class Round:
     seed: int
     until_noticed: bool
     echo: Callable[[str], None]
+    children: set[subprocess.Popen[str]] = field(default_factory=set)
+    """The runs under way."""
 
     @property
     def kept(self) -> Path:
@@ -133,18 +135,22 @@ class Round:
         lost = []
         with ThreadPoolExecutor(self.jobs) as pool:
             futures = {pool.submit(self._one, cell): cell for cell in missing}
-            for number, future in enumerate(as_completed(futures), 1):
-                cell = futures[future]
-                try:
-                    row = future.result()
-                except HarnessError as error:
-                    lost.append(str(error))
-                    self.echo(f"[{number}] {error}")
-                    continue
-                if row is not None:
-                    reason = f": {row.reasons[0]}" if row.reasons else ""
-                    what = f"{row.outcome} ({row.verdict}, {row.hits} hits, {row.seconds} s){reason[:200]}"
-                    self.echo(f"[{number}] {cell}: {what}")
+            try:
+                for number, future in enumerate(as_completed(futures), 1):
+                    cell = futures[future]
+                    try:
+                        row = future.result()
+                    except HarnessError as error:
+                        lost.append(str(error))
+                        self.echo(f"[{number}] {error}")
+                        continue
+                    if row is not None:
+                        self.echo(f"[{number}] {cell}: {in_words(row)}")
+            except BaseException:
+                for child in list(self.children):
+                    child.send_signal(signal.SIGINT)
+                pool.shutdown(wait=True, cancel_futures=True)
+                raise
         if lost:
             raise HarnessError(f"{len(lost)} runs left no row; the first: {lost[0]}")
 
@@ -164,20 +170,25 @@ class Round:
             child = subprocess.Popen(
                 command, stdout=subprocess.PIPE, stderr=said, text=True, env=environment, start_new_session=True
             )
+            self.children.add(child)
             try:
                 answer, _ = child.communicate(timeout=self.limit_s + GRACE_S)
             except subprocess.TimeoutExpired:
                 child.send_signal(signal.SIGINT)
                 answer, _ = child.communicate()
-            except BaseException:
-                child.send_signal(signal.SIGINT)
-                child.wait()
-                raise
+            finally:
+                self.children.discard(child)
         if child.returncode:
             last = " | ".join(log.read_text().splitlines()[-3:])
             raise HarnessError(f"{cell}: no row (status {child.returncode}): {last}")
         write_atomically(self.kept / cell.file, answer)
         return row_from(answer)
+
+
+def in_words(row: Row) -> str:
+    """What came of a run, in a line."""
+    reason = f": {row.reasons[0]}" if row.reasons else ""
+    return f"{row.outcome} ({row.verdict}, {row.hits} hits, {row.seconds} s){reason[:200]}"
 
 
 def row_from(text: str) -> Row:
@@ -191,9 +202,7 @@ def write_table(new: Iterable[Row]) -> None:
     every = rows.merged(before, new)
     write_atomically(RESULTS, rows.as_csv(every))
     write_atomically(PAGE, page.page(every, suite()))
-    say(
-    say(f"{len(every) - len(before)} rows added, {len(every)} in all: {RESULTS}, {PAGE}")
-    )
+    say(say(f"{len(every) - len(before)} rows added, {len(every)} in all: {RESULTS}, {PAGE}"))
 
 
 def parser() -> argparse.ArgumentParser:
