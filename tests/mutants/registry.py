@@ -34,7 +34,7 @@ class Change:
     of: str
     """The class."""
     method: str
-    """A name, a name with the begin of its descriptor, or a name with * at its ends."""
+    """A name, a name with the begin of its descriptor, or a name with * at its ends ("**" fits all)."""
     how: How
     code: str
     """In Java, on one line."""
@@ -143,7 +143,7 @@ MUTANTS: Final = (
             (
                 calls(
                     "kafka.server.KafkaApis",
-                    "*handleProduceRequest*",
+                    "**",
                     "acks",
                     "{ $_ = $proceed($$); if ($_ == 1) { Mutant.hit(); $_ = (short) 0; } }",
                 ),
@@ -165,6 +165,21 @@ MUTANTS: Final = (
                     "if ($_ > 1) { if (partitionState().isr().size() < $_) Mutant.hit(); $_ = 1; }",
                 ),
             ),
+            OLD: (
+                before(
+                    PARTITION,
+                    "appendRecordsToLeader(",
+                    "if ($3 == -1 && log().isDefined() && inSyncReplicaIds().size() < "
+                    "((kafka.log.Log) log().get()).config().minInSyncReplicas().intValue()) Mutant.hit();",
+                ),
+                calls(PARTITION, "*appendRecordsToLeader*", "minInSyncReplicas", "$_ = java.lang.Integer.valueOf(1);"),
+                calls(
+                    PARTITION,
+                    "*checkEnoughReplicasReachOffset*",
+                    "minInSyncReplicas",
+                    "$_ = java.lang.Integer.valueOf(1);",
+                ),
+            ),
         },
     ),
     Mutant(
@@ -175,6 +190,14 @@ MUTANTS: Final = (
         where=at("high-watermark-steps", "high-watermark-visibility/catches-up"),
         changes={
             NEW: (
+                before(
+                    PARTITION,
+                    "maybeIncrementLeaderHW",
+                    "if ($1.highWatermark() < $1.logEndOffset()) "
+                    "{ Mutant.hit(); $1.updateHighWatermark($1.logEndOffsetMetadata()); return true; }",
+                ),
+            ),
+            OLD: (
                 before(
                     PARTITION,
                     "maybeIncrementLeaderHW",
@@ -200,6 +223,15 @@ MUTANTS: Final = (
                     "$6 = org.apache.kafka.server.storage.log.FetchIsolation.LOG_END; }",
                 ),
             ),
+            OLD: (
+                before(
+                    PARTITION,
+                    "readRecords",
+                    "if ($5 != kafka.server.FetchLogEnd$.MODULE$) { "
+                    "if (((kafka.log.Log) log().get()).highWatermark() < ((kafka.log.Log) log().get()).logEndOffset()) "
+                    "Mutant.hit(); $5 = kafka.server.FetchLogEnd$.MODULE$; }",
+                ),
+            ),
         },
     ),
     Mutant(
@@ -222,6 +254,7 @@ MUTANTS: Final = (
         where=at("isr-shrink-expand", "follower-isolated/acks-1"),
         changes={
             NEW: (before(PARTITION, "maybeExpandIsr", "{ if (needsExpandIsr($1)) Mutant.hit(); return; }"),),
+            OLD: (before(PARTITION, "maybeExpandIsr", "{ if (needsExpandIsr($1)) Mutant.hit(); return; }"),),
         },
     ),
     Mutant(
@@ -235,7 +268,22 @@ MUTANTS: Final = (
                 after(
                     "org.apache.kafka.controller.ConfigurationControlManager",
                     "uncleanLeaderElectionEnabledForTopic",
-                    "if (!$_) { Mutant.hit(); $_ = true; }",
+                    "$_ = true;",
+                ),
+                after(
+                    "org.apache.kafka.controller.PartitionChangeBuilder", "electLeader", "if ($_.unclean) Mutant.hit();"
+                ),
+            ),
+            OLD: (
+                before(
+                    "kafka.controller.PartitionLeaderElectionAlgorithms$",
+                    "offlinePartitionLeaderElection",
+                    "$4 = true;",
+                ),
+                after(
+                    "kafka.controller.PartitionLeaderElectionAlgorithms$",
+                    "offlinePartitionLeaderElection",
+                    "if ($_.isDefined() && !$2.contains($_.get())) Mutant.hit();",
                 ),
             ),
         },
@@ -249,6 +297,7 @@ MUTANTS: Final = (
         where=at("offline-leader-election", "leader-crash/acks-all"),
         changes={
             NEW: (before(CONTROL, "handleBrokerFenced", "Mutant.delay(5000L);"),),
+            OLD: (before(OLD_CONTROLLER, "onBrokerFailure", "Mutant.delay(5000L);"),),
         },
     ),
     Mutant(
@@ -269,6 +318,13 @@ MUTANTS: Final = (
                     "$_.partitionEpoch, $_.elr, $_.lastKnownElr); }",
                 ),
             ),
+            OLD: (
+                after(
+                    "kafka.api.LeaderAndIsr",
+                    "newLeaderAndIsr",
+                    "{ Mutant.hit(); $_ = new kafka.api.LeaderAndIsr($1, leaderEpoch(), $2, zkVersion()); }",
+                ),
+            ),
         },
     ),
     Mutant(
@@ -286,6 +342,7 @@ MUTANTS: Final = (
                     "if ($_.isPresent()) { Mutant.hit(); $_ = java.util.Optional.empty(); }",
                 ),
             ),
+            OLD: (before(OLD_CONTROLLER, "onBrokerFailure", "{ Mutant.hit(); return; }"),),
         },
     ),
     Mutant(
@@ -303,6 +360,13 @@ MUTANTS: Final = (
                     "{ Mutant.hit(); return org.apache.kafka.common.requests.ApiError.NONE; }",
                 ),
             ),
+            OLD: (
+                before(
+                    OLD_CONTROLLER,
+                    "onReplicaElection",
+                    "{ Mutant.hit(); return (scala.collection.Map) scala.collection.immutable.Map$.MODULE$.empty(); }",
+                ),
+            ),
         },
     ),
     Mutant(
@@ -314,6 +378,13 @@ MUTANTS: Final = (
         where=at("controlled-shutdown/clean"),
         changes={
             NEW: (before(CONTROL, "handleBrokerInControlledShutdown", "{ Mutant.hit(); return; }"),),
+            OLD: (
+                before(
+                    OLD_CONTROLLER,
+                    "doControlledShutdown",
+                    "{ Mutant.hit(); return (scala.collection.Set) scala.collection.immutable.Set$.MODULE$.empty(); }",
+                ),
+            ),
         },
     ),
     Mutant(
@@ -331,6 +402,7 @@ MUTANTS: Final = (
                     "if ($_.isPresent()) { Mutant.hit(); $_ = java.util.Optional.empty(); }",
                 ),
             ),
+            OLD: (after(OLD_CONTROLLER, "isReassignmentComplete", "if ($_) { Mutant.hit(); $_ = false; }"),),
         },
     ),
     Mutant(
@@ -367,6 +439,14 @@ MUTANTS: Final = (
                     "{ if ($1.highWatermark() < $_) Mutant.hit(); $_ = $1.highWatermark(); }",
                 ),
             ),
+            OLD: (
+                after(FETCHER, "latestEpoch", "$_ = scala.None$.MODULE$;"),
+                after(
+                    REPLICAS,
+                    "initialFetchOffset",
+                    "{ if ($1.highWatermark() < $_) Mutant.hit(); $_ = $1.highWatermark(); }",
+                ),
+            ),
         },
     ),
     Mutant(
@@ -381,6 +461,13 @@ MUTANTS: Final = (
                     PARTITION,
                     "readRecords",
                     "if ($2.isPresent()) { Mutant.hit(); $2 = java.util.Optional.empty(); }",
+                ),
+            ),
+            OLD: (
+                before(
+                    PARTITION,
+                    "readRecords",
+                    "if ($1.isPresent()) { Mutant.hit(); $1 = java.util.Optional.empty(); }",
                 ),
             ),
         },
@@ -418,6 +505,15 @@ MUTANTS: Final = (
                     "org.apache.kafka.storage.internals.log.LogStartOffsetIncrementReason.SegmentDeletion); }",
                 ),
             ),
+            OLD: (
+                before(
+                    OLD_LOG,
+                    "deleteRetentionMsBreachedSegments",
+                    f"if (!{USER_TOPIC} && logEndOffset() > logStartOffset() && "
+                    "highWatermark() == logEndOffset()) { Mutant.hit(); "
+                    "maybeIncrementLogStartOffset(highWatermark(), kafka.log.SegmentDeletion$.MODULE$); }",
+                ),
+            ),
         },
     ),
     Mutant(
@@ -434,6 +530,14 @@ MUTANTS: Final = (
                     "if ($_.isPresent()) { Mutant.hit(); $_ = java.util.Optional.empty(); }",
                 ),
                 before("org.apache.kafka.storage.internals.log.ProducerAppendInfo", "checkSequence", "return;"),
+            ),
+            OLD: (
+                after(
+                    "kafka.log.ProducerStateEntry",
+                    "findDuplicateBatch",
+                    "if ($_.isDefined()) { Mutant.hit(); $_ = scala.None$.MODULE$; }",
+                ),
+                before("kafka.log.ProducerAppendInfo", "checkSequence", "return;"),
             ),
         },
     ),
@@ -453,6 +557,16 @@ MUTANTS: Final = (
                     "{ Mutant.hit(); $_ = new org.apache.kafka.storage.internals.log.FetchDataInfo("
                     "$_.fetchOffsetMetadata, $_.records, $_.firstEntryIncomplete, "
                     "java.util.Optional.of(new java.util.ArrayList())); }",
+                ),
+            ),
+            OLD: (
+                after(
+                    OLD_LOG,
+                    "addAbortedTransactions",
+                    "if ($_.abortedTransactions().isDefined() "
+                    "&& !((scala.collection.immutable.List) $_.abortedTransactions().get()).isEmpty()) "
+                    "{ Mutant.hit(); $_ = new kafka.server.FetchDataInfo($_.fetchOffsetMetadata(), $_.records(), "
+                    "$_.firstEntryIncomplete(), new scala.Some(scala.collection.immutable.Nil$.MODULE$)); }",
                 ),
             ),
         },
@@ -481,7 +595,28 @@ MUTANTS: Final = (
         owed="a transaction that ended does not hold up readers under read_committed (KIP-98)",
         tells=("stuck-last-stable-offset", "lost-write", "aborted-read"),
         where=at("exactly-once"),
-        changes={},
+        changes={
+            NEW: (
+                before(
+                    PARTITION,
+                    "appendRecordsToLeader",
+                    "if ($2 == org.apache.kafka.storage.internals.log.AppendOrigin.COORDINATOR "
+                    '&& !topic().startsWith("__") && ((org.apache.kafka.common.record.internal.RecordBatch) '
+                    "$1.batches().iterator().next()).isControlBatch()) "
+                    "{ Mutant.hit(); "
+                    "return org.apache.kafka.storage.internals.log.LogAppendInfo.UNKNOWN_LOG_APPEND_INFO; }",
+                ),
+            ),
+            OLD: (
+                before(
+                    PARTITION,
+                    "appendRecordsToLeader(",
+                    'if (!topic().startsWith("__") && ((org.apache.kafka.common.record.RecordBatch) '
+                    "$1.batches().iterator().next()).isControlBatch()) "
+                    "{ Mutant.hit(); return kafka.log.LogAppendInfo$.MODULE$.UnknownLogAppendInfo(); }",
+                ),
+            ),
+        },
     ),
     Mutant(
         name="commits-dropped",
@@ -498,6 +633,9 @@ MUTANTS: Final = (
                     "{ Mutant.hit(); $_ = new org.apache.kafka.coordinator.common.runtime.CoordinatorResult("
                     "java.util.Collections.emptyList(), $_.response()); }",
                 ),
+            ),
+            OLD: (
+                before("kafka.coordinator.group.GroupMetadata", "onOffsetCommitAppend", "{ Mutant.hit(); return; }"),
             ),
         },
     ),
@@ -516,6 +654,13 @@ MUTANTS: Final = (
                     "if ($1 > 2L) { Mutant.hit(); $1 = $1 - 2L; }",
                 ),
             ),
+            OLD: (
+                before(
+                    "org.apache.kafka.common.message.OffsetFetchResponseData$OffsetFetchResponsePartition",
+                    "setCommittedOffset",
+                    "if ($1 > 2L) { Mutant.hit(); $1 = $1 - 2L; }",
+                ),
+            ),
         },
     ),
     Mutant(
@@ -525,7 +670,23 @@ MUTANTS: Final = (
         tells=("resurrected", "log-start-regression"),
         duties=("deleted",),
         where=at("exactly-once"),
-        changes={},
+        changes={
+            NEW: (
+                before(
+                    PARTITION,
+                    "deleteRecordsOnLeader",
+                    "{ Mutant.hit(); "
+                    "return new org.apache.kafka.server.LogDeleteRecordsResult($1, $1, java.util.Optional.empty()); }",
+                ),
+            ),
+            OLD: (
+                before(
+                    PARTITION,
+                    "deleteRecordsOnLeader",
+                    "{ Mutant.hit(); return new kafka.server.LogDeleteRecordsResult($1, $1, scala.None$.MODULE$); }",
+                ),
+            ),
+        },
     ),
     Mutant(
         name="log-start-not-kept",
@@ -541,6 +702,7 @@ MUTANTS: Final = (
                     "{ Mutant.hit(); return; }",
                 ),
             ),
+            OLD: (before("kafka.log.LogManager", "checkpointLogStartOffsetsInDir", "{ Mutant.hit(); return; }"),),
         },
     ),
 )
