@@ -202,7 +202,7 @@ def write_table(new: Iterable[Row]) -> None:
     every = rows.merged(before, new)
     write_atomically(RESULTS, rows.as_csv(every))
     write_atomically(PAGE, page.page(every, suite()))
-    say(say(f"{len(every) - len(before)} rows added, {len(every)} in all: {RESULTS}, {PAGE}"))
+    say(f"{len(every) - len(before)} rows added, {len(every)} in all: {RESULTS}, {PAGE}")
 
 
 def parser() -> argparse.ArgumentParser:
