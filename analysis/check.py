@@ -33,7 +33,8 @@ from analysis.subjects import count
 from analysis.together import TOGETHER, look_together
 from checks import claims
 from checks.anomalies.delete_records import confirmed
-from checks.anomaly import CLUSTER, COPIES, DELETIONS, GROUPS, HISTORY, SETTINGS, Reads
+from checks.anomalies.min_insync import too_small
+from checks.anomaly import CLUSTER, COPIES, DELETIONS, GROUPS, HISTORY, MIN_INSYNC, SETTINGS, Reads
 from checks.catalogue import LOST_WRITE, UNSEEN, checks_of
 from checks.copies import Copies
 from checks.settled_operations import NOTHING_SETTLED
@@ -100,7 +101,13 @@ def _check_partition(run_dir: RunDir, run: RunRecord, piece: Piece, history: His
     seen, copies = see(run_dir, run, piece, run_state, history, result)
     view, whole = seen.view, seen.whole if seen.left_out else lambda: seen.view
     result.problems += seen.history.problems
-    check_partition(result, where, {HISTORY: view, COPIES: copies, DELETIONS: confirmed(run_state, *where)}, whole)
+    given: dict[Reads, Any] = {
+        HISTORY: view,
+        COPIES: copies,
+        DELETIONS: confirmed(run_state, *where),
+        MIN_INSYNC: too_small(run, run_state, *where),
+    }
+    check_partition(result, where, given, whole)
     result.unknown += unknown_operations(view, _of_kind(run, PROCESSOR))
     lag = real_time_lag(view, seen.left_out.firsts if seen.left_out else None)
     result.lags += [] if lag is None else [lag]

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import heapq
+from collections.abc import Iterable
 from functools import lru_cache
 from pathlib import Path
 
 from evidence import timeline
-from evidence.events import Event, Log, Moment, RecordsDeleted
+from evidence.events import Event, Log, Moment, Partition, RecordsDeleted
 from evidence.run import RunRecord
 from evidence.run_state import RunState
 from evidence.rundir import RunDir
@@ -68,7 +69,7 @@ def _by_partition(path: Path, changed_ns: int, size: int) -> tuple[list[_Placed]
 
 def apart(run_dir: RunDir) -> frozenset[str]:
     """The names (topic-number) of partitions of which there are copies, or should be, or that brokers' logs name, or
-    of which records were deleted.
+    of which records were deleted, or whose ISR shrank.
     """
     try:
         stamp = run_dir.timeline.stat()
@@ -86,7 +87,16 @@ def _apart_by(run_dir: RunDir, changed_ns: int, size: int) -> frozenset[str]:
     stated = {
         name for _, event in common if isinstance(event, Moment) for held in event.nodes.values() for name in held
     }
+    logged |= _shrunk(event for event in told if isinstance(event, Partition))
     return frozenset(_copied(run_dir) | stated | {f"{topic}-{partition}" for topic, partition in logged})
+
+
+def _shrunk(states: Iterable[Partition]) -> set[Where]:
+    """The partitions whose ISR was smaller at one time than at another: it may have been too small for acks=all."""
+    sizes: dict[Where, set[int]] = {}
+    for state in states:
+        sizes.setdefault((state.topic, state.partition), set()).add(len(state.isr))
+    return {where for where, seen in sizes.items() if len(seen) > 1}
 
 
 def _copied(run_dir: RunDir) -> set[str]:

@@ -18,7 +18,7 @@ from analysis.real_time_lag import real_time_lag
 from analysis.result import Result, Where
 from analysis.run_files import apart, record_of, run_state_of
 from analysis.trivially_clean import TriviallyClean
-from checks.anomaly import COPIES, DELETIONS, HISTORY
+from checks.anomaly import COPIES, DELETIONS, HISTORY, MIN_INSYNC
 from checks.catalogue import checks_of
 from checks.copies import Copies
 from checks.view import Ints, PartitionView, view_of
@@ -110,8 +110,8 @@ class _Together:
         return results
 
     def _check(self, one: int, result: Result) -> None:
-        view = self.view_of(one)  # of which there are no copies, and of which no records were deleted
-        given = {HISTORY: view, COPIES: Copies(), DELETIONS: ()}
+        view = self.view_of(one)  # of which there are no copies, no records were deleted, and the ISR was large enough
+        given = {HISTORY: view, COPIES: Copies(), DELETIONS: (), MIN_INSYNC: ()}
         check_partition(result, self.keys[one], given, lambda: view, clean=True)
 
 

@@ -18,7 +18,7 @@ from checks.catalogue import CATALOGUE
 from checks.claim import HELD
 from evidence import timeline
 from evidence.errors import UsageError
-from evidence.events import Fault, Note, Precondition
+from evidence.events import Duty, Fault, Note, Precondition
 from evidence.findings import Finding, read_findings
 from harness.cluster import versions
 from harness.observers.broker_logs import parse_stamp
@@ -54,7 +54,9 @@ def logged(bug: Bug, run_dir: RunDir) -> Iterator[tuple[str, str]]:
 
 
 def done(events: Iterable[Any], begun_ns: int) -> Iterator[str]:
-    """What was done to the cluster, what was noted, and which preconditions held, with times since the beginning."""
+    """What was done to the cluster, what was noted, which preconditions held and what Kafka did of what it owes, with
+    times since the beginning.
+    """
     for event in events:
         match event:
             case Fault(phase="verified" | "unproved" | "healed"):
@@ -65,6 +67,8 @@ def done(events: Iterable[Any], begun_ns: int) -> Iterator[str]:
                 told = event.text
             case Precondition():
                 told = f"{event.name}: {'held' if event.held else 'did not hold'}"
+            case Duty():
+                told = f"{event.name}: Kafka owes this and {'did it' if event.held else 'did not do it'}"
             case _:
                 continue
         yield f"{(event.at_ns - begun_ns) / 1e9:8.2f} s  {told}"

@@ -86,6 +86,8 @@ COPIES: Final = Reads("checks.copies.Copies", "partition", (REPLICAS, METADATA),
 """The copies of one partition's replicas at all moments, and what the cluster stated of the partition."""
 DELETIONS: Final = Reads("Sequence[evidence.events.RecordsDeleted]", "partition", (METADATA,))
 """The answers to requests to delete records of one partition that still hold (delete_records.confirmed)."""
+MIN_INSYNC: Final = Reads("Sequence[checks.anomalies.min_insync.TooSmall]", "partition", (METADATA,))
+"""When the ISR of one partition was known to be too small for acks=all (min_insync.too_small)."""
 CLUSTER: Final = Reads("evidence.run_state.RunState", "run", (METADATA,), METADATA)
 """What held when in the whole run, by its timeline."""
 GROUPS: Final = Reads("evidence.run_state.RunState", "run", (METADATA,), COORDINATORS)

@@ -89,6 +89,11 @@ def may_still_be_there(run: RunRecord, finding: Finding) -> str | None:
     return "not read, but the final read did not reach the end, so it may still be there"
 
 
+def documented_out_of_sync(run: RunRecord, finding: Finding) -> str | None:
+    """The scenario documents that a replica is out of sync at the end."""
+    return "that a replica stays out of sync is documented here" if run.documented.out_of_sync else None
+
+
 def cycles_of_writes(run: RunRecord, finding: Finding) -> str | None:
     """Always: transactions do not order their writes over partitions."""
     return "Kafka's transactions allow cycles of writes"

@@ -4,6 +4,7 @@
     ├── UsageError          the caller asked for something that cannot be: exit status 254
     └── HarnessError        the harness or its surroundings failed: exit status 255
         ├── WaitTimeout     a named condition did not hold within its limit; says what was seen
+        ├── NodeEnded       a node that was to do something has ended; says what it printed last
         ├── FaultUnproved   a fault was injected but nothing outside shows that it took effect
         └── RecorderDied    a process that records what a client does has ended before it was told to
 
@@ -48,6 +49,10 @@ class HarnessError(KafkaChaosError):
 
 class WaitTimeout(HarnessError):
     """A condition was waited for and did not come within its limit."""
+
+
+class NodeEnded(HarnessError):
+    """A node has ended of which something was waited for."""
 
 
 class FaultUnproved(HarnessError):

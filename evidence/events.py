@@ -91,6 +91,30 @@ class Precondition(Event, frozen=True, kw_only=True, tag="precondition"):
     detail: dict[str, Any] = field(default_factory=dict)
 
 
+Witness = Literal["clients", "metadata", "files", "logs", "processes"]
+"""Who saw whether a duty was done: answers to clients, what the cluster states of itself, brokers' files, their logs,
+the engine."""
+
+
+class Duty(Event, frozen=True, kw_only=True, tag="duty"):
+    """Whether Kafka did what it owes, as a step saw it: a state at a moment, or one that was to come within a limit.
+
+    What a sequence needs is a `Precondition`. What Kafka owes is a duty: where it is not done Kafka is at fault.
+    """
+
+    source: Literal["runner"] = "runner"
+    name: str
+    """What is owed, such as "nothing is acknowledged with acks=all on the small side"."""
+    held: bool
+    witness: Witness
+    detail: dict[str, Any] = field(default_factory=dict)
+    """What was seen."""
+    since_ns: int | None = None
+    """Of a state that was to come: since when it was waited for (monotonic)."""
+    limit_ms: int | None = None
+    """Of a state that was to come: within which time it was owed."""
+
+
 class Target(Struct, frozen=True, kw_only=True):
     """Whom a fault struck: the nodes by name, separated by ", ", and the role each was chosen for."""
 
@@ -291,6 +315,20 @@ class Acked(Answer, frozen=True, kw_only=True, tag="acked"):
 
 class Failed(Answer, frozen=True, kw_only=True, tag="failed"):
     """It was not; with the outcome `info` nobody knows whether it is in the log."""
+
+
+class Unread(Event, frozen=True, kw_only=True, tag="unread"):
+    """The final reader, when all faults were healed, did not come to the end of a partition within its limit."""
+
+    source: Literal["runner"] = "runner"
+    topic: str
+    partition: int
+    end: int | None
+    """The partition's end, as its leader had answered; None if nobody answered."""
+    reached: int
+    """The offset that the reader had come to."""
+    asked_ns: int
+    """When it began (monotonic)."""
 
 
 class Position(Event, frozen=True, kw_only=True, tag="position"):
@@ -531,6 +569,37 @@ the follower goes by its own. Of `epoch-request`: the leader knows nothing of th
 `become-follower`: the follower begins to fetch at the offset. Of `election`: why there was one, where lines say so."""
 
 
+class Stillness(Event, frozen=True, kw_only=True, tag="stillness"):
+    """The machine stood still, or nearly so, from `begin_ns` until the event's own time (monotonic). Shares, from 0 to
+    1, are the largest of any second of it.
+    """
+
+    source: Literal["machine"] = "machine"
+    begin_ns: int
+    late_ms: int
+    """By how much a thread was woken too late, at most."""
+    cpu: float = 0.0
+    """A task waited for a processor."""
+    memory: float = 0.0
+    """All tasks waited for memory."""
+    io: float = 0.0
+    """All tasks waited for a disk."""
+    steal: float = 0.0
+    """Of all processors' time, what other machines had."""
+
+
+class Machine(Event, frozen=True, kw_only=True, tag="machine"):
+    """How the machine was in the whole run: shares from 0 to 1, as of `Stillness`."""
+
+    source: Literal["machine"] = "machine"
+    seconds: float
+    late_ms: int
+    cpu: float = 0.0
+    memory: float = 0.0
+    io: float = 0.0
+    steal: float = 0.0
+
+
 class Software(Event, frozen=True, kw_only=True, tag="software"):
     """Which release of Kafka a node runs: by its image's label, or by its own words."""
 
@@ -594,6 +663,7 @@ AnyEvent = (
     | End
     | Note
     | Precondition
+    | Duty
     | Fault
     | Moment
     | Checkpoint
@@ -607,6 +677,7 @@ AnyEvent = (
     | Acked
     | Failed
     | Configuration
+    | Unread
     | Position
     | OffsetCommit
     | OffsetAnswer
@@ -621,6 +692,8 @@ AnyEvent = (
     | Metadata
     | Blind
     | Container
+    | Stillness
+    | Machine
     | Software
     | Firewall
     | Log

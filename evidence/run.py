@@ -138,6 +138,8 @@ class SequenceRecord(Struct, frozen=True, kw_only=True):
     """True, or why they ended early."""
     preconditions: int | None = None
     """How many were checked."""
+    duties: int = 0
+    """How many duties of Kafka the steps checked, and found overdue."""
     faults: int | None = None
     """How many were injected, by the end of the final part."""
 

@@ -40,6 +40,7 @@ from evidence.events import (
     Log,
     Partition,
     Send,
+    Stillness,
     of,
 )
 from evidence.faults import KINDS
@@ -232,6 +233,11 @@ class RunState:
     def blind(self) -> tuple[tuple[int, int, str], ...]:
         """(begin, end, who and why) of each interval in which an observer saw nothing."""
         return blind_intervals(self.events)
+
+    @cached_property
+    def still(self) -> tuple[tuple[int, int], ...]:
+        """(begin, end) of each time in which the machine stood still."""
+        return tuple((one.begin_ns, one.at_ns) for one in of(self.events, Stillness))
 
     @cached_property
     def sends(self) -> tuple[Sent, ...]:

@@ -38,12 +38,13 @@ from evidence.errors import (
     FaultUnproved,
     HarnessError,
     KafkaChaosError,
+    NodeEnded,
     RecorderDied,
     UsageError,
     WaitTimeout,
     refusal,
 )
-from evidence.events import End, Event, Firewall, Software
+from evidence.events import End, Event, Firewall, Software, Unread
 from evidence.history.seal import seal_run
 from evidence.run import DEFAULT_CASE, CaseChanges, DisksRecord, DocumentedRecord, HostRecord, RunRecord, SequenceRecord
 from evidence.rundir import EVIDENCE, RunDir
@@ -59,11 +60,12 @@ from harness.load import load
 from harness.observers import broker_logs, transactions
 from harness.observers.docker_events import DockerEvents
 from harness.observers.kraft import KRaftObserver
+from harness.observers.machine import MachineObserver
 from harness.observers.packet_filters import PacketFilters
 from harness.observers.zookeeper import ZooKeeperObserver
 from harness.plan import SECOND, layout
 from harness.removal import Removals, abandoned_data, abandoned_disks, remove_data
-from harness.run import START_LIMIT_S, Partition, Parts, PreconditionNotHeld, Run
+from harness.run import START_LIMIT_S, DutyNotDone, Partition, Parts, PreconditionNotHeld, Run
 from harness.run.record import GrowingRecord, topic_record
 from harness.run.who import partitions_of
 from harness.scenario import mistakes_told
@@ -375,8 +377,11 @@ def _settle(run: Run) -> list[Partition]:
     """
     run.heal()
     down = [run.broker(node.id) for node in run.cluster.brokers.values() if not node.state()["Running"]]
-    if down:
-        run.start(*down)
+    try:
+        if down:
+            run.start(*down)
+    except (FaultUnproved, WaitTimeout, NodeEnded) as error:
+        run.note(f"not every broker came up again: {error}")
     return _whole(run, partitions_of(run.topics))
 
 
@@ -424,6 +429,7 @@ def _packet_filters(run: Run, watched: PacketFilters) -> None:
 
 
 def _final_read(run: Run, reader: FinalReader) -> None:
+    asked_ns = time.monotonic_ns()
     try:
         with run.step("final read"):
             result = reader.read()
@@ -432,6 +438,9 @@ def _final_read(run: Run, reader: FinalReader) -> None:
         return
     if not result.complete:
         run.note(f"the final read did not reach the end of every partition: {result}")
+        for (topic, number), (end, reached) in result.partitions.items():
+            if end is None or reached < end:
+                run.timeline.append(Unread(topic=topic, partition=number, end=end, reached=reached, asked_ns=asked_ns))
 
 
 @dataclass(frozen=True, slots=True)
@@ -596,6 +605,9 @@ def _carry_out(
     events = DockerEvents(client, name, timeline)
     events.start()
     cleanup.callback(_tidy, recording, events.close)
+    machine = MachineObserver(timeline)
+    machine.start()
+    cleanup.callback(_tidy, recording, machine.close)
     with phases.measure("create"):
         cluster = clusters.create(
             client,
@@ -644,6 +656,7 @@ def _carry_out(
         )
     )
     cleanup.callback(_tidy, recording, run.close_clients)
+    run.owing = False
     with phases.measure("start"):
         run.producer()
         _bring_up(run)
@@ -653,17 +666,20 @@ def _carry_out(
     recording.save()
     with phases.measure("steps"):
         ended: bool | str = True
+        run.owing = True
         try:
             with mistakes_told(request.scenario.path):
                 request.scenario.steps_of(request.case)(run)
-        except (FaultUnproved, PreconditionNotHeld, RecorderDied) as error:
+        except (DutyNotDone, FaultUnproved, PreconditionNotHeld, RecorderDied) as error:
             run.note(f"the sequence ended early: {error}")
             ended = _one_line(error)
         except HarnessError as error:
             run.note(f"the sequence failed: {error}")
             ended = _one_line(error)
             recording.record.change(failure=ended)
-        sequence = SequenceRecord(ended=ended, preconditions=run.preconditions)
+        finally:
+            run.owing = False
+        sequence = SequenceRecord(ended=ended, preconditions=run.preconditions, duties=run.duties)
         recording.record.change(sequence=sequence)
     reader = run.final_reader()
     cleanup.callback(_tidy, recording, reader.close)

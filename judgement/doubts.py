@@ -2,7 +2,7 @@
 
 Each function returns the reasons of one kind: a fault without proof, a precondition that did not hold, a blind
 observer, a run that was cut short, a check that crashed. `doubts` puts them together, those of `judgement.soundness`
-(whether the run's evidence holds together) among them.
+(whether the run's evidence holds together) among them, and says of each what it touches (judgement/scope.py).
 """
 
 from __future__ import annotations
@@ -17,24 +17,27 @@ from evidence.faults.clients import KillClientProof
 from evidence.findings import CRASHED, NOT_APPLICABLE, ClaimResult, Findings
 from evidence.run import RunRecord
 from evidence.run_state import RunState
-from judgement import soundness
+from judgement import duties, soundness
+from judgement.contradicted import TIMELINE
+from judgement.scope import ALL, NOTHING, ON_RECORD, Doubt, Scope, doubts_of
 
 Facts = Mapping[str, Any]
 
 DIED: Final = "recorder died"
 
 
-def unproved_faults(run_state: RunState) -> list[str]:
-    """Faults that were injected (or healed) without proof that this took effect."""
+def unproved_faults(run_state: RunState) -> list[Doubt]:
+    """Faults that were injected (or healed) without proof that this took effect: all that follows rests on them."""
     reasons = []
     for fault in run_state.faults:
-        what = f"fault {fault.id} ({fault.description})"
+        what, since = f"fault {fault.id} ({fault.description})", Scope(begin_ns=fault.inject_ns)
         if fault.unproved:
-            reasons.append(f"{what} did not provably take effect: {fault.seen or 'no proof'}")
+            reasons.append(Doubt(f"{what} did not provably take effect: {fault.seen or 'no proof'}", since))
         elif fault.proved_ns is None:
-            reasons.append(f"{what} was injected and never verified")
+            reasons.append(Doubt(f"{what} was injected and never verified", since))
         if fault.heal_ns is not None and fault.healed_ns is None:
-            reasons.append(f"{what}: its healing was begun and never confirmed")
+            healing = Scope(begin_ns=fault.heal_ns)
+            reasons.append(Doubt(f"{what}: its healing was begun and never confirmed", healing))
     return reasons
 
 
@@ -73,9 +76,9 @@ def _explained(run_state: RunState, begin_ns: int, end_ns: int, why: str) -> boo
     return any(one.inject_ns - LAST_WORD_NS <= begin_ns and end_ns <= one.until_ns + RETURN_NS for one in away)
 
 
-def blind_during_faults(run_state: RunState) -> list[str]:
+def blind_during_faults(run_state: RunState) -> list[Doubt]:
     """Observers that saw nothing while a fault lasted, unless the fault itself explains it."""
-    reasons = []
+    reasons: list[Doubt] = []
     for begin_ns, end_ns, why in run_state.blind:
         if _explained(run_state, begin_ns, end_ns, why):
             continue
@@ -83,7 +86,9 @@ def blind_during_faults(run_state: RunState) -> list[str]:
             fault.description for fault in run_state.faults if fault.inject_ns < end_ns and begin_ns < fault.until_ns
         ]
         if over:
-            reasons.append(f"an observer was blind during {', '.join(dict.fromkeys(over))} ({why})")
+            witness = duties.SOURCES[why.partition(" ")[0]]
+            scope = Scope(witnesses=frozenset({witness, "record"}), begin_ns=begin_ns, end_ns=end_ns)
+            reasons.append(Doubt(f"an observer was blind during {', '.join(dict.fromkeys(over))} ({why})", scope))
     return reasons
 
 
@@ -151,23 +156,45 @@ def doubts(
     damaged: Sequence[str],
     failure: str | None = None,
     required: Iterable[str] = (),
-) -> list[str]:
+) -> list[Doubt]:
     """Every reason for which the run proves nothing, the most telling first."""
     reasons = [
         *unproved_faults(run_state),
-        *soundness.unsupported_proofs(run_state),
-        *failed_preconditions(run_state),
-        *incomplete_state(run),
-        *soundness.timeline_not_ended(run, run_state),
-        *soundness.unheard(run, run_state),
-        *soundness.foreign_events(run_state),
-        *soundness.foreign_rules(run, run_state),
-        *soundness.other_software(run, run_state),
-        *soundness.out_of_sync(run, run_state),
+        *doubts_of(soundness.unsupported_proofs(run_state), ALL),
+        *doubts_of(failed_preconditions(run_state), NOTHING),
+        *doubts_of(incomplete_state(run), ON_RECORD),
+        *doubts_of(soundness.timeline_not_ended(run, run_state), ALL),
+        *doubts_of(soundness.unheard(run, run_state), ALL),
+        *foreign_events(run_state),
+        *doubts_of(soundness.foreign_rules(run, run_state), ALL),
+        *doubts_of(soundness.other_software(run, run_state), ALL),
+        *doubts_of(soundness.out_of_sync(run, run_state), NOTHING),
         *blind_during_faults(run_state),
-        *(f"damaged: {description}" for description in damaged),
-        *analysis_doubts(findings, required, failure, killed_clients(run_state)),
+        *duties.blind_witnesses(run_state),
+        *(Doubt(f"damaged: {description}", _of_damage(description)) for description in damaged),
+        *doubts_of(analysis_doubts(findings, required, failure, killed_clients(run_state)), ON_RECORD),
     ]
     # A sequence that ended early mostly did so for one of these reasons.
-    reasons = reasons or soundness.sequence_not_ended(run, run_state)
-    return list(dict.fromkeys(reasons))
+    reasons = reasons or doubts_of(soundness.sequence_not_ended(run, run_state), NOTHING)
+    first: dict[str, Doubt] = {}
+    for doubt in reasons:
+        first.setdefault(doubt.text, doubt)
+    return list(first.values())
+
+
+def foreign_events(run_state: RunState) -> list[Doubt]:
+    """What the engine did to nodes' containers and no fault of the run explains. One that loses its process is missed
+    by others; a signal that changes nothing concerns its own node.
+    """
+    return [
+        Doubt(one.text, Scope(begin_ns=one.since_ns) if one.gone else Scope(nodes=frozenset({one.node})))
+        for one in soundness.foreign_events(run_state)
+    ]
+
+
+def _of_damage(description: str) -> Scope:
+    """What is doubtful because of a file. What steps saw they wrote into the timeline: a line that is torn takes away
+    what it said, and nothing of what others say; a timeline that was changed may say anything.
+    """
+    changed = description.startswith(TIMELINE) and not description.startswith(f"{TIMELINE} line")
+    return ALL if changed else ON_RECORD

@@ -3,13 +3,15 @@
 Detection knows nothing of expectations and this module knows nothing of detection: `judge` is a pure function of four
 values (the run's record, its timeline, the findings, what was damaged), so any verdict can be given again from files.
 
-Two questions are asked, in this order.
+Three questions are asked, in this order.
 
 1. Was something seen that nothing documents or permits? Then the verdict is `unexpected`, whatever else is wrong
    with the run: a record that is gone is gone, also if a fault was not proved or the recorder died later. Not so if
    it was seen in files that other evidence contradicts (judgement/contradicted.py): these prove nothing, and are a
    doubt.
-2. Is the run sound? Each of the things listed in `judgement.doubts` (a fault without proof, a blind observer, a dead
+2. Did Kafka not do what it owes: is a documented claim contradicted, or did the steps find a duty undone? Then the
+   verdict is `unexpected` too, unless a doubt touches what this rests on (judgement/duties.py, judgement/scope.py).
+3. Is the run sound? Each of the things listed in `judgement.doubts` (a fault without proof, a blind observer, a dead
    recorder, a check that crashed …) means that what was *not* seen, or *why* something was seen, proves nothing. So
    `not-reproduced` and `as-documented` are given to sound runs only; an unsound one is `error` if the harness
    failed and else `unknown`.
@@ -41,7 +43,9 @@ from evidence.run_state import RunState
 from judgement import losses, soundness, subjects
 from judgement.contradicted import TIMELINE, depends_on
 from judgement.doubts import doubts, unshown_claims
+from judgement.duties import Contradiction, contradictions
 from judgement.outcome import of_findings
+from judgement.scope import ON_RECORD, Doubt
 from judgement.verdict import (
     AS_DOCUMENTED,
     ERROR,
@@ -74,7 +78,7 @@ class Weighed:
     """What the harness failed with."""
     doubts: Lines = ()
     contradicted: Lines = ()
-    """A line for each documented claim that is contradicted."""
+    """A line for each thing that Kafka owes and did not do, a documented claim or a duty, and that no doubt touches."""
     unshown: Lines = ()
     """A line for each documented claim that nothing in the run could show."""
     missing: Lines = ()
@@ -100,18 +104,18 @@ TABLE: Final = (
         verdict=UNEXPECTED,
         holds=lambda weighed: weighed.unexpected,
     ),
+    Rule(
+        condition="a documented claim is contradicted, or a duty of Kafka was not done, and no doubt touches that",
+        verdict=UNEXPECTED,
+        holds=lambda weighed: weighed.contradicted,
+        reasons=lambda weighed: weighed.contradicted,
+    ),
     Rule(condition="the harness failed", verdict=ERROR, holds=lambda weighed: weighed.failure),
     Rule(condition="there are doubts", verdict=UNKNOWN, holds=lambda weighed: weighed.doubts),
     Rule(
         condition="records of a subject were refused, which is not stated",
         verdict=UNEXPECTED,
         holds=lambda weighed: weighed.refused,
-    ),
-    Rule(
-        condition="a documented claim is contradicted",
-        verdict=UNEXPECTED,
-        holds=lambda weighed: weighed.contradicted,
-        reasons=lambda weighed: weighed.contradicted,
     ),
     Rule(
         condition="a documented claim was not observed",
@@ -250,12 +254,20 @@ def _contradicted_files(run: RunRecord, run_state: RunState, findings: Findings)
 
 
 def weigh(
-    run: RunRecord, stated: Stated, found: Classified, judged: Sequence[ClaimResult], doubted: Sequence[str]
+    run: RunRecord,
+    stated: Stated,
+    found: Classified,
+    judged: Sequence[ClaimResult],
+    doubted: Sequence[Doubt],
+    undone: Sequence[Contradiction] = (),
+    still: Sequence[tuple[int, int]] = (),
 ) -> Weighed:
-    """What the rules ask. `judged` is what came of the claims, `doubted` what makes the run as a whole prove less."""
+    """What the rules ask. `judged` is what came of the claims, `doubted` what makes the run as a whole prove less,
+    `undone` what Kafka owes and did not do, `still` when the machine stood still.
+    """
     refused = [f"{line}; {stated.unfounded}" for line in found.subjects.contradictions]
     undocumented = [one.named_summary for one, excuse in found.undocumented if excuse is None] + [*found.losses]
-    contradicted = [one for one in judged if one.outcome == claims.CONTRADICTED]
+    touched = [(one, one.doubted(_with_failure(run, doubted)) or one.stood_still(still)) for one in undone]
     return Weighed(
         observed=stated.observed,
         unexpected=found.unexpected,
@@ -263,12 +275,13 @@ def weigh(
         refused=tuple(refused),
         failure=_failure(run),
         doubts=(
-            *doubted,
+            *(doubt.text for doubt in doubted),
+            *(f"{one.text}; it proves nothing, for {doubt.text}" for one, doubt in touched if doubt is not None),
             *found.loss_doubts,
             *found.subjects.doubts,
             *(f"{one.named_summary}; it proves nothing, for it rests on {path}" for one, path in found.unsupported),
         ),
-        contradicted=tuple(f"the claim {one.name} is contradicted: {one.observed}" for one in contradicted),
+        contradicted=tuple(one.text for one, doubt in touched if doubt is None),
         unshown=tuple(unshown_claims(stated.claims, judged)),
         missing=(
             *(f"{name} is {stated.founded} and was not seen" for name in _missing(stated, found)),
@@ -280,6 +293,15 @@ def weigh(
 def _failure(run: RunRecord) -> Lines:
     failed = run.state == "failed"
     return (f"the harness failed: {run.failure or 'no reason recorded'}",) if failed else ()
+
+
+def _with_failure(run: RunRecord, doubted: Sequence[Doubt]) -> list[Doubt]:
+    """The doubts, and that the harness failed before the final part had ended: what then did not happen may never have
+    been asked of Kafka.
+    """
+    ended = run.sequence is not None and run.sequence.faults is not None
+    failed = run.state == "failed" and not ended
+    return [*doubted, *([Doubt("the harness failed before the run had come to its end", ON_RECORD)] if failed else [])]
 
 
 def _missing(stated: Stated, found: Classified) -> Lines:
@@ -305,7 +327,8 @@ def judge(
     judged = [one for one in known.claims if one.name in stated.claims]
     found = classify(run, run_state, known, stated, contradicted)
     doubted = doubts(run, run_state, findings, damaged, analysis_failure, stated.documented.required)
-    weighed = weigh(run, stated, found, judged, doubted)
+    undone = contradictions(run_state, judged, duties=not stated.observed)
+    weighed = weigh(run, stated, found, judged, doubted, undone, run_state.still)
     verdict, reasons = decide(weighed)
     sound = not weighed.failure and not weighed.doubts
     return Verdict(

@@ -13,10 +13,12 @@ fault of ours that nobody carried out, with a proof and Docker's events forged t
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Final
 
 from evidence.events import (
     Container,
+    Duty,
     End,
     Fault,
     Firewall,
@@ -28,7 +30,7 @@ from evidence.events import (
 )
 from evidence.faults.base import Witnesses
 from evidence.run import RunRecord, SequenceRecord, TopicRecord
-from evidence.run_state import FaultFact, RunState
+from evidence.run_state import DEADLY, FaultFact, RunState
 from evidence.rundir import END, FILTER_CHANGES, FIREWALL, SEQUENCE, SOFTWARE, leaves
 
 Facts = Mapping[str, Any]
@@ -90,16 +92,28 @@ def missing_from_proof(
     return fault.proof.missing() or fault.proof.contradicted(witnesses)
 
 
-def foreign_events(run_state: RunState) -> list[str]:
-    """What the engine did to nodes' containers and no fault of the run explains, a line for each node."""
+@dataclass(frozen=True, slots=True)
+class Foreign:
+    """What befell a node by something other than a fault of the run."""
+
+    node: str
+    text: str
+    since_ns: int
+    gone: bool
+    """Whether its process was taken away, for a while at least."""
+
+
+def foreign_events(run_state: RunState) -> list[Foreign]:
+    """What the engine did to nodes' containers and no fault of the run explains, one for each node."""
     by_node: dict[str, list[Container]] = {}
     for event in of(run_state.events, Container):
         by_node.setdefault(event.node, []).append(event)
-    out_of_memory, reasons = [], []
+    out_of_memory, others = [], []
     for node, events in sorted(by_node.items()):
-        told = _unexplained(events, [fault for fault in run_state.faults if fault.node == node])
-        if any(event.action == "oom" for event in told):
-            out_of_memory.append(f"{node} ran out of memory")
+        told = unexplained(events, [fault for fault in run_state.faults if fault.node == node])
+        ooms = [event.at_ns for event in told if event.action == "oom"]
+        if ooms:
+            out_of_memory.append(Foreign(node, f"{node} ran out of memory", ooms[0], gone=True))
             told = [event for event in told if event.action != "oom"]
             _take(told, "die", 0)
         # A container that ends leaves its network, and one that starts joins it: only one more is foreign.
@@ -107,11 +121,13 @@ def foreign_events(run_state: RunState) -> list[str]:
         told += [event for event in events if event.action == "disconnect"][dies:]
         if told:
             what = ", ".join(_told(event) for event in told)
-            reasons.append(f"{node}: {what}, by something other than a fault of this run")
-    return out_of_memory + reasons
+            text = f"{node}: {what}, by something other than a fault of this run"
+            gone = any(event.action != "kill" or event.signal in DEADLY for event in told)
+            others.append(Foreign(node, text, min(event.at_ns for event in told), gone))
+    return out_of_memory + others
 
 
-def _unexplained(events: Sequence[Container], faults: Sequence[FaultFact]) -> list[Container]:
+def unexplained(events: Sequence[Container], faults: Sequence[FaultFact]) -> list[Container]:
     """Of what the engine did to one node, but for its first start, what its faults do not explain."""
     told = [event for event in events if event.action not in ("connect", "disconnect")]
     _take(told, "start", 0)
@@ -195,7 +211,8 @@ def timeline_not_ended(run: RunRecord, run_state: RunState) -> list[str]:
 
 
 def sequence_not_ended(run: RunRecord, run_state: RunState) -> list[str]:
-    """A scenario whose steps did not come to their end, or whose preconditions or faults are not all in the timeline.
+    """A scenario whose steps did not come to their end, or whose preconditions, duties of Kafka or faults are not all
+    in the timeline.
     Runs of before say nothing of how many faults there were.
     """
     if not leaves(run, SEQUENCE):
@@ -207,6 +224,9 @@ def sequence_not_ended(run: RunRecord, run_state: RunState) -> list[str]:
         reasons.append(f"the scenario's steps did not come to their end: {sequence.ended or 'nothing says why'}")
     if sequence.preconditions != told:
         reasons.append(f"{sequence.preconditions} preconditions were checked, the timeline has {told}")
+    duties = len(of(run_state.events, Duty))
+    if sequence.duties != duties:
+        reasons.append(f"{sequence.duties} duties of Kafka were checked, the timeline has {duties}")
     faults = len({event.id for event in of(run_state.events, Fault)})
     if sequence.faults not in (None, faults):
         reasons.append(f"{sequence.faults} faults were carried out, the timeline has {faults}")

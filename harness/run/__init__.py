@@ -37,7 +37,7 @@ from harness.run.groups import Groups
 from harness.run.migration import Migration
 from harness.run.nemesis import Nemesis
 from harness.run.parts import OfCase, Parts
-from harness.run.sequence_log import PreconditionNotHeld, SequenceLog
+from harness.run.sequence_log import DutyNotDone, PreconditionNotHeld, SequenceLog
 from harness.run.waits import START_LIMIT_S, Waits
 from harness.run.who import OFFSETS, Partition, Target, Who
 
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from harness.subjects import UserSubject
     from harness.workloads.handles.transactions import Pipeline
 
-__all__ = ["OFFSETS", "START_LIMIT_S", "Partition", "Parts", "PreconditionNotHeld", "Run", "Target"]
+__all__ = ["OFFSETS", "START_LIMIT_S", "DutyNotDone", "Partition", "Parts", "PreconditionNotHeld", "Run", "Target"]
 
 
 class Run(SequenceLog, Who, Waits, Disks, Administration, Nemesis, Migration, Clients, Ends, Groups):

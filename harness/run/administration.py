@@ -146,7 +146,12 @@ class Administration:
             seen = state.partitions[t]
             return seen.replicas == wanted and set(seen.isr) == set(wanted) and seen.leader in wanted
 
-        self._waits.wait_state(f"{t} is on {list(wanted)}, in sync", over, REASSIGN_LIMIT_S)
+        self._waits.wait_state(
+            f"{t} is on {list(wanted)}, in sync",
+            over,
+            REASSIGN_LIMIT_S,
+            owed=lambda state: set(wanted) <= state.brokers,
+        )
 
     def elect_preferred_leader(self, t: Partition) -> None:
         """Ask for the election of the partition's preferred leader, in the way of the version; does not wait for it."""

@@ -6,24 +6,30 @@ missing is then missed.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
-from evidence.errors import UsageError
+from evidence.errors import HarnessError, UsageError, WaitTimeout
 from evidence.run import ProcessRecord, SubjectRecord
 from harness.cluster.cluster import KAFKA_PORT
+from harness.run.waits import led
+from harness.run.who import Partition
 from harness.workloads import settings as defaults
 from harness.workloads.handles.client import (
     BackgroundConsumer,
     Client,
     FinalReader,
+    Handle,
+    Late,
     LoadGenerator,
     Pending,
     ScriptedProducer,
     Sent,
+    not_in_time,
 )
 from harness.workloads.handles.transactions import Ended, Pipeline, TransactionalProducer
 from harness.workloads.libraries import RDKAFKA, Library
@@ -32,7 +38,7 @@ if TYPE_CHECKING:
     from harness.run.parts import Parts
     from harness.run.record import GrowingRecord
     from harness.run.sequence_log import SequenceLog
-    from harness.run.who import Partition, Target
+    from harness.run.who import Target
     from harness.workloads.handles.producer_pool import ProducerPool
 
 SEND_LIMIT_S: Final = 45.0
@@ -84,6 +90,7 @@ class Clients:
         self._case_settings = parts.case.client_settings
         self._cluster, self._version, self._run_dir = parts.cluster, parts.version, parts.run_dir
         self._timeline, self._topics, self._sequence_log = parts.timeline, parts.topics, sequence_log
+        self._observer = parts.observer
         self._record = parts.record
         """Gets every client that is started."""
         self._producers: dict[tuple[tuple[str, str], ...], ScriptedProducer] = {}
@@ -136,7 +143,9 @@ class Clients:
         key = tuple(sorted((options | {"bootstrap": bootstrap}).items()))
         if key not in self._producers:
             client = self._register("producer", options, bootstrap=bootstrap, only=only)
-            self._producers[key] = ScriptedProducer(replace(client, library=self._recorders), self._timeline)
+            made = ScriptedProducer(replace(client, library=self._recorders), self._timeline)
+            made.watch = self._sequence_log.notice
+            self._producers[key] = made
         return self._producers[key]
 
     def send(
@@ -156,15 +165,43 @@ class Clients:
         unknown. `expected_loss` names those whose loss the scenario documents: no other record may be lost. `settings`
         are the producer's own, `key` is the records'.
 
-        Raises PreconditionNotHeld if one is not acknowledged within `timeout_s`, unless it need not be (`must`).
+        One that must be acknowledged (`must`) and is not within `timeout_s` is held against Kafka (DutyNotDone) if the
+        cluster names a leader that is alive, which could have; otherwise the sequence has not taken its course
+        (PreconditionNotHeld).
         """
-        producer = self.producer(acks=acks, only=only, settings=settings)
+        producer, since_ns = self.producer(acks=acks, only=only, settings=settings), time.monotonic_ns()
+        owed = f"a record sent to {t} with acks={acks} is acknowledged"
         with self._sequence_log.step("send", partition=str(t), count=count, acks=acks):
-            sent = producer.send(
-                t.topic, t.number, count=count, timeout_s=timeout_s, expected_loss=expected_loss, key=key
-            )
-        _require_ok(self._sequence_log, sent if must else (), f"a record sent to {t} with acks={acks} is acknowledged")
+            try:
+                sent = producer.send(
+                    t.topic, t.number, count=count, timeout_s=timeout_s, expected_loss=expected_loss, key=key
+                )
+            except WaitTimeout as error:
+                raise self._late([t])(owed, timeout_s, str(error), since_ns) from None
+        for one in sent if must else ():
+            if one.outcome != "ok" and self._led([t]):
+                raise self._late([t])(owed, timeout_s, one.error_name or one.outcome, since_ns)
+        _require_ok(self._sequence_log, sent if must else (), owed)
         return sent
+
+    def _led(self, places: Iterable[Partition]) -> bool:
+        """Whether a broker that is registered leads each of them."""
+        return all(led(self._observer.state, t) for t in places)
+
+    def _late(self, places: Sequence[Partition]) -> Late:
+        """Who is at fault if clients of these partitions do not get what they wait for: Kafka, if they are led."""
+
+        def late(what: str, limit_s: float, seen: str, since_ns: int) -> HarnessError:
+            if not self._led(places):
+                return not_in_time(what, limit_s, seen, since_ns)
+            return self._sequence_log.overdue(what, witness="clients", since_ns=since_ns, limit_s=limit_s, seen=seen)
+
+        return late
+
+    def _watched(self, handle: Handle, topic: str) -> None:
+        """Let a process that works by itself on a topic notice what makes waiting for it vain, or is Kafka's fault."""
+        handle.watch = self._sequence_log.notice
+        handle.late = self._late([Partition(topic, number) for number in self._partitions_of(topic)])
 
     def send_async(self, t: Partition, *, acks: str = "all", expected_loss: bool = False) -> Pending:
         """Send one record once, without retries, and do not wait: for records that are not to be acknowledged."""
@@ -199,6 +236,7 @@ class Clients:
             records=records,
             timeline=self._timeline,
         )
+        self._watched(generator, t.topic)
         detail = {"acks": acks, "records": records, "rate_per_s": rate_per_s, "record_bytes": record_bytes}
         with self._sequence_log.step("load", **detail), generator:
             yield generator
@@ -272,6 +310,7 @@ class Clients:
             group=group or f"{client.name}-alone",
             timeline=self._timeline,
         )
+        self._watched(consumer, t.topic)
         with self._sequence_log.step("consume", topic=t.topic, group=group, committed_only=committed_only), consumer:
             yield consumer
 

@@ -81,7 +81,7 @@ class Disks:
     ) -> None:
         """Wait until files on the brokers' disks show something; WaitTimeout says what they show."""
         with self._sequence_log.step(f"wait until {what}"):
-            if not poll(satisfied, timeout_s):
+            if not poll(satisfied, timeout_s, watch=self._sequence_log.notice):
                 raise WaitTimeout(f"not within {timeout_s:.0f} s: {what}; seen: {describe()}")
 
     def wait_high_watermark(self, t: Partition, offset: int, targets: Sequence[Target]) -> None:

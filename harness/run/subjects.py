@@ -24,6 +24,7 @@ from evidence.events import NO_LEADER
 from evidence.run import StatedRecord, SubjectRecord, TimedRecord
 from harness.observers import broker_logs
 from harness.plan import TopicPlan
+from harness.run.waits import isr_owed, led
 from harness.run.who import Partition
 from harness.subjects import DEFAULT_TIME_OUTS, NOTHING_STATED, Subject, TimeOuts
 from harness.workloads.handles.producer_pool import ProducerPool, Tally
@@ -261,6 +262,7 @@ class Subjects:
             f"{' or '.join(target.node.name for target in targets)} leads the partitions of {len(places)} subjects",
             lambda state: all(state.partitions[t].leader in wanted for t in places),
             timeout_s,
+            owed=lambda state: not all(led(state, t) for t in places),
         )
 
     def lead(self, target: Target, which: Which = every) -> None:
@@ -299,6 +301,7 @@ class Subjects:
             f"the ISR is {sorted(wanted)} in the partitions of {len(places)} subjects",
             lambda state: all(set(state.partitions[t].isr) == isr for t, isr in places.items()),
             timeout_s,
+            owed=lambda state: all(isr_owed(state, t, isr) for t, isr in places.items()),
         )
 
     def wait_leader_knows_isr(self, targets: Sequence[Target], leader: Target, which: Which = every) -> None:

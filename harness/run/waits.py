@@ -5,10 +5,10 @@ from __future__ import annotations
 import operator
 import re
 import time
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import TYPE_CHECKING, Final, TypeVar
 
-from evidence.errors import HarnessError, WaitTimeout
+from evidence.errors import NodeEnded, WaitTimeout
 from evidence.events import NO_LEADER
 from harness.observers import broker_logs
 from harness.polling import poll
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from harness.cluster.state import ClusterObserver, ClusterState
     from harness.run.sequence_log import SequenceLog
     from harness.run.who import Target, Who
+
+T = TypeVar("T")
 
 START_LIMIT_S: Final = 90.0
 ELECTION_LIMIT_S: Final = 60.0
@@ -45,6 +47,23 @@ def last_isr(text: str, t: Partition, leader: int) -> set[int] | None:
     return {int(broker) for broker in re.findall(r"\d+", next(filter(None, named[-1].groups())))}
 
 
+def always(_: ClusterState) -> bool:
+    """Kafka owes it whatever else is so."""
+    return True
+
+
+def led(state: ClusterState, t: Partition) -> bool:
+    """Whether a broker that is registered leads the partition."""
+    return t in state.partitions and state.partitions[t].leader in state.brokers
+
+
+def isr_owed(state: ClusterState, t: Partition, wanted: Collection[int]) -> bool:
+    """Whether the leader could, and had to, make the ISR what is wanted: it is alive, and so is everybody who is
+    missing from it.
+    """
+    return led(state, t) and set(wanted) - set(state.partitions[t].isr) <= state.brokers
+
+
 class Waits:
     """Waits for what the cluster says of itself."""
 
@@ -62,26 +81,41 @@ class Waits:
         timeout_s: float = ELECTION_LIMIT_S,
         *,
         alive: Sequence[Target] = (),
+        owed: Callable[[ClusterState], bool] = lambda _: False,
     ) -> ClusterState:
-        """Wait until the cluster's own statements satisfy `predicate`; fails early if a node of `alive` has ended."""
-        deadline = time.monotonic() + timeout_s
+        """Wait until the cluster's own statements satisfy `predicate`; fails early if a node of `alive` has ended, or
+        any broker by itself.
+
+        `owed` says of the state at the end of the time whether Kafka is at fault that it is not another. Then the run
+        is unexpected (DutyNotDone); otherwise the sequence has not taken its course (WaitTimeout).
+        """
+        since_ns, deadline = time.monotonic_ns(), time.monotonic() + timeout_s
         with self._sequence_log.step(f"wait until {what}"):
             while True:
                 # In slices, so that a node that died meanwhile is noticed before the limit.
                 remaining = deadline - time.monotonic()
+                self._sequence_log.notice()
                 try:
                     return self._observer.wait(predicate, what=what, timeout_s=min(2.0, max(remaining, 0.01)))
                 except WaitTimeout as error:
                     for target in alive:
                         if not target.node.state()["Running"]:
-                            raise HarnessError(
+                            raise NodeEnded(
                                 f"{target} ended while waiting until {what}; it said:\n{target.node.last_lines()}"
                             ) from None
-                    if remaining <= 2.0:
-                        raise WaitTimeout(f"not within {timeout_s:g} s: {error}") from None
+                    if remaining > 2.0:
+                        continue
+                    if owed(state := self._observer.state):
+                        raise self._sequence_log.overdue(
+                            what, witness="metadata", since_ns=since_ns, limit_s=timeout_s, seen=str(state)
+                        ) from None
+                    raise WaitTimeout(f"not within {timeout_s:g} s: {error}") from None
 
     def wait_leader(self, t: Partition, *targets: Target, timeout_s: float = ELECTION_LIMIT_S) -> Target:
-        """Wait until one of `targets` leads the partition (any broker if none is named) and return it."""
+        """Wait until one of `targets` leads the partition (any broker if none is named) and return it.
+
+        Kafka owes it a leader that is alive. Which one is a matter of the sequence.
+        """
         wanted = {target.id for target in targets}
         names = " or ".join(target.node.name for target in targets) or "a broker"
 
@@ -89,36 +123,49 @@ class Waits:
             leader = state.partitions[t].leader if t in state.partitions else NO_LEADER
             return leader in wanted if wanted else leader != NO_LEADER
 
-        self.wait_state(f"{names} leads {t}", leads, timeout_s)
+        self.wait_state(f"{names} leads {t}", leads, timeout_s, owed=lambda state: not led(state, t))
         return self._who.leader_of(t)
 
     def wait_controller(self, *targets: Target, timeout_s: float = ELECTION_LIMIT_S) -> Target:
-        """Wait until one of `targets` is the controller and return it."""
-        wanted = {target.id for target in targets}
+        """Wait until one of `targets` is the controller and return it. Kafka owes another than before."""
+        wanted, before = {target.id for target in targets}, self._observer.state.controller
         names = " or ".join(target.node.name for target in targets)
-        self.wait_state(f"{names} is the controller", lambda state: state.controller in wanted, timeout_s)
+        self.wait_state(
+            f"{names} is the controller",
+            lambda state: state.controller in wanted,
+            timeout_s,
+            owed=lambda state: state.controller in (None, before),
+        )
         return self._who.controller()
 
     def wait_controller_other_than(self, dead: Target, timeout_s: float = ELECTION_LIMIT_S) -> Target:
-        """Wait until there is a controller, and not this one, and return it."""
+        """Wait until there is a controller, and not this one, which Kafka owes, and return it."""
         what = f"another than {dead.node.name} is the controller"
-        self.wait_state(what, lambda state: state.controller not in (None, dead.id), timeout_s)
+        self.wait_state(what, lambda state: state.controller not in (None, dead.id), timeout_s, owed=always)
         return self._who.controller()
 
     def wait_no_leader(self, t: Partition, dead: Target) -> None:
-        """Wait until the cluster knows that the partition's leader is gone: it has none, or a dead one's name."""
+        """Wait until the cluster knows that the partition's leader is gone: it has none, or a dead one's name. Kafka
+        owes that it ends the dead one's session.
+        """
         self.wait_state(
             f"{t} is without a live leader",
             lambda state: dead.id not in state.brokers and state.partitions[t].leader in (NO_LEADER, dead.id),
+            owed=lambda state: dead.id in state.brokers,
         )
 
     def wait_isr(self, t: Partition, targets: Sequence[Target], timeout_s: float = ISR_LIMIT_S) -> None:
-        """Wait until the ISR is exactly these replicas."""
+        """Wait until the ISR is exactly these replicas.
+
+        Kafka owes it while somebody leads: that those come back which are registered, and that those leave which are
+        dead, or lag.
+        """
         wanted = {target.id for target in targets}
         self.wait_state(
             f"the ISR of {t} is {sorted(wanted)}",
             lambda state: t in state.partitions and set(state.partitions[t].isr) == wanted,
             timeout_s,
+            owed=lambda state: isr_owed(state, t, wanted),
         )
 
     def wait_leader_knows_isr(self, t: Partition, targets: Sequence[Target]) -> None:
@@ -143,7 +190,7 @@ class Waits:
             return {t: isr for t in wanted if (isr := last_isr(text, t, leader.id)) != wanted[t]}
 
         with self._sequence_log.step(f"wait until {leader.node.name} goes by the ISR", of=len(isrs)):
-            if other := poll(others, LOG_LIMIT_S, until=operator.not_):
+            if other := self._poll(others, LOG_LIMIT_S, until=operator.not_):
                 told = ", ".join(f"{t} {sorted(isr or ())}" for t, isr in other.items())
                 raise WaitTimeout(f"{leader.node.name} goes by other ISRs after {LOG_LIMIT_S:.0f} s: {told}")
 
@@ -162,7 +209,7 @@ class Waits:
             return missing
 
         with self._sequence_log.step(f"wait until {target.node.name} logs: {what}", of=len(patterns)):
-            if poll(still_missing, timeout_s, until=operator.not_):
+            if self._poll(still_missing, timeout_s, until=operator.not_):
                 raise self._not_logged(target, f"{what} of {', '.join(missing)}", timeout_s)
 
     def wait_isr_announced(self, count: int, timeout_s: float = ANNOUNCED_LIMIT_S) -> None:
@@ -176,10 +223,14 @@ class Waits:
         )
 
     def wait_registered(self, targets: Sequence[Target]) -> None:
-        """Wait until these brokers are registered; fails early if one of them ends."""
+        """Wait until these brokers, whose processes run, are registered; fails early if one of them ends."""
         wanted = {target.id for target in targets}
         self.wait_state(
-            f"brokers {sorted(wanted)} registered", lambda state: wanted <= state.brokers, START_LIMIT_S, alive=targets
+            f"brokers {sorted(wanted)} registered",
+            lambda state: wanted <= state.brokers,
+            START_LIMIT_S,
+            alive=targets,
+            owed=always,
         )
 
     def wait_unregistered(self, target: Target) -> None:
@@ -188,6 +239,7 @@ class Waits:
             f"{target.node.name} is no longer registered",
             lambda state: target.id not in state.brokers,
             START_LIMIT_S,
+            owed=always,
         )
 
     def wait_end_of_epoch(self, target: Target, t: Partition, offset: int) -> None:
@@ -206,11 +258,15 @@ class Waits:
             return next(filter(expression.search, target.node.said().splitlines()), None)
 
         with self._sequence_log.step(f"wait until {target.node.name} logs: {what}"):
-            line = poll(matching, timeout_s)
+            line = self._poll(matching, timeout_s)
             if line is None:
                 raise self._not_logged(target, what, timeout_s)
             self._sequence_log.note(f"{target.node.name} logged: {line}")
             return line
+
+    def _poll(self, ask: Callable[[], T], timeout_s: float, *, until: Callable[[T], object] = bool) -> T:
+        """The same as `polling.poll`, and fails early if a broker ends itself."""
+        return poll(ask, timeout_s, until=until, watch=self._sequence_log.notice)
 
     @staticmethod
     def _not_logged(target: Target, what: str, timeout_s: float) -> WaitTimeout:

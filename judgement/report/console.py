@@ -225,6 +225,8 @@ def progress_line(event: Event) -> str | None:
             return f"✓ healed: {event.description}"
         case events.Precondition():
             return f"{'✓' if event.held else '✗ did not hold:'} {event.name}"
+        case events.Duty():
+            return f"{'✓ Kafka does what it owes:' if event.held else '✗ Kafka owes this:'} {event.name}"
         case events.Partition():
             who = "no leader" if event.leader == events.NO_LEADER else f"leader broker-{event.leader}"
             where = steps.named((event.topic, event.partition))

@@ -15,7 +15,7 @@ import msgspec
 
 from evidence import manifest, timeline
 from evidence.errors import UsageError
-from evidence.events import Event, Log, Moment, Note, Precondition, of
+from evidence.events import Duty, Event, Log, Moment, Note, Precondition, of
 from evidence.events import Step as StepEvent
 from evidence.faults.network import NetworkProof
 from evidence.findings import Finding, Findings, read_findings
@@ -99,6 +99,11 @@ class JudgedRun(RunState):
     @property
     def preconditions(self) -> list[Precondition]:
         return of(self.events, Precondition)
+
+    @property
+    def duties(self) -> list[Duty]:
+        """What Kafka owes, as the steps checked it."""
+        return of(self.events, Duty)
 
     def at(self, at_ns: int) -> float:
         """Seconds since the run began."""

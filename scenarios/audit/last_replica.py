@@ -193,7 +193,7 @@ def last_replica(run: Run) -> None:
     subjects.send(ALONE, expected_loss=lambda one: answered_alone(one) and loses_alone(one.topic, version))
     subjects.wait_acknowledged(FIRST + SHARED + ALONE, answered_alone)
     subjects.wait_log_end(FIRST + SHARED + ALONE, leader, answered_alone)
-    run.require(
+    run.claim(
         "nothing is acknowledged with acks=all while fewer than min.insync.replicas are in sync",
         all(one.tally.ok <= FIRST + SHARED for one in subjects.of(too_few)),
     )

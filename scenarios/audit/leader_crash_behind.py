@@ -109,9 +109,9 @@ def leader_crash_behind(run: Run) -> None:
     subjects.wait_acknowledged(FIRST + BEHIND, taken)
     subjects.wait_log_end(FIRST + BEHIND, leader, taken)
     run.kill(leader)
-    run.require(
+    run.claim(
         "nothing is acknowledged with acks=all while the followers stand still",
-        all(one.tally.ok == FIRST for one in subjects.of(lambda one: not alone(one) and accepted(one, run.version))),
+        all(one.tally.ok <= FIRST for one in subjects.of(lambda one: not alone(one) and accepted(one, run.version))),
     )
     run.thaw()
     subjects.wait_led(*followers, which=others)

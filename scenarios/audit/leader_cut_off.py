@@ -91,7 +91,7 @@ def leader_cut_off(run: Run) -> None:
     subjects.send(ALONE, expected_loss=lambda one: unanswered(one) or (taken(one) and others(one)))
     subjects.wait_acknowledged(FIRST + ALONE, taken)
     subjects.wait_log_end(FIRST + ALONE, leader, taken)
-    run.require(
+    run.claim(
         "the leader acknowledges nothing with acks=all while it is alone",
         all(one.tally.ok <= FIRST for one in subjects.of(lambda one: not alone(one))),
     )

@@ -150,7 +150,7 @@ def shrunk_isr_crash(run: Run) -> None:
     subjects.send(AFTER, expected_loss=expected_loss)
     subjects.wait_answered(lambda one: taken(one) or not retries(one.producer))
     subjects.wait_log_end(FIRST + SHRINKING + AFTER, leader, lambda one: taken(one) and one.producer.acks == "0")
-    run.require(
+    run.claim(
         "nothing is acknowledged with acks=all while fewer than min.insync.replicas are in sync",
         all(one.tally.ok <= FIRST for one in subjects.of(lambda one: too_few(one) and not alone(one))),
     )

@@ -36,7 +36,8 @@ def preferred_leader_election(run: Run) -> None:
         run.send(t, 2)
         run.start(preferred)
         run.wait_isr(t, run.replicas_of(t))
-        run.require("leadership has not returned by itself", run.leader_of(t).id == heir.id)
+        leader = run.state_of(t).leader
+        run.claim("leadership does not return by itself", leader == heir.id, witness="metadata", leader=leader)
 
         load.wait_more(50, timeout_s=60)
         run.elect_preferred_leader(t)

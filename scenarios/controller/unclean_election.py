@@ -80,7 +80,8 @@ def all_in_sync_dead(run: Run, unclean: VersionRange) -> None:
                 run.send(t)
                 run.start(a)
             else:
-                run.require("the partition waits for its ISR", run.state_of(t).leader != b.id)
+                leader = run.state_of(t).leader
+                run.claim("the partition waits for its ISR", leader != b.id, witness="metadata", leader=leader)
                 run.start(a)
                 run.wait_leader(t, a)
             run.wait_isr(t, [a, b])

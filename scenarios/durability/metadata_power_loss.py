@@ -59,9 +59,10 @@ def forced(run: Run, most: int) -> None:
     run.wait_registered(rest)
     run.create_topic(TopicPlan(name="made-after", replicas=(tuple(one.id for one in rest),)))
     after = run.state_of(t)
-    run.require(
-        "the ISR is as it was",
+    run.claim(
+        "the leader and the ISR are as they were",
         (after.leader, after.isr) == (before.leader, before.isr),
+        witness="metadata",
         before=before.isr,
         after=after.isr,
     )

@@ -101,7 +101,7 @@ def send_to_one_rack(
     run.producer().send_async(*t, expected_loss=True)  # only who lacks something leaves the ISR
     run.wait_isr(t, [one, two])
     alone = [run.send_async(t, expected_loss=True).wait(ANSWER_LIMIT_S) for _ in range(COUNT)]
-    run.require(
+    run.claim(
         "one rack goes on alone where min.insync.replicas allows it",
         all((sent.outcome == "ok") == acknowledged for sent in alone),
         answers=[sent.error_name or sent.outcome for sent in alone],

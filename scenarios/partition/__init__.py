@@ -56,7 +56,7 @@ def send_beside(run: Run, t: Partition, successor: Target) -> None:
         if first.outcome == "ok":
             run.send(t, 2, only=successor, settings=settings)
             return
-    run.require(f"the next leader acknowledges with acks=all one of {ATTEMPTS} clients", held=False)
+    run.claim(f"the next leader acknowledges with acks=all one of {ATTEMPTS} clients", held=False)
 
 
 def loyal_client(run: Run, t: Partition, leader: Target) -> ScriptedProducer:
@@ -66,7 +66,7 @@ def loyal_client(run: Run, t: Partition, leader: Target) -> ScriptedProducer:
     settings = {"message.send.max.retries": "0", "topic.metadata.refresh.interval.ms": "-1"}
     producer = run.producer(acks=run.case.acks, only=leader, settings=settings)
     (sent,) = producer.send(*t, count=1, timeout_s=SEND_LIMIT_S)
-    run.require("the leader acknowledges before it is cut off", sent.outcome == "ok")
+    run.claim("the leader acknowledges before it is cut off", sent.outcome == "ok")
     return producer
 
 

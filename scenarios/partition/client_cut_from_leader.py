@@ -33,8 +33,9 @@ def client_cut_from_leader(run: Run) -> None:
         # Half of the load goes to the partition that is reached: so long as this takes, sessions would have ended.
         sessions_s = SESSIONS * run.cluster.plan.session_timeout_ms / 1000
         load.wait_more(int(RATE_PER_S / 2 * sessions_s), timeout_s=60)
-        run.require("nobody was elected", [run.state_of(p).leader_epoch for p in (t, reached)] == [0, 0])
-        run.require("every ISR is whole", all(len(run.state_of(p).isr) == 3 for p in (t, reached)))
+        epochs, isrs = zip(*((run.state_of(p).leader_epoch, run.state_of(p).isr) for p in (t, reached)), strict=True)
+        run.claim("nobody was elected", epochs == (0, 0), witness="metadata", epochs=epochs)
+        run.claim("every ISR is whole", all(len(isr) == 3 for isr in isrs), witness="metadata", isrs=isrs)
 
         run.heal_network()
         load.wait_more(int(RATE_PER_S * sessions_s), timeout_s=60)

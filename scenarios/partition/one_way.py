@@ -40,7 +40,8 @@ def cut_one_way(run: Run, follower: Target, *, sender: Target, receiver: Target)
         run.cut([sender], [receiver], one_way=True)
         run.wait_isr(t, [leader, *others])
         load.wait_more(40, timeout_s=30)
-        run.require("the follower is still registered", follower.id in run.observer.state.brokers)
+        registered = run.observer.state.brokers
+        run.claim("the follower is registered still", follower.id in registered, witness="metadata")
         run.copy_replicas("apart")
 
         run.heal_network()

@@ -53,7 +53,7 @@ def split_in_halves(run: Run) -> None:
         successor = run.wait_leader(orphaned, *there)
         run.wait_isr(kept, there)
         send_beside(run, orphaned, successor)
-        run.require("the side that is left alone acknowledges with acks=1 only", sent.acknowledged == (acks == "1"))
+        run.claim("the side that is left alone acknowledges with acks=1 only", sent.acknowledged == (acks == "1"))
         run.copy_replicas("apart")
 
         run.heal_network()

@@ -31,7 +31,7 @@ def leader_crash(run: Run) -> None:
     if run.case.acks == "1":
         sent.wait(timeout_s=10)
     run.kill(leader)
-    run.require("acknowledged by the leader alone only with acks=1", sent.acknowledged == (run.case.acks == "1"))
+    run.claim("acknowledged by the leader alone only with acks=1", sent.acknowledged == (run.case.acks == "1"))
     run.heal_network()
     run.wait_leader(t, *followers)
     run.send(t)

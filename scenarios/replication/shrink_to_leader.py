@@ -50,7 +50,7 @@ def go_on_alone(run: Run, *, acknowledged: bool) -> Target:
     run.producer().send_async(*t, expected_loss=True)  # for as long as it waits, its producer's next records wait too
     wait_shrunk(run, t, [leader])
     alone = [run.send_async(t, expected_loss=True).wait(ANSWER_LIMIT_S) for _ in range(3)]
-    run.require(
+    run.claim(
         "the leader goes on alone where min.insync.replicas allows it",
         all((one.outcome == "ok") == acknowledged for one in alone),
         answers=[one.error_name or one.outcome for one in alone],

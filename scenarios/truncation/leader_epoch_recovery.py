@@ -44,7 +44,7 @@ def leader_epoch_recovery(run: Run) -> None:
     run.wait_log_end(t, 3, [a, b])
     run.kill(b)
     run.kill(a)
-    run.require("the record on A and B alone was not acknowledged", not unacknowledged.acknowledged)
+    run.claim("the record on A and B alone is not acknowledged", not unacknowledged.acknowledged)
     run.heal_network()
     run.copy_replicas("a-and-b-hold-m2")
 

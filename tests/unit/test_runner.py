@@ -17,8 +17,10 @@ from evidence.errors import FaultUnproved, HarnessError, UsageError, WaitTimeout
 from evidence.events import (
     DeleteRecords,
     DeleteTopic,
+    Duty,
     Fault,
     Firewall,
+    Machine,
     Moment,
     Note,
     PlaceTopic,
@@ -550,7 +552,7 @@ TAKEN = "[...] FATAL A broker is already registered on the path /brokers/ids/2 (
 
 
 @pytest.mark.parametrize("expected", [True, False])
-def test_an_end_of_its_own_is_a_doubt_unless_it_is_expected(
+def test_an_end_of_its_own_is_unexpected_unless_the_scenario_expects_it(
     expected: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     stage = Stage()
@@ -567,9 +569,72 @@ def test_an_end_of_its_own_is_a_doubt_unless_it_is_expected(
         run.send(t)
 
     verdict = judged(rehearse(stage, tmp_path, steps, monkeypatch).run_dir)
-    assert verdict.verdict == ("as-documented" if expected else "unknown"), verdict.reasons
-    told = "broker-2: its process ended (exit code 1), by something other than a fault of this run"
-    assert (told in verdict.reasons) is not expected
+    assert verdict.verdict == ("as-documented" if expected else "unexpected"), verdict.reasons
+    assert verdict.unexpected == (() if expected else ("broker-exit",))
+
+
+def test_a_broker_that_ends_itself_is_noticed_by_the_next_wait(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    stage = Stage()
+
+    def steps(run: Run) -> None:
+        t = run.partition()
+        run.send(t, 2)
+        (follower, _) = run.followers_of(t)
+        stage.containers_of[follower.id].end_itself("it is too much")
+        run.wait_log_line(run.leader_of(t), "what never comes", "what never comes", timeout_s=1000)
+
+    run_dir = rehearse(stage, tmp_path, steps, monkeypatch).run_dir
+    (duty,) = read(run_dir.timeline).of(Duty)
+    assert (duty.name, duty.held, duty.witness) == ("broker-2 goes on", False, "processes")
+    assert run_dir.read_run().state == "complete"
+    verdict = judged(run_dir)
+    assert (verdict.verdict, verdict.unexpected) == ("unexpected", ("broker-exit",))
+
+
+def test_a_duty_that_is_not_done_ends_the_sequence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def steps(run: Run) -> None:
+        quiet(run)
+        run.claim("two and two are four", held=True)
+        run.claim("pigs fly", held=False, height=0)
+        raise AssertionError("the sequence went on")
+
+    run_dir = rehearse(Stage(), tmp_path, steps, monkeypatch).run_dir
+    assert run_dir.read_run().sequence == SequenceRecord(
+        ended="Kafka owes this and did not do it: pigs fly (height=0)", preconditions=0, duties=2, faults=0
+    )
+    verdict = judged(run_dir)
+    assert verdict.verdict == "unexpected"
+    assert verdict.reasons[0] == "Kafka owes this and did not do it: pigs fly (height=0)"
+
+
+def test_a_state_that_kafka_owes_and_does_not_reach_is_unexpected(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def steps(run: Run) -> None:
+        t = run.partition()
+        run.wait_isr(t, run.replicas_of(t)[:2], timeout_s=0)
+
+    verdict = judged(rehearse(Stage(), tmp_path, steps, monkeypatch).run_dir)
+    assert verdict.verdict == "unexpected"
+    assert verdict.reasons[0].startswith(
+        "Kafka owes this and did not do it within 0 s: the ISR of t-0 is [1, 2] (seen="
+    )
+
+
+def test_a_state_that_the_sequence_needs_is_no_fault_of_kafkas(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def steps(run: Run) -> None:
+        t = run.partition()
+        run.wait_leader(t, run.followers_of(t)[0], timeout_s=0)  # another leads, and may
+
+    run_dir = rehearse(Stage(), tmp_path, steps, monkeypatch).run_dir
+    assert read(run_dir.timeline).of(Duty) == []
+    assert judged(run_dir).verdict == "error"
+
+
+def test_the_machine_under_a_run_is_on_record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run_dir = rehearse(Stage(), tmp_path, quiet, monkeypatch).run_dir
+    (machine,) = read(run_dir.timeline).of(Machine)
+    assert machine.seconds >= 0
 
 
 def test_a_blank_disk_is_filled_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

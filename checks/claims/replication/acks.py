@@ -11,6 +11,8 @@ from evidence.events import NO_LEADER
 from evidence.run_state import FROZEN, RunState, Sent
 from evidence.text import plural
 
+HEARD_NS: Final = 5_000_000_000
+"""After so long a leader goes by the ISR that the cluster states."""
 SEEN_LATER_NS: Final = 500_000_000
 """An observer may see an ISR this much later than the leader acts on it."""
 RELEASE_TOLERANCE_MS: Final = 1000
@@ -131,7 +133,7 @@ def _min_isr(evidence: RunEvidence, topic: str) -> int:
 
 def _below_min_isr(evidence: RunEvidence) -> Iterator[Sent]:
     """What was sent and answered while a partition had a leader and too small an ISR, from the first that was refused
-    on: the cluster may state an ISR before the leader knows of it.
+    on, or from 5 s on: the cluster may state an ISR before the leader knows of it, and that takes no longer.
     """
     for topic, number in evidence.run_state.partitions:
         least = _min_isr(evidence, topic)
@@ -145,7 +147,8 @@ def _below_min_isr(evidence: RunEvidence) -> Iterator[Sent]:
                 and one.done_ns is not None
                 and state.begin_ns <= one.sent_ns <= one.done_ns < state.end_ns
             ]
-            first = next((index for index, one in enumerate(within) if one.error == REFUSED), len(within))
+            knows = (one.error == REFUSED or one.sent_ns >= state.begin_ns + HEARD_NS for one in within)
+            first = next((index for index, known in enumerate(knows) if known), len(within))
             yield from within[first:]
 
 

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from evidence.timeline import Timeline
 
 START_LIMIT_S: Final = 30.0
+SLICE_S: Final = 2.0
+"""After so long without a word it is asked whether waiting is vain."""
 STOP_LIMIT_S: Final = 90.0
 """Long enough for every record in flight to get its outcome before a load ends."""
 
@@ -116,11 +118,24 @@ class Pending:
         return answer
 
 
+Late = Callable[[str, float, str, int], HarnessError]
+"""(what was waited for, its limit in seconds, what was seen, since when in monotonic ns) → the error to raise."""
+
+
+def not_in_time(what: str, limit_s: float, seen: str, since_ns: int) -> HarnessError:
+    """What is waited for is a matter of the sequence."""
+    return WaitTimeout(f"{seen} after {limit_s:.0f} s, wanted {what}")
+
+
 class Handle:
     """What is asked of any workload process: who it is, and that it dies."""
 
     name: str
     _child: Child
+    watch: Callable[[], object] = staticmethod(lambda: None)
+    """Called again and again while something is waited for: it may raise what makes that vain."""
+    late: Late = staticmethod(not_in_time)
+    """Who is at fault if something does not come in time."""
 
     def kill(self) -> None:
         """Kill the process, -9."""
@@ -176,11 +191,15 @@ class Commanded(Handle):
         """Wait for the answer to a command; None if it does not come in time."""
         deadline = time.monotonic() + timeout_s
         while number not in self._answers:
+            self.watch()
+            left_s = deadline - time.monotonic()
             try:
-                heard = self._child.receive(deadline - time.monotonic(), f"carrying out command {number}")
+                heard = self._child.receive(min(left_s, SLICE_S), f"carrying out command {number}")
             except WaitTimeout:
-                return None
-            self._take(heard)
+                if left_s <= SLICE_S:
+                    return None
+            else:
+                self._take(heard)
         return self._answers[number]
 
     def _take(self, heard: dict[str, Any]) -> None:
@@ -326,14 +345,17 @@ class Background(Handle, Generic[Progress]):
         self._done = self._done or heard.get("done", False)
 
     def _wait(self, enough: Callable[[Progress], bool], what: str, timeout_s: float) -> Progress:
-        deadline = time.monotonic() + timeout_s
+        since_ns, deadline = time.monotonic_ns(), time.monotonic() + timeout_s
         while not enough(self._latest):
             if self._done:
                 raise HarnessError(f"{self.name} ended with {self._latest}, wanted {what}")
+            self.watch()
+            left_s = deadline - time.monotonic()
             try:
-                self._hear(deadline - time.monotonic(), f"waiting for {what}")
+                self._hear(min(left_s, SLICE_S), f"waiting for {what}")
             except WaitTimeout:
-                raise WaitTimeout(f"{self.name}: {self._latest} after {timeout_s:.0f} s, wanted {what}") from None
+                if left_s <= SLICE_S:
+                    raise self.late(what, timeout_s, f"{self.name}: {self._latest}", since_ns) from None
         return self._latest
 
     def stop(self) -> Progress:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from evidence.events import Duty, Precondition
 from evidence.run_state import FaultFact
 from evidence.text import html
 from judgement.report.facts import JudgedRun
@@ -68,15 +69,17 @@ def faults_lane(drawing: Drawing, facts: JudgedRun, y: float, icons: dict[str, f
             class_=f"{colour} halo",
         )
         items.append(tag("g", title(_fault_title(facts, fault)) + _fault_icon(fault, x, cy) + words))
-    for precondition in facts.preconditions:
-        at_s = facts.at(precondition.monotonic_ns)
-        if precondition.held or not scale.holds(at_s):
+    everything: list[Precondition | Duty] = [*facts.preconditions, *facts.duties]
+    for checked in everything:
+        at_s = facts.at(checked.monotonic_ns)
+        if checked.held or not scale.holds(at_s):
             continue
-        words, x = f"✗ {precondition.name}", scale.x(at_s)
+        words, x = f"✗ {checked.name}", scale.x(at_s)
         words = words if len(words) <= 60 else words[:59] + "…"
         begin = min(x, RIGHT - text_width(words))
         cy = y + 8 + rows.place(begin, begin + text_width(words)) * ROW
-        about = title(f"precondition that did not hold: {precondition.name}")
+        what = "duty of Kafka that was not done" if isinstance(checked, Duty) else "precondition that did not hold"
+        about = title(f"{what}: {checked.name}")
         items.append(tag("g", about + text(begin, cy + 4, words, class_="fault-text halo")))
     drawing.front += items
     if items:

@@ -19,6 +19,7 @@ from evidence.events import (
     Controller,
     DeleteRecords,
     DeleteTopic,
+    Duty,
     End,
     Ends,
     EndsAnswer,
@@ -29,6 +30,7 @@ from evidence.events import (
     Handed,
     IsrChange,
     Log,
+    Machine,
     Metadata,
     Missed,
     Moment,
@@ -45,8 +47,10 @@ from evidence.events import (
     Send,
     Software,
     Step,
+    Stillness,
     Target,
     Transaction,
+    Unread,
     Znode,
 )
 from evidence.timeline import Timeline, read
@@ -58,6 +62,10 @@ EVERY: tuple[Event, ...] = (
     End(run="r1"),
     Note(text="slow"),
     Precondition(name="it is dead", held=False, detail={"leo": 4}),
+    Duty(name="somebody leads", held=False, witness="metadata", detail={"seen": "nobody"}, since_ns=4, limit_ms=60000),
+    Unread(topic="t", partition=0, end=9, reached=4, asked_ns=7),
+    Stillness(begin_ns=4, late_ms=1200, cpu=0.9, memory=0.8, io=0.1, steal=0.2),
+    Machine(seconds=40.5, late_ms=1200, cpu=0.4),
     Fault(
         fault_kind="kill",
         id="f1",

@@ -14,10 +14,10 @@ DOCS = Path(__file__).parents[3] / "docs" / "how-a-run-works.md"
 
 EACH: list[tuple[dict[str, Any], str]] = [
     ({"unexpected": ("phantom",), "undocumented": ("phantom: 1",)}, "unexpected"),
+    ({"contradicted": ("the claim x is contradicted",)}, "unexpected"),
     ({"failure": ("the harness failed: x",)}, "error"),
     ({"doubts": ("a doubt",)}, "unknown"),
     ({"refused": ("records refused",), "undocumented": ("records refused",)}, "unexpected"),
-    ({"contradicted": ("the claim x is contradicted",)}, "unexpected"),
     ({"unshown": ("the claim x was not observed",)}, "unknown"),
     ({"missing": ("lost-write was not seen",)}, "not-reproduced"),
     ({"observed": True}, "observed"),

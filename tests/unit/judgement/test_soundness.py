@@ -334,8 +334,8 @@ FOREIGN: dict[str, tuple[list[Event], str]] = {
 )
 @pytest.mark.parametrize(("events", "word"), FOREIGN.values(), ids=FOREIGN)
 def test_what_no_fault_explains(events: list[Event], word: str, of_ours: list[Event]) -> None:
-    (reason,) = soundness.foreign_events(run_state(UP, *of_ours, *events))
-    assert word in reason
+    (foreign,) = soundness.foreign_events(run_state(UP, *of_ours, *events))
+    assert word in foreign.text
 
 
 def test_what_came_before_a_fault_is_not_explained_by_it() -> None:
@@ -344,8 +344,9 @@ def test_what_came_before_a_fault_is_not_explained_by_it() -> None:
 
 def test_an_expected_end_that_was_not_proved_explains_none() -> None:
     unproved = fault(27, "unproved", "exit", "f3", seen="another line")
-    told = soundness.foreign_events(run_state(UP, *KILL, KILLED, *START, STARTED, *EXIT, unproved))
-    assert told == ["broker-1: its process ended (exit code 1), by something other than a fault of this run"]
+    (told,) = soundness.foreign_events(run_state(UP, *KILL, KILLED, *START, STARTED, *EXIT, unproved))
+    assert told.text == "broker-1: its process ended (exit code 1), by something other than a fault of this run"
+    assert (told.node, told.gone) == ("broker-1", True)
 
 
 def test_another_nodes_end_is_not_explained() -> None:

@@ -15,6 +15,7 @@ from evidence.rundir import RunDir
 from evidence.timeline import Timeline, read
 from harness.case import Case
 from harness.cluster import versions
+from harness.cluster.state import ClusterState
 from harness.plan import TopicPlan
 from harness.run import Partition, PreconditionNotHeld
 from harness.run.clients import Clients
@@ -92,6 +93,7 @@ class Stage:
             library=client,
             recorders=OF_LIBRDKAFKA if client == RDKAFKA else {"name": client.name},
             record=self.record,
+            observer=SimpleNamespace(state=ClusterState()),
         )
         self.clients = Clients(parts, SequenceLog(timeline))
 

@@ -51,7 +51,7 @@ def migration(tmp_path: Path, version: str, plan: ClusterPlan) -> tuple[Migratio
     said: Any = Said()
     topics = [TopicPlan(replicas=((1,),))]
     parts: Any = SimpleNamespace(cluster=cluster, observer=none, topics=topics)
-    timeline: Any = SimpleNamespace(append=lambda event: None)
+    timeline: Any = SimpleNamespace(append=lambda event: None, listen=lambda listener: None)
     return Migration(parts, said, said, Who(topics, cluster, none), SequenceLog(timeline)), said
 
 

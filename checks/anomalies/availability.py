@@ -1,0 +1,139 @@
+"""What Kafka owes after the storm: brokers that go on, partitions that are led, replicas that come back, records that
+can be read.
+
+Nothing is lost by any of these on the day, and no client is told anything false. They are what an operator is woken
+for. Each is found in what the cluster stated of itself and in what the engine told, and only where nothing that was
+done to the cluster explains it: no fault lasts that could, nobody looked away, and the machine did not stand still.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from checks import excuses
+from checks.anomaly import CLUSTER, GUARANTEES, SETTINGS, anomaly
+from evidence.events import NO_LEADER, Moment, Unread, of
+from evidence.nodes import broker
+from evidence.own_ends import own_ends
+from evidence.run import RunRecord
+from evidence.run_state import ALIVE, UP, PartitionInterval, RunState
+
+Evidence = dict[str, Any]
+
+LIMIT_NS: Final = 45_000_000_000
+"""Longer than anything here takes that is documented: sessions of a run are a few seconds, replica.lag.time.max.ms at
+most 30 s by default, and the longest recovery of a log in a run some seconds."""
+FINAL: Final = "final"
+
+
+def calm_since(run_state: RunState, at_ns: int) -> int:
+    """Since when, at a time, no fault has lasted, no observer was blind, and the machine went on; that time if not."""
+    ended = [min(fault.until_ns, at_ns) for fault in run_state.faults if fault.inject_ns <= at_ns]
+    blind = [min(end_ns, at_ns) for begin_ns, end_ns, _ in run_state.blind if begin_ns <= at_ns]
+    still = [min(end_ns, at_ns) for begin_ns, end_ns in run_state.still if begin_ns <= at_ns]
+    return max([0, *ended, *blind, *still])
+
+
+def well_since(run_state: RunState, node: str, at_ns: int) -> int | None:
+    """Since when, at a time, a broker is registered and its process up; None if it is not."""
+    registered = [one for one in run_state.registrations.get(node, ()) if one.begin_ns <= at_ns]
+    if not registered or registered[-1].value != ALIVE or run_state.condition_at(node, at_ns) != UP:
+        return None
+    up = [one.begin_ns for one in run_state.processes.get(node, ()) if one.begin_ns <= at_ns]
+    return max(registered[-1].begin_ns, *up[-1:])
+
+
+@anomaly("broker-exit", source="this project; Kafka documentation, Design: replication", reads=(CLUSTER,))
+def broker_exit(run_state: RunState) -> list[Evidence]:
+    """A broker or a controller ended itself, and no fault had struck it.
+
+    Processes of brokers and controllers that ended with an exit code that is no signal's, but for nodes that were down
+    by a fault, had lost their disk, files, memory or clock to one, or whose end the scenario expects.
+    """
+    return [
+        {"node": died.node, "at_ns": died.at_ns, "exit_code": died.exit_code} for died in own_ends(run_state.events)
+    ]
+
+
+@anomaly("no-leader", source=GUARANTEES, reads=(CLUSTER,))
+def no_leader(run_state: RunState) -> list[Evidence]:
+    """A partition had no leader for long, though a replica of its ISR was alive.
+
+    States without a leader that lasted for 45 s in which no fault lasted anywhere, there was a controller, and a member
+    of the ISR was registered and up.
+    """
+    found: list[Evidence] = []
+    for (topic, partition), intervals in run_state.partitions.items():
+        for state in intervals:
+            if state.leader == NO_LEADER and (could := _could_lead(run_state, state)):
+                waited_ms = round((state.end_ns - state.begin_ns) / 1e6)
+                row = {"topic": topic, "partition": partition, "at_ns": state.begin_ns, "without_ms": waited_ms}
+                found.append(row | {"isr": list(state.isr), "could_lead": could})
+    return found
+
+
+def _could_lead(run_state: RunState, state: PartitionInterval) -> list[str]:
+    """The members of a leaderless partition's ISR that could have led it for long when the state ended."""
+    at_ns = state.end_ns - 1
+    since_ns = max(state.begin_ns, calm_since(run_state, at_ns))
+    controller = run_state.controller_at(since_ns)
+    if at_ns - since_ns < LIMIT_NS or controller is None or not controller.value:
+        return []
+    well = {node: well_since(run_state, node, at_ns) for node in map(broker, state.isr)}
+    return [node for node, begun in well.items() if begun is not None and at_ns - max(begun, since_ns) >= LIMIT_NS]
+
+
+@anomaly(
+    "stuck-isr",
+    source=GUARANTEES,
+    reads=(CLUSTER, SETTINGS),
+    permitted="where the scenario documents that a replica stays out of sync",
+    permits=excuses.documented_out_of_sync,
+)
+def stuck_isr(run_state: RunState, run: RunRecord) -> list[Evidence]:
+    """A replica that is alive and can reach the leader is not in the ISR at the end.
+
+    Replicas that were not in the ISR when all were copied at the end, though they and the leader had been registered
+    and up for 45 s, with no fault anywhere.
+    """
+    final = next((moment for moment in reversed(of(run_state.events, Moment)) if moment.label == FINAL), None)
+    return [] if final is None else list(_stuck(run_state, run, final.begun_ns or final.at_ns))
+
+
+def _stuck(run_state: RunState, run: RunRecord, at_ns: int) -> Iterator[Evidence]:
+    calm_ns = calm_since(run_state, at_ns)
+    for (topic, partition), replicas in run.assignment.items():
+        stated = run_state.states.get((topic, partition), ())
+        state = next((one for one in reversed(stated) if one.at_ns <= at_ns), None)
+        leads = None if state is None else well_since(run_state, broker(state.leader), at_ns)
+        if state is None or leads is None:
+            continue
+        led_ns = min(one.at_ns for one in stated if one.leader_epoch == state.leader_epoch)
+        for replica in sorted(set(replicas) - set(state.isr)):
+            begun = well_since(run_state, broker(replica), at_ns)
+            if begun is not None and (out_ns := at_ns - max(begun, leads, led_ns, calm_ns)) >= LIMIT_NS:
+                row = {"topic": topic, "partition": partition, "at_ns": at_ns, "node": broker(replica)}
+                yield row | {"leader": broker(state.leader), "isr": list(state.isr), "well_for_ms": round(out_ns / 1e6)}
+
+
+@anomaly("unreadable", source=GUARANTEES, reads=(CLUSTER,))
+def unreadable(run_state: RunState) -> list[Evidence]:
+    """A partition could not be read to its end when all faults were healed, though it had a leader.
+
+    Partitions of which the final reader did not reach the end within its limit, though the same broker had led them,
+    registered and up, for 45 s of that time.
+    """
+    found: list[Evidence] = []
+    for one in of(run_state.events, Unread):
+        state = run_state.state_at(one.topic, one.partition, one.at_ns)
+        leads = None if state is None else well_since(run_state, broker(state.leader), one.at_ns)
+        if state is None or leads is None:
+            continue
+        since_ns = max(leads, state.begin_ns, one.asked_ns, calm_since(run_state, one.at_ns))
+        if one.at_ns - since_ns >= LIMIT_NS:
+            row = {"topic": one.topic, "partition": one.partition, "at_ns": one.at_ns, "node": broker(state.leader)}
+            found.append(
+                row | {"end": one.end, "reached": one.reached, "tried_ms": (one.at_ns - since_ns) // 1_000_000}
+            )
+    return found

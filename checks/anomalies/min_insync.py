@@ -1,0 +1,82 @@
+"""acknowledged-below-min-insync: acks=all is acknowledged while fewer replicas are in sync than the topic asks for.
+
+With min.insync.replicas a leader that has too few members in its ISR refuses what is sent with acks=all (KAFKA-1555):
+it could be kept by too few to survive. Nothing need be lost for this to be broken.
+
+The cluster states an ISR before the leader goes by it (AlterPartition, LeaderAndIsr), so only records count that were
+sent when the ISR had been too small for a while (`HEARD_NS`), and were acknowledged before it had grown again. A leader
+that is cut from whoever keeps the cluster's state may not have heard at all: what it acknowledges, all members of the
+ISR that it knows of have.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from checks.anomaly import HISTORY, MIN_INSYNC, absent_if, anomaly
+from checks.copies import ACKS_ALL
+from checks.view import EVIDENCE_LIMIT, PartitionView, Rows, sender
+from evidence.events import NO_LEADER
+from evidence.nodes import broker
+from evidence.run import RunRecord
+from evidence.run_state import RunState
+
+HEARD_NS: Final = 5_000_000_000
+NAME: Final = "min.insync.replicas"
+
+
+class TooSmall(NamedTuple):
+    """A time during which a partition was led and its ISR had fewer members than it needs."""
+
+    begin_ns: int
+    end_ns: int
+    isr: tuple[int, ...]
+    needed: int
+
+
+def min_insync(run: RunRecord, topic: str) -> int:
+    """A topic's min.insync.replicas as the run was begun: its own, the brokers', or 1."""
+    own = next((plan.settings.get(NAME) for plan in run.topics if plan.name == topic), None)
+    return int(own or run.settings.get(NAME, "1"))
+
+
+def too_small(run: RunRecord, run_state: RunState, topic: str, partition: int) -> list[TooSmall]:
+    """The times at which a partition's leader knew that its ISR is too small for acks=all."""
+    needed, found = min_insync(run, topic), list[TooSmall]()
+    for state in run_state.partitions.get((topic, partition), ()):
+        begin_ns = state.begin_ns + HEARD_NS
+        if state.leader == NO_LEADER or len(state.isr) >= needed or begin_ns >= state.end_ns:
+            continue
+        if not any(run_state.off_coordinator(broker(state.leader), at_ns) for at_ns in (state.begin_ns, begin_ns)):
+            found.append(TooSmall(begin_ns, state.end_ns, state.isr, needed))
+    return found
+
+
+def never_too_small(view: PartitionView, times: Sequence[TooSmall]) -> bool:
+    """Whether the ISR was always large enough."""
+    return not times
+
+
+@anomaly(
+    "acknowledged-below-min-insync",
+    source="Kafka documentation, topic configuration: min.insync.replicas; KAFKA-1555",
+    reads=(HISTORY, MIN_INSYNC),
+    screened=absent_if(never_too_small),
+)
+def acknowledged_below_min_insync(view: PartitionView, times: Sequence[TooSmall]) -> Rows:
+    """A record was acknowledged with acks=all while fewer replicas were in sync than min.insync.replicas.
+
+    Records that were sent, and acknowledged, while the ISR was too small, from 5 s after the cluster had stated it on.
+    """
+    sends, rows = view.sends, Rows()
+    asked = sends.ok & (sends.acks == ACKS_ALL) & (sends.completed_ns >= 0)
+    for time in times:
+        within = asked & (sends.invoked_ns >= time.begin_ns) & (sends.completed_ns < time.end_ns)
+        for row in np.flatnonzero(within).tolist():
+            rows.total += 1
+            if len(rows) < EVIDENCE_LIMIT:
+                rows.append(sender(view, row) | {"isr": list(time.isr), "min_insync_replicas": time.needed})
+    return rows

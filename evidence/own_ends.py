@@ -1,0 +1,85 @@
+"""Brokers that ended themselves: their process ended, and nothing that was done to them explains it.
+
+A process ends itself if its exit code is no signal's (a JVM that aborts ends with SIGABRT, which is its own doing). It
+is ours to explain if a fault of the run struck this node in a way that may end it: it was killed or stopped, lost its
+disk, its memory, its files or its clock, or has another's id. What a scenario expects is an `Exit`: that is told apart.
+
+Faults of others are no excuse: a broker has to live through the death of a leader and a cut in the network.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Final
+
+from evidence.engine import SIGNALLED
+from evidence.events import Container, Event, Fault
+from evidence.faults import KINDS
+from evidence.faults.base import FaultProof
+from evidence.faults.clock import ClockStepProof
+from evidence.faults.disks import DiskProof
+from evidence.faults.files import FileProof
+from evidence.faults.pressure import PressureProof
+from evidence.faults.process import DoubleProof, ExitProof, MigrationProof, RunningProof
+
+ABORTED: Final = 134
+"""SIGABRT: by a JVM itself, at an error of its own."""
+OF_KAFKA: Final = ("broker-", "controller-")
+MAY_END_IT: Final[tuple[type[FaultProof], ...]] = (
+    ClockStepProof,
+    DiskProof,
+    DoubleProof,
+    FileProof,
+    MigrationProof,
+    PressureProof,
+)
+"""After such a fault of its own, a node's end is not held against Kafka here; claims and `Exit` say what it owes."""
+
+
+@dataclass(slots=True)
+class OwnEnds:
+    """Follows a timeline, event by event."""
+
+    ended: dict[str, Container] = field(default_factory=dict)
+    """The ends of nodes that ended themselves and were neither expected to nor started again."""
+    all: list[Container] = field(default_factory=list)
+    """Likewise, also of those that were started again."""
+    _down: set[str] = field(default_factory=set)
+    """Nodes that a fault has taken, or is taking, down."""
+    _disturbed: set[str] = field(default_factory=set)
+
+    def note(self, event: Event) -> None:
+        """Take an event into account."""
+        if isinstance(event, Fault) and event.phase == "inject":
+            for node in event.target.nodes:
+                self._struck(node, KINDS[event.fault_kind])
+        elif isinstance(event, Container) and event.action == "die" and self._by_itself(event):
+            self.ended[event.node] = event
+            self.all.append(event)
+
+    def _struck(self, node: str, kind: type[FaultProof]) -> None:
+        if issubclass(kind, MAY_END_IT):
+            self._disturbed.add(node)
+        if issubclass(kind, ExitProof):
+            expected = self.ended.pop(node, None)
+            self.all = [one for one in self.all if one is not expected]
+            self._down.add(node)
+        elif "die" in kind.explains:
+            self._down.add(node)
+        elif issubclass(kind, RunningProof):
+            self._down.discard(node)
+            self.ended.pop(node, None)
+
+    def _by_itself(self, died: Container) -> bool:
+        code = died.exit_code or 0
+        own = 0 < code <= SIGNALLED or code == ABORTED
+        return own and died.node.startswith(OF_KAFKA) and died.node not in self._down | self._disturbed
+
+
+def own_ends(events: Iterable[Event]) -> list[Container]:
+    """Every such end in a whole timeline, in order."""
+    seen = OwnEnds()
+    for event in events:
+        seen.note(event)
+    return seen.all

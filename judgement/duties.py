@@ -1,0 +1,128 @@
+"""What Kafka owes and did not do: claims of the catalogue that are contradicted, and duties that steps found undone.
+
+A breach of a duty is told from what made the run prove less. The verdict is unexpected whatever else went wrong (a
+precondition that did not hold, a wait that ended, a harness that failed), but for a doubt that touches the very thing
+that the contradiction rests on (judgement/scope.py): then whoever saw it may be wrong, and the contradiction is itself
+a doubt.
+
+- A claim is judged from the run's files, so it rests on every witness, at the times and of the nodes that its rows
+  name.
+- A duty was judged by the steps, while the run went on, by one witness at one moment.
+
+Some contradictions are of time: something took too long, or did not come within its limit, or a session ended that
+should have lasted. A machine that stood still meanwhile (harness/observers/machine.py) may have taken that time, so
+such a one is not observed: it is a doubt. What is of no time, such as an acknowledgement that ought not to have been
+given, is excused by no machine, and a lost record is no matter of this module at all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from checks.claim import CONTRADICTED
+from evidence.events import Duty, Witness, of
+from evidence.findings import ClaimResult
+from evidence.run_state import RunState
+from judgement.scope import ALL, EVERYTHING, Doubt, Scope
+
+SHARE: Final = 0.1
+"""A limit is many times what the thing takes: a machine has to stand still for so much of it to be the reason."""
+SESSIONS_NS: Final = 60_000_000_000
+"""What the cluster states at a moment may come of a session that ended so long before, at most."""
+BEFORE_NS: Final = 1_000_000_000
+"""What begins when a machine goes on again may have begun late."""
+SOURCES: Final[Mapping[str, Witness]] = {"zookeeper": "metadata", "kraft": "metadata", "docker": "processes"}
+"""The witness that each observer is."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Contradiction:
+    """Something that Kafka owes and did not do."""
+
+    text: str
+    scope: Scope = ALL
+    spans: tuple[tuple[int, int, int], ...] = ()
+    """Of one of time: each time (from, to; monotonic ns) that was too long, or in which something ended too early, and
+    how long a machine has to stand still in it to be the reason (ns)."""
+
+    def stood_still(self, still: Sequence[tuple[int, int]]) -> Doubt | None:
+        """That the machine stood still in every time that contradicts; None if it did not, or time is no matter."""
+        found = [(_overlap(span, still), span[2]) for span in self.spans]
+        if not found or any(stood_ns < max(enough_ns, 1) for stood_ns, enough_ns in found):
+            return None
+        return Doubt(f"the machine stood still for {max(stood_ns for stood_ns, _ in found) / 1e9:.1f} s meanwhile")
+
+    def doubted(self, doubts: Iterable[Doubt]) -> Doubt | None:
+        """The first doubt that touches it; None if it stands."""
+        return next((doubt for doubt in doubts if doubt.scope.touches(self.scope)), None)
+
+
+def _overlap(span: tuple[int, int, int], still: Sequence[tuple[int, int]]) -> int:
+    """For how long of a time the machine stood still, ns."""
+    return sum(max(0, min(end_ns, span[1]) - max(begin_ns, span[0])) for begin_ns, end_ns in still)
+
+
+def contradictions(run_state: RunState, judged: Iterable[ClaimResult], *, duties: bool = True) -> list[Contradiction]:
+    """Of the claims that were `judged` and of the duties that the steps checked, those that were not done."""
+    of_claims = [_of_claim(one) for one in judged if one.outcome == CONTRADICTED]
+    return of_claims + ([_of_duty(one) for one in undone(run_state)] if duties else [])
+
+
+def undone(run_state: RunState) -> list[Duty]:
+    """The duties that steps found undone."""
+    return [duty for duty in of(run_state.events, Duty) if not duty.held]
+
+
+def _of_claim(claim: ClaimResult) -> Contradiction:
+    text = f"the claim {claim.name} is contradicted: {claim.observed}"
+    rows: Sequence[Mapping[str, Any]] = claim.evidence
+    times = [row.get("at_ns") for row in rows]
+    nodes = [row.get("node") for row in rows]
+    begun = [at_ns for at_ns in times if isinstance(at_ns, int)]
+    scope = Scope(
+        nodes=frozenset(str(node) for node in nodes) if rows and all(nodes) else frozenset(),
+        # A row says when something began; that it took, or held, until later is not said in one way.
+        begin_ns=min(begun) if rows and len(begun) == len(times) else 0,
+    )
+    return Contradiction(text=text, scope=scope, spans=tuple(_spans(rows)) if claim.measured_ms is not None else ())
+
+
+def _spans(rows: Iterable[Mapping[str, Any]]) -> Iterator[tuple[int, int, int]]:
+    """Of the rows of a claim that is of time: from when each says that something began, as long as it took. A machine
+    that stood still for half of what it took too long is reason enough: others had to catch up.
+    """
+    for row in rows:
+        begin_ns, took_ms, bound_ms = row.get("at_ns"), row.get("took_ms"), row.get("bound_ms")
+        if isinstance(begin_ns, int) and isinstance(took_ms, int | float):
+            over_ms = max(0.0, took_ms - bound_ms) if isinstance(bound_ms, int | float) else took_ms
+            yield begin_ns - BEFORE_NS, begin_ns + round(took_ms * 1e6), max(1, round(over_ms * 1e6 / 2))
+
+
+def _of_duty(duty: Duty) -> Contradiction:
+    scope = Scope(witnesses=frozenset({duty.witness}), begin_ns=duty.at_ns, end_ns=duty.at_ns)
+    spans: tuple[tuple[int, int, int], ...] = ()
+    if duty.limit_ms is not None and duty.since_ns is not None:
+        spans = ((duty.since_ns, duty.at_ns, round(duty.limit_ms * 1e6 * SHARE)),)
+    elif duty.witness == "metadata":  # a session that ended, or a replica that lagged
+        spans = ((duty.at_ns - SESSIONS_NS, duty.at_ns, 1),)
+    return Contradiction(text=in_words(duty), scope=scope, spans=spans)
+
+
+def in_words(duty: Duty) -> str:
+    """A duty that was not done, in a line."""
+    detail = ", ".join(f"{key}={value}" for key, value in duty.detail.items())
+    limit = f" within {duty.limit_ms / 1000:g} s" if duty.limit_ms is not None else ""
+    return f"Kafka owes this and did not do it{limit}: {duty.name}" + (f" ({detail})" if detail else "")
+
+
+def blind_witnesses(run_state: RunState) -> list[Doubt]:
+    """Duties that were found undone at a moment at which their witness saw nothing."""
+    found = []
+    for duty in undone(run_state):
+        for begin_ns, end_ns, why in run_state.blind:
+            if SOURCES.get(why.partition(" ")[0]) == duty.witness and begin_ns <= duty.at_ns <= end_ns:
+                scope = Scope(witnesses=EVERYTHING & {duty.witness}, begin_ns=begin_ns, end_ns=end_ns)
+                found.append(Doubt(f"an observer was blind when it was to see whether {duty.name} ({why})", scope))
+    return found

@@ -1,0 +1,329 @@
+"""Brokers that end themselves, partitions that nobody leads or can read, replicas that never come back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from checks.anomalies.availability import LIMIT_NS, broker_exit, no_leader, stuck_isr, unreadable
+from checks.anomalies.min_insync import acknowledged_below_min_insync, too_small
+from checks.catalogue import permitted
+from evidence.engine import ContainerAction
+from evidence.events import (
+    Blind,
+    Broker,
+    Container,
+    Controller,
+    Event,
+    Fault,
+    FaultPhase,
+    Moment,
+    Partition,
+    Stillness,
+    Target,
+    Unread,
+)
+from evidence.findings import Finding
+from evidence.run_state import RunState
+from tests.proofs import proof as proof_of
+from tests.records import run_record
+from tests.unit.checks.histories import sent, view
+from tests.unit.timelines import at
+
+SECOND = 1_000_000_000
+LONG_S = LIMIT_NS // SECOND + 1
+RUN = run_record(topics=[{"name": "t", "partitions": {"0": [1, 2]}}])
+
+
+def stated(at_s: float, leader: int, isr: tuple[int, ...], epoch: int = 0) -> Partition:
+    state = Partition(source="kraft", topic="t", partition=0, leader=leader, leader_epoch=epoch, isr=isr)
+    return at(round(at_s * SECOND), state)
+
+
+def docker(at_s: float, node: str, action: ContainerAction, code: int | None = None) -> Container:
+    return at(round(at_s * SECOND), Container(node=node, action=action, exit_code=code, time_nano=1))
+
+
+def fault(at_s: float, phase: FaultPhase, kind: str, node: str = "broker-2", id_: str = "f1") -> Fault:
+    proof = proof_of(kind) if phase == "verified" else None
+    event = Fault(
+        fault_kind=kind, id=id_, phase=phase, target=Target(node=node), description=f"{kind} of {node}", proof=proof
+    )
+    return at(round(at_s * SECOND), event)
+
+
+def blind(at_s: float) -> list[Event]:
+    begin = Blind(source="kraft", phase="begin")
+    return [at(round(at_s * SECOND), begin), at(round((at_s + 1) * SECOND), Blind(source="kraft", phase="end"))]
+
+
+def still(at_s: float) -> Stillness:
+    return at(round((at_s + 2) * SECOND), Stillness(begin_ns=round(at_s * SECOND), late_ms=2000))
+
+
+def well(*nodes: str) -> list[Event]:
+    """Brokers that are up and registered from the first second on, and a controller."""
+    events: list[Event] = [at(SECOND, Controller(source="kraft", node="controller-100", epoch=1))]
+    for node in nodes:
+        events.append(docker(1, node, "start"))
+        events.append(at(SECOND, Broker(source="kraft", node=node, state="unfenced")))
+    return events
+
+
+def course(*events: Event) -> RunState:
+    return RunState(tuple(sorted(events, key=lambda event: event.at_ns)))
+
+
+UP = docker(1, "broker-2", "start")
+DIED = docker(20, "broker-2", "die", 1)
+START = [
+    fault(30, "inject", "start", id_="f9"),
+    docker(31, "broker-2", "start"),
+    fault(32, "verified", "start", id_="f9"),
+]
+
+
+# broker-exit
+
+
+@pytest.mark.parametrize("code", [1, 3, 128, 134])
+@pytest.mark.parametrize("node", ["broker-2", "controller-100"])
+def test_a_broker_that_ended_itself_is_found_also_if_it_was_started_again(code: int, node: str) -> None:
+    ended = docker(20, node, "die", code)
+    (row,) = broker_exit(course(docker(1, node, "start"), ended, *START))
+    assert row == {"node": node, "at_ns": 20 * SECOND, "exit_code": code}
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        [fault(10, "inject", "freeze"), fault(11, "verified", "freeze")],
+        [fault(10, "inject", "cut", "broker-2, broker-1"), fault(11, "verified", "cut", "broker-2, broker-1")],
+        [fault(10, "inject", "kill", "broker-1"), fault(11, "verified", "kill", "broker-1")],
+        [fault(5, "inject", "kill"), fault(6, "verified", "kill"), fault(7, "inject", "start", id_="f2")],
+    ],
+    ids=["it was frozen", "it was cut off", "another was killed", "it was killed, and started again"],
+)
+def test_what_a_broker_has_to_live_through(before: list[Event]) -> None:
+    assert len(broker_exit(course(UP, *before, DIED))) == 1
+
+
+@pytest.mark.parametrize(
+    "events",
+    [
+        [docker(20, "broker-2", "die", 137)],
+        [docker(20, "broker-2", "die", 143)],
+        [docker(20, "broker-2", "die", 0)],
+        [docker(20, "zookeeper", "die", 1)],
+        [fault(19, "inject", "kill"), DIED],
+        [fault(19, "inject", "stop"), DIED],
+        [fault(10, "inject", "disk-full"), DIED],
+        [fault(10, "inject", "flip"), *START[:1], DIED],
+        [fault(10, "inject", "memory-pressure"), DIED],
+        [fault(10, "inject", "double"), DIED],
+        [DIED, fault(21, "inject", "exit")],
+    ],
+    ids=[
+        "a signal",
+        "it was stopped",
+        "it ended well",
+        "not Kafka",
+        "a kill of ours",
+        "a stop of ours",
+        "its disk is full",
+        "its files were damaged",
+        "its memory was taken",
+        "it has another's id",
+        "it is expected",
+    ],
+)
+def test_an_end_that_something_of_ours_explains(events: list[Event]) -> None:
+    assert broker_exit(course(UP, *events)) == []
+
+
+# no-leader
+
+
+def leaderless(*more: Event, isr: tuple[int, ...] = (1, 2), until_s: float = 10 + LONG_S) -> RunState:
+    """Nobody leads from the tenth second on."""
+    again = [stated(until_s, 1, isr, epoch=1)]
+    return course(*well("broker-1", "broker-2"), stated(2, 1, (1, 2)), stated(10, -1, isr), *again, *more)
+
+
+def test_a_partition_that_nobody_leads_though_somebody_could() -> None:
+    (row,) = no_leader(leaderless())
+    assert (row["topic"], row["partition"], row["could_lead"]) == ("t", 0, ["broker-1", "broker-2"])
+    assert row["without_ms"] == LONG_S * 1000
+    assert no_leader(leaderless(isr=(2, 7)))[0]["could_lead"] == ["broker-2"]
+
+
+@pytest.mark.parametrize(
+    "seen",
+    [
+        leaderless(until_s=30),
+        leaderless(isr=()),
+        leaderless(isr=(7,)),
+        leaderless(docker(3, "broker-1", "die", 137), docker(3, "broker-2", "die", 137)),
+        leaderless(at(9 * SECOND, Controller(source="kraft", node=None, epoch=2))),
+        leaderless(fault(5, "inject", "cut", "controller-100, broker-1")),
+        leaderless(fault(5, "inject", "freeze"), fault(40, "healed", "freeze")),
+        leaderless(*blind(30)),
+        leaderless(still(30)),
+    ],
+    ids=[
+        "not for long",
+        "nobody is in sync",
+        "who is in sync is not there",
+        "all are dead",
+        "no controller",
+        "a fault lasts",
+        "a fault lasted until then",
+        "the observer was blind",
+        "the machine stood still",
+    ],
+)
+def test_a_partition_that_nobody_can_be_asked_to_lead(seen: RunState) -> None:
+    assert no_leader(seen) == []
+
+
+# stuck-isr
+
+
+def left_out(*more: Event, final_s: float = 10 + LONG_S, isr: tuple[int, ...] = (1,)) -> RunState:
+    """Broker 2 leaves the ISR at the tenth second, and replicas are copied at the end."""
+    final = at(round((final_s + 1) * SECOND), Moment(name="07-final", begun_ns=round(final_s * SECOND)))
+    shrunk = stated(3, 1, isr)
+    led = stated(2, 1, (1, 2))
+    return course(*well("broker-1", "broker-2"), led, shrunk, final, *more)
+
+
+HEALED = [fault(5, "inject", "freeze"), fault(6, "verified", "freeze"), fault(10, "healed", "freeze")]
+
+
+def test_a_replica_that_is_well_and_never_comes_back() -> None:
+    (row,) = stuck_isr(left_out(*HEALED), RUN)
+    assert (row["topic"], row["partition"], row["node"], row["leader"]) == ("t", 0, "broker-2", "broker-1")
+    assert (row["isr"], row["well_for_ms"]) == ([1], LONG_S * 1000)
+
+
+@pytest.mark.parametrize(
+    "seen",
+    [
+        left_out(*HEALED, isr=(1, 2)),
+        left_out(*HEALED, final_s=40),
+        left_out(*HEALED[:2]),
+        left_out(docker(20, "broker-2", "die", 137)),
+        left_out(at(20 * SECOND, Broker(source="kraft", node="broker-2", state="fenced"))),
+        left_out(stated(20, 1, (1,), epoch=2)),
+        left_out(stated(20, -1, (1,), epoch=2)),
+        left_out(*blind(20)),
+        left_out(still(20)),
+    ],
+    ids=[
+        "it is there",
+        "it had no time",
+        "the fault lasts",
+        "it is down",
+        "it is fenced",
+        "there is a new leader",
+        "nobody leads",
+        "the observer was blind",
+        "the machine stood still",
+    ],
+)
+def test_a_replica_that_cannot_be_asked_to_be_in_sync(seen: RunState) -> None:
+    assert stuck_isr(seen, RUN) == []
+
+
+def test_without_a_last_look_nothing_is_said() -> None:
+    assert stuck_isr(course(*well("broker-1"), stated(2, 1, (1,))), RUN) == []
+
+
+@pytest.mark.parametrize("out_of_sync", [True, False])
+def test_where_a_replica_stays_out_by_documentation_it_is_permitted(out_of_sync: bool) -> None:
+    run = run_record(documented={"out_of_sync": out_of_sync})
+    assert (permitted(run, Finding(anomaly="stuck-isr")) is not None) == out_of_sync
+
+
+# unreadable
+
+
+def unread(*more: Event, asked_s: float = 10, given_up_s: float = 10 + LONG_S) -> RunState:
+    given_up = Unread(topic="t", partition=0, end=5, reached=2, asked_ns=round(asked_s * SECOND))
+    return course(*well("broker-1", "broker-2"), stated(2, 1, (1, 2)), at(round(given_up_s * SECOND), given_up), *more)
+
+
+def test_a_partition_that_is_led_and_cannot_be_read() -> None:
+    (row,) = unreadable(unread())
+    assert (row["topic"], row["partition"], row["node"], row["end"], row["reached"]) == ("t", 0, "broker-1", 5, 2)
+    assert row["tried_ms"] == LONG_S * 1000
+
+
+@pytest.mark.parametrize(
+    "seen",
+    [
+        unread(given_up_s=30),
+        unread(stated(20, -1, (1,), epoch=1)),
+        unread(stated(20, 2, (1, 2), epoch=1)),
+        unread(docker(20, "broker-1", "die", 137)),
+        unread(still(20)),
+        course(*well("broker-1"), stated(2, 1, (1,))),
+    ],
+    ids=[
+        "it had no time",
+        "nobody leads",
+        "another leads",
+        "its leader is down",
+        "the machine stood still",
+        "it was read",
+    ],
+)
+def test_a_partition_that_cannot_be_asked_for(seen: RunState) -> None:
+    assert unreadable(seen) == []
+
+
+# acknowledged-below-min-insync
+
+TWO = {"settings": {"min.insync.replicas": "2"}}
+
+
+def times(*events: Event, **run: Any) -> list[Any]:
+    return too_small(
+        run_record({"topics": [{"name": "t", "partitions": {"0": [1, 2]}}], **TWO, **run}), course(*events), "t", 0
+    )
+
+
+SHRUNK = [stated(2, 1, (1, 2)), stated(10, 1, (1,)), stated(30, 1, (1, 2))]
+
+
+def acked(from_s: float, to_s: float, **more: Any) -> dict[str, Any]:
+    return sent(0, 7, invoked_ns=round(from_s * SECOND), completed_ns=round(to_s * SECOND), **more)
+
+
+def test_an_acknowledgement_with_too_few_in_sync() -> None:
+    (row,) = acknowledged_below_min_insync(view(acked(16, 17)), times(*SHRUNK))
+    assert (row["offset"], row["isr"], row["min_insync_replicas"]) == (7, [1], 2)
+
+
+@pytest.mark.parametrize(
+    "row",
+    [acked(5, 6), acked(9, 17), acked(12, 13), acked(16, 31), acked(16, 17, acks=1), acked(16, 17, outcome="info")],
+    ids=["before", "sent before", "the leader may not know", "answered when it had grown", "acks=1", "nobody knows"],
+)
+def test_what_min_insync_does_not_forbid(row: dict[str, Any]) -> None:
+    assert acknowledged_below_min_insync(view(row), times(*SHRUNK)) == []
+
+
+def test_when_an_isr_is_too_small() -> None:
+    assert [(one.begin_ns, one.end_ns) for one in times(*SHRUNK)] == [(15 * SECOND, 30 * SECOND)]
+    assert times(*SHRUNK, settings={}) == []
+    own = [{"name": "t", "partitions": {"0": [1, 2]}, "settings": {"min.insync.replicas": "1"}}]
+    assert times(*SHRUNK, topics=own) == []
+    assert times(stated(2, 1, (1, 2)), stated(10, -1, (1,)), stated(30, 1, (1, 2))) == []
+    assert times(stated(2, 1, (1, 2)), stated(10, 1, (1,)), stated(12, 1, (1, 2))) == []
+    keeper = docker(1, "controller-100", "start")
+    links = (("broker-1", "controller-100"), ("controller-100", "broker-1"))
+    cut = [fault(5, phase, "cut", "broker-1, controller-100") for phase in ("inject", "verified")]
+    assert times(keeper, *(replace(one, links=links) for one in cut), *SHRUNK) == []

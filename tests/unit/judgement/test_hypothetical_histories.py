@@ -1,0 +1,247 @@
+"""Histories that somebody made up, each with the verdict that a committer of Kafka's would expect of it.
+
+They are the histories of a review that asked: which new bug of Kafka's would pass here? Each is a run that could be,
+with the least that makes it one: what the analysis found, what the steps checked, what else went wrong. The numbers are
+the review's.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import pytest
+
+from evidence.events import Container, Duty, Event, Precondition, Stillness, Witness
+from judgement import verdict
+from tests.unit.judgement.test_verdict import PROVED, blind, container, fault, found, judge, run
+from tests.unit.timelines import at
+
+SECOND = 1_000_000_000
+NOTHING: dict[str, Any] = {"required": [], "allowed": []}
+DOUBLED = "duplicate"
+
+
+def duty(
+    at_s: int, name: str = "it is done", *, witness: Witness = "clients", since_s: int | None = None, held: bool = False
+) -> Duty:
+    """A duty that the steps checked at a time, or waited for since another."""
+    since_ns = None if since_s is None else since_s * SECOND
+    limit_ms = None if since_s is None else (at_s - since_s) * 1000
+    return at(at_s * SECOND, Duty(name=name, held=held, witness=witness, since_ns=since_ns, limit_ms=limit_ms))
+
+
+def claimed(
+    name: str = "offline-partition-waits", *rows: dict[str, Any], measured_ms: float | None = None
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """A run that documents a claim, and findings in which it is contradicted."""
+    told = {"name": name, "outcome": "contradicted", "observed": "it did not", "evidence": list(rows)}
+    documented = NOTHING | {"claims": [name]}
+    return run(version="4.3.1", documented=documented), found() | {"claims": [told | {"measured_ms": measured_ms}]}
+
+
+def unheld(at_s: int = 5) -> Precondition:
+    return at(at_s * SECOND, Precondition(name="the sequence takes its course", held=False))
+
+
+KAFKA: dict[str, Any] = run(version="4.3.1", documented=NOTHING)
+FAILED: dict[str, Any] = KAFKA | {"state": "failed", "failure": "a wait ended", "sequence": {"ended": "x", "faults": 1}}
+
+
+# H1, H15: what is lost, or comes back, is never outranked
+
+
+@pytest.mark.parametrize("name", ["lost-write", "resurrected"])
+@pytest.mark.parametrize("facts", [KAFKA, FAILED, KAFKA | {"state": "interrupted"}], ids=["sound", "failed", "cut"])
+def test_h1_h15_a_lost_record_is_unexpected_under_any_doubt(name: str, facts: dict[str, Any]) -> None:
+    assert judge(facts, [*PROVED, unheld()], found(name)).verdict == "unexpected"
+
+
+# H3, H4, H12, H14: a duty is not a precondition
+
+
+def test_h3_a_minority_leader_acknowledges_acks_all() -> None:
+    name = "the small side acknowledges with acks=1 only"
+    judged = judge(KAFKA, [*PROVED, duty(20, name)], found())
+    assert judged.verdict == "unexpected"
+    assert judged.reasons[0] == f"Kafka owes this and did not do it: {name}"
+
+
+def test_h4_a_follower_is_thrown_out_by_brief_cuts_however_often() -> None:
+    facts, told = claimed("isr-outlasts-brief-cuts", {"at_ns": 12 * SECOND})
+    assert judge(facts, PROVED, told).verdict == "unexpected"
+    both = [*PROVED, duty(20, "the follower stays in the ISR", witness="metadata")]
+    assert judge(facts, both, told).verdict == "unexpected"
+    assert judge(KAFKA, both, found()).verdict == "unexpected"
+
+
+def test_h12_a_partition_is_led_uncleanly_and_nothing_is_lost() -> None:
+    events = [*PROVED, duty(20, "the partition waits for its ISR", witness="metadata")]
+    assert judge(KAFKA, events, found()).verdict == "unexpected"
+
+
+def test_h14_an_acknowledgement_below_min_insync_and_a_torn_line() -> None:
+    torn = ["timeline.jsonl line 9: torn"]
+    assert judge(KAFKA, PROVED, found("acknowledged-below-min-insync"), torn).verdict == "unexpected"
+    assert judge(KAFKA, [*PROVED, duty(20)], found(), torn).verdict == "unexpected"
+    # A claim is judged from the file that the line is torn from.
+    facts, told = claimed("acks-all-refused-below-min-isr")
+    assert judge(facts, PROVED, told, torn).verdict == "unknown"
+
+
+# H5, H6, H13, H22, H23: what never comes
+
+
+@pytest.mark.parametrize(
+    ("name", "witness"),
+    [
+        ("another than broker-1 is the controller", "metadata"),
+        ("the ISR of t-0 is [1, 2, 3]", "metadata"),
+        ("a record sent to t-0 with acks=all is acknowledged", "clients"),
+    ],
+    ids=["H5: nobody is elected", "H6: a follower never comes back", "H22: the new leader never acknowledges"],
+)
+def test_h5_h6_h22_a_promised_state_that_does_not_come(name: str, witness: Witness) -> None:
+    events = [*PROVED, duty(80, name, witness=witness, since_s=20)]
+    judged = judge(KAFKA, events, found())
+    assert judged.verdict == "unexpected"
+    assert judged.reasons[0] == f"Kafka owes this and did not do it within 60 s: {name}"
+
+
+def test_h5_a_contradicted_claim_outranks_a_wait_that_ended() -> None:
+    facts, told = claimed("controller-replaced-in-time", {"at_ns": 20 * SECOND})
+    failed = facts | {"state": "failed", "failure": "not within 60 s", "sequence": {"ended": "x", "faults": 1}}
+    assert judge(failed, PROVED, told).verdict == "unexpected"
+    # A harness that failed before the run had come to its end may never have asked it of Kafka.
+    assert judge(failed | {"sequence": {"ended": "x"}}, PROVED, told).verdict == "error"
+
+
+@pytest.mark.parametrize("name", ["stuck-isr", "no-leader", "unreadable"])
+def test_h13_h23_what_is_not_well_again_at_the_end(name: str) -> None:
+    assert judge(KAFKA, PROVED, found(name)).verdict == "unexpected"
+    permitted = KAFKA | {"documented": NOTHING | {"out_of_sync": True}}
+    assert judge(permitted, PROVED, found(name)).verdict == ("as-documented" if name == "stuck-isr" else "unexpected")
+
+
+# H7: a broker ends itself
+
+
+def test_h7_a_healthy_broker_halts_itself() -> None:
+    died = container(5 * SECOND, "broker-2", "die", 1)
+    judged = judge(KAFKA, [*PROVED, died], found("broker-exit"))
+    assert (judged.verdict, judged.unexpected) == ("unexpected", ("broker-exit",))
+
+
+# H16: what is told of as documentation is told of by the scenario; here nothing excuses it
+
+
+def test_h16_a_duty_is_owed_beside_what_is_documented() -> None:
+    documented = run(version="4.3.1", documented={"required": ["lost-write"], "allowed": []})
+    assert judge(documented, [*PROVED, duty(20)], found("lost-write")).verdict == "unexpected"
+
+
+# H26: a doubt that does not touch
+
+
+def foreign(node: str, signal: int | None) -> Container:
+    return at(15 * SECOND, Container(node=node, action="kill", signal=signal, time_nano=15 * SECOND))
+
+
+@pytest.mark.parametrize(
+    ("node", "signal", "expected"),
+    [
+        ("broker-3", 1, "unexpected"),
+        ("broker-1", 1, "unknown"),
+        ("broker-3", 9, "unknown"),
+        ("broker-3", None, "unknown"),
+    ],
+    ids=["another's signal", "its own signal", "another was killed", "nobody knows with what"],
+)
+def test_h26_a_foreign_signal_to_another_broker(node: str, signal: int | None, expected: str) -> None:
+    facts, told = claimed("leader-replaced-in-time", {"at_ns": 20 * SECOND, "node": "broker-1", "took_ms": 9000.0})
+    assert judge(facts, [*PROVED, foreign(node, signal)], told).verdict == expected
+
+
+# What does touch
+
+
+@pytest.mark.parametrize(
+    ("events", "expected"),
+    [
+        ([unheld()], "unexpected"),
+        ([fault(10, "inject", id_="f2"), fault(11, "unproved", id_="f2", seen="x")], "unknown"),
+        ([fault(30 * SECOND, "inject", id_="f2"), fault(31 * SECOND, "unproved", id_="f2", seen="x")], "unexpected"),
+        ([blind(19 * SECOND, "begin"), blind(21 * SECOND, "end")], "unknown"),
+        ([blind(11 * SECOND, "begin"), blind(12 * SECOND, "end")], "unexpected"),
+        ([blind(19 * SECOND, "begin", "docker"), blind(21 * SECOND, "end", "docker")], "unexpected"),
+        ([container(15 * SECOND, "broker-3", "die", 137)], "unknown"),
+    ],
+    ids=[
+        "a precondition did not hold",
+        "a fault before was not proved",
+        "a fault afterwards was not proved",
+        "its observer was blind",
+        "its observer was blind before",
+        "another observer was blind",
+        "somebody killed a broker",
+    ],
+)
+def test_a_duty_is_taken_back_by_doubts_about_its_witness_alone(events: list[Event], expected: str) -> None:
+    told = [*PROVED, *events, duty(20, "the follower is registered still", witness="metadata")]
+    assert judge(KAFKA, sorted(told, key=lambda event: event.at_ns), found()).verdict == expected
+
+
+@pytest.mark.parametrize("held", [True, False])
+def test_a_duty_is_held_against_nobody_under_settings_of_the_users_own(held: bool) -> None:
+    judged = judge(KAFKA | {"observed": True}, [*PROVED, duty(20, held=held)], found())
+    assert judged.verdict == "observed"
+
+
+def test_a_duty_that_is_done_is_nothing_to_tell() -> None:
+    assert judge(KAFKA, [*PROVED, duty(20, held=True)], found()).verdict == "as-documented"
+
+
+# The machine
+
+
+def still(from_s: float, to_s: float) -> Stillness:
+    return at(round(to_s * SECOND), Stillness(begin_ns=round(from_s * SECOND), late_ms=round((to_s - from_s) * 1000)))
+
+
+Kind = Literal["a limit", "a moment", "an acknowledgement", "a time", "no time"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "from_s", "to_s", "expected"),
+    [
+        ("a limit", 30, 37, "unknown"),
+        ("a limit", 30, 33, "unexpected"),
+        ("a limit", 90, 99, "unexpected"),
+        ("a moment", 30, 32, "unknown"),
+        ("a moment", 5, 7, "unexpected"),
+        ("an acknowledgement", 30, 79, "unexpected"),
+        ("a time", 21, 23, "unknown"),
+        ("a time", 21, 21.5, "unexpected"),
+        ("a time", 40, 50, "unexpected"),
+        ("no time", 21, 29, "unexpected"),
+    ],
+)
+def test_a_machine_that_stood_still_excuses_times_and_nothing_else(
+    kind: Kind, from_s: float, to_s: float, expected: str
+) -> None:
+    facts, told, events = KAFKA, found(), list[Event]()
+    if kind == "a limit":
+        events = [duty(80, witness="metadata", since_s=20)]
+    elif kind == "a moment":
+        events = [duty(80, witness="metadata")]
+    elif kind == "an acknowledgement":
+        events = [duty(80)]
+    else:
+        row = {"at_ns": 20 * SECOND, "took_ms": 9000.0, "bound_ms": 6000.0}
+        facts, told = claimed("leader-replaced-in-time", row, measured_ms=9000.0 if kind == "a time" else None)
+    judged = judge(facts, [*PROVED, *events, still(from_s, to_s)], told)
+    assert judged.verdict == expected
+    assert any("stood still" in reason for reason in judged.reasons) == (expected == "unknown")
+
+
+def test_a_lost_record_is_excused_by_no_machine() -> None:
+    assert judge(KAFKA, [*PROVED, still(1, 100)], found("lost-write")).verdict == verdict.UNEXPECTED
