@@ -17,10 +17,13 @@ OF_THE_RUNNER = {
     "final_reader",
     "heal",
     "note_subject",
+    "notice",
+    "overdue",
     "prove",
     "subject",
 }
-"""Of a run, and no words of its scenario: what harness/runner.py and harness/run/subjects.py do with it."""
+"""Of a run, and no words of its scenario: what harness/runner.py, harness/run/subjects.py and other words do with
+it."""
 
 
 def words() -> set[str]:
