@@ -21,6 +21,8 @@ TESTS ?=
 # Which part of how many `make test-rest` runs (2/3), after how many minutes it begins no more tests, and where it begins.
 SHARD ?=
 TURN ?=
+# The commit that `make statements` compares with.
+OLD ?=
 # Run directories, or folders of them, that `make docs` counts.
 RUNS ?=
 # What `make audit` reads, in place of the bundled examples.
@@ -176,6 +178,10 @@ docs: venv ## The generated pages of docs/ anew (RUNS= counts anew what these ru
 	$(BIN)/python -m pages.readme
 	$(BIN)/python -m pages.faults
 	$(BIN)/python -m pages.ledger
+
+.PHONY: statements
+statements: venv ## Where this commit states more or less about Kafka than another one did (OLD=, else the last tag)
+	$(CHAOS) statements $(OLD)
 
 .PHONY: lint
 lint: $(LINT)/.locked ## Style and types

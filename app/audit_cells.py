@@ -9,6 +9,7 @@ from typing import Any, Final, TypeVar
 
 from audit import cells as matrix
 from audit.cells import Cell, Key, RunCounts, Stated
+from evidence.basis import Basis
 from evidence.errors import UsageError
 from evidence.events import Configuration, of
 from evidence.findings import Findings, read_findings
@@ -80,7 +81,13 @@ def _cell(run: RunRecord, subject: SubjectRecord, findings: Findings, releases: 
     fault = run.scenario.removeprefix(PREFIX)
     return Cell(
         key=same_fields(Key, subject, line=line_of(version), version=version.id, fault=fault),
-        stated=Stated(must=frozenset(stated.must), may=frozenset(stated.may), why=stated.why, source=stated.source),
+        stated=Stated(
+            must=frozenset(stated.must),
+            may=frozenset(stated.may),
+            why=stated.why,
+            source=stated.source,
+            basis=Basis(stated.basis),
+        ),
         runs=(
             same_fields(
                 RunCounts,

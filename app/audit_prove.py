@@ -47,7 +47,7 @@ from harness.cluster import disks, versions
 from harness.cluster.docker import connect
 from harness.setup.images import ensure_image
 from harness.setup.jars import LOCKS
-from harness.subjects import MANY, ClientSettings, Outcome, Producer, Topic, UserSubject, write_user_subjects
+from harness.subjects import MANY, NOTHING_STATED, ClientSettings, Producer, Topic, UserSubject, write_user_subjects
 from harness.workloads.libraries import SCALA, library, understood
 from harness.workloads.settings import LIBRDKAFKA
 
@@ -372,7 +372,7 @@ KEY: Final = (
 
 def _identity(given: UserSubject, version: str) -> str:
     """What tells a subject from others, as `_told` has it of a run's."""
-    subject = given.subject(Outcome())
+    subject = given.subject(NOTHING_STATED)
     value = subject.key | {
         "client_release": subject.library(versions.get(version)).release,
         "own": dict(given.own.settings),

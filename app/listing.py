@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
+from evidence.basis import in_words
 from evidence.run import DEFAULT_CASE
 from harness.cluster import versions
-from harness.scenario import Scenario, all_scenarios
+from harness.scenario import Scenario
 from harness.suite import SUITE
 from pages.scenarios import documented
 
@@ -33,18 +34,18 @@ def _row(made: Scenario) -> dict[str, Any]:
     return about | plain | {"cases": cases}
 
 
-def as_json() -> dict[str, Any]:
-    """Scenarios and versions, for programs."""
+def as_json(shown: Iterable[Scenario]) -> dict[str, Any]:
+    """Scenarios and all versions, for programs."""
     known = [
         {"id": v.id, "kafka": v.kafka, "mode": v.mode, "java": v.java, "exhibits_only": v in versions.OF_EXHIBITS}
         for v in versions.KNOWN
     ]
-    return {"scenarios": [_row(made) for made in all_scenarios().values()], "versions": known}
+    return {"scenarios": [_row(made) for made in shown], "versions": known}
 
 
-def as_text() -> str:
+def as_text(shown: Iterable[Scenario]) -> str:
     """The same for people: versions for which the same is documented stand together."""
-    lines = [line for made in all_scenarios().values() for line in (*_lines(made), "")]
+    lines = [line for made in shown for line in (*_lines(made), "")]
     return "\n".join([*lines, *_known()])
 
 
@@ -71,3 +72,4 @@ def _lines(made: Scenario) -> Iterator[str]:
             yield f"{indent}{text}: {' '.join(outcome['versions'])}"
             if outcome.get("sentence"):
                 yield f"{indent}  {outcome['sentence']}"
+            yield f"{indent}  source: {in_words(outcome['source'], outcome['basis'])}"

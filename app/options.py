@@ -219,8 +219,17 @@ def parser() -> argparse.ArgumentParser:
     catalogue = listing.add_mutually_exclusive_group()
     catalogue.add_argument("--anomalies", action="store_true", help="what each anomaly is, instead")
     catalogue.add_argument("--claims", action="store_true", help="what each claim says, instead")
+    catalogue.add_argument("--scenario", metavar="S", help="this scenario alone")
     catalogue.add_argument("--settings", metavar="V", help="the broker settings that a version knows, instead")
     listing.add_argument("--markdown", action="store_true", help="either of these as its page in docs/ has it")
+
+    statements = command("statements", "what two commits state about Kafka, and which of them allows more")
+    statements.add_argument(
+        "old", nargs="?", metavar="OLD", help="a commit (default: the last tag, or where this branch left origin/main)"
+    )
+    statements.add_argument("new", nargs="?", metavar="NEW", help="another (default: the working tree)")
+    statements.add_argument("--sources", action="store_true", help="also what is the same and rests on another source")
+    statements.add_argument("--json", action="store_true")
 
     setup = command("setup", "install or build what is missing: Docker, Java, images")
     setup.add_argument("--versions", nargs="+", default=DEFAULT_VERSIONS, metavar="V", help="ids, or all")

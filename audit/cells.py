@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Final, Literal, NamedTuple
 
+from evidence.basis import Basis, fault_of
 from evidence.errors import UsageError
 from evidence.releases import ELIGIBLE_LEADERS_BY_DEFAULT, ELIGIBLE_LEADERS_SUPPORTED, numbers
 
@@ -130,10 +131,14 @@ class Stated:
 
     must: frozenset[str] = frozenset()
     may: frozenset[str] = frozenset()
-    why: str = ""
-    source: str = ""
+    why: str
+    source: str
+    basis: Basis
+    """Of what kind the source is; `measured` is our runs alone."""
 
     def __post_init__(self) -> None:
+        if fault := fault_of(self.source, self.basis):
+            raise UsageError(f"a cell's {fault}")
         for name in sorted(self.must | self.may):
             if name not in OUTCOMES:
                 raise UsageError(f"no outcome {name!r} of a cell: {', '.join(OUTCOMES)}")

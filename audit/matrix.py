@@ -3,7 +3,7 @@
     runs.csv            a line for each run: its number, name, fault, version, day, commit, releases of clients
     counts/FAULT.csv    a line for each measurement: the run's number, producer and topic, and counts of records
     cells/FAULT.csv     a line for each cell: the numbers of what is stated of it and of what its producer was given
-    stated.csv          what must and may come of a cell, why, and where that is documented
+    stated.csv          what must and may come of a cell, why, where that is documented, and on what basis
     given.csv           time-outs and the like that producers were given beside the cell's own settings
 
 A run more is a line in runs.csv and, at the end of its fault's counts, a line for each of its cells: no other line
@@ -23,12 +23,13 @@ from typing import Final
 
 import results
 from audit.cells import FAULTS, Cell, Key, RunCounts, Stated, order
+from evidence.basis import Basis
 from evidence.errors import UsageError
 
 FOLDER: Final = results.ROOT / results.AUDIT
 CLIENTS: Final = ("librdkafka", "java", "scala")
 RUNS: Final = ("run", "id", "fault", "version", "date", "commit", "broker_version", *CLIENTS)
-STATED: Final = ("stated", "must", "may", "why", "source")
+STATED: Final = ("stated", "must", "may", "why", "source", "basis")
 GIVEN: Final = ("given", "settings")
 SETTINGS: Final = (
     "client", "acks", "idempotence", "in_flight", "retries",
@@ -116,8 +117,8 @@ def _lines(path: Path, columns: Sequence[str], more: Sequence[str] = ()) -> Iter
 
 
 def _stated(line: Line) -> Stated:
-    must, may, why, source = line
-    return Stated(must=frozenset(must.split()), may=frozenset(may.split()), why=why, source=source)
+    must, may, why, source, basis = line
+    return Stated(must=frozenset(must.split()), may=frozenset(may.split()), why=why, source=source, basis=Basis(basis))
 
 
 def _settings(text: str) -> dict[str, str]:
@@ -201,7 +202,7 @@ def _run_lines(cells: Iterable[Cell]) -> list[Line]:
 
 def _stated_line(cell: Cell) -> Line:
     stated = cell.stated
-    return (" ".join(sorted(stated.must)), " ".join(sorted(stated.may)), stated.why, stated.source)
+    return (" ".join(sorted(stated.must)), " ".join(sorted(stated.may)), stated.why, stated.source, str(stated.basis))
 
 
 def _given_line(cell: Cell) -> Line:

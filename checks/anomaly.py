@@ -5,6 +5,7 @@ The decorator and the function's docstring are all there is to register:
     @anomaly(
         "duplicate",
         source="KIP-98",
+        basis=Basis.KIP,
         reads=(HISTORY,),
         screened=KEPT_ROWS,
         permitted="if the producer retries without idempotence",
@@ -41,6 +42,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal, TypeVar
 
 from checks.definition import definition_of
+from evidence.basis import Basis, fault_of
 from evidence.findings import Finding
 from evidence.run import RunRecord
 
@@ -182,6 +184,8 @@ class Anomaly:
     name: str
     definition: str
     source: str
+    basis: Basis
+    """Of what kind the source is."""
     checks: tuple[Check, ...]
     permitted: str = ""
     """When Kafka permits it, in words; empty if never."""
@@ -205,6 +209,7 @@ class Anomaly:
             "seen_in": self.seen_in,
             "definition": self.definition,
             "source": self.source,
+            "basis": str(self.basis),
             "permitted": self.permitted,
             "follows_from": self.follows_from,
         }
@@ -218,6 +223,7 @@ def anomaly(
     name: str,
     *,
     source: str,
+    basis: Basis,
     reads: tuple[Reads, ...],
     screened: RowsNeeded = EVERY_ROW,
     permitted: str = "",
@@ -227,17 +233,21 @@ def anomaly(
 ) -> Callable[[Function], Function]:
     """Register a function as the check that finds the anomaly `name`; its docstring begins with the definition.
 
-    source: who defined it. Raises ValueError for a name that is taken, a docstring without a definition, kinds of
-    evidence that nobody has at one place, or another number of them than the function has parameters.
+    source: who defined it; basis: of what kind that is. Raises ValueError for a name that is taken, a docstring without
+    a definition, a source that does not name what its basis says, kinds of evidence that nobody has at one place, or
+    another number of them than the function has parameters.
     """
 
     def register(function: Function) -> Function:
+        if fault := fault_of(source, basis):
+            raise ValueError(f"anomaly {name!r}: {fault}")
         if name in REGISTRY:
             raise ValueError(f"there are two anomalies {name!r}")
         REGISTRY[name] = Anomaly(
             name=name,
             definition=definition_of(function),
             source=source,
+            basis=basis,
             checks=(_check(name, function, reads, screened),),
             permitted=permitted,
             permits=permits,

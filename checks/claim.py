@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
 from checks.definition import definition_of
+from evidence.basis import Basis, fault_of
 from evidence.run import RunRecord
 from evidence.run_state import RunState
 
@@ -73,30 +74,70 @@ class Claim:
     name: str
     definition: str
     source: str
+    basis: Basis
+    """Of what kind the source is."""
     judge: Judge = field(repr=False)
     bound: str = ""
-    """Of a duration: what bounds it, where that is documented, and the tolerance."""
+    """Of a duration: what bounds it, and the tolerance."""
+    bound_source: str = ""
+    """Where the bound is documented, or that it is not."""
+    bound_basis: Basis | None = None
+    """Of what kind that is; None without a bound."""
 
     def as_json(self) -> dict[str, str]:
         """The entry in words."""
-        return {"name": self.name, "definition": self.definition, "source": self.source, "bound": self.bound}
+        return {
+            "name": self.name,
+            "definition": self.definition,
+            "source": self.source,
+            "basis": str(self.basis),
+            "bound": self.bound,
+            "bound_source": self.bound_source,
+            "bound_basis": str(self.bound_basis or ""),
+        }
 
 
 REGISTRY: Final[dict[str, Claim]] = {}
 """Every claim by its name, in the order in which modules were imported (checks.claims imports all of them)."""
 
 
-def claim(name: str, *, source: str, bound: str = "") -> Callable[[Judge], Judge]:
+def claim(
+    name: str,
+    *,
+    source: str,
+    basis: Basis,
+    bound: str = "",
+    bound_source: str = "",
+    bound_basis: Basis | None = None,
+) -> Callable[[Judge], Judge]:
     """Register a function as the judge of the claim `name`; its docstring begins with the definition.
 
-    source: where the behaviour is documented (KIP, JIRA, documentation, or the class of Kafka's that has it). bound: of
-    a duration, what bounds it and the tolerance. Raises ValueError if the name is taken or there is no definition.
+    source: where the behaviour is documented (KIP, JIRA, documentation, or the class of Kafka's that has it, with the
+    releases in which it has it); basis: of what kind that is. bound: of a duration, what bounds it and the tolerance,
+    with a source and a basis of its own. Raises ValueError if the name is taken, if there is no definition, if a source
+    does not name what its basis says, and for a bound without a source.
     """
 
     def register(judge: Judge) -> Judge:
         if name in REGISTRY:
             raise ValueError(f"there are two claims {name!r}")
-        REGISTRY[name] = Claim(name=name, definition=definition_of(judge), source=source, judge=judge, bound=bound)
+        if bool(bound) != (bound_basis is not None):
+            raise ValueError(f"claim {name!r}: a bound has a source and a basis of its own, and nothing else has")
+        faults = [fault_of(source, basis)]
+        if bound_basis is not None:
+            faults.append(fault_of(bound_source, bound_basis))
+        if wrong := [fault for fault in faults if fault]:
+            raise ValueError(f"claim {name!r}: {wrong[0]}")
+        REGISTRY[name] = Claim(
+            name=name,
+            definition=definition_of(judge),
+            source=source,
+            basis=basis,
+            judge=judge,
+            bound=bound,
+            bound_source=bound_source,
+            bound_basis=bound_basis,
+        )
         return judge
 
     return register

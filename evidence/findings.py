@@ -208,8 +208,12 @@ class ClaimResult(Struct, frozen=True, kw_only=True, omit_defaults=True):
     name: str
     definition: str = ""
     source: str = ""
+    basis: str = ""
+    """Of what kind the source is (evidence/basis.py)."""
     bound: str = ""
     """Of a duration: what bounds it."""
+    bound_basis: str = ""
+    """On what the bound rests."""
     outcome: str
     """held, contradicted or not-observed (checks/claims)."""
     observed: str = ""

@@ -77,6 +77,8 @@ class StatedRecord(Struct, frozen=True, kw_only=True):
     may: tuple[str, ...]
     why: str
     source: str
+    basis: str = ""
+    """Of what kind the source is (evidence/basis.py); empty in runs of before it was said."""
 
 
 class TimedRecord(Struct, frozen=True, kw_only=True):
@@ -129,6 +131,8 @@ class DocumentedRecord(Struct, frozen=True, kw_only=True):
     """Whether a replica may be out of sync at the end."""
     claim: str = ""
     source: str = ""
+    basis: str = ""
+    """Of what kind the source is (evidence/basis.py); empty in runs of before it was said."""
 
 
 class SequenceRecord(Struct, frozen=True, kw_only=True):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from checks import catalogue as anomalies
 from checks import claims
+from evidence.basis import Basis, fault_of
 from evidence.errors import UsageError
 from evidence.run import DEFAULT_CASE
 from harness.cluster.ranges import EVERY_VERSION, VersionRange
@@ -30,8 +31,13 @@ class Documented:
 
     `required` anomalies must be seen, `allowed` ones may be; any other is unexpected. Raises UsageError for a name that
     is in neither catalogue (checks/catalogue.py, checks/claims/). `sentence` is what is documented for these
-    versions, where it is not what the scenario claims.
+    versions, where it is not what the scenario claims. `source` says where, and `basis` of what kind that is; both are
+    this outcome's own, which may rest on another document than the scenario's claim, or on our runs alone.
     """
+
+    source: str
+    """Where it is documented, or on which releases it was seen."""
+    basis: Basis
 
     on: VersionRange = EVERY_VERSION
     """Of several outcomes of a case the first counts whose range has the version: without `on`, for all others."""
@@ -48,6 +54,8 @@ class Documented:
             raise UsageError(
                 f"Documented(on={self.on!r}): `on` is a range of versions, such as one_of({str(self.on)!r})"
             )
+        if fault := fault_of(self.source, self.basis):
+            raise UsageError(f"Documented(): {fault}")
         for name in ("required", "allowed", "claims"):
             if isinstance(getattr(self, name), str):
                 raise UsageError(f"Documented({name}={getattr(self, name)!r}): write several names, as in {{...}}")
@@ -55,9 +63,10 @@ class Documented:
         claims.validate(self.claims)
 
     def as_json(self) -> dict[str, Any]:
-        """What must and what may be seen, the claims that must be held, and the sentence."""
+        """What must and what may be seen, the claims that must be held, the sentence, the source and its basis."""
         names = {"required": sorted(self.required), "allowed": sorted(self.allowed), "claims": list(self.claims)}
-        return names | ({"sentence": " ".join(self.sentence.split())} if self.sentence else {})
+        sentence = {"sentence": " ".join(self.sentence.split())} if self.sentence else {}
+        return names | sentence | {"source": self.source, "basis": str(self.basis)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -22,6 +22,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from evidence.basis import Basis, fault_of
 from evidence.errors import UsageError
 from evidence.releases import numbers
 from evidence.subjects import OUTCOMES
@@ -59,10 +60,14 @@ class Outcome:
 
     must: frozenset[str] = frozenset()
     may: frozenset[str] = frozenset()
-    why: str = ""
-    source: str = ""
+    why: str
+    source: str
+    basis: Basis
+    """Of what kind the source is: the weakest of those that one of the outcomes rests on."""
 
     def __post_init__(self) -> None:
+        if fault := fault_of(self.source, self.basis):
+            raise ValueError(f"Outcome(): {fault}")
         if unknown := sorted((self.must | self.may) - set(OUTCOMES)):
             raise ValueError(f"no outcome {unknown[0]!r} of a subject: {', '.join(OUTCOMES)}")
 
@@ -194,7 +199,10 @@ class Subject:
 
 
 NOTHING_STATED: Final = Outcome(
-    may=frozenset(OUTCOMES), why="Nothing is stated of such settings: what comes of them is observed."
+    may=frozenset(OUTCOMES),
+    why="Nothing is stated of such settings: what comes of them is observed.",
+    source="what is seen in this run",
+    basis=Basis.MEASURED,
 )
 
 

@@ -6,6 +6,7 @@ that most scenarios need first.
 
 from __future__ import annotations
 
+from evidence.basis import Basis
 from harness.bugs import Bug, Exhibit, State, Status
 from harness.case import ACKS, LOST, Case, Documented
 from harness.cluster import ranges
@@ -19,6 +20,7 @@ from harness.scenario import Scenario, scenario
 from harness.subjects import (
     DELIVERY_TIME_OUT_SINCE,
     MANY,
+    NOTHING_STATED,
     REQUEST_MS,
     Outcome,
     Producer,
@@ -37,8 +39,10 @@ __all__ = [
     "LIBRDKAFKA",
     "LOST",
     "MANY",
+    "NOTHING_STATED",
     "OFFSETS",
     "REQUEST_MS",
+    "Basis",
     "Bug",
     "Case",
     "ClusterPlan",

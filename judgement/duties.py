@@ -22,6 +22,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from checks.claim import CONTRADICTED
+from evidence.basis import OWN_RUNS, Basis
 from evidence.events import Duty, Witness, of
 from evidence.findings import ClaimResult
 from evidence.run_state import RunState
@@ -76,7 +77,7 @@ def undone(run_state: RunState) -> list[Duty]:
 
 
 def _of_claim(claim: ClaimResult) -> Contradiction:
-    text = f"the claim {claim.name} is contradicted: {claim.observed}"
+    text = f"the claim {claim.name}{_of_own_runs(claim)} is contradicted: {claim.observed}"
     rows: Sequence[Mapping[str, Any]] = claim.evidence
     times = [row.get("at_ns") for row in rows]
     nodes = [row.get("node") for row in rows]
@@ -126,3 +127,10 @@ def blind_witnesses(run_state: RunState) -> list[Doubt]:
                 scope = Scope(witnesses=EVERYTHING & {duty.witness}, begin_ns=begin_ns, end_ns=end_ns)
                 found.append(Doubt(f"an observer was blind when it was to see whether {duty.name} ({why})", scope))
     return found
+
+
+def _of_own_runs(one: ClaimResult) -> str:
+    """What is said of a claim that no document has, or whose bound none has."""
+    if one.basis == Basis.MEASURED:
+        return f" ({OWN_RUNS} say so)"
+    return f" (its bound is from {OWN_RUNS})" if one.bound_basis == Basis.MEASURED else ""

@@ -36,6 +36,7 @@ from msgspec.structs import replace
 
 from checks import claims
 from checks.catalogue import LOST_WRITE, METADATA, consequence, permitted
+from evidence.basis import OWN_RUNS, Basis
 from evidence.events import Configuration, of
 from evidence.findings import ClaimResult, Finding, Findings
 from evidence.run import RunRecord
@@ -154,6 +155,8 @@ class Stated:
     expected: bool
     """Whether the user said what to expect."""
     version: str
+    basis: str = ""
+    """On what the documented outcome rests (evidence/basis.py)."""
 
     @classmethod
     def of(cls, run: RunRecord) -> Stated:
@@ -166,6 +169,7 @@ class Stated:
             observed=run.observed,
             expected=run.expect is not None,
             version=run.version,
+            basis=run.documented.basis,
         )
 
     def named(self, seen: Iterable[str]) -> set[str]:
@@ -188,7 +192,11 @@ class Stated:
 
     @property
     def founded(self) -> str:
-        return f"expected ({self.option})" if self.observed else f"documented for {self.version}"
+        if self.observed:
+            return f"expected ({self.option})"
+        if self.basis == Basis.MEASURED:
+            return f"stated for {self.version} ({OWN_RUNS} say so)"
+        return f"documented for {self.version}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
+from evidence.basis import in_words
 from evidence.text import markdown
 
 TEMPLATES: Final = Path(__file__).parent / "templates"
@@ -21,7 +22,7 @@ def render(template: str, **values: Any) -> str:
     environment = Environment(
         loader=FileSystemLoader(TEMPLATES), undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
-    environment.filters |= {"escaped": markdown, "row": row, "rule": rule, "names": names}
+    environment.filters |= {"escaped": markdown, "row": row, "rule": rule, "names": names, "of_basis": in_words}
     return environment.get_template(f"{template}.j2").render(**values).rstrip("\n") + "\n"
 
 

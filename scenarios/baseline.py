@@ -1,6 +1,6 @@
 """Nothing goes wrong: what every suite is compared with. A harness that finds anomalies here is itself broken."""
 
-from harness.words import Documented, Run, TopicPlan, scenario
+from harness.words import Basis, Documented, Run, TopicPlan, scenario
 
 
 @scenario(
@@ -9,7 +9,13 @@ from harness.words import Documented, Run, TopicPlan, scenario
     source="Kafka documentation, Replication: the guarantee that a committed message is not lost",
     operator="Nothing to do: this is how a healthy cluster looks. Compare every other page with it.",
     topic=TopicPlan(replicas=((1, 2, 3), (2, 3, 1), (3, 1, 2))),
-    documented=[Documented(claims=["one-controller-at-a-time"])],
+    documented=[
+        Documented(
+            claims=["one-controller-at-a-time"],
+            source="Kafka documentation, Design: replication",
+            basis=Basis.DOCUMENTATION,
+        )
+    ],
 )
 def baseline(run: Run) -> None:
     """Single records, then a load, acknowledged by all in-sync replicas on three partitions."""

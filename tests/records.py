@@ -7,14 +7,17 @@ from typing import Any
 
 import msgspec
 
+from evidence.basis import Basis
 from evidence.run import RunRecord, SubjectRecord
 from evidence.rundir import RunDir
 
+STATED: dict[str, Any] = {"source": "KIP-101", "basis": Basis.KIP}
+"""Of an outcome whose source does not matter."""
 ANYTHING = {"run": "r", "scenario": "s", "version": "v", "kafka": "4.3.1", "mode": "kraft"}
 A_SUBJECT = {
     "client": "java", "acks": "all", "idempotence": True, "in_flight": 5, "retries": "many", "replication_factor": 3,
     "min_insync_replicas": 1, "unclean": False, "topic": "t", "partition": 0, "process": "producer-1",
-    "stated": {"must": [], "may": [], "why": "", "source": ""},
+    "stated": {"must": [], "may": [], "why": "", "source": "KIP-98", "basis": "KIP"},
 }  # fmt: skip
 
 

@@ -10,6 +10,7 @@ from app import listing
 from checks import catalogue as anomalies
 from checks import claims
 from harness.cluster import versions
+from harness.scenario import all_scenarios, get_scenario
 from harness.setup import settings
 from pages import catalogues
 
@@ -36,5 +37,6 @@ def run(options: argparse.Namespace) -> int:
         return 0
     if options.anomalies or options.claims:
         return _list_catalogue(anomalies if options.anomalies else claims, options)
-    print(json.dumps(listing.as_json(), indent=1) if options.json else listing.as_text())
+    shown = [get_scenario(options.scenario)] if options.scenario else list(all_scenarios().values())
+    print(json.dumps(listing.as_json(shown), indent=1) if options.json else listing.as_text(shown))
     return 0

@@ -134,6 +134,8 @@ def _finding(row: Row, one: Finding, accepted: Collection[str]) -> dict[str, Any
         "brokers": one.covering.cell.key.version,
         "client": one.covering.cell.key.client,
         "client_release": one.run.client_release,
+        "source": one.covering.cell.stated.source,
+        "basis": str(one.covering.cell.stated.basis),
         "differs": list(one.covering.differs),
         "arguments": list(one.covering.arguments),
         "fingerprints": list(baseline.fingerprints(row, one.effect, one.fault)),

@@ -12,6 +12,7 @@ from audit.grade import NOT_MEASURED, ORDER, REFUSED, Answer, Case, Change, Cost
 from audit.model import Origin
 from audit.proof import HARM, Proof, contradicts
 from audit.resolve import Value, conditions
+from evidence.basis import OWN_RUNS, Basis
 from results import MEASURED_ON
 
 VERB = {"loss": "loses", "duplicate": "duplicates", "reorder": "reorders"}
@@ -98,7 +99,13 @@ def _and(words: Sequence[str]) -> str:
 def evidence(finding: Finding) -> str:
     """The measured cell behind a finding: "run r1, 2 of 2 did; measured on 2.2.2, asked for 2.4.1"."""
     seen = f"run {finding.run.run}" + (f"; so {finding.times} of {finding.of} runs" if finding.of > 1 else "")
-    return "; ".join([seen, *differs(finding)])
+    return "; ".join([seen, *differs(finding), *_documented_nowhere(finding)])
+
+
+def _documented_nowhere(finding: Finding) -> tuple[str, ...]:
+    """That nobody but our runs says that this may come of such settings."""
+    stated = finding.covering.cell.stated
+    return (f"documented nowhere, {OWN_RUNS} show it",) if stated.basis == Basis.MEASURED else ()
 
 
 def differs(finding: Finding) -> tuple[str, ...]:

@@ -15,9 +15,10 @@ from checks.anomaly import (
     anomaly,
 )
 from checks.view import EVIDENCE_LIMIT, PartitionView, Rows, reader, sender
+from evidence.basis import Basis
 
 
-@anomaly("aborted-read", source=f"{ADYA}; KIP-98", reads=(HISTORY,), screened=KEPT_ROWS)
+@anomaly("aborted-read", source=f"{ADYA}; KIP-98", basis=Basis.DOCUMENTATION, reads=(HISTORY,), screened=KEPT_ROWS)
 def aborted_read(view: PartitionView) -> Rows:
     """A reader under read_committed was given a record whose send failed or whose transaction aborted (G1a)."""
     sends, polls = view.sends, view.polls

@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from checks import excuses
 from checks.anomaly import CLUSTER, GUARANTEES, SETTINGS, anomaly
+from evidence.basis import Basis
 from evidence.events import NO_LEADER, Moment, Unread, of
 from evidence.nodes import broker
 from evidence.own_ends import own_ends
@@ -44,7 +45,7 @@ def well_since(run_state: RunState, node: str, at_ns: int) -> int | None:
     return max(registered[-1].begin_ns, *up[-1:])
 
 
-@anomaly("broker-exit", source="this project; Kafka documentation, Design: replication", reads=(CLUSTER,))
+@anomaly("broker-exit", source=GUARANTEES, basis=Basis.DOCUMENTATION, reads=(CLUSTER,))
 def broker_exit(run_state: RunState) -> list[Evidence]:
     """A broker or a controller ended itself, and no fault had struck it.
 
@@ -56,7 +57,7 @@ def broker_exit(run_state: RunState) -> list[Evidence]:
     ]
 
 
-@anomaly("no-leader", source=GUARANTEES, reads=(CLUSTER,))
+@anomaly("no-leader", source=GUARANTEES, basis=Basis.DOCUMENTATION, reads=(CLUSTER,))
 def no_leader(run_state: RunState) -> list[Evidence]:
     """A partition had no leader for long, though a replica of its ISR was alive.
 
@@ -87,6 +88,7 @@ def _could_lead(run_state: RunState, state: PartitionInterval) -> list[str]:
 @anomaly(
     "stuck-isr",
     source=GUARANTEES,
+    basis=Basis.DOCUMENTATION,
     reads=(CLUSTER, SETTINGS),
     permitted="where the scenario documents that a replica stays out of sync",
     permits=excuses.documented_out_of_sync,
@@ -117,7 +119,7 @@ def _stuck(run_state: RunState, run: RunRecord, at_ns: int) -> Iterator[Evidence
                 yield row | {"leader": broker(state.leader), "isr": list(state.isr), "well_for_ms": round(out_ns / 1e6)}
 
 
-@anomaly("unreadable", source=GUARANTEES, reads=(CLUSTER,))
+@anomaly("unreadable", source=GUARANTEES, basis=Basis.DOCUMENTATION, reads=(CLUSTER,))
 def unreadable(run_state: RunState) -> list[Evidence]:
     """A partition could not be read to its end when all faults were healed, though it had a leader.
 

@@ -16,10 +16,15 @@ from checks.anomaly import (
 )
 from checks.copies import Copies, damage
 from checks.view import EVIDENCE_LIMIT, PartitionView, Rows, reader
+from evidence.basis import Basis
 
 
 @anomaly(
-    "corrupt-record", source="Kafka documentation, Implementation: message format", reads=(HISTORY,), screened=KEPT_ROWS
+    "corrupt-record",
+    source="Kafka documentation, Implementation: message format",
+    basis=Basis.DOCUMENTATION,
+    reads=(HISTORY,),
+    screened=KEPT_ROWS,
 )
 def corrupt_record(view: PartitionView) -> Rows:
     """A record or batch whose bytes do not match their checksum."""

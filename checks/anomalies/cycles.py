@@ -28,6 +28,7 @@ from checks.anomaly import (
     gathered,
 )
 from checks.view import EVIDENCE_LIMIT, NO_IDENTITY, Evidence, PartitionView, Rows, identity_of
+from evidence.basis import Basis
 from evidence.findings import record_of
 from evidence.records import RecordId
 
@@ -165,6 +166,7 @@ DEPENDENCIES: Final = gathered(dependencies, KEPT_ROWS)
 @anomaly(
     "G0",
     source=ADYA,
+    basis=Basis.DOCUMENTATION,
     reads=(DEPENDENCIES,),
     permitted="always: transactions of Kafka do not order their writes",
     permits=excuses.cycles_of_writes,
@@ -178,7 +180,7 @@ def write_cycles(edges: Sequence[Dependency]) -> Rows:
     return _cycles(of_writes, of_writes)
 
 
-@anomaly("G1c", source=ADYA, reads=(DEPENDENCIES,))
+@anomaly("G1c", source=ADYA, basis=Basis.DOCUMENTATION, reads=(DEPENDENCIES,))
 def read_cycles(edges: Sequence[Dependency]) -> Rows:
     """A cycle of transactions, each of which wrote after the one before it or read what it wrote.
 

@@ -22,6 +22,7 @@ from checks.anomaly import (
     anomaly,
 )
 from checks.view import EVIDENCE_LIMIT, NEVER_NS, PartitionView, Rows, reader
+from evidence.basis import Basis
 from evidence.events import DeleteTopic, RecordsDeleted, of
 from evidence.run_state import RunState
 
@@ -38,7 +39,9 @@ def nothing_deleted(view: PartitionView, answers: Sequence[RecordsDeleted]) -> b
     return not answers
 
 
-@anomaly("resurrected", source="KIP-107", reads=(HISTORY, DELETIONS), screened=absent_if(nothing_deleted))
+@anomaly(
+    "resurrected", source="KIP-107", basis=Basis.KIP, reads=(HISTORY, DELETIONS), screened=absent_if(nothing_deleted)
+)
 def resurrected(view: PartitionView, answers: Sequence[RecordsDeleted]) -> Rows:
     """A record that had been deleted by request, as the answer confirmed, was read by a reader that began afterwards.
 

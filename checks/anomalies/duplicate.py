@@ -16,11 +16,13 @@ from checks.anomaly import (
     anomaly,
 )
 from checks.view import EVIDENCE_LIMIT, NO_IDENTITY, PartitionView, Rows, identity_of, reader, sender
+from evidence.basis import Basis
 
 
 @anomaly(
     "duplicate",
     source=f"{JEPSEN}; KIP-98",
+    basis=Basis.DOCUMENTATION,
     reads=(HISTORY,),
     screened=KEPT_ROWS,
     permitted="if the producer retries without idempotence",

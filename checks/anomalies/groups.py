@@ -20,6 +20,7 @@ from checks.anomaly import (
     OFFSETS_DOC,
     anomaly,
 )
+from evidence.basis import Basis
 from evidence.events import Event, OffsetAnswer, OffsetCommit
 from evidence.run_state import RunState
 
@@ -52,19 +53,19 @@ def _worse(run_state: RunState, is_worse: Callable[[int | None, int], bool]) -> 
     return found
 
 
-@anomaly("committed-offset-lost", source=OFFSETS_DOC, reads=(GROUPS,))
+@anomaly("committed-offset-lost", source=OFFSETS_DOC, basis=Basis.DOCUMENTATION, reads=(GROUPS,))
 def committed_offset_lost(run_state: RunState) -> list[Evidence]:
     """A group's coordinator knows of no offset for a partition, though it had acknowledged one."""
     return _worse(run_state, lambda answered, committed: answered is None)
 
 
-@anomaly("committed-offset-regression", source=OFFSETS_DOC, reads=(GROUPS,))
+@anomaly("committed-offset-regression", source=OFFSETS_DOC, basis=Basis.DOCUMENTATION, reads=(GROUPS,))
 def committed_offset_regression(run_state: RunState) -> list[Evidence]:
     """A group's coordinator answers with an offset before the one that it had acknowledged last."""
     return _worse(run_state, lambda answered, committed: answered is not None and answered < committed)
 
 
-@anomaly("group-unavailable", source=OFFSETS_DOC, reads=(GROUPS,))
+@anomaly("group-unavailable", source=OFFSETS_DOC, basis=Basis.DOCUMENTATION, reads=(GROUPS,))
 def group_unavailable(run_state: RunState) -> list[Evidence]:
     """A group's coordinator that had acknowledged an offset answers nothing but errors from some moment on, for 20 s or
     more.

@@ -53,6 +53,7 @@ from checks.view import (
     record_in,
     sender,
 )
+from evidence.basis import Basis
 from evidence.events import Log, Partition, of
 from evidence.faults.process import PowerLossProof
 from evidence.nodes import number_of
@@ -216,6 +217,7 @@ def _below_leaders(
 @anomaly(
     "log-truncated-below-high-watermark",
     source="KIP-101, KAFKA-1211",
+    basis=Basis.KIP,
     reads=(COPIES, HISTORY),
     screened=KEPT_ROWS,
     permitted="before inter-broker protocol 0.11, below the leader's high watermark and not below its own",
@@ -237,7 +239,13 @@ def log_truncated_below_high_watermark(copies: Copies, view: PartitionView) -> R
     return Rows(rows[:EVIDENCE_LIMIT], total=len(rows))
 
 
-@anomaly("read-above-high-watermark", source=GUARANTEES, reads=(HISTORY, COPIES), screened=KEPT_ROWS)
+@anomaly(
+    "read-above-high-watermark",
+    source=GUARANTEES,
+    basis=Basis.DOCUMENTATION,
+    reads=(HISTORY, COPIES),
+    screened=KEPT_ROWS,
+)
 def read_above_high_watermark(view: PartitionView, copies: Copies) -> Rows:
     """A record was read before every in-sync replica had it.
 
@@ -365,7 +373,13 @@ def _answers_back(view: PartitionView, copies: Copies) -> Iterator[Evidence]:
             }
 
 
-@anomaly("high-watermark-regression", source=f"{GUARANTEES}; KIP-101", reads=(HISTORY, COPIES), screened=KEPT_ROWS)
+@anomaly(
+    "high-watermark-regression",
+    source=f"{GUARANTEES}; KIP-101",
+    basis=Basis.DOCUMENTATION,
+    reads=(HISTORY, COPIES),
+    screened=KEPT_ROWS,
+)
 def high_watermark_regression(view: PartitionView, copies: Copies) -> Rows:
     """The high watermark of a leader went down within one leader epoch, or below what was read. Not in a checkpoint
     that a power loss took back.

@@ -17,11 +17,13 @@ from checks.anomaly import (
     anomaly,
 )
 from checks.view import EVIDENCE_LIMIT, NO_IDENTITY, PartitionView, Rows, reader, record_in, sender
+from evidence.basis import Basis
 
 
 @anomaly(
     "inconsistent-offsets",
     source=JEPSEN,
+    basis=Basis.DOCUMENTATION,
     reads=(HISTORY,),
     screened=KEPT_ROWS,
     follows_from="lost-write",

@@ -16,12 +16,19 @@ from checks.view import (
     Evidence,
     Rows,
 )
+from evidence.basis import Basis
 from kafkafiles import indexes
 from kafkafiles.columns import read_headers
 from kafkafiles.errors import ParseError
 
 
-@anomaly("index-mismatch", source="Kafka documentation, Implementation: log", reads=(COPIES,), screened=KEPT_ROWS)
+@anomaly(
+    "index-mismatch",
+    source="Kafka documentation, Implementation: log",
+    basis=Basis.DOCUMENTATION,
+    reads=(COPIES,),
+    screened=KEPT_ROWS,
+)
 def index_mismatch(copies: Copies) -> Rows:
     """An entry of an offset or time index points to something else than the log holds there.
 

@@ -19,6 +19,7 @@ from checks.anomaly import (
     SETTINGS,
     anomaly,
 )
+from evidence.basis import Basis
 from evidence.events import EndsAnswer, Transaction, of
 from evidence.run import RunRecord
 from evidence.run_state import RunState
@@ -28,7 +29,7 @@ Evidence = dict[str, Any]
 STUCK_NS: Final = 20_000_000_000
 
 
-@anomaly("stuck-last-stable-offset", source="KIP-98; KIP-890", reads=(CLUSTER, SETTINGS))
+@anomaly("stuck-last-stable-offset", source="KIP-98; KIP-890", basis=Basis.KIP, reads=(CLUSTER, SETTINGS))
 def stuck_last_stable_offset(run_state: RunState, run: RunRecord) -> list[Evidence]:
     """A partition's leader gave readers under read_committed one and the same end, below the high watermark, from some
     moment on and for 20 s or more, though every transaction had ended before.

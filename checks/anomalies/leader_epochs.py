@@ -34,6 +34,7 @@ from checks.view import (
     Ints,
     Rows,
 )
+from evidence.basis import Basis
 from evidence.events import DeleteRecords, Partition, of
 from evidence.run_state import UP, RunState, leader_of
 from kafkafiles.checkpoints import LOG_START_OFFSETS, EpochStart, read_offset_checkpoint
@@ -41,7 +42,7 @@ from kafkafiles.errors import ParseError
 from kafkafiles.replica import Replica
 
 
-@anomaly("two-leaders-in-one-epoch", source="KIP-101", reads=(COPIES,), screened=KEPT_ROWS)
+@anomaly("two-leaders-in-one-epoch", source="KIP-101", basis=Basis.KIP, reads=(COPIES,), screened=KEPT_ROWS)
 def two_leaders(copies: Copies) -> Rows:
     """Two brokers led a partition, or appended to it, under one leader epoch.
 
@@ -91,7 +92,7 @@ def two_leaders_in_one_epoch(run_state: RunState) -> list[Evidence]:
     return found
 
 
-@anomaly("leader-epoch-regression", source="KIP-101", reads=(COPIES,), screened=KEPT_ROWS)
+@anomaly("leader-epoch-regression", source="KIP-101", basis=Basis.KIP, reads=(COPIES,), screened=KEPT_ROWS)
 def epoch_files(copies: Copies) -> Rows:
     """The leader epoch of a partition went down, or a replica's epoch file disagrees with its batches.
 

@@ -24,6 +24,7 @@ from checks.anomaly import (
     anomaly,
 )
 from checks.view import EVIDENCE_LIMIT, NEVER_NS, NO_TIME, Bools, Ints, PartitionView, Rows, reader, sender
+from evidence.basis import Basis
 
 
 def _cut_off(view: PartitionView) -> Bools:
@@ -106,7 +107,7 @@ def _rows(view: PartitionView, which: Bools) -> Rows:
     )
 
 
-@anomaly("lost-write", source=JEPSEN, reads=(HISTORY,), screened=KEPT_ROWS)
+@anomaly("lost-write", source=JEPSEN, basis=Basis.DOCUMENTATION, reads=(HISTORY,), screened=KEPT_ROWS)
 def lost_write(view: PartitionView) -> Rows:
     """An acknowledged record that no poll returned although a poll returned a later one, or that the final read, which
     went to the end of the log, did not find; read once before, it is lost if it lies at or beyond that end, or another
@@ -121,6 +122,7 @@ def lost_write(view: PartitionView) -> Rows:
 @anomaly(
     "unseen",
     source=JEPSEN,
+    basis=Basis.DOCUMENTATION,
     reads=(HISTORY,),
     screened=KEPT_ROWS,
     permitted="always: it may still be in the log",

@@ -21,6 +21,7 @@ from checks.anomaly import (
     SETTINGS,
     anomaly,
 )
+from evidence.basis import Basis
 from evidence.engine import SIGNALLED
 from evidence.events import Controller, Log, Partition, Znode, of
 from evidence.run import RunRecord
@@ -54,7 +55,12 @@ def _controllers(run_state: RunState) -> list[Controller]:
     return [controller for controller in of(run_state.events, Controller) if controller.epoch >= 0]
 
 
-@anomaly("controller-epoch-regression", source="Kafka documentation, Design: replication; KIP-500", reads=(CLUSTER,))
+@anomaly(
+    "controller-epoch-regression",
+    source="Kafka documentation, Design: replication; KIP-500",
+    basis=Basis.DOCUMENTATION,
+    reads=(CLUSTER,),
+)
 def controller_epoch_regression(run_state: RunState) -> list[Evidence]:
     """The controller epoch went down.
 
@@ -83,7 +89,7 @@ def controller_epoch_regression(run_state: RunState) -> list[Evidence]:
     return found
 
 
-@anomaly("two-controllers-in-one-epoch", source="KIP-500", reads=(CLUSTER,))
+@anomaly("two-controllers-in-one-epoch", source="KIP-500", basis=Basis.KIP, reads=(CLUSTER,))
 def two_controllers_in_one_epoch(run_state: RunState) -> list[Evidence]:
     """Two brokers were controller under one controller epoch.
 
@@ -111,7 +117,7 @@ def two_controllers_in_one_epoch(run_state: RunState) -> list[Evidence]:
     return found
 
 
-@anomaly("leader-outside-isr", source=GUARANTEES, reads=(CLUSTER,))
+@anomaly("leader-outside-isr", source=GUARANTEES, basis=Basis.DOCUMENTATION, reads=(CLUSTER,))
 def leader_outside_isr(run_state: RunState) -> list[Evidence]:
     """A partition was led by a broker that is not in its ISR."""
     return [
@@ -125,6 +131,7 @@ def leader_outside_isr(run_state: RunState) -> list[Evidence]:
 @anomaly(
     "empty-isr",
     source=f"{GUARANTEES}; KIP-966",
+    basis=Basis.DOCUMENTATION,
     reads=(CLUSTER,),
     permitted="while nobody leads the partition",
     permits=excuses.leaderless,
@@ -142,7 +149,7 @@ def empty_isr(run_state: RunState) -> list[Evidence]:
     ]
 
 
-@anomaly("isr-outside-assignment", source=GUARANTEES, reads=(CLUSTER,))
+@anomaly("isr-outside-assignment", source=GUARANTEES, basis=Basis.DOCUMENTATION, reads=(CLUSTER,))
 def isr_outside_assignment(run_state: RunState) -> list[Evidence]:
     """The ISR of a partition had a broker that is not one of its replicas."""
     return [
@@ -153,7 +160,7 @@ def isr_outside_assignment(run_state: RunState) -> list[Evidence]:
     ]
 
 
-@anomaly("correlated-crash", source="this project; KAFKA-4893", reads=(CLUSTER,))
+@anomaly("correlated-crash", source="KAFKA-4893", basis=Basis.JIRA, reads=(CLUSTER,))
 def correlated_crash(run_state: RunState) -> list[Evidence]:
     """All brokers that held a partition and were up, two or more, ended themselves within a minute.
 
@@ -192,6 +199,7 @@ def _by_itself(condition: str, detail: str) -> bool:
 @anomaly(
     "configuration-forgotten",
     source="Kafka documentation, topic configuration: retention.ms; KAFKA-9254",
+    basis=Basis.DOCUMENTATION,
     reads=(CLUSTER, SETTINGS),
 )
 def configuration_forgotten(run_state: RunState, run: RunRecord) -> list[Evidence]:

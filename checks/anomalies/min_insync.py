@@ -19,6 +19,7 @@ import numpy as np
 from checks.anomaly import HISTORY, MIN_INSYNC, absent_if, anomaly
 from checks.copies import ACKS_ALL
 from checks.view import EVIDENCE_LIMIT, PartitionView, Rows, sender
+from evidence.basis import Basis
 from evidence.events import NO_LEADER
 from evidence.nodes import broker
 from evidence.run import RunRecord
@@ -63,6 +64,7 @@ def never_too_small(view: PartitionView, times: Sequence[TooSmall]) -> bool:
 @anomaly(
     "acknowledged-below-min-insync",
     source="Kafka documentation, topic configuration: min.insync.replicas; KAFKA-1555",
+    basis=Basis.DOCUMENTATION,
     reads=(HISTORY, MIN_INSYNC),
     screened=absent_if(never_too_small),
 )

@@ -28,6 +28,7 @@ from checks.anomaly import (
     anomaly,
 )
 from checks.view import EVIDENCE_LIMIT, Bools, Ints, PartitionView, Rows, identity_of, reader, record_in, sender
+from evidence.basis import Basis
 
 
 def _eras(view: PartitionView, rows: Ints) -> Ints:
@@ -126,19 +127,19 @@ def _returns(view: PartitionView, *, internal: bool) -> Rows:
     )
 
 
-@anomaly("poll-skip", source=JEPSEN, reads=(HISTORY,), screened=KEPT_ROWS)
+@anomaly("poll-skip", source=JEPSEN, basis=Basis.DOCUMENTATION, reads=(HISTORY,), screened=KEPT_ROWS)
 def poll_skip(view: PartitionView) -> Rows:
     """Between two polls in a row of a partition that stayed assigned, the consumer passed over records."""
     return _skips(view, internal=False)
 
 
-@anomaly("internal-poll-skip", source=JEPSEN, reads=(HISTORY,), screened=KEPT_ROWS)
+@anomaly("internal-poll-skip", source=JEPSEN, basis=Basis.DOCUMENTATION, reads=(HISTORY,), screened=KEPT_ROWS)
 def internal_poll_skip(view: PartitionView) -> Rows:
     """Within one poll the consumer passed over records."""
     return _skips(view, internal=True)
 
 
-@anomaly("nonmonotonic-poll", source=JEPSEN, reads=(HISTORY,), screened=KEPT_ROWS)
+@anomaly("nonmonotonic-poll", source=JEPSEN, basis=Basis.DOCUMENTATION, reads=(HISTORY,), screened=KEPT_ROWS)
 def nonmonotonic_poll(view: PartitionView) -> Rows:
     """Of two polls in a row of a partition that stayed assigned, the second went back.
 
@@ -147,7 +148,7 @@ def nonmonotonic_poll(view: PartitionView) -> Rows:
     return _returns(view, internal=False)
 
 
-@anomaly("internal-nonmonotonic-poll", source=JEPSEN, reads=(HISTORY,), screened=KEPT_ROWS)
+@anomaly("internal-nonmonotonic-poll", source=JEPSEN, basis=Basis.DOCUMENTATION, reads=(HISTORY,), screened=KEPT_ROWS)
 def internal_nonmonotonic_poll(view: PartitionView) -> Rows:
     """Within one poll the records of a partition go back."""
     return _returns(view, internal=True)
@@ -206,6 +207,7 @@ def _backward(view: PartitionView, *, internal: bool) -> Rows:
 @anomaly(
     "nonmonotonic-send",
     source=JEPSEN,
+    basis=Basis.DOCUMENTATION,
     reads=(HISTORY,),
     screened=KEPT_ROWS,
     permitted="if the producer retries without idempotence and has several requests in flight",
@@ -219,6 +221,7 @@ def nonmonotonic_send(view: PartitionView) -> Rows:
 @anomaly(
     "internal-nonmonotonic-send",
     source=JEPSEN,
+    basis=Basis.DOCUMENTATION,
     reads=(HISTORY,),
     screened=KEPT_ROWS,
     permitted="if the producer retries without idempotence and has several requests in flight",

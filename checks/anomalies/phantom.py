@@ -32,9 +32,16 @@ from checks.view import (
     pack,
     reader,
 )
+from evidence.basis import Basis
 
 
-@anomaly("phantom", source="this project", reads=(HISTORY,), screened=KEPT_ROWS)
+@anomaly(
+    "phantom",
+    source="Jepsen, checker total-queue: unexpected",
+    basis=Basis.DOCUMENTATION,
+    reads=(HISTORY,),
+    screened=KEPT_ROWS,
+)
 def phantom(view: PartitionView) -> Rows:
     """A record that was read and that nobody sent, to this partition or to another."""
     rows = _unsent(view)
@@ -50,7 +57,7 @@ def phantom(view: PartitionView) -> Rows:
     return Rows((reader(view, int(row)) for row in rows[:EVIDENCE_LIMIT]), total=len(rows))
 
 
-@anomaly("misdelivered", source="this project; KAFKA-19012", reads=(HISTORY,), screened=KEPT_ROWS)
+@anomaly("misdelivered", source="KAFKA-19012", basis=Basis.JIRA, reads=(HISTORY,), screened=KEPT_ROWS)
 def misdelivered(view: PartitionView) -> Rows:
     """A record was read in a partition that it was never sent to: its producer sent it to another one."""
     rows = _unsent(view)

@@ -11,9 +11,10 @@ from checks.anomaly import (
     anomaly,
 )
 from checks.view import EVIDENCE_LIMIT, PartitionView, Rows, reader, sender
+from evidence.basis import Basis
 
 
-@anomaly("precommitted-read", source=JEPSEN, reads=(HISTORY,), screened=KEPT_ROWS)
+@anomaly("precommitted-read", source=JEPSEN, basis=Basis.DOCUMENTATION, reads=(HISTORY,), screened=KEPT_ROWS)
 def precommitted_read(view: PartitionView) -> Rows:
     """One transaction both sent a record and read it."""
     sends, polls = view.sends, view.polls

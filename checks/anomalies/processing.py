@@ -29,6 +29,7 @@ from checks.anomaly import (
     anomaly,
 )
 from checks.view import EVIDENCE_LIMIT, NEVER_NS, NO_IDENTITY, Ints, PartitionView, Rows, Steps, identity_of, known
+from evidence.basis import Basis
 
 NAMED: Final = 20
 """Inputs that one row of evidence names."""
@@ -75,6 +76,7 @@ def without_pipelines(view: PartitionView) -> bool:
 @anomaly(
     "committed-too-far",
     source=DELIVERY,
+    basis=Basis.DOCUMENTATION,
     reads=(HISTORY,),
     screened=absent_if(without_pipelines),
 )
@@ -100,6 +102,7 @@ def committed_too_far(view: PartitionView) -> Rows:
 @anomaly(
     "skipped-processing",
     source=DELIVERY,
+    basis=Basis.DOCUMENTATION,
     reads=(HISTORY,),
     screened=absent_if(without_pipelines),
 )
@@ -125,6 +128,7 @@ def skipped_processing(view: PartitionView) -> Rows:
 @anomaly(
     "repeated-processing",
     source=DELIVERY,
+    basis=Basis.DOCUMENTATION,
     reads=(HISTORY,),
     screened=absent_if(without_pipelines),
     permitted="if the pipeline uses no transactions",

@@ -34,6 +34,7 @@ from checks.view import (
     Rows,
     sender,
 )
+from evidence.basis import Basis
 from evidence.run_state import UP, in_isr_throughout
 
 
@@ -41,7 +42,7 @@ def _settled(copies: Copies, at_ns: int, pair: tuple[Copy, Copy]) -> bool:
     return copies.quiet(at_ns) and all(copy.condition == UP for copy in pair)
 
 
-@anomaly("replica-divergence", source="KIP-101, KAFKA-1211", reads=(COPIES,), screened=KEPT_ROWS)
+@anomaly("replica-divergence", source="KIP-101, KAFKA-1211", basis=Basis.KIP, reads=(COPIES,), screened=KEPT_ROWS)
 def replica_divergence(copies: Copies) -> Rows:
     """Two in-sync replicas held different records at one offset that both had."""
     rows = Rows()
@@ -72,6 +73,7 @@ def replica_divergence(copies: Copies) -> Rows:
 @anomaly(
     "unreplicated-acknowledgement",
     source=GUARANTEES,
+    basis=Basis.DOCUMENTATION,
     reads=(COPIES, HISTORY),
     screened=KEPT_ROWS,
     follows_from="lost-write",
@@ -125,7 +127,7 @@ def unreplicated_acknowledgement(copies: Copies, view: PartitionView) -> Rows:
     return rows
 
 
-@anomaly("log-start-regression", source="KIP-107", reads=(COPIES,), screened=KEPT_ROWS)
+@anomaly("log-start-regression", source="KIP-107", basis=Basis.KIP, reads=(COPIES,), screened=KEPT_ROWS)
 def log_start_regression(copies: Copies) -> Rows:
     """The first offset of a replica's log went down."""
     rows: list[Evidence] = []

@@ -28,6 +28,7 @@ from checks.anomaly import (
     gathered,
 )
 from checks.view import EVIDENCE_LIMIT, NO_TRANSACTION, Evidence, PartitionView, Rows, identity_of, sender
+from evidence.basis import Basis
 from evidence.findings import record_of
 from evidence.records import RecordId
 
@@ -68,7 +69,7 @@ def transactions_of(view: PartitionView) -> list[dict[str, Any]]:
 TRANSACTIONS: Final = gathered(transactions_of, KEPT_ROWS)
 
 
-@anomaly("torn-transaction", source="KIP-98", reads=(TRANSACTIONS,))
+@anomaly("torn-transaction", source="KIP-98", basis=Basis.KIP, reads=(TRANSACTIONS,))
 def torn_transactions(seen: Iterable[Mapping[str, Any]]) -> Rows:
     """Some records of a committed transaction were read, and others are not in the log.
 
@@ -124,7 +125,7 @@ to the partition.
 """
 
 
-@anomaly("transaction-half-committed", source="KIP-98, KIP-890", reads=(SEEN_BY_COMMITTED,))
+@anomaly("transaction-half-committed", source="KIP-98, KIP-890", basis=Basis.KIP, reads=(SEEN_BY_COMMITTED,))
 def half_committed_transactions(seen: Iterable[Mapping[str, Any]]) -> Rows:
     """Of a committed transaction readers under read_committed were given some records, and passed over others.
 

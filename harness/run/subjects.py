@@ -134,6 +134,7 @@ class Subjects:
                         may=tuple(sorted(subject.stated.may)),
                         why=" ".join(subject.stated.why.split()),
                         source=subject.stated.source,
+                        basis=str(subject.stated.basis),
                     ),
                     doomed=None if subject.stated is NOTHING_STATED else (),
                     own=None if subject.own is None else dict(subject.own.settings),

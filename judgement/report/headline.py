@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from checks.catalogue import consequence
+from evidence.basis import OWN_RUNS, Basis
 from evidence.findings import Finding
 from evidence.run_state import acks_text
 from judgement.outcome import Outcome, of_findings
@@ -77,7 +78,8 @@ def _shown(facts: JudgedRun) -> str:
         return f"{_capital(seen)}. Nothing documents {join(verdict.unexpected)} for {version}."
     if verdict.verdict == "not-reproduced":
         also = f" {_capital(seen)}." if seen else ""
-        return f"{_capital(join(verdict.missing))} is documented for {version} ({source}) and was not seen.{also}"
+        stated = f"stated from {OWN_RUNS}" if facts.run.documented.basis == Basis.MEASURED else "documented"
+        return f"{_capital(join(verdict.missing))} is {stated} for {version} ({source}) and was not seen.{also}"
     if verdict.verdict == "error":
         return f"The harness failed, so nothing is known about Kafka: {facts.run.failure or join(verdict.reasons)}"
     seen_anyway = f" What was seen: {seen}." if seen else ""
@@ -98,6 +100,8 @@ def _of_own_settings(facts: JudgedRun, seen: str) -> str:
 def _as_documented(facts: JudgedRun) -> str:
     """The clause that names the source of what is documented; sources other than KIPs and tickets go in brackets."""
     source = facts.run.documented.source
+    if facts.run.documented.basis == Basis.MEASURED:
+        return f"as {OWN_RUNS} have shown before for {facts.run.version} ({source})"
     parts, version = [part.strip() for part in source.split(",")], facts.run.version
     if all(re.fullmatch(r"(KIP|KAFKA)-\d+", part) for part in parts):
         return f"as {join(parts)} document{'s' if len(parts) == 1 else ''} for {version}"

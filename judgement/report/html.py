@@ -22,6 +22,7 @@ from jinja2 import ChainableUndefined, Environment, FileSystemLoader, pass_conte
 from markupsafe import Markup
 from msgspec import to_builtins
 
+from evidence.basis import in_words
 from evidence.run_state import acks_text
 from evidence.rundir import RunDir, write_atomically
 from evidence.text import plural, visible
@@ -57,6 +58,7 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     environment.filters |= {
+        "of_basis": in_words,
         "at": pass_context(lambda context, at_ns: clock(context["facts"])(at_ns)),
         "proof": steps.proof_text,
         "state": pass_context(lambda context, step, told: _state(context["facts"], step, told)),

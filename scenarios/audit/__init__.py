@@ -11,7 +11,7 @@ They are given the cell's settings and short time-outs, and nothing else: every 
 
 from collections.abc import Callable, Iterable, Iterator
 
-from harness.words import MANY, Outcome, Producer, Run, Subject, Target, Topic, Version, one_of, ranges
+from harness.words import MANY, Basis, Outcome, Producer, Run, Subject, Target, Topic, Version, one_of, ranges
 from results import MEASURED_ON
 
 REFUSED_AGAIN = frozenset({"aborted-read"})
@@ -56,6 +56,7 @@ REFUSED = Outcome(
     must=frozenset({"refuses"}),
     why="The message format is held at one before 0.11, which has no room for a producer's sequence numbers.",
     source=IDEMPOTENCE_DOC,
+    basis=Basis.KIP,
 )
 
 

@@ -5,7 +5,19 @@ several requests in flight these are sent too; with one they wait in the client'
 with the process. What was written is there, though nobody was ever told. Nothing that was acknowledged is lost.
 """
 
-from harness.words import FIRST, ClusterPlan, Documented, Outcome, Producer, Run, Subject, Subjects, Topic, scenario
+from harness.words import (
+    FIRST,
+    Basis,
+    ClusterPlan,
+    Documented,
+    Outcome,
+    Producer,
+    Run,
+    Subject,
+    Subjects,
+    Topic,
+    scenario,
+)
 from scenarios.audit import ACKS_DOC, AUDITED, CLUSTER, OPERATOR, accepted, one_topic, plan, unanswered
 
 MORE = 4
@@ -17,8 +29,13 @@ def stated(producer: Producer, topic: Topic) -> Outcome:
             may=frozenset({"loses"}),
             why="With acks=0 a record counts as acknowledged when the client has it, and dies with the client.",
             source=ACKS_DOC,
+            basis=Basis.DOCUMENTATION,
         )
-    return Outcome(why="What was acknowledged is there; of the rest nobody was told anything.", source=ACKS_DOC)
+    return Outcome(
+        why="What was acknowledged is there; of the rest nobody was told anything.",
+        source=ACKS_DOC,
+        basis=Basis.DOCUMENTATION,
+    )
 
 
 @scenario(
@@ -28,7 +45,12 @@ def stated(producer: Producer, topic: Topic) -> Outcome:
     source=ACKS_DOC,
     operator=OPERATOR,
     cluster=ClusterPlan(settings=CLUSTER),
-    documented=[Documented()],
+    documented=[
+        Documented(
+            source=ACKS_DOC,
+            basis=Basis.DOCUMENTATION,
+        )
+    ],
     applies=AUDITED,
 )
 def client_crash(run: Run) -> None:

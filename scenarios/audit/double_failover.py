@@ -18,6 +18,7 @@ from functools import partial
 from harness.words import (
     FIRST,
     LOST,
+    Basis,
     ClusterPlan,
     Documented,
     Outcome,
@@ -65,6 +66,7 @@ def stated(producer: Producer, topic: Topic, *, truncates: bool) -> Outcome:
                 watermark before it led."""
             + again(producer),
             source=f"{KIP_101}; {IN_FLIGHT_DOC}" if may else KIP_101,
+            basis=Basis.KIP,
         )
     return Outcome(
         may=frozenset(may | ({"loses"} if producer.acks == "0" else set())),
@@ -75,6 +77,7 @@ def stated(producer: Producer, topic: Topic, *, truncates: bool) -> Outcome:
         )
         + again(producer),
         source=f"{KIP_101}; {ACKS_DOC}",
+        basis=Basis.KIP,
     )
 
 
@@ -101,8 +104,17 @@ def holding(run: Run, subjects: Subjects, target: Target, *, truncates: bool) ->
         settings=CLUSTER | PARKED_FETCHES | {"replica.lag.time.max.ms": "30000"},
     ),
     documented=[
-        Documented(on=ranges.HIGH_WATERMARK_TRUNCATION, allowed=LOST | {"replica-divergence"}),
-        Documented(allowed=LOST),
+        Documented(
+            on=ranges.HIGH_WATERMARK_TRUNCATION,
+            allowed=LOST | {"replica-divergence"},
+            source=KIP_101,
+            basis=Basis.KIP,
+        ),
+        Documented(
+            allowed=LOST,
+            source=KIP_101,
+            basis=Basis.KIP,
+        ),
     ],
     applies=AUDITED,
 )

@@ -16,6 +16,7 @@ from functools import partial
 from harness.words import (
     FIRST,
     LOST,
+    Basis,
     ClusterPlan,
     Documented,
     Outcome,
@@ -57,11 +58,13 @@ def stated(producer: Producer, topic: Topic, *, trap: bool) -> Outcome:
             why="The follower truncated the record when it came back, was in the ISR still, and leads without it."
             + again(producer),
             source=f"{KIP_101}; {IN_FLIGHT_DOC}" if may else KIP_101,
+            basis=Basis.KIP,
         )
     return Outcome(
         may=frozenset(may | ({"loses"} if producer.acks == "0" else set())),
         why="Nobody leads who lacks the record." + again(producer),
         source=f"{KIP_101}; {ACKS_DOC}",
+        basis=Basis.KIP,
     )
 
 
@@ -79,8 +82,17 @@ def stated(producer: Producer, topic: Topic, *, trap: bool) -> Outcome:
     ),
     topic=TopicPlan(replicas=((1, 2),)),
     documented=[
-        Documented(on=ranges.HIGH_WATERMARK_TRUNCATION, allowed=LOST | {"replica-divergence"}),
-        Documented(allowed=LOST),
+        Documented(
+            on=ranges.HIGH_WATERMARK_TRUNCATION,
+            allowed=LOST | {"replica-divergence"},
+            source=KIP_101,
+            basis=Basis.KIP,
+        ),
+        Documented(
+            allowed=LOST,
+            source=KIP_101,
+            basis=Basis.KIP,
+        ),
     ],
     applies=AUDITED,
 )

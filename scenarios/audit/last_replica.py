@@ -29,6 +29,8 @@ from dataclasses import replace
 from harness.words import (
     FIRST,
     LOST,
+    NOTHING_STATED,
+    Basis,
     ClusterPlan,
     Disks,
     Documented,
@@ -98,7 +100,7 @@ def measured_in(producer: Producer, version: Version) -> Iterator[Topic]:
 
 
 def stated(producer: Producer, topic: Topic, version: Version) -> Outcome:
-    refused = too_few(Subject(producer=producer, topic=topic, stated=Outcome()))
+    refused = too_few(Subject(producer=producer, topic=topic, stated=NOTHING_STATED))
     shared, alone = loses_shared(topic, version), loses_alone(topic, version) and not refused
     must = frozenset({"loses"} if shared or alone else {})
     may, why, sources = set(), [_told(topic, version, shared=shared, alone=alone)], [SOURCE]
@@ -121,7 +123,13 @@ def stated(producer: Producer, topic: Topic, version: Version) -> Outcome:
         may |= {"duplicates"} | ({"reorders"} if overtakes(producer) else set()) | ({"refuses"} if refused else set())
         why.append("What is sent while replicas come back may be answered too late, and is sent again.")
         sources.append(RETRIES_DOC)
-    return Outcome(must=must, may=frozenset(may), why=" ".join(why), source="; ".join(dict.fromkeys(sources)))
+    return Outcome(
+        must=must,
+        may=frozenset(may),
+        why=" ".join(why),
+        source="; ".join(dict.fromkeys(sources)),
+        basis=Basis.KIP,
+    )
 
 
 def _told(topic: Topic, version: Version, *, shared: bool, alone: bool) -> str:
@@ -144,8 +152,17 @@ def _told(topic: Topic, version: Version, *, shared: bool, alone: bool) -> str:
         again that lost power: it leads as soon as it is back, and they truncate. Or flush each record.""",
     cluster=ClusterPlan(disks=Disks(), settings=CLUSTER | SOON),
     documented=[
-        Documented(on=ranges.HIGH_WATERMARK_TRUNCATION, allowed=LOST | DIVERGES | REFUSED_AGAIN),
-        Documented(allowed=LOST | CUT | REFUSED_AGAIN),
+        Documented(
+            on=ranges.HIGH_WATERMARK_TRUNCATION,
+            allowed=LOST | DIVERGES | REFUSED_AGAIN,
+            source=SOURCE,
+            basis=Basis.KIP,
+        ),
+        Documented(
+            allowed=LOST | CUT | REFUSED_AGAIN,
+            source=SOURCE,
+            basis=Basis.KIP,
+        ),
     ],
     applies=AUDITED,
 )

@@ -11,6 +11,7 @@ from dataclasses import replace
 from harness.words import (
     FIRST,
     LOST,
+    Basis,
     ClusterPlan,
     Documented,
     Outcome,
@@ -41,6 +42,7 @@ LOSES = Outcome(
     must=frozenset({"loses"}),
     why="The leader had acknowledged them by itself, and no other replica has them when it dies.",
     source=ACKS_DOC,
+    basis=Basis.DOCUMENTATION,
 )
 LOSES_AND_OVERTAKES = replace(
     LOSES,
@@ -51,25 +53,33 @@ LOSES_AND_OVERTAKES = replace(
 KEEPS = Outcome(
     why="With acks=all they were not acknowledged while the followers stood still.",
     source=ACKS_DOC,
+    basis=Basis.DOCUMENTATION,
 )
 TOO_FEW = Outcome(
     may=frozenset({"refuses"}),
     why="""With acks=all they were not acknowledged while the followers stood still; what is sent while the leader is
         away may find too few replicas in sync.""",
     source=ACKS_DOC,
+    basis=Basis.DOCUMENTATION,
 )
 OVERTAKEN = Outcome(
     may=frozenset({"refuses", "reorders"}),
     why="""Several requests were in flight when the leader died, and are sent again in whatever order; none is lost.""",
     source=IN_FLIGHT_DOC,
+    basis=Basis.DOCUMENTATION,
 )
 UNNOTICED = Outcome(
     may=frozenset({"loses"}),
     why="""What the leader has is kept. With acks=0 what is sent into the connection that a dead broker left is gone,
         and nobody is told.""",
     source=ACKS_DOC,
+    basis=Basis.DOCUMENTATION,
 )
-ALONE = Outcome(why="Nobody else can be elected, and a process that is killed loses no file.", source=ACKS_DOC)
+ALONE = Outcome(
+    why="Nobody else can be elected, and a process that is killed loses no file.",
+    source=ACKS_DOC,
+    basis=Basis.DOCUMENTATION,
+)
 
 
 def stated(producer: Producer, topic: Topic) -> Outcome:
@@ -89,7 +99,13 @@ def stated(producer: Producer, topic: Topic) -> Outcome:
     source=ACKS_DOC,
     operator=OPERATOR,
     cluster=ClusterPlan(session_timeout_ms=9000, settings=CLUSTER),
-    documented=[Documented(allowed=LOST)],
+    documented=[
+        Documented(
+            allowed=LOST,
+            source=ACKS_DOC,
+            basis=Basis.DOCUMENTATION,
+        )
+    ],
     applies=AUDITED,
 )
 def leader_crash_behind(run: Run) -> None:

@@ -11,6 +11,7 @@ ZooKeeper, and answers nobody meanwhile (scenarios/partition/leader_isolated.py)
 from harness.words import (
     FIRST,
     LOST,
+    Basis,
     ClusterPlan,
     Documented,
     Outcome,
@@ -47,6 +48,7 @@ def stated(producer: Producer, topic: Topic) -> Outcome:
             may=frozenset({"loses"} if producer.acks == "0" else {}),
             why="Nobody else can be elected: the leader is the same before and after.",
             source=ACKS_DOC,
+            basis=Basis.DOCUMENTATION,
         )
     may = {"reorders"} if overtakes(producer) else set()
     if producer.acks != "all":
@@ -56,6 +58,7 @@ def stated(producer: Producer, topic: Topic) -> Outcome:
             why="The leader acknowledges by itself what nobody else can fetch, and truncates it when it is back."
             + again(producer),
             source=f"{ACKS_DOC}; {IN_FLIGHT_DOC}" if may else ACKS_DOC,
+            basis=Basis.DOCUMENTATION,
         )
     may |= {"refuses"} if topic.replication_factor == topic.min_insync_replicas else set()
     return Outcome(
@@ -63,6 +66,7 @@ def stated(producer: Producer, topic: Topic) -> Outcome:
         why="The leader waits for followers that cannot fetch, so it acknowledges nothing with acks=all."
         + again(producer),
         source=f"{ACKS_DOC}; {IN_FLIGHT_DOC}" if may else ACKS_DOC,
+        basis=Basis.DOCUMENTATION,
     )
 
 
@@ -73,7 +77,13 @@ def stated(producer: Producer, topic: Topic) -> Outcome:
     source=ACKS_DOC,
     operator=OPERATOR,
     cluster=ClusterPlan(settings=CLUSTER | {"replica.lag.time.max.ms": "30000"}),
-    documented=[Documented(allowed=LOST)],
+    documented=[
+        Documented(
+            allowed=LOST,
+            source=ACKS_DOC,
+            basis=Basis.DOCUMENTATION,
+        )
+    ],
     applies=AUDITED,
 )
 def leader_cut_off(run: Run) -> None:

@@ -5,7 +5,19 @@ the connections are reset, and the answers are gone. A producer that tries again
 it is idempotent; one that does not reports an error for a record that is there.
 """
 
-from harness.words import FIRST, ClusterPlan, Documented, Outcome, Producer, Run, Subject, Subjects, Topic, scenario
+from harness.words import (
+    FIRST,
+    Basis,
+    ClusterPlan,
+    Documented,
+    Outcome,
+    Producer,
+    Run,
+    Subject,
+    Subjects,
+    Topic,
+    scenario,
+)
 from scenarios.audit import (
     AUDITED,
     CLUSTER,
@@ -27,16 +39,26 @@ def stated(producer: Producer, topic: Topic) -> Outcome:
             why="""No answer is waited for, and the record is written. What is sent before the client notices the reset
                 is gone.""",
             source=RETRIES_DOC,
+            basis=Basis.DOCUMENTATION,
         )
     if producer.idempotence:
-        return Outcome(why="The leader knows the batch by its sequence number.", source=IDEMPOTENCE_DOC)
+        return Outcome(
+            why="The leader knows the batch by its sequence number.",
+            source=IDEMPOTENCE_DOC,
+            basis=Basis.KIP,
+        )
     if retries(producer):
         return Outcome(
             must=frozenset({"duplicates"}),
             why="The record is written, the answer is lost, and the record is sent again.",
             source=f"{RETRIES_DOC}; {IDEMPOTENCE_DOC}",
+            basis=Basis.DOCUMENTATION,
         )
-    return Outcome(why="It is sent once: the producer reports an error, and the record is there.", source=RETRIES_DOC)
+    return Outcome(
+        why="It is sent once: the producer reports an error, and the record is there.",
+        source=RETRIES_DOC,
+        basis=Basis.DOCUMENTATION,
+    )
 
 
 @scenario(
@@ -46,7 +68,12 @@ def stated(producer: Producer, topic: Topic) -> Outcome:
     source=f"{RETRIES_DOC}; KIP-98",
     operator=OPERATOR,
     cluster=ClusterPlan(settings=CLUSTER),
-    documented=[Documented()],
+    documented=[
+        Documented(
+            source=RETRIES_DOC,
+            basis=Basis.DOCUMENTATION,
+        )
+    ],
     applies=AUDITED,
 )
 def lost_acknowledgement(run: Run) -> None:

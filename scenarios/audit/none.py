@@ -10,7 +10,7 @@ what that costs depends on the disk first.
 from collections.abc import Iterator
 from dataclasses import replace
 
-from harness.words import ClusterPlan, Documented, Outcome, Producer, Run, Subjects, Topic, Version, scenario
+from harness.words import Basis, ClusterPlan, Documented, Outcome, Producer, Run, Subjects, Topic, Version, scenario
 from scenarios.audit import ACKS_DOC, AUDITED, CLUSTER, OPERATOR, accepted, plan, topics
 
 ONE_BY_ONE = 100
@@ -26,7 +26,11 @@ def measured_in(producer: Producer, version: Version) -> Iterator[Topic]:
 
 
 def stated(producer: Producer, topic: Topic) -> Outcome:
-    return Outcome(why="Without a fault every record is written once, in order.", source=ACKS_DOC)
+    return Outcome(
+        why="Without a fault every record is written once, in order.",
+        source=ACKS_DOC,
+        basis=Basis.DOCUMENTATION,
+    )
 
 
 @scenario(
@@ -35,7 +39,12 @@ def stated(producer: Producer, topic: Topic) -> Outcome:
     source=ACKS_DOC,
     operator=OPERATOR,
     cluster=ClusterPlan(settings=CLUSTER),
-    documented=[Documented()],
+    documented=[
+        Documented(
+            source=ACKS_DOC,
+            basis=Basis.DOCUMENTATION,
+        )
+    ],
     applies=AUDITED,
 )
 def none(run: Run) -> None:

@@ -21,6 +21,7 @@ from dataclasses import replace
 from harness.words import (
     FIRST,
     LOST,
+    Basis,
     ClusterPlan,
     Disks,
     Documented,
@@ -57,11 +58,16 @@ SOON = {"replica.high.watermark.checkpoint.interval.ms": "500"}
 """On a busy machine files were seen on their disks 2 to 26 s after they were written, and vm.dirty_expire_centisecs
 was 30 s (for want of memory, most likely). So the power goes as soon as every replica has the records.
 """
-KEPT = Outcome(why="Each replica has flushed the records before they count.", source=FLUSH_DOC)
+KEPT = Outcome(
+    why="Each replica has flushed the records before they count.",
+    source=FLUSH_DOC,
+    basis=Basis.DOCUMENTATION,
+)
 GONE = Outcome(
     must=frozenset({"loses"}),
     why="The records are acknowledged when the replicas have them in memory, and are on nobody's disk.",
     source=FLUSH_DOC,
+    basis=Basis.DOCUMENTATION,
 )
 
 
@@ -100,8 +106,17 @@ def _also(outcome: Outcome, may: set[str], why: str, source: str) -> Outcome:
         helps; flush.messages=1 for a topic does, and makes each acknowledgement wait for disks.""",
     cluster=ClusterPlan(disks=Disks(), settings=CLUSTER | SOON),
     documented=[
-        Documented(on=ranges.HIGH_WATERMARK_TRUNCATION, allowed=LOST | DIVERGES),
-        Documented(allowed=LOST | CUT),
+        Documented(
+            on=ranges.HIGH_WATERMARK_TRUNCATION,
+            allowed=LOST | DIVERGES,
+            source=FLUSH_DOC,
+            basis=Basis.DOCUMENTATION,
+        ),
+        Documented(
+            allowed=LOST | CUT,
+            source=FLUSH_DOC,
+            basis=Basis.DOCUMENTATION,
+        ),
     ],
     applies=AUDITED,
 )

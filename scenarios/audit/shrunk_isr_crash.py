@@ -17,6 +17,8 @@ meanwhile is lost, with unclean elections off.
 
 from harness.words import (
     FIRST,
+    NOTHING_STATED,
+    Basis,
     ClusterPlan,
     Documented,
     Outcome,
@@ -66,7 +68,7 @@ def others_lead(subject: Subject, version: Version) -> bool:
 
 
 def stated(producer: Producer, topic: Topic, version: Version) -> Outcome:
-    one = Subject(producer=producer, topic=topic, stated=Outcome())
+    one = Subject(producer=producer, topic=topic, stated=NOTHING_STATED)
     if too_few(one):
         return _too_few(producer)
     if others_lead(one, version):
@@ -79,12 +81,14 @@ def stated(producer: Producer, topic: Topic, version: Version) -> Outcome:
             else """The leader is the whole ISR and acknowledges alone; the follower that is elected has none of it. The
                 sequence numbers of an idempotent producer then have a gap, for which it may be refused.""",
             source=ELR_DOC if clean else f"{UNCLEAN_DOC}; {IDEMPOTENCE_DOC}",
+            basis=Basis.KIP if clean else Basis.DOCUMENTATION,
         )
     return Outcome(
         may=frozenset({"loses"} if producer.acks == "0" else {}) | _stuck(producer, topic),
         why="""Nobody but the leader can be elected, and a process that is killed loses no file. With acks=0 what is
             sent into the connection that it left is gone.""",
         source=UNCLEAN_DOC,
+        basis=Basis.DOCUMENTATION,
     )
 
 
@@ -104,6 +108,7 @@ def _too_few(producer: Producer) -> Outcome:
             if told
             else "acks=all is refused; the Scala producer does not say why it failed, so its user knows nothing.",
             source=MIN_ISR_DOC,
+            basis=Basis.DOCUMENTATION,
         )
     may = {"refuses"}
     if not producer.idempotence:
@@ -114,6 +119,7 @@ def _too_few(producer: Producer) -> Outcome:
             when the ISR shrank was refused when it had been written (NOT_ENOUGH_REPLICAS_AFTER_APPEND): again is twice,
             without idempotence.""",
         source=f"{MIN_ISR_DOC}; {RETRIES_DOC}",
+        basis=Basis.DOCUMENTATION,
     )
 
 
@@ -125,8 +131,17 @@ def _too_few(producer: Producer) -> Outcome:
     operator=OPERATOR,
     cluster=ClusterPlan(settings=CLUSTER | {"replica.lag.time.max.ms": "3000"}),
     documented=[
-        Documented(on=ranges.HIGH_WATERMARK_TRUNCATION, allowed=CUT_BACK | REFUSED_AGAIN),
-        Documented(allowed=REFUSED_AGAIN),
+        Documented(
+            on=ranges.HIGH_WATERMARK_TRUNCATION,
+            allowed=CUT_BACK | REFUSED_AGAIN,
+            source=UNCLEAN_DOC,
+            basis=Basis.DOCUMENTATION,
+        ),
+        Documented(
+            allowed=REFUSED_AGAIN,
+            source=UNCLEAN_DOC,
+            basis=Basis.DOCUMENTATION,
+        ),
     ],
     applies=AUDITED,
 )

@@ -10,6 +10,7 @@ from harness.words import (
     DELIVERY_TIME_OUT_SINCE,
     FIRST,
     LIBRDKAFKA,
+    Basis,
     ClusterPlan,
     Documented,
     Outcome,
@@ -29,25 +30,36 @@ IMPATIENT = TimeOuts(request_ms=2_000, delivery_ms=4_000, scala_ms=2_000)
 
 def stated(producer: Producer, topic: Topic) -> Outcome:
     if producer.acks == "0":
-        return Outcome(why="No answer is waited for.", source=TIME_OUT_DOC)
+        return Outcome(
+            why="No answer is waited for.",
+            source=TIME_OUT_DOC,
+            basis=Basis.KIP,
+        )
     if producer.idempotence:
         return Outcome(
             why="It is reported as failed, and is there; tried again, it is known by its sequence number.",
             source=f"{TIME_OUT_DOC}; {IDEMPOTENCE_DOC}",
+            basis=Basis.KIP,
         )
     if producer.client == "scala" and retries(producer):
         return Outcome(
             must=frozenset({"duplicates"}),
             why="It has no deadline, and is sent again after each time-out.",
             source=TIME_OUT_DOC,
+            basis=Basis.KIP,
         )
     if retries(producer):
         return Outcome(
             may=frozenset({"duplicates"}),
             why="It is reported as failed, and is there; what is tried again before the deadline may be there twice.",
             source=TIME_OUT_DOC,
+            basis=Basis.KIP,
         )
-    return Outcome(why="It is sent once, reported as failed, and is there.", source=TIME_OUT_DOC)
+    return Outcome(
+        why="It is sent once, reported as failed, and is there.",
+        source=TIME_OUT_DOC,
+        basis=Basis.KIP,
+    )
 
 
 @scenario(
@@ -56,7 +68,12 @@ def stated(producer: Producer, topic: Topic) -> Outcome:
     source=TIME_OUT_DOC,
     operator=OPERATOR,
     cluster=ClusterPlan(settings=CLUSTER),
-    documented=[Documented()],
+    documented=[
+        Documented(
+            source=TIME_OUT_DOC,
+            basis=Basis.KIP,
+        )
+    ],
     applies=AUDITED,
 )
 def time_out(run: Run) -> None:

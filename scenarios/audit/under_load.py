@@ -24,6 +24,7 @@ from functools import partial
 
 from harness.words import (
     FIRST,
+    Basis,
     ClusterPlan,
     Documented,
     Outcome,
@@ -100,11 +101,13 @@ def stated(producer: Producer, topic: Topic, *, truncates: bool = False, away: b
         "reorders": "what was in flight is sent again in whatever order",
         "refuses": "too few replicas may be in sync, and a changed leader refuses who does not try again",
     }
+    basis = Basis.MEASURED if MOVED in sources else Basis.JIRA if OUT_OF_ORDER in sources else Basis.DOCUMENTATION
     told = "; ".join(words for name, words in why.items() if name in may)
     return Outcome(
         may=frozenset(may),
         why=f"Under load {told}." if told else "What is acknowledged every replica in sync has, once and in order.",
         source="; ".join(sources),
+        basis=basis,
     )
 
 
@@ -185,8 +188,14 @@ def declare(name: str, claim: str, strike: Strike, *, truncates: bool = False) -
             Documented(
                 on=ranges.HIGH_WATERMARK_TRUNCATION,
                 allowed=REFUSED_AGAIN | frozenset({"replica-divergence"} if truncates else ()),
+                source="KIP-101: replicas may differ for ever",
+                basis=Basis.KIP,
             ),
-            Documented(allowed=REFUSED_AGAIN),
+            Documented(
+                allowed=REFUSED_AGAIN,
+                source=ACKS_DOC,
+                basis=Basis.DOCUMENTATION,
+            ),
         ],
         applies=AUDITED,
     )(steps)

@@ -13,7 +13,19 @@ what waited in its sockets, and the next leader has these records before its cli
 
 import time
 
-from harness.words import REQUEST_MS, ClusterPlan, Documented, Outcome, Producer, Run, Subjects, Topic, ranges, scenario
+from harness.words import (
+    REQUEST_MS,
+    Basis,
+    ClusterPlan,
+    Documented,
+    Outcome,
+    Producer,
+    Run,
+    Subjects,
+    Topic,
+    ranges,
+    scenario,
+)
 from scenarios.audit import (
     ACKS_DOC,
     AUDITED,
@@ -40,6 +52,7 @@ def stated(producer: Producer, topic: Topic) -> Outcome:
             may=frozenset({"loses"} if producer.acks == "0" else several),
             why="Nobody else can be elected, so what is waiting is written when the leader goes on." + again(producer),
             source=ACKS_DOC,
+            basis=Basis.DOCUMENTATION,
         )
     if producer.acks != "all":
         return Outcome(
@@ -49,12 +62,14 @@ def stated(producer: Producer, topic: Topic) -> Outcome:
                 leads, and truncates it when it does."""
             + again(producer),
             source=f"{ACKS_DOC}; KIP-101",
+            basis=Basis.DOCUMENTATION,
         )
     refuses = {"refuses"} if topic.replication_factor == topic.min_insync_replicas else set()
     return Outcome(
         may=frozenset(several | refuses),
         why="Nobody fetches from the old leader any more, so it never acknowledges acks=all." + again(producer),
         source=f"{ACKS_DOC}; {IN_FLIGHT_DOC}" if several else ACKS_DOC,
+        basis=Basis.DOCUMENTATION,
     )
 
 
@@ -65,7 +80,12 @@ def stated(producer: Producer, topic: Topic) -> Outcome:
     source=ACKS_DOC,
     operator=OPERATOR,
     cluster=ClusterPlan(settings=CLUSTER),
-    documented=[Documented()],
+    documented=[
+        Documented(
+            source=ACKS_DOC,
+            basis=Basis.DOCUMENTATION,
+        )
+    ],
     applies=AUDITED,
 )
 def zombie_leader(run: Run) -> None:

@@ -13,7 +13,7 @@ controller forgot the eligible replicas when the broker that came back told it o
 (apache/kafka#20716), and elected that broker as the last known leader.
 """
 
-from harness.words import LOST, Case, ClusterPlan, Documented, Run, TopicPlan, ranges, scenario
+from harness.words import LOST, Basis, Case, ClusterPlan, Documented, Run, TopicPlan, ranges, scenario
 
 TRUNCATION = "log truncation is not allowed"
 
@@ -74,7 +74,16 @@ scenario(
     cluster=ClusterPlan(settings={"replica.socket.timeout.ms": "3000"}),
     topic=TopicPlan(replicas=((1, 2),)),
     cases={
-        "out-of-isr": Case(steps=out_of_isr, documented=[Documented(claims=["blank-replica-refilled"])]),
+        "out-of-isr": Case(
+            steps=out_of_isr,
+            documented=[
+                Documented(
+                    claims=["blank-replica-refilled"],
+                    source="Kafka documentation, Design: replication",
+                    basis=Basis.DOCUMENTATION,
+                )
+            ],
+        ),
         "still-in-isr": Case(
             steps=still_in_isr,
             # Otherwise the controllers of 0.8.2 to 0.10.2 leave nobody in the ISR.
@@ -85,6 +94,8 @@ scenario(
                     on=ranges.ELIGIBLE_LEADERS_REMEMBERED,
                     claims=["blank-replica-passed-over", "leader-elected-from-isr"],
                     sentence="""The follower, which was eligible, is elected when it returns, and nothing is lost.""",
+                    source="KIP-966: unclean shutdown of an eligible leader replica",
+                    basis=Basis.KIP,
                 ),
                 Documented(
                     on=ranges.ELIGIBLE_LEADERS_FORGOTTEN,
@@ -93,6 +104,8 @@ scenario(
                     sentence="""The controller forgets that the follower is eligible when the broker tells it of its new
                         log directory, and elects the broker with its empty log, its last known leader, when the
                         follower returns.""",
+                    source="apache/kafka#20716: a change of directories cleared the eligible replicas",
+                    basis=Basis.JIRA,
                 ),
                 Documented(
                     on=ranges.HANGS_RATHER_THAN_TRUNCATES,
@@ -101,6 +114,8 @@ scenario(
                     sentence="""The broker is elected with its empty log, for it is in the ISR. The follower begins to
                         end itself rather than truncate what was committed, hangs half way (KAFKA-3924, KAFKA-4039), and
                         comes back only when it is killed, and without its log.""",
+                    source="KAFKA-3924, KAFKA-4039",
+                    basis=Basis.JIRA,
                 ),
                 Documented(
                     on=ranges.ENDS_RATHER_THAN_TRUNCATES,
@@ -108,6 +123,8 @@ scenario(
                     claims=["blank-replica-elected", "leader-elected-from-isr"],
                     sentence="""The broker is elected with its empty log, for it is in the ISR. The follower ends itself
                         rather than truncate what was committed, and comes back only without its log.""",
+                    source="ReplicaFetcherThread.handleOffsetOutOfRange (0.8.2.2, 0.11.0.3, 2.0.0)",
+                    basis=Basis.SOURCE,
                 ),
                 Documented(
                     on=ranges.HIGH_WATERMARK_TRUNCATION,
@@ -117,12 +134,16 @@ scenario(
                     sentence="""The broker is elected with its empty log, for it is in the ISR. The follower truncates
                         to the end of the new leader's log, and may keep records of its own where the leader has
                 others.""",
+                    source="KIP-101: scenario 2; KIP-966: motivation",
+                    basis=Basis.KIP,
                 ),
                 Documented(
                     required=LOST,
                     claims=["blank-replica-elected", "leader-elected-from-isr"],
                     sentence="""The broker is elected with its empty log, for it is in the ISR, and the follower gives
                         up every record that both had acknowledged.""",
+                    source="KIP-966: motivation",
+                    basis=Basis.KIP,
                 ),
             ],
         ),

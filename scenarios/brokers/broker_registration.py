@@ -12,7 +12,7 @@ controller refuses the new incarnation until the old one is fenced, and the brok
 from collections.abc import Callable
 from functools import partial
 
-from harness.words import Case, ClusterPlan, Documented, Run, Target, ranges, scenario
+from harness.words import Basis, Case, ClusterPlan, Documented, Run, Target, ranges, scenario
 
 TAKEN = (
     "already registered on the path|node already exists and owner|NodeExists"
@@ -72,24 +72,37 @@ scenario(
             steps=partial(replaced, end=Run.kill),
             documented=[
                 Documented(
-                    on=ranges.ZOOKEEPER, claims=[*KILLED, "dead-broker-leaves-in-session", "broker-znode-content"]
+                    on=ranges.ZOOKEEPER,
+                    claims=[*KILLED, "dead-broker-leaves-in-session", "broker-znode-content"],
+                    source="Kafka documentation, Design: replication; "
+                    "broker configuration: zookeeper.session.timeout.ms",
+                    basis=Basis.DOCUMENTATION,
                 ),
                 Documented(
                     on=ranges.KRAFT,
                     claims=[*KILLED, "dead-broker-leaves-in-session", "broker-records-content"],
                     sentence="""A broker that is killed is fenced when the controller has had no heartbeat of it for a
                         session, and the controller elects another leader only then.""",
+                    source="KIP-631: broker registration and fencing",
+                    basis=Basis.KIP,
                 ),
             ],
         ),
         "stopped": Case(
             steps=partial(replaced, end=Run.stop),
             documented=[
-                Documented(on=ranges.ZOOKEEPER, claims=[*STOPPED, "broker-znode-content"]),
+                Documented(
+                    on=ranges.ZOOKEEPER,
+                    claims=[*STOPPED, "broker-znode-content"],
+                    source="Kafka documentation, Graceful shutdown",
+                    basis=Basis.DOCUMENTATION,
+                ),
                 Documented(
                     on=ranges.KRAFT,
                     claims=[*STOPPED, "broker-records-content"],
                     sentence="A broker that is stopped asks the controller for its leave, and is fenced by it at once.",
+                    source="KIP-631: controlled shutdown",
+                    basis=Basis.KIP,
                 ),
             ],
         ),
@@ -102,13 +115,23 @@ scenario(
                     on=ranges.WAITS_FOR_OLD_REGISTRATION,
                     claims=["early-restart-waits", *KILLED],
                     sentence="A broker that returns before its session has ended waits until its old znode is gone.",
+                    source="ZkUtils.createEphemeralPathExpectConflictHandleZKBug (0.8.2.2)",
+                    basis=Basis.SOURCE,
                 ),
-                Documented(on=ranges.ZOOKEEPER, claims=["early-restart-refused", *KILLED]),
+                Documented(
+                    on=ranges.ZOOKEEPER,
+                    claims=["early-restart-refused", *KILLED],
+                    source="ZkUtils.ZKCheckedEphemeral (0.9.0.1 to 1.0.2), "
+                    "KafkaZkClient.CheckedEphemeral (1.1.1 to 3.9.2); KAFKA-7165",
+                    basis=Basis.SOURCE,
+                ),
                 Documented(
                     on=ranges.KRAFT,
                     claims=["early-restart-waits", *KILLED, "one-incarnation-at-a-time"],
                     sentence="""A broker that returns before it is fenced is refused as a duplicate, and asks again
                         until the old incarnation is fenced.""",
+                    source="KIP-631: DUPLICATE_BROKER_REGISTRATION",
+                    basis=Basis.KIP,
                 ),
             ],
         ),

@@ -14,7 +14,7 @@ assignment, the second one changes it again, and the ISR flaps until the second 
 was lost by it in these runs; `duplicate-id-counts-as-replica` is about how some can be.
 """
 
-from harness.words import ClusterPlan, Documented, Run, ranges, scenario
+from harness.words import Basis, ClusterPlan, Documented, Run, ranges, scenario
 
 ENDS = "already registered on the path|node already exists and owner|unable to register with the controller quorum"
 """Why a broker ends itself whose id is taken."""
@@ -32,13 +32,21 @@ REFUSED = ("duplicate-id-refused", "first-broker-keeps-registration")
         each restart by a supervisor: stop it at once.""",
     cluster=ClusterPlan(double_of=1),
     documented=[
-        Documented(on=ranges.ZOOKEEPER, claims=[*REFUSED, "first-broker-undisturbed"]),
+        Documented(
+            on=ranges.ZOOKEEPER,
+            claims=[*REFUSED, "first-broker-undisturbed"],
+            source="Kafka documentation, broker configuration: broker.id",
+            basis=Basis.DOCUMENTATION,
+        ),
         Documented(
             on=ranges.KRAFT,
             claims=[*REFUSED, "duplicate-takes-directories"],
             sentence="""The controller refuses the second broker as a duplicate; it asks again until
                 initial.broker.registration.timeout.ms has passed, and ends itself. Until then it has the first one's
                 partitions assigned to its own log directory, and the first one loses its leaderships.""",
+            source="seen on 3.9.2 to 4.3.1; AssignmentsManager, "
+            "ReplicationControlManager.handleAssignReplicasToDirs (KIP-858)",
+            basis=Basis.MEASURED,
         ),
     ],
 )

@@ -12,7 +12,7 @@ copies A's log and loses the controller, so that it does no more harm by the dir
 dies, B is elected, cleanly, and the records are gone.
 """
 
-from harness.words import LOST, ClusterPlan, Documented, Run, TopicPlan, ranges, scenario
+from harness.words import LOST, Basis, ClusterPlan, Documented, Run, TopicPlan, ranges, scenario
 
 ANSWER_LIMIT_S = 10.0
 JOIN_LIMIT_S = 60.0
@@ -41,7 +41,16 @@ JOIN_LIMIT_S = 60.0
     topic=TopicPlan(replicas=((2, 1),)),
     applies=ranges.KRAFT,
     # As long as both reach the controller it may find a leader whose ISR is empty.
-    documented=[Documented(on=ranges.KRAFT, required=LOST, allowed=frozenset({"leader-outside-isr"}))],
+    documented=[
+        Documented(
+            on=ranges.KRAFT,
+            required=LOST,
+            allowed=frozenset({"leader-outside-isr"}),
+            source="seen on 3.9.2 to 4.3.1; Replica.updateFetchStateOrThrow, "
+            "Partition.isBrokerEpochIsrEligible (KIP-903)",
+            basis=Basis.MEASURED,
+        )
+    ],
 )
 def duplicate_id_counts_as_replica(run: Run) -> None:
     t = run.partition()

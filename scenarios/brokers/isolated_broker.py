@@ -8,7 +8,7 @@ follower, truncates them, and they are lost. With acks=all it waits for replicas
 and cannot take them out of the ISR without those who decide: nothing is acknowledged.
 """
 
-from harness.words import LOST, Case, ClusterPlan, Documented, Run, scenario
+from harness.words import LOST, Basis, Case, ClusterPlan, Documented, Run, scenario
 
 ELECTED = ["isolated-leader-replaced-in-time", "leader-elected-from-isr", "leader-epoch-rises-by-one"]
 ALONE = {"topic.metadata.refresh.interval.ms": "300000", "message.timeout.ms": "6000", "message.send.max.retries": "0"}
@@ -27,11 +27,22 @@ that waits 6 s for an acknowledgement."""
     cases={
         "acks-1": Case(
             acks="1",
-            documented=[Documented(required=LOST, claims=[*ELECTED, "replaced-leader-acknowledges-acks-1"])],
+            documented=[
+                Documented(
+                    required=LOST,
+                    claims=[*ELECTED, "replaced-leader-acknowledges-acks-1"],
+                    source="Kafka documentation, producer configuration: acks",
+                    basis=Basis.DOCUMENTATION,
+                )
+            ],
         ),
         "acks-all": Case(
             documented=[
-                Documented(claims=[*ELECTED, "replaced-leader-acknowledges-no-acks-all"]),
+                Documented(
+                    claims=[*ELECTED, "replaced-leader-acknowledges-no-acks-all"],
+                    source="Kafka documentation, producer configuration: acks",
+                    basis=Basis.DOCUMENTATION,
+                ),
             ],
         ),
     },

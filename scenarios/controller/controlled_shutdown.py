@@ -9,7 +9,7 @@ written.
 from collections.abc import Callable
 from functools import partial
 
-from harness.words import Case, ClusterPlan, Documented, Run, Target, scenario
+from harness.words import Basis, Case, ClusterPlan, Documented, Run, Target, scenario
 from scenarios.controller import BEFORE
 
 ELECTED = ["leader-elected-from-isr", "leader-epoch-rises-by-one"]
@@ -43,11 +43,24 @@ scenario(
     cases={
         "clean": Case(
             steps=partial(leader_ends, end=Run.stop),
-            documented=[Documented(claims=["leader-moved-before-shutdown", "writes-pause-briefly", *ELECTED])],
+            documented=[
+                Documented(
+                    claims=["leader-moved-before-shutdown", "writes-pause-briefly", *ELECTED],
+                    source="Kafka documentation, Graceful shutdown",
+                    basis=Basis.DOCUMENTATION,
+                )
+            ],
         ),
         "killed": Case(
             steps=partial(leader_ends, end=Run.kill),
-            documented=[Documented(claims=["leader-replaced-in-time", "writes-pause-for-the-session", *ELECTED])],
+            documented=[
+                Documented(
+                    claims=["leader-replaced-in-time", "writes-pause-for-the-session", *ELECTED],
+                    source="Kafka documentation, Design: replication; "
+                    "broker configuration: zookeeper.session.timeout.ms, broker.session.timeout.ms",
+                    basis=Basis.DOCUMENTATION,
+                )
+            ],
         ),
     },
 )

@@ -10,7 +10,7 @@ With the quorum apart (KRaft) the three controllers are no brokers: writes go on
 shows that the new one is in office is that it elects a leader when a broker dies.
 """
 
-from harness.words import Case, ClusterPlan, Documented, Run, TopicPlan, ranges, scenario
+from harness.words import Basis, Case, ClusterPlan, Documented, Run, TopicPlan, ranges, scenario
 from scenarios.controller import BEFORE
 
 SETTINGS = {"replica.socket.timeout.ms": "3000"}
@@ -44,12 +44,16 @@ ONE_AFTER_THE_OTHER = (
                         "controller-znode-content",
                         "controller-epoch-znode-content",
                     ],
+                    source="Kafka documentation, Design: replication",
+                    basis=Basis.DOCUMENTATION,
                 ),
                 Documented(
                     on=ranges.KRAFT,
                     claims=ONE_AFTER_THE_OTHER,
                     sentence="""The voters elect another controller, in a higher epoch. It gives every broker a session
                         anew, and elects leaders for the partitions that the dead broker led when that ends.""",
+                    source="KIP-595, KIP-631",
+                    basis=Basis.KIP,
                 ),
             ]
         ),
@@ -62,6 +66,8 @@ ONE_AFTER_THE_OTHER = (
                     claims=ONE_AFTER_THE_OTHER,
                     sentence="""The voters elect another controller, in a higher epoch, which elects leaders for the
                         partitions of a broker that dies then.""",
+                    source="KIP-595, KIP-631",
+                    basis=Basis.KIP,
                 )
             ],
         ),

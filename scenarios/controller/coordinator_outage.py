@@ -17,7 +17,7 @@ found it again within a session, with the same consequence. Consumers read nothi
 
 from collections.abc import Callable
 
-from harness.words import LOST, Case, ClusterPlan, Documented, Run, Target, ranges, scenario
+from harness.words import LOST, Basis, Case, ClusterPlan, Documented, Run, Target, ranges, scenario
 from scenarios.partition import RATE_PER_S, SETTINGS, clients
 
 SESSIONS = 2
@@ -25,6 +25,8 @@ WAIT_S = 90.0
 ONE_REPLICA_OF_OFFSETS = {"offsets.topic.replication.factor": "1"}
 """The partition written to is the only one that a leader has to shrink: it shrinks them one after the other, and only
 the first that it cannot write stops."""
+UNDER_A_LOCK = "Partition.maybeShrinkIsr (2.6.2): the ISR is written to ZooKeeper under leaderIsrUpdateLock; KIP-497"
+SESSIONS_END = "ZooKeeper, SessionTrackerImpl (3.4 to 3.8): sessions whose time is over end as soon as it runs again"
 CLAIMS = [
     "writes-go-on-without-coordinator",
     "nothing-changes-without-coordinator",
@@ -95,10 +97,26 @@ scenario(
             acks="1",
             documented=[
                 Documented(
-                    on=ranges.ISR_CHANGES_IN_ZOOKEEPER, claims=[*BLOCKS, SESSIONS_LAST], sentence=NO_WRITES_AT_ALL
+                    on=ranges.ISR_CHANGES_IN_ZOOKEEPER,
+                    claims=[*BLOCKS, SESSIONS_LAST],
+                    sentence=NO_WRITES_AT_ALL,
+                    source=UNDER_A_LOCK,
+                    basis=Basis.SOURCE,
                 ),
-                Documented(on=ranges.ZOOKEEPER, claims=[*GOES_ON, SESSIONS_LAST]),
-                Documented(on=ranges.KRAFT, claims=GOES_ON, allowed=LEADERS_MAY_MOVE, sentence=LEADERS_MOVE_AFTERWARDS),
+                Documented(
+                    on=ranges.ZOOKEEPER,
+                    claims=[*GOES_ON, SESSIONS_LAST],
+                    source="KIP-497",
+                    basis=Basis.KIP,
+                ),
+                Documented(
+                    on=ranges.KRAFT,
+                    claims=GOES_ON,
+                    allowed=LEADERS_MAY_MOVE,
+                    sentence=LEADERS_MOVE_AFTERWARDS,
+                    source="KIP-631: brokers without heartbeats are fenced",
+                    basis=Basis.KIP,
+                ),
             ],
         ),
         "frozen": Case(
@@ -110,8 +128,16 @@ scenario(
                     claims=BLOCKS,
                     allowed=LEADERS_MAY_MOVE,
                     sentence=f"{NO_WRITES_AT_ALL} {LEADERS_MOVE_AFTERWARDS}",
+                    source=f"{UNDER_A_LOCK}; {SESSIONS_END}",
+                    basis=Basis.SOURCE,
                 ),
-                Documented(claims=GOES_ON, allowed=LEADERS_MAY_MOVE, sentence=LEADERS_MOVE_AFTERWARDS),
+                Documented(
+                    claims=GOES_ON,
+                    allowed=LEADERS_MAY_MOVE,
+                    sentence=LEADERS_MOVE_AFTERWARDS,
+                    source=f"{SESSIONS_END}; KIP-497, KIP-631: brokers without heartbeats are fenced",
+                    basis=Basis.SOURCE,
+                ),
             ],
         ),
     },

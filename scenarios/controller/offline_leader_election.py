@@ -7,7 +7,7 @@ in the ISR, but A leads, for it comes first in the assignment. Each election rai
 live replicas in the ISR, and is stated with the epoch of the controller that held it.
 """
 
-from harness.words import ClusterPlan, Documented, Run, ranges, scenario
+from harness.words import Basis, ClusterPlan, Documented, Run, ranges, scenario
 from scenarios.controller import BEFORE
 
 CLAIMS = (
@@ -32,8 +32,19 @@ CLAIMS = (
         the order of replicas decides where load goes. Spread first and second replicas over different brokers.""",
     cluster=ClusterPlan(settings={"replica.socket.timeout.ms": "3000"}),
     documented=[
-        Documented(on=ranges.ZOOKEEPER, claims=[*CLAIMS, "topic-znode-content", "state-znode-content"]),
-        Documented(on=ranges.KRAFT, claims=[*CLAIMS, "partition-records-content"]),
+        Documented(
+            on=ranges.ZOOKEEPER,
+            claims=[*CLAIMS, "topic-znode-content", "state-znode-content"],
+            source="OfflinePartitionLeaderSelector (0.8.2.2 to 1.0.2), "
+            "PartitionLeaderElectionAlgorithms (1.1.1 to 3.9.2)",
+            basis=Basis.SOURCE,
+        ),
+        Documented(
+            on=ranges.KRAFT,
+            claims=[*CLAIMS, "partition-records-content"],
+            source="PartitionChangeBuilder (3.9.2, 4.3.1)",
+            basis=Basis.SOURCE,
+        ),
     ],
 )
 def offline_leader_election(run: Run) -> None:

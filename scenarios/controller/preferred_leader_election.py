@@ -6,7 +6,7 @@ while a producer sends and a consumer reads: by the znode /admin/preferred_repli
 KIP-183 and KIP-460 from 2.2 on. A leads in the next epoch, the ISR stays as it was, and nothing is lost.
 """
 
-from harness.words import ClusterPlan, Documented, Run, ranges, scenario
+from harness.words import Basis, ClusterPlan, Documented, Run, ranges, scenario
 from scenarios.controller import BEFORE
 
 ELECTED = ("preferred-leader-elected", "leader-elected-from-isr", "leader-epoch-rises-by-one")
@@ -21,8 +21,17 @@ ELECTED = ("preferred-leader-elected", "leader-elected-from-isr", "leader-epoch-
         for a preferred election when the broker is in sync again: it moves leadership without loss.""",
     cluster=ClusterPlan(settings={"replica.socket.timeout.ms": "3000"}),
     documented=[
-        Documented(on=ranges.PREFERRED_ELECTION_BY_ZNODE, claims=[*ELECTED, "preferred-election-znode-comes-and-goes"]),
-        Documented(claims=ELECTED),
+        Documented(
+            on=ranges.PREFERRED_ELECTION_BY_ZNODE,
+            claims=[*ELECTED, "preferred-election-znode-comes-and-goes"],
+            source="Kafka documentation, Balancing leadership",
+            basis=Basis.DOCUMENTATION,
+        ),
+        Documented(
+            claims=ELECTED,
+            source="KIP-460; Kafka documentation, Balancing leadership",
+            basis=Basis.KIP,
+        ),
     ],
 )
 def preferred_leader_election(run: Run) -> None:

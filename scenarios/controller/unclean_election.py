@@ -13,7 +13,19 @@ again.
 from dataclasses import replace
 from functools import partial
 
-from harness.words import LOST, Case, ClusterPlan, Documented, Partition, Run, TopicPlan, VersionRange, ranges, scenario
+from harness.words import (
+    LOST,
+    Basis,
+    Case,
+    ClusterPlan,
+    Documented,
+    Partition,
+    Run,
+    TopicPlan,
+    VersionRange,
+    ranges,
+    scenario,
+)
 from scenarios.controller import BEFORE
 
 GIVEN_UP_SOON = {"message.timeout.ms": "5000"}
@@ -31,6 +43,8 @@ LOSES = (
         claims=["leader-elected-from-outside-isr", "leader-epoch-rises-by-one"],
         sentence="""B leads though it was not in sync, and what A acknowledged alone is lost. A truncates to its high
             watermark, which may leave other records in its log than in B's.""",
+        source="Kafka documentation, Design: unclean leader election; KIP-101",
+        basis=Basis.DOCUMENTATION,
     ),
     Documented(
         on=ranges.LEADER_EPOCHS,
@@ -38,6 +52,8 @@ LOSES = (
         allowed=READ_AND_GONE,
         claims=["leader-elected-from-outside-isr", "leader-epoch-rises-by-one"],
         sentence="B leads though it was not in sync, and what A acknowledged alone is lost.",
+        source="Kafka documentation, Design: unclean leader election",
+        basis=Basis.DOCUMENTATION,
     ),
 )
 WAITS = (
@@ -46,10 +62,14 @@ WAITS = (
         claims=["offline-partition-waits", "leader-epoch-rises-by-one"],
         sentence="""The partition waits for A, its last known leader, which is elected though it is in the ISR no
             longer: nothing is lost.""",
+        source="KIP-966: last known leader",
+        basis=Basis.KIP,
     ),
     Documented(
         claims=["offline-partition-waits", "leader-elected-from-isr", "leader-epoch-rises-by-one"],
         sentence="The partition waits for A, and nothing is lost.",
+        source="Kafka documentation, Design: unclean leader election",
+        basis=Basis.DOCUMENTATION,
     ),
 )
 
@@ -101,7 +121,10 @@ scenario(
     cases={
         "default": Case(
             steps=partial(all_in_sync_dead, unclean=ranges.UNCLEAN_BY_DEFAULT),
-            documented=[replace(LOSES[0], on=ranges.UNCLEAN_BY_DEFAULT), *WAITS],
+            documented=[
+                replace(LOSES[0], on=ranges.UNCLEAN_BY_DEFAULT, source="KIP-106; KIP-101", basis=Basis.KIP),
+                *WAITS,
+            ],
         ),
         "enabled": Case(
             steps=partial(all_in_sync_dead, unclean=ranges.EVERY_VERSION),

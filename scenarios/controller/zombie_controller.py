@@ -14,7 +14,7 @@ itself for the controller when it reaches X again, and its request carries the o
 from collections.abc import Callable
 from functools import partial
 
-from harness.words import Case, ClusterPlan, Documented, Run, TopicPlan, ranges, scenario
+from harness.words import Basis, Case, ClusterPlan, Documented, Run, TopicPlan, ranges, scenario
 from scenarios.controller import BEFORE
 
 SETTINGS = {"replica.socket.timeout.ms": "3000"}
@@ -94,18 +94,38 @@ scenario(
     cases={
         "frozen": Case(
             steps=partial(replaced, sequence=frozen),
-            documented=[Documented(claims=[*NO_HARM, "controller-replaced-in-time"])],
+            documented=[
+                Documented(
+                    claims=[*NO_HARM, "controller-replaced-in-time"],
+                    source="Kafka documentation, Design: replication",
+                    basis=Basis.DOCUMENTATION,
+                )
+            ],
         ),
         "frozen-apart": Case(
             steps=partial(replaced, sequence=frozen_apart),
             cluster=ClusterPlan(controllers=3, session_timeout_ms=APART_SESSION_MS, settings=SETTINGS),
             applies=ranges.KRAFT,
-            documented=[Documented(on=ranges.KRAFT, claims=[*NO_HARM, "controller-replaced-in-time"])],
+            documented=[
+                Documented(
+                    on=ranges.KRAFT,
+                    claims=[*NO_HARM, "controller-replaced-in-time"],
+                    source="KIP-595",
+                    basis=Basis.KIP,
+                )
+            ],
         ),
         "cut-off": Case(
             steps=partial(replaced, sequence=cut_off),
             applies=ranges.ZOOKEEPER,
-            documented=[Documented(on=ranges.ZOOKEEPER, claims=[*NO_HARM, "stale-controller-refused"])],
+            documented=[
+                Documented(
+                    on=ranges.ZOOKEEPER,
+                    claims=[*NO_HARM, "stale-controller-refused"],
+                    source="ReplicaManager.becomeLeaderOrFollower: STALE_CONTROLLER_EPOCH (0.8.2.2 to 3.9.2)",
+                    basis=Basis.SOURCE,
+                )
+            ],
         ),
     },
 )

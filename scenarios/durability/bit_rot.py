@@ -20,13 +20,28 @@ import time
 from collections.abc import Callable
 from functools import partial
 
-from harness.words import LOST, Case, ClusterPlan, Documented, Partition, Run, Target, TopicPlan, ranges, scenario
+from harness.words import (
+    LOST,
+    Basis,
+    Case,
+    ClusterPlan,
+    Documented,
+    Partition,
+    Run,
+    Target,
+    TopicPlan,
+    ranges,
+    scenario,
+)
 
 SEGMENT_LIMIT_S = 30.0
 STRUCK = 2
 """The offset of the record in which a bit is flipped."""
 FIRST_MISSING = 3
 """The offset that a follower asks for when it is back."""
+CHECKED_AS_THEY_COME = (
+    "Log.append (0.10.2.2, 2.8.2), UnifiedLog.append (3.9.2, 4.3.1): batches are checked as they come in"
+)
 STAYS = "damage-stays-on-its-replica"
 UNNOTICED = "damage-goes-unnoticed"
 TOLD = "reader-is-told-of-damage"
@@ -175,21 +190,40 @@ scenario(
                     claims=[STAYS, UNNOTICED, TOLD, "reader-goes-on-behind-damage"],
                     sentence="""The leader goes on leading. Its readers are given an error in place of the record, which
                         two replicas in sync have, and go on behind it.""",
+                    source="librdkafka 2.16, rd_kafka_msgset_reader_msg_v0_1",
+                    basis=Basis.SOURCE,
                 ),
                 Documented(
                     required=DIFFERENT,
                     claims=[STAYS, UNNOTICED, TOLD, "reader-stops-at-damage"],
                     sentence="""The leader goes on leading. Its readers are given an error, again and again, and come no
                         further, though two replicas in sync have the record, until another replica leads.""",
+                    source="librdkafka 2.16, rd_kafka_msgset_reader_v2",
+                    basis=Basis.SOURCE,
                 ),
             ],
         ),
         "follower": Case(
-            steps=damaged_while_up, documented=[Documented(required=DIFFERENT, claims=[STAYS, UNNOTICED])]
+            steps=damaged_while_up,
+            documented=[
+                Documented(
+                    required=DIFFERENT,
+                    claims=[STAYS, UNNOTICED],
+                    source=CHECKED_AS_THEY_COME,
+                    basis=Basis.SOURCE,
+                )
+            ],
         ),
         "follower-stopped": Case(
             steps=partial(damaged_while_down, end=Run.stop),
-            documented=[Documented(required=DIFFERENT, claims=[STAYS, UNNOTICED])],
+            documented=[
+                Documented(
+                    required=DIFFERENT,
+                    claims=[STAYS, UNNOTICED],
+                    source=CHECKED_AS_THEY_COME,
+                    basis=Basis.SOURCE,
+                )
+            ],
         ),
         "follower-killed": Case(
             steps=partial(damaged_while_down, end=Run.kill),
@@ -200,12 +234,21 @@ scenario(
                     claims=[STAYS, "recovery-cuts-damage"],
                     sentence="""Recovery cuts the log where it is damaged, far below the high watermark, and the broker
                         fetches again what it has cut: with nobody to fetch it from it would be lost.""",
+                    source="Kafka documentation, Implementation: log, Guarantees",
+                    basis=Basis.DOCUMENTATION,
                 )
             ],
         ),
         "refill": Case(
             steps=refilled_from_damaged,
-            documented=[Documented(required=DIFFERENT, claims=[STAYS, "damage-is-refused"])],
+            documented=[
+                Documented(
+                    required=DIFFERENT,
+                    claims=[STAYS, "damage-is-refused"],
+                    source="AbstractFetcherThread: CorruptRecordException (0.10.2.2 to 4.3.1)",
+                    basis=Basis.SOURCE,
+                )
+            ],
         ),
         "index": Case(
             steps=filled_by_damaged_index,
@@ -217,6 +260,8 @@ scenario(
                     claims=["reader-is-not-told-of-gap", "leader-elected-from-isr"],
                     sentence="""A follower that was away joins the ISR without the records that it asked for by way of
                         the damaged index, and they are lost when it leads.""",
+                    source="Log.read (0.10.2.2 to 2.8.2), LocalLog.read (3.9.2, 4.3.1)",
+                    basis=Basis.SOURCE,
                 )
             ],
         ),

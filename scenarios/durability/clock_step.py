@@ -24,7 +24,7 @@ sends ZooKeeper nothing, its session ends, and another one leads. These go by th
 from collections.abc import Callable
 from functools import partial
 
-from harness.words import LOST, OFFSETS, Case, ClusterPlan, Documented, Partition, Run, ranges, scenario
+from harness.words import LOST, OFFSETS, Basis, Case, ClusterPlan, Documented, Partition, Run, ranges, scenario
 
 HOUR_S = 3600
 AHEAD_S = 8 * 24 * HOUR_S
@@ -41,6 +41,7 @@ LAG_MS = 3000
 UNSEEN_S = 20.0
 """Several times as long as a follower may lag, and is looked for."""
 WAIT_S = 60.0
+RETENTION = "Kafka documentation, topic configuration: retention.ms; KIP-33"
 DELETES = "wrong-clock-deletes-young-records"
 OFTEN = {
     "log.retention.check.interval.ms": "1000",
@@ -140,8 +141,15 @@ scenario(
                     claims=[DELETES],
                     sentence="""The log begins after everything, on all replicas, with the default retention of seven
                         days.""",
+                    source=RETENTION,
+                    basis=Basis.DOCUMENTATION,
                 ),
-                Documented(required=LOST, sentence="The leader's log begins after everything, and then all do."),
+                Documented(
+                    required=LOST,
+                    sentence="The leader's log begins after everything, and then all do.",
+                    source=RETENTION,
+                    basis=Basis.DOCUMENTATION,
+                ),
             ],
         ),
         "follower-ahead": Case(
@@ -156,8 +164,15 @@ scenario(
                     sentence="""The follower deletes all that it has and stays in the ISR. Its clock is right again when
                         the leader is stopped, cleanly: it leads, with nothing, and the others' logs begin where its own
                         does.""",
+                    source=RETENTION,
+                    basis=Basis.DOCUMENTATION,
                 ),
-                Documented(required=LOST, claims=["leader-elected-from-isr"]),
+                Documented(
+                    required=LOST,
+                    claims=["leader-elected-from-isr"],
+                    source=RETENTION,
+                    basis=Basis.DOCUMENTATION,
+                ),
             ],
         ),
         "coordinator-ahead": Case(
@@ -169,6 +184,8 @@ scenario(
                 Documented(
                     required=frozenset({"committed-offset-lost"}),
                     sentence="A group that committed a minute ago has no offset any more, with the default retention.",
+                    source="Kafka documentation, broker configuration: offsets.retention.minutes",
+                    basis=Basis.DOCUMENTATION,
                 )
             ],
         ),
@@ -180,10 +197,14 @@ scenario(
                     on=ranges.TIME_STAMPS_BOUNDED,
                     claims=["clock-behind-refuses-records"],
                     sentence="Each record is refused as made more than an hour after now, until the clock is right.",
+                    source="KIP-937; KIP-1030: an hour by default from 4.0 on",
+                    basis=Basis.KIP,
                 ),
                 Documented(
                     claims=["clock-behind-takes-records"],
                     sentence="Records are taken as ever; retention keeps them for two hours more.",
+                    source="KIP-937: no bound by default before 4.0",
+                    basis=Basis.KIP,
                 ),
             ],
         ),
@@ -196,6 +217,8 @@ scenario(
                     claims=["lag-not-seen-while-clock-behind"],
                     sentence="""A follower that is cut from the leader stays in the ISR for as long as the clock is
                         behind, and acks=all waits for it; it leaves when the clock is right.""",
+                    source="Replica.updateFetchState: lastCaughtUpTimeMs never falls (2.4.1 to 4.3.1)",
+                    basis=Basis.SOURCE,
                 )
             ],
         ),

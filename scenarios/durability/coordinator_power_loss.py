@@ -21,6 +21,7 @@ from functools import partial
 from harness.words import (
     LOST,
     OFFSETS,
+    Basis,
     Case,
     ClusterPlan,
     Disks,
@@ -118,13 +119,21 @@ scenario(
                     required=frozenset({"committed-offset-regression", "committed-offset-lost"}),
                     allowed=CUT,
                     sentence="Both groups' commits were acknowledged, and are gone; no record is.",
+                    source="Kafka documentation, Application vs. OS flush management",
+                    basis=Basis.DOCUMENTATION,
                 )
             ],
         ),
         "offsets-flush-each": Case(
             steps=partial(commit_offsets, flushed=True),
             settings={"log.flush.interval.messages": "1"},
-            documented=[Documented(sentence="Coordinators' topics are flushed too: both groups are as they were.")],
+            documented=[
+                Documented(
+                    sentence="Coordinators' topics are flushed too: both groups are as they were.",
+                    source="Kafka documentation, broker configuration: log.flush.interval.messages",
+                    basis=Basis.DOCUMENTATION,
+                )
+            ],
         ),
         "transaction": Case(
             steps=commit_transactions,
@@ -135,6 +144,8 @@ scenario(
                     allowed=CUT,
                     sentence="""Half of a committed transaction is left: the records of the topic that is flushed. The
                         other half is lost.""",
+                    source="Kafka documentation, Application vs. OS flush management; KIP-98",
+                    basis=Basis.DOCUMENTATION,
                 )
             ],
         ),
@@ -142,7 +153,14 @@ scenario(
             steps=commit_transactions,
             applies=ranges.TRANSACTIONS,
             settings={"log.flush.interval.messages": "1"},
-            documented=[Documented(claims=["flushed-records-survive"], sentence="The transaction is whole.")],
+            documented=[
+                Documented(
+                    claims=["flushed-records-survive"],
+                    sentence="The transaction is whole.",
+                    source="Kafka documentation, broker configuration: log.flush.interval.messages",
+                    basis=Basis.DOCUMENTATION,
+                )
+            ],
         ),
     },
 )

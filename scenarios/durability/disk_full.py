@@ -11,7 +11,7 @@ on. The broker ends itself again each time that it is started, until there is ro
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from harness.words import Case, ClusterPlan, Disks, Documented, Run, Target, scenario
+from harness.words import Basis, Case, ClusterPlan, Disks, Documented, Run, Target, scenario
 
 RATE_PER_S = 50
 USUAL = 150
@@ -61,7 +61,13 @@ def read_only(run: Run, struck: Target) -> None:
 def cases(role: str, claims: Sequence[str]) -> dict[str, Case]:
     """The cases in which the disk of the leader, or of a follower, is struck."""
     strikes = {role: Run.fill_disk, f"{role}-broken": broken, f"{role}-read-only": read_only}
-    documented = [Documented(claims=claims)]
+    documented = [
+        Documented(
+            claims=claims,
+            source="KIP-112, also of before: a broker ends itself if a disk fails",
+            basis=Basis.KIP,
+        )
+    ]
     return {
         name: Case(steps=partial(disk_full, role=role, strike=strike), documented=documented)
         for name, strike in strikes.items()

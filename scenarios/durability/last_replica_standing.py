@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
 
-from harness.words import LOST, Case, ClusterPlan, Disks, Documented, Run, Target, TopicPlan, ranges, scenario
+from harness.words import LOST, Basis, Case, ClusterPlan, Disks, Documented, Run, Target, TopicPlan, ranges, scenario
 
 TWO = {"min.insync.replicas": "2"}
 BEFORE = 3
@@ -38,6 +38,8 @@ THROWN_AWAY = Documented(
     claims=["leader-elected-from-isr"],
     sentence="""The leader is still the ISR, and is elected without what it had not flushed; the followers, which have
         all of it, truncate to the leader's log.""",
+    source="KIP-966: motivation",
+    basis=Basis.KIP,
 )
 ALONE = replace(
     THROWN_AWAY,
@@ -48,6 +50,8 @@ KEPT = Documented(
     allowed=CUT,
     claims=["leader-elected-from-isr"],
     sentence="The partition waits for the follower that is eligible, which has everything.",
+    source="KIP-966: unclean shutdown",
+    basis=Basis.KIP,
 )
 LAST_KNOWN = Documented(
     on=ranges.LAST_KNOWN_LEADER,
@@ -56,6 +60,8 @@ LAST_KNOWN = Documented(
     claims=["leader-elected-from-outside-isr"],
     sentence="""With min.insync.replicas=1 the leader alone is enough, so nobody else is eligible. It is elected as the
         last known leader, without what it had not flushed.""",
+    source="KIP-966: last known leader",
+    basis=Basis.KIP,
 )
 HOLE = replace(
     LAST_KNOWN,
@@ -69,6 +75,8 @@ UNCLEANLY_KEPT = Documented(
     claims=["leader-elected-from-outside-isr"],
     sentence="""A follower leads as soon as it is thawed, by an unclean election, which is on by default; it has
         everything.""",
+    source="KIP-106; Kafka documentation, Design: unclean leader election",
+    basis=Basis.KIP,
 )
 UNCLEANLY_LOST = replace(
     UNCLEANLY_KEPT,
@@ -78,6 +86,7 @@ UNCLEANLY_LOST = replace(
 )
 BACK_FIRST = replace(
     UNCLEANLY_LOST,
+    source="KIP-106; Kafka documentation, Design: unclean leader election",
     sentence="""With unclean elections on, which is the default, nobody is left in the ISR, and the first one back
         leads: the leader, without what it had not flushed. Whoever has it truncates.""",
 )

@@ -13,7 +13,19 @@ The broker takes the directory back when it is started again, on a disk that wor
 
 from functools import partial
 
-from harness.words import Case, ClusterPlan, Disks, Documented, Partition, Run, Target, TopicPlan, ranges, scenario
+from harness.words import (
+    Basis,
+    Case,
+    ClusterPlan,
+    Disks,
+    Documented,
+    Partition,
+    Run,
+    Target,
+    TopicPlan,
+    ranges,
+    scenario,
+)
 from scenarios.durability.disk_full import GIVES_UP
 
 COUNT = 5
@@ -21,12 +33,24 @@ ENDS = rf"{GIVES_UP}|hutdown broker because the metadata log dir .* has failed"
 LIMIT_S = 90.0
 """A client may try a broker that is gone for half a minute before it asks another."""
 LEFT, OTHER, ELECTED = "failed-log-directory-is-left", "other-log-directory-goes-on", "leader-elected-from-isr"
-LED_BY_OTHERS = Documented(on=ranges.GOES_ON_WITH_OTHER_DIRECTORIES, claims=[LEFT, OTHER, ELECTED])
-ENDS_ITSELF = Documented(claims=[ELECTED], sentence="The broker ends itself, and others lead both partitions.")
+LED_BY_OTHERS = Documented(
+    on=ranges.GOES_ON_WITH_OTHER_DIRECTORIES,
+    claims=[LEFT, OTHER, ELECTED],
+    source="KIP-112; KIP-858",
+    basis=Basis.KIP,
+)
+ENDS_ITSELF = Documented(
+    claims=[ELECTED],
+    sentence="The broker ends itself, and others lead both partitions.",
+    source="KIP-112: motivation",
+    basis=Basis.KIP,
+)
 NO_METADATA = Documented(
     on=ranges.KRAFT,
     claims=[ELECTED],
     sentence="The broker has lost its metadata log and ends itself, though the other directory works.",
+    source="KIP-858; Kafka documentation, broker configuration: metadata.log.dir",
+    basis=Basis.KIP,
 )
 
 
@@ -117,8 +141,17 @@ scenario(
         "follower": Case(
             steps=partial(second_fails, role="follower"),
             documented=[
-                Documented(on=ranges.GOES_ON_WITH_OTHER_DIRECTORIES, claims=[LEFT, OTHER]),
-                Documented(sentence="The broker ends itself, and both partitions go on without it."),
+                Documented(
+                    on=ranges.GOES_ON_WITH_OTHER_DIRECTORIES,
+                    claims=[LEFT, OTHER],
+                    source="KIP-112; KIP-858",
+                    basis=Basis.KIP,
+                ),
+                Documented(
+                    sentence="The broker ends itself, and both partitions go on without it.",
+                    source="KIP-112: motivation",
+                    basis=Basis.KIP,
+                ),
             ],
         ),
     },

@@ -19,6 +19,7 @@ from functools import partial
 
 from harness.words import (
     LOST,
+    Basis,
     Case,
     ClusterPlan,
     Disks,
@@ -108,6 +109,8 @@ scenario(
             documented=[
                 Documented(
                     sentence="What the processes wrote is in the page caches of machines that are up: nothing is lost.",
+                    source="Kafka documentation, Application vs. OS flush management",
+                    basis=Basis.DOCUMENTATION,
                 )
             ],
         ),
@@ -118,6 +121,8 @@ scenario(
                     allowed=CUT,
                     claims=["leader-elected-from-isr"],
                     sentence="A follower has the leader's records, leads, and gives them back to it.",
+                    source="Kafka documentation, Application vs. OS flush management; Design: replication",
+                    basis=Basis.DOCUMENTATION,
                 )
             ],
         ),
@@ -130,12 +135,16 @@ scenario(
                     claims=["leader-elected-from-isr"],
                     sentence="""The replica that is left leads with all it has, unless the dead follower was elected
                         first: then it followed that one for a moment, and cut off its last record.""",
+                    source="KIP-101: scenario 1",
+                    basis=Basis.KIP,
                 ),
                 Documented(
                     allowed=CUT,
                     claims=["leader-elected-from-isr"],
                     sentence="""The replica that is left has all, leads, and gives it back; until a second one is in
                         sync it takes nothing with acks=all.""",
+                    source="Kafka documentation, Application vs. OS flush management; Design: replication",
+                    basis=Basis.DOCUMENTATION,
                 ),
             ],
         ),

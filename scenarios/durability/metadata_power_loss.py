@@ -13,10 +13,23 @@ none of them renews its session or has another one, until each is started again.
 
 from functools import partial
 
-from harness.words import Case, ClusterPlan, Disks, Documented, Partition, Run, Target, TopicPlan, ranges, scenario
+from harness.words import (
+    Basis,
+    Case,
+    ClusterPlan,
+    Disks,
+    Documented,
+    Partition,
+    Run,
+    Target,
+    TopicPlan,
+    ranges,
+    scenario,
+)
 
 MADE_LAST = "made-last"
 REFUSES = "Refusing session request for client .* as it has seen zxid"
+QUORUM_FLUSHES = "KIP-595: the leader of the quorum flushes before it counts itself, followers before they fetch on"
 NOTHING = "Everything that the cluster had stated is on the controllers' disks, and nothing acknowledged is lost."
 
 
@@ -94,12 +107,26 @@ scenario(
         "one": Case(
             steps=partial(forced, most=1),
             applies=ranges.KRAFT,
-            documented=[Documented(claims=["metadata-survives-power-loss"], sentence=NOTHING)],
+            documented=[
+                Documented(
+                    claims=["metadata-survives-power-loss"],
+                    sentence=NOTHING,
+                    source=QUORUM_FLUSHES,
+                    basis=Basis.KIP,
+                )
+            ],
         ),
         "majority": Case(
             steps=partial(forced, most=2),
             applies=ranges.KRAFT,
-            documented=[Documented(claims=["metadata-survives-power-loss"], sentence=NOTHING)],
+            documented=[
+                Documented(
+                    claims=["metadata-survives-power-loss"],
+                    sentence=NOTHING,
+                    source=QUORUM_FLUSHES,
+                    basis=Basis.KIP,
+                )
+            ],
         ),
         "all": Case(
             steps=partial(forced, most=3),
@@ -108,8 +135,15 @@ scenario(
                     on=ranges.ZOOKEEPER,
                     claims=["zookeeper-keeps-what-it-told"],
                     sentence="ZooKeeper flushes each transaction before it answers: nothing is gone.",
+                    source="ZooKeeper administrator's guide: forceSync",
+                    basis=Basis.DOCUMENTATION,
                 ),
-                Documented(claims=["metadata-survives-power-loss"], sentence=NOTHING),
+                Documented(
+                    claims=["metadata-survives-power-loss"],
+                    sentence=NOTHING,
+                    source=QUORUM_FLUSHES,
+                    basis=Basis.KIP,
+                ),
             ],
         ),
         "all-unforced": Case(
@@ -121,6 +155,8 @@ scenario(
                     claims=["unforced-zookeeper-forgets"],
                     sentence="""ZooKeeper has forgotten a topic that was created, and refuses the brokers, which
                         remember, until they are started again.""",
+                    source="ZooKeeper administrator's guide: forceSync (unsafe options)",
+                    basis=Basis.DOCUMENTATION,
                 )
             ],
         ),

@@ -13,7 +13,7 @@ by one before the load. With log.flush.interval.ms a broker flushes in the
 background, from 30 s after its start on (LogManager's initial delay): what was written since the last flush is lost.
 """
 
-from harness.words import LOST, Case, ClusterPlan, Disks, Documented, Run, TopicPlan, ranges, scenario
+from harness.words import LOST, Basis, Case, ClusterPlan, Disks, Documented, Run, TopicPlan, ranges, scenario
 
 ONE_BY_ONE = 50
 """Records that are sent before, each when the one before is acknowledged: what an acknowledgement takes."""
@@ -21,6 +21,7 @@ RATE_PER_S = 50
 """What is lost must be listed in full: twenty seconds of it are."""
 CUT = frozenset({"log-truncated-below-high-watermark"})
 """A disk that lost power holds less than the high watermark that was flushed to it."""
+FLUSHING = "Kafka documentation, Application vs. OS flush management"
 GIVEN_UP_SOON = {"message.timeout.ms": "5000"}
 """Of the load: what it has in flight when the power goes is not waited for."""
 
@@ -31,10 +32,33 @@ DIVERGES = CUT | {"replica-divergence"}
 def recent_records_lost(sentence: str = "") -> list[Documented]:
     """What was not written back is lost; how old that is can be told where records have time stamps."""
     recent = ["lost-records-are-recent"]
+    source = f"{FLUSHING}; Linux documentation, sysctl vm: dirty_expire_centisecs"
     return [
-        Documented(on=ranges.LEADER_EPOCHS, required=LOST, allowed=CUT, claims=recent, sentence=sentence),
-        Documented(on=ranges.TIME_STAMPS, required=LOST, allowed=DIVERGES, claims=recent, sentence=sentence),
-        Documented(required=LOST, allowed=DIVERGES, sentence=sentence),
+        Documented(
+            on=ranges.LEADER_EPOCHS,
+            required=LOST,
+            allowed=CUT,
+            claims=recent,
+            sentence=sentence,
+            source=source,
+            basis=Basis.DOCUMENTATION,
+        ),
+        Documented(
+            on=ranges.TIME_STAMPS,
+            required=LOST,
+            allowed=DIVERGES,
+            claims=recent,
+            sentence=sentence,
+            source=source,
+            basis=Basis.DOCUMENTATION,
+        ),
+        Documented(
+            required=LOST,
+            allowed=DIVERGES,
+            sentence=sentence,
+            source=source,
+            basis=Basis.DOCUMENTATION,
+        ),
     ]
 
 
@@ -99,6 +123,8 @@ scenario(
                 Documented(
                     claims=["flushed-records-survive"],
                     sentence="Each replica flushes a record before it counts: nothing acknowledged is lost.",
+                    source="Kafka documentation, broker configuration: log.flush.interval.messages",
+                    basis=Basis.DOCUMENTATION,
                 )
             ],
         ),

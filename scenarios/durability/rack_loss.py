@@ -14,6 +14,7 @@ from dataclasses import replace
 
 from harness.words import (
     LOST,
+    Basis,
     Case,
     ClusterPlan,
     Disks,
@@ -35,6 +36,8 @@ IN_SYNC = Documented(
     allowed=CUT,
     claims=["leader-elected-from-isr", "leader-replaced-in-time"],
     sentence="The other rack has everything, leads, and goes on.",
+    source="Kafka documentation, Balancing replicas across racks; topic configuration: min.insync.replicas",
+    basis=Basis.DOCUMENTATION,
 )
 WITHIN = Documented(
     required=LOST,
@@ -42,11 +45,15 @@ WITHIN = Documented(
     claims=["leader-elected-from-isr"],
     sentence="""The two replicas of one rack acknowledge what they alone have, and lose it together. They are the ISR
         still, and one of them leads again without it.""",
+    source="Kafka documentation, topic configuration: min.insync.replicas; Application vs. OS flush management",
+    basis=Basis.DOCUMENTATION,
 )
 ACROSS = Documented(
     allowed=CUT,
     claims=["acks-all-refused-below-min-isr"],
     sentence="One rack alone acknowledges nothing, so nothing is lost with it.",
+    source="Kafka documentation, topic configuration: min.insync.replicas",
+    basis=Basis.DOCUMENTATION,
 )
 
 
@@ -147,6 +154,8 @@ scenario(
                     sentence="""The other rack leads and goes on, and has everything, unless the second broker of the
                         rack that is gone was elected first: then the others cut off their last record
                         (memory-survives).""",
+                    source="KIP-101: scenario 1",
+                    basis=Basis.KIP,
                 ),
                 IN_SYNC,
             ],
@@ -162,6 +171,8 @@ scenario(
                     sentence="""The two replicas of one rack acknowledge what they alone have, and lose it together.
                         Both come back without the mark of a clean stop; the last known leader leads again without
                 it.""",
+                    source="KIP-966: last known leader",
+                    basis=Basis.KIP,
                 ),
                 replace(WITHIN, on=ranges.HIGH_WATERMARK_TRUNCATION, allowed=DIVERGES),
                 WITHIN,

@@ -19,7 +19,7 @@ its session, and its followers have all that it has.
 from collections.abc import Callable
 from functools import partial
 
-from harness.words import Case, ClusterPlan, Disks, Documented, Partition, Run, Target, scenario
+from harness.words import Basis, Case, ClusterPlan, Disks, Documented, Partition, Run, Target, scenario
 
 PAGE_BYTES = 4096
 """The least that a flush writes."""
@@ -95,7 +95,13 @@ scenario(
     cases={
         "follower": Case(
             steps=partial(slowed, sequence=follower_is_slow),
-            documented=[Documented(claims=[WAITS, OTHERS, "slow-follower-stays-in-isr"])],
+            documented=[
+                Documented(
+                    claims=[WAITS, OTHERS, "slow-follower-stays-in-isr"],
+                    source="Kafka documentation, broker configuration: replica.lag.time.max.ms; KIP-16",
+                    basis=Basis.DOCUMENTATION,
+                )
+            ],
         ),
         "follower-flaps": Case(
             steps=partial(slowed, sequence=follower_flaps),
@@ -105,12 +111,20 @@ scenario(
                     claims=[OTHERS, "slow-follower-leaves-isr", "slow-follower-returns-to-isr"],
                     sentence="""The follower leaves the ISR when it is written to, returns when it is not, and leaves
                         again: the first record after each return waits.""",
+                    source="Kafka documentation, broker configuration: replica.lag.time.max.ms; KIP-16",
+                    basis=Basis.DOCUMENTATION,
                 )
             ],
         ),
         "leader": Case(
             steps=partial(slowed, sequence=leader_is_slow),
-            documented=[Documented(claims=[WAITS, "slow-leader-keeps-leading"])],
+            documented=[
+                Documented(
+                    claims=[WAITS, "slow-leader-keeps-leading"],
+                    source="Kafka documentation, Design: replication",
+                    basis=Basis.DOCUMENTATION,
+                )
+            ],
         ),
     },
 )

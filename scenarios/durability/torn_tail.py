@@ -10,7 +10,7 @@ from the leader. Nothing below is touched.
 from collections.abc import Callable
 from functools import partial
 
-from harness.words import Case, Documented, Partition, Run, Target, scenario
+from harness.words import Basis, Case, Documented, Partition, Run, Target, scenario
 
 ZEROS = 5000
 """More than a page."""
@@ -48,12 +48,20 @@ scenario(
                     claims=["torn-tail-is-cut"],
                     sentence="""The broker has lost what it had acknowledged to its leader, is in the ISR all the same
                         until its session ends, and fetches it again.""",
+                    source="Kafka documentation, Implementation: log, Guarantees",
+                    basis=Basis.DOCUMENTATION,
                 )
             ],
         ),
         "zeros": Case(
             steps=partial(torn, tear=partial(Run.extend_by_zeros, count=ZEROS)),
-            documented=[Documented(claims=["torn-tail-is-cut"])],
+            documented=[
+                Documented(
+                    claims=["torn-tail-is-cut"],
+                    source="Kafka documentation, Implementation: log, Guarantees",
+                    basis=Basis.DOCUMENTATION,
+                )
+            ],
         ),
     },
 )

@@ -14,7 +14,7 @@ with all of it to be read and with the last segment alone. Each segment must be 
 from collections.abc import Callable
 from functools import partial
 
-from harness.words import Case, Documented, Run, Target, TopicPlan, scenario
+from harness.words import Basis, Case, Documented, Run, Target, TopicPlan, scenario
 
 RECORDS = 1000
 RECORD_BYTES = 10_000
@@ -37,12 +37,16 @@ EVERYTHING = [
     Documented(
         claims=[BEGINS],
         sentence="No recovery point was written: the broker reads every segment, flushed or not.",
+        source="Kafka documentation, broker configuration: log.flush.offset.checkpoint.interval.ms",
+        basis=Basis.DOCUMENTATION,
     )
 ]
 THE_LAST = [
     Documented(
         claims=[BEGINS],
         sentence="The broker reads the last segment, and what was not flushed when the file was last written.",
+        source="Kafka documentation, broker configuration: log.flush.offset.checkpoint.interval.ms",
+        basis=Basis.DOCUMENTATION,
     )
 ]
 
@@ -108,7 +112,16 @@ scenario(
         num.recovery.threads.per.data.dir; a lower log.flush.offset.checkpoint.interval.ms costs little.""",
     topic=TopicPlan(settings={"segment.bytes": str(SEGMENT_BYTES)}),
     cases={
-        "clean-stop": Case(steps=clean_stop, documented=[Documented(claims=["clean-stop-recovers-nothing"])]),
+        "clean-stop": Case(
+            steps=clean_stop,
+            documented=[
+                Documented(
+                    claims=["clean-stop-recovers-nothing"],
+                    source="Kafka documentation, Graceful shutdown",
+                    basis=Basis.DOCUMENTATION,
+                )
+            ],
+        ),
         "killed": Case(steps=partial(killed, write=write_slowly), settings=NEVER, documented=EVERYTHING),
         "killed-checkpointed": Case(
             steps=partial(killed_checkpointed, write=write_slowly, flushed_bytes=FEWEST * SEGMENT_BYTES),

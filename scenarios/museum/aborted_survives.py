@@ -11,7 +11,7 @@ a transaction that writes to "account" and is aborted. With the defaults the map
 takes a topic with that many between two passes.
 """
 
-from harness.words import LOST, Bug, ClusterPlan, Documented, Exhibit, Run, TopicPlan, ranges, scenario
+from harness.words import LOST, Basis, Bug, ClusterPlan, Documented, Exhibit, Run, TopicPlan, ranges, scenario
 
 KAFKA_13727 = Bug(
     id="KAFKA-13727",
@@ -48,10 +48,17 @@ CLEANED_LIMIT_S = 90.0
         settings={"cleanup.policy": "compact", "segment.ms": "15000", "min.cleanable.dirty.ratio": "0.01"},
     ),
     documented=[
-        Documented(on=KAFKA_13727.affected, required=LOST | {"aborted-read"}),
+        Documented(
+            on=KAFKA_13727.affected,
+            required=LOST | {"aborted-read"},
+            source=KAFKA_13727.id,
+            basis=Basis.JIRA,
+        ),
         Documented(
             on=KAFKA_13727.unaffected,
             sentence="The aborted record goes, and the committed one of its key stays, in however many passes.",
+            source=KAFKA_13727.id,
+            basis=Basis.JIRA,
         ),
     ],
 )

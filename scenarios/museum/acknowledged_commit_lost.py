@@ -14,7 +14,7 @@ is not reproduced. The broker answers the client all the same, and the group's n
 says what became of it.
 """
 
-from harness.words import OFFSETS, Bug, Case, ClusterPlan, Documented, Exhibit, Run, ranges, scenario
+from harness.words import OFFSETS, Basis, Bug, Case, ClusterPlan, Documented, Exhibit, Run, ranges, scenario
 
 KAFKA_20634 = Bug(
     id="KAFKA-20634",
@@ -98,10 +98,29 @@ scenario(
         "default": Case(
             steps=busy,
             documented=[
-                Documented(on=KAFKA_20634.affected, required=frozenset({"committed-offset-regression"})),
-                Documented(on=KAFKA_20634.unaffected, sentence="Nothing is acknowledged that is not there."),
+                Documented(
+                    on=KAFKA_20634.affected,
+                    required=frozenset({"committed-offset-regression"}),
+                    source=KAFKA_20634.id,
+                    basis=Basis.JIRA,
+                ),
+                Documented(
+                    on=KAFKA_20634.unaffected,
+                    sentence="Nothing is acknowledged that is not there.",
+                    source=KAFKA_20634.id,
+                    basis=Basis.JIRA,
+                ),
             ],
         ),
-        "idle": Case(steps=idle, documented=[Documented(sentence="The commit is refused, and asked for again.")]),
+        "idle": Case(
+            steps=idle,
+            documented=[
+                Documented(
+                    sentence="The commit is refused, and asked for again.",
+                    source=KAFKA_20634.id,
+                    basis=Basis.JIRA,
+                )
+            ],
+        ),
     },
 )

@@ -11,7 +11,7 @@ partitions are offline. What helps is to stop the follower, to delete up to the 
 runs, the request waits for it in vain), and to start the follower again.
 """
 
-from harness.words import Bug, ClusterPlan, Documented, Exhibit, Partition, Run, TopicPlan, ranges, scenario
+from harness.words import Basis, Bug, ClusterPlan, Documented, Exhibit, Partition, Run, TopicPlan, ranges, scenario
 
 KAFKA_6975 = Bug(
     id="KAFKA-6975",
@@ -37,11 +37,18 @@ WATCHED_S = 30.0
     cluster=ClusterPlan(brokers=(1, 2), controller=3, settings={"replica.lag.time.max.ms": "6000"}),
     topic=TopicPlan(replicas=((1, 2),)),
     documented=[
-        Documented(on=KAFKA_6975.affected, claims=["restarted-replica-stays-out"]),
+        Documented(
+            on=KAFKA_6975.affected,
+            claims=["restarted-replica-stays-out"],
+            source=KAFKA_6975.id,
+            basis=Basis.JIRA,
+        ),
         Documented(
             on=KAFKA_6975.unaffected,
             claims=["restarted-replicas-return"],
             sentence="The follower takes the whole batch, and every partition is in sync again.",
+            source=KAFKA_6975.id,
+            basis=Basis.JIRA,
         ),
     ],
 )

@@ -22,6 +22,7 @@ the marker, which alone asks whether they were loaded (loadLogsCompletedFlags).
 from collections.abc import Callable
 
 from harness.words import (
+    Basis,
     Bug,
     Case,
     ClusterPlan,
@@ -62,19 +63,40 @@ DELETED_RECORDS_RETURN = Bug(
         "Log loaded for partition t-0",
     ),
 )
+SEEN = "seen on 3.9.2 and 4.3.1; LogManager.shutdown writes checkpoints of logs that it has not loaded"
 GAVE_UP = "unable to register with the controller quorum"
 GIVEN_UP = frozenset({"correlated-crash"})
 """All brokers give up within a minute: there is no controller."""
 RETURNS = (
-    Documented(on=DELETED_RECORDS_RETURN.affected, required=frozenset({"resurrected"}), allowed=GIVEN_UP),
-    Documented(on=DELETED_RECORDS_RETURN.unaffected, allowed=GIVEN_UP, sentence="What was deleted stays deleted."),
+    Documented(
+        on=DELETED_RECORDS_RETURN.affected,
+        required=frozenset({"resurrected"}),
+        allowed=GIVEN_UP,
+        source=SEEN,
+        basis=Basis.MEASURED,
+    ),
+    Documented(
+        on=DELETED_RECORDS_RETURN.unaffected,
+        allowed=GIVEN_UP,
+        sentence="What was deleted stays deleted.",
+        source=SEEN,
+        basis=Basis.MEASURED,
+    ),
 )
 SETTINGS = {
     "initial.broker.registration.timeout.ms": "8000",
     "log.flush.start.offset.checkpoint.interval.ms": "1000",
 }
-STAYS = Documented(sentence="With the controller there first, brokers load their logs, and what was deleted stays so.")
-HEARS = Documented(sentence="It hears from the leader where the log begins.")
+STAYS = Documented(
+    sentence="With the controller there first, brokers load their logs, and what was deleted stays so.",
+    source=SEEN,
+    basis=Basis.MEASURED,
+)
+HEARS = Documented(
+    sentence="It hears from the leader where the log begins.",
+    source="KIP-107: followers take the leader's log start",
+    basis=Basis.KIP,
+)
 
 
 def stopped(run: Run) -> None:

@@ -9,7 +9,7 @@ what came meanwhile.
 From 2.1 on the time counts from when a group has no members any more.
 """
 
-from harness.words import Bug, ClusterPlan, Documented, Exhibit, Run, ranges, scenario
+from harness.words import Basis, Bug, ClusterPlan, Documented, Exhibit, Run, ranges, scenario
 
 KAFKA_4682 = Bug(
     id="KAFKA-4682",
@@ -42,9 +42,17 @@ CHECK_S = 2.0
         }
     ),
     documented=[
-        Documented(on=KAFKA_4682.affected, required=frozenset({"committed-offset-lost"})),
         Documented(
-            on=KAFKA_4682.unaffected, sentence="As long as the group has a member it keeps its offsets, however old."
+            on=KAFKA_4682.affected,
+            required=frozenset({"committed-offset-lost"}),
+            source=KAFKA_4682.id,
+            basis=Basis.JIRA,
+        ),
+        Documented(
+            on=KAFKA_4682.unaffected,
+            sentence="As long as the group has a member it keeps its offsets, however old.",
+            source=KAFKA_4682.id,
+            basis=Basis.JIRA,
         ),
     ],
 )

@@ -11,7 +11,7 @@ Here the end is torn as a loss of power tears it, in the middle of a record. Tha
 three that are acknowledged behind it are lost by one crash of the process, where the bug is.
 """
 
-from harness.words import LOST, Bug, ClusterPlan, Documented, Exhibit, Run, TopicPlan, ranges, scenario
+from harness.words import LOST, Basis, Bug, ClusterPlan, Documented, Exhibit, Run, TopicPlan, ranges, scenario
 from scenarios.museum.deleted_records_return import GAVE_UP
 
 KAFKA_15375 = Bug(
@@ -41,11 +41,18 @@ SKIPPED = r"Skipping recovery of \d+ logs? .*since clean shutdown file was found
     ),
     topic=TopicPlan(replicas=((1,),)),
     documented=[
-        Documented(on=KAFKA_15375.affected, required=LOST),
+        Documented(
+            on=KAFKA_15375.affected,
+            required=LOST,
+            source=KAFKA_15375.id,
+            basis=Basis.JIRA,
+        ),
         Documented(
             on=KAFKA_15375.unaffected,
             required=LOST,
             sentence="The torn record is lost. The log is recovered, and what is acknowledged from then on stays.",
+            source=KAFKA_15375.id,
+            basis=Basis.JIRA,
         ),
     ],
 )

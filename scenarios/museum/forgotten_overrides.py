@@ -12,7 +12,7 @@ pass of retention keeps them; then a default that has nothing to do with them is
 deletes them, on every broker.
 """
 
-from harness.words import LOST, Bug, ClusterPlan, Documented, Exhibit, Run, Target, TopicPlan, ranges, scenario
+from harness.words import LOST, Basis, Bug, ClusterPlan, Documented, Exhibit, Run, Target, TopicPlan, ranges, scenario
 
 KAFKA_9254 = Bug(
     id="KAFKA-9254",
@@ -44,9 +44,17 @@ LIMIT_S = 60.0
     ),
     topic=TopicPlan(settings={"retention.ms": "-1"}),
     documented=[
-        Documented(on=KAFKA_9254.affected, required=LOST | {"configuration-forgotten"}),
         Documented(
-            on=KAFKA_9254.unaffected, sentence="The topic keeps its records, however often the default changes."
+            on=KAFKA_9254.affected,
+            required=LOST | {"configuration-forgotten"},
+            source=KAFKA_9254.id,
+            basis=Basis.JIRA,
+        ),
+        Documented(
+            on=KAFKA_9254.unaffected,
+            sentence="The topic keeps its records, however often the default changes.",
+            source=KAFKA_9254.id,
+            basis=Basis.JIRA,
         ),
     ],
 )

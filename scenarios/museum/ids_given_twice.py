@@ -13,7 +13,7 @@ an id in a partition, and of what was before its own start the last one. The new
 with OutOfOrderSequence.
 """
 
-from harness.words import LOST, Bug, ClusterPlan, Documented, Exhibit, Run, ranges, scenario
+from harness.words import LOST, Basis, Bug, ClusterPlan, Documented, Exhibit, Run, ranges, scenario
 
 KAFKA_15552 = Bug(
     id="KAFKA-15552",
@@ -45,11 +45,19 @@ BEFORE, AFTER = 1, 3
     applies=ranges.MIGRATES_TO_KRAFT,
     cluster=ClusterPlan(migrates=True),
     documented=[
-        Documented(on=KAFKA_15552.affected, required=LOST, claims=MIGRATED),
+        Documented(
+            on=KAFKA_15552.affected,
+            required=LOST,
+            claims=MIGRATED,
+            source=KAFKA_15552.id,
+            basis=Basis.JIRA,
+        ),
         Documented(
             on=KAFKA_15552.unaffected,
             claims=MIGRATED,
             sentence="KRaft goes on with the block after the last one: no id is given out twice.",
+            source=KAFKA_15552.id,
+            basis=Basis.JIRA,
         ),
     ],
 )

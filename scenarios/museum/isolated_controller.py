@@ -10,7 +10,7 @@ From 3.7 on the isolated one resigns when no majority has fetched from it for 1.
 controller.quorum.fetch.timeout.ms, and brokers find the new one.
 """
 
-from harness.words import Bug, ClusterPlan, Documented, Exhibit, Run, TopicPlan, ranges, scenario
+from harness.words import Basis, Bug, ClusterPlan, Documented, Exhibit, Run, TopicPlan, ranges, scenario
 
 KAFKA_15489 = Bug(
     id="KAFKA-15489",
@@ -38,11 +38,18 @@ PATIENT = {f"{broker}:controller.quorum.fetch.timeout.ms": "20000" for broker in
     cluster=ClusterPlan(brokers=(1, 2), controllers=3, settings={"min.insync.replicas": "1"} | PATIENT),
     topic=TopicPlan(replicas=((1, 2),)),
     documented=[
-        Documented(on=KAFKA_15489.affected, claims=["dead-leader-is-not-replaced"]),
+        Documented(
+            on=KAFKA_15489.affected,
+            claims=["dead-leader-is-not-replaced"],
+            source=KAFKA_15489.id,
+            basis=Basis.JIRA,
+        ),
         Documented(
             on=KAFKA_15489.unaffected,
             claims=["writes-resume-in-time"],
             sentence="The isolated controller steps down, and the others move the leadership.",
+            source=KAFKA_15489.id,
+            basis=Basis.JIRA,
         ),
     ],
 )

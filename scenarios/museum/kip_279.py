@@ -16,6 +16,7 @@ that nothing ever says so, is the bug.
 
 from harness.words import (
     LOST,
+    Basis,
     Bug,
     ClusterPlan,
     Documented,
@@ -65,12 +66,19 @@ DIVERGED = frozenset({"replica-divergence", "leader-epoch-regression"})
     ),
     topic=TopicPlan(replicas=((1, 2),)),
     documented=[
-        Documented(on=KAFKA_6361.affected, required=LOST | DIVERGED),
+        Documented(
+            on=KAFKA_6361.affected,
+            required=LOST | DIVERGED,
+            source=KAFKA_6361.id,
+            basis=Basis.JIRA,
+        ),
         Documented(
             on=KAFKA_6361.unaffected,
             required=LOST,
             sentence="""What the second replica wrote in its turns is lost by the unclean elections, as documented; then
                 it truncates to an epoch that both know, and the replicas agree.""",
+            source=KAFKA_6361.id,
+            basis=Basis.JIRA,
         ),
     ],
 )

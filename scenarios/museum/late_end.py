@@ -28,6 +28,7 @@ from contextlib import contextmanager
 from functools import partial
 
 from harness.words import (
+    Basis,
     Bug,
     Case,
     ClusterPlan,
@@ -75,7 +76,13 @@ ONE_BROKER = {
 LATE_S = 60.0
 OWN_TIMEOUTS_LIMIT_S = 90.0
 """More than request.timeout.ms of the Java client, 30 s, twice."""
-TORN = Documented(on=KAFKA_17754.affected, required=HALF, allowed=SKIPPED)
+TORN = Documented(
+    on=KAFKA_17754.affected,
+    required=HALF,
+    allowed=SKIPPED,
+    source=KAFKA_17754.id,
+    basis=Basis.JIRA,
+)
 
 
 def late(run: Run, settings: Mapping[str, str], torn: VersionRange = ranges.EVERY_VERSION) -> None:
@@ -176,6 +183,8 @@ scenario(
                 Documented(
                     on=ranges.TRANSACTIONS_RAISE_THE_EPOCH,
                     sentence="The late request names an epoch that is over, and is refused: all of it is read.",
+                    source="KIP-890: the epoch rises with each transaction",
+                    basis=Basis.KIP,
                 ),
                 TORN,
             ],
@@ -198,7 +207,13 @@ scenario(
         ),
         "in-time": Case(
             steps=partial(in_time, settings=ASKED_AGAIN_SOON),
-            documented=[Documented(sentence="Nothing is late, and all of it is read.")],
+            documented=[
+                Documented(
+                    sentence="Nothing is late, and all of it is read.",
+                    source="KIP-98",
+                    basis=Basis.KIP,
+                )
+            ],
         ),
     },
 )

@@ -14,6 +14,7 @@ From 3.6 on the leader asks the coordinator before it takes the first record of 
 from functools import partial
 
 from harness.words import (
+    Basis,
     Bug,
     Case,
     ClusterPlan,
@@ -89,9 +90,17 @@ scenario(
         "default": Case(
             steps=partial(late_produce, taken=KAFKA_14402.affected),
             documented=[
-                Documented(on=KAFKA_14402.affected, required=HELD_BACK),
                 Documented(
-                    on=KAFKA_14402.unaffected, sentence="The leader asks the coordinator, and refuses the record."
+                    on=KAFKA_14402.affected,
+                    required=HELD_BACK,
+                    source=KAFKA_14402.id,
+                    basis=Basis.JIRA,
+                ),
+                Documented(
+                    on=KAFKA_14402.unaffected,
+                    sentence="The leader asks the coordinator, and refuses the record.",
+                    source=KAFKA_14402.id,
+                    basis=Basis.JIRA,
                 ),
             ],
         ),
@@ -99,7 +108,13 @@ scenario(
             steps=partial(late_produce, taken=ranges.EVERY_VERSION),
             settings={"transaction.partition.verification.enable": "false"},
             applies=ranges.TRANSACTIONS_VERIFIED,
-            documented=[Documented(required=HELD_BACK)],
+            documented=[
+                Documented(
+                    required=HELD_BACK,
+                    source="KIP-890: verification can be turned off; KAFKA-14402",
+                    basis=Basis.KIP,
+                )
+            ],
         ),
     },
     cluster=ClusterPlan(),

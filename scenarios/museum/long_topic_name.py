@@ -10,7 +10,7 @@ without replicas, goes on with it. It is withdrawn while all are down, which is 
 the outage. Nothing is lost.
 """
 
-from harness.words import Bug, ClusterPlan, Documented, Exhibit, Run, TopicPlan, ranges, scenario
+from harness.words import Basis, Bug, ClusterPlan, Documented, Exhibit, Run, TopicPlan, ranges, scenario
 
 KAFKA_4893 = Bug(
     id="KAFKA-4893",
@@ -35,8 +35,18 @@ LONGEST = ("long-topic-name-" * 16)[:249]
     applies=ranges.TOPICS_BY_REQUEST,
     cluster=ClusterPlan(settings={"delete.topic.enable": "true"}),
     documented=[
-        Documented(on=KAFKA_4893.affected, required=frozenset({"correlated-crash"})),
-        Documented(on=KAFKA_4893.unaffected, sentence="The topic is deleted, and every broker goes on."),
+        Documented(
+            on=KAFKA_4893.affected,
+            required=frozenset({"correlated-crash"}),
+            source=KAFKA_4893.id,
+            basis=Basis.JIRA,
+        ),
+        Documented(
+            on=KAFKA_4893.unaffected,
+            sentence="The topic is deleted, and every broker goes on.",
+            source=KAFKA_4893.id,
+            basis=Basis.JIRA,
+        ),
     ],
 )
 def long_topic_name(run: Run) -> None:

@@ -7,7 +7,7 @@ broker's next restart: the partition stays under-replicated, and with min.insync
 acks=all.
 """
 
-from harness.words import LOST, Bug, Documented, Exhibit, Partition, Run, TopicPlan, ranges, scenario
+from harness.words import LOST, Basis, Bug, Documented, Exhibit, Partition, Run, TopicPlan, ranges, scenario
 
 KAFKA_14616 = Bug(
     id="KAFKA-14616",
@@ -34,12 +34,20 @@ SOON = {"message.timeout.ms": "5000"}
     exhibit=Exhibit(bug=KAFKA_14616, affected=("3.5.1-kraft",), fixed=("3.9.2-kraft",)),
     applies=ranges.KRAFT,
     documented=[
-        Documented(on=KAFKA_14616.affected, allowed=OF_THE_DELETED, claims=["restarted-replica-stays-out"]),
+        Documented(
+            on=KAFKA_14616.affected,
+            allowed=OF_THE_DELETED,
+            claims=["restarted-replica-stays-out"],
+            source=KAFKA_14616.id,
+            basis=Basis.JIRA,
+        ),
         Documented(
             on=KAFKA_14616.unaffected,
             allowed=OF_THE_DELETED,
             claims=["restarted-replicas-return"],
             sentence="The broker puts the stray directory aside, makes the new replica, and is in sync within seconds.",
+            source=KAFKA_14616.id,
+            basis=Basis.JIRA,
         ),
     ],
 )

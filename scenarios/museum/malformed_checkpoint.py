@@ -20,6 +20,7 @@ broker ends itself, as KIP-112 has it. The sequence is that of `offset-checkpoin
 """
 
 from harness.words import (
+    Basis,
     Bug,
     Case,
     ClusterPlan,
@@ -53,6 +54,7 @@ MALFORMED_CHECKPOINT = Bug(
     log_patterns=("NumberFormatException", "Unable to start fetching t-0", "Error applying topics delta", "For input"),
 )
 REFUSAL_LIMIT_S = 60.0
+NOT_CAUGHT = "CheckpointFile.CheckpointReadBuffer.read (3.1.0 to 4.4.0); KIP-112 says otherwise"
 
 
 def follower_cannot_read(run: Run) -> None:
@@ -103,8 +105,15 @@ scenario(
                     on=MALFORMED_CHECKPOINT.affected,
                     claims=["unreadable-checkpoint-keeps-replica-out"],
                     sentence="It runs and is registered, and its replica is out of the ISR until the file is removed.",
+                    source=NOT_CAUGHT,
+                    basis=Basis.SOURCE,
                 ),
-                Documented(on=MALFORMED_CHECKPOINT.unaffected, sentence=ENDS_ITSELF),
+                Documented(
+                    on=MALFORMED_CHECKPOINT.unaffected,
+                    sentence=ENDS_ITSELF,
+                    source="KIP-112",
+                    basis=Basis.KIP,
+                ),
             ],
         ),
         "leader": Case(
@@ -115,13 +124,26 @@ scenario(
                     on=MALFORMED_CHECKPOINT.affected,
                     claims=["unreadable-checkpoint-makes-leader-refuse"],
                     sentence="It is named as the leader, and refuses what is sent to it until the file is removed.",
+                    source=NOT_CAUGHT,
+                    basis=Basis.SOURCE,
                 ),
-                Documented(on=MALFORMED_CHECKPOINT.unaffected, sentence=ENDS_ITSELF),
+                Documented(
+                    on=MALFORMED_CHECKPOINT.unaffected,
+                    sentence=ENDS_ITSELF,
+                    source="KIP-112",
+                    basis=Basis.KIP,
+                ),
             ],
         ),
         "cut": Case(
             steps=cut_file,
-            documented=[Documented(sentence=f"The file lacks its last lines. {ENDS_ITSELF}")],
+            documented=[
+                Documented(
+                    sentence=f"The file lacks its last lines. {ENDS_ITSELF}",
+                    source="KIP-112",
+                    basis=Basis.KIP,
+                )
+            ],
         ),
     },
 )

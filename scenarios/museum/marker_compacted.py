@@ -9,7 +9,7 @@ its log does not: there the transaction is open until its producer's next marker
 is an abort: the committed record is not given to readers under read_committed, and at the next compaction it is gone.
 """
 
-from harness.words import LOST, Bug, ClusterPlan, Documented, Exhibit, Run, TopicPlan, ranges, scenario
+from harness.words import LOST, Basis, Bug, ClusterPlan, Documented, Exhibit, Run, TopicPlan, ranges, scenario
 
 KAFKA_14055 = Bug(
     id="KAFKA-14055",
@@ -40,9 +40,17 @@ MARKER = (1, 1)
         settings={"cleanup.policy": "compact", "segment.ms": "12000", "min.cleanable.dirty.ratio": "0.01"},
     ),
     documented=[
-        Documented(on=KAFKA_14055.affected, required=LOST),
         Documented(
-            on=KAFKA_14055.unaffected, sentence="Markers are kept as long as their transaction has a record in the log."
+            on=KAFKA_14055.affected,
+            required=LOST,
+            source=KAFKA_14055.id,
+            basis=Basis.JIRA,
+        ),
+        Documented(
+            on=KAFKA_14055.unaffected,
+            sentence="Markers are kept as long as their transaction has a record in the log.",
+            source=KAFKA_14055.id,
+            basis=Basis.JIRA,
         ),
     ],
 )

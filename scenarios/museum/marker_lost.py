@@ -25,6 +25,7 @@ from dataclasses import replace
 from functools import partial
 
 from harness.words import (
+    Basis,
     Bug,
     Case,
     ClusterPlan,
@@ -71,8 +72,18 @@ SKIPPED = frozenset({"poll-skip", "internal-poll-skip"})
 MARKER_CUT = frozenset({"log-truncated-below-high-watermark"})
 """The marker, which the replicas in sync alone had, was below their high watermark."""
 STUCK = (
-    Documented(on=KAFKA_20716.affected, required=HELD_BACK, allowed=MARKER_CUT),
-    Documented(on=KAFKA_20716.unaffected),
+    Documented(
+        on=KAFKA_20716.affected,
+        required=HELD_BACK,
+        allowed=MARKER_CUT,
+        source=KAFKA_20716.id,
+        basis=Basis.JIRA,
+    ),
+    Documented(
+        on=KAFKA_20716.unaffected,
+        source=KAFKA_20716.id,
+        basis=Basis.JIRA,
+    ),
 )
 UNCLEAN = {"unclean.leader.election.enable": "true"}
 TWO_BROKERS = {
@@ -228,6 +239,8 @@ scenario(
                 Documented(
                     allowed=MARKER_CUT,
                     sentence="The next transaction's marker ends both, and all is read.",
+                    source="seen on 3.9.2 and 4.3.1; ProducerAppendInfo takes one marker for both",
+                    basis=Basis.MEASURED,
                 )
             ],
         ),
@@ -235,14 +248,30 @@ scenario(
             steps=partial(next_transaction, commits=False),
             topic=UNCLEAN,
             documented=[
-                Documented(on=KAFKA_20716.affected, required=HALF, allowed=MARKER_CUT | SKIPPED),
-                Documented(on=KAFKA_20716.unaffected),
+                Documented(
+                    on=KAFKA_20716.affected,
+                    required=HALF,
+                    allowed=MARKER_CUT | SKIPPED,
+                    source=KAFKA_20716.id,
+                    basis=Basis.JIRA,
+                ),
+                Documented(
+                    on=KAFKA_20716.unaffected,
+                    source=KAFKA_20716.id,
+                    basis=Basis.JIRA,
+                ),
             ],
         ),
         "clean": Case(
             steps=elected_with_marker,
             topic=UNCLEAN,
-            documented=[Documented(sentence="The replica that leads has the marker, and all is read.")],
+            documented=[
+                Documented(
+                    sentence="The replica that leads has the marker, and all is read.",
+                    source="KIP-98",
+                    basis=Basis.KIP,
+                )
+            ],
         ),
     },
 )

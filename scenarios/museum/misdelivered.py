@@ -18,7 +18,19 @@ comes late are the records of `t` themselves.
 
 import time
 
-from harness.words import Bug, Case, ClusterPlan, Documented, Exhibit, Partition, Run, TopicPlan, ranges, scenario
+from harness.words import (
+    Basis,
+    Bug,
+    Case,
+    ClusterPlan,
+    Documented,
+    Exhibit,
+    Partition,
+    Run,
+    TopicPlan,
+    ranges,
+    scenario,
+)
 
 KAFKA_19012 = Bug(
     id="KAFKA-19012",
@@ -65,10 +77,17 @@ LIMIT_S = 60.0
                 "delivery.timeout.ms": str(int(EXPIRES_S * 1000)),
             },
             documented=[
-                Documented(on=KAFKA_19012.affected, required=frozenset({"misdelivered"})),
+                Documented(
+                    on=KAFKA_19012.affected,
+                    required=frozenset({"misdelivered"}),
+                    source=KAFKA_19012.id,
+                    basis=Basis.JIRA,
+                ),
                 Documented(
                     on=KAFKA_19012.unaffected,
                     sentence="What comes late are the records that were to come, each in its own partition.",
+                    source=KAFKA_19012.id,
+                    basis=Basis.JIRA,
                 ),
             ],
         )

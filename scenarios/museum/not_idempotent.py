@@ -8,7 +8,7 @@ The sequence is that of `lost-acknowledgement`: the leader writes a record, its 
 connection is reset. Brokers and client are of one release here; only the client counts.
 """
 
-from harness.words import Bug, Case, Documented, Exhibit, Run, ranges, scenario
+from harness.words import Basis, Bug, Case, Documented, Exhibit, Run, ranges, scenario
 from scenarios.producer import APPENDED, DUPLICATE, lose_acknowledgement
 
 KAFKA_13598 = Bug(
@@ -35,11 +35,19 @@ KAFKA_13598 = Bug(
         "default": Case(
             client="java",
             documented=[
-                Documented(on=KAFKA_13598.affected, required=DUPLICATE, claims=[APPENDED]),
+                Documented(
+                    on=KAFKA_13598.affected,
+                    required=DUPLICATE,
+                    claims=[APPENDED],
+                    source=KAFKA_13598.id,
+                    basis=Basis.JIRA,
+                ),
                 Documented(
                     on=KAFKA_13598.unaffected,
                     claims=[APPENDED],
                     sentence="The leader knows the record by its number, and acknowledges it where it is.",
+                    source=KAFKA_13598.id,
+                    basis=Basis.JIRA,
                 ),
             ],
         )

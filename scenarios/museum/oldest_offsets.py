@@ -9,7 +9,7 @@ Here the segments are small, and a group commits offset after offset. Who asks a
 those that were committed early.
 """
 
-from harness.words import Bug, ClusterPlan, Documented, Exhibit, Run, ranges, scenario
+from harness.words import Basis, Bug, ClusterPlan, Documented, Exhibit, Run, ranges, scenario
 from scenarios.museum import kill_coordinator
 
 KAFKA_5600 = Bug(
@@ -35,8 +35,18 @@ LAST = 60
     applies=ranges.OFFSETS_KEPT_BY_KAFKA,
     cluster=ClusterPlan(settings={"offsets.topic.segment.bytes": "2000", "log.cleaner.enable": "false"}),
     documented=[
-        Documented(on=KAFKA_5600.affected, required=frozenset({"committed-offset-regression"})),
-        Documented(on=KAFKA_5600.unaffected, sentence="The next coordinator answers with the offset committed last."),
+        Documented(
+            on=KAFKA_5600.affected,
+            required=frozenset({"committed-offset-regression"}),
+            source=KAFKA_5600.id,
+            basis=Basis.JIRA,
+        ),
+        Documented(
+            on=KAFKA_5600.unaffected,
+            sentence="The next coordinator answers with the offset committed last.",
+            source=KAFKA_5600.id,
+            basis=Basis.JIRA,
+        ),
     ],
 )
 def oldest_offsets(run: Run) -> None:

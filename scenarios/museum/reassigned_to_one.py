@@ -10,7 +10,7 @@ fourth broker, whose disk then fails. From 3.8 on the reassignment waits for the
 still there, leads with every record.
 """
 
-from harness.words import LOST, Bug, ClusterPlan, Documented, Exhibit, Run, ranges, scenario
+from harness.words import LOST, Basis, Bug, ClusterPlan, Documented, Exhibit, Run, ranges, scenario
 
 KAFKA_15665 = Bug(
     id="KAFKA-15665",
@@ -38,11 +38,18 @@ KAFKA_15665 = Bug(
         settings={"replica.lag.time.max.ms": "5000", "replica.socket.timeout.ms": "3000", "min.insync.replicas": "1"},
     ),
     documented=[
-        Documented(on=KAFKA_15665.affected, required=LOST),
+        Documented(
+            on=KAFKA_15665.affected,
+            required=LOST,
+            source=KAFKA_15665.id,
+            basis=Basis.JIRA,
+        ),
         Documented(
             on=KAFKA_15665.unaffected,
             sentence="""The reassignment waits for the replicas that stay, and until then deletes nothing: the first one
                 leads when the disk fails, and nothing is lost.""",
+            source=KAFKA_15665.id,
+            basis=Basis.JIRA,
         ),
     ],
 )

@@ -10,7 +10,7 @@ group that had nothing to read for long, and whose members are all restarted, me
 and the look for what expires is each second.
 """
 
-from harness.words import Bug, ClusterPlan, Documented, Exhibit, Run, ranges, scenario
+from harness.words import Basis, Bug, ClusterPlan, Documented, Exhibit, Run, ranges, scenario
 
 KAFKA_13636 = Bug(
     id="KAFKA-13636",
@@ -43,8 +43,18 @@ RETENTION_S = 60.0
         }
     ),
     documented=[
-        Documented(on=KAFKA_13636.affected, required=frozenset({"committed-offset-lost"})),
-        Documented(on=KAFKA_13636.unaffected, sentence="A group that is forming keeps its offsets, however old."),
+        Documented(
+            on=KAFKA_13636.affected,
+            required=frozenset({"committed-offset-lost"}),
+            source=KAFKA_13636.id,
+            basis=Basis.JIRA,
+        ),
+        Documented(
+            on=KAFKA_13636.unaffected,
+            sentence="A group that is forming keeps its offsets, however old.",
+            source=KAFKA_13636.id,
+            basis=Basis.JIRA,
+        ),
     ],
 )
 def rebalance_expires_offsets(run: Run) -> None:

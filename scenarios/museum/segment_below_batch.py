@@ -22,6 +22,7 @@ from collections.abc import Callable
 from functools import partial
 
 from harness.words import (
+    Basis,
     Bug,
     Case,
     ClusterPlan,
@@ -67,9 +68,19 @@ WATCHED_S = 30.0
 ANSWER_LIMIT_S = 30.0
 ROLLED = {"3:log.segment.bytes": BELOW}
 """The broker that is restarted first has the new setting; the others have not yet."""
-RETURNS = Documented(on=KAFKA_17375.unaffected, claims=["restarted-replicas-return"])
+RETURNS = Documented(
+    on=KAFKA_17375.unaffected,
+    claims=["restarted-replicas-return"],
+    source=KAFKA_17375.id,
+    basis=Basis.JIRA,
+)
 REFUSED = (
-    Documented(on=KAFKA_17375.affected, claims=["restarted-replica-stays-out", "acks-all-refused-below-min-isr"]),
+    Documented(
+        on=KAFKA_17375.affected,
+        claims=["restarted-replica-stays-out", "acks-all-refused-below-min-isr"],
+        source=KAFKA_17375.id,
+        basis=Basis.JIRA,
+    ),
     RETURNS,
 )
 
@@ -213,7 +224,15 @@ scenario(
     cases={
         "default": Case(
             steps=partial(follower_away, segment_bytes=BELOW, refuses=KAFKA_17375.affected),
-            documented=[Documented(on=KAFKA_17375.affected, claims=["restarted-replica-stays-out"]), RETURNS],
+            documented=[
+                Documented(
+                    on=KAFKA_17375.affected,
+                    claims=["restarted-replica-stays-out"],
+                    source=KAFKA_17375.id,
+                    basis=Basis.JIRA,
+                ),
+                RETURNS,
+            ],
         ),
         "blank-disk": Case(steps=blank_disk, replicas=THREE, cluster=IN_PRODUCTION, documented=REFUSED),
         "rolling-restart": Case(
@@ -227,6 +246,8 @@ scenario(
                 Documented(
                     claims=["restarted-replicas-return"],
                     sentence="A follower that has the batch need not copy it, and is in sync again.",
+                    source=KAFKA_17375.id,
+                    basis=Basis.JIRA,
                 )
             ],
         ),
@@ -236,6 +257,8 @@ scenario(
                 Documented(
                     claims=["restarted-replicas-return"],
                     sentence="The batch fits into a segment: the follower copies it, and leads when the leader dies.",
+                    source=KAFKA_17375.id,
+                    basis=Basis.JIRA,
                 )
             ],
         ),

@@ -12,7 +12,7 @@ comes. So does a leader of 2.7 to 3.0 whose follower's session ends: the control
 follower is cut off from the leader alone, and its session lasts.
 """
 
-from harness.words import Bug, Case, ClusterPlan, Documented, Exhibit, Run, ranges, scenario
+from harness.words import Basis, Bug, Case, ClusterPlan, Documented, Exhibit, Run, ranges, scenario
 
 KAFKA_13091 = Bug(
     id="KAFKA-13091",
@@ -43,11 +43,18 @@ TIMEOUT_MS = 12_000
         "default": Case(
             client_settings={"request.timeout.ms": str(TIMEOUT_MS), "enable.idempotence": "false"},
             documented=[
-                Documented(on=KAFKA_13091.affected, required=frozenset({"duplicate"})),
+                Documented(
+                    on=KAFKA_13091.affected,
+                    required=frozenset({"duplicate"}),
+                    source=KAFKA_13091.id,
+                    basis=Basis.JIRA,
+                ),
                 Documented(
                     on=KAFKA_13091.unaffected,
                     sentence="The record is acknowledged as soon as the ISR has shrunk, and written once.",
                     claims=["writes-wait-for-the-isr"],
+                    source=KAFKA_13091.id,
+                    basis=Basis.JIRA,
                 ),
             ],
         )

@@ -10,7 +10,7 @@ Here a producer sends to one partition, waits until the coordinator has aborted,
 0.11.0.2 on the abort raises the epoch, and the producer is refused.
 """
 
-from harness.words import Bug, Documented, Exhibit, Run, TopicPlan, ranges, scenario
+from harness.words import Basis, Bug, Documented, Exhibit, Run, TopicPlan, ranges, scenario
 
 KAFKA_6119 = Bug(
     id="KAFKA-6119",
@@ -40,9 +40,14 @@ ABORTED_LIMIT_S = 120.0
             on=KAFKA_6119.affected,
             required=frozenset({"transaction-half-committed"}),
             allowed=frozenset({"poll-skip", "internal-poll-skip"}),
+            source=KAFKA_6119.id,
+            basis=Basis.JIRA,
         ),
         Documented(
-            on=KAFKA_6119.unaffected, sentence="The producer is refused when it goes on, and nothing is committed."
+            on=KAFKA_6119.unaffected,
+            sentence="The producer is refused when it goes on, and nothing is committed.",
+            source=KAFKA_6119.id,
+            basis=Basis.JIRA,
         ),
     ],
 )

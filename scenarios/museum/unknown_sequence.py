@@ -8,7 +8,7 @@ That ended the fetcher thread, and with it the replication of every partition th
 leader. The reassignment never ends, and partitions that have nothing to do with it leave the ISR at their next write.
 """
 
-from harness.words import Bug, ClusterPlan, Documented, Exhibit, Partition, Run, TopicPlan, ranges, scenario
+from harness.words import Basis, Bug, ClusterPlan, Documented, Exhibit, Partition, Run, TopicPlan, ranges, scenario
 
 KAFKA_6003 = Bug(
     id="KAFKA-6003",
@@ -35,11 +35,18 @@ WATCHED_S = 25.0
     cluster=ClusterPlan(brokers=(1, 2), controller=3, settings={"replica.lag.time.max.ms": "6000"}),
     topic=TopicPlan(replicas=((1,),)),
     documented=[
-        Documented(on=KAFKA_6003.affected, claims=["reassignment-stalls"]),
+        Documented(
+            on=KAFKA_6003.affected,
+            claims=["reassignment-stalls"],
+            source=KAFKA_6003.id,
+            basis=Basis.JIRA,
+        ),
         Documented(
             on=KAFKA_6003.unaffected,
             claims=["reassignment-ends-as-asked"],
             sentence="The new replica takes what its leader accepted, and is in sync within seconds.",
+            source=KAFKA_6003.id,
+            basis=Basis.JIRA,
         ),
     ],
 )

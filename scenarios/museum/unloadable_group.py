@@ -9,7 +9,7 @@ Groups of hundreds of members write such records by themselves: the assignment o
 is made small, and one commit with long metadata takes the part. Nothing happens until the coordinator dies.
 """
 
-from harness.words import Bug, ClusterPlan, Documented, Exhibit, Run, ranges, scenario
+from harness.words import Basis, Bug, ClusterPlan, Documented, Exhibit, Run, ranges, scenario
 from scenarios.museum import kill_coordinator
 
 KAFKA_7286 = Bug(
@@ -41,8 +41,18 @@ GROUP = "wordy"
         }
     ),
     documented=[
-        Documented(on=KAFKA_7286.affected, required=frozenset({"group-unavailable"})),
-        Documented(on=KAFKA_7286.unaffected, sentence="The next coordinator takes a larger buffer, and answers."),
+        Documented(
+            on=KAFKA_7286.affected,
+            required=frozenset({"group-unavailable"}),
+            source=KAFKA_7286.id,
+            basis=Basis.JIRA,
+        ),
+        Documented(
+            on=KAFKA_7286.unaffected,
+            sentence="The next coordinator takes a larger buffer, and answers.",
+            source=KAFKA_7286.id,
+            basis=Basis.JIRA,
+        ),
     ],
 )
 def unloadable_group(run: Run) -> None:

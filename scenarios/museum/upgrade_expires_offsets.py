@@ -9,7 +9,7 @@ An upgrade runs with the old protocol until all brokers are new, and restarts th
 dies, and the next one loads.
 """
 
-from harness.words import Bug, ClusterPlan, Documented, Exhibit, Run, ranges, scenario
+from harness.words import Basis, Bug, ClusterPlan, Documented, Exhibit, Run, ranges, scenario
 from scenarios.museum import kill_coordinator
 
 KAFKA_8069 = Bug(
@@ -37,8 +37,18 @@ CHECK_S = 2.0
         settings={"inter.broker.protocol.version": "2.0", "offsets.retention.check.interval.ms": "2000"}
     ),
     documented=[
-        Documented(on=KAFKA_8069.affected, required=frozenset({"committed-offset-lost"})),
-        Documented(on=KAFKA_8069.unaffected, sentence="The offsets are kept for offsets.retention.minutes, a week."),
+        Documented(
+            on=KAFKA_8069.affected,
+            required=frozenset({"committed-offset-lost"}),
+            source=KAFKA_8069.id,
+            basis=Basis.JIRA,
+        ),
+        Documented(
+            on=KAFKA_8069.unaffected,
+            sentence="The offsets are kept for offsets.retention.minutes, a week.",
+            source=KAFKA_8069.id,
+            basis=Basis.JIRA,
+        ),
     ],
 )
 def upgrade_expires_offsets(run: Run) -> None:

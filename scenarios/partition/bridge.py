@@ -5,7 +5,7 @@ follower on the far side: it leaves the ISR of the partition that the near broke
 that the bridge leads. ZooKeeper or the controller reaches all three: nobody's session ends, and nobody is elected.
 """
 
-from harness.words import Case, ClusterPlan, Documented, Run, TopicPlan, ranges, scenario
+from harness.words import Basis, Case, ClusterPlan, Documented, Run, TopicPlan, ranges, scenario
 from scenarios.partition import SETTINGS, SHRUNK, clients
 
 
@@ -19,7 +19,16 @@ from scenarios.partition import SETTINGS, SHRUNK, clients
     cluster=ClusterPlan(settings=SETTINGS),
     topic=TopicPlan(replicas=((1, 2, 3), (3, 1, 2))),
     cases={
-        "acks-1": Case(acks="1", documented=[Documented(claims=[*SHRUNK, "writes-go-on-while-cut"])]),
+        "acks-1": Case(
+            acks="1",
+            documented=[
+                Documented(
+                    claims=[*SHRUNK, "writes-go-on-while-cut"],
+                    source="Kafka documentation, broker configuration: replica.lag.time.max.ms; KIP-16",
+                    basis=Basis.DOCUMENTATION,
+                )
+            ],
+        ),
         "acks-all": Case(
             documented=[
                 Documented(
@@ -27,8 +36,15 @@ from scenarios.partition import SETTINGS, SHRUNK, clients
                     sentence="""The same, but what waits with acks=all when the ISR shrinks goes on waiting for the next
                         record, which a single producer does not get in before it is answered (KAFKA-13091).""",
                     claims=[*SHRUNK, "writes-go-on-while-cut"],
+                    source="KAFKA-13091",
+                    basis=Basis.JIRA,
                 ),
-                Documented(claims=[*SHRUNK, "writes-wait-for-the-isr", "writes-go-on-while-cut"]),
+                Documented(
+                    claims=[*SHRUNK, "writes-wait-for-the-isr", "writes-go-on-while-cut"],
+                    source="Kafka documentation, producer configuration: acks; "
+                    "broker configuration: replica.lag.time.max.ms",
+                    basis=Basis.DOCUMENTATION,
+                ),
             ]
         ),
     },

@@ -5,11 +5,18 @@ for clients there is no other: nothing is written to its partition or read from 
 partition that another broker leads goes on. Kafka elects leaders by what brokers see, not by what clients see.
 """
 
-from harness.words import Case, ClusterPlan, Documented, Run, TopicPlan, scenario
+from harness.words import Basis, Case, ClusterPlan, Documented, Run, TopicPlan, scenario
 from scenarios.partition import RATE_PER_S, SETTINGS, clients
 
 SESSIONS = 2
-DOCUMENTED = [Documented(claims=["no-writes-while-clients-are-cut", "writes-go-on-while-cut"])]
+DOCUMENTED = [
+    Documented(
+        claims=["no-writes-while-clients-are-cut", "writes-go-on-while-cut"],
+        source="Kafka documentation, Design: replication; "
+        "broker configuration: zookeeper.session.timeout.ms, broker.session.timeout.ms",
+        basis=Basis.DOCUMENTATION,
+    )
+]
 
 
 @scenario(

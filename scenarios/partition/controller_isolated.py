@@ -7,7 +7,7 @@ on. A follower that is stopped cleanly then asks the new controller to take it o
 office. The old one, when it is healed, is none.
 """
 
-from harness.words import Case, ClusterPlan, Documented, Run, ranges, scenario
+from harness.words import Basis, Case, ClusterPlan, Documented, Run, ranges, scenario
 from scenarios.partition import SETTINGS, clients, other_nodes
 
 SOON_S = 10.0
@@ -22,12 +22,21 @@ DOCUMENTED = [
         sentence="""The controller is replaced. Writes go on, unless the old one led __consumer_offsets: then its
             followers are held up by their last fetch of that, and take up nothing else meanwhile.""",
         claims=[*REPLACED, "controller-epoch-rises-by-one"],
+        source="KAFKA-6051",
+        basis=Basis.JIRA,
     ),
-    Documented(on=ranges.ZOOKEEPER, claims=[*CLAIMS, "controller-epoch-rises-by-one"]),
+    Documented(
+        on=ranges.ZOOKEEPER,
+        claims=[*CLAIMS, "controller-epoch-rises-by-one"],
+        source="Kafka documentation, Design: replication",
+        basis=Basis.DOCUMENTATION,
+    ),
     Documented(
         on=ranges.KRAFT,
         sentence="The other controllers elect one of themselves, in a higher epoch, and writes go on.",
         claims=CLAIMS,
+        source="KIP-595",
+        basis=Basis.KIP,
     ),
 ]
 

@@ -8,7 +8,7 @@ pause for as long as the link is down, and no longer.
 
 from functools import partial
 
-from harness.words import Case, ClusterPlan, Documented, Run, scenario
+from harness.words import Basis, Case, ClusterPlan, Documented, Run, scenario
 from scenarios.partition import SETTINGS, SHRUNK, clients
 
 LONG = {"replica.lag.time.max.ms": "1500", "replica.socket.timeout.ms": "1500"}
@@ -45,12 +45,24 @@ scenario(
             steps=partial(flapping, down_s=4.5, up_s=6.0, leaves=True),
             acks="1",
             settings=LONG,
-            documented=[Documented(claims=[*SHRUNK, "writes-go-on-while-cut"])],
+            documented=[
+                Documented(
+                    claims=[*SHRUNK, "writes-go-on-while-cut"],
+                    source="Kafka documentation, broker configuration: replica.lag.time.max.ms; KIP-16",
+                    basis=Basis.DOCUMENTATION,
+                )
+            ],
         ),
         "acks-all": Case(
             steps=partial(flapping, down_s=4.5, up_s=6.0, leaves=True),
             settings=LONG,
-            documented=[Documented(claims=SHRUNK)],
+            documented=[
+                Documented(
+                    claims=SHRUNK,
+                    source="Kafka documentation, broker configuration: replica.lag.time.max.ms; KIP-16",
+                    basis=Basis.DOCUMENTATION,
+                )
+            ],
         ),
         "brief": Case(
             steps=partial(flapping, down_s=1.0, up_s=2.0, leaves=False),
@@ -59,6 +71,8 @@ scenario(
                 Documented(
                     sentence="Cuts that are shorter than replica.lag.time.max.ms leave the ISR as it is.",
                     claims=["isr-outlasts-brief-cuts"],
+                    source="Kafka documentation, broker configuration: replica.lag.time.max.ms; KIP-16",
+                    basis=Basis.DOCUMENTATION,
                 )
             ],
         ),

@@ -5,7 +5,7 @@ so long writes with acks=all wait; with acks=1 they wait for nobody. When it is 
 and is back in the ISR.
 """
 
-from harness.words import Case, ClusterPlan, Documented, Run, scenario
+from harness.words import Basis, Case, ClusterPlan, Documented, Run, scenario
 from scenarios.museum.shrunk_isr_stalls import KAFKA_13091
 from scenarios.partition import SETTINGS, SHRUNK, clients, other_nodes
 
@@ -19,7 +19,16 @@ from scenarios.partition import SETTINGS, SHRUNK, clients, other_nodes
         session, whichever is shorter. Lower the former if that pause is too long.""",
     cluster=ClusterPlan(settings=SETTINGS),
     cases={
-        "acks-1": Case(acks="1", documented=[Documented(claims=[*SHRUNK, "writes-go-on-while-cut"])]),
+        "acks-1": Case(
+            acks="1",
+            documented=[
+                Documented(
+                    claims=[*SHRUNK, "writes-go-on-while-cut"],
+                    source="Kafka documentation, broker configuration: replica.lag.time.max.ms; KIP-16",
+                    basis=Basis.DOCUMENTATION,
+                )
+            ],
+        ),
         "acks-all": Case(
             documented=[
                 Documented(
@@ -27,8 +36,15 @@ from scenarios.partition import SETTINGS, SHRUNK, clients, other_nodes
                     sentence="""The leader takes the follower out of the ISR in time; but if it does so before the
                         session ends, writes go on only when the producer's request has timed out.""",
                     claims=SHRUNK,
+                    source="KAFKA-13091",
+                    basis=Basis.JIRA,
                 ),
-                Documented(claims=[*SHRUNK, "writes-wait-for-the-isr"]),
+                Documented(
+                    claims=[*SHRUNK, "writes-wait-for-the-isr"],
+                    source="Kafka documentation, producer configuration: acks; "
+                    "broker configuration: replica.lag.time.max.ms",
+                    basis=Basis.DOCUMENTATION,
+                ),
             ]
         ),
     },

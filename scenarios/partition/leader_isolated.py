@@ -9,7 +9,7 @@ and appends and answers nothing meanwhile: seen on 0.10.2.2, where acks=1 too st
 the case with acks=1 is not run: clients are told of the old leader for so long that nothing is sent to the next one.
 """
 
-from harness.words import LOST, Case, ClusterPlan, Documented, Run, ranges, scenario
+from harness.words import LOST, Basis, Case, ClusterPlan, Documented, Run, ranges, scenario
 from scenarios.partition import ELECTED, SETTINGS, clients, loyal_client, other_nodes, send_beside
 
 CLAIMS = [*ELECTED, "leader-replaced-in-time", "isr-whole-after-heal"]
@@ -24,7 +24,18 @@ CLAIMS = [*ELECTED, "leader-replaced-in-time", "isr-whole-after-heal"]
         the network costs a session of waiting and no record; shorten the session, not the promise.""",
     cluster=ClusterPlan(settings=SETTINGS),
     cases={
-        "acks-1": Case(acks="1", applies=ranges.FETCHES_END, documented=[Documented(required=LOST, claims=CLAIMS)]),
+        "acks-1": Case(
+            acks="1",
+            applies=ranges.FETCHES_END,
+            documented=[
+                Documented(
+                    required=LOST,
+                    claims=CLAIMS,
+                    source="Kafka documentation, producer configuration: acks",
+                    basis=Basis.DOCUMENTATION,
+                )
+            ],
+        ),
         "acks-all": Case(
             documented=[
                 Documented(
@@ -32,10 +43,14 @@ CLAIMS = [*ELECTED, "leader-replaced-in-time", "isr-whole-after-heal"]
                     sentence="""The isolated leader acknowledges nothing, and nothing acknowledged is lost; clients find
                         the next leader late, for its own last fetch holds it up.""",
                     claims=[*CLAIMS, "isolated-leader-acknowledges-no-acks-all"],
+                    source="KAFKA-6051",
+                    basis=Basis.JIRA,
                 ),
                 Documented(
                     sentence="The isolated leader acknowledges nothing, and nothing acknowledged is lost.",
                     claims=[*CLAIMS, "isolated-leader-acknowledges-no-acks-all", "writes-resume-in-time"],
+                    source="Kafka documentation, producer configuration: acks",
+                    basis=Basis.DOCUMENTATION,
                 ),
             ]
         ),

@@ -12,7 +12,7 @@ cut too, for as long as its session lasts; before 0.11 the others then cut their
 what was acknowledged last is lost with acks=all (KIP-101; 1 of 6 runs on 0.10.2.2).
 """
 
-from harness.words import LOST, Case, ClusterPlan, Documented, Run, TopicPlan, ranges, scenario
+from harness.words import LOST, Basis, Case, ClusterPlan, Documented, Run, TopicPlan, ranges, scenario
 from scenarios.partition import ELECTED, SETTINGS, clients, loyal_client, send_beside
 
 CLAIMS = [*ELECTED, "leader-replaced-in-time", "isr-whole-after-heal"]
@@ -30,7 +30,18 @@ CLAIMS = [*ELECTED, "leader-replaced-in-time", "isr-whole-after-heal"]
     cluster=ClusterPlan(brokers=(1, 2, 3, 4, 5), controller=5, settings=SETTINGS),
     topic=TopicPlan(replicas=((1, 2, 3, 4, 5),), settings={"min.insync.replicas": "2"}),
     cases={
-        "acks-1": Case(acks="1", applies=ranges.FETCHES_END, documented=[Documented(required=LOST, claims=CLAIMS)]),
+        "acks-1": Case(
+            acks="1",
+            applies=ranges.FETCHES_END,
+            documented=[
+                Documented(
+                    required=LOST,
+                    claims=CLAIMS,
+                    source="Kafka documentation, producer configuration: acks",
+                    basis=Basis.DOCUMENTATION,
+                )
+            ],
+        ),
         "acks-all": Case(
             documented=[
                 Documented(
@@ -38,10 +49,15 @@ CLAIMS = [*ELECTED, "leader-replaced-in-time", "isr-whole-after-heal"]
                     sentence="""The leader on the small side acknowledges nothing, and nothing acknowledged is lost. The
                         next leader is found late: last fetches to the old one hold it up.""",
                     claims=[*CLAIMS, "isolated-leader-acknowledges-no-acks-all"],
+                    source="KAFKA-6051",
+                    basis=Basis.JIRA,
                 ),
                 Documented(
                     sentence="The leader on the small side acknowledges nothing, and nothing acknowledged is lost.",
                     claims=[*CLAIMS, "isolated-leader-acknowledges-no-acks-all", "writes-resume-in-time"],
+                    source="Kafka documentation, topic configuration: min.insync.replicas; "
+                    "producer configuration: acks",
+                    basis=Basis.DOCUMENTATION,
                 ),
             ]
         ),

@@ -5,18 +5,30 @@ are lost. TCP makes no difference of it, for each way carries the other's acknow
 and leaves the ISR in time. ZooKeeper or the controller sees both of them alive all the while: neither is elected anew.
 """
 
-from harness.words import Case, ClusterPlan, Documented, Run, Target, ranges, scenario
+from harness.words import Basis, Case, ClusterPlan, Documented, Run, Target, ranges, scenario
 from scenarios.partition import SETTINGS, SHRUNK, clients
 
-LEAVES_AND_RETURNS = [Documented(claims=[*SHRUNK, "writes-go-on-while-cut"])]
+LEAVES_AND_RETURNS = [
+    Documented(
+        claims=[*SHRUNK, "writes-go-on-while-cut"],
+        source="Kafka documentation, broker configuration: replica.lag.time.max.ms; KIP-16",
+        basis=Basis.DOCUMENTATION,
+    )
+]
 WRITES_WAIT_UNTIL_IT_LEFT = [
     Documented(
         on=ranges.ISR_SHRINK_HOLDS_BACK,
         sentence="""The same, but what waits with acks=all when the ISR shrinks goes on waiting for the next record,
             which a single producer does not get in before it is answered (KAFKA-13091).""",
         claims=SHRUNK,
+        source="KAFKA-13091",
+        basis=Basis.JIRA,
     ),
-    Documented(claims=[*SHRUNK, "writes-wait-for-the-isr"]),
+    Documented(
+        claims=[*SHRUNK, "writes-wait-for-the-isr"],
+        source="Kafka documentation, producer configuration: acks; broker configuration: replica.lag.time.max.ms",
+        basis=Basis.DOCUMENTATION,
+    ),
 ]
 
 

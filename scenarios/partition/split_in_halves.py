@@ -10,7 +10,7 @@ It is not run before 2.1: last fetches to the old leader hold up the next one th
 over 90 s (0.10.2.2).
 """
 
-from harness.words import LOST, Case, ClusterPlan, Documented, Run, TopicPlan, ranges, scenario
+from harness.words import LOST, Basis, Case, ClusterPlan, Documented, Run, TopicPlan, ranges, scenario
 from scenarios.partition import ELECTED, SETTINGS, SHRUNK, clients, loyal_client, send_beside
 
 CLAIMS = [*ELECTED, *SHRUNK, "leader-replaced-in-time"]
@@ -28,13 +28,26 @@ CLAIMS = [*ELECTED, *SHRUNK, "leader-replaced-in-time"]
     cluster=ClusterPlan(brokers=(1, 2, 3, 4), settings=SETTINGS),
     topic=TopicPlan(replicas=((1, 2, 3, 4), (3, 4, 1, 2)), settings={"min.insync.replicas": "2"}),
     cases={
-        "acks-1": Case(acks="1", documented=[Documented(required=LOST, claims=CLAIMS)]),
+        "acks-1": Case(
+            acks="1",
+            documented=[
+                Documented(
+                    required=LOST,
+                    claims=CLAIMS,
+                    source="Kafka documentation, producer configuration: acks",
+                    basis=Basis.DOCUMENTATION,
+                )
+            ],
+        ),
         "acks-all": Case(
             documented=[
                 Documented(
                     sentence="""The side without ZooKeeper or controller acknowledges nothing, and nothing
                         acknowledged is lost.""",
                     claims=[*CLAIMS, "isolated-leader-acknowledges-no-acks-all"],
+                    source="Kafka documentation, topic configuration: min.insync.replicas; "
+                    "producer configuration: acks",
+                    basis=Basis.DOCUMENTATION,
                 )
             ]
         ),

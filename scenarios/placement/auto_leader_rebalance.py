@@ -14,7 +14,7 @@ the share is gone with 4.0.
 
 from functools import partial
 
-from harness.words import Case, ClusterPlan, Documented, Run, TopicPlan, VersionRange, ranges, scenario
+from harness.words import Basis, Case, ClusterPlan, Documented, Run, TopicPlan, VersionRange, ranges, scenario
 
 CHECK_S = 5
 RATE_PER_S = 50
@@ -62,7 +62,14 @@ scenario(
     cases={
         "above": Case(
             steps=partial(returning_broker, others=3, back=ranges.EVERY_VERSION),
-            documented=[Documented(claims=RETURNS)],
+            documented=[
+                Documented(
+                    claims=RETURNS,
+                    source="Kafka documentation, Balancing leadership; "
+                    "broker configuration: auto.leader.rebalance.enable",
+                    basis=Basis.DOCUMENTATION,
+                )
+            ],
         ),
         "below": Case(
             steps=partial(returning_broker, others=24, back=ranges.KRAFT),
@@ -72,12 +79,16 @@ scenario(
                     claims=["small-imbalance-is-left", "leader-epoch-rises-by-one"],
                     sentence="""Though the preferred replica is in sync again, another leads on: its broker lacks less
                         than leader.imbalance.per.broker.percentage of its leaderships.""",
+                    source="Kafka documentation, broker configuration: leader.imbalance.per.broker.percentage",
+                    basis=Basis.DOCUMENTATION,
                 ),
                 Documented(
                     on=ranges.KRAFT,
                     claims=RETURNS,
                     sentence="""Leadership goes back to the preferred replica by the next check: KRaft's controller
                         knows no share of leaderships that a broker may lack.""",
+                    source="ReplicationControlManager.maybeBalancePartitionLeaders (3.9.2, 4.3.1)",
+                    basis=Basis.SOURCE,
                 ),
             ],
         ),

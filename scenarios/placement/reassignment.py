@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from harness.words import (
+    Basis,
     Case,
     ClusterPlan,
     Documented,
@@ -57,10 +58,22 @@ def documented(*more: str, requests: tuple[str, ...] = ()) -> list[Documented]:
                 and the old ones removed when the new ones are in sync; /admin/reassign_partitions, by which that was
                 asked for, is then deleted. Nothing acknowledged is lost, nor if a broker dies half way. A request with
                 acks=all that waits at the old leader may stay unanswered until it times out.""",
+            source="KafkaController.onPartitionReassignment, ReplicaManager.stopReplicas (0.8.2.2 to 2.3.1); KIP-455",
+            basis=Basis.SOURCE,
         ),
         # With ZooKeeper the controller writes a partition's state three times at once, and not every one is seen.
-        Documented(on=ranges.KRAFT, claims=[*MOVED, *CHANGE, "leader-epoch-rises-by-one", *requests, *more]),
-        Documented(on=ranges.ZOOKEEPER, claims=[*MOVED, *CHANGE, *requests, *more]),
+        Documented(
+            on=ranges.KRAFT,
+            claims=[*MOVED, *CHANGE, "leader-epoch-rises-by-one", *requests, *more],
+            source="KIP-455",
+            basis=Basis.KIP,
+        ),
+        Documented(
+            on=ranges.ZOOKEEPER,
+            claims=[*MOVED, *CHANGE, *requests, *more],
+            source="KIP-455",
+            basis=Basis.KIP,
+        ),
     ]
 
 

@@ -10,16 +10,23 @@ The code ran in the tool kafka-topics before 0.10.1; from then on it runs in the
 CreateTopics. What came of it is read from /brokers/topics/T, or from the metadata log.
 """
 
-from harness.words import Case, ClusterPlan, Documented, Run, ranges, scenario
+from harness.words import Basis, Case, ClusterPlan, Documented, Run, ranges, scenario
 
 TURNS = 3
 DOCUMENTED = (
-    Documented(on=ranges.ZOOKEEPER, claims=["replicas-placed-evenly", "replicas-placed-by-shift"]),
+    Documented(
+        on=ranges.ZOOKEEPER,
+        claims=["replicas-placed-evenly", "replicas-placed-by-shift"],
+        source="AdminUtils.assignReplicasToBrokers (0.8.2.2 to 3.9.2)",
+        basis=Basis.SOURCE,
+    ),
     Documented(
         on=ranges.KRAFT,
         claims=["replicas-placed-evenly", "replicas-placed-in-stripes"],
         sentence="""Kafka puts the brokers in a random order each time that all have had their turn, and the replicas of
             a partition on brokers that follow each other in it: leaders and replicas are even.""",
+        source="StripedReplicaPlacer (3.9.2, 4.3.1)",
+        basis=Basis.SOURCE,
     ),
 )
 

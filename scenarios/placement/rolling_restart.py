@@ -17,7 +17,19 @@ stopped cleanly has left the ISR, but its last fetch may bring it back in, and t
 from collections.abc import Callable
 from functools import partial
 
-from harness.words import LOST, Case, ClusterPlan, Documented, Run, Target, TopicPlan, VersionRange, ranges, scenario
+from harness.words import (
+    LOST,
+    Basis,
+    Case,
+    ClusterPlan,
+    Documented,
+    Run,
+    Target,
+    TopicPlan,
+    VersionRange,
+    ranges,
+    scenario,
+)
 
 SETTINGS = {"min.insync.replicas": "2", "replica.socket.timeout.ms": "1500"}
 COMBINED = ClusterPlan(combined=True, settings=SETTINGS)
@@ -29,16 +41,33 @@ STOPPED_IS_WAITED_FOR = """A controller that is stopped may be back in an ISR be
     there: acks=all waits for it until its leader has missed it for replica.lag.time.max.ms."""
 
 
-def documented(*claims: str, on: VersionRange = ranges.EVERY_VERSION, sentence: str = "") -> list[Documented]:
+def documented(
+    *claims: str,
+    on: VersionRange = ranges.EVERY_VERSION,
+    sentence: str = "",
+    source: str = "Kafka documentation, Graceful shutdown; topic configuration: min.insync.replicas",
+    basis: Basis = Basis.DOCUMENTATION,
+) -> list[Documented]:
     """Nothing is lost from leader epochs on; before, a loss is allowed. Of these lines, those that are in `on`."""
     all_of_them = on is ranges.EVERY_VERSION
     old, new = (line if all_of_them else line & on for line in (ranges.HIGH_WATERMARK_TRUNCATION, ranges.LEADER_EPOCHS))
     claimed = [*claims, *ELECTED]
     return [
         Documented(
-            on=old, allowed=LOST | {"replica-divergence"}, claims=claimed, sentence=f"{sentence} {TRUNCATES}".strip()
+            on=old,
+            allowed=LOST | {"replica-divergence"},
+            claims=claimed,
+            sentence=f"{sentence} {TRUNCATES}".strip(),
+            source=f"{source}; KIP-101",
+            basis=basis,
         ),
-        Documented(on=new, claims=claimed, sentence=sentence),
+        Documented(
+            on=new,
+            claims=claimed,
+            sentence=sentence,
+            source=source,
+            basis=basis,
+        ),
     ]
 
 
@@ -79,6 +108,8 @@ scenario(
                     "leader-moved-before-shutdown",
                     on=ranges.DEAD_CONTROLLER_STAYS_IN_ISR,
                     sentence=STOPPED_IS_WAITED_FOR,
+                    source="seen on 0.10.2.2, in one run; KAFKA-3143 is of controllers that are killed",
+                    basis=Basis.MEASURED,
                 ),
                 *documented("leader-moved-before-shutdown", "writes-pause-briefly"),
             ],
@@ -91,6 +122,8 @@ scenario(
                     "dead-controller-stays-in-isr",
                     on=ranges.DEAD_CONTROLLER_STAYS_IN_ISR,
                     sentence=KILLED_IS_WAITED_FOR,
+                    source="KAFKA-3143",
+                    basis=Basis.JIRA,
                 ),
                 *documented("leader-replaced-in-time", "writes-pause-for-the-session"),
             ],

@@ -5,7 +5,7 @@ That send() has returned says that the record is in the client's memory. A recor
 takes over where acknowledgements end sends it a second time.
 """
 
-from harness.words import Case, Documented, Partition, Run, ScriptedProducer, scenario
+from harness.words import Basis, Case, Documented, Partition, Run, ScriptedProducer, scenario
 
 TAKE_LIMIT_S = 30.0
 RECORDS = 5
@@ -13,12 +13,16 @@ ABSENT = [
     Documented(
         sentence="None of the records that the client had taken is in the log.",
         claims=["unknown-record-not-in-log"],
+        source="Kafka documentation, producer configuration: linger.ms",
+        basis=Basis.DOCUMENTATION,
     )
 ]
 PRESENT = [
     Documented(
         sentence="Every record that the client had taken is in the log, and no acknowledgement of one was ever heard.",
         claims=["unanswered-record-on-disk", "unknown-record-in-log"],
+        source="Kafka documentation, Design: message delivery semantics",
+        basis=Basis.DOCUMENTATION,
     )
 ]
 LINGER = {"linger.ms": "60000"}

@@ -9,7 +9,7 @@ offset is the one that was acknowledged; another transaction is committed and re
 It is the control of the museum, most of whose exhibits break one of these promises in one release.
 """
 
-from harness.words import Documented, Run, TopicPlan, ranges, scenario
+from harness.words import Basis, Documented, Run, TopicPlan, ranges, scenario
 
 COUNT = 5
 DELETED = 3
@@ -27,7 +27,12 @@ LIMIT_S = 60.0
         isolation.level=read_committed: the default shows aborted ones too.""",
     topic=TopicPlan(settings={"min.insync.replicas": "2"}),
     applies=ranges.TRANSACTIONS,
-    documented=[Documented()],
+    documented=[
+        Documented(
+            source="KIP-98",
+            basis=Basis.KIP,
+        )
+    ],
 )
 def exactly_once(run: Run) -> None:
     t, replicas = run.partition(), run.replicas_of(run.partition())

@@ -4,7 +4,7 @@ The leader takes a record while its followers hear nothing from it, and dies bef
 one of them is elected, cleanly. With acks=1 the leader had acknowledged the record by itself; with acks=all it had not.
 """
 
-from harness.words import LOST, Case, ClusterPlan, Documented, Run, scenario
+from harness.words import LOST, Basis, Case, ClusterPlan, Documented, Run, scenario
 
 CLEAN = ["leader-elected-from-isr"]
 
@@ -17,8 +17,27 @@ CLEAN = ["leader-elected-from-isr"]
         record matters.""",
     cluster=ClusterPlan(settings={"unclean.leader.election.enable": "false", "replica.socket.timeout.ms": "3000"}),
     cases={
-        "acks-1": Case(acks="1", documented=[Documented(required=LOST, claims=CLEAN)]),
-        "acks-all": Case(documented=[Documented(sentence="It was never acknowledged.", claims=CLEAN)]),
+        "acks-1": Case(
+            acks="1",
+            documented=[
+                Documented(
+                    required=LOST,
+                    claims=CLEAN,
+                    source="Kafka documentation, producer configuration: acks",
+                    basis=Basis.DOCUMENTATION,
+                )
+            ],
+        ),
+        "acks-all": Case(
+            documented=[
+                Documented(
+                    sentence="It was never acknowledged.",
+                    claims=CLEAN,
+                    source="Kafka documentation, producer configuration: acks",
+                    basis=Basis.DOCUMENTATION,
+                )
+            ]
+        ),
     },
 )
 def leader_crash(run: Run) -> None:

@@ -6,17 +6,33 @@ and later) the leader knows the batch by its sequence number, and acknowledges i
 not retry, it reports an error for a record that is there.
 """
 
-from harness.words import Case, Documented, Run, ranges, scenario
+from harness.words import Basis, Case, Documented, Run, ranges, scenario
 from scenarios.producer import APPENDED, DUPLICATE, lose_acknowledgement
 
-TWICE = [Documented(required=DUPLICATE, claims=[APPENDED])]
+RETRIES = "Kafka documentation, producer configuration: retries"
+TWICE = [
+    Documented(
+        required=DUPLICATE,
+        claims=[APPENDED],
+        source=RETRIES,
+        basis=Basis.DOCUMENTATION,
+    )
+]
 ONCE = [
-    Documented(on=ranges.IDEMPOTENCE, sentence="The record is acknowledged, and in the log once.", claims=[APPENDED])
+    Documented(
+        on=ranges.IDEMPOTENCE,
+        sentence="The record is acknowledged, and in the log once.",
+        claims=[APPENDED],
+        source="KIP-98",
+        basis=Basis.KIP,
+    )
 ]
 UNKNOWN = [
     Documented(
         sentence="The client reports an error, and the record is in the log, once.",
         claims=[APPENDED, "unknown-record-in-log"],
+        source=RETRIES,
+        basis=Basis.DOCUMENTATION,
     )
 ]
 RETRY = {"retries": "10", "enable.idempotence": "false"}
@@ -48,9 +64,26 @@ def of_client(prefix: str, client: str) -> dict[str, Case]:
         "java-defaults": Case(
             client="java",
             documented=[
-                Documented(on=ranges.JAVA_TRIES_ONCE, sentence=UNKNOWN[0].sentence, claims=UNKNOWN[0].claims),
-                Documented(on=ranges.JAVA_RETRIES, required=DUPLICATE, claims=[APPENDED]),
-                Documented(sentence=ONCE[0].sentence, claims=[APPENDED]),
+                Documented(
+                    on=ranges.JAVA_TRIES_ONCE,
+                    sentence=UNKNOWN[0].sentence,
+                    claims=UNKNOWN[0].claims,
+                    source="Kafka documentation of clients before 2.1, producer configuration: retries",
+                    basis=Basis.DOCUMENTATION,
+                ),
+                Documented(
+                    on=ranges.JAVA_RETRIES,
+                    required=DUPLICATE,
+                    claims=[APPENDED],
+                    source="KIP-91",
+                    basis=Basis.KIP,
+                ),
+                Documented(
+                    sentence=ONCE[0].sentence,
+                    claims=[APPENDED],
+                    source="KIP-679, KIP-98",
+                    basis=Basis.KIP,
+                ),
             ],
         ),
     },

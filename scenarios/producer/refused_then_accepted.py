@@ -11,7 +11,7 @@ again in their order. A long back-off alone turns nothing: what is sent while th
 waits behind it.
 """
 
-from harness.words import Case, ClusterPlan, Documented, Pending, Run, TopicPlan, ranges, scenario
+from harness.words import Basis, Case, ClusterPlan, Documented, Pending, Run, TopicPlan, ranges, scenario
 
 IN_FLIGHT = "max.in.flight.requests.per.connection"
 SEVERAL = {"retries": "10", "enable.idempotence": "false", IN_FLIGHT: "5"}
@@ -21,14 +21,35 @@ RARELY = {"topic.metadata.refresh.interval.ms": "300000"}
 """librdkafka's own default. The more requests are answered at once, the rarer does a broker's kernel acknowledge one
 before its answer, and the second record would not come in (harness/faults/answers.py)."""
 BACK_OFF = SEVERAL | {"retry.backoff.ms": "5000", "retry.backoff.max.ms": "5000"}
-TURNED = [Documented(required=frozenset({"nonmonotonic-send"}))]
+TURNED = [
+    Documented(
+        required=frozenset({"nonmonotonic-send"}),
+        source="Kafka documentation, producer configuration: max.in.flight.requests.per.connection",
+        basis=Basis.DOCUMENTATION,
+    )
+]
 TURNED_BY_LIBRDKAFKA = [
     Documented(
         sentence="librdkafka turns the order with one request in flight too: the next one is made already.",
         required=frozenset({"nonmonotonic-send"}),
+        source="seen of librdkafka 2.16.0 on every line of brokers, documented nowhere",
+        basis=Basis.MEASURED,
     )
 ]
-IN_ORDER = [Documented(sentence="The two records are in the log in the order in which they were sent.")]
+IN_ORDER = [
+    Documented(
+        sentence="The two records are in the log in the order in which they were sent.",
+        source="KIP-98; Kafka documentation, producer configuration: max.in.flight.requests.per.connection",
+        basis=Basis.DOCUMENTATION,
+    )
+]
+BEHIND_IT = [
+    Documented(
+        sentence="What is sent while the first record waits to be tried again waits behind it.",
+        source="seen of librdkafka 2.16.0 and of Java clients of 0.10.2.2 to 4.3.1, documented nowhere",
+        basis=Basis.MEASURED,
+    )
+]
 ANOTHER = {"client.id": "another", "enable.idempotence": "false"}
 """A client whose record the frozen followers lack: of a partition at rest the ISR would not shrink."""
 ANSWER_LIMIT_S = 60.0
@@ -102,7 +123,7 @@ def of_client(prefix: str, client: str) -> dict[str, Case]:
             documented=IN_ORDER,
             applies=ranges.IDEMPOTENCE,
         ),
-        f"{prefix}back-off": Case(steps=back_off, client=client, client_settings=BACK_OFF | own, documented=IN_ORDER),
+        f"{prefix}back-off": Case(steps=back_off, client=client, client_settings=BACK_OFF | own, documented=BEHIND_IT),
     }
 
 

@@ -6,17 +6,33 @@ and writes the record when it goes on, after the client has reported the error. 
 a failure and sends the record again has it twice, with idempotence too: to the broker that is another batch.
 """
 
-from harness.words import Case, ClusterPlan, Documented, Pending, Run, Sent, ranges, scenario
+from harness.words import Basis, Case, ClusterPlan, Documented, Pending, Run, Sent, ranges, scenario
 
 ONE_ATTEMPT = {"retries": "0", "request.timeout.ms": "2000", "delivery.timeout.ms": "4000"}
 IN_LOG = "The record that the client has given up is in the log, once."
-ANSWERED_LATE = [Documented(sentence=IN_LOG, claims=["unanswered-record-on-disk", "unknown-record-in-log"])]
-CARRIED_OUT_LATE = [Documented(sentence=IN_LOG, claims=["unknown-record-comes-late", "unknown-record-in-log"])]
+ANSWERED_LATE = [
+    Documented(
+        sentence=IN_LOG,
+        claims=["unanswered-record-on-disk", "unknown-record-in-log"],
+        source="KIP-91",
+        basis=Basis.KIP,
+    )
+]
+CARRIED_OUT_LATE = [
+    Documented(
+        sentence=IN_LOG,
+        claims=["unknown-record-comes-late", "unknown-record-in-log"],
+        source="KIP-91",
+        basis=Basis.KIP,
+    )
+]
 SENT_AGAIN = [
     Documented(
         sentence="The record is in the log twice: the client gave it up, and the application sent it again.",
         required=frozenset({"duplicate"}),
         claims=["unanswered-record-on-disk"],
+        source="KIP-91; KIP-98: a record that the application sends again is another one",
+        basis=Basis.KIP,
     )
 ]
 ANSWER_LIMIT_S = 60.0

@@ -7,7 +7,7 @@ TRACE. Fetches that find nothing wait longer than usual, so that the steps lie a
 follower's high watermark has been seen on its disk, which is while a fetch waits.
 """
 
-from harness.words import ClusterPlan, Documented, Run, TopicPlan, scenario
+from harness.words import Basis, ClusterPlan, Documented, Run, TopicPlan, scenario
 from scenarios.replication import OFFSETS_TRACED
 
 RECORDS = 4
@@ -30,6 +30,8 @@ RECORDS = 4
                 "leader-high-watermark-never-falls",
                 "follower-high-watermark-behind-leaders",
             ],
+            source="KIP-101: motivation",
+            basis=Basis.KIP,
         )
     ],
 )

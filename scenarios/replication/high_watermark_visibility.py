@@ -8,11 +8,17 @@ it, or has left the ISR (from 2.7 to 3.0 only with the next record: KAFKA-13091)
 
 from collections.abc import Callable
 
-from harness.words import Case, ClusterPlan, Documented, Run, Target, TopicPlan, ranges, scenario
+from harness.words import Basis, Case, ClusterPlan, Documented, Run, Target, TopicPlan, ranges, scenario
 from scenarios.replication import wait_shrunk
 
 READ_LIMIT_S = 30.0
-HIDDEN = [Documented(claims=["record-hidden-until-isr-has-it"])]
+HIDDEN = [
+    Documented(
+        claims=["record-hidden-until-isr-has-it"],
+        source="Kafka documentation, Design: replication",
+        basis=Basis.DOCUMENTATION,
+    )
+]
 
 
 def catches_up(run: Run) -> None:

@@ -6,7 +6,7 @@ catches up with each burst, well within replica.lag.time.max.ms. 0.8.2 takes it 
 burst is on its way, and back in when it has caught up. From 0.9 on, where the setting is gone, it stays in.
 """
 
-from harness.words import ClusterPlan, Documented, Run, TopicPlan, ranges, scenario
+from harness.words import Basis, ClusterPlan, Documented, Run, TopicPlan, ranges, scenario
 
 LINK_BYTES_PER_S = 450_000
 RECORDS_PER_S = 4000
@@ -40,8 +40,14 @@ LOAD_LIMIT_S = 120.0
             sentence="""A follower that is more than replica.lag.max.messages behind leaves the ISR though it fetches,
                 and comes back when it has caught up: with bursts of records it leaves and joins again and again.""",
             claims=["isr-counts-messages"],
+            source="Kafka documentation of 0.8.2, broker configuration: replica.lag.max.messages",
+            basis=Basis.DOCUMENTATION,
         ),
-        Documented(claims=["isr-does-not-count-messages"]),
+        Documented(
+            claims=["isr-does-not-count-messages"],
+            source="KIP-16",
+            basis=Basis.KIP,
+        ),
     ],
 )
 def isr_lag_max_messages(run: Run) -> None:

@@ -11,7 +11,7 @@ Up to protocol 2.6 the leader writes the ISR to ZooKeeper itself and, from 0.9 o
 /isr_change_notification, which the controller reads and deletes; from 2.7 on it asks the controller (KIP-497).
 """
 
-from harness.words import ClusterPlan, Documented, Run, ranges, scenario
+from harness.words import Basis, ClusterPlan, Documented, Run, ranges, scenario
 from scenarios.replication import wait_shrunk
 
 ANSWER_LIMIT_S = 10.0
@@ -34,14 +34,22 @@ CLAIMS = ["isr-shrinks-in-lag-time", "isr-expands-when-caught-up", "acks-all-wai
         Documented(
             on=ranges.ISR_CHANGES_ANNOUNCED,
             claims=[*CLAIMS, "shrunk-isr-releases-acks-all", "isr-change-announced", "isr-notification-content"],
+            source="KAFKA-1367; KIP-16",
+            basis=Basis.JIRA,
         ),
         Documented(
             on=ranges.ISR_SHRINK_HOLDS_BACK,
             sentence="""A follower that stands still leaves the ISR in time, but what waits for it with acks=all is not
                 acknowledged before the next record is written.""",
             claims=[*CLAIMS, "shrunk-isr-holds-back"],
+            source="KAFKA-13091",
+            basis=Basis.JIRA,
         ),
-        Documented(claims=[*CLAIMS, "shrunk-isr-releases-acks-all"]),
+        Documented(
+            claims=[*CLAIMS, "shrunk-isr-releases-acks-all"],
+            source="Kafka documentation, broker configuration: replica.lag.time.max.ms; KIP-16",
+            basis=Basis.DOCUMENTATION,
+        ),
     ],
 )
 def isr_shrink_expand(run: Run) -> None:

@@ -6,7 +6,7 @@ the next record with acks=all is acknowledged, at the offset after the last one 
 the log.
 """
 
-from harness.words import Documented, Run, TopicPlan, scenario
+from harness.words import Basis, Documented, Run, TopicPlan, scenario
 
 ANSWER_LIMIT_S = 20.0
 
@@ -22,6 +22,8 @@ ANSWER_LIMIT_S = 20.0
     documented=[
         Documented(
             claims=["acks-all-refused-below-min-isr", "acks-1-goes-on-below-min-isr", "refused-record-not-in-log"],
+            source="Kafka documentation, topic configuration: min.insync.replicas",
+            basis=Basis.DOCUMENTATION,
         )
     ],
 )

@@ -20,12 +20,13 @@ replicas there (`museum-malformed-checkpoint` is about this bug). All are mended
 from collections.abc import Callable
 from functools import partial
 
-from harness.words import Case, ClusterPlan, Documented, Partition, Run, Target, VersionRange, ranges, scenario
+from harness.words import Basis, Case, ClusterPlan, Documented, Partition, Run, Target, VersionRange, ranges, scenario
 
 BEYOND = 1000
 """An offset beyond a log that ends at 3."""
 HEAD = 0.45
 """So much of the file is its version and the number of its lines."""
+CHECKPOINTED = "Kafka documentation, broker configuration: replica.high.watermark.checkpoint.interval.ms"
 UNREADABLE_LINE = "Expected 1 entries but found only 0|Malformed line in offset checkpoint|For input string"
 ENDS_ITSELF = """A broker that cannot read the file ends itself, each time that it is started, until the file is
     removed."""
@@ -33,6 +34,9 @@ STAYS_OUT = Documented(
     claims=["unreadable-checkpoint-keeps-replica-out"],
     sentence="""A broker that cannot read the file runs and is registered, and its replica is out of the ISR until it is
         started with a file that it can read.""",
+    source="OffsetCheckpoint.read, Partition.getOrCreateReplica (0.10.2.2); CheckpointFile, "
+    "ReplicaManager.applyLocalFollowersDelta (3.1.0 to 4.3.1)",
+    basis=Basis.SOURCE,
 )
 KEPT = "restarted-replica-keeps-its-log"
 BOUNDED = "wrong-checkpoint-is-bounded"
@@ -152,50 +156,108 @@ scenario(
     cases={
         "clean-stop": Case(
             steps=partial(end_between_two_writings, end=Run.stop),
-            documented=[Documented(claims=[PERIODIC, "clean-stop-writes-checkpoints"])],
+            documented=[
+                Documented(
+                    claims=[PERIODIC, "clean-stop-writes-checkpoints"],
+                    source=CHECKPOINTED,
+                    basis=Basis.DOCUMENTATION,
+                )
+            ],
         ),
         "kill": Case(
             steps=partial(end_between_two_writings, end=Run.kill),
-            documented=[Documented(claims=[PERIODIC, "killed-high-watermark-is-recent"])],
+            documented=[
+                Documented(
+                    claims=[PERIODIC, "killed-high-watermark-is-recent"],
+                    source=CHECKPOINTED,
+                    basis=Basis.DOCUMENTATION,
+                )
+            ],
         ),
         "missing-file": Case(
             steps=partial(start_without_file, spoil=Run.remove_checkpoint),
             documented=[
-                Documented(on=ranges.HIGH_WATERMARK_TRUNCATION, claims=["missing-high-watermark-truncates-all"]),
-                Documented(claims=[KEPT]),
+                Documented(
+                    on=ranges.HIGH_WATERMARK_TRUNCATION,
+                    claims=["missing-high-watermark-truncates-all"],
+                    source="Partition.getOrCreateReplica, ReplicaManager.makeFollowers (0.10.2.2); KIP-101",
+                    basis=Basis.SOURCE,
+                ),
+                Documented(
+                    claims=[KEPT],
+                    source="KIP-101",
+                    basis=Basis.KIP,
+                ),
             ],
         ),
         "empty-file": Case(
             steps=partial(start_without_file, spoil=partial(Run.cut_checkpoint, left=0)),
             documented=[
-                Documented(on=ranges.HIGH_WATERMARK_TRUNCATION, claims=["missing-high-watermark-truncates-all"]),
-                Documented(claims=[KEPT]),
+                Documented(
+                    on=ranges.HIGH_WATERMARK_TRUNCATION,
+                    claims=["missing-high-watermark-truncates-all"],
+                    source="Partition.getOrCreateReplica, ReplicaManager.makeFollowers (0.10.2.2); KIP-101",
+                    basis=Basis.SOURCE,
+                ),
+                Documented(
+                    claims=[KEPT],
+                    source="KIP-101",
+                    basis=Basis.KIP,
+                ),
             ],
         ),
         "cut-file": Case(
             steps=cut_file,
-            documented=[Documented(on=ranges.LOG_DIRECTORIES_FAIL, sentence=ENDS_ITSELF), STAYS_OUT],
+            documented=[
+                Documented(on=ranges.LOG_DIRECTORIES_FAIL, sentence=ENDS_ITSELF, source="KIP-112", basis=Basis.KIP),
+                STAYS_OUT,
+            ],
         ),
         "flipped-bit": Case(
             steps=flipped_bit,
-            documented=[Documented(on=ranges.BAD_NUMBERS_FAIL_DIRECTORIES, sentence=ENDS_ITSELF), STAYS_OUT],
+            documented=[
+                Documented(
+                    on=ranges.BAD_NUMBERS_FAIL_DIRECTORIES, sentence=ENDS_ITSELF, source="KIP-112", basis=Basis.KIP
+                ),
+                STAYS_OUT,
+            ],
         ),
         "old-file": Case(
             steps=start_with_old_file,
             documented=[
                 Documented(
-                    on=ranges.HIGH_WATERMARK_TRUNCATION, claims=["restarted-replica-truncates-to-high-watermark"]
+                    on=ranges.HIGH_WATERMARK_TRUNCATION,
+                    claims=["restarted-replica-truncates-to-high-watermark"],
+                    source="KIP-101",
+                    basis=Basis.KIP,
                 ),
-                Documented(claims=[KEPT]),
+                Documented(
+                    claims=[KEPT],
+                    source="KIP-101",
+                    basis=Basis.KIP,
+                ),
             ],
         ),
         "high-watermark-beyond-log": Case(
             steps=partial(start_with_offset_beyond, overwrite=Run.overwrite_high_watermark),
-            documented=[Documented(claims=[KEPT, BOUNDED])],
+            documented=[
+                Documented(
+                    claims=[KEPT, BOUNDED],
+                    source="Partition.getOrCreateReplica (0.10.2.2, 2.2.2), "
+                    "Log.updateHighWatermark (2.8.2), UnifiedLog (4.3.1)",
+                    basis=Basis.SOURCE,
+                )
+            ],
         ),
         "recovery-point-beyond-log": Case(
             steps=partial(start_with_offset_beyond, overwrite=Run.overwrite_recovery_point),
-            documented=[Documented(claims=[KEPT])],
+            documented=[
+                Documented(
+                    claims=[KEPT],
+                    source="Log.recoverLog (0.10.2.2, 2.8.2), LogLoader.recoverLog (3.9.2, 4.3.1)",
+                    basis=Basis.SOURCE,
+                )
+            ],
         ),
     },
 )

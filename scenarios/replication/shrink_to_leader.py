@@ -8,7 +8,7 @@ min.insync.replicas=2 the leader acknowledged nothing to begin with.
 
 from functools import partial
 
-from harness.words import LOST, Case, ClusterPlan, Documented, Run, Target, TopicPlan, ranges, scenario
+from harness.words import LOST, Basis, Case, ClusterPlan, Documented, Run, Target, TopicPlan, ranges, scenario
 from scenarios.replication import wait_shrunk
 
 UNCLEAN = {"unclean.leader.election.enable": "true"}
@@ -87,8 +87,18 @@ scenario(
             steps=partial(elected_uncleanly, acknowledged=True),
             settings=UNCLEAN,
             documented=[
-                Documented(on=ranges.HIGH_WATERMARK_TRUNCATION, required=LOST, allowed=CUT_BACK),
-                Documented(required=LOST),
+                Documented(
+                    on=ranges.HIGH_WATERMARK_TRUNCATION,
+                    required=LOST,
+                    allowed=CUT_BACK,
+                    source="Kafka documentation, Design: unclean leader election; KIP-101",
+                    basis=Basis.DOCUMENTATION,
+                ),
+                Documented(
+                    required=LOST,
+                    source="Kafka documentation, Design: unclean leader election",
+                    basis=Basis.DOCUMENTATION,
+                ),
             ],
         ),
         "clean": Case(
@@ -98,10 +108,14 @@ scenario(
                     on=ranges.LAST_KNOWN_LEADER,
                     sentence="""The partition waits for its leader, the last one known, which is elected when it is back
                         though it stopped uncleanly; what it had written is there.""",
+                    source="KIP-966: last known leader",
+                    basis=Basis.KIP,
                 ),
                 Documented(
                     sentence="Without unclean elections the partition waits for its leader, and nothing is lost.",
                     claims=["leader-elected-from-isr"],
+                    source="Kafka documentation, Design: unclean leader election",
+                    basis=Basis.DOCUMENTATION,
                 ),
             ],
         ),
@@ -116,10 +130,14 @@ scenario(
                         the record that it refused only when it had written it may stay in its log, beside another.""",
                     allowed=CUT_BACK,
                     claims=["acks-all-refused-below-min-isr"],
+                    source="Kafka documentation, topic configuration: min.insync.replicas; KIP-101",
+                    basis=Basis.DOCUMENTATION,
                 ),
                 Documented(
                     sentence="With min.insync.replicas=2 the leader acknowledges nothing alone, and nothing is lost.",
                     claims=["acks-all-refused-below-min-isr"],
+                    source="Kafka documentation, topic configuration: min.insync.replicas",
+                    basis=Basis.DOCUMENTATION,
                 ),
             ],
         ),

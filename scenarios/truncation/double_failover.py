@@ -17,7 +17,7 @@ first one's session ends between two thirds and the whole of it after its death 
 may die when between 28 and 40 % of it have passed. When exactly, the seed says.
 """
 
-from harness.words import LOST, ClusterPlan, Documented, Run, ranges, scenario
+from harness.words import LOST, Basis, ClusterPlan, Documented, Run, ranges, scenario
 
 TWO_CLEAN_ELECTIONS = ("leader-elected-from-isr", "leader-epoch-rises-by-one", "dead-broker-leaves-in-session")
 
@@ -45,12 +45,16 @@ TWO_CLEAN_ELECTIONS = ("leader-elected-from-isr", "leader-epoch-rises-by-one", "
             required=LOST,
             allowed=frozenset({"replica-divergence"}),
             claims=TWO_CLEAN_ELECTIONS,
+            source="KIP-101: scenario 1",
+            basis=Basis.KIP,
         ),
         Documented(
             on=ranges.LEADER_EPOCHS,
             claims=TWO_CLEAN_ELECTIONS,
             sentence="""A record acknowledged with acks=all survives two clean elections: the last in-sync replica
                 cannot ask a dead leader where its epoch ended, truncates nothing, and leads with the record.""",
+            source="KIP-101",
+            basis=Basis.KIP,
         ),
     ],
 )

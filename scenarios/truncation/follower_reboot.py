@@ -10,7 +10,7 @@ after the partitions whose leader had died (KAFKA-3143). From then on it leaves 
 close: the partition waits for its leader. With leader epochs it would truncate nothing anyway.
 """
 
-from harness.words import LOST, ClusterPlan, Documented, Partition, Run, Target, TopicPlan, ranges, scenario
+from harness.words import LOST, Basis, ClusterPlan, Documented, Partition, Run, Target, TopicPlan, ranges, scenario
 
 PARKED_FETCHES = {
     "replica.fetch.wait.max.ms": "2500",
@@ -86,19 +86,30 @@ def leave_only_the_follower(run: Run, t: Partition, leader: Target, follower: Ta
             required=LOST,
             allowed=frozenset({"replica-divergence"}),
             claims=[*CLEAN_ELECTIONS, "restarted-replica-truncates-to-high-watermark"],
+            source="KIP-101: scenario 1; KAFKA-3143",
+            basis=Basis.KIP,
         ),
         Documented(
             on=ranges.DEAD_CONTROLLER_STAYS_IN_ISR,
             claims=[*CLEAN_ELECTIONS, "restarted-replica-keeps-its-log"],
             sentence="""A follower that holds an acknowledged record but not the high watermark that covers it restarts,
                 truncates nothing without asking for the end of its epoch, and is elected with the record.""",
+            source="KIP-101",
+            basis=Basis.KIP,
         ),
         Documented(
             on=ranges.LAST_KNOWN_LEADER,
             claims=["offline-partition-waits", "leader-epoch-rises-by-one"],
             sentence=LEAVES_ISR,
+            source="KAFKA-3143; KIP-966: last known leader",
+            basis=Basis.JIRA,
         ),
-        Documented(claims=["offline-partition-waits", *CLEAN_ELECTIONS], sentence=LEAVES_ISR),
+        Documented(
+            claims=["offline-partition-waits", *CLEAN_ELECTIONS],
+            sentence=LEAVES_ISR,
+            source="KAFKA-3143",
+            basis=Basis.JIRA,
+        ),
     ],
 )
 def follower_reboot(run: Run) -> None:

@@ -5,7 +5,7 @@ back, so the follower can ask it: it is told the leader's log end offset, which 
 it. The broker's own log shows the answer, and the record survives the leader's death that follows.
 """
 
-from harness.words import ClusterPlan, Documented, Run, TopicPlan, ranges, scenario
+from harness.words import Basis, ClusterPlan, Documented, Run, TopicPlan, ranges, scenario
 from scenarios.truncation.follower_reboot import PARKED_FETCHES, kill_follower_above_its_high_watermark
 
 
@@ -27,6 +27,8 @@ from scenarios.truncation.follower_reboot import PARKED_FETCHES, kill_follower_a
         Documented(
             on=ranges.LEADER_EPOCHS,
             claims=["restarted-replica-keeps-its-log", "leader-elected-from-isr", "leader-epoch-rises-by-one"],
+            source="KIP-101",
+            basis=Basis.KIP,
         )
     ],
     applies=ranges.LEADER_EPOCHS,

@@ -7,7 +7,7 @@ two records. A returns, asks B, truncates to the same point and fetches the rest
 replicas are copied at each step.
 """
 
-from harness.words import ClusterPlan, Documented, Run, TopicPlan, ranges, scenario
+from harness.words import Basis, ClusterPlan, Documented, Run, TopicPlan, ranges, scenario
 
 
 @scenario(
@@ -29,7 +29,14 @@ from harness.words import ClusterPlan, Documented, Run, TopicPlan, ranges, scena
         },
     ),
     topic=TopicPlan(replicas=((1, 2, 3),)),
-    documented=[Documented(on=ranges.LEADER_EPOCHS, claims=["leader-elected-from-isr", "leader-epoch-rises-by-one"])],
+    documented=[
+        Documented(
+            on=ranges.LEADER_EPOCHS,
+            claims=["leader-elected-from-isr", "leader-epoch-rises-by-one"],
+            source="KIP-101",
+            basis=Basis.KIP,
+        )
+    ],
     applies=ranges.LEADER_EPOCHS,
 )
 def leader_epoch_recovery(run: Run) -> None:

@@ -6,7 +6,7 @@ has nothing to truncate: from then on both are in sync and disagree. With leader
 their histories part, and only the loss remains that an unclean election documents.
 """
 
-from harness.words import LOST, ClusterPlan, Documented, Run, TopicPlan, ranges, scenario
+from harness.words import LOST, Basis, ClusterPlan, Documented, Run, TopicPlan, ranges, scenario
 
 UNCLEAN_ELECTION = ("leader-elected-from-outside-isr", "leader-epoch-rises-by-one")
 
@@ -36,6 +36,8 @@ UNCLEAN_ELECTION = ("leader-elected-from-outside-isr", "leader-epoch-rises-by-on
             on=ranges.HIGH_WATERMARK_TRUNCATION,
             required=LOST | {"replica-divergence"},
             claims=[*UNCLEAN_ELECTION, "restarted-replica-keeps-its-log"],
+            source="KIP-101: scenario 2",
+            basis=Basis.KIP,
         ),
         Documented(
             on=ranges.LEADER_EPOCHS,
@@ -44,6 +46,8 @@ UNCLEAN_ELECTION = ("leader-elected-from-outside-isr", "leader-epoch-rises-by-on
             sentence="""After an unclean election the old leader returns, asks where its epoch ended, and truncates what
                 the new leader does not have: the replicas are identical, and lost is what an unclean election
         loses.""",
+            source="KIP-101",
+            basis=Basis.KIP,
         ),
     ],
 )

@@ -18,6 +18,7 @@ from harness.scenario import Scenario
 from harness.words import EVERY_VERSION, Case, Documented
 from judgement.soundness import unsupported_proofs
 from tests.proofs import shown
+from tests.records import STATED
 
 pytestmark = pytest.mark.docker
 HOURS_S = 2 * 3600
@@ -38,7 +39,7 @@ STEPS = Scenario(
     operator="",
     cluster=ClusterPlan(own_clocks=True),
     topic=TopicPlan(),
-    cases={DEFAULT_CASE: Case(documented=(Documented(on=EVERY_VERSION),))},
+    cases={DEFAULT_CASE: Case(documented=(Documented(on=EVERY_VERSION, **STATED),))},
     steps=steps,
 )
 

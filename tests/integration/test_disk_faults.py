@@ -18,7 +18,7 @@ from harness.runner import Request, execute
 from harness.scenario import Scenario
 from harness.words import EVERY_VERSION, Case, Documented
 from scenarios.durability.disk_full import GIVES_UP
-from tests.records import steps_ended
+from tests.records import STATED, steps_ended
 
 pytestmark = pytest.mark.docker
 
@@ -65,7 +65,7 @@ DISK_FAULTS = Scenario(
     operator="",
     cluster=ClusterPlan(disks=Disks()),
     topic=TopicPlan(),
-    cases={DEFAULT_CASE: Case(documented=(Documented(on=EVERY_VERSION),))},
+    cases={DEFAULT_CASE: Case(documented=(Documented(on=EVERY_VERSION, **STATED),))},
     steps=steps,
 )
 

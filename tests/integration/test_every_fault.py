@@ -24,7 +24,7 @@ from harness.run import Run
 from harness.runner import Request, execute
 from harness.scenario import Scenario
 from harness.words import EVERY_VERSION, Case, Documented
-from tests.records import steps_ended
+from tests.records import STATED, steps_ended
 
 pytestmark = pytest.mark.docker
 
@@ -94,7 +94,7 @@ EVERY_FAULT = Scenario(
     operator="",
     cluster=ClusterPlan(double_of=1, settings={"replica.fetch.wait.max.ms": "500", "replica.lag.time.max.ms": "10000"}),
     topic=TopicPlan(),
-    cases={DEFAULT_CASE: Case(documented=(Documented(on=EVERY_VERSION),))},
+    cases={DEFAULT_CASE: Case(documented=(Documented(on=EVERY_VERSION, **STATED),))},
     steps=steps,
 )
 

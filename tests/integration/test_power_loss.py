@@ -23,7 +23,7 @@ from harness.runner import Finished, Request, execute
 from harness.scenario import Scenario
 from harness.words import EVERY_VERSION, Case, Documented
 from tests.proofs import shown
-from tests.records import steps_ended
+from tests.records import STATED, steps_ended
 
 pytestmark = pytest.mark.docker
 LIMIT_S = 60.0
@@ -38,7 +38,7 @@ def of(steps: Callable[[Run], None]) -> Scenario:
         operator="",
         cluster=ClusterPlan(brokers=(1, 2), disks=Disks()),
         topic=TopicPlan(replicas=((1, 2),), settings={"min.insync.replicas": "2"}),
-        cases={DEFAULT_CASE: Case(documented=(Documented(on=EVERY_VERSION),))},
+        cases={DEFAULT_CASE: Case(documented=(Documented(on=EVERY_VERSION, **STATED),))},
         steps=steps,
     )
 

@@ -20,7 +20,7 @@ from harness.run import Run, Target
 from harness.runner import Request, execute
 from harness.scenario import Scenario
 from harness.words import EVERY_VERSION, Case, Documented
-from tests.records import steps_ended
+from tests.records import STATED, steps_ended
 
 pytestmark = pytest.mark.docker
 
@@ -73,7 +73,7 @@ PRESSURE = Scenario(
     operator="",
     cluster=ClusterPlan(),
     topic=TopicPlan(),
-    cases={DEFAULT_CASE: Case(documented=(Documented(on=EVERY_VERSION),))},
+    cases={DEFAULT_CASE: Case(documented=(Documented(on=EVERY_VERSION, **STATED),))},
     steps=steps,
 )
 

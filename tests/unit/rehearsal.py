@@ -48,6 +48,7 @@ from harness.workloads.handles import client as handles
 from harness.workloads.handles.client import FinalRead, Sent
 from judgement.report.facts import judge_run
 from judgement.verdict import Verdict
+from tests.records import STATED
 from tests.unit.kafkafiles import encode
 
 Key = tuple[str, int]
@@ -432,7 +433,7 @@ def rehearsed(steps: Callable[[Run], None]) -> Scenario:
         operator="",
         cluster=ClusterPlan(),
         topic=TopicPlan(),
-        cases={DEFAULT_CASE: Case(documented=(Documented(on=EVERY_VERSION),))},
+        cases={DEFAULT_CASE: Case(documented=(Documented(on=EVERY_VERSION, **STATED),))},
         steps=steps,
     )
 

@@ -23,6 +23,7 @@ from harness.runner import Request, run_id
 from harness.scenario import _REGISTRY, Scenario, all_scenarios, get_scenario, mistakes_told, scenario
 from harness.setup.settings import validate
 from harness.words import EVERY_VERSION, Case, Documented, ranges
+from tests.records import STATED
 
 if TYPE_CHECKING:
     from harness.run import Run
@@ -118,9 +119,13 @@ def test_cells_leave_out_what_does_not_apply_and_go_seed_by_seed() -> None:
 def with_cases() -> Iterator[Scenario]:
     """A scenario of two cases, of which one is for KRaft alone."""
     one, kraft = (
-        Case(documented=[Documented(on=EVERY_VERSION, required=LOST)], acks="1", settings={"min.insync.replicas": "1"}),
         Case(
-            documented=[Documented(on=ranges.KRAFT)],
+            documented=[Documented(on=EVERY_VERSION, required=LOST, **STATED)],
+            acks="1",
+            settings={"min.insync.replicas": "1"},
+        ),
+        Case(
+            documented=[Documented(on=ranges.KRAFT, **STATED)],
             topic={"retention.ms": "-1"},
             replicas=((1, 2),),
             applies=ranges.KRAFT,
@@ -241,9 +246,18 @@ def test_a_setting_of_one_broker_is_looked_up_by_its_name() -> None:
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        ("Documented(on='4.3.1')", "line 3: .*is a range of versions"),
-        ("Documented(on=EVERY_VERSION, required='lost-write')", "line 3: .*several names"),
-        ("Documented(on=EVERY_VERSION, required={'lost-wriet'})", "line 3: .*did you mean lost-write"),
+        ("Documented(on='4.3.1', **STATED)", "line 3: .*is a range of versions"),
+        (
+            "Documented(on=EVERY_VERSION, required='lost-write', source='KIP-1', basis=Basis.KIP)",
+            "line 3: .*several names",
+        ),
+        (
+            "Documented(on=EVERY_VERSION, required={'lost-wriet'}, source='KIP-1', basis=Basis.KIP)",
+            "line 3: .*did you mean lost-write",
+        ),
+        ("Documented(on=EVERY_VERSION)", "line 3: TypeError: .*'source' and 'basis'"),
+        ("Documented(source='KIP 1', basis=Basis.KIP)", "line 3: .*names no KIP"),
+        ("Documented(source='KIP-1', basis='hearsay')", "line 3: .*is none of documentation, KIP"),
         ("Case(acks='2', documented=[])", "line 3: .*acks is 0, 1, all"),
         ("Case()", "line 3: TypeError: .*documented"),
         ("Documentd()", "line 3: NameError"),
@@ -251,7 +265,8 @@ def test_a_setting_of_one_broker_is_looked_up_by_its_name() -> None:
     ],
 )
 def test_an_authors_mistake_is_one_line_with_the_place(text: str, why: str) -> None:
-    source = f"from harness.words import Case, Documented\n\nmade = {text}\n"
+    names = "EVERY_VERSION, Basis, Case, Documented"
+    source = f"from harness.words import {names}\nfrom tests.records import STATED\nmade = {text}\n"
     with pytest.raises(UsageError, match=f"^mine.py, {why}") as caught, mistakes_told("mine.py"):
         exec(compile(source, "mine.py", "exec"))
     assert "\n" not in str(caught.value)
@@ -288,7 +303,7 @@ def test_a_case_takes_its_own_steps_or_the_scenarios(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr("harness.scenario._REGISTRY", registry)
 
     told: dict[str, Any] = {"name": "x", "claim": "c", "source": "s", "operator": "o"}
-    documented = (Documented(),)
+    documented = (Documented(**STATED),)
     own = Case(steps=partial(say, word="own"), documented=documented)
     made = scenario(**told, cases={"own": own, "other": Case(documented=documented)})(partial(say, word="shared"))
     assert (walked(made, "own"), walked(made, "other")) == (["own"], ["shared"])

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from harness.cluster import versions
-from harness.subjects import ClientSettings, Outcome, Producer, Subject, TimeOuts, Topic
+from harness.subjects import NOTHING_STATED, ClientSettings, Outcome, Producer, Subject, TimeOuts, Topic
+from tests.records import STATED
 
 OLD, EPOCH, NEW = (0, 10, 2, 2), (2, 8, 2), (4, 3, 1)
 
@@ -55,11 +56,11 @@ def test_a_topic_flushes_each_record_only_if_it_is_to() -> None:
 
 def test_an_outcome_that_there_is_not_is_refused() -> None:
     with pytest.raises(ValueError, match="no outcome 'losses'"):
-        Outcome(must=frozenset({"losses"}))
+        Outcome(must=frozenset({"losses"}), why="w", **STATED)
 
 
 def test_a_subject_is_named_by_all_that_its_cell_is_named_by() -> None:
-    key = Subject(producer=Producer(client="java", acks="1"), topic=Topic(), stated=Outcome()).key
+    key = Subject(producer=Producer(client="java", acks="1"), topic=Topic(), stated=NOTHING_STATED).key
     assert key == {
         "client": "java",
         "acks": "1",
@@ -75,13 +76,13 @@ def test_a_subject_is_named_by_all_that_its_cell_is_named_by() -> None:
 
 def test_kafkas_own_clients_are_of_the_brokers_release() -> None:
     for client, name in (("java", "java-2.8.2"), ("librdkafka", "librdkafka")):
-        subject = Subject(producer=Producer(client=client, acks="1"), topic=Topic(), stated=Outcome())
+        subject = Subject(producer=Producer(client=client, acks="1"), topic=Topic(), stated=NOTHING_STATED)
         assert subject.library(versions.get("2.8.2")).name == name
 
 
 def test_one_of_somebodys_own_is_given_what_is_written_and_its_own_release() -> None:
     own = ClientSettings(release="0.9.0.1", settings={"linger.ms": "5"}, stated=True)
-    subject = Subject(producer=Producer(client="java", acks="1"), topic=Topic(), stated=Outcome(), own=own)
+    subject = Subject(producer=Producer(client="java", acks="1"), topic=Topic(), stated=NOTHING_STATED, own=own)
     version = versions.get("2.8.2")
     assert subject.library(version).name == "java-0.9.0.1"
     assert subject.settings(version) == {"linger.ms": "5"}

@@ -9,6 +9,7 @@ from typing import Any, Final
 from checks.claim import Judged, RunEvidence, claim
 from checks.claims.basis import faults, judged, row_of
 from checks.claims.replication.isr import check_period_ms, lag_time_ms
+from evidence.basis import Basis
 from evidence.events import Log, of
 from evidence.faults.clock import ClockStepProof
 from evidence.nodes import broker, number_of
@@ -56,7 +57,9 @@ def _deletions(evidence: RunEvidence) -> Iterator[dict[str, Any]]:
 
 
 @claim(
-    "wrong-clock-deletes-young-records", source="Kafka documentation, topic configuration: retention.ms; KIP-32, KIP-33"
+    "wrong-clock-deletes-young-records",
+    source="Kafka documentation, topic configuration: retention.ms; KIP-32, KIP-33",
+    basis=Basis.DOCUMENTATION,
 )
 def wrong_clock_deletes_young_records(evidence: RunEvidence) -> Judged:
     """A broker whose clock is ahead by more than the retention time deletes records that are younger than that; no
@@ -85,7 +88,11 @@ def _sent_behind(evidence: RunEvidence) -> Iterator[dict[str, Any]]:
                 yield row_of(fault, (one.topic, one.partition)) | {"outcome": one.outcome, "error": one.error}
 
 
-@claim("clock-behind-refuses-records", source="KIP-937; message.timestamp.after.max.ms (1 hour from 4.0 on)")
+@claim(
+    "clock-behind-refuses-records",
+    source="KIP-937; KIP-1030: message.timestamp.after.max.ms is an hour from 4.0 on",
+    basis=Basis.KIP,
+)
 def clock_behind_refuses_records(evidence: RunEvidence) -> Judged:
     """A leader whose clock is behind by more than message.timestamp.after.max.ms refuses records that were made now
     (INVALID_TIMESTAMP).
@@ -97,7 +104,11 @@ def clock_behind_refuses_records(evidence: RunEvidence) -> Judged:
     )
 
 
-@claim("clock-behind-takes-records", source="KIP-937; message.timestamp.after.max.ms (unlimited before 4.0)")
+@claim(
+    "clock-behind-takes-records",
+    source="KIP-937: message.timestamp.after.max.ms has no bound by default before 4.0",
+    basis=Basis.KIP,
+)
 def clock_behind_takes_records(evidence: RunEvidence) -> Judged:
     """A leader whose clock is behind takes records that were made now, though to it they are of the future."""
     rows = list(_sent_behind(evidence))
@@ -131,7 +142,8 @@ def _unfetched(evidence: RunEvidence) -> Iterator[dict[str, Any]]:
 
 @claim(
     "lag-not-seen-while-clock-behind",
-    source="Replica.updateFetchState, ReplicaState.isCaughtUp: the latest time of a fetch is kept",
+    source="Replica.updateFetchState (2.4.1 to 4.3.1): the latest time at which it was caught up is kept",
+    basis=Basis.SOURCE,
 )
 def lag_not_seen_while_clock_behind(evidence: RunEvidence) -> Judged:
     """A leader whose clock was set back keeps a replica that fetches nothing in the ISR, until its clock has come up

@@ -15,6 +15,7 @@ from typing import Any, Final
 
 from checks.claim import Judged, RunEvidence, claim
 from checks.claims.basis import judged, protocol_of, release_of
+from evidence.basis import Basis
 from evidence.events import NO_LEADER, IsrChange, Metadata, Missed, Reassign, Znode, of
 from evidence.nodes import broker
 from evidence.run import RunRecord
@@ -34,7 +35,7 @@ _CONTROLLER_EPOCH: Final = re.compile("/controller_epoch")
 _TOPIC: Final = re.compile("/brokers/topics/([^/]+)")
 _STATE: Final = re.compile(r"/brokers/topics/([^/]+)/partitions/(\d+)/state")
 _NOTIFICATION: Final = re.compile(r"/isr_change_notification/isr_change_\d{10}")
-_ZNODES: Final = "Kafka sources, ZkUtils (to 1.0), ZkData (1.1 to 3.9)"
+_ZNODES: Final = "ZkUtils (0.8.2.2 to 1.0.2), ZkData (1.1.1 to 3.9.2)"
 
 
 def _address(run: RunRecord, number: int) -> str | None:
@@ -133,7 +134,7 @@ def _lifetime(event: Znode, *, ephemeral: bool) -> Iterator[str]:
         yield "it is ephemeral" if event.ephemeral else "it is not ephemeral"
 
 
-@claim("broker-znode-content", source=f"{_ZNODES}: BrokerIdZNode; KIP-103, KIP-584")
+@claim("broker-znode-content", source=f"{_ZNODES}: BrokerIdZNode; KIP-103, KIP-584", basis=Basis.SOURCE)
 def broker_znode_content(evidence: RunEvidence) -> Judged:
     """/brokers/ids/N is ephemeral and has the broker's address, in the form of its release.
 
@@ -159,7 +160,7 @@ def broker_znode_content(evidence: RunEvidence) -> Judged:
     return _znodes(evidence, _BROKER, "/brokers/ids", lacks)
 
 
-@claim("controller-znode-content", source=f"{_ZNODES}: ControllerZNode; KIP-866")
+@claim("controller-znode-content", source=f"{_ZNODES}: ControllerZNode; KIP-866", basis=Basis.SOURCE)
 def controller_znode_content(evidence: RunEvidence) -> Judged:
     """/controller is ephemeral and names a broker, in the form of its release.
 
@@ -176,7 +177,7 @@ def controller_znode_content(evidence: RunEvidence) -> Judged:
     return _znodes(evidence, _CONTROLLER, "/controller", lacks)
 
 
-@claim("controller-epoch-znode-content", source=f"{_ZNODES}: ControllerEpochZNode")
+@claim("controller-epoch-znode-content", source=f"{_ZNODES}: ControllerEpochZNode", basis=Basis.SOURCE)
 def controller_epoch_znode_content(evidence: RunEvidence) -> Judged:
     """/controller_epoch is persistent: a number that each controller raises by one.
 
@@ -197,7 +198,7 @@ def controller_epoch_znode_content(evidence: RunEvidence) -> Judged:
     return _znodes(evidence, _CONTROLLER_EPOCH, "/controller_epoch", lacks)
 
 
-@claim("state-znode-content", source=f"{_ZNODES}: TopicPartitionStateZNode; KIP-704")
+@claim("state-znode-content", source=f"{_ZNODES}: TopicPartitionStateZNode; KIP-704", basis=Basis.SOURCE)
 def state_znode_content(evidence: RunEvidence) -> Judged:
     """A partition's state znode has leader, leader epoch, ISR and controller epoch; the leader is in the ISR, and the
     ISR is part of the assignment.
@@ -224,7 +225,7 @@ def state_znode_content(evidence: RunEvidence) -> Judged:
     return _znodes(evidence, _STATE, "the states of partitions", lacks)
 
 
-@claim("topic-znode-content", source=f"{_ZNODES}: TopicZNode; KIP-455, KIP-516")
+@claim("topic-znode-content", source=f"{_ZNODES}: TopicZNode; KIP-455, KIP-516", basis=Basis.SOURCE)
 def topic_znode_content(evidence: RunEvidence) -> Judged:
     """/brokers/topics/T has the assignment that was asked for, in the form of its release.
 
@@ -258,7 +259,11 @@ def topic_znode_content(evidence: RunEvidence) -> Judged:
     return _znodes(evidence, _TOPIC, "/brokers/topics", lacks)
 
 
-@claim("isr-notification-content", source=f"{_ZNODES}: IsrChangeNotificationZNode; KAFKA-1367 (0.9 to protocol 2.6)")
+@claim(
+    "isr-notification-content",
+    source=f"{_ZNODES}: IsrChangeNotificationZNode; KAFKA-1367 (0.9 to protocol 2.6)",
+    basis=Basis.SOURCE,
+)
 def isr_notification_content(evidence: RunEvidence) -> Judged:
     """A notification of ISR changes has a number of ten digits, names partitions, as far as it is read before the
     controller deletes it, and is persistent.
@@ -299,7 +304,11 @@ def _records(
     return judged(rows, wrong, plural(len(rows), "record") + f" of {what}", f"nobody read records of {what}")
 
 
-@claim("broker-records-content", source="KIP-631: RegisterBrokerRecord, BrokerRegistrationChangeRecord; KIP-858")
+@claim(
+    "broker-records-content",
+    source="KIP-631: RegisterBrokerRecord, BrokerRegistrationChangeRecord; KIP-858",
+    basis=Basis.KIP,
+)
 def broker_records_content(evidence: RunEvidence) -> Judged:
     """With KRaft a broker registers fenced, with incarnation id, endpoint and log directory; it is fenced and unfenced
     under the epoch of that registration.
@@ -336,7 +345,11 @@ def broker_records_content(evidence: RunEvidence) -> Judged:
     return _records(evidence, ("REGISTER_BROKER_RECORD", "BROKER_REGISTRATION_CHANGE_RECORD"), "brokers", lacks)
 
 
-@claim("partition-records-content", source="KIP-631: PartitionRecord, PartitionChangeRecord; KIP-858, KIP-966")
+@claim(
+    "partition-records-content",
+    source="KIP-631: PartitionRecord, PartitionChangeRecord; KIP-858, KIP-966",
+    basis=Basis.KIP,
+)
 def partition_records_content(evidence: RunEvidence) -> Judged:
     """With KRaft a partition begins with the assignment in sync and its first replica as leader; each change has an ISR
     of assigned replicas, and a leader out of it.

@@ -20,6 +20,7 @@ from checks.claims.basis import (
     session_ms,
     timed,
 )
+from evidence.basis import Basis
 from evidence.events import NO_LEADER, Event, Log, Partition, Znode, of
 from evidence.faults import DEATHS
 from evidence.nodes import broker
@@ -70,7 +71,7 @@ def _election(before: Partition, after: Partition) -> dict[str, Any]:
     }
 
 
-@claim("leader-epoch-rises-by-one", source="KIP-101; Kafka documentation, Design: replication")
+@claim("leader-epoch-rises-by-one", source="KIP-101; Kafka documentation, Design: replication", basis=Basis.KIP)
 def leader_epoch_rises_by_one(evidence: RunEvidence) -> Judged:
     """At each change of a partition's leader its leader epoch rises by exactly one."""
     rows = [_election(before, after) for before, after in _elections(evidence.run_state)]
@@ -78,7 +79,7 @@ def leader_epoch_rises_by_one(evidence: RunEvidence) -> Judged:
     return judged(rows, wrong, plural(len(rows), "change") + " of leader", "no leader changed")
 
 
-@claim("leader-elected-from-isr", source="Kafka documentation, Design: replication; KIP-966")
+@claim("leader-elected-from-isr", source="Kafka documentation, Design: replication; KIP-966", basis=Basis.DOCUMENTATION)
 def leader_elected_from_isr(evidence: RunEvidence) -> Judged:
     """Every leader that is elected was in the ISR before its election (clean elections).
 
@@ -94,8 +95,13 @@ def leader_elected_from_isr(evidence: RunEvidence) -> Judged:
     "leader-replaced-in-time",
     source="Kafka documentation, Design: replication; broker configuration: zookeeper.session.timeout.ms, "
     "broker.session.timeout.ms",
+    basis=Basis.DOCUMENTATION,
     bound=f"{SESSION_BOUND}, and {ELECTION_MS} ms for the election, of which no bound is documented; where it was "
     f"KRaft's controller too, {QUORUM_BOUND}, first",
+    bound_source="Kafka documentation, broker configuration: zookeeper.session.timeout.ms, "
+    "broker.session.timeout.ms; of elections nothing is documented, and 3 s are more than was "
+    "seen",
+    bound_basis=Basis.MEASURED,
 )
 def leader_replaced_in_time(evidence: RunEvidence) -> Judged:
     """A partition whose leader dies, stands still or is cut off has another leader once that broker's session has
@@ -142,7 +148,14 @@ def _session_bound_ms(evidence: RunEvidence, node: str, gone_ns: int) -> float |
     return session_bound_ms(limit_ms) + ELECTION_MS + (_quorum_ms(evidence.run) if quorum else 0)
 
 
-@claim("dead-leader-is-not-replaced", source="KAFKA-15489", bound=f"without a leader for {UNLED_MS} ms or longer")
+@claim(
+    "dead-leader-is-not-replaced",
+    source="KAFKA-15489",
+    basis=Basis.JIRA,
+    bound=f"without a leader for {UNLED_MS} ms or longer",
+    bound_source="KAFKA-15489 has no time; elections elsewhere were seen to take less",
+    bound_basis=Basis.MEASURED,
+)
 def dead_leader_is_not_replaced(evidence: RunEvidence) -> Judged:
     """A partition has no leader, or one that is gone, though a broker that was in sync is up."""
     rows = [row for where in evidence.run_state.states for row in _unled(evidence.run_state, where)]
@@ -178,7 +191,12 @@ def _unled(run_state: RunState, where: TopicPartition) -> Iterator[dict[str, Any
 @claim(
     "writes-resume-in-time",
     source="Kafka documentation, Design: replication; producer configuration: retries",
+    basis=Basis.DOCUMENTATION,
     bound=f"that of leader-replaced-in-time, and {CLIENT_BOUND}",
+    bound_source="Kafka documentation, broker configuration: zookeeper.session.timeout.ms, "
+    "broker.session.timeout.ms; of elections and clients nothing is documented, and the rest "
+    "is more than was seen",
+    bound_basis=Basis.MEASURED,
 )
 def writes_resume_in_time(evidence: RunEvidence) -> Judged:
     """A producer that sends to a partition whose leader is gone is acknowledged once another leads."""
@@ -214,7 +232,9 @@ def _offline_elections(run_state: RunState) -> Iterator[tuple[Partition, Partiti
 
 @claim(
     "leader-is-first-in-assignment",
-    source="Kafka sources: OfflinePartitionLeaderSelector, PartitionLeaderElectionAlgorithms, PartitionChangeBuilder",
+    source="OfflinePartitionLeaderSelector (0.8.2.2 to 1.0.2), PartitionLeaderElectionAlgorithms "
+    "(1.1.1 to 3.9.2), PartitionChangeBuilder (3.9.2, 4.3.1)",
+    basis=Basis.SOURCE,
 )
 def leader_is_first_in_assignment(evidence: RunEvidence) -> Judged:
     """When a leader is gone the first live in-sync replica in the order of the assignment leads."""
@@ -228,7 +248,9 @@ def leader_is_first_in_assignment(evidence: RunEvidence) -> Judged:
 
 @claim(
     "election-leaves-live-replicas",
-    source="Kafka sources: OfflinePartitionLeaderSelector, PartitionLeaderElectionAlgorithms, PartitionChangeBuilder",
+    source="OfflinePartitionLeaderSelector (0.8.2.2 to 1.0.2), PartitionLeaderElectionAlgorithms "
+    "(1.1.1 to 3.9.2), PartitionChangeBuilder (3.9.2, 4.3.1)",
+    basis=Basis.SOURCE,
 )
 def election_leaves_live_replicas(evidence: RunEvidence) -> Judged:
     """An election in place of a leader that is gone leaves live replicas in the ISR, and no other."""
@@ -238,7 +260,11 @@ def election_leaves_live_replicas(evidence: RunEvidence) -> Judged:
     return judged(rows, wrong, plural(len(rows), "leader") + " elected", "no leader was elected in place of one gone")
 
 
-@claim("election-in-the-controllers-epoch", source="Kafka documentation, Design: replication; KIP-500")
+@claim(
+    "election-in-the-controllers-epoch",
+    source="Kafka documentation, Design: replication; KIP-500",
+    basis=Basis.DOCUMENTATION,
+)
 def election_in_the_controllers_epoch(evidence: RunEvidence) -> Judged:
     """Every election is stated with the epoch of the controller that was in office."""
     rows = []
@@ -251,7 +277,11 @@ def election_in_the_controllers_epoch(evidence: RunEvidence) -> Judged:
     return judged(rows, wrong, plural(len(rows), "change") + " of leader", "no leader changed")
 
 
-@claim("leader-elected-from-outside-isr", source="Kafka documentation, Design: unclean leader election; KIP-106")
+@claim(
+    "leader-elected-from-outside-isr",
+    source="Kafka documentation, Design: unclean leader election; KIP-106",
+    basis=Basis.DOCUMENTATION,
+)
 def leader_elected_from_outside_isr(evidence: RunEvidence) -> Judged:
     """A leader that was not in the ISR is elected (uncleanly), and is the whole ISR then."""
     elections = [(b, a) for b, a in _elections(evidence.run_state) if a.leader != NO_LEADER]
@@ -261,7 +291,11 @@ def leader_elected_from_outside_isr(evidence: RunEvidence) -> Judged:
     return judged(rows, wrong, plural(len(rows), "unclean election"), "no leader was elected from outside the ISR")
 
 
-@claim("offline-partition-waits", source="Kafka documentation, Design: unclean leader election; KIP-106")
+@claim(
+    "offline-partition-waits",
+    source="Kafka documentation, Design: unclean leader election; KIP-106",
+    basis=Basis.DOCUMENTATION,
+)
 def offline_partition_waits(evidence: RunEvidence) -> Judged:
     """With its leader gone a partition waits for a replica that was in sync, though another lives."""
     rows, run_state = [], evidence.run_state
@@ -279,7 +313,11 @@ def offline_partition_waits(evidence: RunEvidence) -> Judged:
     return judged(rows, wrong, plural(len(rows), "wait") + " for the ISR", "no replica outside the ISR lived meanwhile")
 
 
-@claim("preferred-leader-elected", source="Kafka documentation, Balancing leadership; KIP-183, KIP-460")
+@claim(
+    "preferred-leader-elected",
+    source="Kafka documentation, Balancing leadership; KIP-183, KIP-460",
+    basis=Basis.DOCUMENTATION,
+)
 def preferred_leader_elected(evidence: RunEvidence) -> Judged:
     """By a preferred election the first replica of the assignment leads, and the ISR stays as it was."""
     rows, wrong = [], []
@@ -294,7 +332,8 @@ def preferred_leader_elected(evidence: RunEvidence) -> Judged:
 
 @claim(
     "preferred-election-znode-comes-and-goes",
-    source="Kafka sources: PreferredReplicaLeaderElectionCommand, KafkaController (up to 2.1; KIP-183)",
+    source="PreferredReplicaLeaderElectionCommand, KafkaController (0.8.2.2 to 2.1.1); KIP-183",
+    basis=Basis.SOURCE,
 )
 def preferred_election_znode_comes_and_goes(evidence: RunEvidence) -> Judged:
     """/admin/preferred_replica_election names the partitions, until the controller deletes it when their preferred
@@ -338,7 +377,9 @@ def _controllers(run_state: RunState) -> list[dict[str, Any]]:
     ]
 
 
-@claim("one-controller-at-a-time", source="Kafka documentation, Design: replication; KIP-500")
+@claim(
+    "one-controller-at-a-time", source="Kafka documentation, Design: replication; KIP-500", basis=Basis.DOCUMENTATION
+)
 def one_controller_at_a_time(evidence: RunEvidence) -> Judged:
     """There is one controller at a time, and each has a higher epoch than the one before."""
     rows = _controllers(evidence.run_state)
@@ -350,7 +391,12 @@ def one_controller_at_a_time(evidence: RunEvidence) -> Judged:
     return judged(rows, wrong, plural(len(rows), "controller") + " in turn", "nobody was controller")
 
 
-@claim("controller-epoch-rises-by-one", source="Kafka sources, KafkaController: incrementControllerEpoch")
+@claim(
+    "controller-epoch-rises-by-one",
+    source="KafkaController.incrementControllerEpoch (0.8.2.2 to 2.1.1), "
+    "KafkaZkClient.registerControllerAndIncrementControllerEpoch (2.2.2 to 3.9.2)",
+    basis=Basis.SOURCE,
+)
 def controller_epoch_rises_by_one(evidence: RunEvidence) -> Judged:
     """With ZooKeeper each controller raises /controller_epoch by exactly one.
 
@@ -370,7 +416,11 @@ def controller_epoch_rises_by_one(evidence: RunEvidence) -> Judged:
     "controller-replaced-in-time",
     source="Kafka documentation, Design: replication; KIP-595; broker configuration: zookeeper.session.timeout.ms, "
     "controller.quorum.fetch.timeout.ms, controller.quorum.election.timeout.ms",
+    basis=Basis.DOCUMENTATION,
     bound=f"ZooKeeper: {SESSION_BOUND}. KRaft: {QUORUM_BOUND}, and the same tolerance",
+    bound_source="Kafka documentation, broker configuration: zookeeper.session.timeout.ms, "
+    "controller.quorum.fetch.timeout.ms, controller.quorum.election.timeout.ms",
+    bound_basis=Basis.DOCUMENTATION,
 )
 def controller_replaced_in_time(evidence: RunEvidence) -> Judged:
     """After the controller has died, stood still or been cut off another broker is controller."""
@@ -391,7 +441,11 @@ def controller_replaced_in_time(evidence: RunEvidence) -> Judged:
     )
 
 
-@claim("stale-controller-refused", source="Kafka sources, ReplicaManager: STALE_CONTROLLER_EPOCH")
+@claim(
+    "stale-controller-refused",
+    source="ReplicaManager.becomeLeaderOrFollower: STALE_CONTROLLER_EPOCH (0.8.2.2 to 3.9.2)",
+    basis=Basis.SOURCE,
+)
 def stale_controller_refused(evidence: RunEvidence) -> Judged:
     """What a controller of an earlier epoch asks of a broker is refused."""
     refused = [one for one in of(evidence.run_state.events, Log) if one.event == "stale-controller"]
@@ -401,7 +455,11 @@ def stale_controller_refused(evidence: RunEvidence) -> Judged:
     )
 
 
-@claim("partition-state-never-goes-back", source="Kafka documentation, Design: replication; KAFKA-6082, KIP-500")
+@claim(
+    "partition-state-never-goes-back",
+    source="Kafka documentation, Design: replication; KAFKA-6082, KIP-500",
+    basis=Basis.DOCUMENTATION,
+)
 def partition_state_never_goes_back(evidence: RunEvidence) -> Judged:
     """Whichever controllers there were, a partition's leader epoch and controller epoch never fall."""
     epochs = [row["epoch"] for row in _controllers(evidence.run_state)]

@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from checks.claim import Judged, RunEvidence, claim
 from checks.claims.basis import faults, judged
+from evidence.basis import Basis
 from evidence.events import Log, Znode, of
 from evidence.faults.process import StartProof
 from evidence.nodes import number_of
@@ -44,7 +45,7 @@ def _otherwise(evidence: RunEvidence, line: Log, kept: Znode) -> Iterator[str]:
         yield f"{line.node} is not the controller to the end"
 
 
-@claim("metadata-migrated-to-kraft", source="KIP-866")
+@claim("metadata-migrated-to-kraft", source="KIP-866", basis=Basis.KIP)
 def metadata_migrated_to_kraft(evidence: RunEvidence) -> Judged:
     """A KRaft controller has completed the migration once every broker that is registered was started with the settings
     of one, and to the end ZooKeeper names it as who has the metadata and as the controller.

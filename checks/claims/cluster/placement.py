@@ -14,6 +14,7 @@ from typing import Any, Final
 from checks.claim import Judged, RunEvidence, claim
 from checks.claims.basis import CLIENT_BOUND, CLIENT_MS, ELECTION_MS, elapsed_ms, judged, lives, timed
 from checks.claims.network.unavailability import longest_pause_ms
+from evidence.basis import Basis
 from evidence.events import NO_LEADER, Moment, Partition, PlaceTopic, Reassign, Znode, of
 from evidence.nodes import broker
 from evidence.records import TopicPartition
@@ -73,7 +74,11 @@ def _moves(run_state: RunState) -> Iterator[_Move]:
             yield _Move(asked=one, before=earlier[-1], states=later)
 
 
-@claim("reassignment-ends-as-asked", source="Kafka documentation, Expanding your cluster; KIP-455")
+@claim(
+    "reassignment-ends-as-asked",
+    source="Kafka documentation, Expanding your cluster; KIP-455",
+    basis=Basis.DOCUMENTATION,
+)
 def reassignment_ends_as_asked(evidence: RunEvidence) -> Judged:
     """A partition that is reassigned comes to lie on the brokers that were asked for, which are its ISR, and one of
     which leads.
@@ -96,7 +101,10 @@ def reassignment_ends_as_asked(evidence: RunEvidence) -> Judged:
 @claim(
     "reassignment-stalls",
     source="KAFKA-6003",
+    basis=Basis.JIRA,
     bound=f"nothing is documented: {STALLED_MS} ms, and nothing strikes these brokers meanwhile",
+    bound_source="nothing is documented; those that end were seen to take less",
+    bound_basis=Basis.MEASURED,
 )
 def reassignment_stalls(evidence: RunEvidence) -> Judged:
     """A reassignment does not end, though every broker that was asked for is alive.
@@ -125,8 +133,9 @@ def reassignment_stalls(evidence: RunEvidence) -> Judged:
 
 @claim(
     "reassignment-adds-before-it-removes",
-    source="Kafka sources, KafkaController: onPartitionReassignment, PartitionReassignmentReplicas; KIP-455, "
-    "KAFKA-15665",
+    source="KafkaController.onPartitionReassignment (0.8.2.2 to 3.9.2), "
+    "PartitionReassignmentReplicas (3.9.2, 4.3.1); KIP-455, KAFKA-15665",
+    basis=Basis.SOURCE,
 )
 def reassignment_adds_before_it_removes(evidence: RunEvidence) -> Judged:
     """A reassignment adds replicas first, and removes old ones only when all that stay are in sync."""
@@ -145,8 +154,10 @@ def reassignment_adds_before_it_removes(evidence: RunEvidence) -> Judged:
 
 @claim(
     "reassignment-elects-first-of-new",
-    source="Kafka sources: ReassignedPartitionLeaderSelector, PartitionLeaderElectionAlgorithms, "
-    "PartitionChangeBuilder",
+    source="ReassignedPartitionLeaderSelector (0.8.2.2 to 1.0.2), "
+    "PartitionLeaderElectionAlgorithms (1.1.1 to 3.9.2), PartitionChangeBuilder (3.9.2, "
+    "4.3.1)",
+    basis=Basis.SOURCE,
 )
 def reassignment_elects_first_of_new(evidence: RunEvidence) -> Judged:
     """If a partition's leader is none of its new replicas, the first of these that lives and is in sync leads."""
@@ -165,7 +176,8 @@ def reassignment_elects_first_of_new(evidence: RunEvidence) -> Judged:
 
 @claim(
     "reassignment-znode-comes-and-goes",
-    source="Kafka sources: ReassignPartitionsCommand, KafkaController (up to 2.3; KIP-455)",
+    source="ReassignPartitionsCommand, KafkaController (0.8.2.2 to 2.3.1); KIP-455",
+    basis=Basis.SOURCE,
 )
 def reassignment_znode_comes_and_goes(evidence: RunEvidence) -> Judged:
     """/admin/reassign_partitions holds what is asked for, until the controller deletes it when that is done."""
@@ -185,7 +197,11 @@ def reassignment_znode_comes_and_goes(evidence: RunEvidence) -> Judged:
     return judged(rows, wrong, plural(len(rows), "request") + " in the znode", f"nothing was in {REASSIGNMENT}")
 
 
-@claim("reassignment-states-its-change", source="KIP-455; Kafka sources: TopicZNode, PartitionChangeRecord")
+@claim(
+    "reassignment-states-its-change",
+    source="KIP-455: adding and removing replicas of TopicZNode and PartitionChangeRecord",
+    basis=Basis.KIP,
+)
 def reassignment_states_its_change(evidence: RunEvidence) -> Judged:
     """While a reassignment lasts the assignment names the replicas that are added and removed, then none."""
     rows, wrong = [], []
@@ -204,7 +220,10 @@ def reassignment_states_its_change(evidence: RunEvidence) -> Judged:
 
 
 @claim(
-    "removed-replicas-are-deleted", source="Kafka sources, KafkaController: StopReplica with deletePartition; KIP-455"
+    "removed-replicas-are-deleted",
+    source="KafkaController: StopReplica with deletePartition (0.8.2.2 to 3.9.2), "
+    "ReplicaManager.applyDelta (3.9.2, 4.3.1)",
+    basis=Basis.SOURCE,
 )
 def removed_replicas_are_deleted(evidence: RunEvidence) -> Judged:
     """Brokers from which a partition was moved away delete its log.
@@ -229,7 +248,10 @@ def removed_replicas_are_deleted(evidence: RunEvidence) -> Judged:
 @claim(
     "move-pauses-writes-briefly",
     source="Kafka documentation, Expanding your cluster; Kafka sources, ReplicaManager: stopReplicas",
+    basis=Basis.DOCUMENTATION,
     bound=f"{ELECTION_MS} ms for the election, of which no bound is documented, and {CLIENT_BOUND}",
+    bound_source="nothing is documented of elections and clients; what was seen is less",
+    bound_basis=Basis.MEASURED,
 )
 def move_pauses_writes_briefly(evidence: RunEvidence) -> Judged:
     """While a partition moves with its leader writes pause only until producers have found the next one."""
@@ -315,8 +337,12 @@ def _allowed_percent(run: RunRecord) -> float:
     "leadership-returns-by-itself",
     source="Kafka documentation, Balancing leadership; broker configuration: auto.leader.rebalance.enable, "
     "leader.imbalance.check.interval.seconds, leader.imbalance.per.broker.percentage",
+    basis=Basis.DOCUMENTATION,
     bound=f"leader.imbalance.check.interval.seconds, and {ELECTION_MS} ms for the election, of which no bound is "
     "documented",
+    bound_source="Kafka documentation, broker configuration: leader.imbalance.check.interval.seconds; of "
+    "elections nothing is documented, and 3 s are more than was seen",
+    bound_basis=Basis.MEASURED,
 )
 def leadership_returns_by_itself(evidence: RunEvidence) -> Judged:
     """With auto.leader.rebalance.enable leadership goes back to preferred replicas that are in sync, where a broker
@@ -340,6 +366,7 @@ def leadership_returns_by_itself(evidence: RunEvidence) -> Judged:
 @claim(
     "small-imbalance-is-left",
     source="Kafka documentation, broker configuration: leader.imbalance.per.broker.percentage",
+    basis=Basis.DOCUMENTATION,
 )
 def small_imbalance_is_left(evidence: RunEvidence) -> Judged:
     """Where a broker lacks no more than leader.imbalance.per.broker.percentage of its leaderships they stay where they
@@ -382,7 +409,11 @@ def _row(made: PlaceTopic, placed: Sequence[tuple[int, ...]], brokers: int) -> d
     return about | {"at_ns": made.at_ns, "assignment": assignment}
 
 
-@claim("replicas-placed-evenly", source="Kafka sources: AdminUtils.assignReplicasToBrokers, StripedReplicaPlacer")
+@claim(
+    "replicas-placed-evenly",
+    source="AdminUtils.assignReplicasToBrokers (0.8.2.2 to 3.9.2), StripedReplicaPlacer (3.9.2, 4.3.1)",
+    basis=Basis.SOURCE,
+)
 def replicas_placed_evenly(evidence: RunEvidence) -> Judged:
     """Kafka places a new topic so that of as many partitions in a row as there are brokers each broker leads one, and
     has as many replicas as any other.
@@ -403,7 +434,7 @@ def _is_even(part: Sequence[tuple[int, ...]], replication: int) -> bool:
     return whole and shares == [replication] * len(part)
 
 
-@claim("replicas-placed-by-shift", source="Kafka sources: AdminUtils.assignReplicasToBrokers")
+@claim("replicas-placed-by-shift", source="AdminUtils.assignReplicasToBrokers (0.8.2.2 to 3.9.2)", basis=Basis.SOURCE)
 def replicas_placed_by_shift(evidence: RunEvidence) -> Judged:
     """With ZooKeeper the first replica of partition i is on broker (s+i) mod n of some order, and the others follow by
     a shift that grows by one with each round.
@@ -431,7 +462,7 @@ def shifted(order: Sequence[int], shift: int, partitions: int, replication: int)
     return placed
 
 
-@claim("replicas-placed-in-stripes", source="Kafka sources: StripedReplicaPlacer; KIP-631")
+@claim("replicas-placed-in-stripes", source="StripedReplicaPlacer (3.9.2, 4.3.1)", basis=Basis.SOURCE)
 def replicas_placed_in_stripes(evidence: RunEvidence) -> Judged:
     """With KRaft each round has the brokers in a random order, and partition i on those from the i-th on."""
     rows, wrong = [], []

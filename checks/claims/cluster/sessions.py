@@ -22,6 +22,7 @@ from checks.claims.basis import (
     setting_ms,
     timed,
 )
+from evidence.basis import Basis
 from evidence.events import Container, Log, Metadata, Missed, Partition, of
 from evidence.faults import DEATHS
 from evidence.faults.process import DoubleProof
@@ -38,7 +39,10 @@ AT_ONCE_MS: Final = 100
 @claim(
     "dead-broker-leaves-in-session",
     source="Kafka documentation, broker configuration: zookeeper.session.timeout.ms, broker.session.timeout.ms",
+    basis=Basis.DOCUMENTATION,
     bound=SESSION_BOUND,
+    bound_source="Kafka documentation, broker configuration: zookeeper.session.timeout.ms, broker.session.timeout.ms",
+    bound_basis=Basis.DOCUMENTATION,
 )
 def dead_broker_leaves_in_session(evidence: RunEvidence) -> Judged:
     """The registration of a broker that was killed ends within its session."""
@@ -95,9 +99,14 @@ def _starts(run_state: RunState, node: str) -> list[FaultFact]:
     "registration-outlives-broker",
     source="Kafka documentation, broker configuration: zookeeper.session.timeout.ms, broker.session.timeout.ms, "
     "broker.heartbeat.interval.ms; ZooKeeper sources, ClientCnxn",
+    basis=Basis.DOCUMENTATION,
     bound="no sooner than the session that the broker is configured with, less the interval of signs of life "
     "(ZooKeeper: a third of the session; KRaft: broker.heartbeat.interval.ms) "
     f"and {MACHINE_MS} ms for the machine",
+    bound_source="Kafka documentation, broker configuration: zookeeper.session.timeout.ms, "
+    "broker.session.timeout.ms, broker.heartbeat.interval.ms; ZooKeeper programmer's guide: "
+    "sessions",
+    bound_basis=Basis.DOCUMENTATION,
 )
 def registration_outlives_broker(evidence: RunEvidence) -> Judged:
     """A broker that was killed stays registered until a session has passed since its last sign of life."""
@@ -124,7 +133,8 @@ def _silence_ms(evidence: RunEvidence, limit_ms: int) -> int:
 
 @claim(
     "leader-kept-while-registered",
-    source="Kafka documentation, Design: replication; Kafka sources, KafkaController: onBrokerFailure; KIP-631",
+    source="Kafka documentation, Design: replication; KIP-631",
+    basis=Basis.DOCUMENTATION,
 )
 def leader_kept_while_registered(evidence: RunEvidence) -> Judged:
     """While a broker that was killed is registered it stays the leader of its partitions for the cluster."""
@@ -151,7 +161,10 @@ def leader_kept_while_registered(evidence: RunEvidence) -> Judged:
 @claim(
     "clean-stop-ends-registration",
     source="Kafka documentation, Graceful shutdown; KIP-631",
+    basis=Basis.DOCUMENTATION,
     bound=f"the end of its process, and a tolerance of {SESSION_TOLERANCE_MS} ms for the machine",
+    bound_source="Kafka documentation, Graceful shutdown",
+    bound_basis=Basis.DOCUMENTATION,
 )
 def clean_stop_ends_registration(evidence: RunEvidence) -> Judged:
     """A broker that stops cleanly ends its registration itself, not by its session."""
@@ -203,8 +216,8 @@ def _early_starts(run_state: RunState) -> Iterator[dict[str, Any]]:
 
 @claim(
     "early-restart-refused",
-    source="Kafka sources, ZkUtils: ZKCheckedEphemeral (0.9 to 1.0), KafkaZkClient: CheckedEphemeral (1.1 to "
-    "3.9); KAFKA-7165",
+    source="ZkUtils.ZKCheckedEphemeral (0.9.0.1 to 1.0.2), KafkaZkClient.CheckedEphemeral (1.1.1 to 3.9.2); KAFKA-7165",
+    basis=Basis.SOURCE,
 )
 def early_restart_refused(evidence: RunEvidence) -> Judged:
     """A broker that starts before its old session has ended finds its id taken and ends itself."""
@@ -215,8 +228,8 @@ def early_restart_refused(evidence: RunEvidence) -> Judged:
 
 @claim(
     "early-restart-waits",
-    source="Kafka sources, ZkUtils: createEphemeralPathExpectConflictHandleZKBug (0.8); KIP-631: "
-    "DUPLICATE_BROKER_REGISTRATION",
+    source="KIP-631: DUPLICATE_BROKER_REGISTRATION; ZkUtils.createEphemeralPathExpectConflictHandleZKBug (0.8.2.2)",
+    basis=Basis.KIP,
 )
 def early_restart_waits(evidence: RunEvidence) -> Judged:
     """A broker that starts before its old registration has ended waits, and registers when that is gone.
@@ -245,6 +258,7 @@ def _doubles(run_state: RunState) -> Iterator[tuple[FaultFact, str, int, int, in
     "duplicate-id-refused",
     source="Kafka documentation, broker configuration: broker.id, initial.broker.registration.timeout.ms; Kafka "
     "sources, ZkUtils: registerBrokerInZk, KafkaZkClient: CheckedEphemeral; KIP-631",
+    basis=Basis.DOCUMENTATION,
 )
 def duplicate_id_refused(evidence: RunEvidence) -> Judged:
     """A second broker with the id of one that lives finds the id taken and ends itself."""
@@ -258,7 +272,11 @@ def duplicate_id_refused(evidence: RunEvidence) -> Judged:
     return judged(rows, wrong, plural(len(rows), "second broker") + " refused", "no second broker was started")
 
 
-@claim("first-broker-keeps-registration", source="Kafka documentation, broker configuration: broker.id; KIP-631")
+@claim(
+    "first-broker-keeps-registration",
+    source="Kafka documentation, broker configuration: broker.id; KIP-631",
+    basis=Basis.DOCUMENTATION,
+)
 def first_broker_keeps_registration(evidence: RunEvidence) -> Judged:
     """While a second broker with its id tries to register, a broker keeps its registration."""
     rows, run_state = [], evidence.run_state
@@ -270,7 +288,9 @@ def first_broker_keeps_registration(evidence: RunEvidence) -> Judged:
     return judged(rows, wrong, plural(len(rows), "registration") + " kept", "no second broker was started")
 
 
-@claim("first-broker-undisturbed", source="Kafka documentation, broker configuration: broker.id")
+@claim(
+    "first-broker-undisturbed", source="Kafka documentation, broker configuration: broker.id", basis=Basis.DOCUMENTATION
+)
 def first_broker_undisturbed(evidence: RunEvidence) -> Judged:
     """While a second broker with its id tries to register, a broker keeps its leaderships and its place in the ISR.
 
@@ -300,8 +320,8 @@ def _led(run_state: RunState, node: str, at_ns: int) -> Iterator[tuple[str, int,
 
 @claim(
     "duplicate-takes-directories",
-    source="seen on brokers of 3.9 to 4.3; Kafka sources, AssignmentsManager, ReplicationControlManager: "
-    "handleAssignReplicasToDirs (KIP-858)",
+    source="seen on 3.9.2 to 4.3.1; AssignmentsManager, ReplicationControlManager.handleAssignReplicasToDirs (KIP-858)",
+    basis=Basis.MEASURED,
 )
 def duplicate_takes_directories(evidence: RunEvidence) -> Judged:
     """With KRaft a second broker with its id, though refused, has a broker's partitions assigned to its own log
@@ -334,6 +354,7 @@ def duplicate_takes_directories(evidence: RunEvidence) -> Judged:
 @claim(
     "one-incarnation-at-a-time",
     source="KIP-631: BrokerRegistration; Kafka sources, ClusterControlManager: registerBroker",
+    basis=Basis.KIP,
 )
 def one_incarnation_at_a_time(evidence: RunEvidence) -> Judged:
     """With KRaft each registration of a broker has a new incarnation id and a higher broker epoch, and comes when the

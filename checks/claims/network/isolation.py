@@ -16,6 +16,7 @@ from checks.claims.basis import (
     session_ms,
     timed,
 )
+from evidence.basis import Basis
 from evidence.nodes import broker
 from evidence.run_state import FaultFact, Sent
 from evidence.text import plural
@@ -42,7 +43,12 @@ def _isolated(evidence: RunEvidence) -> Iterator[tuple[FaultFact, str, str, int,
     "isolated-leader-replaced-in-time",
     source="Kafka documentation, Design: replication; broker configuration: zookeeper.session.timeout.ms, "
     "broker.session.timeout.ms",
+    basis=Basis.DOCUMENTATION,
     bound=f"{SESSION_BOUND}, and {ELECTION_MS} ms for the election, of which no bound is documented",
+    bound_source="Kafka documentation, broker configuration: zookeeper.session.timeout.ms, "
+    "broker.session.timeout.ms; of elections nothing is documented, and 3 s are more than was "
+    "seen",
+    bound_basis=Basis.MEASURED,
 )
 def isolated_leader_replaced_in_time(evidence: RunEvidence) -> Judged:
     """A leader that is cut from ZooKeeper, or from KRaft's controllers, alone is replaced when its session has
@@ -89,7 +95,11 @@ def _rows(evidence: RunEvidence, acks: str) -> list[dict[str, Any]]:
     ]
 
 
-@claim("replaced-leader-acknowledges-acks-1", source="Kafka documentation, Design: replication; KIP-966")
+@claim(
+    "replaced-leader-acknowledges-acks-1",
+    source="Kafka documentation, Design: replication; KIP-966",
+    basis=Basis.DOCUMENTATION,
+)
 def replaced_leader_acknowledges_acks_1(evidence: RunEvidence) -> Judged:
     """A leader that is replaced without knowing it goes on acknowledging acks=1 to clients that know it alone."""
     rows = _rows(evidence, "1")
@@ -100,6 +110,7 @@ def replaced_leader_acknowledges_acks_1(evidence: RunEvidence) -> Judged:
 @claim(
     "replaced-leader-acknowledges-no-acks-all",
     source="Kafka documentation, Design: replication; producer configuration: acks; KIP-966",
+    basis=Basis.DOCUMENTATION,
 )
 def replaced_leader_acknowledges_no_acks_all(evidence: RunEvidence) -> Judged:
     """A leader that is replaced without knowing it acknowledges nothing with acks=all."""

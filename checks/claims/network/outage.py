@@ -14,6 +14,7 @@ from checks.claim import Judged, RunEvidence, claim
 from checks.claims.basis import judged, timed
 from checks.claims.network.partitions import PAUSE_MS
 from checks.claims.network.unavailability import longest_pause_ms
+from evidence.basis import Basis
 from evidence.events import Broker, Controller, Event, Partition
 from evidence.faults import DEATHS
 from evidence.nodes import broker
@@ -55,7 +56,10 @@ def _written_ns(event: Event) -> int:
 @claim(
     "writes-go-on-without-coordinator",
     source="Kafka documentation, Design: replication; KIP-500",
+    basis=Basis.DOCUMENTATION,
     bound=f"there is nothing to wait for: a tolerance of {PAUSE_MS} ms for the machine",
+    bound_source="Kafka documentation, Design: replication",
+    bound_basis=Basis.DOCUMENTATION,
 )
 def writes_go_on_without_coordinator(evidence: RunEvidence) -> Judged:
     """While ZooKeeper or the only controller is away, and everybody else is there, writes go on without a pause.
@@ -78,7 +82,11 @@ def writes_go_on_without_coordinator(evidence: RunEvidence) -> Judged:
     )
 
 
-@claim("nothing-changes-without-coordinator", source="Kafka documentation, Design: replication; KIP-497, KIP-500")
+@claim(
+    "nothing-changes-without-coordinator",
+    source="Kafka documentation, Design: replication; KIP-497, KIP-500",
+    basis=Basis.DOCUMENTATION,
+)
 def nothing_changes_without_coordinator(evidence: RunEvidence) -> Judged:
     """While ZooKeeper or the only controller is away no leader, ISR, controller or registration changes."""
     rows, wrong = [], []
@@ -90,7 +98,11 @@ def nothing_changes_without_coordinator(evidence: RunEvidence) -> Judged:
     return judged(rows, wrong, plural(len(rows), "outage") + " without a change", "the coordinator was never away")
 
 
-@claim("acks-all-waits-for-coordinator", source="Kafka documentation, Design: replication; KIP-497")
+@claim(
+    "acks-all-waits-for-coordinator",
+    source="Kafka documentation, Design: replication; KIP-497",
+    basis=Basis.DOCUMENTATION,
+)
 def acks_all_waits_for_coordinator(evidence: RunEvidence) -> Judged:
     """A member of the ISR that dies while ZooKeeper or the only controller is away stays in it: acks=all waits until
     that is back.
@@ -136,7 +148,10 @@ def _writes_with_dead_member(evidence: RunEvidence, until_ms: int) -> Iterator[d
 @claim(
     "writes-go-on-while-isr-cannot-shrink",
     source="KIP-497; Kafka sources, Partition.maybeShrinkIsr",
+    basis=Basis.KIP,
     bound=f"there is nothing to wait for: a tolerance of {PAUSE_MS} ms for the machine",
+    bound_source="KIP-497",
+    bound_basis=Basis.KIP,
 )
 def writes_go_on_while_isr_cannot_shrink(evidence: RunEvidence) -> Judged:
     """A leader goes on acknowledging acks=1 though a follower is dead and nobody can take it out of the ISR."""
@@ -150,7 +165,8 @@ def writes_go_on_while_isr_cannot_shrink(evidence: RunEvidence) -> Judged:
 
 @claim(
     "writes-stop-while-isr-cannot-shrink",
-    source="Kafka sources, Partition.maybeShrinkIsr (to 2.6): leaderIsrUpdateLock; ReplicaManager; KIP-497",
+    source="Partition.maybeShrinkIsr (2.6.2): the ISR is written to ZooKeeper under leaderIsrUpdateLock; KIP-497",
+    basis=Basis.SOURCE,
 )
 def writes_stop_while_isr_cannot_shrink(evidence: RunEvidence) -> Judged:
     """Before KIP-497 a leader that cannot reach ZooKeeper stops taking records, even with acks=1, as soon as a follower
@@ -166,7 +182,8 @@ def writes_stop_while_isr_cannot_shrink(evidence: RunEvidence) -> Judged:
 
 @claim(
     "sessions-outlast-coordinator",
-    source="ZooKeeper sources, SessionTrackerImpl; Kafka sources, BrokerHeartbeatManager",
+    source="ZooKeeper, SessionTrackerImpl (3.4 to 3.8); BrokerHeartbeatManager (3.9.2, 4.3.1)",
+    basis=Basis.SOURCE,
 )
 def sessions_outlast_coordinator(evidence: RunEvidence) -> Judged:
     """Brokers that live stay registered through the death of ZooKeeper or of the only controller: it gives them their

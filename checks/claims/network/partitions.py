@@ -23,6 +23,7 @@ from checks.claims.basis import (
 )
 from checks.claims.network.unavailability import longest_pause_ms
 from checks.claims.replication.isr import EARLY_MS, FETCH_WAIT_MS, ISR_TOLERANCE_MS, check_period_ms, lag_time_ms
+from evidence.basis import Basis
 from evidence.events import NO_LEADER, Partition
 from evidence.nodes import broker
 from evidence.run import RunRecord
@@ -84,7 +85,10 @@ def _disturbed(run_state: RunState, one: str, other: str, begin_ns: int, end_ns:
 @claim(
     "isr-shrinks-to-reachable-side",
     source="Kafka documentation, Design: replication; broker configuration: replica.lag.time.max.ms; KIP-16",
+    basis=Basis.DOCUMENTATION,
     bound=SHRINK_BOUND,
+    bound_source="Kafka documentation, broker configuration: replica.lag.time.max.ms",
+    bound_basis=Basis.DOCUMENTATION,
 )
 def isr_shrinks_to_reachable_side(evidence: RunEvidence) -> Judged:
     """A leader that reaches ZooKeeper or the controller takes the followers that it is cut from out of the ISR, and
@@ -129,11 +133,14 @@ def _least_wait_ms(evidence: RunEvidence) -> int:
 @claim(
     "isr-whole-after-heal",
     source="Kafka documentation, Design: replication",
+    basis=Basis.DOCUMENTATION,
     bound="nothing is documented: replica.socket.timeout.ms, after which a follower gives up a fetch that was "
     f"lost, {CONNECT_MS} ms for a connection that is tried again (socket.connection.setup.timeout.ms, and TCP "
     "itself before 2.7), a session for a broker that has to register again, from 2.7 on "
     "request.timeout.ms, after which a leader asks another than the old controller to change the ISR "
     f"(KIP-497), and a tolerance of {ISR_TOLERANCE_MS} ms for the machine",
+    bound_source="nothing is documented of the whole; what was seen is less than its parts together",
+    bound_basis=Basis.MEASURED,
 )
 def isr_whole_after_heal(evidence: RunEvidence) -> Judged:
     """When a cut is healed the replicas that it kept out of the ISR catch up and are in it again."""
@@ -176,6 +183,7 @@ def _assigned(run: RunRecord, topic: str, number: int) -> set[int]:
 @claim(
     "isolated-leader-acknowledges-no-acks-all",
     source="Kafka documentation, Design: replication; producer configuration: acks; KIP-497",
+    basis=Basis.DOCUMENTATION,
 )
 def isolated_leader_acknowledges_no_acks_all(evidence: RunEvidence) -> Judged:
     """A leader that reaches neither all of its ISR nor ZooKeeper or the controller cannot change the ISR, and
@@ -202,7 +210,11 @@ def isolated_leader_acknowledges_no_acks_all(evidence: RunEvidence) -> Judged:
     return judged(rows, wrong, seen, "nobody sent with acks=all to an isolated leader")
 
 
-@claim("isr-outlasts-brief-cuts", source="Kafka documentation, broker configuration: replica.lag.time.max.ms; KIP-16")
+@claim(
+    "isr-outlasts-brief-cuts",
+    source="Kafka documentation, broker configuration: replica.lag.time.max.ms; KIP-16",
+    basis=Basis.DOCUMENTATION,
+)
 def isr_outlasts_brief_cuts(evidence: RunEvidence) -> Judged:
     """A cut that is shorter than replica.lag.time.max.ms takes nobody out of the ISR.
 
@@ -229,7 +241,10 @@ def isr_outlasts_brief_cuts(evidence: RunEvidence) -> Judged:
 @claim(
     "writes-go-on-while-cut",
     source="Kafka documentation, producer configuration: acks",
+    basis=Basis.DOCUMENTATION,
     bound=f"there is nothing to wait for: a tolerance of {PAUSE_MS} ms for the machine",
+    bound_source="Kafka documentation, producer configuration: acks",
+    bound_basis=Basis.DOCUMENTATION,
 )
 def writes_go_on_while_cut(evidence: RunEvidence) -> Judged:
     """A leader that its clients reach acknowledges records with acks=1 without a pause, whomever else it is cut
@@ -245,7 +260,10 @@ def writes_go_on_while_cut(evidence: RunEvidence) -> Judged:
 @claim(
     "writes-wait-for-the-isr",
     source="Kafka documentation, producer configuration: acks; broker configuration: replica.lag.time.max.ms",
+    basis=Basis.DOCUMENTATION,
     bound=f"{SHRINK_BOUND}, and {PAUSE_MS} ms for the clients",
+    bound_source="Kafka documentation, broker configuration: replica.lag.time.max.ms",
+    bound_basis=Basis.DOCUMENTATION,
 )
 def writes_wait_for_the_isr(evidence: RunEvidence) -> Judged:
     """With acks=all writes pause until the leader has taken those that it is cut from out of the ISR."""
@@ -284,8 +302,12 @@ def _pauses(evidence: RunEvidence, *, waiting: bool) -> Iterator[dict[str, Any]]
     "no-writes-while-clients-are-cut",
     source="Kafka documentation, Design: replication; broker configuration: zookeeper.session.timeout.ms, "
     "broker.session.timeout.ms",
+    basis=Basis.DOCUMENTATION,
     bound=f"from the heal: as long again as the cut has lasted, for TCP to try again, {CLIENT_BOUND}, and a "
     f"tolerance of {PAUSE_MS} ms for the machine",
+    bound_source="RFC 6298 (time-outs of TCP double); nothing is documented of clients, and the rest is "
+    "more than was seen",
+    bound_basis=Basis.MEASURED,
 )
 def no_writes_while_clients_are_cut(evidence: RunEvidence) -> Judged:
     """While clients are cut from a leader and nobody else is, it goes on leading, and nothing is written until the

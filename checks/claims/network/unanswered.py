@@ -11,6 +11,7 @@ from typing import Any
 
 from checks.claim import Judged, RunEvidence, claim
 from checks.claims.basis import faults, judged
+from evidence.basis import Basis
 from evidence.events import Handed, Moment, of
 from evidence.nodes import broker
 from evidence.run_state import NEVER_NS, FaultFact, Sent
@@ -59,7 +60,11 @@ def _on_disk(evidence: RunEvidence) -> Iterator[tuple[dict[str, Any], bool]]:
                     break
 
 
-@claim("unanswered-record-on-disk", source="Kafka documentation, Design: message delivery semantics; KIP-98")
+@claim(
+    "unanswered-record-on-disk",
+    source="Kafka documentation, Design: message delivery semantics; KIP-98",
+    basis=Basis.DOCUMENTATION,
+)
 def unanswered_record_on_disk(evidence: RunEvidence) -> Judged:
     """A record lies on the leader's disk while its client has no answer."""
     found = list(_on_disk(evidence))
@@ -81,6 +86,7 @@ def _of_unknown_outcome(evidence: RunEvidence) -> Iterator[dict[str, Any]]:
 @claim(
     "unknown-record-in-log",
     source="Kafka documentation, Design: message delivery semantics; producer configuration: delivery.timeout.ms",
+    basis=Basis.DOCUMENTATION,
 )
 def unknown_record_in_log(evidence: RunEvidence) -> Judged:
     """A record for which its client has an error that does not say so, or no answer, is in the log."""
@@ -93,6 +99,7 @@ def unknown_record_in_log(evidence: RunEvidence) -> Judged:
 @claim(
     "unknown-record-not-in-log",
     source="Kafka documentation, Design: message delivery semantics; producer configuration: linger.ms",
+    basis=Basis.DOCUMENTATION,
 )
 def unknown_record_not_in_log(evidence: RunEvidence) -> Judged:
     """A record for which its client has an error that does not say so, or no answer, is not in the log."""
@@ -105,6 +112,7 @@ def unknown_record_not_in_log(evidence: RunEvidence) -> Judged:
 @claim(
     "unknown-record-comes-late",
     source="Kafka documentation, producer configuration: delivery.timeout.ms, request.timeout.ms",
+    basis=Basis.DOCUMENTATION,
 )
 def unknown_record_comes_late(evidence: RunEvidence) -> Judged:
     """A record that its client has given up is written afterwards.

@@ -22,6 +22,7 @@ from checks.claims.basis import (
     timed,
 )
 from evidence.availability import pauses
+from evidence.basis import Basis
 from evidence.events import NO_LEADER
 from evidence.nodes import broker
 from evidence.run_state import DOWN
@@ -66,6 +67,7 @@ def _led(evidence: RunEvidence, kind: str) -> Iterator[dict[str, Any]]:
 @claim(
     "leader-moved-before-shutdown",
     source="Kafka documentation, Graceful shutdown; broker configuration: controlled.shutdown.enable",
+    basis=Basis.DOCUMENTATION,
 )
 def leader_moved_before_shutdown(evidence: RunEvidence) -> Judged:
     """A broker that is stopped cleanly hands its leaderships over before it ends."""
@@ -77,8 +79,11 @@ def leader_moved_before_shutdown(evidence: RunEvidence) -> Judged:
 @claim(
     "writes-pause-briefly",
     source="Kafka documentation, Graceful shutdown",
+    basis=Basis.DOCUMENTATION,
     bound="a few milliseconds are documented of the move, and nothing of a client that has to learn of it: the "
     "session that the broker is configured with, for which writes pause when a leader dies",
+    bound_source="nothing is documented of clients, and what was seen is more than the few milliseconds of the move",
+    bound_basis=Basis.MEASURED,
 )
 def writes_pause_briefly(evidence: RunEvidence) -> Judged:
     """While a leader is stopped cleanly writes pause only until producers have found the next one, not for a
@@ -91,7 +96,12 @@ def writes_pause_briefly(evidence: RunEvidence) -> Judged:
     "writes-pause-for-the-session",
     source="Kafka documentation, Design: replication; broker configuration: zookeeper.session.timeout.ms, "
     "broker.session.timeout.ms",
+    basis=Basis.DOCUMENTATION,
     bound=f"{SESSION_BOUND}, {ELECTION_MS} ms for the election, and {CLIENT_BOUND}",
+    bound_source="Kafka documentation, broker configuration: zookeeper.session.timeout.ms, "
+    "broker.session.timeout.ms; of elections and clients nothing is documented, and the rest "
+    "is more than was seen",
+    bound_basis=Basis.MEASURED,
 )
 def writes_pause_for_the_session(evidence: RunEvidence) -> Judged:
     """When a leader is killed writes pause until its session has ended and producers have found the next one."""

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from checks.claim import Judged, RunEvidence, claim
 from checks.claims.basis import elapsed_ms, judged, timed
+from evidence.basis import Basis
 from evidence.events import NO_LEADER
 from evidence.run_state import FROZEN, RunState, Sent
 from evidence.text import plural
@@ -35,7 +36,11 @@ def _sent(one: Sent) -> dict[str, Any]:
     }
 
 
-@claim("acks-all-waits-for-isr", source="Kafka documentation, producer configuration: acks; Design: replication")
+@claim(
+    "acks-all-waits-for-isr",
+    source="Kafka documentation, producer configuration: acks; Design: replication",
+    basis=Basis.DOCUMENTATION,
+)
 def acks_all_waits_for_isr(evidence: RunEvidence) -> Judged:
     """With acks=all a record is not acknowledged while a member of the ISR stands still without it."""
     run_state = evidence.run_state
@@ -96,8 +101,11 @@ def _released(evidence: RunEvidence) -> Iterator[dict[str, Any]]:
 @claim(
     "shrunk-isr-releases-acks-all",
     source="Kafka documentation, Design: replication; KAFKA-13091",
+    basis=Basis.DOCUMENTATION,
     bound=f"from the new ISR on: nothing is to be waited for, and a tolerance of {RELEASE_TOLERANCE_MS} ms for the "
     "machine",
+    bound_source="Kafka documentation, Design: replication",
+    bound_basis=Basis.DOCUMENTATION,
 )
 def shrunk_isr_releases_acks_all(evidence: RunEvidence) -> Judged:
     """What waits with acks=all for a replica that leaves the ISR is acknowledged when it has left.
@@ -115,7 +123,7 @@ def shrunk_isr_releases_acks_all(evidence: RunEvidence) -> Judged:
     )
 
 
-@claim("shrunk-isr-holds-back", source="KAFKA-13091 (protocol 2.7 to 3.0)")
+@claim("shrunk-isr-holds-back", source="KAFKA-13091 (protocol 2.7 to 3.0)", basis=Basis.JIRA)
 def shrunk_isr_holds_back(evidence: RunEvidence) -> Judged:
     """What waits with acks=all for a replica that leaves the ISR is acknowledged only after the next record."""
     rows = list(_released(evidence))
@@ -153,7 +161,9 @@ def _below_min_isr(evidence: RunEvidence) -> Iterator[Sent]:
 
 
 @claim(
-    "acks-all-refused-below-min-isr", source="Kafka documentation, topic configuration: min.insync.replicas; KAFKA-1555"
+    "acks-all-refused-below-min-isr",
+    source="Kafka documentation, topic configuration: min.insync.replicas; KAFKA-1555",
+    basis=Basis.DOCUMENTATION,
 )
 def acks_all_refused_below_min_isr(evidence: RunEvidence) -> Judged:
     """With fewer replicas in sync than min.insync.replicas a record with acks=all is refused."""
@@ -164,7 +174,9 @@ def acks_all_refused_below_min_isr(evidence: RunEvidence) -> Judged:
 
 
 @claim(
-    "acks-1-goes-on-below-min-isr", source="Kafka documentation, topic configuration: min.insync.replicas; KAFKA-1555"
+    "acks-1-goes-on-below-min-isr",
+    source="Kafka documentation, topic configuration: min.insync.replicas; KAFKA-1555",
+    basis=Basis.DOCUMENTATION,
 )
 def acks_1_goes_on_below_min_isr(evidence: RunEvidence) -> Judged:
     """With fewer replicas in sync than min.insync.replicas a record with acks=1 is acknowledged."""
@@ -174,7 +186,11 @@ def acks_1_goes_on_below_min_isr(evidence: RunEvidence) -> Judged:
     return judged([_sent(one) for one in asked], wrong, seen, "nothing was sent with acks=1 beside what was refused")
 
 
-@claim("refused-record-not-in-log", source="Kafka documentation, topic configuration: min.insync.replicas; KAFKA-1555")
+@claim(
+    "refused-record-not-in-log",
+    source="Kafka documentation, topic configuration: min.insync.replicas; KAFKA-1555",
+    basis=Basis.DOCUMENTATION,
+)
 def refused_record_not_in_log(evidence: RunEvidence) -> Judged:
     """A record that was refused because of min.insync.replicas has no place in the log.
 

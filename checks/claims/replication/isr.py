@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from checks.claim import CONTRADICTED, Judged, RunEvidence, claim
 from checks.claims.basis import elapsed_ms, faults, judged, release_of, setting_ms, timed
+from evidence.basis import Basis
 from evidence.events import IsrChange, Missed, Partition, of
 from evidence.nodes import number_of
 from evidence.records import TopicPartition
@@ -67,10 +68,13 @@ def _next(states: Sequence[Partition], at_ns: int, broker: int, *, inside: bool)
 @claim(
     "isr-shrinks-in-lag-time",
     source="Kafka documentation, broker configuration: replica.lag.time.max.ms; KIP-16, KIP-537",
+    basis=Basis.DOCUMENTATION,
     bound="from the freeze: no sooner than replica.lag.time.max.ms, less the replica.fetch.wait.max.ms for which "
     f"its last fetch may have waited and {EARLY_MS} ms for the machine; no later than that setting and the "
     "interval of the leader's check (as long before 0.10.2, half of it from then on: ReplicaManager, "
     f"isr-expiration), and a tolerance of {ISR_TOLERANCE_MS} ms for the machine",
+    bound_source="Kafka documentation, broker configuration: replica.lag.time.max.ms; ReplicaManager: isr-expiration",
+    bound_basis=Basis.DOCUMENTATION,
 )
 def isr_shrinks_in_lag_time(evidence: RunEvidence) -> Judged:
     """A follower that stands still leaves the ISR once it has not been caught up for replica.lag.time.max.ms.
@@ -122,8 +126,11 @@ def _shrink(
 @claim(
     "dead-controller-stays-in-isr",
     source="KAFKA-3143; Kafka sources, ReplicaStateMachine: startup",
+    basis=Basis.JIRA,
     bound="no sooner after the kill than replica.lag.time.max.ms, less the replica.fetch.wait.max.ms for which its "
     f"last fetch may have waited and {EARLY_MS} ms for the machine",
+    bound_source="KAFKA-3143; Kafka documentation, broker configuration: replica.lag.time.max.ms",
+    bound_basis=Basis.JIRA,
 )
 def dead_controller_stays_in_isr(evidence: RunEvidence) -> Judged:
     """Before 2.3 a follower that was the controller when it died stays in the ISR until its leader misses it.
@@ -159,8 +166,11 @@ def _thawed(run_state: RunState, node: str, frozen: Interval) -> int:
 @claim(
     "isr-expands-when-caught-up",
     source="Kafka documentation, Design: replication; broker configuration: replica.fetch.wait.max.ms",
+    basis=Basis.DOCUMENTATION,
     bound="replica.fetch.wait.max.ms for a fetch that finds nothing, replica.fetch.backoff.ms after one that "
     f"failed while it stood still, and a tolerance of {ISR_TOLERANCE_MS} ms for the machine",
+    bound_source="Kafka documentation, broker configuration: replica.fetch.wait.max.ms, replica.fetch.backoff.ms",
+    bound_basis=Basis.DOCUMENTATION,
 )
 def isr_expands_when_caught_up(evidence: RunEvidence) -> Judged:
     """A follower that went on is back in the ISR with the fetch by which it has caught up."""
@@ -228,8 +238,11 @@ def _announcements(run_state: RunState) -> list[_Announcement]:
 @claim(
     "isr-change-announced",
     source="KAFKA-1367; ReplicaManager, isr-change-propagation (0.9 to protocol 2.6)",
+    basis=Basis.JIRA,
     bound=f"from the last change before it: {QUIET_MS} ms without another change, {CHECKED_MS} ms between checks, "
     f"and a tolerance of {ISR_TOLERANCE_MS} ms for the machine",
+    bound_source="ReplicaManager: isr-change-propagation (0.9.0.1 to 2.6.2)",
+    bound_basis=Basis.SOURCE,
 )
 def isr_change_announced(evidence: RunEvidence) -> Judged:
     """A leader that changed an ISR announces it in /isr_change_notification, and the controller deletes that."""

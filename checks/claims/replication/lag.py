@@ -15,6 +15,7 @@ from typing import Any, Final
 
 from checks.claim import CONTRADICTED, HELD, NOT_OBSERVED, Judged, RunEvidence, claim
 from checks.claims.basis import elapsed_ms, setting_ms
+from evidence.basis import Basis
 from evidence.events import Partition
 from evidence.nodes import broker
 from evidence.records import TopicPartition
@@ -95,7 +96,9 @@ def _departures(evidence: RunEvidence, where: TopicPartition, follower: int) -> 
 
 
 @claim(
-    "isr-counts-messages", source="Kafka documentation of 0.8.2, broker configuration: replica.lag.max.messages; KIP-16"
+    "isr-counts-messages",
+    source="Kafka documentation of 0.8.2, broker configuration: replica.lag.max.messages; KIP-16",
+    basis=Basis.DOCUMENTATION,
 )
 def isr_counts_messages(evidence: RunEvidence) -> Judged:
     """A follower that is more than replica.lag.max.messages behind leaves the ISR though it fetches, and is back when
@@ -132,7 +135,7 @@ def isr_counts_messages(evidence: RunEvidence) -> Judged:
     return Judged(outcome=HELD, observed=observed, evidence=rows)
 
 
-@claim("isr-does-not-count-messages", source="KIP-16")
+@claim("isr-does-not-count-messages", source="KIP-16", basis=Basis.KIP)
 def isr_does_not_count_messages(evidence: RunEvidence) -> Judged:
     """A follower that fetches and catches up within replica.lag.time.max.ms stays in the ISR, however many messages it
     is behind meanwhile.

@@ -7,13 +7,14 @@ from typing import Any
 
 from checks.claim import Judged, RunEvidence, claim
 from checks.claims.basis import copied, faults, judged, start_after, truncations
+from evidence.basis import Basis
 from evidence.events import Moment, of
 from evidence.nodes import broker
 from evidence.run_state import RunState
 from evidence.text import plural
 
 
-@claim("restarted-replica-keeps-its-log", source="KIP-101")
+@claim("restarted-replica-keeps-its-log", source="KIP-101", basis=Basis.KIP)
 def restarted_replica_keeps_its_log(evidence: RunEvidence) -> Judged:
     """A replica that restarts while its leader lives truncates nothing that it held when it died.
 
@@ -25,7 +26,7 @@ def restarted_replica_keeps_its_log(evidence: RunEvidence) -> Judged:
     return judged(rows, wrong, plural(len(rows), "replica") + " restarted", nothing)
 
 
-@claim("restarted-replica-truncates-to-high-watermark", source="KIP-101")
+@claim("restarted-replica-truncates-to-high-watermark", source="KIP-101", basis=Basis.KIP)
 def restarted_replica_truncates_to_high_watermark(evidence: RunEvidence) -> Judged:
     """A replica that restarts truncates what it held above its checkpointed high watermark (before 0.11)."""
     rows = [row for row in _restarted(evidence.run_state) if row["log_end_before"] > row["high_watermark_before"]]
@@ -34,7 +35,7 @@ def restarted_replica_truncates_to_high_watermark(evidence: RunEvidence) -> Judg
     return judged(rows, wrong, plural(len(rows), "replica") + " restarted", nothing)
 
 
-@claim("diverged-replica-truncates", source="KIP-101")
+@claim("diverged-replica-truncates", source="KIP-101", basis=Basis.KIP)
 def diverged_replica_truncates(evidence: RunEvidence) -> Judged:
     """A replica that returns to a leader elected with a shorter log truncates to the end that this log had."""
     restarted, rows = list(_restarted(evidence.run_state)), list[dict[str, Any]]()

@@ -12,6 +12,7 @@ from typing import Any, Final
 from checks.claim import NOT_OBSERVED, Judged, RunEvidence, claim
 from checks.claims.basis import elapsed_ms, judged
 from checks.claims.replication.acks import SEEN_LATER_NS
+from evidence.basis import Basis
 from evidence.events import Log, Position, ReplicaOffset, of
 from evidence.records import TopicPartition
 from evidence.replication import Trace, topics_of, trace_of, traced_partitions, ways
@@ -22,7 +23,9 @@ NO_TRACE: Final = "no broker told of its replicas' offsets at TRACE"
 
 
 @claim(
-    "record-hidden-until-isr-has-it", source="Kafka documentation, Design: replication (committed messages); KIP-101"
+    "record-hidden-until-isr-has-it",
+    source="Kafka documentation, Design: replication (committed messages); KIP-101",
+    basis=Basis.DOCUMENTATION,
 )
 def record_hidden_until_isr_has_it(evidence: RunEvidence) -> Judged:
     """A record is given to consumers only when every member of the ISR has it, or has left.
@@ -98,7 +101,11 @@ def _led_by(run_state: RunState, position: Position) -> int | None:
     return state.leader if state else None
 
 
-@claim("high-watermark-follows-in-steps", source="KIP-101, Motivation; Kafka documentation, Design: replication")
+@claim(
+    "high-watermark-follows-in-steps",
+    source="KIP-101, Motivation; Kafka documentation, Design: replication",
+    basis=Basis.KIP,
+)
 def high_watermark_follows_in_steps(evidence: RunEvidence) -> Judged:
     """A record is under the leader's high watermark after the follower's second fetch, and under the follower's with
     the answer to that: append, fetch, append, fetch, high watermark, answer, high watermark.
@@ -156,7 +163,8 @@ def _row(one: ReplicaOffset, held: bool, **about: object) -> dict[str, Any]:
 
 @claim(
     "high-watermark-within-log",
-    source="KIP-101, Motivation; ReplicaFetcherThread (the follower's is the smaller of the two)",
+    source="KIP-101: motivation; ReplicaFetcherThread: the follower's is the smaller of the two",
+    basis=Basis.KIP,
 )
 def high_watermark_within_log(evidence: RunEvidence) -> Judged:
     """The high watermark of a replica is never above its own log end."""
@@ -182,7 +190,8 @@ def high_watermark_within_log(evidence: RunEvidence) -> Judged:
 
 @claim(
     "leader-high-watermark-never-falls",
-    source="Partition.maybeIncrementLeaderHW; Kafka documentation, Design: replication",
+    source="Partition.maybeIncrementLeaderHW (0.8.2.2 to 4.3.1)",
+    basis=Basis.SOURCE,
 )
 def leader_high_watermark_never_falls(evidence: RunEvidence) -> Judged:
     """A leader's high watermark does not fall within one leader epoch."""
@@ -201,7 +210,7 @@ def leader_high_watermark_never_falls(evidence: RunEvidence) -> Judged:
     return _each(evidence, rows, "none below the leader's last in its epoch")
 
 
-@claim("follower-high-watermark-behind-leaders", source="KIP-101, Motivation")
+@claim("follower-high-watermark-behind-leaders", source="KIP-101, Motivation", basis=Basis.KIP)
 def follower_high_watermark_behind_leaders(evidence: RunEvidence) -> Judged:
     """A follower's high watermark is never above the one that its leader has had.
 

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from checks.claim import Judged, RunEvidence, claim
 from checks.claims.basis import judged
+from evidence.basis import Basis
 from evidence.events import NO_LEADER, Moment, Partition, of
 from evidence.faults.files import WipeProof
 from evidence.nodes import broker, number_of
@@ -73,7 +74,7 @@ def _blanks(evidence: RunEvidence) -> Iterator[_Blank]:
             )
 
 
-@claim("blank-replica-refilled", source="Kafka documentation, Design: replication")
+@claim("blank-replica-refilled", source="Kafka documentation, Design: replication", basis=Basis.DOCUMENTATION)
 def blank_replica_refilled(evidence: RunEvidence) -> Judged:
     """A replica out of the ISR whose broker comes back with a blank disk is filled from the leader, and joins the ISR
     with all of its log.
@@ -101,7 +102,7 @@ def _last_in_sync(evidence: RunEvidence) -> list[dict[str, Any]]:
     return rows
 
 
-@claim("blank-replica-elected", source="Kafka documentation, Design: replication; KIP-966: motivation")
+@claim("blank-replica-elected", source="KIP-966: motivation", basis=Basis.KIP)
 def blank_replica_elected(evidence: RunEvidence) -> Judged:
     """The last replica in the ISR is elected when its broker comes back, though with a blank disk."""
     rows = _last_in_sync(evidence)
@@ -109,7 +110,7 @@ def blank_replica_elected(evidence: RunEvidence) -> Judged:
     return judged(rows, wrong, plural(len(rows), "election"), "no replica that was the last in sync came back blank")
 
 
-@claim("blank-replica-passed-over", source="KIP-966: unclean shutdown of an eligible leader replica")
+@claim("blank-replica-passed-over", source="KIP-966: unclean shutdown of an eligible leader replica", basis=Basis.KIP)
 def blank_replica_passed_over(evidence: RunEvidence) -> Judged:
     """The last replica in the ISR is not elected if its broker comes back with a blank disk and another is eligible."""
     rows = _last_in_sync(evidence)

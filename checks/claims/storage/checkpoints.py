@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from checks.claim import Judged, RunEvidence, claim
 from checks.claims.basis import copied, elapsed_ms, faults, judged, setting_ms, start_after, timed, truncations
+from evidence.basis import Basis
 from evidence.events import Checkpoint, Moment, of
 from evidence.faults.files import FlipProof, OverwriteProof, ResizeProof
 from evidence.nodes import number_of
@@ -27,7 +28,10 @@ def _interval_ms(evidence: RunEvidence) -> int:
 @claim(
     "high-watermarks-checkpointed-in-time",
     source="Kafka documentation, broker configuration: replica.high.watermark.checkpoint.interval.ms",
+    basis=Basis.DOCUMENTATION,
     bound=f"replica.high.watermark.checkpoint.interval.ms, and a tolerance of {FILE_TOLERANCE_MS} ms for the machine",
+    bound_source="Kafka documentation, broker configuration: replica.high.watermark.checkpoint.interval.ms",
+    bound_basis=Basis.DOCUMENTATION,
 )
 def high_watermarks_checkpointed_in_time(evidence: RunEvidence) -> Judged:
     """A broker writes its high watermarks to replication-offset-checkpoint at an interval.
@@ -48,7 +52,11 @@ def high_watermarks_checkpointed_in_time(evidence: RunEvidence) -> Judged:
     )
 
 
-@claim("clean-stop-writes-checkpoints", source="ReplicaManager.shutdown, LogManager.shutdown")
+@claim(
+    "clean-stop-writes-checkpoints",
+    source="ReplicaManager.shutdown, LogManager.shutdown (0.8.2.2 to 4.3.1)",
+    basis=Basis.SOURCE,
+)
 def clean_stop_writes_checkpoints(evidence: RunEvidence) -> Judged:
     """A broker that stops cleanly writes its high watermarks and recovery points, at the ends of its logs."""
     run_state = evidence.run_state
@@ -71,8 +79,11 @@ def clean_stop_writes_checkpoints(evidence: RunEvidence) -> Judged:
 @claim(
     "killed-high-watermark-is-recent",
     source="Kafka documentation, broker configuration: replica.high.watermark.checkpoint.interval.ms; KIP-101",
+    basis=Basis.DOCUMENTATION,
     bound="from the oldest acknowledgement that it lacks to the death: "
     f"replica.high.watermark.checkpoint.interval.ms, and a tolerance of {FILE_TOLERANCE_MS} ms for the machine",
+    bound_source="Kafka documentation, broker configuration: replica.high.watermark.checkpoint.interval.ms",
+    bound_basis=Basis.DOCUMENTATION,
 )
 def killed_high_watermark_is_recent(evidence: RunEvidence) -> Judged:
     """After kill -9 the checkpointed high watermark is behind by no more than the interval of its writing.
@@ -117,7 +128,8 @@ def killed_high_watermark_is_recent(evidence: RunEvidence) -> Judged:
 
 @claim(
     "missing-high-watermark-truncates-all",
-    source="Partition.getOrCreateReplica, ReplicaManager.makeFollowers (before 0.11); KIP-101",
+    source="Partition.getOrCreateReplica, ReplicaManager.makeFollowers (0.10.2.2); KIP-101",
+    basis=Basis.SOURCE,
 )
 def missing_high_watermark_truncates_all(evidence: RunEvidence) -> Judged:
     """A follower that starts without a checkpointed high watermark takes it for 0 and truncates its whole log.
@@ -143,7 +155,9 @@ def missing_high_watermark_truncates_all(evidence: RunEvidence) -> Judged:
 
 @claim(
     "wrong-checkpoint-is-bounded",
-    source="Partition.getOrCreateReplica (before 2.3), UnifiedLog.updateHighWatermark, LogLoader",
+    source="Partition.getOrCreateReplica (0.10.2.2, 2.2.2), Log.updateHighWatermark (2.8.2), "
+    "UnifiedLog.updateHighWatermark (3.9.2, 4.3.1)",
+    basis=Basis.SOURCE,
 )
 def wrong_checkpoint_is_bounded(evidence: RunEvidence) -> Judged:
     """A checkpointed offset beyond the end of a log is not believed: the broker goes by the log's end.
@@ -168,8 +182,9 @@ def wrong_checkpoint_is_bounded(evidence: RunEvidence) -> Judged:
 
 @claim(
     "unreadable-checkpoint-keeps-replica-out",
-    source="OffsetCheckpoint.read, Partition.getOrCreateReplica (before 1.0); CheckpointFile, "
-    "ReplicaManager.applyLocalFollowersDelta (from 3.1 on); KIP-112",
+    source="OffsetCheckpoint.read, Partition.getOrCreateReplica (0.10.2.2); CheckpointFile, "
+    "ReplicaManager.applyLocalFollowersDelta (3.1.0 to 4.3.1)",
+    basis=Basis.SOURCE,
 )
 def unreadable_checkpoint_keeps_replica_out(evidence: RunEvidence) -> Judged:
     """A broker that cannot read its file of high watermarks is registered and serves no replica (before 1.0; from 3.1
@@ -200,7 +215,8 @@ def unreadable_checkpoint_keeps_replica_out(evidence: RunEvidence) -> Judged:
 
 @claim(
     "unreadable-checkpoint-makes-leader-refuse",
-    source="CheckpointFile, ReplicaManager.applyLocalLeadersDelta, ReplicaManager.makeLeaders (from 3.1 on); KIP-112",
+    source="CheckpointFile, ReplicaManager: applyLocalLeadersDelta, makeLeaders (3.1.0 to 4.3.1); KIP-112",
+    basis=Basis.SOURCE,
 )
 def unreadable_checkpoint_makes_leader_refuse(evidence: RunEvidence) -> Judged:
     """A broker that cannot read its file of high watermarks for a bad number is named as leader, and takes no record

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from checks.claim import Damage, Judged, RunEvidence, claim
 from checks.claims.basis import copied, faults, judged, start_after, truncations
+from evidence.basis import Basis
 from evidence.events import Log, Moment, Position, of
 from evidence.faults.files import FlipProof, ResizeProof
 from evidence.nodes import broker
@@ -81,7 +82,12 @@ def _final(evidence: RunEvidence) -> Moment | None:
     return next((one for one in reversed(of(evidence.run_state.events, Moment)) if one.label == FINAL), None)
 
 
-@claim("damage-stays-on-its-replica", source=f"{_CRC}; Log.append, UnifiedLog.appendAsFollower")
+@claim(
+    "damage-stays-on-its-replica",
+    source="Log.append (0.10.2.2, 2.8.2), UnifiedLog.appendAsFollower (3.9.2, 4.3.1): batches are "
+    "checked as they come in",
+    basis=Basis.SOURCE,
+)
 def damage_stays_on_its_replica(evidence: RunEvidence) -> Judged:
     """A record that the disk has damaged is damaged on that replica alone: others fetched it before, or refuse it.
 
@@ -97,7 +103,8 @@ def damage_stays_on_its_replica(evidence: RunEvidence) -> Judged:
 
 @claim(
     "damage-goes-unnoticed",
-    source="Kafka documentation, Design: persistence; LogLoader: a clean stop needs no recovery",
+    source="LogLoader (3.9.2, 4.3.1), Log.loadSegments (0.10.2.2, 2.8.2): a clean stop needs no recovery",
+    basis=Basis.SOURCE,
 )
 def damage_goes_unnoticed(evidence: RunEvidence) -> Judged:
     """A broker does not look at what it has written: a replica with a damaged record stays in the ISR."""
@@ -111,7 +118,7 @@ def damage_goes_unnoticed(evidence: RunEvidence) -> Judged:
     return judged(rows, wrong, plural(len(rows), "damaged replica") + " in the ISR to the end", _NOTHING)
 
 
-@claim("recovery-cuts-damage", source="Kafka documentation, Design: log recovery; Log.recoverLog, LogLoader.recoverLog")
+@claim("recovery-cuts-damage", source="Kafka documentation, Implementation: log, Guarantees", basis=Basis.DOCUMENTATION)
 def recovery_cuts_damage(evidence: RunEvidence) -> Judged:
     """After a kill a broker checks every batch from the recovery point on and cuts the log where one is damaged.
 
@@ -135,7 +142,7 @@ def recovery_cuts_damage(evidence: RunEvidence) -> Judged:
     return judged(rows, wrong, plural(len(rows), "damaged log") + " cut at recovery", _NOTHING)
 
 
-@claim("torn-tail-is-cut", source="Kafka documentation, Design: log recovery; Log.recoverLog, LogLoader.recoverLog")
+@claim("torn-tail-is-cut", source="Kafka documentation, Implementation: log, Guarantees", basis=Basis.DOCUMENTATION)
 def torn_tail_is_cut(evidence: RunEvidence) -> Judged:
     """A log that ends in half a batch or in zeros is cut after its last whole batch when its broker starts, and no
     further.
@@ -199,7 +206,7 @@ def _cuts(run_state: RunState, node: str, replica: str, since_ns: int) -> list[i
 
 
 @claim(
-    "damage-is-refused", source="AbstractFetcherThread: CorruptRecordException; Log.append, UnifiedLog.appendAsFollower"
+    "damage-is-refused", source="AbstractFetcherThread: CorruptRecordException (0.10.2.2 to 4.3.1)", basis=Basis.SOURCE
 )
 def damage_is_refused(evidence: RunEvidence) -> Judged:
     """A follower checks what it fetches: it takes nothing from a damaged batch on, and does not join the ISR.
@@ -237,7 +244,11 @@ def _led_while_damaged(evidence: RunEvidence) -> Iterator[tuple[_Struck, int, in
             yield struck, begin_ns, next(others, evidence.run_state.end_ns)
 
 
-@claim("reader-is-told-of-damage", source="librdkafka configuration: check.crcs")
+@claim(
+    "reader-is-told-of-damage",
+    source="librdkafka documentation, CONFIGURATION.md: check.crcs",
+    basis=Basis.DOCUMENTATION,
+)
 def reader_is_told_of_damage(evidence: RunEvidence) -> Judged:
     """A reader that checks checksums (check.crcs) is given an error in place of a damaged record."""
     rows = []
@@ -263,7 +274,7 @@ def _positions(evidence: RunEvidence) -> Iterator[dict[str, Any]]:
             yield struck.row | {"until_ns": end_ns, "position": max(meanwhile), "later": max(later, default=None)}
 
 
-@claim("reader-stops-at-damage", source="librdkafka, rd_kafka_msgset_reader_v2")
+@claim("reader-stops-at-damage", source="librdkafka 2.16, rd_kafka_msgset_reader_v2", basis=Basis.SOURCE)
 def reader_stops_at_damage(evidence: RunEvidence) -> Judged:
     """A reader comes no further than to a damaged batch of format 2, until a replica leads that has it whole."""
     rows = list(_positions(evidence))
@@ -271,7 +282,7 @@ def reader_stops_at_damage(evidence: RunEvidence) -> Judged:
     return judged(rows, wrong, plural(len(rows), "reader") + " held up by a damaged record", _UNREAD)
 
 
-@claim("reader-goes-on-behind-damage", source="librdkafka, rd_kafka_msgset_reader_msg_v0_1")
+@claim("reader-goes-on-behind-damage", source="librdkafka 2.16, rd_kafka_msgset_reader_msg_v0_1", basis=Basis.SOURCE)
 def reader_goes_on_behind_damage(evidence: RunEvidence) -> Judged:
     """A reader goes on behind a damaged message of format 0 or 1, and never has it.
 
@@ -282,7 +293,12 @@ def reader_goes_on_behind_damage(evidence: RunEvidence) -> Judged:
     return judged(rows, wrong, plural(len(rows), "reader") + " went on behind a damaged record", _UNREAD)
 
 
-@claim("reader-is-not-told-of-gap", source="Log.read: a fetch that finds nothing in a segment goes on to the next")
+@claim(
+    "reader-is-not-told-of-gap",
+    source="Log.read (0.10.2.2 to 2.8.2), LocalLog.read (3.9.2, 4.3.1): a fetch that finds "
+    "nothing in a segment goes on to the next",
+    basis=Basis.SOURCE,
+)
 def reader_is_not_told_of_gap(evidence: RunEvidence) -> Judged:
     """Records that a follower was never given leave a gap in offsets, which is no error to a reader.
 

@@ -7,6 +7,7 @@ from typing import Final
 
 from checks.claim import Judged, RunEvidence, claim
 from checks.claims.basis import elapsed_ms, judged, row_of, session_bound_ms, timed
+from evidence.basis import Basis
 from evidence.events import NO_LEADER
 from evidence.faults.disks import BrokenDiskProof
 from evidence.nodes import broker, number_of
@@ -43,8 +44,13 @@ def _replicas(evidence: RunEvidence) -> Iterator[tuple[FaultFact, TopicPartition
 @claim(
     "failed-log-directory-is-left",
     source="KIP-112; KIP-858 (KRaft)",
+    basis=Basis.KIP,
     bound=f"{NOTICED_MS} ms for a broker that notices at its next write there, at the latest to the checkpoint of "
     "high watermarks (five seconds), and a controller that is told and elects; 5% and 1500 ms for the machine",
+    bound_source="Kafka documentation, broker configuration: "
+    "replica.high.watermark.checkpoint.interval.ms; of the rest nothing is documented, and it "
+    "is more than was seen",
+    bound_basis=Basis.MEASURED,
 )
 def failed_directory_is_left(evidence: RunEvidence) -> Judged:
     """The replicas in a log directory that fails leave the ISR, and others lead in their place."""
@@ -67,7 +73,7 @@ def failed_directory_is_left(evidence: RunEvidence) -> Judged:
     )
 
 
-@claim("other-log-directory-goes-on", source="KIP-112; KIP-858 (KRaft)")
+@claim("other-log-directory-goes-on", source="KIP-112; KIP-858 (KRaft)", basis=Basis.KIP)
 def other_directory_goes_on(evidence: RunEvidence) -> Judged:
     """A broker that lost one of two log directories stays registered, and leads and follows with the replicas in the
     other.

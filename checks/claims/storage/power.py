@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from checks.claim import Judged, RunEvidence, claim
 from checks.claims.basis import judged, timed
+from evidence.basis import Basis
 from evidence.events import Partition, Znode, of
 from evidence.faults.process import PowerLossProof
 from evidence.nodes import broker
@@ -46,8 +47,12 @@ def _rows(evidence: RunEvidence) -> Iterator[tuple[FaultFact, PowerLossProof, di
     "lost-records-are-recent",
     source="Linux documentation, sysctl vm: dirty_expire_centisecs, dirty_writeback_centisecs; Kafka documentation,"
     " broker configuration: log.flush.interval.ms",
+    basis=Basis.DOCUMENTATION,
     bound="both settings of the machine, which the proof of the power loss has, or both of the brokers' if they"
     f" are set and less, and a tolerance of {TOLERANCE_MS} ms for a kernel that has other disks to write to",
+    bound_source="Linux documentation, sysctl vm: dirty_expire_centisecs, dirty_writeback_centisecs; Kafka "
+    "documentation, broker configuration: log.flush.interval.ms",
+    bound_basis=Basis.DOCUMENTATION,
 )
 def lost_records_are_recent(evidence: RunEvidence) -> Judged:
     """What a disk loses with the power is no older than the kernel lets dirty pages become, or brokers flush."""
@@ -68,7 +73,11 @@ def lost_records_are_recent(evidence: RunEvidence) -> Judged:
     )
 
 
-@claim("flushed-records-survive", source="Kafka documentation, broker configuration: log.flush.interval.messages")
+@claim(
+    "flushed-records-survive",
+    source="Kafka documentation, broker configuration: log.flush.interval.messages",
+    basis=Basis.DOCUMENTATION,
+)
 def flushed_records_survive(evidence: RunEvidence) -> Judged:
     """With a flush of each message, a disk that loses power holds every record that was acknowledged.
 
@@ -89,6 +98,7 @@ def flushed_records_survive(evidence: RunEvidence) -> Judged:
 @claim(
     "metadata-survives-power-loss",
     source="KIP-595: the leader of the quorum flushes before it counts itself, followers before they fetch on",
+    basis=Basis.KIP,
 )
 def metadata_survives(evidence: RunEvidence) -> Judged:
     """The disk of a controller that loses power holds every partition's state that the cluster had stated."""
@@ -132,7 +142,7 @@ def _znodes(evidence: RunEvidence) -> Iterator[dict[str, Any]]:
                 }
 
 
-@claim("zookeeper-keeps-what-it-told", source="ZooKeeper administrator's guide: forceSync")
+@claim("zookeeper-keeps-what-it-told", source="ZooKeeper administrator's guide: forceSync", basis=Basis.DOCUMENTATION)
 def zookeeper_keeps(evidence: RunEvidence) -> Judged:
     """ZooKeeper that loses power is back with each topic and partition state that it had told of."""
     rows = list(_znodes(evidence))
@@ -140,7 +150,11 @@ def zookeeper_keeps(evidence: RunEvidence) -> Judged:
     return judged(rows, wrong, plural(len(rows), "znode") + " kept", NO_ZOOKEEPER)
 
 
-@claim("unforced-zookeeper-forgets", source="ZooKeeper administrator's guide: forceSync (unsafe options)")
+@claim(
+    "unforced-zookeeper-forgets",
+    source="ZooKeeper administrator's guide: forceSync (unsafe options)",
+    basis=Basis.DOCUMENTATION,
+)
 def zookeeper_forgets(evidence: RunEvidence) -> Judged:
     """ZooKeeper with forceSync=no that loses power has forgotten what it told of last.
 

@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from checks.claim import Judged, RunEvidence, claim
 from checks.claims.basis import elapsed_ms, faults, judged, start_after
+from evidence.basis import Basis
 from evidence.events import Checkpoint, Log, Moment, of
 from evidence.run_state import ALIVE, RunState
 from evidence.text import plural
@@ -107,8 +108,11 @@ def _told(row: dict[str, Any]) -> str:
 
 @claim(
     "recovery-begins-at-recovery-point",
-    source="Kafka documentation, Design: log recovery; log.flush.offset.checkpoint.interval.ms",
+    source="Kafka documentation, broker configuration: log.flush.offset.checkpoint.interval.ms",
+    basis=Basis.DOCUMENTATION,
     bound="none: the time for reading all logs, as the broker tells it, is measured to be compared",
+    bound_source="nothing is documented: what is seen is compared",
+    bound_basis=Basis.MEASURED,
 )
 def recovery_begins_at_recovery_point(evidence: RunEvidence) -> Judged:
     """After a kill a broker checks the segments from its checkpointed recovery point on, all of them and no other,
@@ -121,7 +125,7 @@ def recovery_begins_at_recovery_point(evidence: RunEvidence) -> Judged:
     return replace(found, measured_ms=took)
 
 
-@claim("clean-stop-recovers-nothing", source="Kafka documentation, Operations: graceful shutdown")
+@claim("clean-stop-recovers-nothing", source="Kafka documentation, Graceful shutdown", basis=Basis.DOCUMENTATION)
 def clean_stop_recovers_nothing(evidence: RunEvidence) -> Judged:
     """After a clean stop a broker checks no segment."""
     rows = list(_restarts(evidence, "stop"))

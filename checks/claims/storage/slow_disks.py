@@ -15,6 +15,7 @@ from typing import Any, Final
 from checks.claim import Judged, RunEvidence, claim
 from checks.claims.basis import elapsed_ms, judged, row_of, timed
 from checks.claims.replication.isr import ISR_TOLERANCE_MS, check_period_ms, lag_time_ms
+from evidence.basis import Basis
 from evidence.events import Partition
 from evidence.faults.disks import SlowDiskProof
 from evidence.nodes import broker, number_of
@@ -107,7 +108,10 @@ def _told(rows: Sequence[dict[str, Any]], when: str) -> str:
 @claim(
     "acks-wait-for-slow-disk",
     source=f"Kafka documentation, producer configuration: acks; {FLUSH}",
+    basis=Basis.DOCUMENTATION,
     bound=f"at least {SHARE:.0%} of the time that a page takes on that disk",
+    bound_source="Kafka documentation, producer configuration: acks",
+    bound_basis=Basis.DOCUMENTATION,
 )
 def acks_wait_for_slow_disk(evidence: RunEvidence) -> Judged:
     """With a flush of each message acks=all waits for the slowest disk in the ISR, and any acks for the leader's."""
@@ -119,7 +123,10 @@ def acks_wait_for_slow_disk(evidence: RunEvidence) -> Judged:
 @claim(
     "others-do-not-wait-for-slow-disk",
     source=f"Kafka documentation, producer configuration: acks; {FLUSH}",
+    basis=Basis.DOCUMENTATION,
     bound=f"less than {SHARE:.0%} of the time that a page takes on that disk",
+    bound_source="Kafka documentation, producer configuration: acks",
+    bound_basis=Basis.DOCUMENTATION,
 )
 def others_do_not_wait(evidence: RunEvidence) -> Judged:
     """acks=1 does not wait for the disk of a follower, nor acks=all for that of a replica out of the ISR."""
@@ -137,7 +144,7 @@ def _changes(states: Sequence[Partition], node: str, begin_ns: int, end_ns: int)
             yield now, after.at_ns
 
 
-@claim("slow-follower-stays-in-isr", source=LAG)
+@claim("slow-follower-stays-in-isr", source=LAG, basis=Basis.DOCUMENTATION)
 def slow_follower_stays(evidence: RunEvidence) -> Judged:
     """A follower stays in the ISR however slow its disk is, as long as it writes each fetch in less than
     replica.lag.time.max.ms.
@@ -156,8 +163,11 @@ def slow_follower_stays(evidence: RunEvidence) -> Judged:
 @claim(
     "slow-follower-leaves-isr",
     source=LAG,
+    basis=Basis.DOCUMENTATION,
     bound="replica.lag.time.max.ms, the interval of the leader's check (ReplicaManager, isr-expiration), and a "
     f"tolerance of {ISR_TOLERANCE_MS} ms for the machine",
+    bound_source="Kafka documentation, broker configuration: replica.lag.time.max.ms",
+    bound_basis=Basis.DOCUMENTATION,
 )
 def slow_follower_leaves(evidence: RunEvidence) -> Judged:
     """A follower whose disk takes longer than replica.lag.time.max.ms for a fetch leaves the ISR.
@@ -187,7 +197,7 @@ def slow_follower_leaves(evidence: RunEvidence) -> Judged:
     )
 
 
-@claim("slow-follower-returns-to-isr", source=LAG)
+@claim("slow-follower-returns-to-isr", source=LAG, basis=Basis.DOCUMENTATION)
 def slow_follower_returns(evidence: RunEvidence) -> Judged:
     """A follower that left the ISR for its slow disk returns as soon as it has caught up, and leaves again when it is
     written to: the ISR flaps.
@@ -208,6 +218,7 @@ def slow_follower_returns(evidence: RunEvidence) -> Judged:
 @claim(
     "slow-leader-keeps-leading",
     source="Kafka documentation, Design: replication (a broker is alive that keeps its session)",
+    basis=Basis.DOCUMENTATION,
 )
 def slow_leader_keeps_leading(evidence: RunEvidence) -> Judged:
     """A leader whose disk is slow goes on leading, stays registered, and has all its followers in the ISR."""

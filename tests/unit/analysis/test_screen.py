@@ -27,6 +27,7 @@ from evidence.history.seal import seal_run
 from evidence.rundir import RunDir
 from evidence.timeline import Timeline
 from tests.properties import examples
+from tests.records import STATED
 from tests.unit.analysis.runs import make_run
 from tests.unit.checks.histories import Row, asked_end, assigned, final_read, polled, reserved, sent
 from tests.unit.kafkafiles.encode import R, batch, message
@@ -126,7 +127,7 @@ def test_a_check_is_given_the_whole_unless_the_kept_rows_are_enough(
     monkeypatch.setattr("checks.catalogue.REGISTRY", (known := dict(REGISTRY)))
     monkeypatch.setattr("checks.anomaly.REGISTRY", known)
 
-    @anomaly("new", source="none", reads=(HISTORY,), screened=screened)
+    @anomaly("new", **STATED, reads=(HISTORY,), screened=screened)
     def new(view: PartitionView) -> list[Evidence]:
         """What was seen."""
         seen.append(len(view.polls))

@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
-from unittest.mock import ANY, MagicMock
+from unittest.mock import MagicMock
 
 import pytest
 
@@ -16,12 +16,13 @@ from app.audit_cells import VERSIONS, line_of, scenarios
 from app.audit_matrix import gather, main, measured_by, tonight
 from audit import matrix
 from audit.cells import FAULTS, LINES, Key, Stated, canonical
+from evidence.basis import Basis
 from evidence.rundir import RunDir, write_json
 from evidence.timeline import Timeline
 from harness.cluster import versions
 from harness.run import Run
 from harness.scenario import Scenario
-from harness.subjects import Outcome, Producer, Subject, Topic, UserSubject
+from harness.subjects import NOTHING_STATED, Producer, Subject, Topic, UserSubject
 from judgement.verdict import AS_DOCUMENTED, UNEXPECTED, Name, Verdict
 from scenarios.audit import (
     AUDITED,
@@ -43,7 +44,7 @@ SUBJECT = {
     "replication_factor": 3, "min_insync_replicas": 1, "unclean": False, "flush_each": False,
     "topic": "rf3-min1", "partition": 0, "process": "producer-1", "client_release": "",
     "overrides": {"request.timeout.ms": "12000"},
-    "stated": {"must": ["loses"], "may": [], "why": "w", "source": "s"}, "doomed": None,
+    "stated": {"must": ["loses"], "may": [], "why": "w", "source": "KIP-98", "basis": "KIP"}, "doomed": None,
 }  # fmt: skip
 LOST = {
     "anomaly": "lost-write", "topic": "rf3-min1", "partition": 0, "count": 1,
@@ -92,7 +93,7 @@ def test_a_run_in_doubt_measures_nothing_and_is_told(tmp_path: Path) -> None:
 
 
 def test_a_run_that_contradicts_what_is_stated_is_measured(tmp_path: Path) -> None:
-    stated = {"must": [], "may": [], "why": "", "source": ""}
+    stated = {"must": [], "may": [], "why": "", "source": "KIP-98", "basis": "KIP"}
     (cell,) = measured_by(a_run(tmp_path, verdict=UNEXPECTED, subjects=[SUBJECT | {"stated": stated}]))
     assert not cell.as_stated
 
@@ -168,7 +169,7 @@ def test_every_line_is_measured_by_one_version() -> None:
 def test_nothing_is_measured_that_cannot_differ(name: str) -> None:
     """Each cell of a plan stands for itself: no argument leads to another one, but for clients that are synchronous."""
     version = versions.get(name)
-    subjects = plan(a_stage(version), lambda *_: Outcome(), unclean=(False, True))
+    subjects = plan(a_stage(version), lambda *_: NOTHING_STATED, unclean=(False, True))
     keys = [
         Key(**one.key, line=line_of(version), version=name, fault="shrunk-isr-crash")
         for one in subjects
@@ -246,9 +247,8 @@ def test_alone_the_last_replica_may_refuse_acks_all_with_min_insync_replicas_2(
 ) -> None:
     producer = Producer(client="java", acks=acks, retries=retries)
     topic = Topic(min_insync_replicas=least, flush_each=True)
-    assert last_replica.stated(producer, topic, versions.get("2.8.2")) == Outcome(
-        may=frozenset(may), why=ANY, source=ANY
-    )
+    stated = last_replica.stated(producer, topic, versions.get("2.8.2"))
+    assert (stated.must, stated.may, stated.basis) == (frozenset(), frozenset(may), Basis.KIP)
 
 
 def test_followers_that_would_end_themselves_are_not_measured() -> None:
@@ -352,6 +352,7 @@ def test_the_committed_table_states_of_every_cell_what_its_scenario_states(monke
             may=subject.stated.may,
             why=" ".join(subject.stated.why.split()),
             source=subject.stated.source,
+            basis=subject.stated.basis,
         )
         for fault, made in scenarios().items()
         for version in map(versions.get, VERSIONS)

@@ -20,6 +20,7 @@ from harness.scenario import Scenario, all_scenarios, get_scenario
 from harness.words import EVERY_VERSION, VersionRange
 from pages import museum as pages
 from pages.scenarios import also, of
+from tests.records import STATED
 
 EARLY = Bug(id="KAFKA-7", title="it bites", whom="you", since="1.0.0", fixed=("2.2.2", "2.3.0"))
 LATE = Bug(id="KAFKA-8", title="it stings", whom="them", since="2.1.0", fixed=("2.4.1", "2.5.0"))
@@ -38,7 +39,7 @@ def exhibit(name: str, bug: Bug, affected: str, fixed: str) -> Scenario:
         operator="Mind it.",
         cluster=ClusterPlan(),
         topic=TopicPlan(),
-        cases={"default": Case(documented=(Documented(on=EVERY_VERSION),))},
+        cases={"default": Case(documented=(Documented(on=EVERY_VERSION, **STATED),))},
         steps=lambda run: None,
         exhibit=Exhibit(bug=bug, affected=(affected,), fixed=(fixed,)),
     )
@@ -247,8 +248,8 @@ def test_bugs_stand_in_the_order_of_their_jira_and_those_without_come_last() -> 
 
 def test_cases_that_show_the_same_bug_are_named_and_others_are_not() -> None:
     bug = KRAFTS
-    has_it = Documented(on=bug.affected)
-    one_line = Documented(on=VersionRange("of 4", lambda version: version.release >= (4,)))
+    has_it = Documented(on=bug.affected, **STATED)
+    one_line = Documented(on=VersionRange("of 4", lambda version: version.release >= (4,)), **STATED)
     made = replace(
         exhibit("museum-hide", bug, "3.9.2-kraft", "2.8.2"),
         cases={
@@ -257,7 +258,7 @@ def test_cases_that_show_the_same_bug_are_named_and_others_are_not() -> None:
                 "default": (has_it,),
                 "rf3": (has_it,),
                 "by-client": (one_line, has_it),
-                "control": (Documented(on=EVERY_VERSION),),
+                "control": (Documented(on=EVERY_VERSION, **STATED),),
             }.items()
         },
         exhibit=Exhibit(bug=bug, affected=("3.9.2-kraft", "4.3.1"), fixed=()),

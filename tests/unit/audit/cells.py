@@ -6,7 +6,9 @@ from dataclasses import asdict, replace
 from typing import Any
 
 from audit.cells import Cell, Key, RunCounts, Settings, Stated
+from evidence.basis import Basis
 
+SAID: dict[str, Any] = {"why": "w", "source": "KIP-98", "basis": Basis.KIP}
 SPRING = Settings(
     client="java",
     line="epoch",
@@ -31,7 +33,7 @@ def run(name: str, acknowledged: int = 20, **counts: object) -> RunCounts:
 
 def cell(fault: str, *runs: RunCounts, of: Settings = SPRING, **changes: object) -> Cell:
     key = Key(**asdict(replace(of, **changes)), fault=fault)  # type: ignore[arg-type]
-    return Cell(key=key, stated=Stated(), runs=runs or (run(f"{fault}-1"),))
+    return Cell(key=key, stated=Stated(**SAID), runs=runs or (run(f"{fault}-1"),))
 
 
 def harmless(*faults: str, of: Settings = SPRING, **changes: object) -> list[Cell]:

@@ -15,7 +15,7 @@ from audit.cells import (
     covering,
 )
 from evidence.errors import UsageError
-from tests.unit.audit.cells import SPRING
+from tests.unit.audit.cells import SAID, SPRING
 
 
 def key(fault: str = "leader-crash-behind", **changes: object) -> Key:
@@ -29,14 +29,12 @@ def ran(name: str = "r1", **counts: object) -> RunCounts:
 
 
 def cell(at: Key | None = None, *runs: RunCounts, must: str = "loses") -> Cell:
-    return Cell(
-        key=at or key(), stated=Stated(must=frozenset({must}), why="w", source="s"), runs=runs or (ran(lost=7),)
-    )
+    return Cell(key=at or key(), stated=Stated(must=frozenset({must}), **SAID), runs=runs or (ran(lost=7),))
 
 
 def test_an_outcome_that_there_is_not_is_refused() -> None:
     with pytest.raises(UsageError, match="no outcome 'losses'"):
-        Stated(must=frozenset({"losses"}))
+        Stated(must=frozenset({"losses"}), **SAID)
 
 
 def test_a_cell_is_as_stated_if_every_run_is() -> None:
@@ -170,10 +168,10 @@ def test_a_cell_that_changed_is_told_before_and_after() -> None:
 
 @pytest.mark.parametrize(("before", "now"), [(7, 0), (0, 7)])
 def test_what_may_come_of_a_cell_and_may_not_is_no_change(before: int, now: int) -> None:
-    perhaps = Stated(may=frozenset({"loses"}))
+    perhaps = Stated(may=frozenset({"loses"}), **SAID)
     then, after = ([replace(cell(None, ran(lost=count)), stated=perhaps)] for count in (before, now))
     assert changed(then, after) == []
-    assert len(changed(then, [replace(one, stated=Stated()) for one in after])) == 1
+    assert len(changed(then, [replace(one, stated=Stated(**SAID)) for one in after])) == 1
 
 
 @pytest.mark.parametrize(

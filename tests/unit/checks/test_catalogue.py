@@ -16,6 +16,7 @@ from checks.claim import Judged, RunEvidence, claim
 from checks.view import Evidence, PartitionView
 from evidence.errors import UsageError
 from harness.words import EVERY_VERSION, Documented
+from tests.records import STATED
 from tests.unit.analysis.runs import make_run
 from tests.unit.checks.histories import polled, sent
 
@@ -44,24 +45,24 @@ def test_an_anomaly_that_does_not_hold_together_is_refused(monkeypatch: pytest.M
         return []
 
     with pytest.raises(ValueError, match="two anomalies 'duplicate'"):
-        anomaly("duplicate", source="none", reads=(HISTORY,))(check)
+        anomaly("duplicate", **STATED, reads=(HISTORY,))(check)
     with pytest.raises(ValueError, match="no anomaly 'duplicat'"):
         also_found("duplicat", reads=(HISTORY,))(check)
     with pytest.raises(ValueError, match="not to be had at one place"):
-        anomaly("new", source="none", reads=(HISTORY, CLUSTER))(check)
+        anomaly("new", **STATED, reads=(HISTORY, CLUSTER))(check)
     with pytest.raises(ValueError, match="a parameter for each kind"):
-        anomaly("new", source="none", reads=(HISTORY, COPIES))(check)
+        anomaly("new", **STATED, reads=(HISTORY, COPIES))(check)
     with pytest.raises(ValueError, match="begin with the definition"):
-        anomaly("new", source="none", reads=(HISTORY,))(lambda view: [])
-    anomaly("new", source="none", reads=(HISTORY,))(check)
+        anomaly("new", **STATED, reads=(HISTORY,))(lambda view: [])
+    anomaly("new", **STATED, reads=(HISTORY,))(check)
 
 
 def test_a_scenario_that_names_no_anomaly_is_refused() -> None:
     typo = frozenset({"lost-wriet"})
     with pytest.raises(UsageError, match="did you mean lost-write"):
-        Documented(on=EVERY_VERSION, required=typo)
+        Documented(on=EVERY_VERSION, required=typo, **STATED)
     with pytest.raises(UsageError, match="did you mean lost-write"):
-        Documented(on=EVERY_VERSION, allowed=typo)
+        Documented(on=EVERY_VERSION, allowed=typo, **STATED)
 
 
 def test_a_second_claim_of_a_name_and_one_without_a_definition_are_refused() -> None:
@@ -69,9 +70,9 @@ def test_a_second_claim_of_a_name_and_one_without_a_definition_are_refused() -> 
         raise NotImplementedError
 
     with pytest.raises(ValueError, match="two claims 'acks-all-waits-for-isr'"):
-        claim("acks-all-waits-for-isr", source="none")(judge)
+        claim("acks-all-waits-for-isr", **STATED)(judge)
     with pytest.raises(ValueError, match="begin with the definition"):
-        claim("of-nothing", source="none")(judge)
+        claim("of-nothing", **STATED)(judge)
     assert "of-nothing" not in claims.CATALOGUE
 
 

@@ -31,7 +31,7 @@ from evidence.events import (
 from evidence.findings import ClaimResult
 from evidence.run_state import RunState
 from harness.words import EVERY_VERSION, Documented
-from tests.records import run_record
+from tests.records import STATED, run_record
 from tests.unit.timelines import at
 
 SECOND = 1_000_000_000
@@ -492,4 +492,4 @@ def test_a_scenario_that_names_no_claim_is_refused() -> None:
     with pytest.raises(
         UsageError, match="there is no claim 'leader-epoch-rises'; did you mean leader-epoch-rises-by-one"
     ):
-        Documented(on=EVERY_VERSION, claims=["leader-epoch-rises"])
+        Documented(on=EVERY_VERSION, claims=["leader-epoch-rises"], **STATED)

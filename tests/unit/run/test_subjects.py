@@ -12,7 +12,7 @@ from evidence.errors import HarnessError, WaitTimeout
 from harness.run.record import GrowingRecord
 from harness.run.subjects import Placed, Subjects
 from harness.run.who import Partition
-from harness.subjects import Outcome, Producer, Subject, Topic
+from harness.subjects import NOTHING_STATED, Producer, Subject, Topic
 from tests.records import run_record
 
 
@@ -32,7 +32,7 @@ class ProducerPool:
 def a_stage(pool: ProducerPool) -> Subjects:
     made = object.__new__(Subjects)
     made._run = cast("Any", SimpleNamespace(step=lambda *_, **__: nullcontext()))
-    subject = Subject(producer=Producer(client="java", acks="1"), topic=Topic(), stated=Outcome())
+    subject = Subject(producer=Producer(client="java", acks="1"), topic=Topic(), stated=NOTHING_STATED)
     record = GrowingRecord(run_record(subjects=[{"doomed": []}]))
     made.all = [Placed(subject, Partition("rf3-min1", 0), cast("Any", pool), 0, "producer-1", record)]
     return made

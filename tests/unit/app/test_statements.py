@@ -1,0 +1,234 @@
+"""What is stated in two commits: which change allows more, on pairs of registries that are written by hand."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app.statements import Change, as_json, as_text, base_of, compared, registry_of, summary
+from evidence.errors import UsageError
+
+OUTCOME: dict[str, Any] = {
+    "required": ["lost-write"],
+    "allowed": ["duplicate"],
+    "claims": ["leader-elected-from-isr"],
+    "out_of_sync": False,
+    "source": "KIP-101",
+    "basis": "KIP",
+}
+CLAIM: dict[str, Any] = {
+    "definition": "It is quick.",
+    "source": "KIP-1",
+    "basis": "KIP",
+    "bound": "the session and 1500 ms",
+}
+ANOMALY: dict[str, Any] = {"definition": "It is gone.", "source": "Jepsen", "basis": "documentation", "permitted": ""}
+CELL: dict[str, Any] = {"must": ["loses"], "may": ["refuses"], "source": "KIP-101", "basis": "KIP"}
+
+
+def registry(
+    outcome: dict[str, Any] | None = None,
+    claim: dict[str, Any] | None = None,
+    anomaly: dict[str, Any] | None = None,
+    cell: dict[str, Any] | None = None,
+) -> dict[str, Any]:
+    """A registry with one statement of each kind; what is given is other than usual."""
+    return {
+        "scenarios": {"s": {"default": {"4.3.1": OUTCOME | (outcome or {})}}},
+        "claims": {"quick": CLAIM | (claim or {})},
+        "anomalies": {"lost-write": ANOMALY | (anomaly or {})},
+        "cells": {"none on 4.3.1: java": CELL | (cell or {})},
+    }
+
+
+def directions(new: dict[str, Any], old: dict[str, Any] | None = None) -> list[tuple[str, str]]:
+    return [(one.direction, one.how) for one in compared(old or registry(), new)]
+
+
+def test_nothing_changed() -> None:
+    assert compared(registry(), registry()) == []
+
+
+@pytest.mark.parametrize(
+    ("outcome", "told"),
+    [
+        (
+            {"required": [], "allowed": ["duplicate", "lost-write"]},
+            ("widened", "lost-write had to be seen, and may be seen now"),
+        ),
+        ({"allowed": ["duplicate", "phantom"]}, ("widened", "phantom was unexpected, and may be seen now")),
+        (
+            {"required": ["duplicate", "lost-write"], "allowed": []},
+            ("narrowed", "duplicate could be seen, and must be seen now"),
+        ),
+        ({"allowed": []}, ("narrowed", "duplicate could be seen, and is unexpected now")),
+        ({"required": []}, ("turned", "lost-write had to be seen, and is unexpected now")),
+        ({"required": ["lost-write", "phantom"]}, ("turned", "phantom was unexpected, and must be seen now")),
+        ({"claims": []}, ("widened", "the claim leader-elected-from-isr is dropped")),
+        (
+            {"claims": ["leader-elected-from-isr", "quick"]},
+            ("narrowed", "the claim quick is held too"),
+        ),
+        ({"out_of_sync": True}, ("widened", "a replica may be out of sync at the end")),
+        (
+            {"source": "seen on 4.3.1", "basis": "measured"},
+            ("rests on", "seen on 4.3.1 (measured), before on KIP-101 (KIP)"),
+        ),
+    ],
+)
+def test_an_outcome_that_changed(outcome: dict[str, Any], told: tuple[str, str]) -> None:
+    assert directions(registry(outcome)) == [told]
+    back = directions(registry(), registry(outcome))
+    reverse = {"widened": "narrowed", "narrowed": "widened"}
+    assert [direction for direction, _ in back] == [reverse.get(told[0], told[0])]
+
+
+def test_a_case_or_a_version_that_is_left_out_is_a_widening() -> None:
+    nowhere, without_case, without_scenario = registry(), registry(), registry()
+    nowhere["scenarios"]["s"]["default"] = {}
+    without_case["scenarios"]["s"] = {}
+    without_scenario["scenarios"] = {}
+    assert directions(nowhere) == [("widened", "does not apply any more")]
+    assert directions(without_case) == [("widened", "is not there any more")]
+    assert directions(without_scenario) == [("widened", "is not there any more")]
+    assert directions(registry(), nowhere) == [("narrowed", "applies now")]
+    assert directions(registry(), without_case) == directions(registry(), without_scenario) == [("narrowed", "is new")]
+
+
+@pytest.mark.parametrize(
+    ("bound", "direction"),
+    [
+        ("the session and 3000 ms", "widened"),
+        ("the session and 1000 ms", "narrowed"),
+        ("two sessions", "turned"),
+        ("", "widened"),
+    ],
+)
+def test_a_bound_that_changed(bound: str, direction: str) -> None:
+    assert [one for one, _ in directions(registry(claim={"bound": bound}))] == [direction]
+
+
+def test_a_bound_of_which_one_part_is_longer_and_one_shorter_goes_neither_way() -> None:
+    old, new = registry(claim={"bound": "5 s and 10 s"}), registry(claim={"bound": "6 s and 9 s"})
+    assert [one for one, _ in directions(new, old)] == ["turned"]
+
+
+def test_a_claim_that_is_gone_and_an_anomaly_that_is_permitted_are_widenings() -> None:
+    without = registry()
+    without["claims"] = {}
+    assert directions(without) == [("widened", "is not in the catalogue any more")]
+    permitted = registry(anomaly={"permitted": "if the producer retries"})
+    assert directions(permitted) == [("widened", "it was permitted never, and is if the producer retries")]
+    assert [one for one, _ in directions(registry(claim={"definition": "It is slow."}))] == ["turned"]
+
+
+def test_a_cell_of_the_audit_that_may_come_to_more() -> None:
+    (change,) = compared(registry(), registry(cell={"may": ["loses", "refuses"], "must": []}))
+    assert change == Change("widened", "audit none", "loses had to be seen, and may be seen now", "none on 4.3.1: java")
+    assert directions(registry(cell={"may": []})) == [("narrowed", "refuses could be seen, and is unexpected now")]
+    without = registry()
+    without["cells"] = {}
+    assert [one for one, _ in directions(without)] == ["widened"]
+
+
+def test_the_same_change_on_many_versions_is_one_line() -> None:
+    old, new = registry(), registry()
+    for number in range(8):
+        old["scenarios"]["s"]["default"][f"v{number}"] = OUTCOME
+        new["scenarios"]["s"]["default"][f"v{number}"] = OUTCOME | {"claims": []}
+    found = compared(old, new)
+    text = as_text(found, "a", "b")
+    assert summary(found) == "8 widened, 0 narrowed, 0 turned; 0 statements from another source"
+    assert text.splitlines()[-1] == (
+        "  scenario s, case default: the claim leader-elected-from-isr is dropped [v0; v1; v2; v3; v4; v5 and 2 more]"
+    )
+    assert len(as_json(found, "a", "b")["changes"]) == 8
+
+
+def test_other_sources_are_counted_and_told_on_request() -> None:
+    found = compared(registry(), registry(claim={"source": "KIP-2"}))
+    assert "KIP-2" not in as_text(found, "a", "b")
+    assert "KIP-2" in as_text(found, "a", "b", sources=True)
+
+
+OLD_LAYOUT = {
+    "harness/__init__.py": "",
+    "harness/cluster/__init__.py": "",
+    "harness/cluster/versions.py": "class V:\n    id = '4.3.1'\nKNOWN = (V,)\n",
+    "harness/scenario.py": """
+from types import SimpleNamespace as N
+case = N(name="default")
+stated = N(required={"lost-write"}, allowed=set(), claims=["quick"], out_of_sync=False)
+made = N(source="KIP-1", cases={"default": case}, applies_to=lambda *_: True, documented_for=lambda *_: stated)
+def all_scenarios():
+    return {"s": made}
+""",
+    "evidence/__init__.py": "",
+    "evidence/claims.py": """
+class Claim:
+    def as_json(self):
+        return {"name": "quick", "says": "It is quick.", "source": "KIP-1", "bound": ""}
+CATALOGUE = {"quick": Claim()}
+""",
+    "evidence/anomalies.py": "CATALOGUE = {}\n",
+    "audit/__init__.py": "",
+    "audit/cells.py": """
+from types import SimpleNamespace as N
+def load():
+    return [N(key="none on 4.3.1", stated=N(must={"loses"}, may=set(), source="KIP-1"))]
+""",
+}
+"""The modules of a checkout as they were called at 6959c5e, as small as can be."""
+
+
+def git(*words: str, folder: Path) -> str:
+    who = ["-c", "user.name=t", "-c", "user.email=t@example.org", "-c", "init.defaultBranch=main"]
+    return subprocess.run(["git", *who, *words], cwd=folder, check=True, capture_output=True, text=True).stdout.strip()
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Path:
+    for name, text in OLD_LAYOUT.items():
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    git("init", "-q", folder=tmp_path)
+    git("add", ".", folder=tmp_path)
+    git("commit", "-qm", "one", folder=tmp_path)
+    return tmp_path
+
+
+def test_the_registry_of_a_commit_is_made_by_its_own_code(repository: Path) -> None:
+    made = registry_of("HEAD", repository)
+    (repository / "evidence" / "claims.py").write_text("CATALOGUE = {}\n")
+    git("commit", "-qam", "two", folder=repository)
+    assert registry_of("HEAD~1", repository) == made == json.loads(json.dumps(made))
+    assert made["scenarios"]["s"]["default"]["4.3.1"]["required"] == ["lost-write"]
+    assert made["claims"]["quick"]["definition"] == "It is quick."
+    assert made["cells"] == {"none on 4.3.1": {"must": ["loses"], "may": [], "source": "KIP-1", "basis": ""}}
+    assert directions(registry_of("HEAD", repository), made) == [("widened", "is not in the catalogue any more")]
+
+
+def test_a_commit_that_there_is_not_and_one_that_cannot_be_read_are_told_in_a_line(repository: Path) -> None:
+    with pytest.raises(UsageError, match="commit nowhere: what it states cannot be read"):
+        registry_of("nowhere", repository)
+    (repository / "harness" / "scenario.py").write_text("raise ValueError('broken')\n")
+    git("commit", "-qam", "broken", folder=repository)
+    with pytest.raises(UsageError, match="broken") as caught:
+        registry_of("HEAD", repository)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_branch_is_compared_with_the_last_tag_or_with_the_commit_before(repository: Path) -> None:
+    with pytest.raises(UsageError, match="no commit before"):
+        base_of(repository)
+    first = git("rev-parse", "HEAD", folder=repository)
+    git("commit", "-qm", "two", "--allow-empty", folder=repository)
+    assert base_of(repository) == first[:12]
+    git("tag", "v1", folder=repository)
+    git("commit", "-qm", "three", "--allow-empty", folder=repository)
+    assert base_of(repository) == "v1"
