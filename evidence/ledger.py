@@ -81,7 +81,11 @@ class Started(Line, frozen=True, kw_only=True, tag="started"):
     modified: bool = False
     """Whether the tree of that commit had changes."""
     observed: bool = False
-    """Whether settings, client, subjects or expectation are the user's own: such a run counts nowhere."""
+    """Whether settings, client, subjects or expectation are the user's own, or the brokers are a mutant's: such a run
+    counts nowhere.
+    """
+    mutant: str = ""
+    """What was changed in the brokers on purpose, by the mutant's name."""
     documented: str
     """SHA-256 of what is documented of the run, before it (`digest`)."""
     host: HostRecord
@@ -325,7 +329,8 @@ def started(run: RunRecord, load: Load | None) -> Started:
         command=run.command,
         commit=commit.removesuffix(MODIFIED) or None,
         modified=commit.endswith(MODIFIED),
-        observed=run.observed or bool(run.overridden) or bool(run.given) or run.expect is not None,
+        observed=any((run.observed, run.overridden, run.given, run.expect is not None, run.mutant)),
+        mutant=run.mutant,
         documented=digest(run.documented),
         host=run.host,
         load=load,

@@ -88,16 +88,19 @@ def named(names: Sequence[str]) -> list[Where]:
 
 
 def cells(mutants: Iterable[Mutant], scenarios: Sequence[str], wanted: Sequence[str]) -> list[Cell]:
-    """The runs of these mutants on these versions: those that should notice each, or the scenarios that are named."""
+    """The runs of these mutants on these versions: those that should notice each, or the scenarios that are named. The
+    most telling run of each mutant comes before the second one of any, so that a round that is cut short has most.
+    """
     chosen = named(scenarios)
-    return [
-        Cell(mutant.name, where, version)
+    ranked = [
+        (rank, Cell(mutant.name, where, version))
         for version in wanted
         for mutant in mutants
         if mutant.changes_on(versions.get(version).kafka)
-        for where in chosen or mutant.where
+        for rank, where in enumerate(chosen or mutant.where)
         if _applies(where, version)
     ]
+    return [cell for _, cell in sorted(ranked, key=lambda one: one[0])]
 
 
 def _applies(where: Where, version: str) -> bool:

@@ -125,7 +125,7 @@ MUTANTS: Final = (
         owed="acks=all waits for the whole ISR (Kafka documentation, producer configuration: acks)",
         tells=(*LOSS, "acks-all-waits-for-isr", "isolated-leader-acknowledges-no-acks-all"),
         duties=("acknowledge",),
-        where=at("leader-crash/acks-all", "high-watermark-visibility/catches-up"),
+        where=at("leader-crash/acks-all", "isr-shrink-expand"),
         changes=dict.fromkeys(
             RELEASES,
             (after(REPLICAS, "delayedProduceRequestRequired", "if ($_) { Mutant.hit(); $_ = false; }"),),

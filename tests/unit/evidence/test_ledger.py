@@ -120,3 +120,9 @@ def test_a_line_that_excludes_says_why() -> None:
     with pytest.raises(ValueError, match="why"):
         ledger.decode('{"kind":"excluded","schema":1,"run":"r1","at":"x"}')
     assert Excluded(schema=1, run="r1", at="x", why="w").why == "w"
+
+
+def test_a_run_of_a_mutant_counts_nowhere_and_is_named() -> None:
+    line = ledger.started(run_record(mutant="no-truncation"), None)
+    assert (line.observed, line.mutant) == (True, "no-truncation")
+    assert not ledger.started(run_record(), None).observed
