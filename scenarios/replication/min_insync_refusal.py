@@ -33,9 +33,12 @@ def min_insync_refusal(run: Run) -> None:
 
     leader, (follower,) = run.leader_of(t), run.followers_of(t)
     run.stop(follower)
-    run.wait_isr(t, [leader])
+    run.wait_leader_knows_isr(t, [leader])
     for _ in range(3):
-        run.send_async(t).wait(ANSWER_LIMIT_S)
+        sent = run.send_async(t).wait(ANSWER_LIMIT_S)
+        run.claim(
+            "nothing is acknowledged with acks=all below min.insync.replicas", sent.outcome != "ok", offset=sent.offset
+        )
         run.send(t, acks="1")
 
     run.start(follower)

@@ -154,8 +154,11 @@ MUTANTS: Final = (
         name="min-insync-ignored",
         broken="The leader takes acks=all with any number of replicas in sync.",
         owed="with fewer replicas in sync than min.insync.replicas acks=all is refused (topic configuration)",
-        tells=("acks-all-refused-below-min-isr",),
-        duties=("refused",),
+        tells=(
+            "acknowledged-below-min-insync",
+            "acks-all-refused-below-min-isr",
+        ),
+        duties=("below min.insync.replicas",),
         where=at("min-insync-refusal"),
         changes={
             NEW: (
@@ -249,7 +252,7 @@ MUTANTS: Final = (
         name="isr-never-grows",
         broken="A leader never takes a follower that has caught up back into the ISR.",
         owed="a follower that has caught up is in the ISR again (Kafka documentation, Design: replication)",
-        tells=("isr-expands-when-caught-up", "restarted-replicas-return", "isr-whole-after-heal"),
+        tells=("stuck-isr", "isr-expands-when-caught-up", "restarted-replicas-return", "isr-whole-after-heal"),
         duties=("ISR",),
         where=at("isr-shrink-expand", "follower-isolated/acks-1"),
         changes={
@@ -304,7 +307,13 @@ MUTANTS: Final = (
         name="epoch-not-raised",
         broken="An election does not raise the leader epoch.",
         owed="each election has a new leader epoch (KIP-101)",
-        tells=("leader-epoch-rises-by-one", "two-leaders-in-one-epoch", "leader-epoch-regression"),
+        tells=(
+            "no-leader",
+            "unreadable",
+            "leader-epoch-rises-by-one",
+            "two-leaders-in-one-epoch",
+            "leader-epoch-regression",
+        ),
         duties=("leader",),
         where=at("offline-leader-election", "double-failover"),
         changes={
@@ -331,7 +340,7 @@ MUTANTS: Final = (
         name="dead-broker-not-fenced",
         broken="The controller does not notice that a broker's session has ended.",
         owed="a broker without a heartbeat for broker.session.timeout.ms is fenced (KIP-631)",
-        tells=("dead-broker-leaves-in-session", "leader-replaced-in-time"),
+        tells=("no-leader", "dead-broker-leaves-in-session", "leader-replaced-in-time"),
         duties=("leader", "registered"),
         where=at("offline-leader-election", "leader-crash/acks-all"),
         changes={
@@ -409,7 +418,10 @@ MUTANTS: Final = (
         name="halts-at-second-leadership",
         broken="A broker ends itself when it leads a partition for the second time.",
         owed="a broker that is elected again serves (Kafka documentation, Design: replication)",
-        tells=("correlated-crash",),
+        tells=(
+            "broker-exit",
+            "correlated-crash",
+        ),
         duties=("ended", "exit"),
         where=at("replica-divergence", "follower-reboot"),
         changes=dict.fromkeys(
@@ -593,7 +605,7 @@ MUTANTS: Final = (
         name="markers-dropped",
         broken="The leader answers that it has written a transaction's marker, and has not.",
         owed="a transaction that ended does not hold up readers under read_committed (KIP-98)",
-        tells=("stuck-last-stable-offset", "lost-write", "aborted-read"),
+        tells=("unreadable", "stuck-last-stable-offset", "lost-write", "aborted-read"),
         where=at("exactly-once"),
         changes={
             NEW: (

@@ -80,35 +80,52 @@ def isr_shrinks_in_lag_time(evidence: RunEvidence) -> Judged:
     """A follower that stands still leaves the ISR once it has not been caught up for replica.lag.time.max.ms.
 
     A frozen follower with a session that lasts leaves the ISR no sooner than replica.lag.time.max.ms after its last
-    fetch, and by the next check after that.
+    fetch, and by the next check after that. One that stood still for longer and was not left out is late, too.
     """
     rows = [
         row
         for node, broker, frozen in _freezes(evidence.run_state)
         for (topic, number), states in evidence.run_state.states.items()
-        if (left := _next(states, frozen.begin_ns, broker, inside=False)) is not None and left.at_ns < frozen.end_ns
-        for row in _shrink(evidence, node, frozen, (topic, number), left)
+        if (gone := _left_or_thawed(states, frozen, broker)) is not None
+        for row in _shrink(evidence, node, frozen, (topic, number), *gone)
     ]
-    early = [row for row in rows if row["took_ms"] < row["least_ms"]]
+    early = [row for row in rows if row["left"] and row["took_ms"] < row["least_ms"]]
     if early:
         observed = f"{early[0]['node']} left the ISR {early[0]['took_ms'] / 1000:.1f} s after it froze: too early"
         return Judged(outcome=CONTRADICTED, observed=observed, evidence=early)
     return timed(
-        rows,
-        lambda row: f"{row['node']} left the ISR {row['took_ms'] / 1000:.1f} s after it froze",
+        [row for row in rows if row["left"] or row["took_ms"] > row["bound_ms"]],
+        lambda row: (
+            f"{row['node']} left the ISR {row['took_ms'] / 1000:.1f} s after it froze"
+            if row["left"]
+            else f"{row['node']} stayed in the ISR for all of the {row['took_ms'] / 1000:.1f} s that it was frozen"
+        ),
         "no frozen follower left an ISR while its session lasted",
     )
 
 
+def _left_or_thawed(states: Sequence[Partition], frozen: Interval, broker: int) -> tuple[int, bool] | None:
+    """When a frozen follower left the ISR, and True; or when it was thawed or had another leader, still in it, and
+    False. None if it was not in it, or led.
+    """
+    held = next((state for state in reversed(states) if state.at_ns <= frozen.begin_ns), None)
+    if held is None or held.leader == broker or broker not in held.isr:
+        return None
+    for state in states:
+        if frozen.begin_ns < state.at_ns < frozen.end_ns and (broker not in state.isr or state.leader != held.leader):
+            return state.at_ns, broker not in state.isr and state.leader == held.leader
+    return frozen.end_ns, False
+
+
 def _shrink(
-    evidence: RunEvidence, node: str, frozen: Interval, partition: TopicPartition, left: Partition
+    evidence: RunEvidence, node: str, frozen: Interval, partition: TopicPartition, at_ns: int, left: bool
 ) -> Iterator[dict[str, Any]]:
     """How long it took from the freeze on, if the follower was missing a record by then and was still registered."""
     run_state, lag_ms = evidence.run_state, lag_time_ms(evidence.run)
     topic, number = partition
     sent = [one.sent_ns for one in run_state.sends if (one.topic, one.partition) == partition]
-    missed = [sent_ns for sent_ns in sent if frozen.begin_ns < sent_ns < left.at_ns]
-    if not missed or not run_state.alive_at(node, left.at_ns):
+    missed = [sent_ns for sent_ns in sent if frozen.begin_ns < sent_ns < at_ns]
+    if not missed or not run_state.alive_at(node, at_ns):
         return
     due_ms = max(lag_ms, (missed[0] - frozen.begin_ns) / 1e6)
     wait_ms = setting_ms(evidence.run, "replica.fetch.wait.max.ms", FETCH_WAIT_MS)
@@ -117,7 +134,8 @@ def _shrink(
         "topic": topic,
         "partition": number,
         "at_ns": frozen.begin_ns,
-        "took_ms": elapsed_ms(frozen.begin_ns, left.at_ns),
+        "left": left,
+        "took_ms": elapsed_ms(frozen.begin_ns, at_ns),
         "least_ms": lag_ms - wait_ms - EARLY_MS,
         "bound_ms": due_ms + check_period_ms(evidence.run) + ISR_TOLERANCE_MS,
     }

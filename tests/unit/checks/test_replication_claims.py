@@ -134,6 +134,21 @@ class TestShrink:
     def test_what_does_not_show_it(self, events: list[Timed]) -> None:
         assert judged("isr-shrinks-in-lag-time", *events, END).outcome == NOT_OBSERVED
 
+    @pytest.mark.parametrize(
+        ("thawed", "outcome"), [(15, NOT_OBSERVED), (17, CONTRADICTED)], ids=["before it had to leave", "after"]
+    )
+    def test_one_that_stays_in_is_late_when_it_had_to_have_left(self, thawed: float, outcome: str) -> None:
+        found = judged("isr-shrinks-in-lag-time", *FROZEN, (10.5, send(0)), (thawed, container("unpause")), END)
+        assert found.outcome == outcome
+        if outcome == CONTRADICTED:
+            assert found.observed == "broker-2 stayed in the ISR for all of the 7.0 s that it was frozen"
+
+    def test_one_whose_leader_changed_is_judged_up_to_then(self) -> None:
+        other = isr(2, 3, version=1, leader=3, epoch=1)
+        for at_s, outcome in ((13.2, NOT_OBSERVED), (17.0, CONTRADICTED)):
+            found = judged("isr-shrinks-in-lag-time", *FROZEN, (10.5, send(0)), (at_s, other), END)
+            assert found.outcome == outcome
+
     def test_the_default_is_that_of_the_version(self) -> None:
         events = [*FROZEN, (10.5, send(0)), (55, isr(1, 3, version=1))]
         found = judged("isr-shrinks-in-lag-time", *events, END, run={"kafka": "4.3.1", "settings": {}})
