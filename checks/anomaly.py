@@ -28,7 +28,8 @@ Two properties of an entry excuse a finding:
 - `follows`: it is a documented anomaly seen from another side. The offset of a lost record is given to the next one,
   so one offset was acknowledged for two values; that is no second anomaly.
 
-Both are pure functions of the run's record (run.json) and of findings (findings.json), in checks/excuses.py.
+Both are pure functions of the run's record (run.json), of findings (findings.json) and of what held when, which the
+timeline says, in checks/excuses.py.
 
 This module and those of `checks/anomalies/` are imported by whatever needs the catalogue: they load numpy and pyarrow,
 as scenarios do anyway, and neither pyspark nor numba (tests/unit/checks/test_catalogue.py).
@@ -45,9 +46,10 @@ from checks.definition import definition_of
 from evidence.basis import Basis, fault_of
 from evidence.findings import Finding
 from evidence.run import RunRecord
+from evidence.run_state import RunState
 
 Facts = Mapping[str, Any]
-Permits = Callable[[RunRecord, Finding], str | None]
+Permits = Callable[[RunRecord, Finding, RunState | None], str | None]
 Follows = Callable[[Finding, Sequence[Finding]], str | None]
 Scope = Literal["partition", "run", "across partitions"]
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -169,7 +171,7 @@ class Check:
         return [one for one in FILES if any(one in kind.files for kind in self.reads)]
 
 
-def _never(run: RunRecord, finding: Finding) -> str | None:
+def _never(run: RunRecord, finding: Finding, run_state: RunState | None) -> str | None:
     return None
 
 
@@ -190,7 +192,7 @@ class Anomaly:
     permitted: str = ""
     """When Kafka permits it, in words; empty if never."""
     permits: Permits = _never
-    """(run, finding) → why Kafka permits this finding under the settings of its clients, or None."""
+    """(run, finding, what held when) → why Kafka permits this finding under the settings of its clients, or None."""
     follows_from: str = ""
     """The anomaly that it can be another side of; empty if none."""
     follows: Follows = _on_its_own

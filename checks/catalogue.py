@@ -17,6 +17,7 @@ from checks.anomaly import COORDINATORS, HISTORIES, METADATA, REPLICAS, Anomaly,
 from evidence.errors import unknown_name
 from evidence.findings import Finding
 from evidence.run import RunRecord
+from evidence.run_state import RunState
 
 __all__ = [
     "CATALOGUE",
@@ -57,10 +58,12 @@ def validate(names: Iterable[str]) -> None:
             raise unknown_name("anomaly", name, CATALOGUE, hint="`kafka-chaos list --anomalies` has them all")
 
 
-def permitted(run: RunRecord, finding: Finding) -> str | None:
-    """Why Kafka permits this finding under the settings of the clients it is about, or None if it does not."""
+def permitted(run: RunRecord, finding: Finding, run_state: RunState | None = None) -> str | None:
+    """Why Kafka permits this finding under the settings of the clients it is about, given what held when (None: nobody
+    knows), or None if it does not.
+    """
     entry = CATALOGUE.get(finding.anomaly)
-    return entry.permits(run, finding) if entry else None
+    return entry.permits(run, finding, run_state) if entry else None
 
 
 def consequence(finding: Finding, found: Sequence[Finding], documented: Iterable[str]) -> str | None:

@@ -1,8 +1,9 @@
 """What excuses a finding: the reasons for which Kafka permits it, and for which it is a loss seen from another side.
 
 A reason is held against each row of evidence, not against the anomaly's name: an excuse is as narrow as its reason.
-The first half is for `permits` of `@anomaly`, (run, finding) → reason or None; the second for `follows`, (finding,
-findings of what is lost in its partition) → reason or None.
+The first half is for `permits` of `@anomaly`, (run, finding, what held when) → reason or None; the second for
+`follows`, (finding, findings of what is lost in its partition) → reason or None. Of histories of others nobody knows
+what held when: it is None there, and what depends on it is permitted.
 """
 
 from __future__ import annotations
@@ -11,11 +12,13 @@ from collections.abc import Sequence
 from typing import Final
 
 from checks.anomaly import Facts
+from checks.disturbances import within_reach
 from evidence.events import NO_LEADER
 from evidence.findings import Finding
 from evidence.records import RecordId
 from evidence.releases import numbers
 from evidence.run import ProcessRecord, RunRecord, Settings
+from evidence.run_state import RunState
 
 NEVER_NS: Final = 2**63 - 1
 UNLIMITED: Final = 2**31 - 1
@@ -64,42 +67,47 @@ def _producers(run: RunRecord, finding: Finding) -> list[Facts]:
     return [{**_by_default(run, process), **process.settings} for process in concerned]
 
 
-def retried(run: RunRecord, finding: Finding) -> str | None:
-    """Every producer concerned retries without idempotence."""
+def _reached(run_state: RunState | None, finding: Finding) -> bool:
+    return run_state is None or within_reach(run_state, finding)
+
+
+def retried(run: RunRecord, finding: Finding, run_state: RunState | None = None) -> str | None:
+    """Every producer concerned retries without idempotence, and each record was in flight when something happened."""
     producers = _producers(run, finding)
-    permitted = bool(producers) and all(map(_retries, producers))
+    permitted = bool(producers) and all(map(_retries, producers)) and _reached(run_state, finding)
     return "retries without idempotence may write a record twice" if permitted else None
 
 
-def reordered(run: RunRecord, finding: Finding) -> str | None:
-    """Every producer concerned retries without idempotence, with several requests in flight."""
+def reordered(run: RunRecord, finding: Finding, run_state: RunState | None = None) -> str | None:
+    """The same, with several requests in flight."""
     producers = _producers(run, finding)
-    permitted = bool(producers) and all(_retries(settings) and _in_flight(settings) > 1 for settings in producers)
+    several = bool(producers) and all(_retries(settings) and _in_flight(settings) > 1 for settings in producers)
+    permitted = several and _reached(run_state, finding)
     return "retries with several requests in flight and no idempotence may reorder records" if permitted else None
 
 
-def processed_at_least_once(run: RunRecord, finding: Finding) -> str | None:
+def processed_at_least_once(run: RunRecord, finding: Finding, run_state: RunState | None = None) -> str | None:
     """No pipeline concerned uses transactions."""
     exact = any("transactional.id" in one.settings for one in _concerned(run, finding, "processor"))
     return None if exact else "without transactions a pipeline processes at least once"
 
 
-def may_still_be_there(run: RunRecord, finding: Finding) -> str | None:
+def may_still_be_there(run: RunRecord, finding: Finding, run_state: RunState | None = None) -> str | None:
     """Always: nobody looked to the end."""
     return "not read, but the final read did not reach the end, so it may still be there"
 
 
-def documented_out_of_sync(run: RunRecord, finding: Finding) -> str | None:
+def documented_out_of_sync(run: RunRecord, finding: Finding, run_state: RunState | None = None) -> str | None:
     """The scenario documents that a replica is out of sync at the end."""
     return "that a replica stays out of sync is documented here" if run.documented.out_of_sync else None
 
 
-def cycles_of_writes(run: RunRecord, finding: Finding) -> str | None:
+def cycles_of_writes(run: RunRecord, finding: Finding, run_state: RunState | None = None) -> str | None:
     """Always: transactions do not order their writes over partitions."""
     return "Kafka's transactions allow cycles of writes"
 
 
-def leaderless(run: RunRecord, finding: Finding) -> str | None:
+def leaderless(run: RunRecord, finding: Finding, run_state: RunState | None = None) -> str | None:
     """Nobody led the partition in any of the states."""
     led = any(row.detail.get("leader") not in (None, NO_LEADER) for row in finding.evidence)
     return None if led else "a partition that nobody leads may have nobody in sync: nothing is committed meanwhile"
@@ -113,7 +121,7 @@ def truncates_to_high_watermark(run: RunRecord) -> bool:
     return run.mode == "zookeeper" and () < numbers(stated) < (0, 11)
 
 
-def truncated_by_protocol(run: RunRecord, finding: Finding) -> str | None:
+def truncated_by_protocol(run: RunRecord, finding: Finding, run_state: RunState | None = None) -> str | None:
     """The protocol lets a follower truncate to its own high watermark, and the leader alone had announced more."""
     # Below what it had announced itself no protocol lets it truncate.
     by_leader = all(row.detail.get("announced_by") == "leader" for row in finding.evidence)

@@ -16,6 +16,7 @@ from msgspec import Struct
 from checks.catalogue import CATALOGUE, HISTORIES, LOST_WRITE, UNSEEN, consequence, permitted
 from evidence.findings import Finding, Findings
 from evidence.run import RunRecord
+from evidence.run_state import RunState
 from evidence.text import plural
 
 Facts = Mapping[str, Any]
@@ -46,9 +47,14 @@ class Outcome(Struct, frozen=True, kw_only=True):
 
 
 def of_findings(
-    run: RunRecord, findings: Findings | None, *, sound: bool, unsupported: Sequence[Finding] = ()
+    run: RunRecord,
+    findings: Findings | None,
+    run_state: RunState | None = None,
+    *,
+    sound: bool,
+    unsupported: Sequence[Finding] = (),
 ) -> Outcome:
-    """The outcome of a run from run.json and findings.json; pure.
+    """The outcome of a run from run.json, findings.json and what held when (None: nobody knows); pure.
 
     Only of a `sound` run, one whose verdict is in no doubt, is it said that nothing was lost. `unsupported` findings
     depend on files that other evidence contradicts: that they were made is all that is said.
@@ -61,7 +67,7 @@ def of_findings(
     parts = [_records(acknowledged, lost, unread, known=sound and checked)]
     if offsets:
         parts.append((BAD, f"replicas disagree at {plural(offsets, 'offset')}"))
-    parts += _others(run, found, findings.findings)
+    parts += _others(run, found, findings.findings, run_state)
     if unsupported:
         names = ", ".join(sorted({finding.anomaly for finding in unsupported}))
         parts.append((UNCERTAIN, f"{names} in files that other evidence contradicts"))
@@ -113,7 +119,9 @@ def _records(acknowledged: int | None, lost: int, unread: int, *, known: bool) -
     return GOOD, f"all {records} kept" if acknowledged > 1 else f"{records} kept"
 
 
-def _others(run: RunRecord, found: Sequence[Finding], everything: Sequence[Finding]) -> list[tuple[Tone, str]]:
+def _others(
+    run: RunRecord, found: Sequence[Finding], everything: Sequence[Finding], run_state: RunState | None
+) -> list[tuple[Tone, str]]:
     """What else was found, but for what is a loss seen from another side (one of `everything`), and for what concerns
     no record and Kafka permits.
     """
@@ -122,7 +130,7 @@ def _others(run: RunRecord, found: Sequence[Finding], everything: Sequence[Findi
         name = finding.anomaly
         if name in (LOST_WRITE, UNSEEN, DIVERGENCE) or consequence(finding, everything, {LOST_WRITE}):
             continue
-        excused = permitted(run, finding) is not None
+        excused = permitted(run, finding, run_state) is not None
         of_records = name not in CATALOGUE or CATALOGUE[name].seen_in.startswith(HISTORIES)
         if of_records or not excused:
             key: tuple[Tone, str] = (UNCERTAIN if excused else BAD, name)

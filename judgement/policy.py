@@ -246,7 +246,7 @@ def classify(
         unsupported=unsupported,
         subjects=of_subjects,
         undocumented=tuple(
-            (finding, permitted(run, finding) or consequence(finding, findings.findings, known))
+            (finding, permitted(run, finding, run_state) or consequence(finding, findings.findings, known))
             for finding in others
             if finding.anomaly not in named
         ),
@@ -354,7 +354,7 @@ def judge(
         run=run.run,
         seconds=_seconds(run, known),
         sound=sound,
-        outcome=of_findings(run, findings, sound=sound, unsupported=[one for one, _ in found.unsupported]),
+        outcome=of_findings(run, findings, run_state, sound=sound, unsupported=[one for one, _ in found.unsupported]),
         claims=tuple(replace(one, evidence=()) for one in judged),
         availability=tuple(one.figures for one in known.availability),
     )

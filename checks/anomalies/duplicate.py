@@ -25,7 +25,7 @@ from evidence.basis import Basis
     basis=Basis.DOCUMENTATION,
     reads=(HISTORY,),
     screened=KEPT_ROWS,
-    permitted="if the producer retries without idempotence",
+    permitted="if the producer retries without idempotence, of records that were in flight when something happened",
     permits=excuses.retried,
 )
 def duplicate(view: PartitionView) -> Rows:

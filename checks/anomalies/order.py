@@ -18,6 +18,8 @@ with no other between counts once; one that was sent again later may lie where e
 
 from __future__ import annotations
 
+from typing import Final
+
 import numpy as np
 
 from checks import excuses
@@ -29,6 +31,11 @@ from checks.anomaly import (
 )
 from checks.view import EVIDENCE_LIMIT, Bools, Ints, PartitionView, Rows, identity_of, reader, record_in, sender
 from evidence.basis import Basis
+
+SENT_AGAIN: Final = (
+    "if the producer retries without idempotence and has several requests in flight, of records that were in flight "
+    "when something happened"
+)
 
 
 def _eras(view: PartitionView, rows: Ints) -> Ints:
@@ -210,7 +217,7 @@ def _backward(view: PartitionView, *, internal: bool) -> Rows:
     basis=Basis.DOCUMENTATION,
     reads=(HISTORY,),
     screened=KEPT_ROWS,
-    permitted="if the producer retries without idempotence and has several requests in flight",
+    permitted=SENT_AGAIN,
     permits=excuses.reordered,
 )
 def nonmonotonic_send(view: PartitionView) -> Rows:
@@ -224,7 +231,7 @@ def nonmonotonic_send(view: PartitionView) -> Rows:
     basis=Basis.DOCUMENTATION,
     reads=(HISTORY,),
     screened=KEPT_ROWS,
-    permitted="if the producer retries without idempotence and has several requests in flight",
+    permitted=SENT_AGAIN,
     permits=excuses.reordered,
 )
 def internal_nonmonotonic_send(view: PartitionView) -> Rows:

@@ -11,14 +11,13 @@ from typing import Any, Literal
 
 import pytest
 
-from evidence.events import Container, Duty, Event, Precondition, Stillness, Witness
+from evidence.events import Container, Duty, Event, Partition, Precondition, Stillness, Witness
 from judgement import verdict
 from tests.unit.judgement.test_verdict import PROVED, blind, container, fault, found, judge, run
 from tests.unit.timelines import at
 
 SECOND = 1_000_000_000
 NOTHING: dict[str, Any] = {"required": [], "allowed": []}
-DOUBLED = "duplicate"
 
 
 def duty(
@@ -137,6 +136,86 @@ def test_h7_a_healthy_broker_halts_itself() -> None:
 def test_h16_a_duty_is_owed_beside_what_is_documented() -> None:
     documented = run(version="4.3.1", documented={"required": ["lost-write"], "allowed": []})
     assert judge(documented, [*PROVED, duty(20)], found("lost-write")).verdict == "unexpected"
+
+
+# H2, H24: duplicates and order
+
+
+PLAIN: list[dict[str, Any]] = [
+    {"name": "producer-1", "kind": "producer", "settings": {"enable.idempotence": "false"}},
+    {"name": "final-read-1", "kind": "final-read", "final": True},
+]
+IDEMPOTENT = [PLAIN[0] | {"settings": {"enable.idempotence": "true"}}, PLAIN[1]]
+
+
+def again(name: str, *flights: tuple[float, float], count: int | None = None) -> dict[str, Any]:
+    """Records that were written twice, or out of order, each in flight from one second to another."""
+    sends = [{"invoked_ns": round(one * SECOND), "completed_ns": round(other * SECOND)} for one, other in flights]
+    findings = found(name)
+    rows = [{"process": "producer-1", "writers": [send], "before": send, "after": send} for send in sends]
+    findings["findings"][0] |= {"evidence": rows, "count": count or len(rows)}
+    return findings
+
+
+FROZEN = [
+    fault(30 * SECOND, "inject", id_="f2", kind="freeze"),
+    fault(31 * SECOND, "verified", id_="f2", kind="freeze"),
+    fault(40 * SECOND, "heal", id_="f2", kind="freeze"),
+    fault(41 * SECOND, "healed", id_="f2", kind="freeze"),
+]
+TWICE_OR_BACK = pytest.mark.parametrize("name", ["duplicate", "nonmonotonic-send"])
+
+
+@TWICE_OR_BACK
+def test_h2_nothing_is_written_twice_or_out_of_order_without_a_fault(name: str) -> None:
+    baseline = KAFKA | {"processes": PLAIN}
+    assert judge(baseline, [], again(name, *[(n, n + 1) for n in range(500)])).verdict == "unexpected"
+    assert judge(baseline, [], found(name)).verdict == "unexpected"  # of which nobody knows when they were sent
+
+
+@TWICE_OR_BACK
+@pytest.mark.parametrize(
+    ("flights", "permitted"),
+    [
+        ([(29, 33)], True),
+        ([(35, 36)], True),
+        ([(44, 45)], True),
+        ([(29, 33), (44, 45)], True),
+        ([(20, 29)], False),
+        ([(47, 48)], False),
+        ([(29, 33), (47, 48)], False),
+    ],
+)
+def test_h24_what_was_in_flight_when_something_happened_may_be_sent_again(
+    name: str, flights: list[tuple[float, float]], permitted: bool
+) -> None:
+    judged = judge(KAFKA | {"processes": PLAIN}, FROZEN, again(name, *flights))
+    assert judged.unexpected == (() if permitted else (name,))
+
+
+@TWICE_OR_BACK
+def test_h24_nothing_is_permitted_of_an_idempotent_producer(name: str) -> None:
+    assert judge(KAFKA | {"processes": IDEMPOTENT}, FROZEN, again(name, (29, 33))).verdict == "unexpected"
+
+
+@pytest.mark.parametrize(
+    ("event", "expected"),
+    [
+        (at(30 * SECOND, Partition(source="kraft", topic="t", partition=0, leader=2, leader_epoch=1, isr=(2,))), True),
+        (at(30 * SECOND, Partition(source="kraft", topic="u", partition=0, leader=2, leader_epoch=1, isr=(2,))), False),
+        (container(30 * SECOND, "broker-2", "die", 1), True),
+        (at(31 * SECOND, Stillness(begin_ns=30 * SECOND, late_ms=1000)), True),
+    ],
+    ids=["an election", "one of another partition", "a broker's end", "the machine stood still"],
+)
+def test_what_may_have_a_producer_send_again(event: Event, expected: bool) -> None:
+    created = [
+        at(SECOND, Partition(source="kraft", topic=topic, partition=0, leader=1, leader_epoch=0, isr=(1, 2)))
+        for topic in ("t", "u")
+    ]
+    judged = judge(KAFKA | {"processes": PLAIN}, [*created, event], again("duplicate", (29, 33)))
+    assert (judged.unexpected == ()) == expected
+    assert judge(KAFKA | {"processes": PLAIN}, created, again("duplicate", (1, 2))).verdict == "unexpected"
 
 
 # H26: a doubt that does not touch

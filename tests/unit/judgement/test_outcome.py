@@ -84,7 +84,7 @@ def test_of_a_run_in_doubt_nothing_good_is_said_and_nothing_bad_is_hidden() -> N
 
 def test_what_kafka_permits_is_said_where_it_concerns_records_and_only_there() -> None:
     retrying = {"processes": [{"name": "p", "kind": "producer", "settings": {"retries": "5"}}]}
-    duplicate = outcome.of_findings(run_record(retrying), findings(finding("duplicate", 3)), sound=True)
+    duplicate = outcome.of_findings(run_record(retrying), findings(finding("duplicate", 3)), None, sound=True)
     assert (duplicate.text, duplicate.tone) == ("all 5 acknowledged records kept; duplicate × 3", "uncertain")
     leaderless = finding("empty-isr", 1, {"leader": -1})
     assert outcome.of_findings(run_record({}), findings(leaderless), sound=True).tone == "good"

@@ -117,6 +117,14 @@ def run(**changes: Any) -> dict[str, Any]:
     return copy.deepcopy(RUN) | changes
 
 
+def in_flight(*names: str, process: str | None = None) -> dict[str, Any]:
+    """Findings of sends that were in flight when `PROVED` struck, of the last of these names."""
+    findings = found(*names)
+    flight = {"invoked_ns": 9, "completed_ns": 12}
+    findings["findings"][-1]["evidence"] = [{"process": process, "writers": [flight], "after": flight}]
+    return findings
+
+
 # Each makes a run unsound in one way: (run, events, findings to add, damaged), and a word its reason must hold.
 DOUBTS: dict[str, tuple[dict[str, Any], list[Event], dict[str, Any], list[str], str]] = {
     "never verified": ({}, [fault(10, "inject")], {}, [], "never verified"),
@@ -357,7 +365,7 @@ def test_blindness_counts_only_while_a_fault_lasts() -> None:
 )
 def test_what_the_producers_settings_permit(settings: dict[str, str], name: str, expected: str) -> None:
     processes = [{"name": "producer-1", "kind": "producer", "settings": settings}, RUN["processes"][1]]
-    judged = judge(run(processes=processes), PROVED, found("lost-write", name))
+    judged = judge(run(processes=processes), PROVED, in_flight("lost-write", name))
     assert judged.verdict == expected
     assert bool(judged.permitted) == (expected == "as-documented")
     assert name in judged.seen
@@ -379,7 +387,7 @@ def test_java_clients_from_3_0_on_are_documented_as_idempotent(
     client: str, settings: dict[str, str], expected: str
 ) -> None:
     processes = [{"name": "producer-1", "kind": "producer", "settings": settings}, RUN["processes"][1]]
-    seen = judge(run(processes=processes, client=client), PROVED, found("lost-write", "duplicate"))
+    seen = judge(run(processes=processes, client=client), PROVED, in_flight("lost-write", "duplicate"))
     assert seen.verdict == expected
 
 
@@ -390,8 +398,7 @@ def test_a_duplicate_of_the_idempotent_producer_is_not_excused_by_another() -> N
         RUN["processes"][1],
     ]
     for name, expected in (("producer-1", "unexpected"), ("producer-2", "as-documented")):
-        findings = found("lost-write", "duplicate")
-        findings["findings"][1]["evidence"] = [{"process": name}]
+        findings = in_flight("lost-write", "duplicate", process=name)
         assert judge(run(processes=processes), PROVED, findings).verdict == expected
     assert judge(run(processes=processes), PROVED, found("lost-write", "duplicate")).verdict == "unexpected"
 

@@ -1,0 +1,63 @@
+"""When a producer may have had a reason to send a request again: faults, elections, changes of the ISR, a machine that
+stood still.
+
+A producer sends again what was not answered: because the connection is gone, or its request timed out, or the answer
+was an error that a retry may mend. None of these comes about by itself. So a record that was sent, and acknowledged,
+while nothing happened cannot have been sent twice by its client, and if it is there twice the broker wrote it twice.
+
+A record is within reach of what happened if it was in flight then: from its sending until its outcome was known, which
+has its client's time-outs in it, or shortly before, for a connection that ends when a fault is over ends late.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from evidence.events import Container, of
+from evidence.findings import Finding, Row
+from evidence.records import TopicPartition
+from evidence.run_state import NEVER_NS, RunState
+
+AFTER_NS: Final = 5_000_000_000
+"""What a fault held up may come so long after its end: TCP tries again at intervals that double, and clients wait
+before they connect anew."""
+Time = tuple[int, int]
+
+
+def disturbances(run_state: RunState, where: TopicPartition | None) -> list[Time]:
+    """The times, from and to, at which producers to a partition (None: to any) may have had to send again."""
+    found = [(fault.inject_ns, fault.until_ns) for fault in run_state.faults if fault.proof_type.strikes]
+    found += [(event.at_ns, event.at_ns) for event in of(run_state.events, Container) if event.action != "connect"]
+    for place, states in run_state.states.items():
+        if where is None or place == where:
+            found += [(state.at_ns, state.at_ns) for state in states[1:]]  # the first is of its creation
+    found += run_state.still
+    return [(begin_ns, min(end_ns, NEVER_NS - AFTER_NS) + AFTER_NS) for begin_ns, end_ns in found]
+
+
+def within_reach(run_state: RunState, finding: Finding) -> bool:
+    """Whether each record of a finding that is listed was in flight when something happened; one of which nobody knows
+    when it was sent was not.
+    """
+    times = disturbances(run_state, finding.where)
+    return bool(finding.evidence) and all(
+        any(_overlap(flight, time) for flight in flights(row) for time in times) for row in finding.evidence
+    )
+
+
+def _overlap(one: Time, other: Time) -> bool:
+    return one[0] <= other[1] and other[0] <= one[1]
+
+
+def flights(row: Row) -> Iterator[Time]:
+    """When the sends of a row of evidence were in flight; one whose outcome nobody knows is for ever."""
+    for send in _sends(row):
+        invoked_ns, completed_ns = send.get("invoked_ns"), send.get("completed_ns")
+        if isinstance(invoked_ns, int):
+            yield invoked_ns, completed_ns if isinstance(completed_ns, int) else NEVER_NS
+
+
+def _sends(row: Row) -> Iterator[Mapping[str, Any]]:
+    told = [*row.detail.get("writers", ()), row.detail.get("before"), row.detail.get("after")]
+    yield from (one for one in told if isinstance(one, Mapping))
