@@ -18,6 +18,7 @@ from typing import Any, Final
 
 from evidence.errors import UsageError
 from evidence.run import DEFAULT_CASE
+from harness import discoveries
 from harness.bugs import Bug, Exhibit, Release, numbers
 from harness.cluster import versions
 from harness.cluster.versions import Mode, Version
@@ -264,10 +265,15 @@ def run(options: argparse.Namespace, shown: Shown) -> int:
     made = [one for one in all_scenarios().values() if one.exhibit is not None]
     if options.version is None:
         every = [{"scenario": one.name} | one.exhibit.as_json() for one in made if one.exhibit is not None]
+        of_museum = {one.name for one in made}
+        found_here = [one for one in discoveries.every(all_scenarios()) if one["seen"]["scenario"] not in of_museum]
         if options.json:
-            print(json.dumps(every, indent=1))
-        else:
-            print("\n".join(f"{one['bug']}: {one['title']} ({one['releases']}); {one['scenario']}" for one in every))
+            print(json.dumps([*every, *({"scenario": one["seen"]["scenario"]} | one for one in found_here)], indent=1))
+            return 0
+        print("\n".join(f"{one['bug']}: {one['title']} ({one['releases']}); {one['scenario']}" for one in every))
+        print("\nfound here, and no exhibits (`kafka-chaos findings` tells more):")
+        for one in found_here:
+            print(f"{one['id']}: {one['title']} ({one['releases']}); {one['seen']['scenario']}")
         return 0
     found = [bugs_of(asked, made, shown) for asked in ways(options.version)]
     print(json.dumps(found, indent=1) if options.json else "\n\n".join(map(as_text, found)))

@@ -176,6 +176,9 @@ def parser() -> argparse.ArgumentParser:
     )
     bugs.add_argument("--json", action="store_true")
 
+    found = command("findings", "what was found here that no document says, with its control and its status")
+    found.add_argument("--json", action="store_true")
+
     guide = command("guide", "write the generated pages of docs/: scenarios, what was reproduced, durations")
     guide.add_argument(
         "run_dirs",

@@ -12,7 +12,7 @@ from typing import Final
 import results
 from audit import matrix
 from evidence.rundir import write_atomically
-from pages import audit_matrix, catalogues, guide
+from pages import audit_matrix, catalogues, findings, guide
 from pages.scenarios import described
 
 COMMITTED: Final = (catalogues.ANOMALIES, catalogues.CLAIMS)
@@ -21,7 +21,8 @@ COMMITTED: Final = (catalogues.ANOMALIES, catalogues.CLAIMS)
 
 def pages(root: Path = results.ROOT, scenarios: guide.Value | None = None) -> dict[str, str]:
     """Every page and picture that is made, by its path below docs/, of the results in a folder."""
-    made = guide.pages(scenarios or described(), results.by_scenario(root))
+    data = results.by_scenario(root)
+    made = guide.pages(scenarios or described(), data) | {findings.PAGE: findings.page(data)}
     return made | catalogues.pages() | audit_matrix.pages(matrix.load(root / results.AUDIT))
 
 

@@ -9,17 +9,77 @@ The partition has two replicas, A leads and B follows, with min.insync.replicas=
 leaves the ISR; acks=all is refused, as it should be. Then a second broker with B's id and an empty disk is started. It
 copies A's log and loses the controller, so that it does no more harm by the directories that it claims
 (`duplicate-broker-id`). A takes "B" back into the ISR, and acknowledges records with acks=all that B does not have. A
-dies, B is elected, cleanly, and the records are gone.
+dies, B is elected, cleanly, and the records are gone. With `without-double` there is no second broker.
 """
 
-from harness.words import LOST, Basis, ClusterPlan, Documented, Run, TopicPlan, ranges, scenario
+from harness.words import LOST, Basis, Case, ClusterPlan, Documented, Run, Target, TopicPlan, ranges, scenario
 
 ANSWER_LIMIT_S = 10.0
 JOIN_LIMIT_S = 60.0
 """For a second broker to start."""
+WATCHED_S = 20.0
+"""Longer than a second broker took to be counted."""
 
 
-@scenario(
+def counted_as_follower(run: Run) -> None:
+    """A second broker with the follower's id fetches in its name, and the leader takes it for the follower."""
+    t = run.partition()
+    leader, follower = cut_off(run)
+
+    double = run.start_double()
+    run.wait_log_line(double, rf"Added fetcher to broker {leader.id} ", "that it fetches", JOIN_LIMIT_S)
+    run.cut_from_coordinator(double)
+    run.wait_isr(t, [leader, follower])
+    run.send(t, 3, expected_loss=True)
+    log_end = run.copy_replicas("armed")[follower.node.name][str(t)].leo
+    run.require("the follower has nothing of what was acknowledged", log_end == 3, log_end=log_end)
+    run.kill(leader, double)
+    run.heal_network()
+    run.wait_leader(t, follower)
+
+    run.start(leader)
+    run.wait_isr(t, run.replicas_of(t))
+    run.send(t, 2)
+
+
+def without_double(run: Run) -> None:
+    """There is no second broker: the leader stays alone in sync, and refuses acks=all until the cut ends."""
+    t = run.partition()
+    leader, follower = cut_off(run)
+    run.let_pass(WATCHED_S, "nobody takes the follower's place")
+    run.wait_isr(t, [leader])
+    refuse(run)
+    run.heal_network()
+    run.wait_isr(t, [leader, follower])
+    run.send(t, 3)
+    run.kill(leader)
+    run.wait_leader(t, follower)
+    run.start(leader)
+    run.wait_isr(t, run.replicas_of(t))
+    run.send(t, 2)
+
+
+def cut_off(run: Run) -> tuple[Target, Target]:
+    """The leader, and the follower that is cut from it and from nobody else: it is out of the ISR, and acks=all is
+    refused.
+    """
+    t = run.partition()
+    leader, (follower,) = run.leader_of(t), run.followers_of(t)
+    run.send(t, 3)
+    run.cut([follower], [leader])
+    run.send(t, acks="1", expected_loss=True)  # a follower that lacks nothing stays in sync, however long it is silent
+    run.wait_isr(t, [leader])
+    refuse(run)
+    return leader, follower
+
+
+def refuse(run: Run) -> None:
+    """A record with acks=all is refused."""
+    refused = run.send_async(run.partition()).wait(ANSWER_LIMIT_S)
+    run.claim("acks=all is refused without the follower", refused.outcome != "ok", got=refused.error_name)
+
+
+scenario(
     name="duplicate-id-counts-as-replica",
     claim="""A second broker with a follower's id, which is refused as a duplicate, is counted as that follower by
         leaders: a record that the leader and the wrong broker have is acknowledged with acks=all and
@@ -40,40 +100,31 @@ JOIN_LIMIT_S = 60.0
     ),
     topic=TopicPlan(replicas=((2, 1),)),
     applies=ranges.KRAFT,
-    # As long as both reach the controller it may find a leader whose ISR is empty.
-    documented=[
-        Documented(
-            on=ranges.KRAFT,
-            required=LOST,
-            allowed=frozenset({"leader-outside-isr"}),
-            source="seen on 3.9.2 to 4.3.1; Replica.updateFetchStateOrThrow, "
-            "Partition.isBrokerEpochIsrEligible (KIP-903)",
-            basis=Basis.MEASURED,
-        )
-    ],
+    cases={
+        "default": Case(
+            steps=counted_as_follower,
+            # As long as both reach the controller it may find a leader whose ISR is empty.
+            documented=[
+                Documented(
+                    on=ranges.KRAFT,
+                    required=LOST,
+                    allowed=frozenset({"leader-outside-isr"}),
+                    source="seen on 3.9.2 to 4.3.1; Replica.updateFetchStateOrThrow, "
+                    "Partition.isBrokerEpochIsrEligible (KIP-903)",
+                    basis=Basis.MEASURED,
+                )
+            ],
+        ),
+        "without-double": Case(
+            steps=without_double,
+            documented=[
+                Documented(
+                    on=ranges.KRAFT,
+                    sentence="The leader stays alone in sync and refuses acks=all until the cut ends: nothing is lost.",
+                    source="Kafka documentation, topic configuration: min.insync.replicas",
+                    basis=Basis.DOCUMENTATION,
+                )
+            ],
+        ),
+    },
 )
-def duplicate_id_counts_as_replica(run: Run) -> None:
-    t = run.partition()
-    leader, (follower,) = run.leader_of(t), run.followers_of(t)
-    run.send(t, 3)
-
-    run.cut([follower], [leader])
-    run.send(t, acks="1", expected_loss=True)  # a follower that lacks nothing stays in sync, however long it is silent
-    run.wait_isr(t, [leader])
-    refused = run.send_async(t).wait(ANSWER_LIMIT_S)
-    run.claim("acks=all is refused without the follower", refused.outcome != "ok", got=refused.error_name)
-
-    double = run.start_double()
-    run.wait_log_line(double, rf"Added fetcher to broker {leader.id} ", "that it fetches", JOIN_LIMIT_S)
-    run.cut_from_coordinator(double)
-    run.wait_isr(t, [leader, follower])
-    run.send(t, 3, expected_loss=True)
-    log_end = run.copy_replicas("armed")[follower.node.name][str(t)].leo
-    run.require("the follower has nothing of what was acknowledged", log_end == 3, log_end=log_end)
-    run.kill(leader, double)
-    run.heal_network()
-    run.wait_leader(t, follower)
-
-    run.start(leader)
-    run.wait_isr(t, run.replicas_of(t))
-    run.send(t, 2)

@@ -55,6 +55,8 @@ MALFORMED_CHECKPOINT = Bug(
 )
 REFUSAL_LIMIT_S = 60.0
 NOT_CAUGHT = "CheckpointFile.CheckpointReadBuffer.read (3.1.0 to 4.4.0); KIP-112 says otherwise"
+GIVES_UP = {"message.timeout.ms": "15000"}
+"""Clients take the refusal of a leader that does not know of it for a change of leaders, and ask again until then."""
 
 
 def follower_cannot_read(run: Run) -> None:
@@ -119,6 +121,7 @@ scenario(
         "leader": Case(
             steps=leader_cannot_read,
             replicas=((1,),),
+            client_settings=GIVES_UP,
             documented=[
                 Documented(
                     on=MALFORMED_CHECKPOINT.affected,

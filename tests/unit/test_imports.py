@@ -39,7 +39,7 @@ HARNESS = (
     {"run", "bugs"},
     {"case"},
     {"scenario"},
-    {"runner", "words"},
+    {"runner", "words", "discoveries"},
 )
 """The folders and files of the harness from the ground up: nothing imports from its own floor or from one above."""
 HEAVY = ("confluent_kafka", "docker", "jpype", "numba", "numpy", "pandas", "pyarrow", "pyspark")

@@ -15,6 +15,7 @@ from harness.bugs import Bug, Exhibit, State, Status
 from harness.case import Case, Documented
 from harness.cluster.versions import Mode, Version
 from harness.cluster.versions import get as get_version
+from harness.discoveries import DISCOVERIES
 from harness.plan import ClusterPlan, TopicPlan
 from harness.scenario import Scenario, all_scenarios, get_scenario
 from harness.words import EVERY_VERSION, VersionRange
@@ -170,7 +171,12 @@ def test_who_has_zookeeper_is_not_told_to_leave_it() -> None:
 def test_the_command_names_all_bugs_or_those_of_a_release(capsys: pytest.CaptureFixture[str]) -> None:
     museum.run(argparse.Namespace(version=None, json=True), shown)
     every = json.loads(capsys.readouterr().out)
-    assert {one["scenario"] for one in every} == {n for n, made in all_scenarios().items() if made.exhibit}
+    exhibits = {name for name, made in all_scenarios().items() if made.exhibit}
+    found_here = {one.seen.scenario for one in DISCOVERIES}
+    assert {one["scenario"] for one in every} == exhibits | found_here
+    museum.run(argparse.Namespace(version=None, json=False), shown)
+    printed = capsys.readouterr().out
+    assert [one.id for one in DISCOVERIES if f"{one.id}: " not in printed] == []
     museum.run(argparse.Namespace(version="1.1.1", json=True), shown)
     (found,) = json.loads(capsys.readouterr().out)
     assert "KAFKA-4893" in {one["bug"] for one in found["has"]}

@@ -1,0 +1,286 @@
+"""What was found here that no document says: the registry behind `kafka-chaos findings` and docs/findings.md.
+
+Each entry is the smallest sequence that shows it, as a scenario and a case, with the releases that it was run on, and a
+control arm: the same with one thing otherwise, in which it must not be seen. It says where it stands (harness/bugs.py:
+Status), with the day on which that was looked up, and who found it if that was somebody else.
+
+What is an exhibit of the museum has its bug's words; of the others they stand here. Called discoveries in the code, for
+`findings` are what the analysis of a run finds (evidence/findings.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from evidence.errors import UsageError
+from evidence.run import DEFAULT_CASE
+from harness.bugs import State, Status
+
+if TYPE_CHECKING:
+    from harness.scenario import Scenario
+
+LOOKED_UP: Final = "2026-11-23"
+NEWEST: Final = "4.4.0"
+"""The newest release of Kafka whose code was looked at."""
+NOT_FOUND: Final = (
+    "pull requests and issues of apache/kafka on GitHub, and commits to 2026-08-22: not found; JIRA itself cannot "
+    "be searched from here"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Arm:
+    """A scenario and a case, the versions that it was run on, and what it shows."""
+
+    scenario: str
+    case: str = DEFAULT_CASE
+    on: tuple[str, ...]
+    shows: str
+
+    def command(self) -> str:
+        """What runs it, on the newest of its versions."""
+        case = "" if self.case == DEFAULT_CASE else f" --case {self.case}"
+        return f"kafka-chaos run {self.scenario}{case} --version {self.on[-1]}"
+
+    def as_json(self) -> dict[str, Any]:
+        """For `kafka-chaos findings --json`."""
+        about = {"scenario": self.scenario, "case": self.case, "on": list(self.on)}
+        return about | {"shows": self.shows, "command": self.command()}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class About:
+    """What is told of a discovery that is no exhibit: the words of Bug."""
+
+    title: str
+    whom: str
+    releases: str
+    status: Status
+    code: str
+    credit: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Discovery:
+    """Something that no document says."""
+
+    id: str
+    least: str
+    """The smallest sequence, in a sentence or two."""
+    seen: Arm
+    control: Arm
+    about: About | None = None
+    """None: the words are those of the exhibit's bug."""
+    beside: str = ""
+    """What else was tried, and what it showed."""
+
+
+DISCOVERIES: Final[tuple[Discovery, ...]] = (
+    Discovery(
+        id="deleted-records-return",
+        least="One broker, one partition: ten records, DeleteRecords to 5, both nodes are stopped, the broker is "
+        "started while its controller is down and gives up, and then both are started.",
+        seen=Arm(
+            scenario="museum-deleted-records-return",
+            case="one-broker",
+            on=("3.9.2-kraft", "4.3.1"),
+            shows="the five records that were deleted are read again",
+        ),
+        control=Arm(
+            scenario="museum-deleted-records-return",
+            case="controllers-first",
+            on=("4.3.1",),
+            shows="the controller is started first, and what was deleted stays deleted",
+        ),
+    ),
+    Discovery(
+        id="malformed-checkpoint",
+        least="A broker is down, one bit makes a letter of a digit in its replication-offset-checkpoint, and it is "
+        "started.",
+        seen=Arm(
+            scenario="museum-malformed-checkpoint",
+            on=("3.9.2-zk", "4.3.1"),
+            shows="it is up and registered, and none of its replicas there is in an ISR",
+        ),
+        control=Arm(
+            scenario="museum-malformed-checkpoint",
+            case="cut",
+            on=("4.3.1",),
+            shows="of a file that lacks its last lines the same broker takes the directory for broken, and ends "
+            "itself (KIP-112)",
+        ),
+        beside="Before 3.1 the same letter ends the broker (2.8.2, 1.1.1); before 1.0 there are no broken directories.",
+    ),
+    Discovery(
+        id="duplicate-id-counts-as-replica",
+        least="Two replicas and min.insync.replicas=2. The follower is cut from its leader and leaves the ISR; a "
+        "second broker with its node.id and an empty disk is started, fetches, and is cut from the controller; the "
+        "leader dies.",
+        seen=Arm(
+            scenario="duplicate-id-counts-as-replica",
+            on=("3.9.2-kraft", "4.0.2", "4.1.2", "4.3.1"),
+            shows="records that were acknowledged with acks=all and min.insync.replicas=2 are lost",
+        ),
+        control=Arm(
+            scenario="duplicate-id-counts-as-replica",
+            case="without-double",
+            on=("4.3.1",),
+            shows="without the second broker nothing is acknowledged with acks=all until the cut ends, and nothing "
+            "lost",
+        ),
+        about=About(
+            title="a second broker with a follower's node.id counts as that follower, and acknowledged records are "
+            "lost",
+            whom="KRaft clusters in which two machines have one node.id, when the real one cannot reach a leader",
+            releases="KRaft; run on 3.9.2, 4.0.2, 4.1.2 and 4.3.1",
+            status=Status(
+                state=State.OPEN,
+                told="A fetch with broker epoch -1 is let pass (storedBrokerEpoch == -1, for brokers that do not "
+                "know of epochs), in 4.4.0 too. KIP-903 has that escape, and does not say this.",
+                sources=(NOT_FOUND, "KIP-903"),
+                on=LOOKED_UP,
+                looked_at=NEWEST,
+            ),
+            code="Replica.updateFetchStateOrThrow, Partition.isBrokerEpochIsrEligible.",
+        ),
+    ),
+    Discovery(
+        id="duplicate-takes-directories",
+        least="A second broker with the node.id of one that lives is started.",
+        seen=Arm(
+            scenario="duplicate-broker-id",
+            on=("4.1.2", "4.3.1"),
+            shows="the live broker loses the partitions that it leads, again and again, until the second one gives up",
+        ),
+        control=Arm(
+            scenario="duplicate-broker-id",
+            on=("2.8.2",),
+            shows="with ZooKeeper the second one ends itself, and the first is undisturbed",
+        ),
+        about=About(
+            title="a second broker with a live one's node.id takes its leaderships before it is refused",
+            whom="KRaft clusters in which somebody starts a broker with a node.id that is in use",
+            releases="KRaft; run on 4.1.2 and 4.3.1",
+            status=Status(
+                state=State.OPEN,
+                told="AssignReplicasToDirs of a broker that is not registered is taken for the first one's word.",
+                sources=(NOT_FOUND, "KIP-858"),
+                on=LOOKED_UP,
+                looked_at="4.3.1",
+            ),
+            code="AssignmentsManager sends before the broker is registered; ReplicationControlManager takes the "
+            "directory for one that the first broker does not have, and elects another leader.",
+        ),
+    ),
+    Discovery(
+        id="librdkafka-timed-out-batch",
+        least="enable.idempotence=true. Two records in one batch, the second some seconds younger. The answer is "
+        "late: message.timeout.ms of the first is over, and of the second is not.",
+        seen=Arm(
+            scenario="timed-out-batch",
+            case="librdkafka",
+            on=("2.8.2", "4.3.1"),
+            shows="the second record is acknowledged once and is in the log twice, under two epochs of its producer",
+        ),
+        control=Arm(
+            scenario="timed-out-batch",
+            case="java",
+            on=("2.8.2", "4.3.1"),
+            shows="Java's producer gives the batch up as a whole, and it is there once; so it is with librdkafka if "
+            "the answer comes in time (case in-time)",
+        ),
+        about=About(
+            title="an idempotent producer of librdkafka writes records twice after a time-out of older ones",
+            whom="idempotent producers of librdkafka, when a partition is away for message.timeout.ms",
+            releases="librdkafka 1.5.0 to 2.16.0 (5 of 5 each on 1.5.0, 1.7.0, 1.9.2, 2.1.1, 2.3.0 and 2.16.0, "
+            "against its own mock broker)",
+            status=Status(
+                state=State.OPEN,
+                told="INTRODUCTION.md promises that a message is written once, and tells of time-outs only that "
+                "what was given up may be written. A maintainer says in issue 4953 that a time-out can lead to "
+                "duplicates on other partitions; that it does so in the same batch was not found.",
+                sources=(
+                    "librdkafka, INTRODUCTION.md: Idempotent Producer",
+                    "librdkafka issue 4953, pull request 4972 (open)",
+                    "issues and pull requests of confluentinc/librdkafka, source to 2026-07-02: not found",
+                ),
+                on=LOOKED_UP,
+                looked_at="librdkafka 2.16.0",
+            ),
+            code="rd_kafka_ProduceRequest takes the time-out of a request from its first message; "
+            "rd_kafka_toppar_producer_serve begins a new epoch when messages have timed out "
+            "(rd_kafka_idemp_drain_epoch_bump), and sends again what was in that request and may be written.",
+        ),
+        beside="It explains the 18 cells of the audit's matrix in which librdkafka with idempotence wrote 218 to "
+        "702 records twice: the partition was away, or too small, for the 30 s of message.timeout.ms, and what had "
+        "waited went out in batches whose first records had no time left. The four cells with one such record are "
+        "librdkafka issue 4953: several requests in flight, and OUT_OF_ORDER_SEQUENCE_NUMBER. `python -m "
+        "benchmarks.librdkafka` shows it in seconds, without brokers.",
+    ),
+    Discovery(
+        id="librdkafka-one-in-flight",
+        least="max.in.flight=1, without idempotence. The first record is refused (NOT_ENOUGH_REPLICAS) and its "
+        "answer is late; the second is sent meanwhile.",
+        seen=Arm(
+            scenario="refused-then-accepted",
+            case="one-in-flight",
+            on=("0.10.2.2", "4.3.1"),
+            shows="the second record is written before the first",
+        ),
+        control=Arm(
+            scenario="refused-then-accepted",
+            case="java-one-in-flight",
+            on=("0.10.2.2", "4.3.1"),
+            shows="Java's producer sends the second when the first is settled: they are in their order",
+        ),
+        about=About(
+            title="librdkafka turns the order of records with one request in flight",
+            whom="producers of librdkafka that have max.in.flight=1 for the sake of order, and no idempotence",
+            releases="librdkafka 1.7.0 to 2.16.0 (5 of 5 each on 1.7.0, 1.9.2, 2.1.1, 2.3.0 and 2.16.0, against its "
+            "own mock broker)",
+            status=Status(
+                state=State.OPEN,
+                told="Issue 1092 (out-of-order with retries > 0 is possible despite max.inflight=1) was closed as "
+                "fixed in 2018. This way is left: the next request is made while one is in flight, and goes out "
+                "before what is tried again. INTRODUCTION.md tells of reordering for max.in.flight > 1; "
+                "CONFIGURATION.md says that retries may reorder unless enable.idempotence is set.",
+                sources=("librdkafka issue 1092", "librdkafka, INTRODUCTION.md: Reordering; CONFIGURATION.md: retries"),
+                on=LOOKED_UP,
+                looked_at="librdkafka 2.16.0",
+            ),
+            code="rd_kafka_toppar_producer_serve makes a request as soon as rd_kafka_broker_outbufs_space allows "
+            "one that is not sent (queue.buffering.backpressure.threshold), whatever is in flight.",
+        ),
+        beside="It explains the 54 cells of the audit's matrix in which librdkafka reordered with one request in "
+        "flight; all are without idempotence and with retries. With idempotence the order was kept, 5 of 5 on each "
+        "release.",
+    ),
+)
+
+
+def described(discovery: Discovery, scenarios: Mapping[str, Scenario]) -> dict[str, Any]:
+    """One, with its words, as plain values. Raises UsageError for one without words of its own that is no exhibit."""
+    exhibit = scenarios[discovery.seen.scenario].exhibit
+    about = discovery.about or (exhibit.bug if exhibit else None)
+    if about is None:
+        raise UsageError(f"{discovery.id}: it has no words of its own, and {discovery.seen.scenario} is no exhibit")
+    return {
+        "id": discovery.id,
+        "title": about.title,
+        "whom": about.whom,
+        "releases": about.releases,
+        "least": discovery.least,
+        "seen": discovery.seen.as_json(),
+        "control": discovery.control.as_json(),
+        "status": about.status.as_json() if about.status else None,
+        "code": about.code,
+        "credit": about.credit,
+        "beside": discovery.beside,
+    }
+
+
+def every(scenarios: Mapping[str, Scenario]) -> list[dict[str, Any]]:
+    """All of them, as plain values, in the order in which they are told."""
+    return [described(one, scenarios) for one in DISCOVERIES]
