@@ -17,9 +17,10 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from evidence.errors import UsageError
+from evidence.releases import KRAFT_ONLY, KRAFT_SINCE, Release
 from evidence.run import DEFAULT_CASE
 from harness import discoveries
-from harness.bugs import Bug, Exhibit, Release, numbers
+from harness.bugs import Bug, Exhibit, numbers
 from harness.cluster import versions
 from harness.cluster.versions import Mode, Version
 from harness.scenario import Scenario, all_scenarios
@@ -28,13 +29,12 @@ Shown = Callable[[str, str, str], str]
 """What runs of an exhibit, by name, showed on a version in a case: "5 of 5"."""
 
 MODES: Final[Mapping[str, Mode]] = {"zk": "zookeeper", "zookeeper": "zookeeper", "kraft": "kraft"}
-KRAFT_SINCE, ZOOKEEPER_UNTIL = (3, 3), (4,)
 NOT_RUN: Final = "not run"
 
 
 def modes_of(release: Release) -> list[Mode]:
     """The modes that a release has."""
-    zookeeper: list[Mode] = ["zookeeper"] if release < ZOOKEEPER_UNTIL else []
+    zookeeper: list[Mode] = ["zookeeper"] if release < KRAFT_ONLY else []
     return zookeeper + (["kraft"] if release >= KRAFT_SINCE else [])
 
 

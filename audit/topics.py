@@ -17,13 +17,10 @@ from audit.cluster import weak_places
 from audit.model import BrokerConfig, Inputs, Origin, ProducerConfig, Setting, TopicConfig
 from audit.resolve import Resolved, Value
 from evidence.errors import UsageError
-from evidence.releases import numbers
+from evidence.releases import KRAFT_ONLY, KRAFT_SINCE, numbers
 
 ASSUMED_REPLICAS: Final = 3
 UNCLEAN_OFF_SINCE: Final = (0, 11)
-KRAFT_SINCE: Final = (3, 3)
-"""KRaft may be used in production from 3.3 on (KIP-833), and 4.0 has nothing else."""
-KRAFT_ONLY: Final = (4,)
 NEWEST: Final = "4.3.1"
 
 

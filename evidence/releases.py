@@ -28,6 +28,20 @@ def numbers(release: str) -> Release:
     return tuple(found)
 
 
+def line_of(release: Release) -> Release:
+    """The line of releases that a release belongs to: what Kafka numbers its bug-fix releases within.
+
+    >>> line_of((2, 8, 1)), line_of((0, 11, 0, 3))
+    ((2, 8), (0, 11, 0))
+    """
+    return release[:2] if release >= (1,) else release[:3]
+
+
+KRAFT_SINCE: Final[Release] = (3, 3)
+"""KRaft may be used in production from here on (KIP-833)."""
+KRAFT_ONLY: Final[Release] = (4,)
+"""From here on there is nothing else: ZooKeeper was removed."""
+
 # Eligible leader replicas (KIP-966, KRaft alone): replicas that left an ISR of min.insync.replicas, and may still lead.
 # Three releases matter, and each question has its own border.
 

@@ -22,14 +22,13 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from evidence import releases
 from evidence.errors import UsageError
+from evidence.releases import Release, line_of
 from evidence.run import DEFAULT_CASE
 from harness.cluster import versions
 from harness.cluster.ranges import VersionRange
 
 if TYPE_CHECKING:
     from harness.cluster.versions import Mode, Version
-
-Release = tuple[int, ...]
 
 
 def numbers(release: str) -> Release:
@@ -42,15 +41,6 @@ def numbers(release: str) -> Release:
     if len(parts) < 2 or not all(part.isdigit() for part in parts):
         raise UsageError(f"{release!r} is no release of Kafka; write it as 2.8.1 or 0.11.0.0")
     return releases.numbers(release)
-
-
-def line_of(release: Release) -> Release:
-    """The line of releases that a release belongs to.
-
-    >>> line_of((2, 8, 1)), line_of((0, 11, 0, 3))
-    ((2, 8), (0, 11, 0))
-    """
-    return release[:2] if release >= (1,) else release[:3]
 
 
 class State(StrEnum):

@@ -6,7 +6,8 @@ import pytest
 
 from app.matrix import cells
 from evidence.errors import UsageError
-from harness.bugs import Bug, State, Status, line_of, numbers
+from evidence.releases import line_of
+from harness.bugs import Bug, State, Status, numbers
 from harness.cluster import versions
 from harness.cluster.versions import Version
 from harness.scenario import Scenario, all_scenarios, get_scenario
