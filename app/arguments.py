@@ -8,8 +8,9 @@ from typing import Any
 from checks import catalogue as anomalies
 from evidence.errors import UsageError
 from evidence.rundir import RunDir
-from harness.cluster import versions
 from harness.cluster.versions import Version
+from harness.setup import central, jars
+from harness.setup.waiting import Echo
 from judgement.verdict import Verdict
 
 
@@ -29,10 +30,18 @@ def names_of(text: Sequence[str]) -> list[str]:
     return [name for part in text for name in part.replace(",", " ").split()]
 
 
-def versions_of(names: Sequence[str]) -> list[Version] | None:
-    """The versions that --versions names; None for all."""
+def versions_of(names: Sequence[str], echo: Echo, *, locked: bool = False) -> list[Version] | None:
+    """The versions that --versions names; None for all. `echo` is told if Maven Central is asked for one.
+
+    Raises UsageError for what is none, and, if only `locked` ones are wanted, for a release without a committed lock.
+    """
     ids = names_of(names)
-    return None if ids == ["all"] else [versions.get(name) for name in ids]
+    if ids == ["all"]:
+        return None
+    found = [central.find(name, echo) for name in ids]
+    if locked:
+        jars.refuse_unlocked(version.kafka for version in found)
+    return found
 
 
 def expected(text: str | None) -> tuple[str, ...] | None:

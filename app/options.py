@@ -108,14 +108,25 @@ def parser() -> argparse.ArgumentParser:
             metavar="NAMES",
             help="anomalies that must be seen, or none, in place of what is documented: any other outcome ends with 1",
         )
+        locked(sub)
         sub.add_argument("--seed", type=_positive, default=1, help="seed of the first run (default 1)")
         sub.add_argument("--repeat", type=_positive, default=1, metavar="N", help="run N times, with seeds counting up")
         sub.add_argument("--json", action="store_true", help="results as JSON on stdout")
         sub.add_argument("--quiet", action="store_true", help="no progress on stderr")
 
+    def locked(sub: argparse.ArgumentParser) -> None:
+        sub.add_argument(
+            "--locked", action="store_true", help="take only releases whose jars have a committed lock (compose/locks/)"
+        )
+
     run = command("run", "run one scenario on one version")
     run.add_argument("scenario", metavar="SCENARIO")
-    run.add_argument("--version", required=True, metavar="V", help="a version of `kafka-chaos list`")
+    run.add_argument(
+        "--version",
+        required=True,
+        metavar="V",
+        help="a release, with its way to run if it has several: 2.4.1, 3.9.2-zk",
+    )
     run.add_argument(
         "--runs-dir", type=_directory, default=RUNS, metavar="DIR", help="where run directories go (default runs/)"
     )
@@ -224,6 +235,9 @@ def parser() -> argparse.ArgumentParser:
     catalogue.add_argument("--claims", action="store_true", help="what each claim says, instead")
     catalogue.add_argument("--scenario", metavar="S", help="this scenario alone")
     catalogue.add_argument("--settings", metavar="V", help="the broker settings that a version knows, instead")
+    catalogue.add_argument(
+        "--versions", action="store_true", help="every release, the ways to run it, and what is there of it, instead"
+    )
     listing.add_argument("--markdown", action="store_true", help="either of these as its page in docs/ has it")
 
     statements = command("statements", "what two commits state about Kafka, and which of them allows more")
@@ -236,6 +250,36 @@ def parser() -> argparse.ArgumentParser:
 
     setup = command("setup", "install or build what is missing: Docker, Java, images")
     setup.add_argument("--versions", nargs="+", default=DEFAULT_VERSIONS, metavar="V", help="ids, or all")
+
+    locked(setup)
+
+    releases = command(
+        "releases", "ask Maven Central for releases that are new, and write a page of what changed in each"
+    )
+    releases.add_argument(
+        "releases", nargs="*", metavar="RELEASE", help="these, whether new or not; default: those that the list lacks"
+    )
+    releases.add_argument("--against", metavar="RELEASE", help="the release to compare with (default: the one before)")
+    releases.add_argument("--list", action="store_true", help="only renew the list of releases, and run nothing")
+    releases.add_argument(
+        "--scenarios", nargs="+", default=[], metavar="S", help="names, or all, in place of a telling set"
+    )
+    releases.add_argument(
+        "--runs-dir",
+        type=_directory,
+        default=RUNS / "releases",
+        metavar="DIR",
+        help="where run directories go, and what is finished is taken from (default runs/releases)",
+    )
+    releases.add_argument(
+        "--docs", type=_directory, default=Path("docs/releases"), metavar="DIR", help="where pages go (docs/releases)"
+    )
+    releases.add_argument("--jobs", type=_positive, default=2, metavar="N", help="runs at the same time (default 2)")
+    releases.add_argument("--minutes", type=_positive, metavar="N", help="begin no run after so long")
+    releases.add_argument("--seed", type=_positive, default=1, help="seed of the first run (default 1)")
+    releases.add_argument("--repeat", type=_positive, default=3, metavar="N", help="runs of each cell (default 3)")
+    releases.add_argument("--json", action="store_true", help="results as JSON on stdout")
+    releases.add_argument("--quiet", action="store_true", help="no progress on stderr")
 
     doctor = command("doctor", "what works here, what is missing, what to do")
     doctor.add_argument("--json", action="store_true")

@@ -189,7 +189,7 @@ def _settings(told: ClusterReport, entries: Iterable[Entry], origin: Origin) -> 
     """The settings in force."""
     found = [Setting(each.name, each.value, origin, note=_where(each)) for each in entries if each.value is not None]
     if (level := told.first.features.get(METADATA_VERSION)) is not None:
-        name = metadata_version(level) or "later than 4.3"
+        name = metadata_version(level) or "later than 4.4"
         found.append(Setting(METADATA_VERSION, name, origin, note=f"level {level} of the feature in force"))
     return found
 

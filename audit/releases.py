@@ -5,8 +5,8 @@ patch releases (compared over all tags from 2.4.1 to 3.8.0), so the newest versi
 
 `RELEASES` is read from Kafka itself: up to 2.3 from the class `ApiKeys` of kafka-clients 0.10.0.1, 0.10.1.1, 0.10.2.2,
 0.11.0.3, 1.0.2, 1.1.1, 2.0.1, 2.1.1, 2.2.2 and 2.3.1; from 2.4 to 3.8 from the request files under
-clients/src/main/resources/common/message at the tags; from then on from `ApiKeys` of 3.9.2, 4.0.2, 4.1.2, 4.2.0 and
-4.3.1, whose unstable versions brokers do not offer. Only requests that a broker answers itself are in it: what it
+clients/src/main/resources/common/message at the tags; from then on from `ApiKeys` of 3.9.2, 4.0.2, 4.1.2, 4.2.0, 4.3.1
+and 4.4.0, whose unstable versions brokers do not offer. Only requests that a broker answers itself are in it: what it
 offers of those that it forwards depends on its controller (`ApiVersionsResponse.intersectForwardableApis`).
 
 Between 3.3 and 3.4 only a request between brokers changed, which KRaft does not have: there the newest metadata.version
@@ -22,7 +22,7 @@ from typing import Final, Literal
 
 PRODUCE, FETCH, LIST_OFFSETS, METADATA, UPDATE_METADATA, OFFSET_FETCH = 0, 1, 2, 3, 6, 9
 LIST_GROUPS, API_VERSIONS, ADD_PARTITIONS_TO_TXN, DESCRIBE_CONFIGS = 16, 18, 24, 32
-DESCRIBE_LOG_DIRS, UNREGISTER_BROKER = 35, 64
+DESCRIBE_LOG_DIRS, UNREGISTER_BROKER, STREAMS_TOPOLOGY = 35, 64, 93
 
 MAY_BE_MISSING: Final = frozenset({UPDATE_METADATA, ADD_PARTITIONS_TO_TXN})
 """Requests that brokers of a release may or may not offer: how they are run decides it."""
@@ -93,6 +93,7 @@ CHANGES: Final[tuple[tuple[str, Mapping[int, int]], ...]] = (
     ("4.1", {PRODUCE: 13, FETCH: 18}),
     ("4.2", {LIST_OFFSETS: 11, OFFSET_FETCH: 10}),
     ("4.3", {DESCRIBE_LOG_DIRS: 5}),
+    ("4.4", {STREAMS_TOPOLOGY: 0}),
 )
 """What each release takes newer versions of than the one before it: request → newest version."""
 
@@ -111,9 +112,10 @@ METADATA_VERSIONS: Final[tuple[str, ...]] = (
     *("3.0-IV1", "3.1-IV0", "3.2-IV0", "3.3-IV0", "3.3-IV1", "3.3-IV2", "3.3-IV3", "3.4-IV0", "3.5-IV0", "3.5-IV1"),
     *("3.5-IV2", "3.6-IV0", "3.6-IV1", "3.6-IV2", "3.7-IV0", "3.7-IV1", "3.7-IV2", "3.7-IV3", "3.7-IV4", "3.8-IV0"),
     *("3.9-IV0", "4.0-IV0", "4.0-IV1", "4.0-IV2", "4.0-IV3", "4.1-IV0", "4.1-IV1", "4.2-IV0", "4.2-IV1", "4.3-IV0"),
+    *("4.4-IV0", "4.4-IV1", "4.4-IV2"),
 )
 """The names of the levels of KRaft's feature metadata.version, from level 1 on: `MetadataVersion` of 3.8.0 up to
-3.3-IV2, then of 4.3.1.
+3.3-IV2, then of 4.4.0.
 """
 
 

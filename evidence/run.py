@@ -133,6 +133,8 @@ class DocumentedRecord(Struct, frozen=True, kw_only=True):
     source: str = ""
     basis: str = ""
     """Of what kind the source is (evidence/basis.py); empty in runs of before it was said."""
+    unconfirmed: str = ""
+    """If no recorded run showed this on this very version: a sentence that says so, and where it was shown."""
 
 
 class SequenceRecord(Struct, frozen=True, kw_only=True):
@@ -224,6 +226,10 @@ class RunRecord(Struct, frozen=True, kw_only=True):
     """Of the harness, with "+" if the tree has changes; None outside a checkout."""
     images: Mapping[str, str] = {}
     """Of each node."""
+    jars: Mapping[str, str] = {}
+    """Of the release: the SHA-256 of each jar, by its Maven coordinate."""
+    locked: bool = True
+    """Whether the lock that these are of is committed (compose/locks/), or was resolved on this machine."""
     command: str = ""
     """What runs this again."""
     phases: Mapping[str, float] = {}

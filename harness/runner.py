@@ -69,6 +69,7 @@ from harness.run import START_LIMIT_S, DutyNotDone, Partition, Parts, Preconditi
 from harness.run.record import GrowingRecord, topic_record
 from harness.run.who import partitions_of
 from harness.scenario import mistakes_told
+from harness.setup import jars
 from harness.setup.images import ensure_image
 from harness.subjects import NOTHING_STATED, UserSubject, read_user_subjects
 from harness.workloads.handles.client import FinalReader
@@ -107,6 +108,8 @@ class Request:
     """The producers to drive, in place of the case's."""
     subjects: Path | None = None
     """A file of the user's own subjects, in place of the scenario's (harness/subjects.py)."""
+    unconfirmed: str = ""
+    """If no recorded run showed what is documented on this very version: a sentence that says so."""
     root: Path = Path("runs")
     keep: bool = False
     """Leave the cluster up and its data in place."""
@@ -299,7 +302,10 @@ def open_recording(request: Request, name: str, settings: Mapping[str, str], cli
                     claim=documented.as_json().get("sentence", request.scenario.claim),
                     source=documented.source,
                     basis=str(documented.basis),
+                    unconfirmed="" if observed else request.unconfirmed,
                 ),
+                jars={jar.coordinate: jar.sha256 for jar in jars.read_lock(request.version.kafka)},
+                locked=jars.is_committed(request.version.kafka),
                 owner=owner(),
                 namespace=namespace(),
                 started_wall_ns=time.time_ns(),

@@ -342,6 +342,7 @@ def judge(
     return Verdict(
         verdict=verdict,
         documented=stated.documented,
+        unconfirmed=run.documented.unconfirmed,
         seen=found.seen,
         unexpected=found.unexpected,
         missing=_missing(stated, found),

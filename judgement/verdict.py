@@ -55,6 +55,8 @@ class Verdict(Struct, frozen=True, kw_only=True):
     schema: int = SCHEMA
     verdict: Name
     documented: Documented = Documented()
+    unconfirmed: str = ""
+    """If no recorded run showed what is documented on this very version: a sentence that says so. It is no doubt."""
     seen: tuple[str, ...] = ()
     """Names of all anomalies found, the permitted ones included."""
     unexpected: tuple[str, ...] = ()

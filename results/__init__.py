@@ -44,6 +44,13 @@ def by_scenario(root: Path = ROOT) -> dict[str, Any]:
     return {path.stem: json.loads(path.read_text()) for path in sorted((root / SCENARIOS).glob("*.json"))}
 
 
+def of_scenario(name: str, root: Path = ROOT) -> dict[str, Any]:
+    """What runs of one scenario showed, as `by_scenario` has it; empty if there were none."""
+    path = root / SCENARIOS / f"{name}.json"
+    found: dict[str, Any] = json.loads(path.read_text()) if path.exists() else {}
+    return found
+
+
 def picture(name: str, root: Path = ROOT) -> Path:
     """The file of a picture, by its name (`double-failover.svg`)."""
     return root / PICTURES / name

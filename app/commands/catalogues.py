@@ -6,12 +6,12 @@ import argparse
 import json
 from types import ModuleType
 
-from app import listing
+from app import known_versions, listing
+from app.output import say
 from checks import catalogue as anomalies
 from checks import claims
-from harness.cluster import versions
 from harness.scenario import all_scenarios, get_scenario
-from harness.setup import settings
+from harness.setup import central, settings
 from pages import catalogues
 
 
@@ -32,8 +32,12 @@ def _list_catalogue(catalogue: ModuleType, options: argparse.Namespace) -> int:
 def run(options: argparse.Namespace) -> int:
     """List what the options name."""
     if options.settings:
-        names = sorted(settings.known(versions.get(options.settings)))
+        names = sorted(settings.known(central.find(options.settings, say), say))
         print(json.dumps(names, indent=1) if options.json else "\n".join(names))
+        return 0
+    if options.versions:
+        rows = known_versions.rows()
+        print(json.dumps(rows, indent=1) if options.json else known_versions.as_text(rows))
         return 0
     if options.anomalies or options.claims:
         return _list_catalogue(anomalies if options.anomalies else claims, options)

@@ -29,19 +29,19 @@ def run(options: argparse.Namespace) -> int:
         chosen = [each for each in all_scenarios().values() if names or each.name in SUITE]
     if options.minutes is not None and names == ["all"]:
         chosen = of_the_night(chosen, options.seed)
+    progress = Progress(quiet=options.quiet)
     overrides, expect = settings_of(options.setting), expected(options.expect)
     cases = names_of(options.case)
     if names or options.versions or cases:
-        named = versions_of(options.versions or DEFAULT_VERSIONS)
+        named = versions_of(options.versions or DEFAULT_VERSIONS, progress.line, locked=options.locked)
         wanted = cells(chosen, named, seed=options.seed, repeat=options.repeat, cases=cases)
     else:
         wanted = suite_cells(all_scenarios(), seed=options.seed, repeat=options.repeat)
-    versions = [version for version in known_versions.KNOWN if any(cell.version == version.id for cell in wanted)]
+    versions = sorted(map(known_versions.get, {cell.version for cell in wanted}), key=lambda version: version.release)
     for version in versions:
-        known_settings.validate(version, overrides, "--setting")
+        known_settings.validate(version, overrides, "--setting", progress.line)
     if options.minutes is not None:
         wanted = night_order(wanted, options.seed)
-    progress = Progress(quiet=options.quiet)
     images.ensure_images(versions, progress.line)
     root: Path = options.runs_dir
     root.mkdir(parents=True, exist_ok=True)

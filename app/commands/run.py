@@ -6,15 +6,18 @@ import argparse
 import itertools
 import json
 
+import results as results_of
 from app.arguments import expected, judged_json, names_of, settings_of
+from app.confirmed import unconfirmed
 from app.output import Progress, result
 from evidence.run import full_name
 from harness import runner
-from harness.cluster import versions
 from harness.removal import Removals
 from harness.scenario import get_scenario
+from harness.setup import central, jars
 from harness.setup import settings as known_settings
 from harness.setup.java import java_home
+from harness.workloads.libraries import library
 from judgement import judge as judging
 from judgement.report import console
 from judgement.verdict import worst
@@ -22,13 +25,17 @@ from judgement.verdict import worst
 
 def run(options: argparse.Namespace) -> int:
     """Run each case and seed in turn; the exit status is that of the worst verdict."""
-    chosen, version = get_scenario(options.scenario), versions.get(options.version)
+    progress = Progress(quiet=options.quiet)
+    chosen, version = get_scenario(options.scenario), central.find(options.version, progress.line)
     overrides = settings_of(options.setting)
     cases, expect = chosen.cases_for(version, names_of(options.case)), expected(options.expect)
-    known_settings.validate(version, overrides, "--setting")
+    if options.locked:
+        clients = (library(options.client or case.client, version).release for case in cases)
+        jars.refuse_unlocked([version.kafka, *filter(None, clients)])
+    known_settings.validate(version, overrides, "--setting", progress.line)
     for case in cases:
-        known_settings.validate(version, chosen.cluster_of(case).settings, chosen.file)
-    progress = Progress(quiet=options.quiet)
+        known_settings.validate(version, chosen.cluster_of(case).settings, chosen.file, progress.line)
+    recorded = results_of.of_scenario(chosen.name)
     verdicts, results, removals = [], [], Removals()
     analyst = None if options.no_check else judging.AnalysisServer(java_home=java_home(), lazy=True)
     try:
@@ -43,6 +50,7 @@ def run(options: argparse.Namespace) -> int:
                 expect=expect,
                 client=options.client,
                 subjects=options.subjects,
+                unconfirmed=unconfirmed(chosen, case.name, version, recorded),
                 root=options.runs_dir,
                 keep=options.keep,
             )

@@ -12,6 +12,7 @@ from harness.setup import bootstrap
 
 def run(options: argparse.Namespace) -> int:
     """Install or build what the named versions need."""
-    named = versions_of(options.versions)
-    bootstrap.setup(versions.ALL if named is None else named, Progress().line)
+    tell = Progress().line
+    named = versions_of(options.versions, tell, locked=options.locked)
+    bootstrap.setup(versions.ALL if named is None else named, tell)
     return 0

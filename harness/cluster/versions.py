@@ -1,10 +1,17 @@
 """The Kafka versions that can be started, and what is known of each.
 
-A version here is a release *and* a way to run it: 3.9.2 appears three times, with ZooKeeper, with KRaft, and "pinned":
-a new binary held at inter.broker.protocol.version and log.message.format.version 0.10.2, the state of a cluster in the
-middle of a rolling upgrade, in which followers truncate to their high watermark as 0.10.2 did (KIP-101 needs protocol
-0.11). Scenarios state outcomes over the traits computed here, never over lists of names, so that adding a version is
-one entry in `ALL` and one lock file (`python -m harness.setup.jars lock VERSION`).
+A version here is a release *and* a way to run it. Any release of Apache Kafka from 0.8.2.0 on has a name here:
+
+    2.4.1                   before 3.3: with ZooKeeper
+    3.9.2-zk, 3.9.2-kraft   3.3 to 3.9: with ZooKeeper, or with KRaft
+    4.4.0                   from 4.0 on: with KRaft
+    2.6.3-protocol-2.3      a new binary held at inter.broker.protocol.version 2.3, the state of a cluster in the middle
+                            of a rolling upgrade; with ZooKeeper, from 0.9 on
+    3.9.2-pinned            held at protocol 0.10.2 and its message format, in which followers truncate to their high
+                            watermark as 0.10.2 did (KIP-101 needs protocol 0.11)
+
+Scenarios state outcomes over the traits computed here, never over lists of names, so that no scenario has to know a
+release. `ALL` is a list for another reason: it is what the matrix, the nights and the pages of docs/ run and count.
 
 Java: 8 up to 2.8 and 17 from 3.0, the choice that needs no work-arounds (2.0 to 2.3 do not run on Java 14 or later,
 0.10.1 to 1.x miss javax.xml.bind on Java 9 or later).
@@ -12,18 +19,27 @@ Java: 8 up to 2.8 and 17 from 3.0, the choice that needs no work-arounds (2.0 to
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Final, Literal
 
-from evidence.errors import unknown_name
-from evidence.releases import numbers
+from evidence.errors import UsageError, unknown_name
+from evidence.releases import KRAFT_ONLY, KRAFT_SINCE, Release, line_of, numbers
+from harness.cluster import apache
 from harness.cluster.namespace import namespace
 
 Mode = Literal["zookeeper", "kraft"]
 
 PINNED_PROTOCOL: Final = "0.10.2"
+HAS_PROTOCOLS: Final[Release] = (0, 9)
+"""From here on a broker can be held at an older inter.broker.protocol.version."""
+HAS_FORMATS: Final[Release] = (0, 10)
+"""From here on log.message.format.version exists. It may not be newer than the protocol: it is held with one that has
+no format of today's (0.11, KIP-98)."""
+NAME: Final = re.compile(r"(\d+(?:\.\d+)+)(?:-([\w.-]+))?")
+HELD: Final = re.compile(r"protocol-(\d+(?:\.\d+)+)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,9 +134,17 @@ def _kraft(kafka: str, suffix: str = "") -> Version:
     return Version(id=kafka + suffix, kafka=kafka, mode="kraft")
 
 
+def _held(kafka: str, protocol: str) -> Version:
+    """A release that is held at an older protocol, and at its message format where that is an old one."""
+    settings = {"inter.broker.protocol.version": protocol}
+    if numbers(protocol) < (0, 11) and numbers(kafka) >= HAS_FORMATS:
+        settings["log.message.format.version"] = protocol
+    way = "pinned" if protocol == PINNED_PROTOCOL else f"protocol-{protocol}"
+    return Version(id=f"{kafka}-{way}", kafka=kafka, mode="zookeeper", settings=MappingProxyType(settings))
+
+
 def _pinned(kafka: str) -> Version:
-    pins = {"inter.broker.protocol.version": PINNED_PROTOCOL, "log.message.format.version": PINNED_PROTOCOL}
-    return Version(id=f"{kafka}-pinned", kafka=kafka, mode="zookeeper", settings=MappingProxyType(pins))
+    return _held(kafka, PINNED_PROTOCOL)
 
 
 ALL: Final[tuple[Version, ...]] = (
@@ -139,6 +163,7 @@ ALL: Final[tuple[Version, ...]] = (
     _kraft("4.0.2"),
     _kraft("4.1.2"),
     _kraft("4.3.1"),
+    _kraft("4.4.0"),
 )
 """Those of the matrix, which `all` stands for. Oldest first; the pinned ones after the plain ones with ZooKeeper."""
 OF_EXHIBITS: Final[tuple[Version, ...]] = (
@@ -156,15 +181,78 @@ They are run where they are named, and no other scenario is run on them by `all`
 KNOWN: Final[tuple[Version, ...]] = (*ALL, *OF_EXHIBITS)
 
 
+def ways(kafka: str) -> tuple[str, ...]:
+    """The names of a release, one for each way to run it, those that are held at an older protocol apart.
+
+    >>> ways("2.8.2"), ways("3.9.2"), ways("4.3.1")
+    (('2.8.2',), ('3.9.2-zk', '3.9.2-kraft'), ('4.3.1',))
+    """
+    return (f"{kafka}-zk", f"{kafka}-kraft") if KRAFT_SINCE <= numbers(kafka) < KRAFT_ONLY else (kafka,)
+
+
+def protocols(kafka: str) -> tuple[str, ...]:
+    """The older protocols that a release can be held at, oldest first, as its brokers take their names."""
+    release = numbers(kafka)
+    if not HAS_PROTOCOLS <= release < KRAFT_ONLY:
+        return ()
+    lines = dict.fromkeys(line_of(numbers(one)) for one in apache.releases())
+    return tuple(".".join(map(str, line)) for line in lines if line < line_of(release))
+
+
+def _parsed(name: str) -> Version:
+    match = NAME.fullmatch(name)
+    if match is None:
+        raise unknown_name("version", name, [version.id for version in KNOWN], hint="`kafka-chaos list --versions`")
+    kafka, way = match[1], match[2] or ""
+    if kafka not in apache.releases():
+        raise apache.UnknownRelease(kafka)
+    release, plain = numbers(kafka), " or ".join(ways(kafka))
+    if way in ("", "zk", "kraft") and release >= KRAFT_ONLY:
+        if way == "zk":
+            raise UsageError(f"Kafka {kafka} has no ZooKeeper, which 4.0 removed: ask for {plain}")
+        return _kraft(kafka)
+    if way == "kraft" and release < KRAFT_SINCE:
+        raise UsageError(f"Kafka {kafka} has no KRaft for production, which came with 3.3 (KIP-833): ask for {plain}")
+    if way in ("", "zk", "kraft") and release < KRAFT_SINCE:
+        return _zookeeper(kafka)
+    if way == "":
+        raise UsageError(f"Kafka {kafka} runs with ZooKeeper or with KRaft: ask for {plain}")
+    if way in ("zk", "kraft"):
+        return _zookeeper(kafka, "-zk") if way == "zk" else _kraft(kafka, "-kraft")
+    return _of_protocol(kafka, way, plain)
+
+
+def _of_protocol(kafka: str, way: str, plain: str) -> Version:
+    match = HELD.fullmatch(way)
+    protocol = PINNED_PROTOCOL if way == "pinned" else match[1] if match else ""
+    if not protocol:
+        raise UsageError(
+            f"there is no way {way!r} to run Kafka {kafka}: write -zk, -kraft, -pinned or -protocol-<older line>, such "
+            f"as 2.6.3-protocol-2.3; ask for {plain}"
+        )
+    older = protocols(kafka)
+    if protocol not in older:
+        why = (
+            f"it can be held at {older[0]} to {older[-1]}"
+            if older
+            else "inter.broker.protocol.version is of 0.9 to 3.9, with ZooKeeper"
+        )
+        raise UsageError(f"Kafka {kafka} cannot be held at protocol {protocol}: {why}; ask for {plain}")
+    return _held(kafka, protocol)
+
+
 def get(name: str) -> Version:
-    """The version with this id; UsageError, with near names, if there is none."""
-    for version in KNOWN:
-        if version.id == name:
-            return version
-    ways = [version.id for version in KNOWN if version.kafka == name]
-    raise unknown_name("version", name, ways or [version.id for version in KNOWN], hint="`kafka-chaos list` lists them")
+    """The version of this name: any release that is known (harness/cluster/apache.py), in a way that it can be run.
+
+    Raises UsageError, in one line, for what is no release (apache.UnknownRelease), with the nearest that there are, and
+    for a way that a release has not.
+    """
+    return _BY_ID.get(name) or _parsed(name)
+
+
+_BY_ID: Final[Mapping[str, Version]] = {version.id: version for version in KNOWN}
 
 
 def releases() -> tuple[str, ...]:
-    """The Kafka releases named by `KNOWN`, each once: one image and one jar lock each."""
+    """The Kafka releases named by `KNOWN`, each once: one image and one committed jar lock each."""
     return tuple(dict.fromkeys(version.kafka for version in KNOWN))

@@ -11,7 +11,7 @@ import contextlib
 import platform
 import shutil
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
@@ -99,10 +99,16 @@ def _java() -> Check:
 
 
 def _images(client: DockerClient) -> Check:
+    sizes = images.sizes(client)
     by_release = {version.kafka: version for version in versions.ALL}
-    ready = [kafka for kafka, version in by_release.items() if images.present(client, version)]
+    ready = [kafka for kafka, version in by_release.items() if kafka in sizes and images.present(client, version)]
     absent = [kafka for kafka in by_release if kafka not in ready]
-    detail = f"ready: {', '.join(ready) or 'none'}"
+    others = [kafka for kafka in sizes if kafka not in by_release]
+
+    def told(releases: Iterable[str]) -> str:
+        return ", ".join(f"{kafka} ({sizes[kafka] / 1e6:.0f} MB)" for kafka in releases) or "none"
+
+    detail = f"ready: {told(ready)}" + (f"; beside the matrix: {told(others)}" if others else "")
     if not absent:
         return Check("images", "ok", detail)
     return Check(

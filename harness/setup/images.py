@@ -1,8 +1,8 @@
 """Images of Kafka releases, built here from compose/Dockerfile and the locked jars.
 
 An image is rebuilt when what it is made of changed: its label `kafka-chaos.inputs` is a digest of the Dockerfile, the
-files beside it, the jar lock and the Java version. Nothing is looked up in a registry to decide that, so a run with its
-image in place needs no network.
+files beside it, the jar lock (the committed one, or that which was resolved here) and the Java version.
+Nothing is looked up in a registry to decide that, so a run with its image in place needs no network.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, Final
 from docker.errors import APIError, BuildError, DockerException, ImageNotFound
 
 from evidence.errors import HarnessError, UsageError
+from evidence.releases import numbers
 from harness.cluster.docker import KAFKA_LABEL, LABEL, connect
 from harness.cluster.namespace import namespace
 from harness.setup import jars
@@ -45,15 +46,17 @@ NEEDED_BYTES: Final = 2_000_000_000
 
 
 def inputs(version: Version) -> str:
-    """A digest of everything an image is made from, its base apart."""
+    """A digest of everything an image is made from, its base apart. Raises UsageError if its jars are not resolved."""
     seen = hashlib.sha256(f"{version.kafka} java {version.java}\n".encode())
-    for path in [COMPOSE / "Dockerfile", *sorted((COMPOSE / "image").iterdir()), jars.lock_path(version.kafka)]:
-        try:
-            content = path.read_bytes()
-        except FileNotFoundError:
-            jars.read_lock(version.kafka)  # raises with the way out
-            raise
-        seen.update(f"{path.name} {len(content)}\n".encode() + content)
+    parts = [
+        (path.name, path.read_bytes()) for path in (COMPOSE / "Dockerfile", *sorted((COMPOSE / "image").iterdir()))
+    ]
+    lock = jars.lock_text(version.kafka)
+    if lock is None:
+        jars.read_lock(version.kafka)  # raises with the way out
+    parts.append((f"{version.kafka}.lock", (lock or "").encode()))
+    for name, content in parts:
+        seen.update(f"{name} {len(content)}\n".encode() + content)
     return seen.hexdigest()[:16]
 
 
@@ -63,7 +66,39 @@ def present(client: DockerClient, version: Version) -> str | None:
         image = client.images.get(version.image)
     except ImageNotFound:
         return None
-    return str(image.id) if image.labels.get(INPUTS_LABEL) == inputs(version) else None
+    if jars.lock_text(version.kafka) is None or image.labels.get(INPUTS_LABEL) != inputs(version):
+        return None
+    return str(image.id)
+
+
+def sizes(client: DockerClient) -> dict[str, int]:
+    """The releases whose images are there, up to date or not, with the bytes of each as the engine counts them: layers
+    that images share are counted in each.
+    """
+    name = f"{namespace()}/kafka"
+    found: dict[str, int] = {}
+    for image in client.api.images(name=name):
+        for tag in image.get("RepoTags") or ():
+            found[tag.removeprefix(f"{name}:")] = int(image.get("Size", 0))
+    return dict(sorted(found.items(), key=lambda pair: numbers(pair[0])))
+
+
+def refuse_other_processor(client: DockerClient, version: Version) -> None:
+    """Raise UsageError if the version's image is one for another processor than the engine's, such as a loaded one."""
+    made_for = client.images.get(version.image).attrs.get("Architecture")
+    here = client.version().get("Arch")
+    if made_for and here and made_for != here:
+        raise UsageError(
+            f"the image {version.image} is for the processor {made_for}, and this engine's is {here}: remove it "
+            f"(docker image rm {version.image}), and it is built anew"
+        )
+
+
+def _usable(client: DockerClient, version: Version) -> str | None:
+    """The id of the version's image if it is there, up to date, and for this processor."""
+    if found := present(client, version):
+        refuse_other_processor(client, version)
+    return found
 
 
 def ensure_image(version: Version, echo: Echo) -> str:
@@ -73,11 +108,11 @@ def ensure_image(version: Version, echo: Echo) -> str:
     """
     client = connect()
     try:
-        if found := present(client, version):
+        if found := _usable(client, version):
             return found
         # Two harnesses that start at once build once; the other waits and finds the image.
         with exclusive(f"image-{version.kafka}", echo):
-            return present(client, version) or _build(client, version, echo)
+            return _usable(client, version) or _build(client, version, echo)
     finally:
         client.close()
 
@@ -94,7 +129,7 @@ def ensure_images(chosen: Iterable[Version], echo: Echo) -> None:
 
     releases = list({version.kafka: version for version in chosen}.values())
     with closing(connect()) as client:
-        missing = [version for version in releases if not present(client, version)]
+        missing = [version for version in releases if not _usable(client, version)]
         if missing:
             check_space(client)
             with ThreadPoolExecutor() as pool:

@@ -1,13 +1,18 @@
-"""The jars of a Kafka release: exactly those of a committed lock, fetched by Maven coordinate, every byte checked.
+"""The jars of a Kafka release: exactly those of its lock, fetched by Maven coordinate, every byte checked.
 
 Kafka and all it needs are Maven artifacts, and PySpark, which is here anyway, bundles Ivy, which fetches them. What a
-release needs was resolved once (`python -m harness.setup.jars lock VERSION`) and is written in
-compose/locks/<release>.lock, a line for each jar:
+release needs is resolved once, and written in a lock, a line for each jar:
 
     group:artifact:version[:classifier] sha256
 
+Locks of the releases that tests, nights and CI run are committed (compose/locks/<release>.lock, written by
+`python -m harness.setup.jars lock RELEASE`). Any other release is resolved when it is first asked for, and its lock is
+kept beside its jars in the user's cache. `--locked` takes only what has a committed lock.
+
 Afterwards nothing is resolved any more: each locked coordinate is fetched by itself, without what its POM asks for, and
-the directory is used only if it holds these files with these digests, none missing and none besides.
+the directory is used only if it holds these files with these digests, none missing and none besides. If it does not,
+and the lock is committed, they are fetched again: the lock tells what they must be. If the lock lies in the cache too,
+that cache is refused, since whoever changed the one may have changed the other.
 """
 
 from __future__ import annotations
@@ -26,9 +31,10 @@ from pathlib import Path
 from typing import Final
 from xml.sax.saxutils import quoteattr
 
+from evidence.cache import cache_path
 from evidence.errors import HarnessError, UsageError
 from evidence.releases import numbers
-from harness.cluster import versions
+from harness.cluster import apache, versions
 from harness.setup.cache import cache_dir, exclusive
 from harness.setup.java import find_java, trust_arguments
 from harness.setup.waiting import Echo, saying
@@ -109,17 +115,53 @@ def lock_path(kafka: str) -> Path:
     return LOCKS / f"{kafka}.lock"
 
 
-def read_lock(kafka: str) -> tuple[Jar, ...]:
-    """The jars of a release. Raises UsageError if it has no lock, or a damaged one."""
-    path = lock_path(kafka)
+def found_lock_path(kafka: str) -> Path:
+    """Where the lock of a release is kept that was resolved on this machine."""
+    return cache_path() / "jars" / f"{kafka}.lock"
+
+
+def is_committed(kafka: str) -> bool:
+    """Whether the lock of a release is committed."""
+    return lock_path(kafka).exists()
+
+
+def lock_text(kafka: str) -> str | None:
+    """The lock of a release: the committed one, or that which was resolved here; None if there is neither."""
+    for path in (lock_path(kafka), found_lock_path(kafka)):
+        try:
+            return path.read_text()
+        except FileNotFoundError:
+            continue
+    return None
+
+
+def cached_bytes() -> dict[str, int]:
+    """The releases whose jars are in the user's cache, with what they take there."""
     try:
-        text = path.read_text()
-    except FileNotFoundError:
+        directories = [path for path in (cache_path() / "jars").iterdir() if path.is_dir() and path.name[0] != "."]
+    except OSError:
+        return {}
+    return {path.name: sum(jar.stat().st_size for jar in path.iterdir()) for path in directories}
+
+
+def refuse_unlocked(releases: Iterable[str]) -> None:
+    """Raise UsageError for the first release without a committed lock: what `--locked` does."""
+    for kafka in releases:
+        if not is_committed(kafka):
+            raise UsageError(
+                f"Kafka {kafka} has no committed lock of its jars, and --locked takes no other: write "
+                f"compose/locks/{kafka}.lock with `python -m harness.setup.jars lock {kafka}`"
+            )
+
+
+def read_lock(kafka: str) -> tuple[Jar, ...]:
+    """The jars of a release. Raises UsageError if it has no lock yet, or a damaged one."""
+    text = lock_text(kafka)
+    if text is None:
         raise UsageError(
-            f"no lock for the jars of Kafka {kafka}: write compose/locks/{path.name} with "
-            f"`python -m harness.setup.jars lock {kafka}`"
-        ) from None
-    return parse_lock(text, f"compose/locks/{path.name}")
+            f"the jars of Kafka {kafka} are not resolved yet: `kafka-chaos setup --versions` with a version of it does"
+        )
+    return parse_lock(text, f"compose/locks/{kafka}.lock" if is_committed(kafka) else str(found_lock_path(kafka)))
 
 
 def digest(path: Path) -> str:
@@ -143,17 +185,27 @@ def differences(directory: Path, jars: Sequence[Jar]) -> list[str]:
 def resolve(kafka: str, echo: Echo) -> Path:
     """The directory with exactly the locked jars of a release, fetched now if it is not in the cache.
 
-    Raises UsageError if there is no lock or no way to fetch, HarnessError if what was fetched is not what was locked.
+    Raises UsageError if there is no way to fetch, or the cache was changed; HarnessError if what was fetched is not
+    what was locked.
     """
     return fetch([kafka], echo)[kafka]
 
 
 def fetch(releases: Iterable[str], echo: Echo) -> dict[str, Path]:
     """The directories with exactly the locked jars of releases; what is not in the cache is fetched, all side by side.
+    A release without a lock is resolved first, and its lock kept.
 
     Raises as `resolve` does, after all that could be fetched is in the cache.
     """
-    return fetch_locked({kafka: read_lock(kafka) for kafka in releases}, echo)
+    wanted = list(dict.fromkeys(releases))
+    with exclusive("jars", echo):
+        for kafka in wanted:
+            directory = cache_dir() / "jars" / kafka
+            if lock_text(kafka) is None:
+                _resolve_into_cache(kafka, directory, echo)
+            elif not is_committed(kafka) and directory.exists() and (found := differences(directory, read_lock(kafka))):
+                raise _changed(kafka, directory, found)
+    return fetch_locked({kafka: read_lock(kafka) for kafka in wanted}, echo)
 
 
 def fetch_locked(locked: Mapping[str, Sequence[Jar]], echo: Echo, what: str = "Kafka ") -> dict[str, Path]:
@@ -182,6 +234,37 @@ def fetch_locked(locked: Mapping[str, Sequence[Jar]], echo: Echo, what: str = "K
             if refusals:
                 raise refusals[0]
     return directories
+
+
+def _changed(kafka: str, directory: Path, found: Sequence[str]) -> UsageError:
+    return UsageError(
+        f"{directory} was changed since Kafka {kafka} was resolved: {found[0]}; remove it and "
+        f"{found_lock_path(kafka).name} beside it, and it is resolved again"
+    )
+
+
+def _resolve_into_cache(kafka: str, directory: Path, echo: Echo) -> None:
+    """Resolve a release; keep its jars in their directory, and its lock beside it: the lock last."""
+    parent = directory.parent
+    parent.mkdir(exist_ok=True)
+    with (
+        tempfile.TemporaryDirectory(dir=parent, prefix=".fetch-") as scratch,
+        saying(echo, f"resolving Kafka {kafka}"),
+    ):
+        flat = Path(scratch) / "flat"
+        flat.mkdir()
+        jars = []
+        for jar, path in _resolved(kafka, Path(scratch) / "jars", Path(scratch) / "ivy", echo):
+            path.rename(flat / jar.file)
+            jars.append(jar)
+        text = render_lock(kafka, jars)
+        parse_lock(text, "the resolved jars")
+        shutil.rmtree(directory, ignore_errors=True)
+        flat.rename(directory)
+    fresh = parent / f".{kafka}.lock"
+    fresh.write_text(text)
+    fresh.rename(found_lock_path(kafka))
+    echo(f"resolved Kafka {kafka}: {len(jars)} jars, whose digests are kept in {found_lock_path(kafka)}")
 
 
 def _fetch(wanted: Mapping[str, Sequence[Jar]], scratch: Path) -> dict[str, str]:
@@ -229,18 +312,22 @@ def _keep(
     return None
 
 
+TOOLS: Final = "kafka-tools"
+
+
 def roots(kafka: str) -> tuple[Jar, ...]:
     """What a release is resolved from: its broker, its tools, and a logging binding where the broker brings none.
 
     From 1.0 on only slf4j's interface comes with Kafka: without a binding a broker prints nothing, and ZooKeeper 3.4's
     main class does not start without log4j. Reload4j, log4j 1.2 kept alive, serves all of 1.0 to 4.3 with one
     configuration file. The tools (ProducerPerformance, DumpLogSegments of 4.3) are an artifact of their own from 0.9.
+    No run needs them, so a release whose tools are not there is resolved without.
     """
     release = numbers(kafka)
     scala = "2.13" if release >= (2, 4) else "2.11"
     chosen = [Jar(group="org.apache.kafka", artifact=f"kafka_{scala}", version=kafka)]
     if release >= (0, 9):
-        chosen.append(Jar(group="org.apache.kafka", artifact="kafka-tools", version=kafka))
+        chosen.append(Jar(group="org.apache.kafka", artifact=TOOLS, version=kafka))
     if release >= (1, 0):
         chosen.append(Jar(group="org.slf4j", artifact="slf4j-reload4j", version="1.7.36"))
     return tuple(chosen)
@@ -267,23 +354,9 @@ servers, and logging bindings beside ours, of which slf4j would take whichever c
 
 
 def lock(kafka: str, echo: Echo) -> Path:
-    """Resolve a release with everything it needs and write its lock. Returns the lock's path."""
-    chosen = roots(kafka)
+    """Resolve a release with everything it needs and write its lock, to be committed. Returns the lock's path."""
     with tempfile.TemporaryDirectory(prefix="kafka-chaos-") as scratch, exclusive("jars"):
-        libraries = Path(scratch) / "jars"
-        echo(f"resolving {', '.join(jar.coordinate for jar in chosen)}")
-        pattern = "[organisation]/[module]/[revision]/[module]-[revision](-[classifier]).[ext]"
-        output = _ivy(_module(kafka, chosen, transitive=True), libraries, pattern, cache_dir() / "ivy")
-        jars = []
-        for path in sorted(libraries.glob("*/*/*/*.jar")):
-            group, artifact, version, name = path.relative_to(libraries).parts
-            classifier = name.removeprefix(f"{artifact}-{version}").removesuffix(".jar").removeprefix("-")
-            jars.append(
-                Jar(group=group, artifact=artifact, version=version, classifier=classifier, sha256=digest(path))
-            )
-    resolved = {(jar.group, jar.artifact) for jar in jars}
-    if absent := [jar.coordinate for jar in chosen if (jar.group, jar.artifact) not in resolved]:
-        raise UsageError(f"{', '.join(absent)} could not be resolved: {_reason(output)}")
+        jars = [jar for jar, _ in _resolved(kafka, Path(scratch) / "jars", cache_dir() / "ivy", echo)]
     text = render_lock(kafka, jars)
     parse_lock(text, "the resolved jars")
     path = lock_path(kafka)
@@ -291,6 +364,37 @@ def lock(kafka: str, echo: Echo) -> Path:
     path.write_text(text)
     echo(f"wrote {len(jars)} jars to compose/locks/{path.name}")
     return path
+
+
+def _resolved(kafka: str, libraries: Path, cache: Path, echo: Echo) -> list[tuple[Jar, Path]]:
+    """The jars of a release and of all that it needs, with their digests, and where they lie below `libraries`.
+
+    Raises UsageError if one of its roots cannot be had.
+    """
+    chosen = roots(kafka)
+    echo(f"resolving {', '.join(jar.coordinate for jar in chosen)} (a minute or two)")
+    pattern = "[organisation]/[module]/[revision]/[module]-[revision](-[classifier]).[ext]"
+    output = _ivy(_module(kafka, chosen, transitive=True), libraries, pattern, cache)
+    if f"module not found: org.apache.kafka#{TOOLS};{kafka}" in output:
+        echo(f"{TOOLS} {kafka} is not there: resolving without Kafka's tools, which no run needs")
+        chosen = tuple(jar for jar in chosen if jar.artifact != TOOLS)
+        output = _ivy(_module(kafka, chosen, transitive=True), libraries, pattern, cache)
+    found = []
+    for path in sorted(libraries.glob("*/*/*/*.jar")):
+        group, artifact, version, name = path.relative_to(libraries).parts
+        classifier = name.removeprefix(f"{artifact}-{version}").removesuffix(".jar").removeprefix("-")
+        jar = Jar(group=group, artifact=artifact, version=version, classifier=classifier, sha256=digest(path))
+        found.append((jar, path))
+    resolved = {(jar.group, jar.artifact) for jar, _ in found}
+    if absent := [jar.coordinate for jar in chosen if (jar.group, jar.artifact) not in resolved]:
+        reason = _reason(output)
+        cause = (
+            "the disk is full; free some, or set KAFKA_CHAOS_CACHE"
+            if FULL in reason
+            else f"resolving needs the network once: {reason}"
+        )
+        raise UsageError(f"{', '.join(absent)} could not be resolved: {cause}")
+    return found
 
 
 def _module(kafka: str, jars: Iterable[Jar], *, transitive: bool) -> str:
@@ -370,7 +474,7 @@ def main(arguments: Sequence[str]) -> int:
     def say(line: str) -> None:
         sys.stdout.write(line + "\n")
 
-    releases = [next((v.kafka for v in versions.KNOWN if v.id == name), name) for name in arguments[1:]]
+    releases = [name if apache.RELEASE.fullmatch(name) else versions.get(name).kafka for name in arguments[1:]]
     if arguments[0] == "lock":
         for kafka in releases:
             lock(kafka, say)

@@ -68,6 +68,9 @@ SPRING_BOOT_VERSIONS: Final = (
 )
 """Where Spring Boot keeps its managed versions: 4.0, 2.3, 2.0, before."""
 
+SETTING: Final = re.compile(r"[a-z][a-z0-9]*(?:\.[a-z0-9]+)+")
+"""What a setting's name looks like, among the constants of a class."""
+
 Key = dict[str, str | None]
 """`default` (None if there is none), and `type` and `valid` where the code tells them."""
 Keys = dict[str, Key]
@@ -242,15 +245,13 @@ def _constants(class_path: Sequence[Path], what: str) -> list[str]:
     """The keys that are constants of classes: for releases without a ConfigDef."""
     import zipfile
 
-    from harness.setup.settings import NAME
-
     archive = next(jar for jar in class_path if jar.name.startswith("kafka_"))
     names = set()
     with zipfile.ZipFile(archive) as jar:
         for entry in jar.namelist():
             if any(entry == f"{each}.class" or entry.startswith(f"{each.rstrip('$')}$") for each in NAMED_BY[what]):
                 words = re.findall(rb"\x01\x00[\x04-\x60]([a-z][a-z0-9.]+)", jar.read(entry))
-                names |= {word.decode() for word in words if NAME.fullmatch(word.decode())}
+                names |= {word.decode() for word in words if SETTING.fullmatch(word.decode())}
     return sorted(names)
 
 
@@ -271,7 +272,7 @@ def _read(class_path: Sequence[Path], what: str, name: str, given: Mapping[str, 
     return keys
 
 
-def _asked(class_path: Sequence[Path], what: Sequence[str]) -> dict[str, Keys]:
+def asked(class_path: Sequence[Path], what: Sequence[str]) -> dict[str, Keys]:
     """`ask`, in a process of its own."""
     command = [sys.executable, "-m", MODULE, "ask", ",".join(what), *map(str, class_path)]
     result = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
@@ -301,7 +302,7 @@ def main(arguments: Sequence[str]) -> int:
     sources: dict[str, dict[str, str]] = {name: {} for name in found}
 
     def keep(release: str, source: str, class_path: Sequence[Path], what: Sequence[str]) -> None:
-        for name, keys in _asked(class_path, what).items():
+        for name, keys in asked(class_path, what).items():
             found[name][release], sources[name][release] = keys, source
         print(f"{release}: {', '.join(f'{name} {len(found[name][release])}' for name in what)}")
 

@@ -1,7 +1,7 @@
 """Which producer a recorder drives: `librdkafka`, `java-<release>` or `scala-<release>`.
 
-`java` and `scala` alone mean the release of the cluster's own brokers. The jars are those that a release was locked
-with (compose/locks), so every release that has a lock has its clients; the Scala producer was removed in 2.0.
+`java` and `scala` alone mean the release of the cluster's own brokers. The jars are those of that release
+(harness/setup/jars.py), so every release has its clients; the Scala producer was removed in 2.0.
 
 A librdkafka producer is given the harness's own defaults (harness/workloads/settings.py). The others are given nothing
 that the scenario does not say: they are there to show what their own defaults do.
@@ -11,12 +11,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from evidence.errors import UsageError
 from evidence.releases import numbers
-from harness.setup.jars import LOCKS, SCALA_REMOVED, resolve
+from harness.cluster import apache
+from harness.setup.jars import SCALA_REMOVED, resolve
 from harness.setup.java import java_home
 from harness.workloads import settings as defaults
 from harness.workloads.settings import LIBRDKAFKA
@@ -84,14 +84,12 @@ def library(name: str, version: Version) -> Library:
     release = release or version.kafka
     if name == LIBRDKAFKA:
         return RDKAFKA
-    releases = sorted((path.stem for path in Path(LOCKS).glob("*.lock")), key=numbers)
-    if kind == SCALA:
-        releases = [each for each in releases if numbers(each) < SCALA_REMOVED]
-    if kind not in (JAVA, SCALA) or release not in releases:
-        raise UsageError(
-            f"no client {name!r}: {LIBRDKAFKA}, or {kind if kind in (JAVA, SCALA) else JAVA}-<release> with one of "
-            f"{', '.join(releases)}"
-        )
+    if kind not in (JAVA, SCALA):
+        raise UsageError(f"no client {name!r}: {LIBRDKAFKA}, {JAVA}-<release> or {SCALA}-<release>, such as java-2.8.2")
+    if release not in apache.releases():
+        raise UsageError(f"no client {name!r}: {apache.UnknownRelease(release)}")
+    if kind == SCALA and numbers(release) >= SCALA_REMOVED:
+        raise UsageError(f"no client {name!r}: the Scala producer was removed in 2.0")
     # The Scala producer, to its end, sends Produce requests of version 2 at most, which 4.0 removed (KIP-896): with
     # acks=0 it is never told, and nothing is written.
     if not understood(numbers(release), version.release) or (kind == SCALA and version.release >= (4,)):

@@ -182,6 +182,7 @@ def run_text(facts: JudgedRun, *, width: int = WIDTH, colour: bool = False) -> s
     """The headline of a run and the stories of its records, as plain text."""
     lines = [first_line(facts, colour=colour), *wrapped(headline(facts), width)]
     lines += [f"  - {visible(reason)}" for reason in facts.verdict.reasons]
+    lines += [f"  {line}" for line in wrapped(facts.verdict.unconfirmed, width - 2) if line]
     if not facts.verdict.manifest:
         lines += ["  it has no manifest, as runs made before there were any: nothing binds its files together"]
     for judged in facts.verdict.claims:

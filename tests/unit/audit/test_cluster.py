@@ -205,7 +205,7 @@ def test_eligible_leaders_and_metadata_version() -> None:
     assert found.settings["metadata.version"].value == "4.3-IV0"
     assert broker(told(KRAFT)).elr is False
     later = told(replace(KRAFT, features={"metadata.version": 99}))
-    assert broker(later).settings["metadata.version"].value == "later than 4.3"
+    assert broker(later).settings["metadata.version"].value == "later than 4.4"
 
 
 def test_racks() -> None:

@@ -58,7 +58,7 @@ def test_a_broker_that_holds_messages_at_an_old_format_offers_no_transactions() 
 
 
 def test_a_later_release_is_at_least_the_last_one() -> None:
-    found = release(OFFERED["4.3.1 kraft"] | {0: 99})
+    found = release(OFFERED["4.4.0 kraft"] | {0: 99})
     assert found.oldest == CHANGES[-1][0]
     assert "a later release" in found.how
 
@@ -85,6 +85,6 @@ def test_how_a_cluster_is_run_shows(name: str) -> None:
 def test_levels_of_metadata_version_have_names() -> None:
     assert metadata_version(1) == "3.0-IV1"
     assert metadata_version(21) == "3.9-IV0"
-    assert metadata_version(30) == METADATA_VERSIONS[-1] == "4.3-IV0"
+    assert metadata_version(33) == METADATA_VERSIONS[-1] == "4.4-IV2"
     assert metadata_version(0) is None
-    assert metadata_version(31) is None
+    assert metadata_version(34) is None

@@ -55,9 +55,72 @@ def test_pinned_is_the_same_image_with_other_settings() -> None:
     assert not plain.settings
 
 
-def test_unknown_names_suggest_near_ones() -> None:
-    with pytest.raises(UsageError, match=r"no version '0\.10\.2\.1'.*0\.10\.2\.2"):
-        versions.get("0.10.2.1")
+@pytest.mark.parametrize(
+    ("name", "mode", "protocol"),
+    [
+        ("0.8.2.0", "zookeeper", (0, 8, 2, 0)),
+        ("2.4.1", "zookeeper", (2, 4, 1)),
+        ("3.7.1-kraft", "kraft", (3, 7, 1)),
+        ("3.7.1-zk", "zookeeper", (3, 7, 1)),
+        ("4.2.2", "kraft", (4, 2, 2)),
+        ("2.6.3-protocol-2.3", "zookeeper", (2, 3)),
+        ("3.9.2-protocol-0.11.0", "zookeeper", (0, 11, 0)),
+        ("0.9.0.1-protocol-0.8.2", "zookeeper", (0, 8, 2)),
+        ("3.7.1-pinned", "zookeeper", (0, 10, 2)),
+    ],
+)
+def test_any_release_has_a_name_with_its_way_to_run(name: str, mode: str, protocol: tuple[int, ...]) -> None:
+    version = versions.get(name)
+    assert (version.id, version.mode, version.protocol) == (name, mode, protocol)
+    assert versions.get(name) == version
+
+
+@pytest.mark.parametrize(
+    ("name", "canonical"),
+    [("2.4.1-zk", "2.4.1"), ("4.3.1-kraft", "4.3.1"), ("2.8.2-protocol-0.10.2", "2.8.2-pinned")],
+)
+def test_a_way_that_goes_without_saying_is_left_out_of_the_name(name: str, canonical: str) -> None:
+    assert versions.get(name) == versions.get(canonical)
+    assert versions.get(name).id == canonical
+
+
+@pytest.mark.parametrize(
+    ("name", "format_too"),
+    [
+        ("2.6.3-protocol-2.3", False),
+        ("2.6.3-protocol-0.10.1", True),
+        ("0.10.2.2-protocol-0.9.0", True),
+        ("0.9.0.1-protocol-0.8.2", False),
+    ],
+)
+def test_a_message_format_is_held_with_a_protocol_that_has_an_old_one(name: str, format_too: bool) -> None:
+    assert ("log.message.format.version" in versions.get(name).settings) is format_too
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("3.7.9", r"there is no Kafka 3\.7\.9; the nearest releases are 3\.7\.1, 3\.7\.2, 3\.8\.0, 3\.8\.1"),
+        ("9.9.9", r"there is no Kafka 9\.9\.9; the nearest releases are .*4\.4\.0"),
+        ("0.8.1.1", r"there is no Kafka 0\.8\.1\.1; the nearest releases are 0\.8\.2\.0"),
+        ("newest", "there is no version 'newest'"),
+        ("4.3.1-zk", r"Kafka 4\.3\.1 has no ZooKeeper, which 4\.0 removed: ask for 4\.3\.1$"),
+        ("2.8.2-kraft", r"Kafka 2\.8\.2 has no KRaft for production.*ask for 2\.8\.2$"),
+        ("3.2.3-kraft", r"no KRaft for production"),
+        ("3.7.1", r"ask for 3\.7\.1-zk or 3\.7\.1-kraft$"),
+        ("4.3.1-pinned", r"Kafka 4\.3\.1 cannot be held at protocol 0\.10\.2: .*of 0\.9 to 3\.9"),
+        ("0.8.2.2-protocol-0.8.2", r"cannot be held at protocol 0\.8\.2"),
+        ("0.10.2.2-pinned", r"cannot be held at protocol 0\.10\.2: it can be held at 0\.8\.2 to 0\.10\.1"),
+        ("2.6.3-protocol-2.7", r"cannot be held at protocol 2\.7: it can be held at 0\.8\.2 to 2\.5"),
+        ("2.6.3-protocol-2.3.1", r"cannot be held at protocol 2\.3\.1"),
+        ("2.6.3-protocoll-2.3", r"no way 'protocoll-2\.3' to run Kafka 2\.6\.3"),
+        ("3.9.2-kraft-protocol-3.8", r"no way 'kraft-protocol-3\.8'"),
+    ],
+)
+def test_what_cannot_be_run_is_one_line_with_what_can(name: str, told: str) -> None:
+    with pytest.raises(UsageError, match=told) as caught:
+        versions.get(name)
+    assert "\n" not in str(caught.value)
 
 
 def test_a_release_with_several_ways_to_run_it_names_them() -> None:
@@ -69,3 +132,5 @@ def test_a_release_with_several_ways_to_run_it_names_them() -> None:
 def test_a_migration_takes_zookeeper_and_a_protocol_that_has_it() -> None:
     able = [version.id for version in versions.KNOWN if version.can_migrate]
     assert able == ["3.9.2-zk", "3.5.1-zk"]
+    assert versions.get("3.7.1-zk").can_migrate
+    assert not versions.get("3.7.1-protocol-3.3").can_migrate

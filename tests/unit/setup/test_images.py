@@ -25,12 +25,16 @@ class FakeEngine:
     def __init__(self, tags: dict[str, dict[str, str]] | None = None, root: Path = Path("/nowhere")) -> None:
         self.tags = tags or {}
         self.root = root
+        self.made_for = "amd64"
         self.images = self
 
     def get(self, tag: str) -> Any:
         if tag not in self.tags:
             raise docker.errors.ImageNotFound(tag)
-        return SimpleNamespace(id=f"sha256:{tag}", labels=self.tags[tag])
+        return SimpleNamespace(id=f"sha256:{tag}", labels=self.tags[tag], attrs={"Architecture": self.made_for})
+
+    def version(self) -> dict[str, str]:
+        return {"Arch": "amd64"}
 
     def pull(self, repository: str, tag: str) -> Any:
         raise docker.errors.APIError(f"lookup of the registry for {repository}:{tag}: no such host")
@@ -58,6 +62,31 @@ def test_inputs_follow_the_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     first = images.inputs(VERSION)
     (tmp_path / "image" / "entrypoint").write_text("two")
     assert images.inputs(VERSION) != first
+
+
+def test_an_image_for_another_processor_is_refused() -> None:
+    engine = FakeEngine({VERSION.image: {images.INPUTS_LABEL: images.inputs(VERSION)}})
+    images.refuse_other_processor(engine, VERSION)  # type: ignore[arg-type]
+    engine.made_for = "arm64"
+    with pytest.raises(UsageError, match=r"is for the processor arm64, and this engine's is amd64: remove it"):
+        images.refuse_other_processor(engine, VERSION)  # type: ignore[arg-type]
+
+
+def test_the_images_that_are_there_with_their_sizes(monkeypatch: pytest.MonkeyPatch) -> None:
+    told = [
+        {"RepoTags": [versions.get("4.3.1").image], "Size": 5},
+        {"RepoTags": [versions.get("0.10.2.2").image], "Size": 3},
+        {"RepoTags": None, "Size": 9},
+    ]
+    engine = SimpleNamespace(api=SimpleNamespace(images=lambda name: told))
+    assert list(images.sizes(engine).items()) == [("0.10.2.2", 3), ("4.3.1", 5)]  # type: ignore[arg-type]
+
+
+def test_a_release_whose_jars_are_not_resolved_has_no_image(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KAFKA_CHAOS_CACHE", str(tmp_path))
+    unresolved = versions.get("2.4.1")
+    engine = FakeEngine({unresolved.image: {images.INPUTS_LABEL: "whatever"}})
+    assert images.present(engine, unresolved) is None  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("name", ["entrypoint", "prepare"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+import shutil
 import threading
 from pathlib import Path
 
@@ -207,9 +208,71 @@ def test_the_jars_of_a_release_are_fetched_in_pieces(one_jar: Path, monkeypatch:
     assert len(caches) == 3
 
 
-def test_a_version_without_lock_says_how_to_write_one(one_jar: Path) -> None:
-    with pytest.raises(UsageError, match=r"jars lock 1\.2\.3"):
+def test_locked_alone_refuses_a_release_without_a_committed_lock(one_jar: Path) -> None:
+    jars.refuse_unlocked(["9.9"])
+    with pytest.raises(UsageError, match=r"1\.2\.3 has no committed lock .*jars lock 1\.2\.3"):
+        jars.refuse_unlocked(["9.9", "1.2.3"])
+
+
+@pytest.fixture
+def unlocked(one_jar: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Release 1.2.3, which has no committed lock; Ivy resolves it to its broker's jar. The cache's directory of it."""
+
+    def ivy(module: str, directory: Path, pattern: str, cache: Path) -> str:
+        root = jars.roots("1.2.3")[0]
+        flat = 'transitive="true"' not in module
+        for artifact in [jar for jar in jars.roots("1.2.3") if jar.artifact in module]:
+            place = directory if flat else directory / artifact.group / artifact.artifact / artifact.version
+            place.mkdir(parents=True, exist_ok=True)
+            (place / artifact.file).write_bytes(f"the jar of {artifact.artifact} beside {root.version}".encode())
+        return ""
+
+    monkeypatch.setattr(jars, "_ivy", ivy)
+    return one_jar / "cache" / "jars" / "1.2.3"
+
+
+def test_a_release_without_a_lock_is_resolved_once_and_its_digests_kept_beside_its_jars(unlocked: Path) -> None:
+    said: list[str] = []
+    assert jars.lock_text("1.2.3") is None
+    assert jars.resolve("1.2.3", said.append) == unlocked
+    kept = jars.read_lock("1.2.3")
+    assert {jar.artifact for jar in kept} == {"kafka_2.11", "kafka-tools", "slf4j-reload4j"}
+    assert differences(unlocked, kept) == []
+    assert not jars.is_committed("1.2.3")
+    assert len(said) == 2
+    assert jars.resolve("1.2.3", said.append) == unlocked
+    assert len(said) == 2
+
+
+def test_a_cache_that_was_changed_is_refused_if_its_lock_lies_in_it_too(unlocked: Path) -> None:
+    jars.resolve("1.2.3", lambda line: None)
+    (jar,) = unlocked.glob("kafka_2.11-*.jar")
+    jar.write_bytes(b"something else")
+    with pytest.raises(UsageError, match=r"was changed since Kafka 1\.2\.3 was resolved: .*has sha256") as caught:
         jars.resolve("1.2.3", lambda line: None)
+    assert "\n" not in str(caught.value)
+    jar.unlink()
+    with pytest.raises(UsageError, match=r"was changed .*is missing"):
+        jars.resolve("1.2.3", lambda line: None)
+
+
+def test_jars_that_were_removed_altogether_are_fetched_again_by_the_lock_in_the_cache(unlocked: Path) -> None:
+    jars.resolve("1.2.3", lambda line: None)
+    shutil.rmtree(unlocked)
+    assert jars.resolve("1.2.3", lambda line: None) == unlocked
+    assert differences(unlocked, jars.read_lock("1.2.3")) == []
+
+
+def test_a_release_that_cannot_be_resolved_is_one_line_and_leaves_nothing(
+    one_jar: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _serve(monkeypatch, None, "\t\tServer access error\njava.net.UnknownHostException: some.host\n")
+    with pytest.raises(
+        UsageError, match=r"could not be resolved: resolving needs the network once: .*Unknown"
+    ) as caught:
+        jars.resolve("1.2.3", lambda line: None)
+    assert "\n" not in str(caught.value)
+    assert jars.lock_text("1.2.3") is None
 
 
 def test_committed_locks_are_sorted_and_hold_broker_and_a_single_logging_binding() -> None:

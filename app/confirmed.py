@@ -1,0 +1,38 @@
+"""Whether recorded runs showed what is documented on this very version, told in a sentence of the run's report.
+
+An outcome is documented for a range of versions, and recorded runs (results/) showed it on some of them. A release that
+nobody ran before is covered by the range; that says less than a run on it does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from evidence.errors import UsageError
+from harness.cluster import versions
+from harness.cluster.versions import Version
+from harness.scenario import Scenario
+from judgement.report.cells import version_key
+
+
+def unconfirmed(made: Scenario, case: str, version: Version, data: Mapping[str, Any]) -> str:
+    """A sentence if no run in `data` (results.of_scenario) ended as documented on this version in this case; "" if one
+    did. It names the versions on which runs showed the same outcome.
+    """
+    cells: Mapping[str, Any] = data.get("cases", {}).get(case, {})
+    good = [name for name, cell in cells.items() if cell["good"]]
+    if version.id in good:
+        return ""
+    stated = made.documented_for(version, case)
+    shown = sorted((name for name in good if _states(made, case, name) is stated), key=version_key)
+    told = f"was shown by recorded runs on {', '.join(shown)}" if shown else "was not shown by a recorded run"
+    return f"What is documented here ({stated.on.label}) {told}; on {version.id} itself it was never confirmed."
+
+
+def _states(made: Scenario, case: str, name: str) -> object:
+    """What is documented for the version of this name; None if nothing is, or it is no version any more."""
+    try:
+        return made.documented_for(versions.get(name), case)
+    except UsageError:
+        return None
