@@ -84,6 +84,11 @@ audit-matrix: engine venv ## The audit's matrix measured anew, in runs/audit-mat
 	$(BIN)/python -m app.audit_matrix measure --jobs $(JOBS) $(if $(FAULT),--faults $(FAULT)) \
 	  $(if $(VERSION),--versions $(VERSION)) $(if $(REPEAT),--repeat $(REPEAT))
 
+.PHONY: releases
+releases: engine venv ## What is new at Maven Central, and a page of what changed in each new release; resumable (MINUTES= JOBS= REPEAT=)
+	$(CHAOS) releases --jobs $(JOBS) $(if $(MINUTES),--minutes $(MINUTES)) $(if $(SEED),--seed $(SEED)) \
+	  $(if $(REPEAT),--repeat $(REPEAT)) $(if $(SCENARIO),--scenarios $(SCENARIO))
+
 .PHONY: bench-recorder
 bench-recorder: setup ## What recording costs, beside clients that do not record and Kafka's own
 	$(BIN)/python -m benchmarks.recorder

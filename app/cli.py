@@ -1,5 +1,5 @@
 """The command line: `kafka-chaos run | matrix | suite | check | audit | report | guide | ledger | museum | findings |
-explain | replicas | list | statements | setup | doctor | clean`.
+explain | replicas | list | statements | setup | releases | doctor | clean`.
 
 Every command ends with one of the statuses of evidence/errors.py: 0 all as documented, 1 unexpected or not
 reproduced, 2 unknown, 254 bad input (one line on stderr), 255 the harness failed; 130 after Ctrl-C, when
@@ -69,6 +69,7 @@ COMMANDS: Final[Mapping[str, str]] = {
     "list": "app.commands.catalogues",
     "statements": "app.commands.statements",
     "setup": "app.commands.setup",
+    "releases": "app.commands.releases",
     "doctor": "app.commands.doctor",
     "clean": "app.commands.clean",
     "guide": "app.commands.guide",

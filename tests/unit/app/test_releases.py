@@ -1,0 +1,103 @@
+"""`kafka-chaos releases`: what is new, what it is compared with, and what is run on it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from app import releases
+from app.cli import main
+from evidence.errors import UsageError
+from harness.cluster import apache
+from harness.scenario import all_scenarios
+
+
+@pytest.fixture(autouse=True)
+def own_lists(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A committed list and a cache of our own."""
+    committed = tmp_path / "releases.txt"
+    committed.write_text(apache.render(apache.committed()))
+    monkeypatch.setattr(apache, "COMMITTED", committed)
+    monkeypatch.setenv("KAFKA_CHAOS_CACHE", str(tmp_path / "cache"))
+    apache.releases.cache_clear()
+    yield committed
+    apache.releases.cache_clear()
+
+
+def quiet(line: str) -> None:
+    pass
+
+
+@pytest.mark.parametrize(
+    ("release", "before", "pairs"),
+    [
+        ("4.2.2", "4.2.1", [("4.2.1", "4.2.2")]),
+        ("4.4.0", "4.3.1", [("4.3.1", "4.4.0")]),
+        ("4.0.0", "3.9.2", [("3.9.2-kraft", "4.0.0")]),
+        ("3.9.2", "3.9.1", [("3.9.1-zk", "3.9.2-zk"), ("3.9.1-kraft", "3.9.2-kraft")]),
+        ("0.8.2.1", "0.8.2.0", [("0.8.2.0", "0.8.2.1")]),
+    ],
+)
+def test_a_release_is_compared_with_the_one_before_in_each_way_that_both_have(
+    release: str, before: str, pairs: list[tuple[str, str]]
+) -> None:
+    plan = releases.plan(release)
+    assert plan.before == before
+    assert [(old.id, new.id) for old, new in plan.pairs] == pairs
+
+
+@pytest.mark.parametrize(
+    ("release", "against", "told"),
+    [
+        ("4.9.9", None, r"there is no Kafka 4\.9\.9"),
+        ("4.4.0", "4.9.9", r"there is no Kafka 4\.9\.9"),
+        ("4.4.0", "4.4.0", "is compared with another one"),
+        ("4.4.0", "2.8.2", "have no way to run in common"),
+        ("0.8.2.0", None, "there is no release before 0.8.2.0"),
+    ],
+)
+def test_what_cannot_be_compared_is_one_line(release: str, against: str | None, told: str) -> None:
+    with pytest.raises(UsageError, match=told):
+        releases.plan(release, against)
+
+
+def test_the_telling_set_has_the_default_suite_and_the_bugs_of_either_release() -> None:
+    names = {one.name for one in releases.telling(all_scenarios().values(), releases.plan("4.4.0").pairs)}
+    assert {"baseline", "double-failover", "controlled-shutdown", "museum-segment-below-batch"} <= names
+    assert "museum-kip-279" not in names
+    assert len(names) < len(all_scenarios())
+
+
+def test_new_is_what_the_committed_list_lacks_until_its_page_is_written(
+    own_lists: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("app.releases.central.ask", lambda echo: ("2.8.2", "99.0.0"))
+    assert releases.ask(quiet) == ("99.0.0",)
+    assert releases.ask(quiet) == ("99.0.0",)
+    assert "99.0.0" in apache.releases()
+    assert releases.renew(["99.0.0"])
+    assert releases.ask(quiet) == ()
+    assert apache.committed()[-1] == "99.0.0"
+
+
+def test_the_list_alone_is_renewed_and_nothing_is_run(
+    own_lists: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("app.releases.central.ask", lambda echo: ("2.8.2", "99.0.0"))
+    assert main(["releases", "--list", "--quiet"]) == 0
+    assert "new at Maven Central" in capsys.readouterr().out
+    assert main(["releases", "--list", "--quiet"]) == 0
+    assert "nothing new" in capsys.readouterr().out
+
+
+def test_nothing_new_runs_nothing(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr("app.releases.central.ask", lambda echo: ("2.8.2",))
+    assert main(["releases", "--quiet"]) == 0
+    assert "nothing new" in capsys.readouterr().out
+
+
+def test_against_takes_one_release(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["releases", "--against", "4.3.1"]) == 254
+    assert "--against takes one release" in capsys.readouterr().err
