@@ -109,11 +109,13 @@ PROTOCOL_OF_ITS_OWN: Final = VersionRange(
     "brokers with the protocol of their own release", lambda version: not version.settings
 )
 FETCHES_HOLD_UP: Final = before(
-    "2.1", "a follower of a leader that answers nothing is held up by its last fetch (before 2.1)"
+    "1.1", "a follower of a leader that answers nothing is held up by its last fetch (before 1.1, KAFKA-6051)"
 )
 """A broker that becomes leader or follower waits there for its fetcher to end, and takes no news of leaders meanwhile:
-up to 30 s, in which it tells clients of the old leader (ReplicaFetcherManager.shutdownIdleFetcherThreads)."""
-FETCHES_END: Final = since("2.1", "a follower's last fetch holds nothing up (2.1 and later)")
+up to 30 s, in which it tells clients of the old leader (ReplicaFetcherManager.shutdownIdleFetcherThreads). In 1.0.2
+ReplicaFetcherThread.shutdown waits for the thread and closes its connection then; from 1.1.0 on initiateShutdown closes
+it first (KAFKA-6051)."""
+FETCHES_END: Final = since("1.1", "a follower's last fetch holds nothing up (1.1 and later, KAFKA-6051)")
 HANGS_RATHER_THAN_TRUNCATES: Final = between(
     "0.10", "0.11", "followers hang in their own end rather than truncate what is committed (0.10)"
 )

@@ -19,6 +19,8 @@ ONE_AFTER_THE_OTHER = (
     "controller-replaced-in-time",
     "leader-replaced-in-time",
     "writes-resume-in-time",
+    "leader-elected-from-isr",
+    "leader-epoch-rises-by-one",
 )
 
 

@@ -4,7 +4,7 @@ Two replicas are as many as min.insync.replicas asks for, and the leader still a
 ISR is five, and only who reaches ZooKeeper or the controller can make it smaller. Its follower goes on fetching, so
 what is acknowledged with acks=1 is on two disks; it is cut off from both when the partition is healed.
 
-Before 2.1 a follower of the old leader may be held up by its last fetch, and tells clients of that leader meanwhile:
+Before 1.1 a follower of the old leader may be held up by its last fetch, and tells clients of that leader meanwhile:
 on 0.10.2.2 the next one is elected after 5 s and acknowledges after 30 s (5 of 5 runs).
 
 The follower on the leader's side is the last of the replicas. Were it the next, it would be elected though it is

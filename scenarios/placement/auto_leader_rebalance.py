@@ -18,7 +18,8 @@ from harness.words import Basis, Case, ClusterPlan, Documented, Run, TopicPlan, 
 
 CHECK_S = 5
 RATE_PER_S = 50
-RETURNS = ("leadership-returns-by-itself", "preferred-leader-elected", "leader-epoch-rises-by-one")
+ELECTED = ("leader-elected-from-isr", "leader-epoch-rises-by-one")
+RETURNS = ("leadership-returns-by-itself", "preferred-leader-elected", *ELECTED)
 
 
 def returning_broker(run: Run, others: int, back: VersionRange) -> None:
@@ -76,7 +77,7 @@ scenario(
             documented=[
                 Documented(
                     on=ranges.ZOOKEEPER,
-                    claims=["small-imbalance-is-left", "leader-epoch-rises-by-one"],
+                    claims=["small-imbalance-is-left", *ELECTED],
                     sentence="""Though the preferred replica is in sync again, another leads on: its broker lacks less
                         than leader.imbalance.per.broker.percentage of its leaderships.""",
                     source="Kafka documentation, broker configuration: leader.imbalance.per.broker.percentage",

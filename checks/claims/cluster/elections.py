@@ -83,9 +83,15 @@ def leader_epoch_rises_by_one(evidence: RunEvidence) -> Judged:
 def leader_elected_from_isr(evidence: RunEvidence) -> Judged:
     """Every leader that is elected was in the ISR before its election (clean elections).
 
-    Whoever is elected was in the ISR (or eligible, KIP-966) when the leader before it went.
+    Whoever is elected was in the ISR (or eligible, KIP-966) when the leader before it went. A partition with a single
+    replica says nothing: nobody else can be elected, and before 0.11 its ISR is empty while that replica is down
+    (ReplicaStateMachine, KafkaController.removeReplicaFromIsr, where unclean elections are on).
     """
-    elections = [(b, a) for b, a in _elections(evidence.run_state) if a.leader != NO_LEADER]
+    elections = [
+        (before, after)
+        for before, after in _elections(evidence.run_state)
+        if after.leader != NO_LEADER and (after.replicas is None or len(after.replicas) > 1)
+    ]
     rows = [_election(before, after) for before, after in elections]
     wrong = [_election(b, a) for b, a in elections if a.leader not in (*b.isr, *(b.elr or ()))]
     return judged(rows, wrong, plural(len(rows), "leader") + " elected", "no leader was elected")

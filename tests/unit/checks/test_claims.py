@@ -109,6 +109,14 @@ def test_a_leader_is_elected_from_the_isr(states: list[Partition], outcome: str)
     assert judged("leader-elected-from-isr", *states).outcome == outcome
 
 
+@pytest.mark.parametrize(("replicas", "outcome"), [((2,), NOT_OBSERVED), ((1, 2), CONTRADICTED), (None, CONTRADICTED)])
+def test_who_leads_a_partition_of_a_single_replica_is_no_election(
+    replicas: tuple[int, ...] | None, outcome: str
+) -> None:
+    states = [structs.replace(one, replicas=replicas) for one in (FIRST, state(-1, 1, (), 1), state(2, 2, (2,), 2))]
+    assert judged("leader-elected-from-isr", *states).outcome == outcome
+
+
 @pytest.mark.parametrize(
     ("stated", "outcome"),
     [
