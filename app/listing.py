@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+import results
 from evidence.basis import in_words
 from evidence.run import DEFAULT_CASE
+from evidence.text import plural
 from harness.cluster import versions
 from harness.scenario import Scenario
 from harness.suite import SUITE
@@ -45,7 +47,8 @@ def as_json(shown: Iterable[Scenario]) -> dict[str, Any]:
 
 def as_text(shown: Iterable[Scenario]) -> str:
     """The same for people: versions for which the same is documented stand together."""
-    lines = [line for made in shown for line in (*_lines(made), "")]
+    data = results.by_scenario()
+    lines = [line for made in shown for line in (*_lines(made, data.get(made.name) or {}), "")]
     return "\n".join([*lines, *_known()])
 
 
@@ -54,7 +57,18 @@ def _known() -> Iterator[str]:
     yield "of exhibits alone: " + " ".join(v.id for v in versions.OF_EXHIBITS)
 
 
-def _lines(made: Scenario) -> Iterator[str]:
+def rate(name: str, cells: Iterable[Mapping[str, Any]]) -> str:
+    """How often what may be seen was seen, in the runs on record of some cells: "lost-write in 2 of 13 runs".
+
+    >>> rate("lost-write", [{"runs": 9, "seen": {"lost-write": 2}}, {"runs": 4, "seen": {}}]), rate("duplicate", [])
+    ('lost-write in 2 of 13 runs', 'duplicate, never run')
+    """
+    counted = [(cell["runs"], cell["seen"].get(name, 0)) for cell in cells]
+    runs = sum(ran for ran, _ in counted)
+    return f"{name} in {sum(times for _, times in counted)} of {plural(runs, 'run')}" if runs else f"{name}, never run"
+
+
+def _lines(made: Scenario, data: Mapping[str, Any]) -> Iterator[str]:
     yield from (made.name, f"  {made.claim}", f"  source: {made.source}")
     if part := SUITE.get(made.name):
         yield f"  in the default suite {part}"
@@ -63,10 +77,12 @@ def _lines(made: Scenario) -> Iterator[str]:
         if case.name != DEFAULT_CASE:
             yield f"  case {case.name}: {' '.join(f'{key}={value}' for key, value in case.as_json().items())}"
             indent = "    "
+        seen = data.get("cases", {}).get(case.name, {})
         for outcome in documented(made, case):
             text = ", ".join(outcome["required"]) or "none"
             if outcome["allowed"]:
-                text += f" (allowed: {', '.join(outcome['allowed'])})"
+                cells = [seen[version] for version in outcome["versions"] if version in seen]
+                text += f" (allowed: {', '.join(rate(name, cells) for name in outcome['allowed'])})"
             if outcome["claims"]:
                 text += f"; claims {', '.join(outcome['claims'])}"
             yield f"{indent}{text}: {' '.join(outcome['versions'])}"

@@ -44,6 +44,8 @@ class Outcome(Struct, frozen=True, kw_only=True):
     unread: int = 0
     """Acknowledged, not read back, and no final read says whether they are there."""
     diverged_offsets: int = 0
+    kept: bool = False
+    """Whether every acknowledged record is known to be there, whatever else was seen."""
 
 
 def of_findings(
@@ -65,6 +67,7 @@ def of_findings(
     acknowledged, checked = findings.acknowledged, findings.passed(LOST_WRITE)
     lost, unread, offsets = _total(found, LOST_WRITE), _total(found, UNSEEN), _diverged(found)
     parts = [_records(acknowledged, lost, unread, known=sound and checked)]
+    kept = parts[0][0] == GOOD
     if offsets:
         parts.append((BAD, f"replicas disagree at {plural(offsets, 'offset')}"))
     parts += _others(run, found, findings.findings, run_state)
@@ -78,6 +81,7 @@ def of_findings(
         lost=lost,
         unread=unread,
         diverged_offsets=offsets,
+        kept=kept,
     )
 
 

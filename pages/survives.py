@@ -108,7 +108,7 @@ ROWS: Final = (
     *(
         Row(
             event=f"the wall clock of the {role} is eight days ahead for a minute{then}",
-            settings="acks=all, retention.ms of 7 days, the default",
+            settings="acks=all, retention.ms of 7 days, the default; looked at each second (default: five minutes)",
             scenario="clock-step",
             case=f"{role}-ahead",
         )

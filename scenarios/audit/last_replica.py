@@ -61,9 +61,9 @@ from scenarios.audit import (
     topics,
     unanswered,
 )
-from scenarios.audit.power_loss import FLUSH_DOC, SOON
+from scenarios.audit.power_loss import DIVERGES, FLUSH_DOC, SOON
 from scenarios.audit.shrunk_isr_crash import too_few
-from scenarios.durability.page_cache_only import CUT, DIVERGES
+from scenarios.durability.page_cache_only import CUT
 
 SHARED, ALONE = 4, 3
 SOURCE = "KIP-966: motivation"

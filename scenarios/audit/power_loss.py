@@ -48,12 +48,14 @@ from scenarios.audit import (
     topics,
     unanswered,
 )
-from scenarios.durability.page_cache_only import CUT, DIVERGES
+from scenarios.durability.page_cache_only import CUT
 
 COUNT = 7
 FLUSH_DOC = "Kafka documentation, topic configuration: flush.messages; Application vs. OS flush management"
 
 
+DIVERGES = CUT | {"replica-divergence"}
+"""Followers that truncate to their high watermark may keep a record that the next leader has another for (KIP-101)."""
 SOON = {"replica.high.watermark.checkpoint.interval.ms": "500"}
 """On a busy machine files were seen on their disks 2 to 26 s after they were written, and vm.dirty_expire_centisecs
 was 30 s (for want of memory, most likely). So the power goes as soon as every replica has the records.

@@ -6,7 +6,8 @@ old one goes on it has not heard of that, appends what it finds in its sockets, 
 that these producers never learn what happened. Then it becomes a follower and truncates. With acks=all it answers
 nothing, since nobody fetches from it, and the records are sent again to the next leader.
 
-Before 1.1 (KAFKA-6051) the next leader is held up by its own last fetch, longer than clients wait, so there it takes no record. What
+Before 1.1 (KAFKA-6051) the next leader is held up by its own last fetch, longer than clients wait, so there it takes no
+record. What
 shows that it leads is its log: it has stopped fetching. An old leader that goes on sooner answers that last fetch with
 what waited in its sockets, and the next leader has these records before its clients send them again.
 """

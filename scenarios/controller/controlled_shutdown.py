@@ -36,7 +36,7 @@ scenario(
         have found the next leader; when it is killed they pause until its session has ended. Neither loses
         anything.""",
     source="Kafka documentation, Graceful shutdown; broker configuration: controlled.shutdown.enable",
-    operator="""Stop brokers with SIGTERM and give them time to finish: writes then pause for a fraction of a second. A
+    operator="""Stop brokers with SIGTERM and give them time to finish: writes then pause for a second or so. A
         broker that is killed costs its whole session, so keep zookeeper.session.timeout.ms or
         broker.session.timeout.ms as short as your garbage collections allow.""",
     cluster=ClusterPlan(session_timeout_ms=8000, settings={"replica.socket.timeout.ms": "3000"}),

@@ -30,16 +30,16 @@ from scenarios.controller import BEFORE
 
 GIVEN_UP_SOON = {"message.timeout.ms": "5000"}
 """Of the load that the leader alone acknowledges: what it has in flight when A dies is not waited for."""
-READ_AND_GONE = frozenset({"inconsistent-offsets", "poll-skip", "high-watermark-regression"})
-"""What a consumer sees that has read records which are lost then: others at their offsets, those after them if the new
-leader's log has outgrown its position, or a log that ends before what it has read.
-"""
+OTHERS_THERE = LOST | {"inconsistent-offsets"}
+"""What a consumer sees that has read records which are lost then: others are at their offsets."""
+SHORTER = frozenset({"high-watermark-regression"})
+"""The new leader's log may end before what a consumer has read."""
 
 LOSES = (
     Documented(
         on=ranges.HIGH_WATERMARK_TRUNCATION,
-        required=LOST,
-        allowed=READ_AND_GONE | {"replica-divergence"},
+        required=OTHERS_THERE,
+        allowed=SHORTER | {"replica-divergence"},
         claims=["leader-elected-from-outside-isr", "leader-epoch-rises-by-one"],
         sentence="""B leads though it was not in sync, and what A acknowledged alone is lost. A truncates to its high
             watermark, which may leave other records in its log than in B's.""",
@@ -48,8 +48,8 @@ LOSES = (
     ),
     Documented(
         on=ranges.LEADER_EPOCHS,
-        required=LOST,
-        allowed=READ_AND_GONE,
+        required=OTHERS_THERE,
+        allowed=SHORTER,
         claims=["leader-elected-from-outside-isr", "leader-epoch-rises-by-one"],
         sentence="B leads though it was not in sync, and what A acknowledged alone is lost.",
         source="Kafka documentation, Design: unclean leader election",

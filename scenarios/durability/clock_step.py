@@ -125,9 +125,11 @@ scenario(
         and does not see that a replica lags.""",
     source="Kafka documentation, topic configuration: retention.ms; KIP-32, KIP-33, KIP-107, KIP-937",
     operator="""Watch each broker's clock as you watch its disk, have time servers slew and never step, and start no
-        broker before its clock is synchronised (chronyd's waitsync). Topics that must not lose anything want
-        retention.ms=-1 and deletion by request. After a step ahead compare log start offsets of all replicas before you
-        move leaders: a follower that deleted is in the ISR.""",
+        broker before its clock is synchronised (chronyd's waitsync). Topics that must not lose anything want a
+        retention longer than any step, or retention.ms=-1 and deletion by request. Brokers look for what is too old
+        every five minutes by default (log.retention.check.interval.ms), here each second: a minute ahead meets a look
+        one time in five. After a step compare log start offsets of all replicas before you move leaders: a follower
+        that deleted is in the ISR.""",
     cluster=ClusterPlan(own_clocks=True),
     cases={
         "leader-ahead": Case(
@@ -140,13 +142,14 @@ scenario(
                     required=LOST,
                     claims=[DELETES],
                     sentence="""The log begins after everything, on all replicas, with the default retention of seven
-                        days.""",
+                        days, as soon as the broker looks (here each second; by default every five minutes).""",
                     source=RETENTION,
                     basis=Basis.DOCUMENTATION,
                 ),
                 Documented(
                     required=LOST,
-                    sentence="The leader's log begins after everything, and then all do.",
+                    sentence="""The leader's log begins after everything, and then all do, as soon as it looks (here
+                        each second; by default every five minutes).""",
                     source=RETENTION,
                     basis=Basis.DOCUMENTATION,
                 ),
@@ -183,7 +186,8 @@ scenario(
             documented=[
                 Documented(
                     required=frozenset({"committed-offset-lost"}),
-                    sentence="A group that committed a minute ago has no offset any more, with the default retention.",
+                    sentence="""A group that committed a minute ago has no offset any more, with the default retention,
+                        as soon as the coordinator looks (here each second; by default every ten minutes).""",
                     source="Kafka documentation, broker configuration: offsets.retention.minutes",
                     basis=Basis.DOCUMENTATION,
                 )

@@ -117,7 +117,6 @@ scenario(
             documented=[
                 Documented(
                     required=frozenset({"committed-offset-regression", "committed-offset-lost"}),
-                    allowed=CUT,
                     sentence="Both groups' commits were acknowledged, and are gone; no record is.",
                     source="Kafka documentation, Application vs. OS flush management",
                     basis=Basis.DOCUMENTATION,

@@ -29,8 +29,6 @@ PLAN = ClusterPlan(disks=Disks(), settings={"replica.socket.timeout.ms": "3000"}
 FEATURE = "--feature eligible.leader.replicas.version="
 CUT = frozenset({"log-truncated-below-high-watermark"})
 """A disk that lost power holds less than the high watermark that was flushed to it; whoever follows it truncates."""
-DIVERGES = CUT | {"replica-divergence"}
-"""Followers that truncate to their own high watermark may keep a record that the leader has another for."""
 
 THROWN_AWAY = Documented(
     required=LOST,
@@ -71,7 +69,7 @@ HOLE = replace(
 )
 UNCLEANLY_KEPT = Documented(
     on=ranges.UNCLEAN_BY_DEFAULT,
-    allowed=DIVERGES | {"unreplicated-acknowledgement"},  # by the one that lost power, which is in the ISR meanwhile
+    allowed=CUT | {"unreplicated-acknowledgement"},  # by the one that lost power, which is in the ISR meanwhile
     claims=["leader-elected-from-outside-isr"],
     sentence="""A follower leads as soon as it is thawed, by an unclean election, which is on by default; it has
         everything.""",
@@ -90,11 +88,6 @@ BACK_FIRST = replace(
     sentence="""With unclean elections on, which is the default, nobody is left in the ISR, and the first one back
         leads: the leader, without what it had not flushed. Whoever has it truncates.""",
 )
-
-
-def old(outcome: Documented) -> Documented:
-    """The same where followers truncate to their own high watermark."""
-    return replace(outcome, on=ranges.HIGH_WATERMARK_TRUNCATION, allowed=DIVERGES)
 
 
 def stopped(run: Run, alone: bool) -> None:
@@ -160,10 +153,10 @@ def cases() -> Iterator[tuple[str, Case]]:
     for gone, steps in (("stopped", stopped), ("frozen", frozen), ("killed", killed)):
         thawed = gone == "frozen"
         all_had_it = partial(steps, alone=False)
-        alone = [UNCLEANLY_LOST if thawed else BACK_FIRST, LAST_KNOWN, old(ALONE), ALONE]
+        alone = [UNCLEANLY_LOST if thawed else BACK_FIRST, LAST_KNOWN, ALONE]
         yield f"min-1-{gone}", Case(steps=partial(steps, alone=True), documented=alone)
         eligible = HOLE if gone == "killed" else KEPT
-        two = [UNCLEANLY_KEPT if thawed else BACK_FIRST, eligible, old(THROWN_AWAY), THROWN_AWAY]
+        two = [UNCLEANLY_KEPT if thawed else BACK_FIRST, eligible, THROWN_AWAY]
         yield f"min-2-{gone}", Case(steps=all_had_it, topic=TWO, documented=two)
         off, on = (replace(PLAN, format=f"{FEATURE}{level}") for level in (0, 1))
         yield (

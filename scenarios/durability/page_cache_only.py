@@ -13,6 +13,8 @@ by one before the load. With log.flush.interval.ms a broker flushes in the
 background, from 30 s after its start on (LogManager's initial delay): what was written since the last flush is lost.
 """
 
+from dataclasses import replace
+
 from harness.words import LOST, Basis, Case, ClusterPlan, Disks, Documented, Run, TopicPlan, ranges, scenario
 
 ONE_BY_ONE = 50
@@ -25,41 +27,19 @@ FLUSHING = "Kafka documentation, Application vs. OS flush management"
 GIVEN_UP_SOON = {"message.timeout.ms": "5000"}
 """Of the load: what it has in flight when the power goes is not waited for."""
 
-DIVERGES = CUT | {"replica-divergence"}
-"""Followers that truncate to their high watermark may keep a record that the next leader has another for."""
 
-
-def recent_records_lost(sentence: str = "") -> list[Documented]:
-    """What was not written back is lost; how old that is can be told where records have time stamps."""
-    recent = ["lost-records-are-recent"]
-    source = f"{FLUSHING}; Linux documentation, sysctl vm: dirty_expire_centisecs"
-    return [
-        Documented(
-            on=ranges.LEADER_EPOCHS,
-            required=LOST,
-            allowed=CUT,
-            claims=recent,
-            sentence=sentence,
-            source=source,
-            basis=Basis.DOCUMENTATION,
-        ),
-        Documented(
-            on=ranges.TIME_STAMPS,
-            required=LOST,
-            allowed=DIVERGES,
-            claims=recent,
-            sentence=sentence,
-            source=source,
-            basis=Basis.DOCUMENTATION,
-        ),
-        Documented(
-            required=LOST,
-            allowed=DIVERGES,
-            sentence=sentence,
-            source=source,
-            basis=Basis.DOCUMENTATION,
-        ),
-    ]
+def recent_records_lost(sentence: str = "", *, cut: bool = True) -> list[Documented]:
+    """What was not written back is lost; how old that is can be told where records have time stamps. `cut`: whether a
+    disk surely holds less than the high watermark that the broker flushed to it last (each five seconds).
+    """
+    lost = Documented(
+        required=LOST | CUT if cut else LOST,
+        allowed=frozenset() if cut else CUT,
+        sentence=sentence,
+        source=f"{FLUSHING}; Linux documentation, sysctl vm: dirty_expire_centisecs",
+        basis=Basis.DOCUMENTATION,
+    )
+    return [replace(lost, on=ranges.TIME_STAMPS, claims=["lost-records-are-recent"]), lost]
 
 
 def written_back_by_the_kernel(run: Run) -> None:
@@ -132,7 +112,8 @@ scenario(
             steps=written_back_by_the_kernel,
             settings={"log.flush.interval.ms": "1000", "log.flush.scheduler.interval.ms": "1000"},
             documented=recent_records_lost(
-                sentence="A flush each second bounds the loss to a second or two, and does not prevent it."
+                sentence="A flush each second bounds the loss to a second or two, and does not prevent it.",
+                cut=False,
             ),
         ),
     },

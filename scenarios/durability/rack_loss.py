@@ -49,7 +49,6 @@ WITHIN = Documented(
     basis=Basis.DOCUMENTATION,
 )
 ACROSS = Documented(
-    allowed=CUT,
     claims=["acks-all-refused-below-min-isr"],
     sentence="One rack alone acknowledges nothing, so nothing is lost with it.",
     source="Kafka documentation, topic configuration: min.insync.replicas",
@@ -174,14 +173,22 @@ scenario(
                     source="KIP-966: last known leader",
                     basis=Basis.KIP,
                 ),
-                replace(WITHIN, on=ranges.HIGH_WATERMARK_TRUNCATION, allowed=DIVERGES),
                 WITHIN,
             ],
         ),
         "across": Case(
             steps=across,
             topic={"min.insync.replicas": "3"},
-            documented=[replace(ACROSS, on=ranges.HIGH_WATERMARK_TRUNCATION, allowed=DIVERGES), ACROSS],
+            documented=[
+                replace(
+                    ACROSS,
+                    on=ranges.HIGH_WATERMARK_TRUNCATION,
+                    allowed=CUT,
+                    source="KIP-101: motivation; Kafka documentation, topic configuration: min.insync.replicas",
+                    basis=Basis.KIP,
+                ),
+                ACROSS,
+            ],
         ),
     },
 )

@@ -43,8 +43,7 @@ scenario(
             steps=partial(torn, tear=Run.tear_tail),
             documented=[
                 Documented(
-                    required=frozenset({"log-truncated-below-high-watermark"}),
-                    allowed=frozenset({"unreplicated-acknowledgement"}),
+                    required=frozenset({"log-truncated-below-high-watermark", "unreplicated-acknowledgement"}),
                     claims=["torn-tail-is-cut"],
                     sentence="""The broker has lost what it had acknowledged to its leader, is in the ISR all the same
                         until its session ends, and fetches it again.""",

@@ -17,6 +17,8 @@ from contextlib import contextmanager
 from harness.words import LoadGenerator, Partition, Run, ScriptedProducer, Target
 
 RATE_PER_S = 20.0
+BEFORE = 20
+"""So many records are acknowledged before anything is cut."""
 SEND_LIMIT_S = 90.0
 ATTEMPTS = 12
 ATTEMPT_MS = 8_000
@@ -31,16 +33,23 @@ SHRUNK = ("isr-shrinks-to-reachable-side", "isr-whole-after-heal")
 
 @contextmanager
 def clients(run: Run, t: Partition, *, expected_loss: bool = False) -> Iterator[LoadGenerator]:
-    """A producer with the case's acks, and a consumer, at work while the block lasts. `expected_loss` says that what
-    the producer is acknowledged may be lost.
+    """A producer with the case's acks, and a consumer, at work while the block lasts.
+
+    `expected_loss` says that what the producer is acknowledged while the block lasts may be lost. What was acknowledged
+    before, and is on every replica, no fault in the block explains the loss of: that is a load by itself, of which
+    nothing may be lost.
     """
-    with (
-        run.consume(t) as consumer,
-        run.load(t, rate_per_s=RATE_PER_S, acks=run.case.acks, expected_loss=expected_loss) as load,
-    ):
-        load.wait_acked(20, timeout_s=30)
-        consumer.wait_read(10, timeout_s=30)
-        yield load
+    with run.consume(t) as consumer:
+        if expected_loss:
+            with run.load(t, rate_per_s=RATE_PER_S, acks=run.case.acks) as before:
+                before.wait_acked(BEFORE, timeout_s=30)
+            end, _ = run.log_end_and_high_watermark(run.leader_of(t), t)
+            run.wait_log_end(t, end, run.replicas_of(t))
+            run.wait_high_watermark(t, end, run.replicas_of(t))
+        with run.load(t, rate_per_s=RATE_PER_S, acks=run.case.acks, expected_loss=expected_loss) as load:
+            load.wait_acked(BEFORE, timeout_s=30)
+            consumer.wait_read(BEFORE // 2, timeout_s=30)
+            yield load
 
 
 def send_beside(run: Run, t: Partition, successor: Target) -> None:

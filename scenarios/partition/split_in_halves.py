@@ -6,7 +6,8 @@ its leader stops acknowledging with acks=all, and another is elected on the othe
 its leader stays, and takes the replicas that it does not reach out of the ISR. Halves are no majority; the side that
 goes on is the one with ZooKeeper or the controller.
 
-It is not run before 1.1 (KAFKA-6051): last fetches to the old leader hold up the next one there, and nothing could be sent to it for
+It is not run before 1.1 (KAFKA-6051): last fetches to the old leader hold up the next one there, and nothing could be
+sent to it for
 over 90 s (0.10.2.2).
 """
 

@@ -97,7 +97,8 @@ scenario(
     source="Kafka documentation, Graceful shutdown; Kafka documentation, topic configuration: min.insync.replicas; "
     "KIP-101, KAFKA-3143",
     operator="""Restart brokers one at a time, by SIGTERM, and wait for all replicas to be in sync before the next: with
-        replication factor 3 and min.insync.replicas=2 producers notice a fraction of a second per broker.""",
+        replication factor 3 and min.insync.replicas=2 writes pause for seconds at a time, and a producer that is not
+        idempotent may write records twice. Killed brokers cost a session each.""",
     cluster=ClusterPlan(controller=1, settings=SETTINGS),
     topic=TopicPlan(replicas=((1, 2, 3), (2, 3, 1), (3, 1, 2))),
     cases={

@@ -83,8 +83,8 @@ def leave_only_the_follower(run: Run, t: Partition, leader: Target, follower: Ta
     documented=[
         Documented(
             on=ranges.REBOOTED_FOLLOWER_LOSES,
-            required=LOST,
-            allowed=frozenset({"replica-divergence"}),
+            # It leads on for a session of its follower, and until that is started: its high watermark is checkpointed.
+            required=LOST | {"replica-divergence"},
             claims=[*CLEAN_ELECTIONS, "restarted-replica-truncates-to-high-watermark"],
             source="KIP-101: scenario 1; KAFKA-3143",
             basis=Basis.KIP,
