@@ -163,6 +163,11 @@ mutants: engine venv ## Would it notice a broken Kafka? Runs of brokers with one
 	$(BIN)/python -m tests.mutants measure --jobs $(JOBS) $(if $(MUTANTS),--mutants $(MUTANTS)) \
 	  $(if $(SCENARIO),--scenarios $(SCENARIO)) $(if $(VERSION),--versions $(VERSION))
 
+.PHONY: recall
+recall: engine venv ## Do other scenarios find the museum's bugs, on the releases that have them? Resumable (SCENARIO= VERSION= JOBS=)
+	$(CHAOS) setup $(if $(VERSION),--versions $(VERSION))
+	$(BIN)/python -m tests.mutants recall --jobs $(JOBS) $(if $(SCENARIO),--scenarios $(SCENARIO)) $(if $(VERSION),--versions $(VERSION))
+
 .PHONY: unit
 unit: venv ## The tests that need neither Docker nor Spark (TESTS= narrows it)
 	nice -n 5 $(BIN)/pytest $(PARALLEL) --tier unit $(TESTS) $(call named,unit)

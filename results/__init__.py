@@ -5,6 +5,7 @@
     ledger/SCENARIO.jsonl    a line for each run that was ever started, and for what became of it (docs/ledger.md)
     cells.jsonl              a row for each cell, made of these lines
     mutants.csv              what came of runs of brokers that were changed on purpose (tests/mutants), a line each
+    recall.csv               what came of other scenarios than the museum's on releases with its bugs, a line each
     audit/                   the measurements of the audit's matrix (audit/matrix.py has their form)
 
 The run directories that this is made of are not kept, so these files are the only copy: the pictures too. Whoever wants

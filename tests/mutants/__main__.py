@@ -2,11 +2,12 @@
 
     list                              the mutants, and what each breaks
     check                             can every change be made to the released jars?
-    run MUTANT SCENARIO               one run, judged; its row on stdout, as JSON
+    run MUTANT SCENARIO               one run, judged; its row on stdout, as JSON; "none" is Kafka itself
     measure                           all of them, in the runs where each should be noticed; then `table`
     measure --mutants a b --scenarios baseline leader-crash/acks-all suite --versions 4.3.1 2.8.2
     measure --until-noticed           of each mutant and version no further run once one has noticed it
     table                             the rows of a round into results/mutants.csv, and docs/mutants.md
+    recall                            scenarios that are not the museum's, on releases with its bugs: which are found
 
 Started again after it was interrupted, `measure` goes on: each finished run has its row in the runs directory. Its
 status is 0 whatever was noticed; a change that cannot be made ends it with 255.
@@ -36,14 +37,18 @@ from evidence.rundir import write_atomically
 from harness.cluster import versions
 from harness.scenario import all_scenarios, get_scenario
 from harness.suite import NEW
-from tests.mutants import carry_out, image, page, registry, rows
+from tests.mutants import carry_out, image, page, recall_page, registry, rows
 from tests.mutants.registry import Mutant, Where
 from tests.mutants.rows import Row
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 RESULTS: Final = ROOT / "results" / "mutants.csv"
 PAGE: Final = ROOT / "docs" / "mutants.md"
+RECALL: Final = ROOT / "results" / "recall.csv"
+RECALL_PAGE: Final = ROOT / "docs" / "recall.md"
 SUITE: Final = "suite"
+KAFKA: Final = "none"
+"""In place of a mutant's name: the released brokers."""
 LIMIT_S: Final = 240
 """Of a run: the longest of Kafka itself in the default suite takes 80 s."""
 GRACE_S: Final = 120
@@ -191,6 +196,8 @@ class Round:
 def in_words(row: Row) -> str:
     """What came of a run, in a line."""
     reason = f": {row.reasons[0]}" if row.reasons else ""
+    if not row.mutant:
+        return f"{row.verdict}, {row.seconds} s{reason[:200]}"
     return f"{row.outcome} ({row.verdict}, {row.hits} hits, {row.seconds} s){reason[:200]}"
 
 
@@ -199,13 +206,32 @@ def row_from(text: str) -> Row:
     return msgspec.json.decode(text, type=Row)
 
 
+def history(scenarios: Sequence[str], wanted: Sequence[str]) -> list[Cell]:
+    """The runs of scenarios that are not the museum's, on releases that have one of its bugs: the default suite's, or
+    those that are named, on all of these releases, or on those that are named.
+    """
+    chosen = named(scenarios) if scenarios else list(suite())
+    affected = dict.fromkeys(v for one in recall_page.exhibits() for v in one.affected)
+    return [
+        Cell(KAFKA, where, version)
+        for where in chosen
+        for version in (wanted or affected)
+        if get_scenario(where.scenario).exhibit is None and _applies(where, version)
+    ]
+
+
+def merge_into(path: Path, new: Iterable[Row]) -> list[Row]:
+    """Add rows to a table that is committed; all that it has then."""
+    before = rows.read(path.read_text(), str(path)) if path.exists() else []
+    every = rows.merged(before, new)
+    write_atomically(path, rows.as_csv(every))
+    say(f"{len(every) - len(before)} rows added, {len(every)} in all: {path}")
+    return every
+
+
 def write_table(new: Iterable[Row]) -> None:
     """Add rows to the table, and make the page anew from all of it."""
-    before = rows.read(RESULTS.read_text(), str(RESULTS)) if RESULTS.exists() else []
-    every = rows.merged(before, new)
-    write_atomically(RESULTS, rows.as_csv(every))
-    write_atomically(PAGE, page.page(every, suite()))
-    say(f"{len(every) - len(before)} rows added, {len(every)} in all: {RESULTS}, {PAGE}")
+    write_atomically(PAGE, page.page(merge_into(RESULTS, new), suite()))
 
 
 def parser() -> argparse.ArgumentParser:
@@ -224,11 +250,15 @@ def parser() -> argparse.ArgumentParser:
     measure.add_argument("--versions", nargs="+", default=registry.RELEASES, metavar="V")
     measure.add_argument("--jobs", type=int, default=2)
     measure.add_argument("--until-noticed", action="store_true")
+    recall = commands.add_parser("recall", help="which of the museum's bugs other scenarios find")
+    recall.add_argument("--scenarios", nargs="+", default=(), metavar="NAME")
+    recall.add_argument("--versions", nargs="+", default=(), metavar="V")
+    recall.add_argument("--jobs", type=int, default=2)
     table = commands.add_parser("table", help="results/mutants.csv and docs/mutants.md")
-    for one in (run, measure):
+    for one in (run, measure, recall):
         one.add_argument("--seed", type=int, default=1)
         one.add_argument("--limit", type=int, default=LIMIT_S, metavar="S", help="seconds until a run is ended")
-    for one in (run, measure, table):
+    for one in (run, measure, table, recall):
         one.add_argument("--runs-dir", type=Path, default=Path("runs/mutants"), metavar="DIR")
     return whole
 
@@ -248,7 +278,7 @@ def carry_out_command(options: argparse.Namespace) -> int:
     if options.command == "run":
         where = Where(scenario=options.scenario, case=options.case)
         row = carry_out.carry_out(
-            registry.get(options.mutant),
+            None if options.mutant == KAFKA else registry.get(options.mutant),
             where,
             options.version,
             seed=options.seed,
@@ -257,6 +287,12 @@ def carry_out_command(options: argparse.Namespace) -> int:
             echo=say,
         )
         print(json.dumps(asdict(row)))
+        return 0
+    if options.command == "recall":
+        kept = Round(root / "recall", options.jobs, options.limit, options.seed, False, say)
+        kept.carry_out(history(options.scenarios, options.versions))
+        every = merge_into(RECALL, kept.rows())
+        write_atomically(RECALL_PAGE, recall_page.page(every, recall_page.exhibits()))
         return 0
     kept = Round(root, 1, LIMIT_S, 1, False, say)
     if options.command == "measure":
@@ -269,6 +305,8 @@ def carry_out_command(options: argparse.Namespace) -> int:
 
 def main() -> int:
     """Run a command; bad input is one line and status 254, a failure 255."""
+    for number in (signal.SIGINT, signal.SIGTERM):  # a shell that begins it in the background has it ignore the first
+        signal.signal(number, signal.default_int_handler)
     options = parser().parse_args()
     if options.command == "run":
         die_with_the_matrix()

@@ -58,13 +58,11 @@ def one_line(reason: str) -> str:
 
 
 def row_of(run_dir: RunDir) -> Row:
-    """Judge a run, whatever became of it, and tell it in a row.
+    """Judge a run, whatever became of it, and tell it in a row: of a mutant, or of Kafka itself.
 
-    Raises HarnessError for one whose change could not be made, UsageError for one of no mutant.
+    Raises HarnessError for a mutant whose change could not be made.
     """
     run = run_dir.read_run()
-    if not run.mutant:
-        raise UsageError(f"{run_dir.path}: its brokers are Kafka's own")
     logs = [path.read_text(errors="replace") for path in sorted(run_dir.logs.glob("*"))]
     if failures := [found.group() for text in logs if (found := FAILED.search(text))]:
         raise HarnessError(f"{run.mutant} on {run.version}: {failures[0]}")
@@ -94,26 +92,33 @@ def row_of(run_dir: RunDir) -> Row:
 
 
 def carry_out(
-    mutant: Mutant, where: Where, version_id: str, *, seed: int, root: Path, limit_s: int, echo: Callable[[str], None]
+    mutant: Mutant | None,
+    where: Where,
+    version_id: str,
+    *,
+    seed: int,
+    root: Path,
+    limit_s: int,
+    echo: Callable[[str], None],
 ) -> Row:
-    """Run a scenario on a mutant for no longer than `limit_s`, and judge it.
+    """Run a scenario on a mutant, or on Kafka itself, for no longer than `limit_s`, and judge it.
 
     Raises UsageError for a version that the mutant has no change for, and as `runner.execute` does before it begins.
     """
     version = versions.get(version_id)
-    if not mutant.changes_on(version.kafka):
+    if mutant is not None and not mutant.changes_on(version.kafka):
         raise UsageError(f"mutant {mutant.name} changes nothing on {version.kafka}")
     scenario = get_scenario(where.scenario)
     if not scenario.applies_to(version, scenario.case(where.case)):
         raise UsageError(f"{where} does not apply to {version.id}")
-    tag = image.ensure(version, echo)
+    altered = None if mutant is None else image.altered(mutant, image.ensure(version, echo))
     request = runner.Request(
         scenario=scenario,
         version=version,
         case=where.case,
         seed=seed,
         root=root,
-        mutant=image.altered(mutant, tag),
+        mutant=altered,
     )
     removals = Removals()
     begun = set(root.glob("*/run.json"))
@@ -128,7 +133,7 @@ def carry_out(
     except TooLong:
         made = sorted(set(root.glob("*/run.json")) - begun)
         if not made:
-            raise HarnessError(f"{mutant.name}: nothing was begun within {limit_s} s") from None
+            raise HarnessError(f"{where}: nothing was begun within {limit_s} s") from None
         run_dir = RunDir(made[-1].parent)
     finally:
         signal.alarm(0)

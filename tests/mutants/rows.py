@@ -57,6 +57,8 @@ class Row:
     @property
     def outcome(self) -> str:
         """Noticed, unexpected for another reason, missed, or not reached."""
+        if not self.mutant:
+            raise ValueError(f"{self.run} is of Kafka itself")
         if not self.hits:
             return NOT_REACHED
         if self.verdict != UNEXPECTED:

@@ -14,7 +14,7 @@ from evidence.events import IsrChange, Missed, Partition, of
 from evidence.nodes import number_of
 from evidence.records import TopicPartition
 from evidence.run import RunRecord
-from evidence.run_state import FROZEN, Interval, RunState
+from evidence.run_state import ALIVE, FROZEN, Interval, RunState
 from evidence.text import plural
 
 ISR_TOLERANCE_MS: Final = 1500
@@ -120,13 +120,19 @@ def _left_or_thawed(states: Sequence[Partition], frozen: Interval, broker: int) 
 def _shrink(
     evidence: RunEvidence, node: str, frozen: Interval, partition: TopicPartition, at_ns: int, left: bool
 ) -> Iterator[dict[str, Any]]:
-    """How long it took from the freeze on, if the follower was missing a record by then and was still registered."""
+    """How long it took from the freeze on, if the follower was missing a record by then. One whose session ended first
+    is taken out of the ISR for that: it had stayed until then.
+    """
     run_state, lag_ms = evidence.run_state, lag_time_ms(evidence.run)
     topic, number = partition
     sent = [one.sent_ns for one in run_state.sends if (one.topic, one.partition) == partition]
     missed = [sent_ns for sent_ns in sent if frozen.begin_ns < sent_ns < at_ns]
-    if not missed or not run_state.alive_at(node, at_ns):
+    registered = [one for one in run_state.registrations.get(node, ()) if one.value == ALIVE]
+    session = next((one for one in registered if one.begin_ns <= frozen.begin_ns < one.end_ns), None)
+    if not missed or session is None:
         return
+    if session.end_ns <= at_ns:
+        at_ns, left = session.end_ns, False
     due_ms = max(lag_ms, (missed[0] - frozen.begin_ns) / 1e6)
     wait_ms = setting_ms(evidence.run, "replica.fetch.wait.max.ms", FETCH_WAIT_MS)
     yield {

@@ -143,6 +143,11 @@ class TestShrink:
         if outcome == CONTRADICTED:
             assert found.observed == "broker-2 stayed in the ISR for all of the 7.0 s that it was frozen"
 
+    def test_one_that_stays_in_until_its_session_ends_is_late(self) -> None:
+        events = [*FROZEN, (10.5, send(0)), (30, GONE), (30.1, isr(1, 3, version=1)), (40, container("unpause"))]
+        found = judged("isr-shrinks-in-lag-time", *events, END)
+        assert (found.outcome, found.measured_ms) == (CONTRADICTED, 20000)
+
     def test_one_whose_leader_changed_is_judged_up_to_then(self) -> None:
         other = isr(2, 3, version=1, leader=3, epoch=1)
         for at_s, outcome in ((13.2, NOT_OBSERVED), (17.0, CONTRADICTED)):

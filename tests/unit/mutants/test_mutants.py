@@ -8,9 +8,10 @@ from checks import catalogue, claims
 from evidence.errors import HarnessError, UsageError
 from harness.plan import ClusterPlan
 from harness.scenario import get_scenario
-from tests.mutants import image, page, registry, rows
-from tests.mutants.__main__ import Cell, cells, named, suite
+from tests.mutants import image, page, recall_page, registry, rows
+from tests.mutants.__main__ import Cell, cells, history, named, suite
 from tests.mutants.carry_out import hits_of, one_line
+from tests.mutants.recall_page import Affected, exhibits, finds
 from tests.mutants.registry import MUTANTS, Mutant, Where
 from tests.mutants.rows import MISSED, NOT_REACHED, NOTICED, OTHERWISE, Row
 
@@ -148,3 +149,44 @@ def test_cells_are_the_named_runs_or_those_of_the_registry() -> None:
     assert named(["suite"]) == list(suite())
     assert {where.case for where in named(["leader-crash"])} == {"acks-1", "acks-all"}
     assert cells([mutant], [], ["0.8.2.2"]) == []
+
+
+BUG = Affected(
+    bug="KAFKA-1",
+    title="it loses",
+    affected=("2.8.1",),
+    signs=frozenset({"lost-write", "acks-all-waits-for-isr"}),
+    stated=("double-failover",),
+)
+
+
+@pytest.mark.parametrize(
+    ("of", "signs"),
+    [
+        (row(mutant="", version="2.8.1", anomalies=("lost-write", "phantom")), ("lost-write",)),
+        (row(mutant="", version="2.8.1", claims=("acks-all-waits-for-isr",)), ("acks-all-waits-for-isr",)),
+        (row(mutant="", version="2.8.1", anomalies=("phantom",)), ()),
+        (row(mutant="", version="2.8.2", anomalies=("lost-write",)), ()),
+        (row(mutant="", version="2.8.1", verdict="unknown", anomalies=("lost-write",)), ()),
+        (row(mutant="", version="2.8.1", scenario="double-failover", anomalies=("lost-write",)), ()),
+    ],
+    ids=["anomaly", "claim", "another anomaly", "another release", "another verdict", "it states the bug"],
+)
+def test_a_bug_is_found_by_its_signs_on_its_release_unprompted(of: Row, signs: tuple[str, ...]) -> None:
+    assert finds(of, BUG) == signs
+
+
+def test_the_page_of_recall_counts_bugs_whose_release_was_run() -> None:
+    other = Affected(bug="KAFKA-2", title="it stalls", affected=("1.1.1",), signs=frozenset())
+    text = recall_page.page([row(mutant="", version="2.8.1", anomalies=("lost-write",))], [BUG, other])
+    assert "Of 2 bugs 1 are on a release that was run, and 1 of these were found, by" in text
+    assert "leader-crash (acks-all) on 2.8.1 (lost-write); stated by double-failover" in text
+    assert "| KAFKA-2 | it stalls | 1.1.1 | – | 0 | not run |" in text
+
+
+def test_recall_runs_no_scenario_of_the_museum() -> None:
+    found = history([], ["2.8.2"])
+    assert found
+    assert {cell.mutant for cell in found} == {"none"}
+    assert not [cell for cell in found if get_scenario(cell.where.scenario).exhibit]
+    assert all(one.signs for one in exhibits())
