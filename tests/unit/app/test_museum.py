@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+import results
 from app import museum
 from evidence.errors import UsageError
 from harness.bugs import Bug, Exhibit, State, Status
@@ -290,3 +291,11 @@ def test_every_exhibit_shows_its_bug_by_default_and_its_fix_in_a_case_that_does_
             default, fixed = made.case(), made.case(made.exhibit.fixed_case)
             assert [v for v in made.exhibit.affected if not made.shows(get_version(v), default)] == []
             assert [v for v in made.exhibit.fixed if made.shows(get_version(v), fixed)] == []
+
+
+def test_an_exhibit_is_told_by_a_run_on_a_release_that_has_the_bug() -> None:
+    """On one that got the fix there is nothing to see."""
+    for name, data in results.by_scenario().items():
+        made = all_scenarios().get(name)
+        if made is not None and made.exhibit is not None and "shown" in data:
+            assert data["shown"]["version"] in made.exhibit.affected, name
