@@ -7,16 +7,18 @@ certain. With acks=all nothing is lost. A record that was written and not answer
 tries again, unless it is idempotent.
 
 A producer that does not try again is refused for good where the leader has changed, which Java's is told. librdkafka
-moves what waits for one leader to the next, and has put single records out of order with one request in flight and
-without retries too, and once without retries one record twice (0.10.2.2, 3.9.2-zk and 4.3.1, version 2.16): seen, not
-documented.
+takes that answer for none of its retries, and sends the record to the next leader (rd_kafka_handle_Produce_error): so
+several records may come in another order, and one that the old leader had written and was waiting with, for its
+followers, is there twice. With one request in flight it has the next one made already, which goes out before what is
+tried again (`refused-then-accepted`, librdkafka issue 1092).
 
 An idempotent producer of librdkafka may begin a new epoch, and then writes once more what it has no answer for. It does
-so when records' time is up (message.timeout.ms), as it may be where a partition is away or too small for that long:
-seen on 2.8.2, where 291 of 416 records of one were there twice, and on 3.9.2 with every replica down for half a minute
-(281 records of one, of two replicas, on a busy machine). With several requests in flight it does so as well when
-one is refused because an earlier one was (OUT_OF_ORDER_SEQUENCE_NUMBER; librdkafka issue 4953): seen on 4.3.1, where
-the last record before a leader was stopped came once with epoch 0 of its producer, and once with epoch 1.
+so when the first record of a batch in flight is given up (message.timeout.ms; `timed-out-batch`), as it may be where a
+partition is away or too small for that long: seen on 2.8.2, where 291 of 416 records of one were there twice, and on
+3.9.2 with every replica down for half a minute (281 records of one, of two replicas, on a busy machine). With several
+requests in flight it does so as well when one is refused because an earlier one was (OUT_OF_ORDER_SEQUENCE_NUMBER;
+librdkafka issue 4953): seen on 4.3.1, where the last record before a leader was stopped came once with epoch 0 of its
+producer, and once with epoch 1.
 """
 
 from collections.abc import Callable
@@ -57,7 +59,8 @@ from scenarios.audit import (
 
 LIBRDKAFKA_DOC = "librdkafka, INTRODUCTION.md: Idempotent Producer"
 OUT_OF_ORDER = "librdkafka issue 4953"
-MOVED = "seen of librdkafka 2.16 where leaders changed, documented nowhere"
+NEXT_IS_MADE = "librdkafka issue 1092: the next request goes out before what is tried again"
+MOVED = "librdkafka 2.15.0, rd_kafka_handle_Produce_error: a changed leader's answer counts as none of the retries"
 RATE_PER_S = 10.0
 BEFORE = 15
 LIMIT_S = 60.0
@@ -82,8 +85,13 @@ def stated(producer: Producer, topic: Topic, *, truncates: bool = False, away: b
         sources += [source for source, holds in begins_anew.items() if holds]
         may |= {"duplicates"} if any(begins_anew.values()) else set()
     if producer.client == "librdkafka" and producer.acks != "0" and not producer.idempotence:
-        may.update({"duplicates", "reorders"})
-        sources.append(MOVED)
+        may.add("reorders")
+        if not retries(producer):
+            # What an old leader refuses it may have written, if it waits for its followers (acks=all).
+            may |= {"duplicates"} if producer.acks == "all" else set()
+            sources.append(MOVED)
+        elif not overtakes(producer):
+            sources.append(NEXT_IS_MADE)
     if overtakes(producer):
         may.add("reorders")
         sources.append(IN_FLIGHT_DOC)
@@ -101,7 +109,8 @@ def stated(producer: Producer, topic: Topic, *, truncates: bool = False, away: b
         "reorders": "what was in flight is sent again in whatever order",
         "refuses": "too few replicas may be in sync, and a changed leader refuses who does not try again",
     }
-    basis = Basis.MEASURED if MOVED in sources else Basis.JIRA if OUT_OF_ORDER in sources else Basis.DOCUMENTATION
+    tickets = {OUT_OF_ORDER, NEXT_IS_MADE} & {*sources}
+    basis = Basis.SOURCE if MOVED in sources else Basis.JIRA if tickets else Basis.DOCUMENTATION
     told = "; ".join(words for name, words in why.items() if name in may)
     return Outcome(
         may=frozenset(may),

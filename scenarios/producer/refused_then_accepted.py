@@ -32,8 +32,8 @@ TURNED_BY_LIBRDKAFKA = [
     Documented(
         sentence="librdkafka turns the order with one request in flight too: the next one is made already.",
         required=frozenset({"nonmonotonic-send"}),
-        source="seen of librdkafka 2.16.0 on every line of brokers, documented nowhere",
-        basis=Basis.MEASURED,
+        source="librdkafka issue 1092 (closed as fixed in 2018; seen of 1.7.0 to 2.16.0, on every line of brokers)",
+        basis=Basis.JIRA,
     )
 ]
 IN_ORDER = [
