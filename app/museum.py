@@ -2,10 +2,11 @@
 
 A release need be none that can be started here: the lines of a bug say what it has. So an answer says of each bug how
 it is known: it was run on this release; or not, and follows from the releases that got the fix; or no release has one,
-and the code of this release was looked at. Of a release that is newer than what was looked at nothing is known. What
+as far as their code was looked at. Of a release that is newer than what was looked at nothing is known. What
 runs showed comes from results/, which an installed copy has too.
 
-Bugs of Java's client stand apart: they go by the client's release.
+A line, such as 2.8, is answered for all of its releases at once, each bug with those that have it. What is no release
+is refused with the nearest that are. Bugs of Java's client stand apart: they go by the client's release.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from evidence.releases import KRAFT_ONLY, KRAFT_SINCE, Release
 from evidence.run import DEFAULT_CASE
 from harness import discoveries
 from harness.bugs import Bug, Exhibit, numbers
-from harness.cluster import versions
+from harness.cluster import apache, versions
 from harness.cluster.versions import Mode, Version
 from harness.scenario import Scenario, all_scenarios
 
@@ -53,16 +54,17 @@ class Asked:
         return [version.kafka for version in self.versions]
 
 
-def ways(name: str) -> list[Asked]:
-    """What is asked for: a release, with ZooKeeper, with KRaft, or both if the name does not say ("3.9.2-kraft").
+def ways(name: str, known: Sequence[str]) -> list[Asked]:
+    """What is asked for: a release or a line of releases, with ZooKeeper, with KRaft, or both if the name does not say
+    ("3.9.2-kraft"). `known` are the releases that there are.
 
     Raises UsageError for what is no release, and for a way that it has not.
     """
     kafka, _, suffix = name.partition("-")
     asked = numbers(kafka)
-    if len(asked) < (3 if asked >= (1,) else 4):
-        raise UsageError(f"{name!r} is a line of releases, whose bugs differ: write one, such as {kafka}.1")
-    releases = [kafka]
+    releases = [one for one in known if one == kafka or numbers(one)[: len(asked)] == asked]
+    if not releases:
+        raise apache.UnknownRelease(kafka)
     modes = list(dict.fromkeys(mode for one in releases for mode in modes_of(numbers(one))))
     if suffix:
         if MODES.get(suffix) not in modes:
@@ -118,7 +120,7 @@ def known_by(made: Scenario, exhibit: Exhibit, has_it: Sequence[Version], shown:
     here = [f"run on {one.kafka}: {ran[one.kafka]}" for one in has_it if one.kafka in ran]
     rest = [one.kafka for one in has_it if one.kafka not in ran]
     status = exhibit.bug.status
-    how = f"by their code, to {status.looked_at}" if status else "by the releases that got the fix"
+    how = f"no release to {status.looked_at} mends it" if status else "by the releases that got the fix"
     return "; ".join([*here, *([f"not run on {', '.join(rest)}: {how}"] if rest else [])])
 
 
@@ -275,6 +277,6 @@ def run(options: argparse.Namespace, shown: Shown) -> int:
         for one in found_here:
             print(f"{one['id']}: {one['title']} ({one['releases']}); {one['seen']['scenario']}")
         return 0
-    found = [bugs_of(asked, made, shown) for asked in ways(options.version)]
+    found = [bugs_of(asked, made, shown) for asked in ways(options.version, apache.releases())]
     print(json.dumps(found, indent=1) if options.json else "\n\n".join(map(as_text, found)))
     return 0

@@ -31,6 +31,7 @@ KRAFTS = Bug(id="KAFKA-9", title="it hides", whom="all", since="3.3.0", fixed=()
 CLIENTS = Bug(
     id="KAFKA-6", title="it mixes", whom="senders", since="2.1.0", fixed=("2.1.1", "2.2.0"), whose="Java clients"
 )
+KNOWN = ("0.11.0.0", "0.11.0.1", "2.2.0", "2.2.2", "2.6.1", "3.5.1", "3.9.2", "4.1.2", "4.3.1", "4.4.0")
 
 
 def exhibit(name: str, bug: Bug, affected: str, fixed: str) -> Scenario:
@@ -81,21 +82,30 @@ def shown(name: str, version: str, case: str) -> str:
     ],
 )
 def test_a_release_is_run_in_the_ways_that_it_has(name: str, modes: list[str]) -> None:
-    found = museum.ways(name)
+    found = museum.ways(name, KNOWN)
     assert [one.mode for one in found] == modes
     assert {tuple(one.releases) for one in found} == {(name.partition("-")[0],)}
 
 
-@pytest.mark.parametrize("name", ["2.8", "0.11", "0.11.0"])
-def test_of_a_line_it_is_asked_which_release(name: str) -> None:
-    with pytest.raises(UsageError, match="is a line of releases, whose bugs differ"):
-        museum.ways(name)
+@pytest.mark.parametrize(
+    ("name", "releases"),
+    [("2.2", ["2.2.0", "2.2.2"]), ("0.11", ["0.11.0.0", "0.11.0.1"]), ("0.11.0", ["0.11.0.0", "0.11.0.1"])],
+)
+def test_a_line_is_all_of_its_releases(name: str, releases: list[str]) -> None:
+    (found,) = museum.ways(name, KNOWN)
+    assert (found.name, found.releases) == (name, releases)
 
 
 @pytest.mark.parametrize("name", ["2.6.1-kraft", "4.3.1-zk", "2.6.1-docker", "latest", ""])
 def test_what_is_no_release_or_no_way_to_run_it_is_bad_input(name: str) -> None:
     with pytest.raises(UsageError, match=r"no release|write a release"):
-        museum.ways(name)
+        museum.ways(name, KNOWN)
+
+
+@pytest.mark.parametrize("name", ["9.9.9", "2.6.9", "2.7", "2.6.1.1"])
+def test_a_release_that_does_not_exist_is_refused_with_the_nearest_that_do(name: str) -> None:
+    with pytest.raises(UsageError, match=rf"there is no Kafka {name}; the nearest releases are \d"):
+        museum.ways(name, KNOWN)
 
 
 def test_what_a_release_has_comes_with_its_runs_and_what_to_be_on() -> None:
@@ -140,7 +150,7 @@ def test_it_is_told_what_was_run_and_what_follows_from_a_fix() -> None:
 def test_what_no_release_mends_is_known_of_the_releases_that_were_looked_at_and_of_no_newer_one() -> None:
     hide = exhibit("museum-hide", KRAFTS, "4.3.1", "2.8.2")
     (one,) = museum.bugs_of(kraft("4.1.2"), [hide], shown)["has"]
-    assert one["known_by"] == "not run on 4.1.2: by their code, to 4.3.1"
+    assert one["known_by"] == "not run on 4.1.2: no release to 4.3.1 mends it"
     newer = museum.bugs_of(kraft("4.4.0"), [hide], shown)
     assert (newer["has"], newer["has_not"], newer["unknown"]) == ([], {}, ["KAFKA-9"])
     assert "not known, since it is newer than what was looked at: KAFKA-9" in museum.as_text(newer)
