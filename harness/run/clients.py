@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
-from evidence.errors import HarnessError, UsageError, WaitTimeout
+from evidence.errors import HarnessError, UsageError
 from evidence.run import ProcessRecord, SubjectRecord
 from harness.cluster.cluster import KAFKA_PORT
 from harness.run.waits import led
@@ -29,6 +29,7 @@ from harness.workloads.handles.client import (
     Pending,
     ScriptedProducer,
     Sent,
+    Unanswered,
     not_in_time,
 )
 from harness.workloads.handles.transactions import Ended, Pipeline, TransactionalProducer
@@ -176,7 +177,7 @@ class Clients:
                 sent = producer.send(
                     t.topic, t.number, count=count, timeout_s=timeout_s, expected_loss=expected_loss, key=key
                 )
-            except WaitTimeout as error:
+            except Unanswered as error:
                 raise self._late([t])(owed, timeout_s, str(error), since_ns) from None
         for one in sent if must else ():
             if one.outcome != "ok" and self._led([t]):

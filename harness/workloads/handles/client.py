@@ -52,6 +52,10 @@ class Sent:
     """The number of the transaction that it is part of, if any."""
 
 
+class Unanswered(WaitTimeout):
+    """What came of a record is not known in time. The process that sends it is well."""
+
+
 class Child(Worker):
     """A workload process, by the name of its module in harness.workloads.processes; RecorderDied once it has ended."""
 
@@ -111,10 +115,10 @@ class Pending:
         return answer is not None and answer.outcome == "ok"
 
     def wait(self, timeout_s: float) -> Sent:
-        """Its outcome. WaitTimeout if it is not known in time."""
+        """Its outcome. Unanswered, a WaitTimeout, if it is not known in time."""
         answer = self._producer.answer(self._number, timeout_s)
         if answer is None:
-            raise WaitTimeout(f"{self._producer.name}: the outcome of a record is not known after {timeout_s:.0f} s")
+            raise Unanswered(f"{self._producer.name}: the outcome of a record is not known after {timeout_s:.0f} s")
         return answer
 
 

@@ -11,7 +11,8 @@ from typing import Any, Literal
 
 import pytest
 
-from evidence.events import Container, Duty, Event, Partition, Precondition, Stillness, Witness
+from evidence.events import Container, Duty, Ends, Event, Moment, Partition, Precondition, Stillness, Witness
+from evidence.rundir import DOOMED
 from judgement import verdict
 from tests.unit.judgement.test_verdict import PROVED, blind, container, fault, found, judge, run
 from tests.unit.timelines import at
@@ -44,6 +45,12 @@ def unheld(at_s: int = 5) -> Precondition:
 
 KAFKA: dict[str, Any] = run(version="4.3.1", documented=NOTHING)
 FAILED: dict[str, Any] = KAFKA | {"state": "failed", "failure": "a wait ended", "sequence": {"ended": "x", "faults": 1}}
+
+
+PLAIN: list[dict[str, Any]] = [
+    {"name": "producer-1", "kind": "producer", "settings": {"enable.idempotence": "false"}},
+    {"name": "final-read-1", "kind": "final-read", "final": True},
+]
 
 
 # H1, H15: what is lost, or comes back, is never outranked
@@ -130,6 +137,95 @@ def test_h7_a_healthy_broker_halts_itself() -> None:
     assert (judged.verdict, judged.unexpected) == ("unexpected", ("broker-exit",))
 
 
+# H8, H9, H10, H25: a load that is doomed as a whole
+
+
+def losing(*seconds: float, offset: int | None = None) -> dict[str, Any]:
+    """The load has lost the records that were acknowledged at these seconds."""
+    findings = found("lost-write")
+    rows = [
+        {"process": "producer-1", "producer": 1, "sequence": n, "offset": n if offset is None else offset}
+        | {"completed_ns": round(at_s * SECOND)}
+        for n, at_s in enumerate(seconds)
+    ]
+    findings["findings"][0] |= {"evidence": rows, "count": len(rows)}
+    return findings
+
+
+def struck(*times: tuple[float, float], kind: str = "freeze") -> list[Event]:
+    """Faults from one second to another each; whether they are proved is no matter here."""
+    return [
+        fault(round(at_s * SECOND), phase, id_=f"f{n}", kind=kind)
+        for n, (begin_s, end_s) in enumerate(times)
+        for phase, at_s in (("inject", begin_s), ("verified", begin_s + 0.1), ("heal", end_s), ("healed", end_s + 0.1))
+    ]  # type: ignore[misc]
+
+
+def doomed_load(**more: Any) -> dict[str, Any]:
+    load = {"name": "producer-1", "kind": "producer", "doomed": True}
+    documented = {"required": [], "allowed": ["lost-write"]}
+    return run(
+        version="4.3.1", kafka="4.3.1", documented=documented, processes=[load, PLAIN[1]], evidence=[DOOMED], **more
+    )
+
+
+WRITEBACK = {"file_system": "ext4", "size_bytes": 1, "log_directories": 1}
+LIMITS = {"dirty_expire_centisecs": 3000, "dirty_writeback_centisecs": 500}
+ROLLING = {"mode": "zookeeper", "kafka": "3.9.2", "settings": {"inter.broker.protocol.version": "0.10.2"}}
+TEN: list[tuple[float, float]] = [(20, 24), (60, 64), (100, 104)]
+
+
+@pytest.mark.parametrize(
+    ("facts", "events", "seconds", "covered"),
+    [
+        (doomed_load(), struck((20, 30)), [21, 29, 35], True),
+        (doomed_load(), struck((20, 30)), [1, 21, 29], False),
+        (doomed_load(), struck((20, 30)), [21, 60], False),
+        (doomed_load() | ROLLING, struck(*TEN), [19, 22, 58, 101], True),
+        (doomed_load() | ROLLING, struck(*TEN), [n * 0.12 for n in range(100, 1000)], False),
+        (doomed_load(disks=WRITEBACK | {"writeback": LIMITS}), struck((60, 70), kind="power-loss"), [30, 59], True),
+        (doomed_load(disks=WRITEBACK | {"writeback": LIMITS}), struck((60, 70), kind="power-loss"), [2, 30, 59], False),
+        (doomed_load(), struck((20, 30), (40, 50), kind="kill"), [21, 41], True),
+        (doomed_load(), struck((20, 30), (40, 50), kind="kill"), [10, 41], False),
+    ],
+    ids=[
+        "H8: what the leader alone had",
+        "H8: also what was acknowledged long before",
+        "H8: also what was acknowledged long after",
+        "H9: what lay above a checkpoint",
+        "H9: nine of ten of the load",
+        "H10: the last half minute",
+        "H10: all of the load",
+        "H25: what the uncleanly elected leader lacked",
+        "H25: also what it had",
+    ],
+)
+def test_h8_h9_h10_h25_only_what_was_at_stake_may_be_lost(
+    facts: dict[str, Any], events: list[Event], seconds: list[float], covered: bool
+) -> None:
+    judged = judge(facts, events, losing(*seconds))
+    assert judged.unexpected == (() if covered else ("lost-write",))
+
+
+@pytest.mark.parametrize(("hw", "covered"), [(6, True), (7, True), (8, False)])
+def test_h25_what_lay_below_every_high_watermark_is_never_covered(hw: int, covered: bool) -> None:
+    """Acknowledged a second before the fault, so that it may have been at stake."""
+    ends = {"broker-1": {"t-0": Ends(leo=9, hw=9)}, "broker-2": {"t-0": Ends(leo=9, hw=hw)}}
+    events = [at(19 * SECOND, Moment(name="00-armed", nodes=ends)), *struck((20, 30))]
+    judged = judge(doomed_load(), events, losing(19, offset=7))
+    assert judged.unexpected == (() if covered else ("lost-write",))
+
+
+def test_h11_what_a_documented_loss_implies_is_told_of_its_own_records_alone() -> None:
+    facts = run(version="4.3.1", documented={"required": ["lost-write"], "allowed": []})
+    told = found("lost-write", "unreplicated-acknowledgement")
+    rows = [{"producer": 1, "sequence": n} for n in range(10)]
+    told["findings"][0] |= {"evidence": rows, "count": 10}
+    for missing, expected in ((rows[:1], ()), ([{"producer": 1, "sequence": 10}], ("unreplicated-acknowledgement",))):
+        told["findings"][1]["evidence"] = missing
+        assert judge(facts, PROVED, told).unexpected == expected
+
+
 # H16: what is told of as documentation is told of by the scenario; here nothing excuses it
 
 
@@ -141,10 +237,6 @@ def test_h16_a_duty_is_owed_beside_what_is_documented() -> None:
 # H2, H24: duplicates and order
 
 
-PLAIN: list[dict[str, Any]] = [
-    {"name": "producer-1", "kind": "producer", "settings": {"enable.idempotence": "false"}},
-    {"name": "final-read-1", "kind": "final-read", "final": True},
-]
 IDEMPOTENT = [PLAIN[0] | {"settings": {"enable.idempotence": "true"}}, PLAIN[1]]
 
 

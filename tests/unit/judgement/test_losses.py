@@ -61,7 +61,7 @@ def test_where_nothing_is_doomed_every_loss_is_unexpected() -> None:
 
 def test_a_load_is_doomed_as_a_whole() -> None:
     processes = [*RUN["processes"], {"name": "producer-2", "kind": "producer", "doomed": True}]
-    run = NEW | {"processes": processes}
+    run = NEW | {"processes": processes, "kafka": "4.3.1"}
     assert judged(lost(1, 2, process="producer-2"), run=run).verdict == verdict.AS_DOCUMENTED
     unlisted = judged(lost(1, 2, process="producer-2", count=5000), run=run)
     assert (unlisted.verdict, "2 of 5000 lost records" in unlisted.reasons[0]) == (verdict.UNKNOWN, True)
