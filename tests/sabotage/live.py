@@ -122,6 +122,8 @@ CASES: Final = (
          before=AS_BEFORE),
     Live(name="preconditions are not written down", scenario="double-failover", bug="preconditions_are_not_written",
          before=AS_BEFORE),
+    Live(name="duties of Kafka are not written down", scenario="leader-crash", case="acks-all",
+         bug="duties_are_not_written", before=NEW),
 )  # fmt: skip
 
 

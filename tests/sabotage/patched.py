@@ -312,6 +312,13 @@ def preconditions_are_not_written() -> None:
     SequenceLog.require = require  # type: ignore[method-assign,assignment]
 
 
+def duties_are_not_written() -> None:
+    def claim(self: SequenceLog, _name: str, _held: bool, **_detail: Any) -> None:
+        self.duties += 1
+
+    SequenceLog.claim = claim  # type: ignore[method-assign,assignment]
+
+
 def another_image() -> None:
     """Whatever is asked for, the image of 0.10.2.2 runs."""
     compose = cluster._compose
@@ -365,6 +372,7 @@ BUGS: dict[str, Callable[[], None]] = {
         copies_without_segments,
         copies_of_one_broker,
         preconditions_are_not_written,
+        duties_are_not_written,
         another_image,
         disk_is_large_enough,
     )

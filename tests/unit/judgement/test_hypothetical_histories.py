@@ -11,7 +11,18 @@ from typing import Any, Literal
 
 import pytest
 
-from evidence.events import Container, Duty, Ends, Event, Moment, Partition, Precondition, Stillness, Witness
+from evidence.events import (
+    Container,
+    Duty,
+    Ends,
+    Event,
+    FaultPhase,
+    Moment,
+    Partition,
+    Precondition,
+    Stillness,
+    Witness,
+)
 from evidence.rundir import DOOMED
 from judgement import verdict
 from tests.unit.judgement.test_verdict import PROVED, blind, container, fault, found, judge, run
@@ -154,11 +165,16 @@ def losing(*seconds: float, offset: int | None = None) -> dict[str, Any]:
 
 def struck(*times: tuple[float, float], kind: str = "freeze") -> list[Event]:
     """Faults from one second to another each; whether they are proved is no matter here."""
-    return [
-        fault(round(at_s * SECOND), phase, id_=f"f{n}", kind=kind)
-        for n, (begin_s, end_s) in enumerate(times)
-        for phase, at_s in (("inject", begin_s), ("verified", begin_s + 0.1), ("heal", end_s), ("healed", end_s + 0.1))
-    ]  # type: ignore[misc]
+    found = list[Event]()
+    for number, (begin_s, end_s) in enumerate(times):
+        phases: tuple[tuple[FaultPhase, float], ...] = (
+            ("inject", begin_s),
+            ("verified", begin_s + 0.1),
+            ("heal", end_s),
+            ("healed", end_s + 0.1),
+        )
+        found += [fault(round(at_s * SECOND), phase, id_=f"f{number}", kind=kind) for phase, at_s in phases]
+    return found
 
 
 def doomed_load(**more: Any) -> dict[str, Any]:
