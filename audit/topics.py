@@ -21,7 +21,7 @@ from evidence.releases import KRAFT_ONLY, KRAFT_SINCE, numbers
 
 ASSUMED_REPLICAS: Final = 3
 UNCLEAN_OFF_SINCE: Final = (0, 11)
-NEWEST: Final = "4.3.1"
+NEWEST: Final = "4.4.0"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,6 +6,7 @@ the configuration classes of 0.8.2, which has no `ConfigDef` for brokers and non
 librdkafka, of CONFIGURATION.md at the tag of each release, which its build writes from the code.
 
     python -m harness.setup.known_settings LIBRDKAFKA SPRING-KAFKA SPRING-BOOT     clones of these, with their tags
+    python -m harness.setup.known_settings add 4.4.0                               a newer release of Kafka alone
 
 clients.json, which kafka-clients each release of Spring for Apache Kafka and of Spring Boot brings, is read from their
 builds at each tag.
@@ -94,6 +95,51 @@ def spans(by_release: Mapping[str, Keys]) -> dict[str, list[dict[str, str | None
                 history.append({"from": release, "to": release, **key})
         before = set(keys)
     return dict(sorted(found.items()))
+
+
+def extended(
+    history: Mapping[str, list[dict[str, str | None]]], newest: str, release: str, keys: Keys
+) -> dict[str, list[dict[str, str | None]]]:
+    """Each key's history with one more release, which is newer than all asked before; `newest` is the last of these.
+
+    >>> a, b = {"from": "1.0", "to": "2.0", "default": "1"}, {"from": "1.0", "to": "1.0", "default": "x"}
+    >>> after = extended({"a": [a], "b": [b]}, "2.0", "3.0", {"a": {"default": "1"}, "b": {"default": "x"}})
+    >>> [span["to"] for span in after["a"]], [span["from"] for span in after["b"]]
+    (['3.0'], ['1.0', '3.0'])
+    """
+    found = {name: [dict(span) for span in spans] for name, spans in history.items()}
+    for name, key in keys.items():
+        told = found.setdefault(name, [])
+        same = told and told[-1] == {"from": told[-1]["from"], "to": newest, **key}
+        if same:
+            told[-1]["to"] = release
+        else:
+            told.append({"from": release, "to": release, **key})
+    return dict(sorted(found.items()))
+
+
+def add(release: str) -> None:
+    """Ask one more release of Kafka, and write what it knows to audit/known/*.json. Raises UsageError if it is not
+    newer than all that were asked.
+    """
+    classes = sorted(jars.resolve(release, lambda _: None).glob("*.jar"))
+    for name, keys in asked(classes, list(CONFIG_DEFS)).items():
+        told = json.loads((KNOWN / f"{name}.json").read_text())
+        newest = list(told["releases"])[-1]
+        if numbers(release) <= numbers(newest):
+            raise UsageError(f"{release} is not newer than {newest}, the newest asked: write all anew, from clones")
+        history = extended(told.pop("keys"), newest, release, keys)
+        told["releases"][release] = f"compose/locks/{release}.lock"
+        _write(name, told, history)
+        print(f"{release}: {name} {len(keys)}")
+
+
+def _write(name: str, told: Mapping[str, Any], history: Mapping[str, Any]) -> None:
+    """Write the file of a kind of key: what is told of it, and a line for each key."""
+    head = json.dumps(told, indent=1)
+    lines = [f"  {json.dumps(key)}: {json.dumps(spans)}" for key, spans in history.items()]
+    text = head.removesuffix("\n}") + ',\n "keys": {\n' + ",\n".join(lines) + "\n }\n}\n"
+    (KNOWN / f"{name}.json").write_text(text)
 
 
 def librdkafka_keys(page: str) -> Keys:
@@ -292,9 +338,12 @@ def _clients(release: str, scratch: Path) -> tuple[list[Path], str]:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Write audit/known/*.json; `ask WHAT JAR…` is what this starts itself with."""
+    """Write audit/known/*.json, or add a release to them; `ask WHAT JAR…` is what this starts itself with."""
     if arguments[:1] == ["ask"]:
         print(json.dumps(ask([Path(jar) for jar in arguments[2:]], arguments[1].split(","))))
+        return 0
+    if len(arguments) == 2 and arguments[0] == "add":
+        add(arguments[1])
         return 0
     if len(arguments) != 3:
         raise UsageError(f"usage: python -m {MODULE} LIBRDKAFKA SPRING-KAFKA SPRING-BOOT: clones of these, with tags")
@@ -322,10 +371,7 @@ def main(arguments: Sequence[str]) -> int:
             "written_by": f"python -m {MODULE}",
             "releases": {release: sources[name][release] for release in sorted(by_release, key=numbers)},
         }
-        head = json.dumps(told, indent=1)
-        lines = [f"  {json.dumps(key)}: {json.dumps(history)}" for key, history in spans(by_release).items()]
-        text = head.removesuffix("\n}") + ',\n "keys": {\n' + ",\n".join(lines) + "\n }\n}\n"
-        (KNOWN / f"{name}.json").write_text(text)
+        _write(name, told, spans(by_release))
     brought = {
         name: dict(sorted(clients.items(), key=lambda pair: numbers(pair[0])))
         for name, clients in spring_clients(Path(arguments[1]), Path(arguments[2])).items()

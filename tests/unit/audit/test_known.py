@@ -42,8 +42,8 @@ def test_a_release_between_two_is_as_the_older_one() -> None:
     assert (java.nearest("2.6.0"), java.nearest("0.7.0"), java.nearest("99.0"), java.nearest(None)) == (
         "2.5.1",
         "0.8.2.2",
-        "4.3.1",
-        "4.3.1",
+        "4.4.0",
+        "4.4.0",
     )
     assert java.at("2.7.1")["acks"].default == "1"
 
