@@ -212,6 +212,8 @@ def history(scenarios: Sequence[str], wanted: Sequence[str]) -> list[Cell]:
     """
     chosen = named(scenarios) if scenarios else list(suite())
     affected = dict.fromkeys(v for one in recall_page.exhibits() for v in one.affected)
+    if free := [version for version in wanted if version not in affected]:
+        raise UsageError(f"no bug of the museum is shown on {', '.join(free)}: name some of {', '.join(affected)}")
     return [
         Cell(KAFKA, where, version)
         for where in chosen
@@ -221,11 +223,16 @@ def history(scenarios: Sequence[str], wanted: Sequence[str]) -> list[Cell]:
 
 
 def merge_into(path: Path, new: Iterable[Row]) -> list[Row]:
-    """Add rows to a table that is committed; all that it has then."""
+    """Add rows to a table that is committed, and return all that it has then. A run of a modified tree is left out:
+    nobody could make it again.
+    """
     before = rows.read(path.read_text(), str(path)) if path.exists() else []
-    every = rows.merged(before, new)
+    listed = list(new)
+    clean = [row for row in listed if not row.commit.endswith("+")]
+    every = rows.merged(before, clean)
     write_atomically(path, rows.as_csv(every))
-    say(f"{len(every) - len(before)} rows added, {len(every)} in all: {path}")
+    left_out = f"; {len(listed) - len(clean)} of a modified tree left out" if len(clean) < len(listed) else ""
+    say(f"{len(every) - len(before)} rows added, {len(every)} in all: {path}{left_out}")
     return every
 
 

@@ -310,6 +310,7 @@ MUTANTS: Final = (
         tells=(
             "no-leader",
             "unreadable",
+            "stuck-isr",  # brokers take up no election whose epoch they know already, and follow nobody
             "leader-epoch-rises-by-one",
             "two-leaders-in-one-epoch",
             "leader-epoch-regression",
