@@ -417,7 +417,7 @@ MUTANTS: Final = (
     ),
     Mutant(
         name="halts-at-second-leadership",
-        broken="A broker ends itself when it leads a partition for the second time.",
+        broken="A broker ends itself when it begins to lead a partition for the second time, also after a restart.",
         owed="a broker that is elected again serves (Kafka documentation, Design: replication)",
         tells=(
             "broker-exit",
@@ -432,7 +432,7 @@ MUTANTS: Final = (
                     PARTITION,
                     "makeLeader",
                     'if ($_ && !topic().startsWith("__") && '
-                    "Mutant.count(topicPartition().toString()) == 2) Mutant.halt();",
+                    '!new java.io.File("/data/led-" + topicPartition()).createNewFile()) Mutant.halt();',
                 ),
             ),
         ),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from checks import catalogue, claims
@@ -9,7 +11,7 @@ from evidence.errors import HarnessError, UsageError
 from harness.plan import ClusterPlan
 from harness.scenario import get_scenario
 from tests.mutants import image, page, recall_page, registry, rows
-from tests.mutants.__main__ import Cell, cells, history, named, suite
+from tests.mutants.__main__ import Cell, cells, history, merge_into, named, suite
 from tests.mutants.carry_out import hits_of, one_line
 from tests.mutants.recall_page import Affected, exhibits, finds
 from tests.mutants.registry import MUTANTS, Mutant, Where
@@ -182,6 +184,18 @@ def test_the_page_of_recall_counts_bugs_whose_release_was_run() -> None:
     assert "Of 2 bugs 1 are on a release that was run, and 1 of these were found, by" in text
     assert "leader-crash (acks-all) on 2.8.1 (lost-write); stated by double-failover" in text
     assert "| KAFKA-2 | it stalls | 1.1.1 | – | 0 | not run |" in text
+
+
+def test_recall_refuses_a_release_without_a_bug() -> None:
+    with pytest.raises(UsageError, match="no bug of the museum is shown on 0.8.2.2"):
+        history([], ["0.8.2.2"])
+
+
+def test_a_run_of_a_modified_tree_is_left_out(tmp_path: Path) -> None:
+    table = tmp_path / "table.csv"
+    kept = merge_into(table, [row(), row(run="r2", commit="0123456789ab+")])
+    assert [one.run for one in kept] == ["r1"]
+    assert [one.run for one in merge_into(table, [row(run="r3")])] == ["r1", "r3"]
 
 
 def test_recall_runs_no_scenario_of_the_museum() -> None:
