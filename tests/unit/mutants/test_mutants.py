@@ -187,7 +187,7 @@ def test_the_page_of_recall_counts_bugs_whose_release_was_run() -> None:
 
 
 def test_recall_refuses_a_release_without_a_bug() -> None:
-    with pytest.raises(UsageError, match="no bug of the museum is shown on 0.8.2.2"):
+    with pytest.raises(UsageError, match=r"no bug of the museum is shown on 0\.8\.2\.2"):
         history([], ["0.8.2.2"])
 
 
