@@ -23,7 +23,7 @@ SHARD ?=
 TURN ?=
 # The commit that `make statements` compares with.
 OLD ?=
-# Run directories, or folders of them, that `make docs` counts.
+# Run directories, or folders of them, that `make docs` tells in full and `make ledger` enters.
 RUNS ?=
 # What `make audit` reads, in place of the bundled examples.
 PATHS ?=
@@ -182,7 +182,7 @@ coverage: venv ## The unit tests, and how much of the product they run
 	$(BIN)/python -m tests.covered
 
 .PHONY: docs
-docs: venv ## The generated pages of docs/ anew (RUNS= counts anew what these run directories, or folders of them, are of)
+docs: venv ## The generated pages of docs/ anew (RUNS= tells one of these run directories, or of folders of them, in full)
 	$(CHAOS) guide $(RUNS)
 	$(BIN)/python -m app.audit_page
 	$(BIN)/python -m pages.readme
@@ -192,6 +192,11 @@ docs: venv ## The generated pages of docs/ anew (RUNS= counts anew what these ru
 .PHONY: statements
 statements: venv ## Where this commit states more or less about Kafka than another one did (OLD=, else the last tag)
 	$(CHAOS) statements $(OLD)
+
+.PHONY: ledger
+ledger: venv ## results/cells.jsonl anew from results/ledger/, by Spark (RUNS= enters what ran in these folders first)
+	$(if $(RUNS),$(CHAOS) ledger merge $(RUNS))
+	$(BIN)/python -m analysis.ledger results/ledger --out results/cells.jsonl
 
 .PHONY: lint
 lint: $(LINT)/.locked ## Style and types

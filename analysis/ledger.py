@@ -38,7 +38,7 @@ from evidence.ledger import AnyLine, Ended, Excluded, Judged, Load, RestoredCell
 from evidence.rundir import write_atomically
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import Row, SparkSession
     from pyspark.sql.types import DataType, StructType
 
 AS_DOCUMENTED: Final = "as-documented"
@@ -88,6 +88,8 @@ class _Run:
             return "not run from a checkout"
         if started.modified:
             return f"run by a modified tree of {started.commit[:SHORT]}"
+        if started.mutant:
+            return f"of brokers that were changed on purpose ({started.mutant})"
         if started.observed:
             return OWN
         if self.verdict is not None:
@@ -453,16 +455,16 @@ def derive(session: SparkSession, folder: Path) -> list[CellRow]:
     )
     whole = of_runs.select("value", "scenario", "case", "version").unionByName(of_cells)
     cells = whole.groupBy("scenario", "case", "version").agg(f.collect_list("value").alias("values"))
-    made = cells.rdd.map(
-        lambda cell: _made((cell["scenario"], cell["case"], cell["version"]), cell["values"])
-    ).collect()
+    made = cells.rdd.map(_made).collect()
     decoder = msgspec.json.Decoder(CellRow)
     return sorted((decoder.decode(one) for one in made), key=lambda one: (one.scenario, one.case, one.version))
 
 
-def _made(key: Key, texts: Sequence[str]) -> bytes:
+def _made(cell: Row) -> bytes:
     """The work of a task: the row of a cell, as JSON."""
-    return msgspec.json.encode(row(key, map(ledger.decode, texts)))
+    return msgspec.json.encode(
+        row((cell["scenario"], cell["case"], cell["version"]), map(ledger.decode, cell["values"]))
+    )
 
 
 def main(words: Sequence[str] | None = None) -> int:
@@ -488,4 +490,7 @@ def main(words: Sequence[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    # Tasks are sent by the name of their module, which this one has only when it is imported.
+    from analysis.ledger import main as main_of_module
+
+    sys.exit(main_of_module())

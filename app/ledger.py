@@ -15,14 +15,19 @@ import subprocess
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
+
+import msgspec
+from msgspec.structs import replace
 
 import results
 from analysis import ledger as derivation
 from evidence import ledger
 from evidence.errors import UsageError, unknown_name
 from evidence.ledger import AnyLine, Ended, Excluded, RestoredCell, RestoredRun, Started
-from evidence.rundir import write_atomically
+from evidence.rundir import RunDir, write_atomically
+from judgement.ledger import judged
+from judgement.report.facts import load as load_run
 
 FOLDER: Final = results.ROOT / results.LEDGER
 SUFFIX: Final = ".jsonl"
@@ -133,6 +138,18 @@ def save(store: Store, root: Path = results.ROOT) -> list[Path]:
     return changed
 
 
+def shown_by(run_dirs: Iterable[RunDir]) -> dict[str, Any]:
+    """What judged run directories showed, as `results.by_scenario` has it: of a page about these runs alone, whatever
+    tree they are of. Raises UsageError for one that cannot be read.
+    """
+    lines: list[AnyLine] = []
+    for run_dir in run_dirs:
+        one = load_run(run_dir)
+        entered = ledger.started(one.run, None)
+        lines += [replace(entered, modified=False, commit=entered.commit or "no commit"), judged(one)]
+    return results.of_rows(msgspec.to_builtins(row) for row in derivation.rows(lines))
+
+
 # What was committed
 
 
@@ -165,6 +182,16 @@ def removed(folder: Path) -> Iterator[str]:
         for line in said.stdout.decode(errors="surrogateescape").split("\n"):
             if line.startswith("-{"):
                 yield line[1:]
+
+
+def history(folder: Path = results.ROOT) -> frozenset[str] | None:
+    """Every commit that git has; None where there is no history."""
+    command = ["git", "rev-list", "--all"]
+    try:
+        said = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True)
+    except (OSError, subprocess.CalledProcessError):
+        return None
+    return frozenset(said.stdout.split())
 
 
 def out_of_order(folder: Path = FOLDER) -> list[Path]:

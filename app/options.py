@@ -71,8 +71,10 @@ def _ledger(ledger: argparse.ArgumentParser) -> None:
     exclude = action("exclude", "take a run out of every count, by a line that says why")
     exclude.add_argument("run", metavar="RUN", help="its name")
     exclude.add_argument("--why", required=True, metavar="TEXT", help="the reason, which pages show")
+    needs = action("needs", "which documented cells need more runs, and how many (the most first)")
+    needs.add_argument("--json", action="store_true")
     check = action("check", "hold the ledger to what was ever committed of it")
-    for each in (ledger, merge, exclude, check):
+    for each in (ledger, merge, exclude, needs, check):
         each.add_argument(
             "--results",
             type=_directory,
@@ -196,7 +198,7 @@ def parser() -> argparse.ArgumentParser:
         nargs="*",
         type=Path,
         metavar="RUN_DIR",
-        help="judged runs, or folders of them: what they are of (case and version) is counted anew, all else stays",
+        help="judged runs, or folders of them, of which one of each scenario is told in full and drawn",
     )
     guide.add_argument(
         "--docs", type=_directory, default=Path("docs"), metavar="DIR", help="where the pages go (docs/)"
@@ -205,7 +207,7 @@ def parser() -> argparse.ArgumentParser:
         "--results",
         type=_directory,
         metavar="DIR",
-        help="where counts and pictures of runs are kept (default: the folder results/ of this program)",
+        help="where the ledger and pictures of runs are kept (default: the folder results/ of this program)",
     )
 
     _ledger(command("ledger", "the runs that were ever started: what counts, and which cells need runs"))

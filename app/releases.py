@@ -21,6 +21,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
+from app import ledger
 from app.matrix import Cell, Matrix, cells, write_reports
 from evidence.errors import UsageError, unknown_name
 from evidence.releases import numbers
@@ -32,7 +33,7 @@ from harness.setup import central, images, jars
 from harness.setup import settings as settings_of
 from harness.suite import SUITE
 from pages import release as pages_of
-from pages import reproduced
+from pages import told
 
 Echo = Callable[[str], None]
 TIMED: Final = (
@@ -144,7 +145,7 @@ class Telling:
         matrix = Matrix(self.root, {}, self.jobs, self.echo, None, self.until)
         runs = matrix.run(wanted)
         write_reports(self.root, list(runs.values()))
-        gathered = reproduced.gather(runs.values())
+        gathered = told.gather(runs.values())
         for line in gathered.left_out:
             self.echo(f"left out: {line}")
         page = pages_of.page(
@@ -155,7 +156,7 @@ class Telling:
                 made=f"{datetime.now(UTC):%Y-%m-%d}, on {os.cpu_count()} cores, Linux {platform.release()}",
                 settings={kind: (settings[0][kind], settings[1][kind]) for kind in pages_of.KINDS},
                 jars=(_libraries(what.before), _libraries(what.release)),
-                data=reproduced.data(gathered.runs),
+                data=ledger.shown_by(one.run_dir for one in gathered.runs),
                 cells=tuple(dict.fromkeys((cell.scenario, cell.case, cell.version) for cell in wanted)),
             )
         )

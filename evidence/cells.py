@@ -19,7 +19,7 @@ NOT_TOLD: Final = "not told"
 """The verdict of a run that was published in counts which do not tell it, or that measured a cell of the audit."""
 
 
-class Timing(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Timing(Struct, frozen=True, kw_only=True):
     """How long something took in several runs."""
 
     ms: Spread
@@ -29,7 +29,7 @@ class Timing(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """QUIET, BUSY or UNTOLD (analysis.ledger): how busy the machine was."""
 
 
-class Aside(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Aside(Struct, frozen=True, kw_only=True):
     """A run that does not count, and why."""
 
     run: str = ""
@@ -38,7 +38,7 @@ class Aside(Struct, frozen=True, kw_only=True, omit_defaults=True):
     why: str
 
 
-class CellRow(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class CellRow(Struct, frozen=True, kw_only=True):
     """A cell."""
 
     scenario: str

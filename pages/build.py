@@ -6,6 +6,7 @@ others are built where somebody wants to read them.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from pathlib import Path
 from typing import Final
 
@@ -19,10 +20,14 @@ COMMITTED: Final = (catalogues.ANOMALIES, catalogues.CLAIMS)
 """The pages that are in the repository too, by their names in docs/."""
 
 
-def pages(root: Path = results.ROOT, scenarios: guide.Value | None = None) -> dict[str, str]:
-    """Every page and picture that is made, by its path below docs/, of the results in a folder."""
+def pages(
+    root: Path = results.ROOT, scenarios: guide.Value | None = None, history: Collection[str] | None = None
+) -> dict[str, str]:
+    """Every page and picture that is made, by its path below docs/, of the results in a folder. `history` has the
+    commits that there are, if that is known.
+    """
     data = results.by_scenario(root)
-    made = guide.pages(scenarios or described(), data) | {findings.PAGE: findings.page(data)}
+    made = guide.pages(scenarios or described(), data, history) | {findings.PAGE: findings.page(data)}
     return made | catalogues.pages() | audit_matrix.pages(matrix.load(root / results.AUDIT))
 
 

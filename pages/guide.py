@@ -1,13 +1,14 @@
 """The pages of docs/ that are generated: one for each scenario, an index, what was reproduced, how long things took.
 
-Everything on them comes from the scenarios as plain values (`kafka-chaos list --json` has most of them) and from what
-runs showed (results/). The same code and the same data give the same pages. `kafka-chaos guide RUN_DIR…` counts runs.
+Everything on them comes from the scenarios as plain values (`kafka-chaos list --json` has most of them) and from the
+ledger of runs (results/). The same code and the same data give the same pages.
 """
 
 from __future__ import annotations
 
 import re
 import textwrap
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -21,7 +22,8 @@ from evidence.text import markdown as escaped
 from evidence.text import plural
 from judgement.report import timings
 from judgement.report.cells import version_key
-from pages import museum, reproduced, survives
+from pages import museum, survives, told
+from pages.counted import NOTHING_SHOWN, contradicted, decision, interval, ran, stated, telling
 from pages.render import render
 
 FOLDER: Final = "scenarios"
@@ -47,6 +49,9 @@ AUDIT: Final = "audit-"
 """How the names of scenarios begin whose runs are the cells of the audit's matrix."""
 LONGEST_SEQUENCE: Final = 60
 HELD: Final = claims.HELD
+MACHINES: Final = {"quiet": "quiet", "busy": "busy", "not told": "not on record"}
+"""How tables name the load of a machine (analysis.ledger)."""
+TIMINGS: Final = (*timings.HEADINGS[:3], "machine", *timings.HEADINGS[3:])
 EVERY_VERSION: Final = "every version"
 
 CLIENTS: Final = {
@@ -59,15 +64,17 @@ CLIENTS: Final = {
 Value = Mapping[str, Any]
 
 
-def pages(described: Value, data: Value) -> dict[str, str]:
-    """Every page that scenarios and runs make, by its path below docs/: pure."""
+def pages(described: Value, data: Value, history: Collection[str] | None = None) -> dict[str, str]:
+    """Every page that scenarios and runs make, by its path below docs/: pure. `history` has the commits that there are,
+    so that others are told; None: nobody knows.
+    """
     scenarios = in_order(described)
     made = {f"{FOLDER}/{one['name']}.md": page(one, data.get(one["name"]) or {}) for one in scenarios}
     made[INDEX] = index(described, scenarios)
     if index_of_bugs := museum.page(described, scenarios, data):
         made[museum.PAGE] = index_of_bugs
-    if data:
-        made[TABLE] = table(described, scenarios, data)
+    if any(one["cases"] for one in data.values()):
+        made[TABLE] = table(described, scenarios, data, history)
         made[DURATIONS] = durations(scenarios, data)
     if any(cell.get("lost_records") for cell in _counted(data)):
         made[survives.PAGE] = survives.page(described, data)
@@ -102,7 +109,7 @@ def page(one: Value, data: Value) -> str:
     clients = [
         (case, version, *(_spread(cell["clients"].get(key), key) for key in CLIENTS))
         for case, version, cell in cells
-        if cell.get("clients")
+        if cell["clients"]
     ]
     return render(
         "scenario.md",
@@ -117,20 +124,44 @@ def page(one: Value, data: Value) -> str:
         ],
         claims=claims.CATALOGUE,
         fault=one["name"].removeprefix(AUDIT) if one["name"].startswith(AUDIT) else "",
-        runs=[_seen(case, version, cell) for case, version, cell in cells],
+        runs=[_seen(one, case, version, cell) for case, version, cell in cells],
         not_good=[(case, version, line) for case, version, cell in cells for line in cell["not_good"]],
+        aside=[(case, version, run) for case, version, cell in cells for run in cell["aside"]],
         client_headings=("case", "version", *CLIENTS.values()),
         clients=clients,
-        timing_headings=timings.HEADINGS,
+        timing_headings=TIMINGS,
         timings=_timings(cells),
     )
 
 
-def _seen(case: str, version: str, cell: Value) -> list[str]:
+def _seen(one: Value, case: str, version: str, cell: Value) -> list[str]:
     """A row of what was seen in runs."""
+    outcome = stated(one, _name_of(case), version)
     time = "" if cell["seconds"] is None else f"{cell['seconds']:.0f} s"
     lost = f"in {plural(cell['lost'], 'run')}" if cell["lost"] else "no"
-    return [*map(escaped, (case, version, _of(cell), lost, ", ".join(cell["seen"]) or "none", _held(cell), time))]
+    bound = interval(contradicted(cell), telling(cell), "otherwise")
+    columns = (case, version, f"{ran(cell)}: {bound}" if bound else ran(cell), decision(cell, outcome), lost)
+    return [*map(escaped, (*columns, *_anomalies(cell, outcome), _held(cell), time))]
+
+
+def _name_of(case: str) -> str:
+    """The name of a case that a table shows: "–" where a scenario has none."""
+    return DEFAULT_CASE if case == "–" else case
+
+
+def _anomalies(cell: Value, outcome: Value) -> tuple[str, str]:
+    """What was seen of what must or may be, and what beside it: what clients' settings permit, what follows from what
+    is documented, and what contradicts it. Each with the number of runs, where that is not all.
+    """
+    named = {*outcome["required"], *outcome["allowed"]}
+
+    def words(names: Iterable[str]) -> str:
+        return ", ".join(
+            name if cell["seen"][name] >= cell["runs"] else f"{name} {cell['seen'][name]}" for name in names
+        )
+
+    first, beside = sorted(cell["seen"].keys() & named), sorted(cell["seen"].keys() - named)
+    return words(first) or "none", words(beside) or "none"
 
 
 def _paragraphs(text: str) -> list[str]:
@@ -188,10 +219,6 @@ def _has_cases(one: Value) -> bool:
     return [case["name"] for case in one["cases"]] != [DEFAULT_CASE]
 
 
-def _of(cell: Value) -> str:
-    return f"{cell['good']} of {cell['runs']}"
-
-
 def _held(cell: Value) -> str:
     every = list(cell["claims"].values())
     total = sum(sum(outcomes.values()) for outcomes in every)
@@ -210,10 +237,12 @@ def _cells(one: Value, data: Value) -> Iterator[tuple[str, str, Value]]:
 
 
 def _timings(cells: Iterable[tuple[str, str, Value]]) -> list[tuple[str, ...]]:
+    """A row for each duration, case and version, and each kind of machine that it was measured on."""
     rows = [
-        timings.row(f"`{name}`", case, version, timing)
+        (f"`{name}`", case, version, MACHINES[timing["load"]], *timings.row(name, case, version, timing)[3:])
         for case, version, cell in cells
-        for name, timing in cell["timings"].items()
+        for name, of_load in cell["timings"].items()
+        for timing in of_load
     ]
     return sorted(rows, key=lambda row: row[0])
 
@@ -263,97 +292,156 @@ def links(text: str) -> list[str]:
 # All of them
 
 
-def table(described: Value, scenarios: Sequence[Value], data: Value) -> str:
-    """docs/reproduced.md: a row for each scenario and case, a column for each version."""
-    listed = [one for one in scenarios if not one.get("exhibit")]
+def table(described: Value, scenarios: Sequence[Value], data: Value, history: Collection[str] | None = None) -> str:
+    """docs/reproduced.md: how many runs there were and how they ended; a row for each scenario and case, a column for
+    each version; all that was seen beside what is documented; every run that did not end so, and all that do not count.
+    """
+    listed = [one for one in scenarios if not one.get("exhibit") and not one["name"].startswith(AUDIT)]
     cells = [(one, *found) for one in listed for found in _cells(one, data.get(one["name"]) or {})]
     versions = [version for version in described["versions"] if any(version == v for _, _, v, _ in cells)]
     rows: dict[tuple[str, str], dict[str, str]] = {}
     for one, case, version, cell in cells:
-        rows.setdefault((one["name"], case), {})[version] = _reproduced(cell)
-    claimed = [outcomes for *_, cell in cells for outcomes in cell["claims"].values()]
+        rows.setdefault((one["name"], case), {})[version] = _reproduced(cell, stated(one, _name_of(case), version))
+    every = [
+        (name, case, version, cell)
+        for name, of in data.items()
+        for case, of_case in of["cases"].items()
+        for version, cell in of_case.items()
+    ]
+    outcomes = [counts for *_, cell in every for counts in cell["claims"].values()]
+    commits = {commit for *_, cell in every for commit in cell["commits"] if commit}
+    gone = set() if history is None else {one for one in commits if not _is_in(one, history)}
+    not_good = [(*place, *_run_and_words(line)) for *place, cell in every for line in cell["not_good"]]
     return render(
         TABLE,
         museum=museum.PAGE,
-        good=sum(cell["good"] for *_, cell in cells),
-        total=sum(cell["runs"] for *_, cell in cells),
-        held=sum(outcomes.get(HELD, 0) for outcomes in claimed),
-        judged=sum(sum(outcomes.values()) for outcomes in claimed),
+        totals=list(_totals(scenarios, every)),
+        started=sum(cell["runs"] + sum(run["runs"] for run in cell["aside"]) for *_, cell in every),
+        counted=sum(cell["runs"] for *_, cell in every),
+        restored=sum(cell["restored"] for *_, cell in every),
+        unnamed=sum(cell["unnamed"] for *_, cell in every),
+        held=sum(counts.get(HELD, 0) for counts in outcomes),
+        judged=sum(sum(counts.values()) for counts in outcomes),
         headings=["scenario", "case", *versions],
         rows=[
             [f"[{name}]({FOLDER}/{name}.md)", case, *(of_version.get(v, "") for v in versions)]
             for (name, case), of_version in rows.items()
         ],
-        not_good=[(one["name"], case, v, line) for one, case, v, cell in cells for line in cell["not_good"]],
-        days=sorted({day for *_, cell in cells for day in cell["days"]}),
-        machines=sorted({m for one in data.values() for m in one.get("machines") or ()}),
-        commits=textwrap.wrap(
-            f"Commits: {', '.join(sorted({commit for *_, cell in cells for commit in cell['commits']}))}.", 118
-        ),
+        beside=_beside(cells),
+        contradicting=[line for line in not_good if not NOTHING.search(line[4])],
+        showing_nothing=[line for line in not_good if NOTHING.search(line[4])],
+        aside=[(*place, run) for *place, cell in every for run in cell["aside"]],
+        days=sorted({day for *_, cell in every for day in cell["days"]}),
+        machines=sorted({machine for *_, cell in every for machine in cell["machines"]}),
+        commits=_listed("Commits", commits - gone),
+        gone=_listed("Not in the history any more", gone) if gone else [],
     )
 
 
-def _reproduced(cell: Value) -> str:
-    """How many runs of how many ended as documented, bold where records were lost; below it how many claims held."""
-    ran = f"{cell['good']}/{cell['runs']}"
+NOTHING: Final = re.compile(rf"(^|: )({'|'.join(name for name in NOTHING_SHOWN if ' ' not in name)})(: |$)")
+"""In words of a run: its verdict says nothing about Kafka."""
+
+
+def _run_and_words(line: str) -> tuple[str, str]:
+    name, _, words = line.partition(": ")
+    return name, words
+
+
+def _is_in(commit: str, history: Collection[str]) -> bool:
+    """Whether a commit, of which perhaps the beginning was published, is in a history."""
+    bare = commit.removesuffix("+")
+    return bare in history if len(bare) == 40 else any(one.startswith(bare) for one in history)
+
+
+def _listed(heading: str, commits: Iterable[str]) -> list[str]:
+    return textwrap.wrap(
+        f"{heading}: {', '.join(sorted({one[:8] + '+' * one.endswith('+') for one in commits}))}.", 118
+    )
+
+
+def _totals(scenarios: Sequence[Value], every: Sequence[tuple[str, str, str, Value]]) -> Iterator[list[str]]:
+    """How runs of each kind ended: scenarios with faults, the baseline, the museum, the audit's matrix, and all."""
+    exhibits = {one["name"] for one in scenarios if one.get("exhibit")} | {
+        name for name, *_ in every if name.startswith("museum-")
+    }
+    kinds: dict[str, Callable[[str], bool]] = {
+        "scenarios with faults": lambda name: (
+            name not in exhibits and name != "baseline" and not name.startswith(AUDIT)
+        ),
+        "the baseline, without any fault": lambda name: name == "baseline",
+        f"[the museum]({museum.PAGE})": lambda name: name in exhibits,
+        "[the audit's matrix](audit-matrix.md)": lambda name: name.startswith(AUDIT),
+        "**all**": lambda name: True,
+    }
+    for kind, fits in kinds.items():
+        cells = [cell for name, _, _, cell in every if fits(name)]
+        verdicts: Counter[str] = Counter()
+        for cell in cells:
+            verdicts.update(cell["verdicts"])
+        yield [
+            kind,
+            str(sum(cell["runs"] for cell in cells)),
+            str(sum(cell["good"] for cell in cells)),
+            str(sum(map(contradicted, cells))),
+            *(str(verdicts[name]) for name in NOTHING_SHOWN),
+            str(sum(run["runs"] for cell in cells for run in cell["aside"])),
+        ]
+
+
+def _beside(cells: Iterable[tuple[Value, str, str, Value]]) -> list[list[str]]:
+    """A row for each anomaly that was seen where it need not be: in how many runs and cells it is documented that it
+    may be, and in how many it is not: there clients' settings permit it, it follows from another, or it contradicts.
+    """
+    may: dict[str, list[int]] = {}
+    beside: dict[str, list[int]] = {}
+    for one, case, version, cell in cells:
+        outcome = stated(one, _name_of(case), version)
+        for name, runs in cell["seen"].items():
+            if name not in outcome["required"]:
+                (may if name in outcome["allowed"] else beside).setdefault(name, []).append(runs)
+
+    def counts(found: Sequence[int]) -> str:
+        return f"{plural(sum(found), 'run')} of {plural(len(found), 'cell')}" if found else "–"
+
+    return [[f"`{name}`", counts(may.get(name, ())), counts(beside.get(name, ()))] for name in sorted({*may, *beside})]
+
+
+def _reproduced(cell: Value, outcome: Value) -> str:
+    """How many runs of how many ended as documented, bold where records were lost; what that leaves possible, and how
+    many more would decide it; how many claims held.
+    """
+    found = f"**{ran(cell)}**" if cell["lost"] else ran(cell)
+    bound = interval(contradicted(cell), telling(cell), "otherwise")
     held = _held(cell).replace(" of ", "/")
-    return (f"**{ran}**" if cell["lost"] else ran) + ("" if held == "–" else f"<br>{held} claims")
+    return "<br>".join(
+        [found, *([bound, decision(cell, outcome)] if bound else []), *([f"{held} claims"] if held != "–" else [])]
+    )
 
 
 def durations(scenarios: Sequence[Value], data: Value) -> str:
     """docs/timings.md: the spread of every duration."""
     found = [(one["name"], _timings(_cells(one, data.get(one["name"]) or {}))) for one in scenarios]
-    return render(
-        DURATIONS, folder=FOLDER, headings=timings.HEADINGS, scenarios=[(name, rows) for name, rows in found if rows]
-    )
+    return render(DURATIONS, folder=FOLDER, headings=TIMINGS, scenarios=[(name, rows) for name, rows in found if rows])
 
 
 # Files
 
 
-def write_data(root: Path, described: Value, runs: Sequence[reproduced.Judged], tell: Callable[[str], None]) -> None:
-    """Count the cells anew that these runs are of, in a folder as results/ is; others stay as they were counted, and so
-    does the run that is shown of a scenario unless its cell is among them, or it is of an exhibit and not on a release
-    that has its bug. `tell` hears what is not drawn.
+def write_told(root: Path, described: Value, runs: Sequence[told.Judged], tell: Callable[[str], None]) -> int:
+    """Tell a run of each scenario that these runs are of, in a folder as results/ is, in place of the one that was
+    told; how many were. `tell` hears what cannot be drawn.
     """
-    cases = {one["name"]: [case["name"] for case in one["cases"]] for one in described["scenarios"]}
-    affected = {one["name"]: tuple((one.get("exhibit") or {}).get("affected", ())) for one in described["scenarios"]}
-    before = results.by_scenario(root)
-    for name, counted in reproduced.data(runs).items():
-        if name not in cases:
+    written = 0
+    for one in described["scenarios"]:
+        of_it = [run for run in runs if run.run.scenario == one["name"]]
+        affected = tuple((one.get("exhibit") or {}).get("affected", ()))
+        about, pictures = told.described_run(of_it, [case["name"] for case in one["cases"]], tell, affected)
+        if not about:
             continue
-        value = merged(before.get(name) or {}, counted, cases[name], affected[name])
-        if "shown" not in value:
-            for old in (root / results.PICTURES).glob(f"{name}.*svg"):
-                old.unlink()
-            of_it = [one for one in runs if one.run.scenario == name]
-            told, pictures = reproduced.described_run(of_it, cases[name], tell, affected[name])
-            for file, svg in pictures.items():
-                write_atomically(results.picture(file, root), svg)
-            value |= {"shown": told} if told else {}
-        write_json(root / results.SCENARIOS / f"{name}.json", value)
-
-
-def merged(before: Value, counted: Value, cases: Sequence[str], affected: Collection[str] = ()) -> dict[str, Any]:
-    """A scenario's data with the cells that were counted anew in place of the former ones, without cases that are gone;
-    without the run that is shown if that is of such a cell, or not on one of the versions that have an exhibit's bug
-    (`affected`): pure.
-    """
-    old, new = before.get("cases") or {}, counted["cases"]
-    value: dict[str, Any] = {
-        "cases": {
-            case: {version: of_case[version] for version in sorted(of_case, key=version_key)}
-            for case in sorted({*old, *new} & {*cases})
-            for of_case in [old.get(case, {}) | new.get(case, {})]
-        },
-        "machines": sorted({*(before.get("machines") or ()), *counted["machines"]}),
-    }
-    shown = before.get("shown")
-    if (
-        shown
-        and shown["case"] in cases
-        and shown["version"] not in new.get(shown["case"], {})
-        and (not affected or shown["version"] in affected)
-    ):
-        value["shown"] = shown
-    return value
+        for old in (root / results.PICTURES).glob(f"{one['name']}.*svg"):
+            old.unlink()
+        for file, svg in pictures.items():
+            write_atomically(results.picture(file, root), svg)
+        write_json(root / results.TOLD / f"{one['name']}.json", about)
+        written += 1
+    return written

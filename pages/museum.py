@@ -33,7 +33,7 @@ def exhibits(scenarios: Sequence[Value]) -> list[Value]:
 def shown(name: str, version: str, data: Value, case: str = DEFAULT_CASE) -> str:
     """How often an exhibit ended as documented on a version: "5 of 5"."""
     cell = ((data.get(name) or {}).get("cases") or {}).get(case, {}).get(version)
-    return f"{cell['good']} of {cell['runs']}" if cell else NOT_RUN
+    return f"{cell['good']} of {cell['runs']}" if cell and cell["runs"] else NOT_RUN
 
 
 def page(described: Value, scenarios: Sequence[Value], data: Value) -> str:

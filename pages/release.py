@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from evidence.cells import pooled
 from evidence.run import DEFAULT_CASE
 from evidence.text import markdown as escaped
 from evidence.text import plural
@@ -17,7 +18,7 @@ from pages.render import render
 Keys = Mapping[str, Mapping[str, str | None]]
 """By its name, what a setting is: `default`, and `type` and `valid` where the code tells them."""
 Data = Mapping[str, Any]
-"""What runs showed, by scenario (pages.reproduced.data)."""
+"""What runs showed, by scenario (results.of_rows)."""
 
 PAGE: Final = "release.md"
 KINDS: Final[Mapping[str, str]] = {"broker": "Brokers", "topic": "Topics", "java-producer": "Java producers"}
@@ -197,7 +198,7 @@ def _timed(cell: Mapping[str, Any] | None) -> dict[str, Sequence[float]]:
     """The spreads of a cell in ms (number, least, median, greatest), by what they are of."""
     if cell is None:
         return {}
-    claims = {f"`{name}`": timing["ms"] for name, timing in cell["timings"].items()}
+    claims = {f"`{name}`": pooled(tuple(one["ms"]) for one in timings) for name, timings in cell["timings"].items()}
     clients = {words: cell["clients"][name] for name, words in UNITS.items() if cell["clients"].get(name)}
     return claims | clients
 

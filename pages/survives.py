@@ -1,27 +1,20 @@
 """docs/what-survives-what.md: events by version lines, and what became of acknowledged records in each.
 
 Rows are cases of scenarios, told as what an operator sees: an event, and the settings it meets. Cells are made of the
-data that runs left (results/): how many acknowledged records were lost, in how many runs of how many, and
-which runs these were. Records are counted in runs that say something, also in one that contradicts what is documented;
-how many ended as documented stands beside, and the page of the scenario says why others did not. What flushing costs is
-measured in the same runs, in records that are sent one by one.
+ledger (results/): how many acknowledged records were lost, in how many runs of how many, what that leaves possible, and
+which runs these were. Runs that say nothing about Kafka are told apart; one that contradicts what is documented says
+something. What flushing costs is measured in the same runs, in records that are sent one by one.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from statistics import median
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
-from evidence.events import Acked
 from evidence.run import DEFAULT_CASE
-from evidence.timeline import read
-from judgement.verdict import ERROR, UNKNOWN
+from pages.counted import interval, ran, telling
 from pages.render import render
-
-if TYPE_CHECKING:
-    from evidence.rundir import RunDir
 
 Value = Mapping[str, Any]
 
@@ -30,7 +23,6 @@ PRICED: Final = "page-cache-only"
 """The scenario whose cases differ in when brokers flush, and in nothing else."""
 FLUSHES: Final = "flush-each"
 """Its case that flushes before each acknowledgement."""
-MS_NS: Final = 1e6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,35 +122,6 @@ ROWS: Final = (
 )
 
 
-def counts(runs: Sequence[Any]) -> dict[str, Any]:
-    """How many records judged runs (`reproduced.Judged`) had acknowledged and lost, the least and the most, and their
-    names. Of an error, or where it is not known whether the fault took effect, nothing follows; a run that contradicts
-    what is documented counts, or a cell would say "kept" of records that it lost.
-    """
-    outcomes = [one.verdict.outcome for one in runs if one.verdict.verdict not in (UNKNOWN, ERROR)]
-    outcomes = [one for one in outcomes if one is not None]
-    acknowledged = [one.acknowledged for one in outcomes if one.acknowledged is not None]
-    lost = [one.lost for one in outcomes]
-    return {
-        "acknowledged": [min(acknowledged), max(acknowledged)] if acknowledged else None,
-        "lost_records": [min(lost), max(lost)] if lost else None,
-        "ids": sorted(one.run.run for one in runs),
-    }
-
-
-def median_ack_ms(run_dir: RunDir) -> float | None:
-    """The median time that an acknowledgement took of the records that a run sent one by one, in milliseconds; None if
-    there is none.
-    """
-    acknowledged = read(run_dir.timeline).of(Acked)
-    times = [
-        (one.completed_ns - one.invoked_ns) / MS_NS
-        for one in acknowledged
-        if one.outcome == "ok" and one.completed_ns is not None and one.invoked_ns is not None
-    ]
-    return round(median(times), 2) if times else None
-
-
 def page(described: Value, data: Value) -> str:
     """The page; its tables are empty where no runs were counted."""
     versions = [v for v in described["versions"] if any(_cell(data, row, v) for row in ROWS)]
@@ -190,15 +153,19 @@ def _cell(data: Value, row: Row, version: str) -> Value | None:
 
 
 def cell_text(cell: Value | None) -> str:
-    """What became of the records in a cell's runs, and how many runs ended as documented: "kept 5/5"."""
+    """What became of the records in the runs of a cell that say something: in how many acknowledged ones were lost, and
+    how many records; what so many runs leave possible; how many runs were not as documented.
+    """
     if cell is None:
         return ""
-    least, most = cell["lost_records"]
-    ran = f"{cell['good']}/{cell['runs']}"
-    if not most:
-        return f"kept {ran}"
-    all_ = f" of {cell['acknowledged'][1]}" if cell.get("acknowledged") else ""
-    return f"**lost {least if least == most else f'{least}–{most}'}**{all_} {ran}"
+    runs, lost = telling(cell), cell["lost"]
+    if not lost:
+        told = f"kept {runs}/{runs}: {interval(0, runs, 'lose')}"
+    else:
+        least, most = max(1, cell["lost_records"][0]), cell["lost_records"][1]
+        all_ = f" of {cell['acknowledged'][1]}" if cell.get("acknowledged") else ""
+        told = f"**lost {least if least == most else f'{least}–{most}'}**{all_} in {lost}/{runs}"
+    return told + ("" if cell["good"] == cell["runs"] else f" ({ran(cell)} as documented)")
 
 
 def _prices(data: Value, versions: Sequence[str]) -> tuple[list[str], list[list[str]]]:

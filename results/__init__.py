@@ -1,6 +1,6 @@
 """What runs showed, as data that is committed and that the wheel has too.
 
-    scenarios/NAME.json      what runs of a scenario showed, by case and version, and the one run that is told in full
+    told/NAME.json           the one run of a scenario that is told in full
     pictures/NAME.svg        that run as its report draws it; NAME.clients.svg is what clients saw in it
     ledger/SCENARIO.jsonl    a line for each run that was ever started, and for what became of it (docs/ledger.md)
     cells.jsonl              a row for each cell, made of these lines
@@ -14,14 +14,14 @@ imports another one, so that every room may read it.
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, Final
 
 ROOT: Final = Path(str(files(__name__)))
 """The folder of the data, in a checkout as in an installed copy."""
-SCENARIOS: Final = "scenarios"
+TOLD: Final = "told"
 PICTURES: Final = "pictures"
 AUDIT: Final = "audit"
 LEDGER: Final = "ledger"
@@ -38,17 +38,33 @@ MEASURED_ON: Final[Mapping[str, str]] = {
 
 
 def by_scenario(root: Path = ROOT) -> dict[str, Any]:
-    """What runs showed, by the name of the scenario; empty if the folder has none.
+    """What runs showed, by the name of the scenario; empty if the folder has nothing.
 
-    Of each scenario: `cases`, by case and version; `machines`, that the runs were on; `shown`, the run that is told.
+    Of each scenario: `cases`, by case and version, each a row of cells.jsonl (evidence/cells.py has its fields);
+    `shown`, the run that is told in full, if there is one.
     """
-    return {path.stem: json.loads(path.read_text()) for path in sorted((root / SCENARIOS).glob("*.json"))}
+    found = of_rows(map(json.loads, _lines(root / CELLS)))
+    for path in sorted((root / TOLD).glob("*.json")):
+        found.setdefault(path.stem, {"cases": {}})["shown"] = json.loads(path.read_text(encoding="utf-8"))
+    return found
+
+
+def of_rows(rows: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    """Rows of cells by scenario, `cases`, case and version."""
+    found: dict[str, Any] = {}
+    for row in rows:
+        cases = found.setdefault(row["scenario"], {"cases": {}})["cases"]
+        cases.setdefault(row["case"], {})[row["version"]] = row
+    return found
+
+
+def _lines(path: Path) -> list[str]:
+    return path.read_text(encoding="utf-8").removesuffix("\n").split("\n") if path.exists() else []
 
 
 def of_scenario(name: str, root: Path = ROOT) -> dict[str, Any]:
     """What runs of one scenario showed, as `by_scenario` has it; empty if there were none."""
-    path = root / SCENARIOS / f"{name}.json"
-    found: dict[str, Any] = json.loads(path.read_text()) if path.exists() else {}
+    found: dict[str, Any] = by_scenario(root).get(name) or {}
     return found
 
 

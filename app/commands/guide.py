@@ -5,24 +5,25 @@ from __future__ import annotations
 import argparse
 
 import results
+from app import ledger
 from app.output import say
 from evidence.errors import UsageError
-from pages import build, guide, reproduced
+from pages import build, guide, told
 from pages.scenarios import described
 
 
 def run(options: argparse.Namespace) -> int:
-    """Write the pages, and count runs anew if any are named."""
-    told = described()
+    """Write the pages; of the runs that are named, tell one of each scenario in full."""
+    scenarios = described()
     root = options.results or results.ROOT
     if options.run_dirs:
-        gathered = reproduced.gather(reproduced.find(options.run_dirs))
+        gathered = told.gather(told.find(options.run_dirs))
         for line in gathered.left_out:
             say(f"left out: {line}")
         if not gathered.runs:
-            raise UsageError("none of these runs can be counted; `kafka-chaos check` judges runs without a verdict")
-        guide.write_data(root, told, gathered.runs, say)
-        print(f"{len(gathered.runs)} runs counted, {len(gathered.left_out)} left out")
-    for page in build.write(options.docs, build.pages(root, told)):
+            raise UsageError("none of these runs can be told; `kafka-chaos check` judges runs without a verdict")
+        written = guide.write_told(root, scenarios, gathered.runs, say)
+        print(f"runs of {written} scenarios told; `kafka-chaos ledger merge` counts runs")
+    for page in build.write(options.docs, build.pages(root, scenarios, ledger.history())):
         print(options.docs / page)
     return 0

@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import argparse
 import json
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import results
 from analysis import ledger as derivation
 from app import ledger as store
+from app.audit_cells import PREFIX
 from app.output import result, say
 from evidence.errors import EXIT_AS_DOCUMENTED, EXIT_CONTRADICTED, UsageError
+from evidence.run import full_name
+from pages import counted
+from pages.scenarios import described
 
 
 def run(options: argparse.Namespace) -> int:
@@ -29,6 +35,8 @@ def run(options: argparse.Namespace) -> int:
         store.exclude(kept, options.run, options.why)
         write(kept, root)
         result(f"{options.run} counts no more: {options.why}")
+    elif options.action == "needs":
+        needs(described(), results.by_scenario(root), as_json=options.json)
     else:
         counts(kept, as_json=options.json)
     return EXIT_AS_DOCUMENTED
@@ -54,6 +62,48 @@ def check(folder: Path) -> int:
     return EXIT_CONTRADICTED if missing or disordered else EXIT_AS_DOCUMENTED
 
 
+def needs(scenarios: Mapping[str, Any], data: Mapping[str, Any], *, as_json: bool) -> None:
+    """Every documented cell that is not decided: how many more runs as documented it takes, and how many there are."""
+    found = list(undecided(scenarios, data))
+    if as_json:
+        result(json.dumps([one._asdict() for one in found]))
+        return
+    for one in found:
+        result(f"{one.missing:4} more  {full_name(one.scenario, one.case)} on {one.version}: {one.ran}")
+    total = sum(one.missing for one in found)
+    result(f"{len(found)} cells are not decided; {total} runs as documented would decide them")
+
+
+class Need(NamedTuple):
+    """A cell that needs more runs."""
+
+    scenario: str
+    case: str
+    version: str
+    missing: int
+    ran: str
+    """How many runs there are that say something, and how many of these were as documented."""
+
+
+def undecided(scenarios: Mapping[str, Any], data: Mapping[str, Any]) -> Iterator[Need]:
+    """The documented cells that are not decided, of scenarios that are neither of the museum nor of the audit, and of
+    exhibits where they are shown: those that need most runs first.
+    """
+    found = []
+    for one in scenarios["scenarios"]:
+        if one["name"].startswith(PREFIX):
+            continue
+        cases = (data.get(one["name"]) or {}).get("cases") or {}
+        for case in one["cases"]:
+            for outcome in case["documented"]:
+                for version in outcome["versions"]:
+                    cell = cases.get(case["name"], {}).get(version)
+                    if more := counted.missing(cell, outcome):
+                        ran = counted.ran(cell) if cell else "not run"
+                        found.append(Need(one["name"], case["name"], version, more, ran))
+    yield from sorted(found, key=lambda need: (-need.missing, need))
+
+
 def counts(kept: store.Store, *, as_json: bool) -> None:
     """How many runs there are, and how they ended."""
     rows = derivation.rows(kept.lines)
@@ -74,5 +124,6 @@ def counts(kept: store.Store, *, as_json: bool) -> None:
     result(
         f"{told['runs']} runs of {told['cells']} cells: {told['counted']} count, {told['as_documented']} of these "
         f"ended as documented; {told['aside']} do not count\n{told['restored']} were restored from what was published, "
-        f"{told['without_a_name']} of these without a name\nlines: {lines}"
+        f"{told['without_a_name']} of these without a name\nlines: {lines}\n"
+        "`kafka-chaos ledger needs` lists the cells that need more runs"
     )

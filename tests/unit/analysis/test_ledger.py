@@ -40,6 +40,7 @@ def test_every_failure_is_told() -> None:
         ((started("r", modified=True), ended("r"), judged("r")), "run by a modified tree of 00000000"),
         ((started("r", commit=None), ended("r"), judged("r")), "not run from a checkout"),
         ((started("r", observed=True), ended("r"), judged("r")), "with settings, a client, subjects or an expectation"),
+        ((started("r", mutant="m"), ended("r"), judged("r")), "of brokers that were changed on purpose (m)"),
         ((started("r"),), "started, and no end is on record"),
         ((started("r"), ended("r", "interrupted")), "interrupted, and no verdict was given"),
         ((started("r"), ended("r", "failed", failure="no room")), "failed, and no verdict was given: no room"),

@@ -13,6 +13,7 @@ import results
 from analysis import ledger as derivation
 from app import ledger as store
 from app.cli import main
+from app.commands.ledger import undecided
 from evidence import ledger
 from evidence.errors import UsageError
 from evidence.ledger import AnyLine, RestoredRun
@@ -101,10 +102,35 @@ def test_a_run_is_excluded_by_a_line_that_says_why(tmp_path: Path, capsys: pytes
     counts = json.loads(capsys.readouterr().out.splitlines()[-1])
     assert (counts["runs"], counts["counted"], counts["aside"]) == (2, 1, 1)
     (row,) = map(json.loads, (tmp_path / results.CELLS).read_text().splitlines())
-    assert row["aside"] == [{"run": "r1", "why": "excluded: the machine stood still"}]
+    assert row["aside"] == [{"run": "r1", "runs": 1, "why": "excluded: the machine stood still"}]
     assert main(["ledger", "exclude", "r11", "--why", "w", "--results", str(tmp_path)]) == 254
     assert main(["ledger", "exclude", "r1", "--why", " ", "--results", str(tmp_path)]) == 254
     assert "there is no run 'r11'; did you mean" in capsys.readouterr().err
+
+
+def test_cells_that_need_runs_are_listed_the_most_first() -> None:
+    def cell(good: int, **verdicts: int) -> dict[str, object]:
+        return {"runs": good + sum(verdicts.values()), "good": good, "verdicts": {"as-documented": good} | verdicts}
+
+    must = {"required": ["lost-write"], "allowed": [], "versions": ["1", "2", "3"]}
+    must_not = {"required": [], "allowed": [], "versions": ["1", "2", "3", "4"]}
+    cases = [{"name": "a", "documented": [must]}, {"name": "b", "documented": [must_not]}]
+    scenarios = {"scenarios": [{"name": "s", "cases": cases}, {"name": "audit-none", "cases": cases}]}
+    data = {
+        "s": {
+            "cases": {
+                "a": {"1": cell(5), "2": cell(4, unknown=3)},
+                "b": {"1": cell(31), "2": cell(5), "3": cell(3, unexpected=2)},
+            }
+        }
+    }
+    found = [(one.case, one.version, one.missing, one.ran) for one in undecided(scenarios, data)]
+    assert found == [
+        ("b", "4", 31, "not run"),
+        ("b", "2", 26, "5/5"),
+        ("a", "3", 5, "not run"),
+        ("a", "2", 1, "4/4, 3 unknown"),
+    ]
 
 
 # Held to the history of git

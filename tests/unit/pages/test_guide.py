@@ -1,4 +1,4 @@
-"""The generated pages: as the code and the committed data have them, and counts as the runs have them."""
+"""The generated pages: as the code and the committed data have them, and counts as the ledger has them."""
 
 from __future__ import annotations
 
@@ -10,13 +10,16 @@ from typing import Any
 import pytest
 
 import results
+from analysis import ledger as derivation
 from app.cli import main
 from evidence.findings import ClaimResult
+from evidence.ledger import AnyLine, ClaimLine, Load
 from evidence.rundir import RunDir
 from harness.scenario import get_scenario
 from judgement.report import facts, timings
-from pages import build, guide, reproduced
+from pages import build, guide, told
 from pages.scenarios import of, steps_of
+from tests.ledgers import ended, judged, started
 from tests.unit.judgement.report import synthetic
 
 
@@ -27,17 +30,24 @@ def stated(name: str, **changes: Any) -> dict[str, Any]:
     return about | {"applies": "every", "suite": "", "told": "T.", "steps": "", "cases": [case]} | changes
 
 
-def guide_of(runs: Sequence[RunDir]) -> dict[str, str]:
-    """The pages for these runs."""
-    gathered = reproduced.gather(runs)
-    every = reproduced.data(gathered.runs)
-    scenarios = [stated(name) for name in every]
+def guide_of(*lines: AnyLine, **changes: Any) -> dict[str, str]:
+    """The pages for these lines of the ledger."""
+    rows = [json.loads(text) for text in derivation.text_of(derivation.rows(lines)).splitlines()]
+    every: dict[str, Any] = {}
+    for row in rows:
+        cases = every.setdefault(row["scenario"], {"cases": {}})["cases"]
+        cases.setdefault(row["case"], {})[row["version"]] = row
+    scenarios = [stated(name, **changes) for name in every]
     versions = ["0.10.2.2", "2.8.2", "4.3.1"]
-    return guide.pages({"versions": versions, "sections": {"a": "A: b."}, "scenarios": scenarios}, every)
+    return guide.pages({"versions": versions, "sections": {"a": "A: b."}, "scenarios": scenarios}, every, {"0" * 40})
 
 
-def counted(runs: Sequence[RunDir], root: Path) -> int:
-    """`kafka-chaos guide`: counts, pictures and pages of these runs in one folder; the exit status."""
+def ran(run: str, verdict: str = "as-documented", about: dict[str, Any] | None = None, **changes: Any) -> list[AnyLine]:
+    return [started(run, **(about or {})), ended(run), judged(run, verdict, **changes)]
+
+
+def told_of(runs: Sequence[RunDir], root: Path) -> int:
+    """`kafka-chaos guide`: pictures and pages of these runs in one folder; the exit status."""
     return main(["guide", *(str(run.path) for run in runs), "--docs", str(root), "--results", str(root)])
 
 
@@ -91,57 +101,110 @@ def runs(tmp_path: Path) -> list[RunDir]:
     return made
 
 
-def test_the_table_has_a_row_for_each_case_and_a_column_for_each_version(runs: list[RunDir]) -> None:
-    page = guide_of(runs)["reproduced.md"]
-    assert "| scenario | case | 0.10.2.2 | 2.8.2 | 4.3.1 |" in page
-    assert "| [double-failover](scenarios/double-failover.md) | – | **1/1** |  | 2/2 |" in page
-    assert "3 of 4 runs ended as documented" in page
-    assert "isolated-broker (–) on 2.8.2: 20251009t085320-isolated-broker" in page
-    assert guide_of(list(reversed(runs))) == guide_of(runs)
+def test_the_table_has_a_row_for_each_case_and_a_column_for_each_version() -> None:
+    old = {"version": "0.10.2.2"}
+    lines = [*ran("r1", about=old, anomalies={"lost-write": 1}, lost=1), *ran("r2"), *ran("r3"), *ran("r4", "unknown")]
+    page = guide_of(*lines)["reproduced.md"]
+    assert "| scenario | case | 0.10.2.2 | 4.3.1 |" in page
+    assert (
+        "| [s](scenarios/s.md) | – | **1/1**<br>at most 95 % otherwise<br>30 more | 2/2, 1 unknown<br>at most 78 %"
+        in page
+    )
+    assert "| scenarios with faults | 4 | 3 | 0 | 1 | 0 | 0 | 0 |" in page
+    assert guide_of(*reversed(lines)) == guide_of(*lines)
+
+
+def test_runs_that_contradict_show_nothing_or_do_not_count_are_told_apart() -> None:
+    failures = [line for number in range(7) for line in ran(f"bad{number}", "unexpected", text="1 of 5 LOST")]
+    lines = [
+        *failures,
+        *ran("dark", "unknown", reasons=("no proof",)),
+        started("cut"),
+        *ran("own", about={"modified": True}),
+    ]
+    page = guide_of(*lines)["reproduced.md"]
+    contradicting, nothing = page.index("## Runs that contradict"), page.index("## Runs that show nothing")
+    aside = page.index("## Runs that do not count")
+    assert (
+        page[contradicting:nothing].count("- s (–) on 4.3.1: bad") + page[contradicting:nothing].count("- s (default)")
+        == 7
+    )
+    assert "dark: unknown: no proof" in page[nothing:aside]
+    assert "cut: started, and no end is on record" in page[aside:]
+    assert "own: run by a modified tree of 00000000" in page[aside:]
+    assert "10 runs on real brokers were started and are on record; 8 of them count" in page
+
+
+def test_what_was_seen_beside_what_is_documented_is_told() -> None:
+    outcome = {
+        "on": "every version",
+        "versions": ["4.3.1"],
+        "required": ["lost-write"],
+        "allowed": ["empty-isr"],
+        "claims": [],
+    }
+    case = {"name": "default", "changes": {"acks": "all"}, "documented": [outcome]}
+    lines = ran("r1", anomalies={"lost-write": 1, "empty-isr": 1, "duplicate": 500}, permitted=("duplicate",))
+    pages = guide_of(*lines, cases=[case])
+    assert "| `duplicate` | – | 1 run of 1 cell |\n| `empty-isr` | 1 run of 1 cell | – |" in pages["reproduced.md"]
+    assert "`lost-write`" not in pages["reproduced.md"].partition("## Seen beside")[2]
+    assert "| empty-isr, lost-write | duplicate | – |" in pages["scenarios/s.md"]
+
+
+def test_commits_that_are_gone_are_told() -> None:
+    page = guide_of(*ran("r1"), *ran("r2", about={"commit": "ab" * 20}))["reproduced.md"]
+    assert "Commits: 00000000." in page
+    assert "Not in the history any more: abababab." in page
+
+
+def test_times_of_a_busy_machine_are_marked() -> None:
+    claims = (ClaimLine(name="c", outcome="held", measured_ms=1000.0, bound_ms=2000.0),)
+    pages = guide_of(*ran("r1", about={"load": Load(cpu=90.0)}, claims=claims), *ran("r2", claims=claims))
+    assert "| `c` | – | 4.3.1 | busy | 1 | 1.00 s | 1.00 s | 1.00 s | 2.0 s |" in pages["timings.md"]
+    assert "| `c` | – | 4.3.1 | not on record | 1 |" in pages["timings.md"]
 
 
 def test_the_run_that_is_shown_lost_what_must_be_lost_or_is_the_newest_and_the_first_of_its_seeds(
     runs: list[RunDir],
 ) -> None:
-    gathered = [one for one in reproduced.gather(runs).runs if one.run.scenario == "double-failover"]
-    telling = reproduced.chosen(gathered, ["default"])
+    gathered = [one for one in told.gather(runs).runs if one.run.scenario == "double-failover"]
+    telling = told.chosen(gathered, ["default"])
     assert telling is not None
     assert telling.version == "0.10.2.2"
     kept = [one for one in gathered if not one.verdict.required]
     for order in (kept, kept[::-1]):
-        newest = reproduced.chosen(order, ["default"])
+        newest = told.chosen(order, ["default"])
         assert newest is not None
         assert (newest.version, newest.run.seed) == ("4.3.1", 1)
-    assert reproduced.chosen(gathered, ["another"]) is None
+    assert told.chosen(gathered, ["another"]) is None
     (affected,) = {one.version for one in gathered if one.verdict.required}
     (other,) = {one.version for one in gathered} - {affected}
-    of_other = reproduced.chosen(gathered, ["default"], [other])
+    of_other = told.chosen(gathered, ["default"], [other])
     assert of_other is not None
     assert of_other.version == other
-    assert reproduced.chosen(gathered, ["default"], ["2.2.2"]) is None
+    assert told.chosen(gathered, ["default"], ["2.2.2"]) is None
 
 
-def test_what_cannot_be_counted_is_left_out_and_named(runs: list[RunDir], tmp_path: Path) -> None:
+def test_what_cannot_be_told_is_left_out_and_named(runs: list[RunDir], tmp_path: Path) -> None:
     broken, unjudged, own, ancient = (synthetic.double_failover_kept(tmp_path / name, seed=9) for name in "abcd")
     for run_dir in (broken, own, ancient):
         facts.judge_run(run_dir)
     broken.run_json.write_text("{")
     own.run_json.write_text(json.dumps(json.loads(own.run_json.read_text()) | {"overridden": {"a": "b"}}))
     ancient.verdict.write_text("[]")
-    gathered = reproduced.gather([*runs, broken, unjudged, own, ancient])
+    gathered = told.gather([*runs, broken, unjudged, own, ancient])
     assert len(gathered.runs) == len(runs)
     assert [name for line in gathered.left_out for name in "abcd" if f"/{name}/" in line] == list("abcd")
-    assert "double-failover" in reproduced.data(gathered.runs)
 
 
 def test_runs_are_found_below_folders_of_folders(runs: list[RunDir], tmp_path: Path) -> None:
-    assert {run.path for run in reproduced.find([tmp_path])} == {run.path for run in runs}
-    assert reproduced.find([tmp_path / "nowhere"]) == []
+    assert {run.path for run in told.find([tmp_path])} == {run.path for run in runs}
+    assert told.find([tmp_path / "nowhere"]) == []
 
 
-def test_the_command_counts_draws_and_writes_what_has_changed(runs: list[RunDir], tmp_path: Path) -> None:
+def test_the_command_draws_and_writes_what_has_changed(runs: list[RunDir], tmp_path: Path) -> None:
     docs = tmp_path / "docs"
-    assert counted(runs, docs) == 0
+    assert told_of(runs, docs) == 0
     page = (docs / "scenarios" / "double-failover.md").read_text()
     assert "/pictures/double-failover.svg)" in page
     assert results.picture("double-failover.svg", docs).read_text().startswith("<svg")
@@ -152,53 +215,27 @@ def test_the_command_counts_draws_and_writes_what_has_changed(runs: list[RunDir]
     assert build.write(docs, made) == ["scenarios/gone.md"]
 
 
-def test_cells_that_no_run_was_given_for_stay_as_they_were_counted(runs: list[RunDir], tmp_path: Path) -> None:
+def test_a_run_that_is_told_stays_until_another_of_its_scenario_is(runs: list[RunDir], tmp_path: Path) -> None:
     docs = tmp_path / "docs"
-    assert counted(runs, docs) == 0
-    before = results.by_scenario(docs)["double-failover"]
-    kept = [run for run in runs if run.read_run().version == "4.3.1"][:1]
-    assert counted(kept, docs) == 0
-    after = results.by_scenario(docs)["double-failover"]
-    assert after["cases"]["default"]["0.10.2.2"] == before["cases"]["default"]["0.10.2.2"]
-    assert (before["cases"]["default"]["4.3.1"]["runs"], after["cases"]["default"]["4.3.1"]["runs"]) == (2, 1)
-    assert after["shown"] == before["shown"]
+    assert told_of(runs, docs) == 0
+    before = results.by_scenario(docs)["double-failover"]["shown"]
+    assert told_of([run for run in runs if run.read_run().scenario != "double-failover"], docs) == 0
+    assert results.by_scenario(docs)["double-failover"]["shown"] == before
+    assert told_of([run for run in runs if run.read_run().version == "4.3.1"], docs) == 0
+    assert results.by_scenario(docs)["double-failover"]["shown"]["version"] == "4.3.1"
     assert results.picture("double-failover.svg", docs).exists()
 
 
-def test_a_cell_that_is_counted_anew_is_shown_anew_and_a_case_that_is_gone_goes() -> None:
-    before = {
-        "cases": {"a": {"2.8.2": {"runs": 9}, "4.3.1": {"runs": 1}}, "gone": {"4.3.1": {"runs": 3}}},
-        "machines": ["one"],
-        "shown": {"case": "a", "version": "4.3.1"},
-    }
-    anew = {"cases": {"a": {"4.3.1": {"runs": 5}, "0.10.2.2": {"runs": 5}}}, "machines": ["another"]}
-    cells = {"a": {"0.10.2.2": {"runs": 5}, "2.8.2": {"runs": 9}, "4.3.1": {"runs": 5}}}
-    merged = guide.merged(before, anew, ["a"])
-    assert merged == {"cases": cells, "machines": ["another", "one"]}
-    assert list(merged["cases"]["a"]) == ["0.10.2.2", "2.8.2", "4.3.1"]
-    other = {"cases": {"a": {"2.8.2": {"runs": 2}}}, "machines": []}
-    assert guide.merged(before, other, ["a"])["shown"] == before["shown"]
-    assert guide.merged({}, other, ["a"]) == other
-
-
-def test_a_run_of_an_exhibit_on_a_release_without_its_bug_is_shown_no_more() -> None:
-    before = {"cases": {}, "shown": {"case": "a", "version": "2.2.2"}}
-    anew = {"cases": {"a": {"1.1.1": {"runs": 1}}}, "machines": []}
-    assert guide.merged(before, anew, ["a"], ("2.2.2",))["shown"] == before["shown"]
-    assert "shown" not in guide.merged(before, anew, ["a"], ("1.1.1",))
-
-
-def test_a_run_that_cannot_be_drawn_is_counted_and_named(
+def test_a_run_that_cannot_be_drawn_is_named(
     runs: list[RunDir], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def fail(_run_dir: RunDir) -> None:
         raise KeyError("layout")
 
-    monkeypatch.setattr(reproduced, "load", fail)
+    monkeypatch.setattr(told, "load", fail)
     docs = tmp_path / "docs"
-    assert counted(runs[:1], docs) == 0
+    assert told_of(runs[:1], docs) == 0
     assert f"no picture of {runs[0].path}: KeyError: 'layout'" in capsys.readouterr().err
-    assert "1/1" in (docs / "reproduced.md").read_text()
     assert not results.picture("double-failover.svg", docs).exists()
 
 

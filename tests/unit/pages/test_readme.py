@@ -49,7 +49,7 @@ def test_the_table_of_losses_is_what_runs_showed() -> None:
 
 def test_counts_are_renewed() -> None:
     text = "| what happens | scenario | 2.8.2 |\n|---|---|---|\n| it dies | [`a`](b.py), `--case c` | 0 of 1 |\n"
-    data = {"a": {"cases": {"c": {"2.8.2": {"lost": 2, "runs": 3}}}}}
+    data = {"a": {"cases": {"c": {"2.8.2": {"lost": 2, "runs": 4, "verdicts": {"as-documented": 3, "unknown": 1}}}}}}
     assert readme.renewed(text, data).endswith("| it dies | [`a`](b.py), `--case c` | **2 of 3** |\n")
 
 

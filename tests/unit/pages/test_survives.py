@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from harness.scenario import all_scenarios
-from pages import reproduced, survives
+from pages import survives
 from pages.survives import ROWS
 
 
 def data(*, lost: list[int] | None, good: int = 2, runs: int = 2, **more: Any) -> dict[str, Any]:
-    cell = {"runs": runs, "good": good, "acknowledged": [14, 14], "lost_records": lost, "ids": ["a", "b"]} | more
+    verdicts = {name: n for name, n in (("as-documented", good), ("unexpected", runs - good)) if n}
+    cell = {"runs": runs, "good": good, "acknowledged": [14, 14], "lost_records": lost, "ids": ["a", "b"]}
+    cell |= {"verdicts": verdicts, "lost": runs if lost and lost[1] else 0, "ack_ms": None} | more
     return {"page-cache-only": {"cases": {"flush-each": {"4.3.1": cell}}}}
 
 
@@ -24,13 +25,22 @@ def page(**of: Any) -> str:
 @pytest.mark.parametrize(
     ("of", "told"),
     [
-        ({"lost": [0, 0]}, "| kept 2/2 |"),
-        ({"lost": [10, 10]}, "| **lost 10** of 14 2/2 |"),
-        ({"lost": [9, 10], "good": 1}, "| **lost 9–10** of 14 1/2 |"),
+        ({"lost": [0, 0], "good": 20, "runs": 20}, "| kept 20/20: at most 14 % lose |"),
+        ({"lost": [10, 10]}, "| **lost 10** of 14 in 2/2 |"),
+        ({"lost": [9, 10], "good": 1}, "| **lost 9–10** of 14 in 2/2 (1/2 as documented) |"),
+        (
+            {"lost": [0, 1], "good": 11, "runs": 14, "lost_runs": 2},
+            "| **lost 1** of 14 in 2/13 (11/13, 1 unknown as documented) |",
+        ),
     ],
 )
 def test_a_cell_says_what_became_of_the_records(of: dict[str, Any], told: str) -> None:
-    text = page(**of)
+    if lost_runs := of.pop("lost_runs", 0):
+        of |= {"verdicts": {"as-documented": 11, "unexpected": 2, "unknown": 1}}
+    cells = data(**of)
+    if lost_runs:
+        cells["page-cache-only"]["cases"]["flush-each"]["4.3.1"]["lost"] = lost_runs
+    text = survives.page({"versions": ["2.8.2", "4.3.1"]}, cells)
     assert told in text
     assert "- page-cache-only (flush-each) on 4.3.1: `a`, `b`" in text
     assert "2.8.2" not in text
@@ -46,25 +56,6 @@ def test_what_a_flush_costs_is_told_where_it_was_measured() -> None:
     assert "What a flush costs" not in survives.page({"versions": ["4.3.1"]}, flushed)
     cases["default"] = {"4.3.1": cases["flush-each"]["4.3.1"] | {"ack_ms": 2}}
     assert "| default | 2 |\n| flush-each | 4.5 |" in survives.page({"versions": ["4.3.1"]}, flushed)
-
-
-def test_the_price_is_that_of_the_run_that_was_disturbed_least(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(survives, "median_ack_ms", lambda run_dir: run_dir)
-    measured = [(9.0, True), (2.0, True), (1.0, False), (None, True)]
-    runs: Any = [SimpleNamespace(run_dir=ms, verdict=SimpleNamespace(good=good)) for ms, good in measured]
-    assert reproduced.price("page-cache-only", runs) == {"ack_ms": 2.0}
-    assert reproduced.price("page-cache-only", runs[2:]) == {}
-    assert reproduced.price("rack-loss", runs) == {}
-
-
-def test_a_run_that_contradicts_has_lost_what_it_lost() -> None:
-    def judged(verdict: str, lost: int) -> Any:
-        found = SimpleNamespace(verdict=verdict, outcome=SimpleNamespace(acknowledged=9, lost=lost))
-        return SimpleNamespace(run=SimpleNamespace(run=verdict), verdict=found)
-
-    runs = [judged("as-documented", 0), judged("unexpected", 1), judged("unknown", 5), judged("error", 7)]
-    assert survives.counts(runs)["lost_records"] == [0, 1]
-    assert survives.counts(runs[2:])["lost_records"] is None
 
 
 def test_every_row_is_a_case_of_a_scenario() -> None:

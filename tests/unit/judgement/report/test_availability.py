@@ -6,10 +6,12 @@ import json
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
+from analysis.ledger import rows
 from evidence.rundir import RunDir
+from judgement import ledger
 from judgement.report import availability, console, facts, html, summary
-from pages import reproduced
 from tests.findings import write
+from tests.ledgers import started
 from tests.unit.judgement.report import synthetic
 
 S = 1_000_000_000
@@ -80,7 +82,11 @@ def test_cases_side_by_side_have_their_first_faults_at_zero(tmp_path: Path) -> N
 
 
 def test_pauses_of_many_runs_are_put_together(tmp_path: Path) -> None:
-    gathered = reproduced.gather([with_clients(tmp_path / "a"), with_clients(tmp_path / "b", seed=2)])
-    (cell,) = reproduced.data(gathered.runs)["double-failover"]["cases"]["default"].values()
-    assert cell["clients"]["write_pause_ms"] == [2, 2000.0, 2000.0, 2000.0]
-    assert cell["clients"]["errors"] == [2, 2.0, 2.0, 2.0]
+    judged = [
+        ledger.judged(facts.load(with_clients(tmp_path / name, seed=seed))) for name, seed in (("a", 1), ("b", 2))
+    ]
+    (cell,) = rows([*(started(line.run) for line in judged), *judged])
+    assert [list(cell.clients[name]) for name in ("write_pause_ms", "errors")] == [
+        [2, 2000.0, 2000.0, 2000.0],
+        [2, 2, 2, 2],
+    ]

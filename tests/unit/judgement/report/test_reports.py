@@ -14,11 +14,10 @@ import pytest
 
 from evidence.events import Acked, Controller
 from evidence.rundir import RunDir
-from judgement import verdict
+from judgement import ledger, verdict
 from judgement.report import cells, console, facts, html, junit, story, summary, timeline_svg
 from judgement.report.timeline_svg import drawing
 from tests.unit.judgement.report import synthetic
-from tests.unit.pages.test_guide import guide_of
 
 Make = Callable[[Path], RunDir]
 MAKERS: list[Make] = [
@@ -124,7 +123,7 @@ def test_a_report_is_made_of_a_run_json_that_lacks_a_key(tmp_path: Path, key: st
     checked(html.write_run(facts.load(run_dir)).read_text())
     ET.fromstring(junit.write_run(facts.load(run_dir)).read_text())
     assert summary.markdown(facts.load_all([run_dir]))
-    assert guide_of([run_dir])["reproduced.md"]
+    assert ledger.judged(facts.load(run_dir)).verdict
 
 
 def test_evidence_is_shown_as_people_read_it(tmp_path: Path) -> None:

@@ -1,0 +1,73 @@
+"""What runs of a cell come to, in a few words: how many, what that leaves possible, how many more would decide it.
+
+Runs that show nothing (unknown, an error of the harness, a verdict that is not on record) say nothing about Kafka: they
+are counted apart, and no interval rests on them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from evidence.cells import NOT_TOLD
+from judgement import sampling
+from judgement.verdict import ERROR, UNKNOWN
+
+Value = Mapping[str, Any]
+
+NOTHING_SHOWN: Final = {UNKNOWN: "unknown", ERROR: "error", NOT_TOLD: "verdict not on record"}
+"""Verdicts that say nothing about Kafka, and how tables name them."""
+
+
+def telling(cell: Value) -> int:
+    """How many runs of a cell say something about Kafka."""
+    nothing: int = sum(cell["verdicts"].get(name, 0) for name in NOTHING_SHOWN)
+    return int(cell["runs"]) - nothing
+
+
+def contradicted(cell: Value) -> int:
+    """How many of these contradict what is documented."""
+    return telling(cell) - int(cell["good"])
+
+
+def ran(cell: Value) -> str:
+    """How many runs of those that say something were as documented, and how many say nothing.
+
+    >>> ran({"runs": 20, "good": 18, "verdicts": {"as-documented": 18, "unexpected": 1, "unknown": 1}})
+    '18/19, 1 unknown'
+    """
+    apart = [f"{number} {word}" for name, word in NOTHING_SHOWN.items() if (number := cell["verdicts"].get(name, 0))]
+    return ", ".join([f"{cell['good']}/{telling(cell)}", *apart])
+
+
+def interval(otherwise: int, runs: int, what: str) -> str:
+    """What so many runs leave possible: "at most 14 % lose"; "" without runs."""
+    return f"at most {sampling.percent(sampling.at_most(otherwise, runs))} {what}" if runs else ""
+
+
+def stated(one: Value, case: str, version: str) -> Value:
+    """What is documented of a case of a described scenario on a version; nothing if that is not said."""
+    outcomes = next((each["documented"] for each in one["cases"] if each["name"] == case), ())
+    return next((outcome for outcome in outcomes if version in outcome["versions"]), {"required": (), "allowed": ()})
+
+
+def racy(outcome: Value) -> bool:
+    """Whether one run may differ from the next: something may be seen, or nothing must."""
+    return bool(outcome["allowed"]) or not outcome["required"]
+
+
+def missing(cell: Value | None, outcome: Value) -> int:
+    """How many more runs would decide a cell; 0 if it is decided."""
+    good, bad = (0, 0) if cell is None else (int(cell["good"]), contradicted(cell))
+    return sampling.missing(good, bad, racy=racy(outcome))
+
+
+def decision(cell: Value, outcome: Value) -> str:
+    """The same in words."""
+    if more := missing(cell, outcome):
+        return f"{more} more"
+    return (
+        "otherwise in one of ten or more"
+        if sampling.decided(cell["good"], contradicted(cell)) == "often"
+        else "decided"
+    )

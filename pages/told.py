@@ -1,0 +1,167 @@
+"""The one run of each scenario that is told in full: how its sequence went, and its picture.
+
+It is one that ended as documented, of the first case; with what is required there, on the newest version that has it.
+Of an exhibit of the museum it is one on a release that has the bug: what is required may be the same on others, and a
+claim is none. Counts come from the ledger, and not from here.
+
+Of most runs only run.json and verdict.json are read, so that thousands take seconds. A directory that cannot be read,
+has no verdict, or whose files changed since it was judged is left out and named; so are runs with settings or an
+expectation of the user's own, for which nothing is documented.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from evidence.errors import UsageError
+from evidence.run import DEFAULT_CASE, RunRecord
+from evidence.rundir import RunDir, find_runs
+from evidence.text import without_place
+from judgement.report import availability, timeline_svg
+from judgement.report.cells import version_key
+from judgement.report.facts import JudgedRun, load
+from judgement.report.headline import outcome
+from judgement.report.story import partition_story, run_stories
+from judgement.verdict import Verdict, read_verdict
+
+READERS: Final = 8
+"""Threads that read run directories: most of that is waiting for the disk."""
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A run and its verdict, without its evidence."""
+
+    run_dir: RunDir
+    run: RunRecord
+    verdict: Verdict
+
+    @property
+    def case(self) -> str:
+        return self.run.case
+
+    @property
+    def version(self) -> str:
+        return self.run.version
+
+
+class Gathered(NamedTuple):
+    """Judged runs, and a line for each directory that was left out."""
+
+    runs: list[Judged]
+    left_out: list[str]
+
+
+def find(roots: Iterable[Path]) -> list[RunDir]:
+    """The run directories at these places, or one or two levels below."""
+    found: list[RunDir] = []
+    for root in roots:
+        below = [root, *(entry for entry in sorted(root.iterdir()) if entry.is_dir())] if root.is_dir() else []
+        for place in below:
+            try:
+                found += find_runs(place)
+            except (UsageError, OSError):
+                continue
+            if place == root:
+                break
+    return list({run_dir.path.resolve(): run_dir for run_dir in found}.values())
+
+
+def gather(run_dirs: Iterable[RunDir]) -> Gathered:
+    """Read these runs."""
+
+    def read(run_dir: RunDir) -> Judged | str:
+        try:
+            one = Judged(run_dir, run_dir.read_run(), read_verdict(run_dir))
+        except UsageError as error:
+            return str(error)
+        except Exception as error:  # whatever is wrong with one old directory, the others are read
+            return f"{run_dir.path}: not readable ({type(error).__name__}: {error})"
+        if one.run.mutant:
+            return f"{run_dir.path}: of brokers that were changed on purpose ({one.run.mutant}), not of Kafka"
+        own = one.run.observed or one.run.overridden or one.run.expect is not None
+        return f"{run_dir.path}: with settings or an expectation of the user's own" if own else one
+
+    with ThreadPoolExecutor(READERS) as pool:
+        answers = list(pool.map(read, run_dirs))
+    return Gathered([a for a in answers if isinstance(a, Judged)], [a for a in answers if isinstance(a, str)])
+
+
+# The run that is shown
+
+
+def chosen(runs: Sequence[Judged], cases: Sequence[str], among: Collection[str] = ()) -> Judged | None:
+    """The run of a scenario to show: of the first of its cases that has good runs; None if none has. With `among` it is
+    one on these versions.
+    """
+    good = [one for one in runs if one.verdict.good and (not among or one.version in among)]
+    for case in cases:
+        of_case = [one for one in good if one.case == case]
+        telling = [one for one in of_case if one.verdict.required] or of_case
+        if telling:
+            newest = max((one.version for one in telling), key=version_key)
+            return min(
+                (one for one in telling if one.version == newest),
+                key=lambda one: (one.run.seed, one.run.run),
+            )
+    return None
+
+
+def shown(facts: JudgedRun) -> tuple[dict[str, Any], str]:
+    """How the sequence of a run went, and its picture: the data of a page, and an SVG file."""
+    where = timeline_svg.chosen_partitions(facts)
+    told = [*run_stories(facts).stories[:1], *(partition_story(facts, one) for one in where[:1])]
+    steps = told[0].steps if told else ()
+    about = {
+        "run": facts.run.run,
+        "case": facts.run.case,
+        "version": facts.run.version,
+        "seed": facts.run.seed,
+        "outcome": outcome(facts).text,
+        "title": told[0].title if told else "",
+        "sequence": [
+            [None if step.at_ns is None else round(facts.at(step.at_ns), 2), step.witness, step.text] for step in steps
+        ],
+    }
+    return about, without_place(timeline_svg.render(facts, standalone=True), str(about["run"]))
+
+
+def described_run(
+    runs: Sequence[Judged], cases: Sequence[str], tell: Callable[[str], None], among: Collection[str] = ()
+) -> tuple[dict[str, Any], dict[str, str]]:
+    """The run of a scenario that is shown, and its pictures by file name; nothing if none can be: `tell` hears why.
+    With `among` it is one on these versions.
+    """
+    one = chosen(runs, cases, among)
+    if one is None:
+        return {}, {}
+    try:
+        about, picture = shown(load(one.run_dir))
+        clients = _clients_of(one, runs, cases)
+    except Exception as error:  # an old directory that lacks some evidence is counted, and not shown
+        tell(f"no picture of {one.run_dir.path}: {type(error).__name__}: {error}")
+        return {}, {}
+    scenario = one.run.scenario
+    pictures = {f"{scenario}.svg": picture}
+    words = {f"{scenario}.svg": f"A run on {about['version']}, as its report draws it: {about['outcome']}."}
+    if clients:
+        pictures[f"{scenario}.clients.svg"] = clients
+        words[f"{scenario}.clients.svg"] = f"What clients saw on {one.version}; the first fault is at 0 s."
+    return about | {"pictures": words}, pictures
+
+
+def _clients_of(one: Judged, runs: Sequence[Judged], cases: Sequence[str]) -> str:
+    """What clients saw in a run of each case on the version of the one that is shown, one below the other; "" if none
+    wrote through it.
+    """
+    of_cases = []
+    for case in cases:
+        alike = [other for other in runs if (other.case, other.version) == (case, one.version) and other.verdict.good]
+        if alike and any(other.verdict.availability for other in alike):
+            first = min(alike, key=lambda other: (other.run.seed, other.run.run))
+            of_cases.append(("" if case == DEFAULT_CASE else case, load(first.run_dir)))
+    return availability.side_by_side(of_cases, f"What clients of {one.run.scenario} saw on {one.version}")
