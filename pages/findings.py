@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 import results
-from harness.discoveries import every
+from harness.discoveries import TAKEN_BACK, every
 from harness.scenario import all_scenarios
 from pages.museum import shown
 from pages.render import render
@@ -36,4 +36,4 @@ def all_counted(data: Value | None = None) -> list[dict[str, Any]]:
 
 def page(data: Value) -> str:
     """The page."""
-    return render(PAGE, found=all_counted(data))
+    return render(PAGE, found=all_counted(data), taken_back=TAKEN_BACK)

@@ -11,7 +11,7 @@ import pytest
 from app.cli import main
 from evidence.errors import UsageError
 from harness.cluster import versions
-from harness.discoveries import DISCOVERIES, Discovery, described, every
+from harness.discoveries import DISCOVERIES, TAKEN_BACK, Discovery, described, every
 from harness.scenario import all_scenarios, get_scenario
 from pages import findings
 
@@ -68,7 +68,8 @@ def test_what_runs_showed_is_told_beside_each_arm() -> None:
 def test_the_page_and_the_command_have_all_of_them(capsys: pytest.CaptureFixture[str]) -> None:
     ids = [one.id for one in DISCOVERIES]
     page = findings.page({})
-    assert re.findall(r"^## (.*)$", page, re.MULTILINE) == ids
+    assert re.findall(r"^## (.*)$", page, re.MULTILINE) == [*ids, "Taken back"]
+    assert [one.what for one in TAKEN_BACK if one.what not in page] == []
     assert page.count("\n- Control: ") == page.count("\n- Status on ") == len(ids)
     assert main(["findings", "--json"]) == 0
     assert [one["id"] for one in json.loads(capsys.readouterr().out)] == ids
