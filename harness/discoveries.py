@@ -101,7 +101,7 @@ DISCOVERIES: Final[tuple[Discovery, ...]] = (
         "started.",
         seen=Arm(
             scenario="museum-malformed-checkpoint",
-            on=("3.9.2-zk", "4.3.1"),
+            on=("3.9.2-zk", "4.3.1", "4.4.0"),
             shows="it is up and registered, and none of its replicas there is in an ISR",
         ),
         control=Arm(
