@@ -12,7 +12,39 @@ from evidence.run import full_name
 from tests.mutants.registry import MUTANTS, RELEASES, Where
 from tests.mutants.rows import MISSED, NOT_REACHED, NOTICED, OTHERWISE, Row, told
 
-WHY: Final[Mapping[tuple[str, str], str]] = {}
+WHY: Final[Mapping[tuple[str, str], str]] = {
+    ("acknowledged-early", "high-watermark-visibility"): (
+        "the follower that is behind is cut off, not frozen, and the scenario is not held to what acks=all waits for; "
+        "`leader-crash` tells by the loss."
+    ),
+    ("acks-1-unwritten", "min-insync-refusal"): (
+        "the brokers write the record and leave it unanswered, so a client that waits 45 s is the only witness; "
+        "that is held against Kafka since duties are told from preconditions (runs before that commit came to *error*)."
+    ),
+    ("acks-1-unwritten", "leader-crash"): (
+        "the sequence sends this record without waiting for 10 s and gives up as a failure of its own; "
+        "`min-insync-refusal` tells."
+    ),
+    ("min-insync-ignored", "min-insync-refusal"): (
+        "all three records were acknowledged within the 5 s in which a leader may not have heard of its smaller ISR; "
+        "the scenario now waits until the leader goes by it, and holds an acknowledgement against Kafka."
+    ),
+    ("isr-never-shrinks", "isr-shrink-expand"): (
+        "the follower left the ISR when its session ended, 20 s after it froze, and the claim looked at those alone "
+        "that left during their session; it is now contradicted by one that was kept for longer than it may be."
+    ),
+    ("clean-stop-moves-no-leader", "controlled-shutdown"): (
+        "with KRaft a broker waits for leave to end until its leaderships are moved, so this one never ends by itself, "
+        "and is killed after 30 s. leader-moved-before-shutdown is contradicted, but the clean stop itself was none, "
+        "and that doubt is put first."
+    ),
+    ("halts-at-second-leadership", "replica-divergence"): (
+        "no broker led twice within one life of its process; the mutant has since been changed to remember."
+    ),
+    ("elections-late", "leader-crash"): "it has no claim on times: `offline-leader-election` has.",
+    ("dead-broker-not-fenced", "leader-crash"): "the run was ended by the limit of time while it waited.",
+    ("isr-never-grows", "follower-isolated"): "the run was ended by the limit of time while it waited.",
+}
 """Why a mutant is not noticed in a scenario that reaches it, by both names: what the run showed, and the source."""
 LONGEST: Final = 180
 

@@ -607,6 +607,7 @@ MUTANTS: Final = (
         broken="The leader answers that it has written a transaction's marker, and has not.",
         owed="a transaction that ended does not hold up readers under read_committed (KIP-98)",
         tells=("unreadable", "stuck-last-stable-offset", "lost-write", "aborted-read"),
+        duties=("records read",),
         where=at("exactly-once"),
         changes={
             NEW: (
