@@ -12,7 +12,7 @@ from __future__ import annotations
 import sys
 from typing import Final
 
-VERSIONS: Final = ("0.8.2.2", "0.9.0.1", "0.10.2.2", "0.11.0.3", "2.8.2", "3.9.2-zk", "4.3.1")
+VERSIONS: Final = ("0.8.2.2", "0.9.0.1", "0.10.2.2", "0.11.0.3", "2.8.2", "3.9.2-zk", "4.3.1", "4.4.0")
 """Oldest first."""
 OF_TEST: Final = ("0.10.2.2", "4.3.1")
 """One before leader epochs, and the newest."""
