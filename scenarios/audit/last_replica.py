@@ -112,7 +112,7 @@ def stated(producer: Producer, topic: Topic, version: Version) -> Outcome:
     if producer.acks == "0":
         pass
     elif not retries(producer):
-        may.add("refuses")
+        may |= {"refuses"} if producer.acks == "all" and producer.client != "scala" else set()
         why.append("A leader that has changed refuses a producer that does not try again.")
         sources.append(RETRIES_DOC)
     elif producer.idempotence:
@@ -120,7 +120,7 @@ def stated(producer: Producer, topic: Topic, version: Version) -> Outcome:
         why.append("An idempotent producer's sequence numbers may have a gap then, and what waits may be too late.")
         sources.append(IDEMPOTENCE_DOC)
     else:
-        may |= {"duplicates"} | ({"reorders"} if overtakes(producer) else set()) | ({"refuses"} if refused else set())
+        may |= {"duplicates"} | ({"reorders"} if overtakes(producer) else set())
         why.append("What is sent while replicas come back may be answered too late, and is sent again.")
         sources.append(RETRIES_DOC)
     return Outcome(

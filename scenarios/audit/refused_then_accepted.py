@@ -76,10 +76,10 @@ def stated(producer: Producer, topic: Topic) -> Outcome:
         )
     if retries(producer) and producer.client == LIBRDKAFKA:
         return Outcome(
-            may=frozenset({"reorders"}),
+            must=frozenset({"reorders"}),
             why="The second record is in a request by then, which goes out before the first is tried again.",
-            source="seen of librdkafka 2.16.0, documented nowhere",
-            basis=Basis.MEASURED,
+            source="librdkafka issue 1092 (closed as fixed in 2018; seen of 1.7.0 to 2.16.0)",
+            basis=Basis.JIRA,
         )
     if retries(producer):
         return Outcome(

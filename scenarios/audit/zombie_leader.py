@@ -38,6 +38,7 @@ from scenarios.audit import (
     others,
     overtakes,
     plan,
+    retries,
     unanswered,
 )
 
@@ -65,9 +66,11 @@ def stated(producer: Producer, topic: Topic) -> Outcome:
             source=f"{ACKS_DOC}; KIP-101",
             basis=Basis.DOCUMENTATION,
         )
-    refuses = {"refuses"} if topic.replication_factor == topic.min_insync_replicas else set()
+    # librdkafka sends what it has not been answered to the next leader, which refuses it for want of replicas, once.
+    once = producer.client == "librdkafka" and not retries(producer)
+    refused = {"refuses"} if once and topic.replication_factor == topic.min_insync_replicas else set()
     return Outcome(
-        may=frozenset(several | refuses),
+        may=frozenset(several | refused),
         why="Nobody fetches from the old leader any more, so it never acknowledges acks=all." + again(producer),
         source=f"{ACKS_DOC}; {IN_FLIGHT_DOC}" if several else ACKS_DOC,
         basis=Basis.DOCUMENTATION,

@@ -68,7 +68,7 @@ def test_what_was_only_seen_is_measured_and_says_on_which_releases() -> None:
         if what.startswith("the bound of "):
             continue  # a bound is more than was seen on any release
         if basis == Basis.MEASURED:
-            assert re.search(r"seen (on|of) .*\d+\.\d+", source), what
+            assert re.search(r"seen (on|of|with) .*\d+\.\d+", source), what
         else:
             assert "documented nowhere" not in source, what
 
