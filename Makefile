@@ -23,7 +23,7 @@ SHARD ?=
 TURN ?=
 # The commit that `make statements` compares with.
 OLD ?=
-# Run directories, or folders of them, that `make docs` tells in full and `make ledger` enters.
+# Run directories, or folders of them, that `make docs` tells in full, `make ledger` enters and `make evidence` packs.
 RUNS ?=
 # What `make audit` reads, in place of the bundled examples.
 PATHS ?=
@@ -192,6 +192,10 @@ docs: venv ## The generated pages of docs/ anew (RUNS= tells one of these run di
 .PHONY: statements
 statements: venv ## Where this commit states more or less about Kafka than another one did (OLD=, else the last tag)
 	$(CHAOS) statements $(OLD)
+
+.PHONY: evidence
+evidence: venv ## The small evidence of one run of each cell in RUNS= (default: runs), packed in dist/evidence/ for a release
+	$(CHAOS) evidence $(or $(RUNS),runs)
 
 .PHONY: ledger
 ledger: venv ## results/cells.jsonl anew from results/ledger/, by Spark (RUNS= enters what ran in these folders first)

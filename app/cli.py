@@ -75,6 +75,8 @@ COMMANDS: Final[Mapping[str, str]] = {
     "guide": "app.commands.guide",
     "museum": "app.commands.museum",
     "ledger": "app.commands.ledger",
+    "evidence": "app.commands.evidence",
+    "replay": "app.commands.replay",
     "findings": "app.commands.findings",
     "audit": "app.audit",
 }

@@ -215,6 +215,25 @@ def parser() -> argparse.ArgumentParser:
     audit = commands.add_parser("audit", help=AUDIT, description=options_of_audit.DESCRIPTION)
     options_of_audit.add_options(audit)
 
+    packed = command("evidence", "pack the small evidence of judged runs (200 kB at most each), and print its SHA-256")
+    packed.add_argument(
+        "paths",
+        nargs="+",
+        type=Path,
+        metavar="RUN_DIR",
+        help="a run directory; or folders of them: one run of each cell",
+    )
+    packed.add_argument(
+        "--out", type=Path, metavar="PLACE", help="a file or folder (default: here; of folders: dist/evidence/)"
+    )
+
+    replay = command("replay", "run again what a run of the ledger ran, on the commit that it is of")
+    replay.add_argument("run", metavar="RUN", help="its name")
+    replay.add_argument("--here", action="store_true", help="on whatever is checked out")
+    replay.add_argument(
+        "--runs-dir", type=_directory, default=RUNS, metavar="DIR", help="where runs are (default runs/)"
+    )
+
     explain = command("explain", "the life of a record, as every witness tells it, in the order of time")
     explain.add_argument("run_dir", type=Path, metavar="RUN_DIR")
     which = explain.add_mutually_exclusive_group()
