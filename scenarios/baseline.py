@@ -21,5 +21,5 @@ def baseline(run: Run) -> None:
     """Single records, then a load, acknowledged by all in-sync replicas on three partitions."""
     for number in range(3):
         run.send(run.partition(number), 3)
-    with run.load(run.partition(), records=20_000, record_bytes=200) as load:
+    with run.load(run.partition(), records=20_000, record_bytes=200, also_idempotent=True) as load:
         load.wait_acked(20_000, timeout_s=120)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
@@ -45,6 +45,9 @@ if TYPE_CHECKING:
 SEND_LIMIT_S: Final = 45.0
 """A client that begins to connect while a broker's container is down tries again for the fifth time after 31 s."""
 FINAL_READ_LIMIT_S: Final = 300.0
+IDEMPOTENT: Final[Mapping[str, str]] = MappingProxyType({"enable.idempotence": "true"})
+IDEMPOTENT_PER_S: Final = 10.0
+IDEMPOTENT_BYTES: Final = 200
 NO_SETTINGS: Final[Mapping[str, str]] = MappingProxyType({})
 
 
@@ -222,9 +225,14 @@ class Clients:
         keys: int = 0,
         expected_loss: bool = False,
         settings: Mapping[str, str] = NO_SETTINGS,
+        also_idempotent: bool = False,
     ) -> Iterator[LoadGenerator]:
         """A load on all partitions of the topic while the block lasts; what is then in flight is waited for.
         `expected_loss` says that the scenario documents the loss of any of its records.
+
+        `also_idempotent` has a second producer send beside it to the same partitions, a few records a second with
+        acks=all and idempotence (0.11 and later): of what it sends nothing is permitted, no duplicate and no other
+        order, and no loss is documented. It has no topic of its own, so the cluster has nothing more to do or to state.
         """
         options = self._library.settings(acks, self._version, self._library.lingering, self._case_settings, settings)
         generator = LoadGenerator(
@@ -239,8 +247,29 @@ class Clients:
         )
         self._watched(generator, t.topic)
         detail = {"acks": acks, "records": records, "rate_per_s": rate_per_s, "record_bytes": record_bytes}
-        with self._sequence_log.step("load", **detail), generator:
+        beside = self._idempotent(t) if also_idempotent and self._is_idempotent_there() else nullcontext()
+        with self._sequence_log.step("load", **detail), generator, beside:
             yield generator
+
+    def _is_idempotent_there(self) -> bool:
+        """Whether brokers know idempotent producers: the release, and the format of what they write (KIP-98)."""
+        return self._version.release >= (0, 11) and not self._version.truncates_to_high_watermark
+
+    def _idempotent(self, t: Partition) -> LoadGenerator:
+        """The producer that is there beside a load, whatever the load's own settings are."""
+        options = RDKAFKA.settings("all", self._version, IDEMPOTENT)
+        generator = LoadGenerator(
+            self._register("producer", options, library=RDKAFKA.name),
+            topic=t.topic,
+            partitions=self._partitions_of(t.topic),
+            rate_per_s=IDEMPOTENT_PER_S,
+            record_bytes=IDEMPOTENT_BYTES,
+            keys=0,
+            records=None,
+            timeline=self._timeline,
+        )
+        self._watched(generator, t.topic)
+        return generator
 
     # Transactions
 

@@ -76,7 +76,10 @@ def restart_all(run: Run, end: Callable[[Run, Target], None]) -> None:
     partitions = [run.partition(number) for number in range(3)]
     t = partitions[0]
     may_be_lost = ranges.HIGH_WATERMARK_TRUNCATION.holds(run.version)
-    with run.consume(t) as consumer, run.load(t, rate_per_s=100, expected_loss=may_be_lost) as load:
+    with (
+        run.consume(t) as consumer,
+        run.load(t, rate_per_s=100, expected_loss=may_be_lost, also_idempotent=True) as load,
+    ):
         load.wait_more(100, timeout_s=30)
         for restarted in run.replicas_of(t):
             end(run, restarted)

@@ -72,7 +72,7 @@ class Told:
 @pytest.fixture(autouse=True)
 def handles(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Told, "made", [], raising=False)
-    for name in ("BackgroundConsumer", "TransactionalProducer", "Pipeline"):
+    for name in ("BackgroundConsumer", "LoadGenerator", "TransactionalProducer", "Pipeline"):
         monkeypatch.setattr(f"harness.run.clients.{name}", Told)
 
 
@@ -131,6 +131,30 @@ def test_a_consumer_of_a_group_is_subscribed(stage: Stage) -> None:
     assert isinstance(told.options.pop("timeline"), Timeline)
     assert told.options == {"assign": None, "subscribe": ("t",), "group": "g"}
     assert (stage.settings()["isolation.level"], stage.settings()["fetch.min.bytes"]) == ("read_committed", "9")
+
+
+@pytest.mark.parametrize(
+    ("version", "also", "names"),
+    [
+        ("4.3.1", True, ["producer-1", "producer-2"]),
+        ("4.3.1", False, ["producer-1"]),
+        ("0.10.2.2", True, ["producer-1"]),
+        ("3.9.2-pinned", True, ["producer-1"]),
+    ],
+    ids=["beside it", "nobody asks", "before KIP-98", "what is written is of before KIP-98"],
+)
+def test_an_idempotent_producer_beside_a_load(
+    version: str, also: bool, names: list[str], tmp_path: Path, timeline: Timeline
+) -> None:
+    stage = Stage(tmp_path, timeline, version)
+    with stage.clients.load(T, acks="1", expected_loss=True, also_idempotent=also):
+        pass
+    assert [one.done for one in Told.made] == [["entered", "left"]] * len(names)
+    assert [process.name for process in stage.record.run.processes] == names
+    if len(names) > 1:
+        beside = stage.record.run.processes[1]
+        assert (beside.settings["enable.idempotence"], beside.settings["acks"], beside.doomed) == ("true", "all", False)
+        assert (beside.library, Told.made[1].options["partitions"]) == ("librdkafka", [0, 1])
 
 
 @pytest.mark.parametrize(("commit", "end"), [(True, "commit"), (False, "abort")])
