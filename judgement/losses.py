@@ -8,10 +8,11 @@ when it struck, and nothing that was safe by then. So of a load only those recor
   was acknowledged before that is on other replicas; how long it takes to get there depends on what is lost
   (`reach_ns`): what followers have not fetched yet, what lay above their checkpointed high watermark where they
   truncate to that (KIP-101), what no disk had taken when the power went;
-- that did not lie, when the first fault struck, below the high watermark which every replica had checkpointed or had
-  when replicas were copied. No documented sequence loses these.
+- that did not lie, before the first fault struck, below the high watermark which every replica had checkpointed or had
+  when replicas were copied. No documented sequence loses these, but for a loss of power: a high watermark says that
+  replicas have a record, and not that their disks do.
 
-Runs made before sends were named are held to the second rule alone.
+Runs made before sends were named are held to the second rule alone, by the first copies of all.
 """
 
 from __future__ import annotations
@@ -74,19 +75,24 @@ def _against_the_named(run: RunRecord, run_state: RunState, finding: Finding) ->
             f"{LOST_WRITE} in {finding.place}: {_names(safe)} lost, acknowledged when nothing that was done to the "
             "cluster can have lost them"
         )
-    yield from _below_every_high_watermark(run_state, finding, of_loads)
+    if not _power_went(run_state):
+        yield from _below_every_high_watermark(run_state, finding, of_loads, _marks_before(run_state, finding.place))
 
 
 def reach_ns(run: RunRecord, run_state: RunState) -> int:
     """How long before something that loses records the last of those were acknowledged that it cannot lose."""
     still_ns = sum(end_ns - begin_ns for begin_ns, end_ns in run_state.still)
-    if any(fault.kind == "power-loss" for fault in run_state.faults):
+    if _power_went(run_state):
         told = run.disks.writeback if run.disks is not None else {}
         both = [told.get(name) for name in WRITEBACK]
         known = [one for one in both if one is not None]
         centiseconds = sum(known) if len(known) == len(both) else DEFAULT_WRITEBACK_CS
         return centiseconds * SECOND_NS // 100 + LATE_WRITEBACK_NS + still_ns
     return (CHECKPOINTED_NS if truncates_to_high_watermark(run) else FETCHED_NS) + still_ns
+
+
+def _power_went(run_state: RunState) -> bool:
+    return any(fault.kind == "power-loss" for fault in run_state.faults)
 
 
 def at_stake(run: RunRecord, run_state: RunState, where: TopicPartition | None) -> list[Time]:
@@ -117,14 +123,16 @@ def unnamed(run: RunRecord, found: Sequence[Finding]) -> list[str]:
 
 
 def _against_the_files(run: RunRecord, run_state: RunState, finding: Finding) -> Iterator[str]:
-    yield from _below_every_high_watermark(run_state, finding, finding.evidence)
+    marks = _marks(of(run_state.events, Moment), finding.place)
+    yield from _below_every_high_watermark(run_state, finding, finding.evidence, marks)
 
 
-def _below_every_high_watermark(run_state: RunState, finding: Finding, rows: Sequence[Row]) -> Iterator[str]:
-    """A line for those of the lost records that were acknowledged before the first fault and lay below the high
-    watermark of every replica.
+def _below_every_high_watermark(
+    run_state: RunState, finding: Finding, rows: Sequence[Row], marks: Sequence[int]
+) -> Iterator[str]:
+    """A line for those of the lost records that were acknowledged before the first fault and lay below these high
+    watermarks, of every replica; none if they are not known.
     """
-    marks = _marks(run_state, finding.place)
     if not run_state.faults or not marks:
         return
     first_ns = run_state.faults[0].inject_ns
@@ -143,16 +151,21 @@ def _below_every_high_watermark(run_state: RunState, finding: Finding, rows: Seq
         )
 
 
-def _marks(run_state: RunState, place: str) -> list[int]:
-    """The high watermarks of a partition that its replicas had when they were first copied; none if one had none.
-    Likewise those that brokers' files had before the first fault, if those of every replica were looked at.
-    """
-    moments = of(run_state.events, Moment)
+def _marks(moments: Sequence[Moment], place: str) -> list[int]:
+    """The high watermarks of a partition that its replicas had when they were first copied; none if one had none."""
     ends = [held[place] for held in moments[0].nodes.values() if place in held] if moments else []
     marks = [end.hw for end in ends if end.hw is not None]
-    if marks and len(marks) == len(ends):
-        return marks
+    return marks if len(marks) == len(ends) else []
+
+
+def _marks_before(run_state: RunState, place: str) -> list[int]:
+    """Those that the replicas had before the first fault: when they were last copied until then, or in the files of
+    brokers that were looked at, if those of every replica were.
+    """
     first_ns = run_state.faults[0].inject_ns if run_state.faults else 0
+    moments = [moment for moment in of(run_state.events, Moment) if moment.at_ns < first_ns]
+    if marks := _marks(moments[-1:], place):
+        return marks
     read = {
         one.node: (one.offsets or {}).get(place)
         for one in of(run_state.events, Checkpoint)

@@ -429,7 +429,10 @@ def controller_epoch_rises_by_one(evidence: RunEvidence) -> Judged:
     bound_basis=Basis.DOCUMENTATION,
 )
 def controller_replaced_in_time(evidence: RunEvidence) -> Judged:
-    """After the controller has died, stood still or been cut off another broker is controller."""
+    """After the controller has died, stood still or been cut off another broker is controller.
+
+    One that was gone for longer than the bound, and whose place nobody took, is late too.
+    """
     rows = []
     for node, gone_ns in _gone(evidence.run_state):
         then = evidence.run_state.controller_at(gone_ns)
@@ -437,12 +440,19 @@ def controller_replaced_in_time(evidence: RunEvidence) -> Judged:
             one for one in evidence.run_state.controllers if one.begin_ns > gone_ns and one.value not in ("", node)
         )
         after, limit_ms = next(others, None), _controller_bound_ms(evidence.run, node)
-        if then is not None and then.value == node and after is not None and limit_ms is not None:
-            took_ms = elapsed_ms(gone_ns, after.begin_ns)
-            rows.append({"node": node, "at_ns": gone_ns, "next": after.value, "took_ms": took_ms, "bound_ms": limit_ms})
+        if then is None or then.value != node or limit_ms is None:
+            continue
+        until_ns = _gone_until(evidence.run_state, node, gone_ns) if after is None else after.begin_ns
+        took_ms, taken = elapsed_ms(gone_ns, until_ns), after.value if after is not None else None
+        if taken is not None or took_ms > limit_ms:
+            rows.append({"node": node, "at_ns": gone_ns, "next": taken, "took_ms": took_ms, "bound_ms": limit_ms})
     return timed(
         rows,
-        lambda row: f"{row['next']} was controller {row['took_ms'] / 1000:.1f} s after {row['node']} was gone",
+        lambda row: (
+            f"{row['next']} was controller {row['took_ms'] / 1000:.1f} s after {row['node']} was gone"
+            if row["next"] is not None
+            else f"nobody was controller in the {row['took_ms'] / 1000:.1f} s that {row['node']} was gone"
+        ),
         "no controller was gone, or nobody took its place",
     )
 
@@ -494,6 +504,16 @@ def _quorum_ms(run: RunRecord) -> int:
     settings = run.settings
     fetch, election, backoff = (int(settings.get(name, default)) for name, default in QUORUM_MS.items())
     return fetch + VOTES * (2 * election + backoff)
+
+
+def _gone_until(run_state: RunState, node: str, gone_ns: int) -> int:
+    """Until when a node that is gone was gone: the end of the fault that took it, or of the run."""
+    taken = [
+        fault.until_ns
+        for fault in run_state.faults
+        if node in (fault.node, *(one for link in fault.links for one in link)) and fault.inject_ns <= gone_ns
+    ]
+    return min([run_state.end_ns, *(until_ns for until_ns in taken if until_ns > gone_ns)])
 
 
 def _gone(run_state: RunState) -> Iterator[tuple[str, int]]:

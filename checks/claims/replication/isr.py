@@ -10,7 +10,7 @@ from typing import Any, Final
 from checks.claim import CONTRADICTED, Judged, RunEvidence, claim
 from checks.claims.basis import elapsed_ms, faults, judged, release_of, setting_ms, timed
 from evidence.basis import Basis
-from evidence.events import IsrChange, Missed, Partition, of
+from evidence.events import NO_LEADER, IsrChange, Missed, Partition, of
 from evidence.nodes import number_of
 from evidence.records import TopicPartition
 from evidence.run import RunRecord
@@ -197,7 +197,10 @@ def _thawed(run_state: RunState, node: str, frozen: Interval) -> int:
     bound_basis=Basis.DOCUMENTATION,
 )
 def isr_expands_when_caught_up(evidence: RunEvidence) -> Judged:
-    """A follower that went on is back in the ISR with the fetch by which it has caught up."""
+    """A follower that went on is back in the ISR with the fetch by which it has caught up.
+
+    One that was alive, and stayed out for longer than the bound while nothing else struck, is late too.
+    """
     run = evidence.run
     bound_ms = (
         setting_ms(run, "replica.fetch.wait.max.ms", FETCH_WAIT_MS)
@@ -209,15 +212,35 @@ def isr_expands_when_caught_up(evidence: RunEvidence) -> Judged:
         thawed_ns = _thawed(evidence.run_state, node, frozen)
         for (topic, number), states in evidence.run_state.states.items():
             back = _next(states, thawed_ns, broker, inside=True)
-            if back is not None and evidence.run_state.alive_at(node, thawed_ns):
-                took_ms = elapsed_ms(thawed_ns, back.at_ns)
-                about = {"node": node, "topic": topic, "partition": number, "at_ns": thawed_ns}
-                rows.append(about | {"took_ms": took_ms, "bound_ms": bound_ms})
+            if not evidence.run_state.alive_at(node, thawed_ns):
+                continue
+            until_ns = _stays_out(evidence.run_state, states, thawed_ns, broker) if back is None else back.at_ns
+            if until_ns is None or (back is None and elapsed_ms(thawed_ns, until_ns) <= bound_ms):
+                continue
+            about = {"node": node, "topic": topic, "partition": number, "at_ns": thawed_ns, "back": back is not None}
+            rows.append(about | {"took_ms": elapsed_ms(thawed_ns, until_ns), "bound_ms": bound_ms})
     return timed(
         rows,
-        lambda row: f"{row['node']} was back in the ISR {row['took_ms'] / 1000:.1f} s after it went on",
+        lambda row: (
+            f"{row['node']} was back in the ISR {row['took_ms'] / 1000:.1f} s after it went on"
+            if row["back"]
+            else f"{row['node']} was not back in the ISR in the {row['took_ms'] / 1000:.1f} s after it went on"
+        ),
         "no follower that had been frozen came back into an ISR",
     )
+
+
+def _stays_out(run_state: RunState, states: Sequence[Partition], thawed_ns: int, broker: int) -> int | None:
+    """Until when a broker that was out of an ISR stayed out of it, while its leader led and nothing else struck; None
+    if it was not out.
+    """
+    held = next((state for state in reversed(states) if state.at_ns <= thawed_ns), None)
+    if held is None or held.leader in (broker, NO_LEADER) or broker in held.isr:
+        return None
+    ended = [state.at_ns for state in states if state.at_ns > thawed_ns and state.leader != held.leader]
+    ended += [state.at_ns for state in states if state.at_ns > thawed_ns and broker in state.isr]
+    struck = [fault.inject_ns for fault in run_state.faults if fault.inject_ns > thawed_ns]
+    return min([run_state.end_ns, *ended, *struck])
 
 
 def _changes_by_leaders(run_state: RunState) -> list[tuple[str, int]]:

@@ -185,8 +185,9 @@ KRAFT = {"mode": "kraft", "settings": {"broker.session.timeout.ms": "4000"}}
         (DEATH, [WAIT] * 8 + [NEXT], KRAFT, HELD, 9000),
         (DEATH, [WAIT] * 9 + [NEXT], KRAFT, CONTRADICTED, 10000),
         (DEATH, [WAIT] * 3, RUN, NOT_OBSERVED, None),
+        (DEATH, [WAIT] * 9, RUN, CONTRADICTED, 9000),
     ],
-    ids=["killed", "frozen", "late", "by vote", "a late vote", "nobody"],
+    ids=["killed", "frozen", "late", "by vote", "a late vote", "nobody yet", "nobody"],
 )
 def test_a_controller_is_replaced_in_time(
     gone: list[Event], after: list[Event], run: dict[str, Any], outcome: str, took_ms: float | None

@@ -171,6 +171,22 @@ class TestExpand:
         found = judged("isr-expands-when-caught-up", *self.SHRUNK, (back, isr(1, 3, 2, version=2)))
         assert (found.outcome, found.bound_ms) == (outcome, 3000)
 
+    @pytest.mark.parametrize(
+        ("events", "outcome"),
+        [
+            ([(40, send(0))], CONTRADICTED),
+            ([(22, send(0))], NOT_OBSERVED),
+            ([(21, isr(1, 3, version=2, leader=3, epoch=1)), (40, send(0))], NOT_OBSERVED),
+            ([(21, kill("inject")), (40, send(0))], NOT_OBSERVED),
+        ],
+        ids=["it stays out", "the run ends", "another leads", "something else strikes"],
+    )
+    def test_one_that_never_comes_back(self, events: list[Timed], outcome: str) -> None:
+        found = judged("isr-expands-when-caught-up", *self.SHRUNK, *events)
+        assert found.outcome == outcome
+        if outcome == CONTRADICTED:
+            assert "was not back in the ISR in the 20.0 s after it went on" in found.observed
+
     def test_one_that_is_back_before_the_engine_tells_of_it(self) -> None:
         events = [(19.9, freeze("heal")), (19.95, isr(1, 3, 2, version=2))]
         found = judged("isr-expands-when-caught-up", (10, freeze("inject")), *self.SHRUNK, *events, END)

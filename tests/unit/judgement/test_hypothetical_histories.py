@@ -232,6 +232,20 @@ def test_h25_what_lay_below_every_high_watermark_is_never_covered(hw: int, cover
     assert judged.unexpected == (() if covered else ("lost-write",))
 
 
+@pytest.mark.parametrize(
+    ("moment_s", "kind", "covered"),
+    [(19, "freeze", False), (25, "freeze", True), (19, "power-loss", True)],
+    ids=["before the fault", "copied afterwards", "the power went: it was on no disk"],
+)
+def test_what_a_high_watermark_says_it_says_before_the_fault_and_not_of_disks(
+    moment_s: int, kind: str, covered: bool
+) -> None:
+    ends = {f"broker-{n}": {"t-0": Ends(leo=9, hw=9)} for n in (1, 2)}
+    copied = at(moment_s * SECOND, Moment(name="00-copied", nodes=ends))
+    judged = judge(doomed_load(), [copied, *struck((20, 30), kind=kind)], losing(19, offset=7))
+    assert judged.unexpected == (() if covered else ("lost-write",))
+
+
 def test_h11_what_a_documented_loss_implies_is_told_of_its_own_records_alone() -> None:
     facts = run(version="4.3.1", documented={"required": ["lost-write"], "allowed": []})
     told = found("lost-write", "unreplicated-acknowledgement")
