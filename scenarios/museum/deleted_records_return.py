@@ -204,7 +204,7 @@ scenario(
     operator="""With KRaft start the controllers before the brokers, and give brokers a longer time to find them
         (initial.broker.registration.timeout.ms). If brokers gave up, delete the records again before anybody reads.
         Do not rely on DeleteRecords alone for data that must not come back.""",
-    exhibit=Exhibit(bug=DELETED_RECORDS_RETURN, affected=("3.9.2-kraft", "4.3.1"), fixed=()),
+    exhibit=Exhibit(bug=DELETED_RECORDS_RETURN, affected=("3.9.2-kraft", "4.3.1", "4.4.0"), fixed=()),
     applies=ranges.KRAFT,
     cluster=ClusterPlan(settings=SETTINGS),
     cases={

@@ -217,7 +217,7 @@ scenario(
     operator="""Keep segment.bytes of a topic above its max.message.bytes, and above the largest batch that was ever
         written to it, before you lower it or move replicas. If a follower logs that a partition is marked as failed,
         raise segment.bytes again and restart the follower.""",
-    exhibit=Exhibit(bug=KAFKA_17375, affected=("3.9.2-kraft", "4.3.1"), fixed=()),
+    exhibit=Exhibit(bug=KAFKA_17375, affected=("3.9.2-kraft", "4.3.1", "4.4.0"), fixed=()),
     applies=ranges.FAILS_SINGLE_PARTITIONS,
     cluster=ClusterPlan(brokers=(1, 2), controller=3, settings={"min.insync.replicas": "1"}),
     topic=TopicPlan(replicas=((1, 2),), settings=LARGE),

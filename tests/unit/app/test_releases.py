@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 
 from app import releases
 from app.cli import main
+from app.matrix import Cell
 from evidence.errors import UsageError
+from evidence.rundir import RunDir
 from harness.cluster import apache
 from harness.scenario import all_scenarios
 
@@ -101,3 +104,60 @@ def test_nothing_new_runs_nothing(monkeypatch: pytest.MonkeyPatch, capsys: pytes
 def test_against_takes_one_release(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["releases", "--against", "4.3.1"]) == 254
     assert "--against takes one release" in capsys.readouterr().err
+
+
+class NoRuns:
+    """A matrix that runs nothing: `left` runs are left."""
+
+    left_of_all = 0
+    wanted: ClassVar[list[Cell]] = []
+
+    def __init__(self, *arguments: object) -> None:
+        self.left, self.lost = self.left_of_all, list[str]()
+
+    def run(self, wanted: Sequence[Cell]) -> dict[Cell, RunDir]:
+        NoRuns.wanted = list(wanted)
+        return {}
+
+
+@pytest.fixture
+def told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Everything that takes Docker or jars is left out; the folder of the pages."""
+    both = iter([{"a": {"default": "1"}}, {"a": {"default": "2"}}])
+    monkeypatch.setattr("app.releases.images.ensure_images", lambda chosen, echo: None)
+    monkeypatch.setattr(
+        "app.releases.settings_of.defaults",
+        lambda kafka, echo: {"broker": next(both), "topic": {}, "java-producer": {}},
+    )
+    monkeypatch.setattr(releases, "Matrix", NoRuns)
+    monkeypatch.setattr(releases, "write_reports", lambda root, runs: None)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path / "docs" / "releases"
+
+
+def test_a_page_is_written_of_a_release_and_the_one_before(told: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["releases", "4.4.0", "--quiet", "--repeat", "1", "--scenarios", "baseline", "double-failover"]) == 0
+    page = (told / "4.4.0.md").read_text()
+    assert "# Kafka 4.4.0 beside 4.3.1" in page
+    assert "- `a`: default 1 → 2" in page
+    assert "com.github.luben:zstd-jni 1.5.6-10 → 1.5.7-17" in page
+    assert [(cell.scenario, cell.version) for cell in NoRuns.wanted] == [
+        ("baseline", "4.3.1"),
+        ("baseline", "4.4.0"),
+        ("double-failover", "4.3.1"),
+        ("double-failover", "4.4.0"),
+    ]
+    assert "docs/releases/4.4.0.md: Kafka 4.4.0 beside 4.3.1" in capsys.readouterr().out
+
+
+def test_a_release_stays_new_while_runs_are_left(
+    told: Path, own_lists: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    kept = [one for one in apache.committed() if one != "4.4.0"]
+    own_lists.write_text(apache.render(kept))
+    apache.releases.cache_clear()
+    monkeypatch.setattr("app.releases.central.ask", lambda echo: (*kept, "4.4.0"))
+    monkeypatch.setattr(NoRuns, "left_of_all", 3)
+    assert main(["releases", "--quiet", "--scenarios", "baseline"]) == 2
+    assert "3 runs are missing on that page; the same command goes on" in capsys.readouterr().err
+    assert releases.ask(quiet) == ("4.4.0",)
