@@ -50,7 +50,11 @@ def preferred_leader_election(run: Run) -> None:
 
         load.wait_more(50, timeout_s=60)
         run.elect_preferred_leader(t)
-        run.wait_leader(t, preferred)
+        run.wait_state(
+            f"the preferred leader of {t} leads",
+            lambda state: state.partitions[t].leader == preferred.id,
+            owed=lambda state: preferred.id in state.brokers and preferred.id in state.partitions[t].isr,
+        )
         # Up to 2.3 the old leader forgets who waits there: what is sent at this moment may time out first.
         consumer.wait_read(load.wait_more(200, timeout_s=60).acked, timeout_s=60)
         run.wait_isr(t, run.replicas_of(t))

@@ -168,7 +168,7 @@ class Round:
             (row.mutant, row.version, row.outcome) == (cell.mutant, cell.version, rows.NOTICED) for row in self.rows()
         ):
             return None
-        own = self.root / f"{cell.mutant}-{cell.version}"
+        own = self.root / Path(cell.file).stem
         command = [sys.executable, "-m", "tests.mutants", "run", cell.mutant, cell.where.scenario]
         command += ["--case", cell.where.case, "--version", cell.version, "--seed", str(self.seed)]
         command += ["--runs-dir", str(own), "--limit", str(self.limit_s)]

@@ -589,6 +589,7 @@ MUTANTS: Final = (
         broken="A committed transaction is marked as aborted in the log.",
         owed="a transaction that was acknowledged as committed is read (KIP-98)",
         tells=("lost-write", "transaction-half-committed", "torn-transaction"),
+        duties=("records read",),
         where=at("exactly-once"),
         changes=dict.fromkeys(
             RELEASES,
