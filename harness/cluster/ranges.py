@@ -67,6 +67,7 @@ HIGH_WATERMARK_TRUNCATION: Final = VersionRange(
     "followers truncate to the high watermark (before 0.11, or pinned to 0.10.2)",
     lambda version: version.truncates_to_high_watermark,
 )
+"""KIP-101: 0.10.2.2 truncates to the high watermark (ReplicaManager.makeFollowers), 0.11.0.0 asks the leader."""
 LEADER_EPOCHS: Final = VersionRange(
     "followers truncate by leader epoch (KIP-101, 0.11 and later)", lambda version: version.leader_epochs
 )
@@ -89,6 +90,7 @@ ELIGIBLE_LEADERS_FORGOTTEN: Final = VersionRange(
     "eligible leader replicas that are forgotten (4.1 and 4.2)",
     lambda version: version.mode == "kraft" and ELIGIBLE_LEADERS_BY_DEFAULT <= version.release < ELIGIBLE_LEADERS_KEPT,
 )
+"""apache/kafka#20716, first in 4.3.0."""
 ELIGIBLE_LEADERS_REMEMBERED: Final = VersionRange(
     "eligible leader replicas (KIP-966, 4.3 and later)",
     lambda version: version.mode == "kraft" and version.release >= ELIGIBLE_LEADERS_KEPT,
@@ -97,10 +99,12 @@ ELIGIBLE_LEADERS_REMEMBERED: Final = VersionRange(
 # Replication and the ISR
 
 LAG_IN_MESSAGES: Final = before("0.9", "replica.lag.max.messages (0.8.2)")
+"""KIP-16 took the setting away, first in 0.9.0.0."""
 ISR_CHANGES_ANNOUNCED: Final = VersionRange(
     "ISR changes are announced in ZooKeeper (protocol 0.9 to 2.6)",
     lambda version: version.release >= (0, 9) and not version.uses_alter_partition,
 )
+"""From KAFKA-1367 (0.9.0.0) to KIP-497 (protocol 2.7)."""
 ISR_SHRINK_HOLDS_BACK: Final = VersionRange(
     "the high watermark stays when an ISR shrinks, until the next record (protocol 2.7 to 3.0, KAFKA-13091)",
     lambda version: version.uses_alter_partition and version.release < (3, 1),
@@ -123,7 +127,8 @@ HANGS_RATHER_THAN_TRUNCATES: Final = between(
 ENDS_RATHER_THAN_TRUNCATES: Final = before(
     "2.0.1", "followers end themselves rather than truncate what is committed (0.8.2, 0.9, 0.11 to 2.0.0)"
 )
-"""The releases that hang are among these: they begin to end themselves."""
+"""The releases that hang are among these: they begin to end themselves. 2.0.0 throws FatalExitError where the leader's
+log is shorter (ReplicaFetcherThread.handleOffsetOutOfRange), 2.0.1 does not (KAFKA-7414)."""
 FAILS_SINGLE_PARTITIONS: Final = since("2.3", "followers that give up single partitions (KIP-461, 2.3 and later)")
 
 # Controllers, elections, registrations
@@ -138,21 +143,27 @@ UNCLEAN_BY_DEFAULT: Final = before("0.11", "before 0.11")
 PREFERRED_ELECTION_BY_ZNODE: Final = VersionRange(
     "asked for in a znode (before 2.2)", lambda version: not version.has_elect_leaders
 )
+"""KIP-183: ElectLeaders is first in 2.2.0."""
 REASSIGNMENT_BY_ZNODE: Final = VersionRange(
     "asked for in a znode (before 2.4)", lambda version: not version.has_alter_reassignments
 )
+"""KIP-455: AlterPartitionReassignments is first in 2.4.0."""
 ISR_CHANGES_IN_ZOOKEEPER: Final = VersionRange(
     "leaders write ISRs to ZooKeeper themselves (to protocol 2.6)",
     lambda version: version.mode == "zookeeper" and not version.uses_alter_partition,
 )
+"""KIP-497: protocol 2.7 asks the controller."""
 WAITS_FOR_OLD_REGISTRATION: Final = before("0.9", "before 0.9")
-"""A broker whose id is registered waits until that is gone; later ones with ZooKeeper end themselves."""
+"""A broker whose id is registered waits until that is gone (0.8.2.2, ZkUtils:
+createEphemeralPathExpectConflictHandleZKBug); later ones with ZooKeeper end themselves (0.9.0.1, ZKCheckedEphemeral,
+KAFKA-1387)."""
 SESSIONS_BY_MONOTONIC_CLOCK: Final = since(
     "2.4", "sessions with ZooKeeper go by a monotonic clock (2.4, ZOOKEEPER-1366)"
 )
 TOPICS_BY_REQUEST: Final = VersionRange(
     "topics can be deleted by request (0.10.1 and later)", lambda version: version.has_create_topics
 )
+"""KIP-4: CreateTopics and DeleteTopics are first in 0.10.1.0."""
 DYNAMIC_BROKER_SETTINGS: Final = VersionRange(
     "broker settings that can be changed (KIP-226, 1.1 and later)",
     lambda version: version.protocol >= (1, 1),
@@ -170,9 +181,11 @@ BESIDE_PROTOCOL_2_0: Final = VersionRange(
 OLD_MESSAGE_FORMATS: Final = VersionRange(
     "message formats 0 and 1 (before 0.11, or pinned to 0.10.2)", lambda version: version.truncates_to_high_watermark
 )
+"""KIP-98: format 2 is first in 0.11.0.0."""
 TIME_STAMPS: Final = since("0.10", "records have time stamps (KIP-32, 0.10)")
 TIME_STAMPS_BOUNDED: Final = since("4.0", "time stamps are bounded by default (KIP-937, 4.0)")
 FOLLOWERS_FOLLOW_LOG_START: Final = since("0.11", "followers follow the leader's log start (0.11)")
+"""KIP-107: the log start is in answers to fetches from 0.11.0.0 on."""
 DELETION_REASON_LOGGED: Final = since("1.0", "brokers say why they delete (1.0)")
 DELETES_RECORDS: Final = since("0.11", "records can be deleted (KIP-107, 0.11 and later)")
 LOG_DIRECTORIES_FAIL: Final = since("1.0", "brokers take log directories for broken (KIP-112, 1.0 and later)")
@@ -190,17 +203,22 @@ TRANSACTIONS_VERIFIED: Final = since("3.6", "transactions that leaders verify (K
 TRANSACTIONS_RAISE_THE_EPOCH: Final = since("4.0", "brokers and Java clients of 4.0 and later")
 """With each transaction (KIP-890, transaction.version 2)."""
 TRANSACTIONS_KEEP_THE_EPOCH: Final = before("4.0", "brokers and Java clients before 4.0")
+"""KIP-890."""
 IDEMPOTENT_PRODUCERS: Final = since("0.11", "idempotent producers (KIP-98, 0.11 and later)")
 IDEMPOTENCE: Final = VersionRange(
     "idempotent producers (KIP-98, 0.11 and later, and a message format that has room for them)",
     lambda version: version.release >= (0, 11) and "log.message.format.version" not in version.settings,
 )
 JAVA_TRIES_ONCE: Final = before("2.1", "retries is 0 by default (Java clients before 2.1)")
+"""KIP-91: 2.1.0 has retries without end and delivery.timeout.ms."""
 JAVA_RETRIES: Final = between(
     "2.1", "3.0", "retries without end and no idempotence by default (Java clients 2.1 to 2.8; KIP-91)"
 )
 JAVA_IDEMPOTENT: Final = since("3.0", "idempotent by default (Java clients of 3.0 and later, KIP-679)")
 JAVA_SINCE_2_8: Final = since("2.8", "Java clients of 2.8 and later")
+"""Those that KAFKA-19012 is about."""
 OFFSETS_KEPT_BY_KAFKA: Final = since("0.9", "groups whose offsets Kafka keeps (0.9 and later)")
+"""The consumer of KAFKA-1326 and its coordinator are first in 0.9.0.0."""
 OFFSETS_EXPIRE_BY_TOPIC: Final = since("2.4", "offsets expire by topic (KIP-496, 2.4 and later)")
 GROUP_COORDINATOR_OF_4: Final = since("4.0", "the group coordinator of 4.0 and later")
+"""KIP-848."""

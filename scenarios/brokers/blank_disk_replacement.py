@@ -123,8 +123,8 @@ scenario(
                     claims=["blank-replica-elected", "leader-elected-from-isr"],
                     sentence="""The broker is elected with its empty log, for it is in the ISR. The follower ends itself
                         rather than truncate what was committed, and comes back only without its log.""",
-                    source="ReplicaFetcherThread.handleOffsetOutOfRange (0.8.2.2, 0.11.0.3, 2.0.0)",
-                    basis=Basis.SOURCE,
+                    source="KAFKA-7414; ReplicaFetcherThread.handleOffsetOutOfRange (0.8.2.2 to 2.0.0, not 2.0.1)",
+                    basis=Basis.JIRA,
                 ),
                 Documented(
                     on=ranges.HIGH_WATERMARK_TRUNCATION,

@@ -399,8 +399,8 @@ def one_controller_at_a_time(evidence: RunEvidence) -> Judged:
 
 @claim(
     "controller-epoch-rises-by-one",
-    source="KafkaController.incrementControllerEpoch (0.8.2.2 to 2.1.1), "
-    "KafkaZkClient.registerControllerAndIncrementControllerEpoch (2.2.2 to 3.9.2)",
+    source="KafkaController.incrementControllerEpoch (0.8.2.2 to 2.0.1), "
+    "KafkaZkClient.registerControllerAndIncrementControllerEpoch (2.1.1 to 3.9.2)",
     basis=Basis.SOURCE,
 )
 def controller_epoch_rises_by_one(evidence: RunEvidence) -> Judged:
