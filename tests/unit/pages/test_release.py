@@ -89,6 +89,16 @@ def test_times_whose_ranges_do_not_meet_are_marked() -> None:
     assert f"| {APART} |" not in meet
 
 
+def test_single_runs_are_no_ranges() -> None:
+    told = page(compared(cell(3, ms=[1, 1000.0, 1000.0, 1000.0]), cell(3, ms=[3, 2001.0, 2500.0, 3000.0])))
+    assert f"| {APART} |" not in told
+
+
+def test_a_release_without_tools_says_so_before_their_libraries_are_told_as_gone() -> None:
+    (first, *_) = changed_jars({"org.apache.kafka:kafka-tools": "1", "g:a": "1"}, {})
+    assert first.startswith("this release was resolved without Kafka's tools")
+
+
 def test_what_was_not_run_is_named_and_is_no_difference() -> None:
     told = page(compared(cell(3), None))
     assert "there was no time: baseline on 4.4.0." in told
