@@ -22,7 +22,7 @@ def borders() -> dict[str, str]:
     for node, after in zip(body, [*body[1:], ast.Pass()], strict=True):
         if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) and node.value is not None:
             told = ast.unparse(node.value)
-            doc = ast.unparse(after) if isinstance(after, ast.Expr) else ""
+            doc = str(ast.literal_eval(after.value)) if isinstance(after, ast.Expr) else ""
             if re.search(r"\d\.\d", told):
                 found[node.target.id] = f"{told} {doc}"
     return found
