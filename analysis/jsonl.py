@@ -61,14 +61,14 @@ from checks.view import (
 from evidence.errors import EXIT_AS_DOCUMENTED, EXIT_CONTRADICTED, EXIT_UNKNOWN, KafkaChaosError
 from evidence.findings import CRASHED, OK, CheckResult, Findings, Problem
 from evidence.history import schema
-from evidence.run import RunRecord
+from evidence.run import blank
 from evidence.text import forgiving_output, visible
 
 PRODUCER: Final = 1
 """All values of a key are this producer's."""
 GATHERED: Final = (TRANSACTIONS, DEPENDENCIES)
 """What is gathered of each key. How a reader was isolated is not stated: nothing is said of half-committed ones."""
-OF_OTHERS: Final = RunRecord(scenario="", version="")
+OF_OTHERS: Final = blank("", "")
 """What was run, where nothing is known of it."""
 PERMITTED: Final = frozenset({WRITE_CYCLE})
 """Anomalies that Kafka permits whatever a history's clients were set to, of which it says nothing."""

@@ -99,7 +99,7 @@ def _copy(moment: Moment, replica: Replica, run_state: RunState) -> Copy:
         replica=replica,
         high_watermark=None if ends is None else ends.hw,
         condition=run_state.condition_at(node, moment.monotonic_ns),
-        asked_ns=moment.begun_ns,
+        begun_ns=moment.begun_ns,
     )
 
 

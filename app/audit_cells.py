@@ -77,7 +77,7 @@ def _cell(run: RunRecord, subject: SubjectRecord, findings: Findings, releases: 
         raise UsageError(f"{run.run} measures nothing: the records of {subject.process} were not counted")
     version = versions.get(run.version)
     stated = subject.stated
-    began = datetime.fromtimestamp((run.started_wall_ns or 0) / 1e9, UTC)
+    began = datetime.fromtimestamp(run.started_wall_ns / 1e9, UTC)
     fault = run.scenario.removeprefix(PREFIX)
     return Cell(
         key=same_fields(Key, subject, line=line_of(version), version=version.id, fault=fault),

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 import numpy as np
+from msgspec import structs
 
 from benchmarks.load import (
     BLOCK,
@@ -32,7 +33,7 @@ from evidence import events
 from evidence.history import schema
 from evidence.history.seal import seal_process
 from evidence.history.writer import BATCH_ROWS, HistoryWriter
-from evidence.run import ProcessRecord, RunRecord, TopicRecord
+from evidence.run import ProcessRecord, RunRecord, TopicRecord, blank
 from evidence.rundir import RunDir
 from evidence.timeline import Timeline
 
@@ -142,13 +143,15 @@ def _seal(run_dir: RunDir, processes: Sequence[ProcessRecord]) -> None:
         run_dir.stream(process.name).unlink()
 
 
+def _process(name: str, kind: str) -> ProcessRecord:
+    return ProcessRecord(name=name, kind=kind, file=f"history/{name}.arrows", final=False, settings={})
+
+
 def _record(
     topics: Sequence[TopicRecord], processes: Sequence[ProcessRecord], moments: Sequence[str] = ()
 ) -> RunRecord:
-    return RunRecord(
-        run="synthetic",
-        scenario="synthetic",
-        version="none",
+    return structs.replace(
+        blank("synthetic", "none"),
         topics=tuple(topics),
         processes=tuple(processes),
         moments=tuple(moments),
@@ -163,18 +166,18 @@ def write_run(run_dir: RunDir, records: int, *, skewed: bool = False, whole: boo
     parts = partitions(records, skewed=skewed)
     processes: list[ProcessRecord] = []
     for number in range(1, PRODUCERS + 1):
-        processes.append(ProcessRecord(name=f"producer-{number}", kind="producer"))
+        processes.append(_process(f"producer-{number}", "producer"))
         with HistoryWriter(run_dir.stream(f"producer-{number}"), f"producer-{number}") as writer:
             _produce(writer, number, parts)
     for number in range(CONSUMERS):
-        processes.append(ProcessRecord(name=f"consumer-{number}", kind="consumer"))
+        processes.append(_process(f"consumer-{number}", "consumer"))
         with HistoryWriter(run_dir.stream(f"consumer-{number}"), f"consumer-{number}") as writer:
             _consume(writer, parts[number::CONSUMERS])
-    processes.append(ProcessRecord(name=WATCHER, kind="consumer"))
+    processes.append(_process(WATCHER, "consumer"))
     with HistoryWriter(run_dir.stream(WATCHER), WATCHER) as writer:
         _watch(writer, parts)
     _seal(run_dir, processes)
-    topics = (TopicRecord(name=TOPIC, partitions={part.number: (1, 2, 3) for part in parts}),)
+    topics = (TopicRecord(name=TOPIC, partitions={part.number: (1, 2, 3) for part in parts}, settings={}),)
     moments: Sequence[str] = ()
     if whole:
         from benchmarks.brokers import write_brokers  # compiles
@@ -189,8 +192,8 @@ def write_small(run_dir: RunDir, count: int) -> None:
     """
     numbers = np.arange(count, dtype=np.int64)
     processes = [
-        ProcessRecord(name="producer-1", kind="producer"),
-        ProcessRecord(name="consumer-1", kind="consumer"),
+        _process("producer-1", "producer"),
+        _process("consumer-1", "consumer"),
     ]
     with HistoryWriter(run_dir.stream("producer-1"), "producer-1") as writer:
         for offset in range(EACH):
@@ -254,5 +257,5 @@ def write_small(run_dir: RunDir, count: int) -> None:
                     wall_ns=1_000,
                 )
             )
-    topics = (TopicRecord(name=TOPIC, partitions=dict.fromkeys(range(count), (1, 2))),)
+    topics = (TopicRecord(name=TOPIC, partitions=dict.fromkeys(range(count), (1, 2)), settings={}),)
     run_dir.write_run(_record(topics, processes))

@@ -27,7 +27,7 @@ def seconds(run_dir: RunDir) -> dict[str, float] | None:
     if run.state != "complete" or not run_dir.verdict.exists():
         return None
     phases = {name: run.phases.get(name, 0.0) for name in PHASES}
-    whole = run_dir.verdict.stat().st_mtime - (run.started_wall_ns or 0) / 1e9
+    whole = run_dir.verdict.stat().st_mtime - run.started_wall_ns / 1e9
     return phases | {"judging": whole - sum(phases.values()), "whole": whole}
 
 

@@ -48,7 +48,6 @@ from evidence.findings import Finding
 from evidence.run import RunRecord
 from evidence.run_state import RunState
 
-Facts = Mapping[str, Any]
 Permits = Callable[[RunRecord, Finding, RunState | None], str | None]
 Follows = Callable[[Finding, Sequence[Finding]], str | None]
 Scope = Literal["partition", "run", "across partitions"]

@@ -42,7 +42,7 @@ class Copy:
     replica: Replica
     high_watermark: int | None = None
     condition: str = UP
-    asked_ns: int | None = None
+    begun_ns: int
     """When its copying began; `at_ns` is when all copies of the moment were there."""
     part: tuple[Ints, Ints] | None = None
     """Of a screened partition, what of its contents checks need."""
@@ -50,11 +50,6 @@ class Copy:
     @property
     def broker(self) -> int:
         return number_of(self.node)
-
-    @property
-    def begun_ns(self) -> int:
-        """A time before its copying began; for runs that do not record it, `QUIET_NS` before `at_ns`."""
-        return self.at_ns - QUIET_NS if self.asked_ns is None else self.asked_ns
 
     @cached_property
     def damaged(self) -> bool:

@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from checks.anomaly import Facts
 from checks.disturbances import within_reach
 from evidence.events import NO_LEADER
 from evidence.findings import Finding
@@ -62,7 +61,7 @@ def _by_default(run: RunRecord, process: ProcessRecord) -> Settings:
     return {"enable.idempotence": "true"} if new and not against else {}
 
 
-def _producers(run: RunRecord, finding: Finding) -> list[Facts]:
+def _producers(run: RunRecord, finding: Finding) -> list[Settings]:
     concerned = _concerned(run, finding, "producer")
     return [{**_by_default(run, process), **process.settings} for process in concerned]
 

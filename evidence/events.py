@@ -9,7 +9,7 @@ Times: `monotonic_ns` is CLOCK_MONOTONIC of the machine, for order and distance;
 event in a broker's log. A writer leaves both out for "now", and `Timeline.append` stamps them. Whatever ends in `_ns`
 is nanoseconds. Brokers are named by node ("broker-1") where somebody watched a process, and by id (1) where Kafka did.
 
-Fields with a default that no present writer leaves out are those that runs made before did not write.
+A field has a default where some events of its kind have nothing to say in it.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Final, Literal, TypeVar
 
-from msgspec import UNSET, Struct, UnsetType, field
+from msgspec import Struct, field
 
 from evidence.engine import ContainerAction
 from evidence.faults import KINDS, AnyProof
@@ -174,7 +174,7 @@ class Moment(Event, frozen=True, kw_only=True, tag="moment"):
     nodes: dict[str, dict[str, Ends]] = field(default_factory=dict)
     files: dict[str, dict[str, int]] = field(default_factory=dict)
     """By node, the copied files ("t-0/00000000000000000000.log") and how many bytes each has."""
-    begun_ns: int | None = None
+    begun_ns: int
     """When the copying began (monotonic); the event's own time is when all copies were there."""
 
     @property
@@ -290,7 +290,7 @@ class _OfRecord(Event, frozen=True, kw_only=True):
 class Send(_OfRecord, frozen=True, kw_only=True, tag="send"):
     """A record is handed to its producer."""
 
-    doomed: bool = False
+    expected_loss: bool = False
     """Whether the scenario says that this is a record whose loss it documents."""
 
 
@@ -408,20 +408,22 @@ class Broker(Event, frozen=True, kw_only=True, tag="broker"):
     """A broker's registration: made or gone (ZooKeeper); made, fenced or unfenced (KRaft).
 
     `fenced` says of `registered` whether the broker is fenced: with KRaft it is until the controller has heard that it
-    caught up with the metadata. Runs of before do not say; there it goes by the source.
+    caught up with the metadata. It is None of the other states.
     """
 
     source: State
     node: str
     state: Literal["registered", "gone", "unfenced", "fenced"]
-    fenced: bool | UnsetType = UNSET
+    fenced: bool | None = None
+
+    def __post_init__(self) -> None:
+        if (self.fenced is None) == (self.state == "registered"):
+            raise ValueError("a broker that is registered is fenced or not, and only of such a one that is said")
 
     @property
     def alive(self) -> bool:
         """Whether the cluster takes it for alive: registered, and not fenced."""
-        if self.state == "registered":
-            return self.source == "zookeeper" if isinstance(self.fenced, UnsetType) else not self.fenced
-        return self.state == "unfenced"
+        return self.state == "unfenced" or self.fenced is False
 
 
 class Partition(Event, frozen=True, kw_only=True, tag="partition"):
@@ -616,8 +618,8 @@ class Firewall(Event, frozen=True, kw_only=True, tag="firewall"):
     source: Literal["runner"] = "runner"
     node: str
     rules: tuple[str, ...]
-    changes: tuple[str, ...] | None = None
-    """What was changed in it by no fault of the run, up to then; None if nobody watched, or in runs made before."""
+    changes: tuple[str, ...] | None
+    """What was changed in it by no fault of the run, up to then; None if nobody watched."""
 
 
 class Log(Event, frozen=True, kw_only=True, tag="log"):

@@ -339,7 +339,7 @@ def started(run: RunRecord, load: Load | None) -> Started:
 
 def ended(run: RunRecord, load: Load | None) -> Ended:
     """The line of a run that has ended."""
-    took_ns = (run.ended_wall_ns or 0) - (run.started_wall_ns or 0)
+    took_ns = (run.ended_wall_ns or 0) - run.started_wall_ns
     return Ended(
         schema=SCHEMA,
         run=run.run,

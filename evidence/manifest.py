@@ -4,8 +4,6 @@ Everything that a verdict rests on is listed: run.json, the timeline and how man
 and as sealed, copies of replicas, logs, the cluster as rendered. A file that was changed, exchanged for that of another
 run, left out or added later is noticed when the run is judged. verdict.json names the manifest that it was given for,
 so that a verdict is not taken for one of other files.
-
-Runs made before there were manifests have none, and are judged without.
 """
 
 from __future__ import annotations
@@ -16,8 +14,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from evidence.run import RunRecord
-from evidence.rundir import MANIFEST, SCHEMA, RunDir, leaves, read_json, write_json
+from evidence.run import SCHEMA, RunRecord
+from evidence.rundir import RunDir, read_json, write_json
 
 FILES: Final = ("run.json", "timeline.jsonl", "compose.yml")
 DIRECTORIES: Final = ("config", "history", "logs", "replicas")
@@ -74,19 +72,19 @@ def digest(run_dir: RunDir) -> str:
 
 
 def verify(run_dir: RunDir, run: RunRecord, *, changed_since_ns: int | None = None) -> list[Difference]:
-    """What a run's files have otherwise than its manifest; nothing for a run that has none and says so.
+    """What a run's files have otherwise than its manifest.
 
     With `changed_since_ns` only files whose size differs, or that were changed since (wall time), are hashed.
     """
     name = run_dir.manifest.name
     try:
         manifest = read_json(run_dir.manifest)
-        if manifest["schema"] is True or manifest["schema"] != SCHEMA:
+        if manifest["schema"] != SCHEMA:
             raise ValueError(f"schema {manifest['schema']!r}, not {SCHEMA}")
         listed = {str(path): (int(one["bytes"]), str(one["sha256"])) for path, one in manifest["files"].items()}
         of_run, lines = str(manifest["run"]), int(manifest["timeline_lines"])
     except FileNotFoundError:
-        return [Difference(name, "missing")] if leaves(run, MANIFEST) else []
+        return [Difference(name, "missing")]
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         return [Difference(name, f"not readable as a manifest ({error!r})")]
     found = [] if of_run == run.run else [Difference(name, f"it is of the run {of_run}")]

@@ -2,7 +2,9 @@
 
 The harness opens it before anything is started and replaces the whole file each time that more is known: what is not
 known yet is None or empty. It says "running" until the very end, so a run that was killed is known for what it is.
-Whoever concludes anything from a run asks this value for it; a file that lacks a part of it is not the record of a run.
+Whoever concludes anything from a run asks this value for it. What the harness always writes has no default here, so a
+file that lacks a part of it is not the record of a run (`RunDir.read_run`). `blank` makes a record of what no scenario
+ran.
 """
 
 from __future__ import annotations
@@ -17,6 +19,8 @@ Range = tuple[int, int]
 """Sequences of records, from one up to and without another."""
 Settings = Mapping[str, str]
 
+SCHEMA: Final = 2
+"""Of run.json, the timeline and the manifest. A file of another schema is refused (evidence/rundir.py)."""
 DEFAULT_CASE: Final = "default"
 """The case of a scenario that declares none."""
 
@@ -47,22 +51,22 @@ class TopicRecord(Struct, frozen=True, kw_only=True):
     name: str
     partitions: Mapping[int, tuple[int, ...]]
     """The brokers that each partition was assigned to, the preferred leader first."""
-    settings: Settings = {}
+    settings: Settings
 
 
 class ProcessRecord(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A client process that recorded a history."""
 
     name: str
-    kind: str = ""
+    kind: str
     """"producer", "consumer", "transactional-producer", "processor", "final-read", …"""
-    file: str = ""
+    file: str
     """Its stream, within the run directory."""
-    final: bool = False
+    final: bool
     """Whether it read every partition to the end, when all faults were healed."""
-    settings: Settings = {}
+    settings: Settings
     """What its client was given."""
-    doomed: bool = False
+    expected_loss: bool = False
     """Whether all of its records may be lost."""
     only: str | None = None
     """The node that is the only one which the client knows, if it does not know all."""
@@ -77,8 +81,8 @@ class StatedRecord(Struct, frozen=True, kw_only=True):
     may: tuple[str, ...]
     why: str
     source: str
-    basis: str = ""
-    """Of what kind the source is (evidence/basis.py); empty in runs of before it was said."""
+    basis: str
+    """Of what kind the source is (evidence/basis.py)."""
 
 
 class TimedRecord(Struct, frozen=True, kw_only=True):
@@ -107,10 +111,10 @@ class SubjectRecord(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The process whose history has its records."""
     stated: StatedRecord
     flush_each: bool = False
-    client_release: str = ""
-    overrides: Settings = {}
+    client_release: str
+    overrides: Settings
     """The client's time-outs, which are made short."""
-    doomed: tuple[Range, ...] | None = None
+    expected_loss: tuple[Range, ...] | None
     """The records that the sequence may lose; None: any."""
     own: Settings | None = None
     """The settings of the user's own that it was given."""
@@ -122,42 +126,44 @@ class SubjectRecord(Struct, frozen=True, kw_only=True, omit_defaults=True):
 class DocumentedRecord(Struct, frozen=True, kw_only=True):
     """What is documented of this scenario and case on this version; nothing for a run that is only observed."""
 
-    required: tuple[str, ...] = ()
-    allowed: tuple[str, ...] = ()
-    claims: tuple[str, ...] = ()
-    on: str = ""
+    required: tuple[str, ...]
+    allowed: tuple[str, ...]
+    claims: tuple[str, ...]
+    on: str
     """The versions that it is documented of."""
-    out_of_sync: bool = False
+    out_of_sync: bool
     """Whether a replica may be out of sync at the end."""
-    claim: str = ""
-    source: str = ""
-    basis: str = ""
-    """Of what kind the source is (evidence/basis.py); empty in runs of before it was said."""
-    unconfirmed: str = ""
+    claim: str
+    source: str
+    basis: str
+    """Of what kind the source is (evidence/basis.py)."""
+    unconfirmed: str
     """If no recorded run showed this on this very version: a sentence that says so, and where it was shown."""
 
 
 class SequenceRecord(Struct, frozen=True, kw_only=True):
     """How the scenario's steps went."""
 
-    ended: bool | str
-    """True, or why they ended early."""
-    preconditions: int | None = None
+    ended: bool
+    """Whether they came to their end."""
+    cause: str | None
+    """Why they did not; None if they did."""
+    preconditions: int
     """How many were checked."""
-    duties: int = 0
+    duties: int
     """How many duties of Kafka the steps checked, and found overdue."""
-    faults: int | None = None
-    """How many were injected, by the end of the final part."""
+    faults: int | None
+    """How many were injected; None until the final part has ended."""
 
 
 class HostRecord(Struct, frozen=True, kw_only=True):
     """The machine and the engine, as far as they may matter to an outcome."""
 
-    system: str = ""
-    cores: int | None = None
-    python: str = ""
-    docker: str | None = None
-    kernel: str = ""
+    system: str
+    cores: int | None
+    python: str
+    docker: str | None
+    kernel: str
 
 
 class DisksRecord(Struct, frozen=True, kw_only=True):
@@ -171,70 +177,72 @@ class DisksRecord(Struct, frozen=True, kw_only=True):
 
 
 class RunRecord(Struct, frozen=True, kw_only=True):
-    """What was run. Its defaults are what is so before a run begins."""
+    """What was run."""
 
-    run: str = ""
+    run: str
     """The run's name, which no other has."""
     scenario: str
-    case: str = DEFAULT_CASE
-    case_changes: CaseChanges = CaseChanges(acks="all")
+    case: str
+    case_changes: CaseChanges
     version: str
     """What `--version` named: a release, or one with a pinned protocol ("3.9.2-pinned")."""
-    kafka: str = ""
+    kafka: str
     """The release of the brokers."""
-    mutant: str = ""
+    mutant: str
     """What was changed in the brokers on purpose, by the mutant's name: such a run says nothing about Kafka."""
-    mode: str = ""
+    mode: str
     """"zookeeper" or "kraft"."""
-    client: str = ""
+    client: str
     """The producers: "librdkafka", "java-3.9.2"."""
-    seed: int = 0
-    layout: Mapping[int, int] = {}
+    seed: int
+    layout: Mapping[int, int]
     """The broker that plays the role of each which the scenario names."""
-    settings: Settings = {}
+    settings: Settings
     """Of the brokers; "2:name" is of broker 2 alone."""
-    overridden: Settings = {}
+    overridden: Settings
     """Those of them that are the user's own."""
-    observed: bool = False
+    observed: bool
     """Whether nothing is documented for this run: an expectation, a client or settings of the user's own."""
-    expect: tuple[str, ...] | None = None
-    """The anomalies that the user expects."""
-    given: tuple[Mapping[str, Any], ...] = ()
+    expect: tuple[str, ...] | None
+    """The anomalies that the user expects; None if the user said nothing of it."""
+    given: tuple[Mapping[str, Any], ...]
     """Subjects of the user's own, as `--subjects` has them."""
-    documented: DocumentedRecord = DocumentedRecord()
-    topics: tuple[TopicRecord, ...] = ()
-    processes: tuple[ProcessRecord, ...] = ()
-    subjects: tuple[SubjectRecord, ...] = ()
-    disks: DisksRecord | None = None
+    documented: DocumentedRecord
+    topics: tuple[TopicRecord, ...]
+    processes: tuple[ProcessRecord, ...]
+    subjects: tuple[SubjectRecord, ...]
+    disks: DisksRecord | None
     """None: all nodes lie on the machine's own file system."""
-    drawn: tuple[float, ...] = ()
+    drawn: tuple[float, ...]
     """What the seed decided in the steps, in order."""
-    moments: tuple[str, ...] = ()
+    moments: tuple[str, ...]
     """When replicas were copied, in order."""
-    sequence: SequenceRecord | None = None
-    state: State = "running"
-    failure: str | None = None
+    sequence: SequenceRecord | None
+    """None until the steps have ended."""
+    state: State
+    failure: str | None
     """Why the harness failed, in a line."""
-    owner: str = ""
+    owner: str
     """The process that runs it (harness/cluster/ownership.py)."""
-    namespace: str | None = None
-    started_wall_ns: int | None = None
-    started_monotonic_ns: int | None = None
-    ended_wall_ns: int | None = None
-    host: HostRecord = HostRecord()
-    commit: str | None = None
+    namespace: str
+    """Whose it is, among several users of one engine (harness/cluster/namespace.py)."""
+    started_wall_ns: int
+    started_monotonic_ns: int
+    ended_wall_ns: int | None
+    """None until the run has ended."""
+    host: HostRecord
+    commit: str | None
     """Of the harness, with "+" if the tree has changes; None outside a checkout."""
-    images: Mapping[str, str] = {}
+    images: Mapping[str, str]
     """Of each node."""
-    jars: Mapping[str, str] = {}
+    jars: Mapping[str, str]
     """Of the release: the SHA-256 of each jar, by its Maven coordinate."""
-    locked: bool = True
+    locked: bool
     """Whether the lock that these are of is committed (compose/locks/), or was resolved on this machine."""
-    command: str = ""
+    command: str
     """What runs this again."""
-    phases: Mapping[str, float] = {}
+    phases: Mapping[str, float]
     """How long each part took, in seconds."""
-    evidence: tuple[str, ...] = ()
 
     @property
     def full_name(self) -> str:
@@ -258,3 +266,53 @@ class RunRecord(Struct, frozen=True, kw_only=True):
 def full_name(scenario: str, case: str) -> str:
     """A scenario, and its case unless that is the default: "leader-crash (acks-1)"."""
     return scenario + (f" ({case})" if case != DEFAULT_CASE else "")
+
+
+NO_HOST: Final = HostRecord(system="", cores=None, python="", docker=None, kernel="")
+NOTHING_DOCUMENTED: Final = DocumentedRecord(
+    required=(), allowed=(), claims=(), on="", out_of_sync=False, claim="", source="", basis="", unconfirmed=""
+)
+
+
+def blank(scenario: str, version: str) -> RunRecord:
+    """The record of what no scenario ran (histories of others, the trial of a disk): everything else is empty."""
+    return RunRecord(
+        run="",
+        scenario=scenario,
+        case=DEFAULT_CASE,
+        case_changes=CaseChanges(acks="all"),
+        version=version,
+        kafka="",
+        mutant="",
+        mode="",
+        client="",
+        seed=0,
+        layout={},
+        settings={},
+        overridden={},
+        observed=False,
+        expect=None,
+        given=(),
+        documented=NOTHING_DOCUMENTED,
+        topics=(),
+        processes=(),
+        subjects=(),
+        disks=None,
+        drawn=(),
+        moments=(),
+        sequence=None,
+        state="running",
+        failure=None,
+        owner="",
+        namespace="",
+        started_wall_ns=0,
+        started_monotonic_ns=0,
+        ended_wall_ns=None,
+        host=NO_HOST,
+        commit=None,
+        images={},
+        jars={},
+        locked=True,
+        command="",
+        phases={},
+    )

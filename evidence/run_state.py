@@ -112,11 +112,11 @@ class FaultFact:
     port: int = 0
     """Of a cut: only connections to this port are; 0 for all packets."""
     injected_ns: int | None = None
-    """When its injection had ended; None of a run that did not record it."""
+    """When its injection had ended; None until it has been verified, or was found not to have taken effect."""
 
     @property
     def whole_ns(self) -> int:
-        """End of the injection, if recorded, else its start. Durations are measured from here."""
+        """End of the injection; its start, if it was never verified. Durations are measured from here."""
         return self.inject_ns if self.injected_ns is None else self.injected_ns
 
     @property
@@ -151,7 +151,7 @@ class Sent:
     """acked, failed, unknown (an error that does not say whether it happened) or open (no answer recorded)."""
     offset: int | None = None
     error: str | None = None
-    doomed: bool = False
+    expected_loss: bool = False
     """Whether the scenario says that this is a record whose loss it documents."""
 
     @property
@@ -480,7 +480,7 @@ def sends_of(events: Iterable[Event]) -> tuple[Sent, ...]:
                 outcome="open" if end is None else "unknown" if end.outcome == "info" else end.kind,
                 offset=end.offset if end else None,
                 error=end.error if end else None,
-                doomed=key in opened and opened[key].doomed,
+                expected_loss=key in opened and opened[key].expected_loss,
             )
         )
     return tuple(sorted(sends, key=lambda send: send.sent_ns))

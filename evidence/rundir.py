@@ -6,7 +6,7 @@ run: `run.json` is replaced atomically, streams are appended a whole line or a w
 everything sealed is renamed into place.
 
     run.json                    what was run: scenario, version, seed, settings, processes, state (evidence/run.py)
-    timeline.jsonl              what happened, one event a line (evidence/timeline.py)
+    timeline.jsonl              what happened: a line with the schema, then one event a line (evidence/timeline.py)
     compose.yml, config/        the cluster as rendered, enough to bring it up again by hand
     history/<process>.arrows    operations as they were recorded (evidence/history)
     history/sealed/…            the same by topic and partition, Parquet
@@ -16,6 +16,9 @@ everything sealed is renamed into place.
     findings/findings.json      what the analysis found
     verdict.json  report.html  junit.xml
     data/                       the nodes' live data, removed when the run has ended
+
+run.json, timeline and manifest say of which schema they are. Files of another one are refused, in one line, by
+`RunDir.read_run`, which whoever reads a run calls first.
 """
 
 from __future__ import annotations
@@ -30,21 +33,10 @@ from typing import Any, Final
 import msgspec
 
 from evidence.errors import UsageError
-from evidence.run import RunRecord
+from evidence.run import SCHEMA, RunRecord
 
-SCHEMA: Final = 1
-DOOMED: Final = "doomed sends"
-FIREWALL: Final = "firewall"
-FILTER_CHANGES: Final = "changes of packet filters"
-SEQUENCE: Final = "sequence"
-SOFTWARE: Final = "software"
-NAMED: Final = "run named in histories"
-END: Final = "end of timeline"
-MANIFEST: Final = "manifest"
-EVIDENCE: Final = (DOOMED, END, FILTER_CHANGES, FIREWALL, MANIFEST, NAMED, SEQUENCE, SOFTWARE)
-"""Which evidence every run of this program leaves beyond what the first ones left; run.json lists it. What a run says
-it leaves and does not have is missing; what a run made before does not list was never there.
-"""
+HEADER_BYTES: Final = 1024
+"""The first line of a timeline is far shorter."""
 
 
 def write_atomically(path: Path, content: str | bytes) -> None:
@@ -76,9 +68,11 @@ def read_json(path: Path) -> Any:
         raise ValueError("nested too deeply") from None
 
 
-def leaves(run: RunRecord, evidence: str) -> bool:
-    """Whether a run says that it leaves this evidence, one of EVIDENCE."""
-    return evidence in run.evidence
+def _another_schema(path: Path, schema: object) -> UsageError:
+    return UsageError(
+        f"{path}: its schema is {schema!r}, this program reads {SCHEMA}; read it with the version of this program that "
+        "wrote it, or run the scenario again"
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,7 +172,8 @@ class RunDir:
     def read_run(self) -> RunRecord:
         """The record of the run.
 
-        Raises UsageError, in one line, if this is not a run directory or `run.json` cannot be read.
+        Raises UsageError, in one line, if this is not a run directory, if `run.json` cannot be read, or if it or the
+        timeline is of another schema.
         """
         if not self.path.is_dir():
             raise UsageError(f"{self.path}: no such run directory; `kafka-chaos run` writes one under runs/")
@@ -191,14 +186,26 @@ class RunDir:
         if not isinstance(value, dict) or "scenario" not in value or "version" not in value:
             raise UsageError(f"{self.run_json}: not the record of a run (no scenario, no version)")
         if value.get("schema") != SCHEMA:
-            raise UsageError(
-                f"{self.run_json}: schema {value.get('schema')!r}, this program reads {SCHEMA}; "
-                "use the release that wrote it"
-            )
+            raise _another_schema(self.run_json, value.get("schema"))
+        self._refuse_another_timeline()
         try:
             return msgspec.convert(value, RunRecord, str_keys=True)
         except (msgspec.ValidationError, UnicodeError) as error:
             raise UsageError(f"{self.run_json}: not the record of a run ({error}); it cannot be judged") from None
+
+    def _refuse_another_timeline(self) -> None:
+        """Raise UsageError if the timeline begins with another schema. One that does not say its schema, or cannot be
+        read, is damaged: `evidence.timeline.read` tells of that.
+        """
+        if not self.timeline.is_file():
+            return  # opening a FIFO waits for a writer, for ever
+        try:
+            with self.timeline.open("rb") as file:
+                header = json.loads(file.readline(HEADER_BYTES))
+        except (OSError, ValueError, RecursionError):
+            return
+        if isinstance(header, dict) and header.keys() == {"schema"} and header["schema"] != SCHEMA:
+            raise _another_schema(self.timeline, header["schema"])
 
     def refuse_special_files(self) -> None:
         """Raise UsageError if the directory holds anything but files and directories: a FIFO would be read for ever."""

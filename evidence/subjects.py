@@ -1,7 +1,7 @@
 """Subjects: producers with a partition of their own, whose outcome is stated and counted one by one.
 
 run.json lists them (`subjects`): the partition, the name of the process whose history it is, the settings, what is
-stated (`must`, `may`), and which of its records the sequence dooms (ranges of sequences; none given: any).
+stated (`must`, `may`), and which of its records the sequence may lose (ranges of sequences; none given: any).
 findings.json counts what came of each one's records (`subjects`) and has findings by topic-partition; `counted` puts
 the two together. Both are pure data here, so that the analysis, the verdict and the matrix mean the same by it.
 """
@@ -10,13 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from evidence.findings import Finding, Findings, Row, SubjectCounts
 from evidence.records import TopicPartition
 from evidence.run import SubjectRecord
-
-Facts = Mapping[str, Any]
 
 LOSES, DUPLICATES, REORDERS, REFUSES = "loses", "duplicates", "reorders", "refuses"
 OUTCOMES: Final = (LOSES, DUPLICATES, REORDERS, REFUSES)
@@ -100,7 +98,7 @@ def counted(subject: SubjectRecord, findings: Findings) -> Counted | None:
     )
 
 
-def doomed(subject: SubjectRecord, row: Row) -> bool:
-    """Whether the sequence dooms the record of a row of lost-write."""
-    ranges = subject.doomed
+def is_expected_loss(subject: SubjectRecord, row: Row) -> bool:
+    """Whether the sequence may lose the record of a row of lost-write."""
+    ranges = subject.expected_loss
     return ranges is None or any(first <= one.sequence < last for one in row.records[:1] for first, last in ranges)

@@ -2,7 +2,8 @@
 
 Several threads and sources write it (the runner's steps and faults, scripted clients, ZooKeeper or the
 metadata log, Docker, brokers' logs), so an append is one `write` of a whole line, flushed at once: a run
-killed at any moment leaves whole lines and at most one torn last one. Every event carries the machine's
+killed at any moment leaves whole lines and at most one torn last one. The first line says of which schema the others
+are, and is no event. Every event carries the machine's
 monotonic clock (for order and distance) and the wall clock (to find it in a broker's log), both in
 nanoseconds. The two run side by side: if they do not, one of them was set while the run went on, times taken from
 brokers' logs are off, and nothing may be concluded from the order of events (`Reading.jump`).
@@ -21,6 +22,7 @@ from typing import Final, Self
 import msgspec
 
 from evidence.events import UNSTAMPED, AnyEvent, E, End, Event, of
+from evidence.run import SCHEMA
 
 JUMP_NS: Final = 1_000_000_000
 """How far wall and monotonic clock may come apart at once."""
@@ -28,8 +30,20 @@ DRIFT: Final = 0.001
 """And for each second of the run: a clock that is being corrected gradually drifts by half as much."""
 
 
+class Header(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The first line of a timeline."""
+
+    schema: int
+
+
+HEADER: Final = msgspec.json.encode(Header(schema=SCHEMA)) + b"\n"
+
+
 class Timeline:
-    """Appends events to `path`; safe to use from several threads; listeners see each event after it is written."""
+    """Appends events to `path`; safe to use from several threads; listeners see each event after it is written.
+
+    Raises OSError if the file cannot be opened, or takes no first line.
+    """
 
     def __init__(self, path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -37,10 +51,12 @@ class Timeline:
         self._lock = threading.Lock()
         self._listeners: list[Callable[[Event], None]] = []
         self.lines = 0
-        """Written so far."""
+        """Events written so far."""
         self._ended = False
         self._lost: OSError | None = None
         """Why nothing more could be written."""
+        if self._file.tell() == 0:
+            self._file.write(HEADER)
 
     def listen(self, listener: Callable[[Event], None]) -> None:
         """Call `listener` with every event appended from now on, in the appending thread."""
@@ -98,7 +114,9 @@ class Reading:
 
     events: tuple[Event, ...]
     damaged: tuple[str, ...]
-    """One description for each line that is no event, a torn last line included, and of a jump of the clocks."""
+    """One description for each line that is no event, a torn last line included, of a first line that does not say the
+    schema, and of a jump of the clocks.
+    """
     jump: str | None = None
     """Where the clocks came apart; None if they did not."""
 
@@ -113,6 +131,7 @@ class Reading:
 
 
 _DECODER: Final[msgspec.json.Decoder[Event]] = msgspec.json.Decoder(AnyEvent)
+_HEADERS: Final = msgspec.json.Decoder(Header)
 
 
 def read(path: Path) -> Reading:
@@ -120,8 +139,9 @@ def read(path: Path) -> Reading:
     if not path.exists():
         return Reading(events=(), damaged=(f"{path.name}: missing",))
     events: list[Event] = []
-    damaged: list[str] = []
-    for number, line in enumerate(path.read_bytes().split(b"\n"), start=1):
+    first, *lines = path.read_bytes().split(b"\n")
+    damaged = [] if _is_header(first) else [f"{path.name} line 1: it does not say that this is schema {SCHEMA}"]
+    for number, line in enumerate(lines if not damaged else [first, *lines], start=2 - len(damaged)):
         if not line:
             continue
         try:
@@ -137,6 +157,13 @@ def read(path: Path) -> Reading:
         damaged.append(f"{path.name}: {jump}")
     events.sort(key=lambda event: event.monotonic_ns)
     return Reading(events=tuple(events), damaged=tuple(damaged), jump=jump)
+
+
+def _is_header(line: bytes) -> bool:
+    try:
+        return _HEADERS.decode(line).schema == SCHEMA
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return False
 
 
 def _jump(events: Sequence[Event]) -> str | None:

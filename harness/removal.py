@@ -126,8 +126,8 @@ def abandoned_disks(
 
 
 def _of_this_namespace(run: RunRecord) -> bool:
-    """Whether a run is of this namespace, by its run.json; one that does not say so is of before runs did."""
-    return run.namespace in (None, namespace())
+    """Whether a run is of this namespace, by its run.json."""
+    return run.namespace == namespace()
 
 
 def remove_data(client: DockerClient, run_dir: RunDir) -> str | None:

@@ -47,7 +47,7 @@ from evidence.errors import (
 from evidence.events import End, Event, Firewall, Software, Unread
 from evidence.history.seal import seal_run
 from evidence.run import DEFAULT_CASE, CaseChanges, DisksRecord, DocumentedRecord, HostRecord, RunRecord, SequenceRecord
-from evidence.rundir import EVIDENCE, RunDir
+from evidence.rundir import RunDir
 from evidence.timeline import Timeline
 from harness.cluster import cluster as clusters
 from harness.cluster.admin import open_admin
@@ -276,7 +276,6 @@ def open_recording(request: Request, name: str, settings: Mapping[str, str], cli
         GrowingRecord(
             RunRecord(
                 run=name,
-                evidence=EVIDENCE,
                 scenario=request.scenario.name,
                 case=request.case,
                 client=request.library.name,
@@ -293,6 +292,14 @@ def open_recording(request: Request, name: str, settings: Mapping[str, str], cli
                 given=tuple(one.as_json for one in request.given),
                 expect=request.expect,
                 topics=(topic_record(topic),),
+                processes=(),
+                subjects=(),
+                disks=None,
+                drawn=(),
+                moments=(),
+                sequence=None,
+                state="running",
+                failure=None,
                 documented=DocumentedRecord(
                     required=() if observed else tuple(sorted(documented.required)),
                     allowed=() if observed else tuple(sorted(documented.allowed)),
@@ -310,9 +317,12 @@ def open_recording(request: Request, name: str, settings: Mapping[str, str], cli
                 namespace=namespace(),
                 started_wall_ns=time.time_ns(),
                 started_monotonic_ns=time.monotonic_ns(),
+                ended_wall_ns=None,
                 host=describe_host(client),
                 commit=git_commit(),
+                images={},
                 command=request.command,
+                phases={},
             )
         ),
         Timeline(run_dir.timeline),
@@ -672,21 +682,23 @@ def _carry_out(
         on_up()
     recording.save()
     with phases.measure("steps"):
-        ended: bool | str = True
+        cause = None
         run.owing = True
         try:
             with mistakes_told(request.scenario.path):
                 request.scenario.steps_of(request.case)(run)
         except (DutyNotDone, FaultUnproved, PreconditionNotHeld, RecorderDied) as error:
             run.note(f"the sequence ended early: {error}")
-            ended = _one_line(error)
+            cause = _one_line(error)
         except HarnessError as error:
             run.note(f"the sequence failed: {error}")
-            ended = _one_line(error)
-            recording.record.change(failure=ended)
+            cause = _one_line(error)
+            recording.record.change(failure=cause)
         finally:
             run.owing = False
-        sequence = SequenceRecord(ended=ended, preconditions=run.preconditions, duties=run.duties)
+        sequence = SequenceRecord(
+            ended=cause is None, cause=cause, preconditions=run.preconditions, duties=run.duties, faults=None
+        )
         recording.record.change(sequence=sequence)
     reader = run.final_reader()
     cleanup.callback(_tidy, recording, reader.close)

@@ -8,7 +8,7 @@ observer, a run that was cut short, a check that crashed. `doubts` puts them tog
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Any, Final
+from typing import Final
 
 from checks import claims
 from evidence.events import Precondition, of
@@ -20,8 +20,6 @@ from evidence.run_state import RunState
 from judgement import duties, soundness
 from judgement.contradicted import TIMELINE
 from judgement.scope import ALL, NOTHING, ON_RECORD, Doubt, Scope, doubts_of
-
-Facts = Mapping[str, Any]
 
 DIED: Final = "recorder died"
 
@@ -50,7 +48,7 @@ def failed_preconditions(run_state: RunState) -> list[str]:
     ]
 
 
-def _detail(detail: Facts) -> str:
+def _detail(detail: Mapping[str, object]) -> str:
     return f" ({', '.join(f'{key}={value}' for key, value in detail.items())})" if detail else ""
 
 
@@ -166,7 +164,7 @@ def doubts(
         *doubts_of(soundness.timeline_not_ended(run, run_state), ALL),
         *doubts_of(soundness.unheard(run, run_state), ALL),
         *foreign_events(run_state),
-        *doubts_of(soundness.foreign_rules(run, run_state), ALL),
+        *doubts_of(soundness.foreign_rules(run_state), ALL),
         *doubts_of(soundness.other_software(run, run_state), ALL),
         *doubts_of(soundness.out_of_sync(run, run_state), NOTHING),
         *blind_during_faults(run_state),

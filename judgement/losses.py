@@ -1,4 +1,4 @@
-"""Which losses a documented lost-write covers: those of the sends that the scenario names as doomed, and no other.
+"""Which losses a documented lost-write covers: those of the sends whose loss the scenario expects, and no other.
 
 That records are lost is documented of few of them, at one place of the sequence. `run.send(t, expected_loss=True)` says
 which. A load is named as a whole, for nobody knows which of its records it will be; but a fault takes what was at stake
@@ -11,15 +11,13 @@ when it struck, and nothing that was safe by then. So of a load only those recor
 - that did not lie, before the first fault struck, below the high watermark which every replica had checkpointed or had
   when replicas were copied. No documented sequence loses these, but for a loss of power: a high watermark says that
   replicas have a record, and not that their disks do.
-
-Runs made before sends were named are held to the second rule alone, by the first copies of all.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
-from typing import Any, Final
+from typing import Final
 
 from checks.catalogue import LOST_WRITE
 from checks.excuses import truncates_to_high_watermark
@@ -28,10 +26,7 @@ from evidence.findings import Finding, Row
 from evidence.records import TopicPartition
 from evidence.run import RunRecord
 from evidence.run_state import NEVER_NS, RunState
-from evidence.rundir import DOOMED, leaves
 from kafkafiles.checkpoints import HIGH_WATERMARKS
-
-Facts = Mapping[str, Any]
 
 SHOWN: Final = 5
 """So many records are told by name."""
@@ -51,22 +46,21 @@ Time = tuple[int, int]
 
 
 def undocumented(run: RunRecord, run_state: RunState, found: Sequence[Finding]) -> list[str]:
-    """A line for each finding of lost-write that has more than the doomed."""
-    judged = _against_the_named if leaves(run, DOOMED) else _against_the_files
-    return [line for one in found if one.anomaly == LOST_WRITE for line in judged(run, run_state, one)]
+    """A line for each finding of lost-write that has more than what the scenario expects to lose."""
+    return [line for one in found if one.anomaly == LOST_WRITE for line in _beyond_expected(run, run_state, one)]
 
 
-def _against_the_named(run: RunRecord, run_state: RunState, finding: Finding) -> Iterator[str]:
-    whole = {process.name for process in run.processes if process.doomed}
-    named = {(send.process, send.key) for send in run_state.sends if send.doomed}
+def _beyond_expected(run: RunRecord, run_state: RunState, finding: Finding) -> Iterator[str]:
+    whole = {process.name for process in run.processes if process.expected_loss}
+    named = {(send.process, send.key) for send in run_state.sends if send.expected_loss}
     rest = [row for row in finding.evidence if not any((row.process, record) in named for record in row.records[:1])]
     others = [row for row in rest if row.process not in whole]
-    doomed_here = sum(record.where == finding.where for _, record in named)
+    expected_here = sum(record.where == finding.where for _, record in named)
     if others:
         lost = f"{LOST_WRITE} in {finding.place}: {_names(others)} lost"
-        yield f"{lost}, which no step named as doomed (expected_loss=True where it is sent)"
-    elif not whole and finding.count > doomed_here:
-        yield f"{LOST_WRITE} in {finding.place}: {finding.count} records lost, and {doomed_here} were named as doomed"
+        yield f"{lost}, which no step expects (expected_loss=True where it is sent)"
+    elif not whole and finding.count > expected_here:
+        yield f"{LOST_WRITE} in {finding.place}: {finding.count} records lost, and {expected_here} were expected to be"
     of_loads = [row for row in rest if row.process in whole]
     times = at_stake(run, run_state, finding.where)
     safe = [row for row in of_loads if row.completed_ns is not None and not _within(row.completed_ns, times)]
@@ -109,22 +103,17 @@ def _within(at_ns: int, times: Iterable[Time]) -> bool:
 
 
 def unnamed(run: RunRecord, found: Sequence[Finding]) -> list[str]:
-    """Findings of lost-write that do not list every record, in runs in which a whole load is doomed: whether a record
-    of another client is among the others cannot be told. These are doubts.
+    """Findings of lost-write that do not list every record, in runs that expect the loss of a whole load: whether a
+    record of another client is among the others cannot be told. These are doubts.
     """
-    if not any(process.doomed for process in run.processes):
+    if not any(process.expected_loss for process in run.processes):
         return []
     return [
         f"lost-write: {len(finding.evidence)} of {finding.count} lost records are listed; whether "
-        "all of them were doomed cannot be told"
+        "the loss of all of them was expected cannot be told"
         for finding in found
         if finding.anomaly == LOST_WRITE and not finding.whole
     ]
-
-
-def _against_the_files(run: RunRecord, run_state: RunState, finding: Finding) -> Iterator[str]:
-    marks = _marks(of(run_state.events, Moment), finding.place)
-    yield from _below_every_high_watermark(run_state, finding, finding.evidence, marks)
 
 
 def _below_every_high_watermark(

@@ -8,8 +8,8 @@ run, else that it is not known.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Final, Literal
+from collections.abc import Iterable, Sequence
+from typing import Final, Literal
 
 from msgspec import Struct
 
@@ -18,8 +18,6 @@ from evidence.findings import Finding, Findings
 from evidence.run import RunRecord
 from evidence.run_state import RunState
 from evidence.text import plural
-
-Facts = Mapping[str, Any]
 
 Tone = Literal["good", "uncertain", "bad"]
 

@@ -28,9 +28,9 @@ are reported and do not fail a run; the catalogue of anomalies says which, and w
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from msgspec.structs import replace
 
@@ -59,7 +59,6 @@ from judgement.verdict import (
     Verdict,
 )
 
-Facts = Mapping[str, Any]
 Lines = tuple[str, ...]
 
 
@@ -211,7 +210,7 @@ class Classified:
     undocumented: tuple[tuple[Finding, str | None], ...]
     """The others that are not documented, each with why that is no surprise, or None."""
     losses: Lines
-    """A line for each documented loss that has more than the doomed."""
+    """A line for each documented loss of more than the records whose loss the scenario expects."""
     loss_doubts: Lines
 
     @property
@@ -239,7 +238,7 @@ def classify(
     named = stated.named(findings.seen)
     known = {*named, *of_subjects.named}
     held = LOST_WRITE in named and not stated.observed
-    # Which sends are doomed the timeline says.
+    # The timeline says which sends the scenario expects to be lost.
     told = [finding for finding in others if held and depends_on(finding, paths, METADATA) is None]
     return Classified(
         everything=findings.findings,
@@ -363,6 +362,6 @@ def judge(
 
 def _seconds(run: RunRecord, findings: Findings) -> float:
     """From the start of the run to its end, and the analysis; 0 if the run has no end."""
-    if run.started_wall_ns is None or run.ended_wall_ns is None:
+    if run.ended_wall_ns is None:
         return 0.0
     return round((run.ended_wall_ns - run.started_wall_ns) / 1e9 + findings.seconds, 1)

@@ -4,8 +4,6 @@ Each function returns the reasons of one kind for which the run proves nothing; 
 in the timeline rests on: a fault "verified" rests on Docker's own event or the kernel's counters, the claim that
 replicas agree on all of them having been in sync at the end, the name of the version on what the brokers say they are.
 
-What is held against a run goes by the evidence that its run.json says it leaves (evidence.rundir.EVIDENCE).
-
 Limits. Rules in the chains of our own cuts, and queues (tc) that were there for a while, are taken for a fault's. A
 fault of ours that nobody carried out, with a proof and Docker's events forged to fit, is taken for carried out.
 """
@@ -14,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from evidence.events import (
     Container,
@@ -29,11 +27,8 @@ from evidence.events import (
     of,
 )
 from evidence.faults.base import Witnesses
-from evidence.run import RunRecord, SequenceRecord, TopicRecord
+from evidence.run import RunRecord, TopicRecord
 from evidence.run_state import DEADLY, FaultFact, RunState
-from evidence.rundir import END, FILTER_CHANGES, FIREWALL, SEQUENCE, SOFTWARE, leaves
-
-Facts = Mapping[str, Any]
 
 PHASES: Final = (
     ("inject",),
@@ -163,20 +158,18 @@ def _told(event: Container) -> str:
 
 def unheard(run: RunRecord, run_state: RunState) -> list[str]:
     """Brokers whose start Docker never told of: then it would have told of nothing else that befell them."""
-    if not leaves(run, END):
-        return []
     assigned = {broker for brokers in run.assignment.values() for broker in brokers}
     started = {event.node for event in of(run_state.events, Container) if event.action == "start"}
     missing = sorted({f"broker-{broker}" for broker in assigned} - started)
     return [f"Docker told of no start of {', '.join(missing)}"] if missing else []
 
 
-def foreign_rules(run: RunRecord, run_state: RunState) -> list[str]:
+def foreign_rules(run_state: RunState) -> list[str]:
     """Rules that nodes' packet filters had at the end, when every cut of the run was healed, and changes that no cut
     made.
     """
     told = of(run_state.events, Firewall)
-    if leaves(run, FIREWALL) and not told:
+    if not told:
         return ["nothing says which rules the nodes' packet filters had at the end"]
     reasons = []
     for event in told:
@@ -186,7 +179,7 @@ def foreign_rules(run: RunRecord, run_state: RunState) -> list[str]:
         if event.changes:
             made = "; ".join(event.changes[:CHANGES_SHOWN])
             reasons.append(f"{event.node}: no fault of this run made these changes of its packet filter: {made}")
-        if event.changes is None and leaves(run, FILTER_CHANGES):
+        if event.changes is None:
             reasons.append(f"{event.node}: nobody watched its packet filter")
     return reasons
 
@@ -196,7 +189,7 @@ def foreign_rules(run: RunRecord, run_state: RunState) -> list[str]:
 
 def timeline_not_ended(run: RunRecord, run_state: RunState) -> list[str]:
     """A timeline without its last line, of another run, or with another number of lines than it had."""
-    if not leaves(run, END) or run.state != "complete":
+    if run.state != "complete":
         return []
     ends = of(run_state.events, End)
     if len(ends) != 1:
@@ -213,22 +206,23 @@ def timeline_not_ended(run: RunRecord, run_state: RunState) -> list[str]:
 def sequence_not_ended(run: RunRecord, run_state: RunState) -> list[str]:
     """A scenario whose steps did not come to their end, or whose preconditions, duties of Kafka or faults are not all
     in the timeline.
-    Runs of before say nothing of how many faults there were.
     """
-    if not leaves(run, SEQUENCE):
-        return []
-    sequence = run.sequence or SequenceRecord(ended="")
+    sequence = run.sequence
+    if sequence is None:
+        return ["the scenario's steps did not come to their end: nothing says why"]
     told = len(of(run_state.events, Precondition))
     reasons = []
-    if sequence.ended is not True:
-        reasons.append(f"the scenario's steps did not come to their end: {sequence.ended or 'nothing says why'}")
+    if not sequence.ended:
+        reasons.append(f"the scenario's steps did not come to their end: {sequence.cause or 'nothing says why'}")
     if sequence.preconditions != told:
         reasons.append(f"{sequence.preconditions} preconditions were checked, the timeline has {told}")
     duties = len(of(run_state.events, Duty))
     if sequence.duties != duties:
         reasons.append(f"{sequence.duties} duties of Kafka were checked, the timeline has {duties}")
     faults = len({event.id for event in of(run_state.events, Fault)})
-    if sequence.faults not in (None, faults):
+    if sequence.faults is None:
+        reasons.append("nothing says how many faults were carried out")
+    elif sequence.faults != faults:
         reasons.append(f"{sequence.faults} faults were carried out, the timeline has {faults}")
     return reasons
 
@@ -280,7 +274,5 @@ def other_software(run: RunRecord, run_state: RunState) -> list[str]:
         for node, versions in sorted(told.items())
         if versions - {claimed}
     ]
-    if leaves(run, SOFTWARE):
-        brokers = {node for node in run_state.processes if node.startswith("broker-")}
-        reasons += [f"nothing says which version {node} runs" for node in sorted(brokers - set(told))]
-    return reasons
+    brokers = {node for node in run_state.processes if node.startswith("broker-")}
+    return reasons + [f"nothing says which version {node} runs" for node in sorted(brokers - set(told))]

@@ -2,7 +2,7 @@
 
 A subject is a producer with a partition of its own. What is stated of it must be seen of its records, and nothing else
 may be: an outcome that is not stated is a contradiction although Kafka may permit it under the producer's settings, for
-that is the very thing that is stated. A loss counts as stated only for the records that the sequence dooms.
+that is the very thing that is stated. A loss counts as stated only for the records that the sequence may lose.
 
 What is counted must be of the subject and of nobody else: the settings that it is counted under are those that its
 process was given, that its client goes by, and that its records were sent with; its counts are there once; and a
@@ -28,13 +28,11 @@ from evidence.subjects import (
     Counted,
     counted,
     counts_of,
-    doomed,
     findings_of,
+    is_expected_loss,
     place_of,
     rows_of,
 )
-
-Facts = Mapping[str, Any]
 
 ACKS: Final[Mapping[str, int]] = {"0": 0, "1": 1, "all": -1}
 ACKS_SETTINGS: Final = ("acks", "request.required.acks")
@@ -108,7 +106,7 @@ def _judge(subject: SubjectRecord, findings: Findings, found: Sequence[Finding],
         for finding in findings_of(subject, found)
         if SHOWN_BY[finding.anomaly] == LOSES and LOSES in must | may
         for row in rows_of(subject, finding)
-        if not doomed(subject, row)
+        if not is_expected_loss(subject, row)
     ]
     for finding in findings_of(subject, found):
         if beside := len(finding.evidence) - len(rows_of(subject, finding)):
@@ -117,7 +115,7 @@ def _judge(subject: SubjectRecord, findings: Findings, found: Sequence[Finding],
             judged.unexpected.add(finding.anomaly)
     if others:
         names = ", ".join(f"m{one.sequence}" for row in others[:SHOWN] for one in row.records[:1])
-        judged.contradictions.append(f"{name_of(subject)}: lost {names}, which the sequence does not doom")
+        judged.contradictions.append(f"{name_of(subject)}: lost {names}, whose loss the sequence does not expect")
         judged.unexpected.add("lost-write")
 
 

@@ -77,8 +77,6 @@ def findings(told: Mapping[str, Any]) -> Findings:
     made = {name: msgspec.convert(told.get(name) or [], kind) for name, kind in _KINDS.items()}
     made["findings"] = tuple(map(finding, told.get("findings") or ()))
     rest = {name: value for name, value in told.items() if name not in made}
-    if isinstance(errors := rest.get("unknown_errors"), list):  # as runs made before have it
-        rest["unknown_errors"] = {one["error"]: one["count"] for one in errors}
     plain: Findings = msgspec.convert(rest | {"schema": SCHEMA, "findings": []}, Findings)
     return msgspec.structs.replace(plain, **made)
 

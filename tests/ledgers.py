@@ -12,7 +12,11 @@ AT = "2026-11-24T00:00:00.000Z"
 
 def started(run: str, **changes: Any) -> Started:
     about: dict[str, Any] = {"scenario": "s", "version": "4.3.1", "seed": 1, "command": "c", "commit": "0" * 40}
-    about |= {"documented": "d", "host": HostRecord(cores=2, kernel="6", docker="20"), "at": AT}
+    about |= {
+        "documented": "d",
+        "host": HostRecord(system="Linux", cores=2, python="3.11", kernel="6", docker="20"),
+        "at": AT,
+    }
     return Started(schema=SCHEMA, run=run, **(about | changes))
 
 

@@ -8,29 +8,38 @@ from typing import Any
 import msgspec
 
 from evidence.basis import Basis
-from evidence.run import RunRecord, SubjectRecord
+from evidence.run import RunRecord, SubjectRecord, blank
 from evidence.rundir import RunDir
 
 STATED: dict[str, Any] = {"source": "KIP-101", "basis": Basis.KIP}
 """Of an outcome whose source does not matter."""
-ANYTHING = {"run": "r", "scenario": "s", "version": "v", "kafka": "4.3.1", "mode": "kraft"}
+ANYTHING = msgspec.to_builtins(blank("s", "v"), str_keys=True) | {"kafka": "4.3.1", "mode": "kraft"}
 A_SUBJECT = {
     "client": "java", "acks": "all", "idempotence": True, "in_flight": 5, "retries": "many", "replication_factor": 3,
     "min_insync_replicas": 1, "unclean": False, "topic": "t", "partition": 0, "process": "producer-1",
+    "client_release": "", "overrides": {}, "expected_loss": None,
     "stated": {"must": [], "may": [], "why": "", "source": "KIP-98", "basis": "KIP"},
 }  # fmt: skip
+LEAST: dict[str, dict[str, Any]] = {
+    "topics": {"name": "t", "partitions": {}, "settings": {}},
+    "processes": {"name": "p", "kind": "", "file": "", "final": False, "settings": {}},
+}
+"""What parts of a run have at least."""
 
 
-def _whole(told: Mapping[str, Any]) -> dict[str, Any]:
-    """What a test tells, with all that its parts must have."""
-    least: dict[str, dict[str, Any]] = {"topics": {"name": "t", "partitions": {}}, "processes": {"name": "p"}}
-    parts = {
+def whole(told: Mapping[str, Any]) -> dict[str, Any]:
+    """What a test tells of a run, in the words of run.json, with all that a run must have."""
+    parts: dict[str, Any] = {
         name: [{**part, **msgspec.to_builtins(one, str_keys=True)} for one in told[name]]
-        for name, part in least.items()
+        for name, part in LEAST.items()
         if name in told
     }
-    subjects = {"subjects": [_whole_subject(one) for one in told["subjects"]]} if "subjects" in told else {}
-    return {**told, **parts, **subjects}
+    if "subjects" in told:
+        parts["subjects"] = [_whole_subject(one) for one in told["subjects"]]
+    for name in ("documented", "host"):
+        if isinstance(told.get(name), Mapping):
+            parts[name] = {**ANYTHING[name], **told[name]}
+    return {**ANYTHING, **told, **parts}
 
 
 def _whole_subject(told: Mapping[str, Any] | SubjectRecord) -> dict[str, Any]:
@@ -41,7 +50,7 @@ def _whole_subject(told: Mapping[str, Any] | SubjectRecord) -> dict[str, Any]:
 
 def run_record(told: Mapping[str, Any] | None = None, /, **more: Any) -> RunRecord:
     """A run of which a test tells so much, in the words of run.json."""
-    return msgspec.convert({**ANYTHING, **_whole({**(told or {}), **more})}, RunRecord, str_keys=True)
+    return msgspec.convert(whole({**(told or {}), **more}), RunRecord, str_keys=True)
 
 
 def changed(run: RunRecord, told: Mapping[str, Any] | None = None, /, **more: Any) -> RunRecord:
@@ -57,4 +66,4 @@ def subject_record(told: Mapping[str, Any] | None = None, /, **more: Any) -> Sub
 def steps_ended(run_dir: RunDir) -> str:
     """Why the steps of a run ended early; "True" if they did not."""
     sequence = run_dir.read_run().sequence
-    return str(sequence and sequence.ended)
+    return str(sequence and (sequence.cause or sequence.ended))

@@ -21,8 +21,8 @@ def rewrite(path: Path, change: Callable[[pa.Table], pa.Table], *, version: byte
     with pa.ipc.new_stream(str(path), reader.schema.with_metadata(metadata), options=options) as stream:
         for batch in table.to_batches():
             checksum = checksums.after(batch, checksum)
-            with_it = None if version in schema.UNCHECKED else checksums.metadata(checksum)
-            stream.write_batch(batch.replace_schema_metadata(metadata), custom_metadata=with_it)
+            told = checksums.metadata(checksum)
+            stream.write_batch(batch.replace_schema_metadata(metadata), custom_metadata=told)
 
 
 def without_row(table: pa.Table, place: int) -> pa.Table:

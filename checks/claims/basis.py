@@ -62,7 +62,9 @@ def timed(rows: Sequence[Mapping[str, Any]], observed: Callable[[Mapping[str, An
 def release_of(run: RunRecord) -> tuple[int, ...]:
     """The Kafka release that was run, as numbers.
 
-    >>> release_of(RunRecord(scenario="baseline", version="0.10.2.2", kafka="0.10.2.2"))
+    >>> from msgspec import structs
+    >>> from evidence.run import blank
+    >>> release_of(structs.replace(blank("baseline", "0.10.2.2"), kafka="0.10.2.2"))
     (0, 10, 2, 2)
     """
     return numbers(run.kafka)

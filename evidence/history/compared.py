@@ -24,7 +24,7 @@ from evidence.history.read import (
 )
 from evidence.history.runs import counts_of
 from evidence.run import RunRecord
-from evidence.rundir import NAMED, RunDir, leaves
+from evidence.rundir import RunDir
 
 COMPARED_ROWS: Final = 200_000
 """Reading so many rows twice takes a fifth of a second."""
@@ -40,7 +40,7 @@ def differing(run_dir: RunDir, run: RunRecord) -> Iterator[Problem]:
             continue  # not sealed, or damaged: its stream is what is read
         if run_dir.stream(name).exists():
             yield from _against_stream(run_dir, name, sealed)
-        elif leaves(run, NAMED):
+        else:
             yield Problem("missing history", name, "its stream is gone, which its sealed files were made from")
 
 

@@ -32,7 +32,7 @@ from evidence.history import checksums, schema
 from evidence.history.runs import expand
 from evidence.history.whole import Whole
 from evidence.run import RunRecord
-from evidence.rundir import NAMED, RunDir, leaves
+from evidence.rundir import RunDir
 
 Key = tuple[str, int]
 Ints = npt.NDArray[np.int64]
@@ -87,11 +87,11 @@ def from_batches(path: Path, complaints: list[str], made: Callable[[pa.RecordBat
             complaints.append(f"not the schema of a history: {reader.schema.names[:6]}…")
             return
         version = (reader.schema.metadata or {}).get(schema.VERSION_KEY)
-        checked, checksum = version not in schema.UNCHECKED, checksums.beginning(_run(reader.schema.metadata))
-        if version not in schema.READABLE:
-            known = " or ".join(known.decode() for known in schema.READABLE)
+        if version != schema.VERSION:
+            known = schema.VERSION.decode()
             complaints.append(f"a history of version {(version or b'?').decode(errors='replace')}, not {known}")
             return
+        checksum = checksums.beginning(_run(reader.schema.metadata))
     except (*UNREADABLE, pa.ArrowException) as error:
         complaints.append(f"no readable stream: {error}")
         return
@@ -100,8 +100,8 @@ def from_batches(path: Path, complaints: list[str], made: Callable[[pa.RecordBat
             batch, told = reader.read_next_batch_with_custom_metadata()
             # Codes beyond the words they stand for would take the process down later.
             batch.validate(full=True)
-            checksum = checksums.after(batch, checksum) if checked else 0
-            if checked and not checksums.matches(told, checksum):
+            checksum = checksums.after(batch, checksum)
+            if not checksums.matches(told, checksum):
                 complaints.append("a batch does not have its checksum: what it holds, and what follows, is not read")
                 return
             yield from made(batch)
@@ -420,7 +420,7 @@ def shared_rows(run_dir: RunDir, run: RunRecord, keys: Sequence[Key]) -> tuple[p
                 return None
             if any(key in sealed.stretches for key in keys):
                 table, index, recorded_in = _shared_of(run_dir, name, sealed, keys)
-                if not {recorded_in, sealed.run} <= _runs_of(run):
+                if {recorded_in, sealed.run} != {run.run}:
                     return None
                 tables.append(table)
                 indexes.append(index)
@@ -476,11 +476,6 @@ def open_sealed(run_dir: RunDir, process: str) -> History | None:
     return _sealed(run_dir, process, None, counted=True)
 
 
-def _runs_of(run: RunRecord) -> set[str]:
-    """What a run's histories may say of the run in which they were recorded."""
-    return {run.run} | (set() if leaves(run, NAMED) else {""})
-
-
 def open_run(
     run_dir: RunDir,
     run: RunRecord | None = None,
@@ -508,7 +503,7 @@ def open_run(
                 problems.append(Problem("damaged history" if sealed else "missing history", name, detail))
                 continue
             history = _streamed(run_dir.stream(name), name, only)
-        foreign = sorted(history.runs - _runs_of(run))
+        foreign = sorted(history.runs - {run.run})
         if foreign:  # nothing is concluded from it
             told = ", ".join(one or "one that is not named" for one in foreign)
             problems.append(Problem("foreign history", name, f"it was recorded in another run: {told}"))
@@ -601,7 +596,7 @@ def sealed_files(run_dir: RunDir, run: RunRecord, only: Key, *, least: int = 0) 
                     return None
                 continue
             sealed = _sealed_of(run_dir, name)
-            if sealed.run not in _runs_of(run) or only in sealed.stretches:
+            if sealed.run != run.run or only in sealed.stretches:
                 return None
             if only in sealed.rows_of:
                 files[run_dir.sealed_partition(*only, name)] = sealed.rows_of[only]

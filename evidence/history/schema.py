@@ -64,9 +64,6 @@ VERSION_KEY: Final = b"kafka-chaos-history"
 VERSION: Final = b"3"
 RUN_KEY: Final = b"kafka-chaos-run"
 """Metadata of a stream, and of what was sealed from it: the run in which it was recorded."""
-UNCHECKED: Final = (b"1", b"2")
-"""Earlier versions, whose batches have no checksums."""
-READABLE: Final = (*UNCHECKED, VERSION)
 
 _WORD: Final = pa.dictionary(pa.int8(), pa.string())
 

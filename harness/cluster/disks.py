@@ -370,8 +370,10 @@ def release(client: DockerClient, place: Path) -> None:
 
 def probe(client: DockerClient, image: str, file_system: str, root: Path | None = None) -> None:
     """Make, mount and remove a small file system; UsageError or HarnessError with the reason if that cannot be had."""
-    from evidence.run import RunRecord
-    from evidence.rundir import RunDir  # `make demo` imports this module before all packages are installed
+    from msgspec import structs  # `make demo` imports this module before all packages are installed
+
+    from evidence.run import blank
+    from evidence.rundir import RunDir
 
     with (
         closing(DiskMounter(client, image)) as mounter,
@@ -379,7 +381,8 @@ def probe(client: DockerClient, image: str, file_system: str, root: Path | None 
     ):
         # Laid out as a run's directory is: `clean` finds what is still mounted below it if this process is killed.
         place = RunDir(Path(scratch).resolve())
-        place.write_run(RunRecord(scenario="doctor", version="none", namespace=namespace(), owner=owner()))
+        trial = structs.replace(blank("doctor", "none"), namespace=namespace(), owner=owner())
+        place.write_run(trial)
         disk = Disk(
             node="probe",
             file_system=file_system,

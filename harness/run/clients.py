@@ -122,7 +122,7 @@ class Clients:
                 file=f"history/{name}.arrows",
                 final=final,
                 settings={"bootstrap.servers": bootstrap} | dict(settings),
-                doomed=expected_loss,
+                expected_loss=expected_loss,
                 only=only.node.name if only else None,
                 library=library,
             )

@@ -136,7 +136,7 @@ class Subjects:
                         source=subject.stated.source,
                         basis=str(subject.stated.basis),
                     ),
-                    doomed=None if subject.stated is NOTHING_STATED else (),
+                    expected_loss=None if subject.stated is NOTHING_STATED else (),
                     own=None if subject.own is None else dict(subject.own.settings),
                 )
             )
@@ -159,9 +159,9 @@ class Subjects:
                     continue
                 firsts = pool.send([(one.number, *one.partition, count) for one in members])
                 for one, first in zip(members, firsts, strict=True):
-                    ranges = one.recorded.doomed
+                    ranges = one.recorded.expected_loss
                     if expected_loss is not None and expected_loss(one.subject) and ranges is not None:
-                        one.note(doomed=(*ranges, (first, first + count)))
+                        one.note(expected_loss=(*ranges, (first, first + count)))
 
     @contextmanager
     def streaming(
@@ -170,7 +170,7 @@ class Subjects:
         """Each sends so many records a second while the block lasts. Any record of the `expected_loss` may be lost."""
         for one in self.of(which):
             if expected_loss is not None and expected_loss(one.subject):
-                one.note(doomed=None)
+                one.note(expected_loss=None)
         with self._run.step("stream of each subject", rate_per_s=rate_per_s):
             for pool in self.pools:
                 pool.stream([(one.number, *one.partition) for one in self.of(which) if one.pool is pool], rate_per_s)

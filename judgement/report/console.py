@@ -183,8 +183,6 @@ def run_text(facts: JudgedRun, *, width: int = WIDTH, colour: bool = False) -> s
     lines = [first_line(facts, colour=colour), *wrapped(headline(facts), width)]
     lines += [f"  - {visible(reason)}" for reason in facts.verdict.reasons]
     lines += [f"  {line}" for line in wrapped(facts.verdict.unconfirmed, width - 2) if line]
-    if not facts.verdict.manifest:
-        lines += ["  it has no manifest, as runs made before there were any: nothing binds its files together"]
     for judged in facts.verdict.claims:
         first, *rest = wrapped(f"claim {judged.name}: {visible(judged.text)}", width - 4)
         lines += [f"  {first}", *(f"    {line}" for line in rest)]

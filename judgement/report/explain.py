@@ -202,7 +202,7 @@ def run(run_dir: RunDir, *, record: str | None = None, anomaly: str | None = Non
 
 def _of_interest(facts: JudgedRun) -> list[RecordId]:
     """The records of a script that were not acknowledged, or whose loss the scenario documents."""
-    return [send.key for send in facts.sends if send.outcome != "acked" or send.doomed]
+    return [send.key for send in facts.sends if send.outcome != "acked" or send.expected_loss]
 
 
 def _note(facts: JudgedRun, anomaly: str | None, told: Sequence[Story]) -> str:
@@ -216,7 +216,7 @@ def _note(facts: JudgedRun, anomaly: str | None, told: Sequence[Story]) -> str:
     what = f"There is no {anomaly} in this run" if anomaly else "No anomaly was found in this run"
     if facts.findings is None:
         what = "This run has not been analysed"
-    shown = "told is of the records that were not acknowledged, or that the steps name as doomed"
+    shown = "told is of the records that were not acknowledged, or whose loss the scenario expects"
     if anomaly is None and _of_interest(facts):
         return f"{what}; {shown}. To be told of another, --record: {FORMS}."
     return f"{what}, so no record stands out. To be told of one, --record: {FORMS}{_examples(facts)}."

@@ -60,9 +60,8 @@ class JudgedRun(RunState):
 
     @cached_property
     def begin_ns(self) -> int:
-        """When the run began, or its first event was."""
-        own = (event.at_ns for event in self.events if not isinstance(event, Log))
-        return self.run.started_monotonic_ns or next(own, 0)
+        """When the run began."""
+        return self.run.started_monotonic_ns
 
     @cached_property
     def end_ns(self) -> int:

@@ -72,7 +72,7 @@ def row_of(run_dir: RunDir) -> Row:
     except KafkaChaosError as error:
         failure = str(error)
     verdict = judge_run(run_dir, analysis_failure=failure).verdict
-    began, ended = run.started_wall_ns or 0, run.ended_wall_ns or run.started_wall_ns or 0
+    began, ended = run.started_wall_ns, run.ended_wall_ns or run.started_wall_ns
     return Row(
         run=run.run,
         mutant=run.mutant,

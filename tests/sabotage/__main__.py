@@ -120,7 +120,8 @@ def forge(run_dir: RunDir) -> None:
     kept = [line for line in lines if line not in ends]
     last = json.loads((ends or kept)[-1])
     end = {key: last[key] for key in ("monotonic_ns", "wall_ns")}
-    end |= {"kind": "end", "source": "runner", "run": run, "lines": len(kept)}
+    events = sum('"kind"' in line for line in kept)  # the first line, which says the schema, is none
+    end |= {"kind": "end", "source": "runner", "run": run, "lines": events}
     run_dir.timeline.write_text("".join([*kept, json.dumps(end) + "\n"]))
     manifest.write(run_dir, run)
 

@@ -22,6 +22,7 @@ from evidence.history.read import MANIFEST
 from evidence.history.seal import seal_run
 from evidence.run import RunRecord
 from evidence.rundir import RunDir, read_json, write_json
+from evidence.timeline import HEADER
 from tests.streams import rewrite, store, stored, without_row
 
 Runs = Mapping[str, RunDir]
@@ -58,11 +59,18 @@ class Case:
 
 
 def lines(run: RunDir) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in run.timeline.read_text().splitlines()]
+    """The events of a timeline."""
+    return [json.loads(line) for line in run.timeline.read_text().splitlines()[1:]]
 
 
 def put(run: RunDir, events: list[dict[str, Any]]) -> bool:
-    run.timeline.write_text("".join(json.dumps(event) + "\n" for event in events))
+    run.timeline.write_text(HEADER.decode() + "".join(json.dumps(event) + "\n" for event in events))
+    return True
+
+
+def _without_schema(run: RunDir, _runs: Runs) -> bool:
+    """A timeline that does not say of which schema it is."""
+    run.timeline.write_bytes(run.timeline.read_bytes().removeprefix(HEADER))
     return True
 
 
@@ -426,8 +434,8 @@ SUBJECTS: Final = tuple(
         ("one is left out", _subjects(lambda found: found[1:]), {"forged": ("unexpected",)}),
         ("all are left out", _subjects(lambda found: []), {"forged": ("unexpected",)}),
         ("one must lose nothing", _first(stated={"must": [], "may": []}), {"forged": ("unexpected",)}),
-        ("one's losses are not doomed", _first(doomed=[]), {"forged": ("unexpected",)}),
-        ("one's losses are all doomed", _first(doomed=None), {"forged": SOUND, "bound_only": True}),
+        ("one's losses are not expected", _first(expected_loss=[]), {"forged": ("unexpected",)}),
+        ("one's losses are all expected", _first(expected_loss=None), {"forged": SOUND, "bound_only": True}),
         ("no client says what it goes by", _without("configuration"), {"forged": ("unknown",)}),
     )
 )
@@ -539,6 +547,7 @@ CASES: Final = (
          bound_only=True, forged=SOUND),
     Case(name="timeline: first ten lines cut", before="as-documented", damage=_cut_timeline(10, 0),
          bound_only=True, forged=SOUND),
+    Case(name="timeline: its first line, which says the schema, cut", before="not tried", damage=_without_schema),
     Case(name="timeline of another run", before="as-documented",
          damage=_swap("timeline.jsonl", "double-failover 0.10.2.2")),
     Case(name="run.json: another release", before="as-documented", damage=_facts(kafka="3.0.0", version="3.0.0")),

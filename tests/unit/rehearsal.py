@@ -380,7 +380,7 @@ class Producer(Client):
         place: dict[str, Any] = {"topic": topic, "partition": partition, "producer": self._number}
         place["sequence"] = self._sequence
         self._writer.reserve(topic, [partition], self._number, self._sequence, 1)
-        self._timeline.append(events.Send(process=self.name, acks="all", doomed=expected_loss, **place))
+        self._timeline.append(events.Send(process=self.name, acks="all", expected_loss=expected_loss, **place))
         invoked_ns = time.monotonic_ns()
         offset = self._stage.append((topic, partition), record.encode(self._run, self._number, self._sequence))
         times: dict[str, Any] = {"invoked_ns": invoked_ns, "completed_ns": time.monotonic_ns()}

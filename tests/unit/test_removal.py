@@ -13,6 +13,7 @@ import pytest
 from evidence.errors import HarnessError
 from evidence.rundir import RunDir
 from harness.cluster.docker import owner
+from harness.cluster.namespace import namespace
 from harness.removal import Removals, abandoned_data, abandoned_disks, remove_data
 from tests.records import changed, run_record
 from tests.unit.cluster.test_ownership import dead_identity
@@ -76,7 +77,7 @@ def test_ctrl_c_does_not_cut_a_removal_short() -> None:
 
 def a_run(root: Path, name: str, identity: str) -> RunDir:
     run_dir = RunDir(root / name)
-    run_dir.write_run(run_record({"scenario": "s", "version": "v", "owner": identity}))
+    run_dir.write_run(run_record({"scenario": "s", "version": "v", "owner": identity, "namespace": namespace()}))
     (run_dir.data / "broker-1").mkdir(parents=True)
     (run_dir.data / "broker-1" / "0.log").write_text("x")
     return run_dir
@@ -102,8 +103,8 @@ def test_what_is_of_another_namespace_stays(tmp_path: Path, monkeypatch: pytest.
     loop = tmp_path / "block" / "loop0" / "loop"
     loop.mkdir(parents=True)
     (loop / "backing_file").write_text(f"{run_dir.data / 'disks' / 'broker-1.ext4'}\n")
-    for namespace, found in (("mine", [run_dir]), ("another", [])):
-        monkeypatch.setenv("KAFKA_CHAOS_NAMESPACE", namespace)
+    for name, found in (("mine", [run_dir]), ("another", [])):
+        monkeypatch.setenv("KAFKA_CHAOS_NAMESPACE", name)
         assert list(abandoned_data("*/data", tmp_path, owned_too=True)) == found
         assert list(abandoned_disks(tmp_path / "block")) == found
 
@@ -133,7 +134,7 @@ def test_a_link_is_neither_followed_nor_said_to_be_removed(tmp_path: Path) -> No
     elsewhere.mkdir()
     (elsewhere / "file").write_text("x")
     run_dir = RunDir(tmp_path / "run")
-    run_dir.write_run(run_record({"scenario": "s", "version": "v", "owner": dead_identity()}))
+    run_dir.write_run(run_record({"scenario": "s", "version": "v", "owner": dead_identity(), "namespace": namespace()}))
     run_dir.data.symlink_to(elsewhere)
     left = remove_data(object(), run_dir)  # type: ignore[arg-type]
     assert left is not None

@@ -35,6 +35,7 @@ from evidence.run_state import RunState
 from evidence.rundir import RunDir
 from evidence.timeline import read
 from harness import runner
+from harness.cluster.namespace import namespace
 from harness.plan import TopicPlan
 from harness.removal import Removals
 from harness.run import Partition, Run, Target
@@ -168,7 +169,7 @@ def test_preconditions_are_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         run.send(run.partition())
 
     run_dir = rehearse(Stage(), tmp_path, steps, monkeypatch).run_dir
-    assert run_dir.read_run().sequence == SequenceRecord(ended=True, preconditions=1, faults=0)
+    assert run_dir.read_run().sequence == SequenceRecord(ended=True, cause=None, preconditions=1, duties=0, faults=0)
     assert judged(run_dir).verdict == "as-documented"
     told = run_dir.timeline.read_text().splitlines(keepends=True)
     run_dir.timeline.write_text("".join(line for line in told if '"precondition"' not in line))
@@ -472,7 +473,7 @@ def test_what_would_not_go_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 def test_the_next_run_removes_live_data_of_one_that_was_killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     killed = RunDir(tmp_path / "killed")
-    killed.write_run(run_record({"scenario": "s", "version": "v", "owner": dead_identity()}))
+    killed.write_run(run_record({"scenario": "s", "version": "v", "owner": dead_identity(), "namespace": namespace()}))
     (killed.data / "broker-1").mkdir(parents=True)
     rehearse(Stage(), tmp_path, quiet, monkeypatch)
     assert not killed.data.exists()
@@ -600,7 +601,11 @@ def test_a_duty_that_is_not_done_ends_the_sequence(tmp_path: Path, monkeypatch: 
 
     run_dir = rehearse(Stage(), tmp_path, steps, monkeypatch).run_dir
     assert run_dir.read_run().sequence == SequenceRecord(
-        ended="Kafka owes this and did not do it: pigs fly (height=0)", preconditions=0, duties=2, faults=0
+        ended=False,
+        cause="Kafka owes this and did not do it: pigs fly (height=0)",
+        preconditions=0,
+        duties=2,
+        faults=0,
     )
     verdict = judged(run_dir)
     assert verdict.verdict == "unexpected"
@@ -676,7 +681,13 @@ def test_a_verdict_is_of_the_files_that_are_there(tmp_path: Path, monkeypatch: p
 def test_a_timeline_that_was_cut_is_known_by_its_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run_dir = rehearse(Stage(), tmp_path, quiet, monkeypatch).run_dir
     lines = run_dir.timeline.read_text().splitlines(keepends=True)
-    for part, word in ((lines[:-1], "no end"), (lines[2:], "it had"), (lines + lines[-1:], "2 ends")):
+    parts = {
+        "no end": lines[:-1],
+        "it had": lines[:1] + lines[3:],
+        "line 1: it does not say": lines[1:],
+        "2 ends": lines + lines[-1:],
+    }
+    for word, part in parts.items():
         run_dir.timeline.write_text("".join(part))
         assert any(word in reason for reason in judged(run_dir).reasons)
     run_dir.timeline.write_text("".join(lines))

@@ -52,7 +52,7 @@ def _on_disk(evidence: RunEvidence) -> Iterator[tuple[dict[str, Any], bool]]:
             places = (evidence.read_at(one.topic, one.partition) or {}).get((one.producer, one.sequence), ())
             for moment in copies:
                 ends = moment.nodes.get(broker(state.leader), {}).get(f"{one.topic}-{one.partition}")
-                begun_ns = moment.begun_ns or moment.at_ns
+                begun_ns = moment.begun_ns
                 if places and ends is not None and min(places) < (ends.leo or 0) and one.sent_ns < begun_ns:
                     row = _row(one, places) | {"on_disk_at_ns": moment.at_ns, "log_end": ends.leo}
                     # An error of the client's own, such as its time-out, is no answer.
@@ -127,7 +127,7 @@ def unknown_record_comes_late(evidence: RunEvidence) -> Judged:
             continue
         for moment in of(run_state.events, Moment):
             ends = moment.nodes.get(broker(state.leader), {}).get(f"{one.topic}-{one.partition}")
-            begun_ns = moment.begun_ns or moment.at_ns
+            begun_ns = moment.begun_ns
             if begun_ns > one.done_ns and ends is not None and ends.leo is not None and ends.leo <= min(places):
                 rows.append(_row(one, places) | {"not_on_disk_at_ns": begun_ns, "log_end": ends.leo})
                 break

@@ -257,7 +257,7 @@ class ScriptedProducer(Commanded):
         """
         sequence = self._next_sequence() if again is None else again.sequence
         self._make_ready()
-        self._timeline.append(events.Send(**self._about(topic, partition, sequence), doomed=expected_loss))
+        self._timeline.append(events.Send(**self._about(topic, partition, sequence), expected_loss=expected_loss))
         more: dict[str, Any] = {} if key is None else {"key": key}
         more |= {"record_bytes": record_bytes} if record_bytes else {}
         return Pending(self, self._tell(topic=topic, partition=partition, sequence=sequence, **more))

@@ -33,7 +33,7 @@ def make_run(root: Path, histories: dict[str, list[Row]], *, close: bool = True,
     run_dir.write_run(
         run_record(
             {
-                "run": root.name,
+                "run": "",
                 "scenario": "double-failover",
                 "version": "0.10.2.2",
                 "topics": [{"name": "t", "partitions": {str(n): [1, 2] for n in range(partitions)}, "settings": {}}],

@@ -84,7 +84,7 @@ def test_histories_that_nobody_accounts_for_are_problems(tmp_path: Path) -> None
 def test_copies_that_were_taken_and_are_gone_are_a_problem(tmp_path: Path) -> None:
     run_dir = make_run(tmp_path / "run", LOSS)
     with Timeline(run_dir.timeline) as timeline:
-        timeline.append(Moment(name="00-final", nodes={"broker-2": {"t-0": Ends(leo=2, hw=2)}}))
+        timeline.append(Moment(name="00-final", nodes={"broker-2": {"t-0": Ends(leo=2, hw=2)}}, begun_ns=1))
     assert "missing copies" in problems(check_run(run_dir))
 
 

@@ -61,7 +61,8 @@ def state(at_s: int, leader: int = 1, isr: tuple[int, ...] = (1, 2), epoch: int 
 
 def moment(name: str, at_s: int, *, begun_s: int | None = None, **high_watermarks: int) -> Moment:
     nodes = {node.replace("_", "-"): {"t-0": Ends(hw=hw)} for node, hw in high_watermarks.items()}
-    return at(at_s * SECOND, Moment(name=name, nodes=nodes, begun_ns=None if begun_s is None else begun_s * SECOND))
+    begun_ns = (at_s - 1 if begun_s is None else begun_s) * SECOND
+    return at(at_s * SECOND, Moment(name=name, nodes=nodes, begun_ns=begun_ns))
 
 
 def container(node: str, action: ContainerAction, at_s: int) -> Container:
@@ -472,7 +473,7 @@ def test_a_lost_write_tells_on_which_disks_it_lay(tmp_path: Path) -> None:
     written(run_dir.moment(ARMED) / "broker-1" / "t-0", [(0, 0), (1, 1)])
     written(run_dir.moment(ARMED) / "broker-2" / "t-0", [(0, 0)])
     with Timeline(run_dir.timeline) as timeline:
-        timeline.append(Moment(name=ARMED))
+        timeline.append(Moment(name=ARMED, begun_ns=1))
     (finding,) = [one for one in check_run(run_dir).findings if one.anomaly == "lost-write"]
     assert finding.evidence[0].holdings == {ARMED: {"broker-1": 1, "broker-2": None}}
 

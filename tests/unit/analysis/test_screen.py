@@ -251,7 +251,7 @@ def _runs(draw: st.DrawFn) -> tuple[dict[str, list[Row]], list[Event], dict[str,
             entries = [(offset, row["producer"], row["sequence"]) for offset, row in log][: draw(st.integers(0, 30))]
             segments[f"{name}/broker-{number}"] = draw(_segments(entries, rolled))
         at_s = draw(moment_s)
-        begun_ns = (at_s - 1) * HALF_S if draw(st.booleans()) else None
+        begun_ns = (at_s - draw(st.integers(1, 2))) * HALF_S
         events.append(at(at_s * HALF_S, Moment(name=name, nodes=nodes, begun_ns=begun_ns)))
     return histories, events, segments
 
@@ -319,7 +319,7 @@ def test_checks_find_in_what_is_kept_what_they_find_in_the_whole(
 def test_a_run_with_states_and_copies_is_screened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     content = b"".join(batch(offset, [R(value=record.encode(1, 1, sequence))]) for offset, sequence in PLAIN)
     stated = Partition(source="zookeeper", topic="t", partition=0, isr=(1, 2), leader=1, leader_epoch=0)
-    copied = Moment(name="01-one", nodes={"broker-1": {}, "broker-2": {}})
+    copied = Moment(name="01-one", nodes={"broker-1": {}, "broker-2": {}}, begun_ns=58 * HALF_S)
     events: list[Event] = [at(-HALF_S, stated), at(60 * HALF_S, copied)]
     disks = {"01-one/broker-1": {0: content}, "01-one/broker-2": {0: content}}
     run_dir = _of(tmp_path, ({"producer-1": _load(), "reader-1": _reads(list(range(12)))}, events, disks))
@@ -349,7 +349,7 @@ def test_what_is_due_to_be_held_against_brokers_is_kept(
     told = [asked_end(5, 20 * HALF_S)] if name == "high-watermark-regression" else []
     stated = Partition(source="zookeeper", topic="t", partition=0, isr=(1, 2), leader=1, leader_epoch=0)
     cut = Log(node="broker-2", event="truncate", line="Truncating", offset=5, topic="t", partition=0)
-    copied = Moment(name="01-one", nodes={"broker-1": {}, "broker-2": {}})
+    copied = Moment(name="01-one", nodes={"broker-1": {}, "broker-2": {}}, begun_ns=58 * HALF_S)
     events: list[Event] = [at(-HALF_S, stated), at(60 * HALF_S, copied)]
     events += [at(40 * HALF_S, cut)] if name == "log-truncated-below-high-watermark" else []
     histories = {"producer-1": load, "reader-1": [*_reads(list(range(12))), *told]}

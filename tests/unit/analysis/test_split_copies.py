@@ -13,7 +13,7 @@ from analysis import partition, read_copies, split_copies
 from analysis.check import check_piece
 from analysis.pieces import pieces
 from analysis.result import Result
-from evidence.events import Moment, Partition
+from evidence.events import Ends, Moment, Partition
 from evidence.history import record
 from evidence.history.seal import seal_run
 from evidence.rundir import RunDir
@@ -55,7 +55,8 @@ def run_of(root: Path, *logs: bytes) -> RunDir:
     with Timeline(run_dir.timeline) as timeline:
         stated = Partition(source="zookeeper", topic="t", partition=0, isr=brokers, leader=1, leader_epoch=0)
         timeline.append(at(-HALF_S, stated))
-        timeline.append(at(60 * HALF_S, Moment(name="01-one", nodes={f"broker-{broker}": {} for broker in brokers})))
+        nodes: dict[str, dict[str, Ends]] = {f"broker-{broker}": {} for broker in brokers}
+        timeline.append(at(60 * HALF_S, Moment(name="01-one", nodes=nodes, begun_ns=58 * HALF_S)))
     for broker, content in zip(brokers, logs, strict=True):
         directory = run_dir.replicas / "01-one" / f"broker-{broker}" / "t-0"
         directory.mkdir(parents=True)

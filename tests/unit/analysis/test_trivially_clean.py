@@ -173,7 +173,7 @@ def test_what_is_not_trivially_clean_is_checked_by_itself(
     "event",
     [
         Log(node="broker-1", event="truncate", topic="t", partition=IRREGULAR, offset=2, line="Truncating"),
-        Moment(name="01-one", nodes={"broker-1": {f"t-{IRREGULAR}": Ends(leo=4, hw=4)}}),
+        Moment(name="01-one", nodes={"broker-1": {f"t-{IRREGULAR}": Ends(leo=4, hw=4)}}, begun_ns=0),
     ],
 )
 def test_a_partition_that_brokers_tell_of_is_checked_by_itself(
@@ -228,7 +228,7 @@ def test_partitions_are_checked_each_by_itself_if_a_recorder_died(
 ) -> None:
     run_dir = _sealed(tmp_path / "run", _clean())
     facts = read_json(run_dir.run_json)
-    facts["processes"].append({"name": "reader-3", "kind": "consumer"})
+    facts["processes"].append(facts["processes"][0] | {"name": "reader-3"})
     write_json(run_dir.run_json, facts)
     assert _by_itself(run_dir, monkeypatch) == list(range(PARTITIONS))
     assert _same(run_dir)

@@ -44,7 +44,7 @@ SUBJECT = {
     "replication_factor": 3, "min_insync_replicas": 1, "unclean": False, "flush_each": False,
     "topic": "rf3-min1", "partition": 0, "process": "producer-1", "client_release": "",
     "overrides": {"request.timeout.ms": "12000"},
-    "stated": {"must": ["loses"], "may": [], "why": "w", "source": "KIP-98", "basis": "KIP"}, "doomed": None,
+    "stated": {"must": ["loses"], "may": [], "why": "w", "source": "KIP-98", "basis": "KIP"}, "expected_loss": None,
 }  # fmt: skip
 LOST = {
     "anomaly": "lost-write", "topic": "rf3-min1", "partition": 0, "count": 1,

@@ -65,7 +65,7 @@ def checkpoint(file: str, offset: int | None, written_s: float = 1, before_s: fl
 
 
 def moment(leo: int, hw: int | None) -> Moment:
-    return Moment(name="00-ended", nodes={"broker-1": {"t-0": Ends(leo=leo, hw=hw)}})
+    return Moment(name="00-ended", nodes={"broker-1": {"t-0": Ends(leo=leo, hw=hw)}}, begun_ns=0)
 
 
 @pytest.mark.parametrize(

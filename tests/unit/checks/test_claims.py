@@ -62,7 +62,7 @@ def fault(kind: str, phase: FaultPhase, node: str = "broker-1") -> Fault:
 
 
 def ends(name: str, leo: int, node: str = "broker-1") -> Moment:
-    return Moment(name=name, nodes={node: {"t-0": Ends(leo=leo, hw=1)}})
+    return Moment(name=name, nodes={node: {"t-0": Ends(leo=leo, hw=1)}}, begun_ns=0)
 
 
 def judged(
@@ -147,7 +147,7 @@ def test_the_controller_epoch_rises_by_one(stated: list[Controller], outcome: st
 
 UP = [
     Container(source="docker", node="broker-1", action="start"),
-    Broker(source="zookeeper", node="broker-1", state="registered"),
+    Broker(source="zookeeper", node="broker-1", state="registered", fenced=False),
 ]
 DEATH = [fault("kill", "inject"), Container(source="docker", node="broker-1", action="die", exit_code=137)]
 GONE = Broker(source="zookeeper", node="broker-1", state="gone")
@@ -294,12 +294,12 @@ def test_a_diverged_replica_truncates(before: int, after: list[Event], outcome: 
     """broker-2 died with 2 records and leads when it is back; broker-1 died with more, and returns to it."""
     heir = [fault("kill", "inject", "broker-2"), ends("00-down", 2, "broker-2"), fault("start", "inject", "broker-2")]
     alone = ends("01-alone", before).nodes | ends("01-alone", 3, "broker-2").nodes
-    led = [fault("kill", "inject"), state(2, 2, (2,), 1), Moment(name="01-alone", nodes=alone)]
+    led = [fault("kill", "inject"), state(2, 2, (2,), 1), Moment(name="01-alone", nodes=alone, begun_ns=0)]
     assert judged("diverged-replica-truncates", *heir, *led, fault("start", "inject"), *after).outcome == outcome
 
 
 def lives(*brokers: int) -> list[Event]:
-    return [Broker(source="zookeeper", node=f"broker-{number}", state="registered") for number in brokers]
+    return [Broker(source="zookeeper", node=f"broker-{number}", state="registered", fenced=False) for number in brokers]
 
 
 def placed(

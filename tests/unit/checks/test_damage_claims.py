@@ -42,7 +42,7 @@ def state(leader: int, *isr: int) -> Partition:
 
 def moment(name: str, **ends: int) -> Moment:
     nodes = {node.replace("_", "-"): {"t-0": Ends(leo=leo, hw=leo)} for node, leo in ends.items()}
-    return Moment(name=name, nodes=nodes)
+    return Moment(name=name, nodes=nodes, begun_ns=0)
 
 
 def cut(offset: int) -> Log:

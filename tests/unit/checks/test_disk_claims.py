@@ -36,7 +36,7 @@ def state(leader: int, epoch: int, *isr: int) -> Partition:
 
 def final(**ends: int) -> Moment:
     nodes = {name.replace("_", "-"): {"t-0": Ends(leo=leo, hw=leo)} for name, leo in ends.items()}
-    return Moment(name="02-final", nodes=nodes)
+    return Moment(name="02-final", nodes=nodes, begun_ns=0)
 
 
 def judged(name: str, *events: Timed) -> str:

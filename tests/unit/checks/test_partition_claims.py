@@ -89,7 +89,7 @@ def judged(
 ) -> ClaimResult:
     nodes = [*(f"broker-{number}" for number in ALL), "zookeeper"]
     up: list[Timed] = [(0, Container(node=node, action="start")) for node in nodes]
-    up += [(0, Broker(source="zookeeper", node=node, state="registered")) for node in nodes[:3]]
+    up += [(0, Broker(source="zookeeper", node=node, state="registered", fenced=False)) for node in nodes[:3]]
     order = sorted([*up, *events, (until, Note(text="the end"))], key=lambda one: one[0])
     run_state = RunState(tuple(at(int(second * SECOND), event) for second, event in order))
     times = [(int(sent * SECOND), int(done * SECOND)) for sent, done in acknowledged]

@@ -218,7 +218,7 @@ class TestReassignment:
     )
     def test_removed_replicas(self, left: Sequence[int], more: list[Timed], outcome: str) -> None:
         held = {f"broker-{b}": {"t-0": Ends(leo=4, hw=4)} if b in (3, 4, *left) else {} for b in (1, 2, 3, 4)}
-        copies = Moment(name="02-final", nodes=held)
+        copies = Moment(name="02-final", nodes=held, begun_ns=0)
         assert judged("removed-replicas-are-deleted", *self.DONE, *more, (59, copies)).outcome == outcome
 
     @pytest.mark.parametrize(

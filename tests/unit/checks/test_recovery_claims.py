@@ -35,7 +35,7 @@ def looked(point: int | None, *segments: int, at_s: float = 11, file: str = RECO
     files = {f"t-0/{base:020}.log": 100 for base in segments} | {f"t-0/{base:020}.index": 9 for base in segments}
     offsets = None if point is None else {"t-0": point}
     return [
-        (at_s, Moment(name="01-down", files={"broker-1": files})),
+        (at_s, Moment(name="01-down", files={"broker-1": files}, begun_ns=0)),
         (at_s + 0.1, Checkpoint(node="broker-1", file=file, offsets=offsets, written_ns=1)),
     ]
 

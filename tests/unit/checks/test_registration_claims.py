@@ -30,7 +30,7 @@ def docker(action: Any, code: int | None = None) -> Container:
 
 
 def broker(state: Literal["registered", "gone"]) -> Broker:
-    return Broker(source="zookeeper", node="broker-1", state=state, fenced=False)
+    return Broker(source="zookeeper", node="broker-1", state=state, fenced=False if state == "registered" else None)
 
 
 def fault(kind: str, phase: FaultPhase) -> Fault:

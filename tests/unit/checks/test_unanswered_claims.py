@@ -33,7 +33,7 @@ def acked(second: float) -> Timed:
 
 
 def copied(second: float, log_end: int, node: str = "broker-1") -> Timed:
-    return (second, Moment(name="00-copied", nodes={node: {"t-0": Ends(leo=log_end)}}))
+    return (second, Moment(name="00-copied", nodes={node: {"t-0": Ends(leo=log_end)}}, begun_ns=int(second * 1e9)))
 
 
 HELD_BACK: list[Timed] = [LED, (10, fault("inject")), (11, fault("verified")), (20, fault("heal"))]

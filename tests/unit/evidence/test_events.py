@@ -53,7 +53,7 @@ from evidence.events import (
     Unread,
     Znode,
 )
-from evidence.timeline import Timeline, read
+from evidence.timeline import HEADER, Timeline, read
 from tests.proofs import proof as proof_of
 
 RECORD: dict[str, Any] = {"process": "p", "topic": "t", "partition": 0, "producer": 1, "sequence": 3, "acks": "all"}
@@ -126,7 +126,7 @@ EVERY: tuple[Event, ...] = (
     Blind(source="docker", phase="end", reason="open again"),
     Container(node="broker-1", action="die", exit_code=137, time_nano=7, signal=9),
     Software(source="docker", node="broker-1", version="4.3.1"),
-    Firewall(node="broker-1", rules=("-A INPUT -j DROP",)),
+    Firewall(node="broker-1", rules=("-A INPUT -j DROP",), changes=None),
     Log(node="broker-1", event="truncate", topic="t", partition=0, offset=3, line="Truncating log t-0 to offset 3"),
     ReplicaOffset(node="broker-1", what="remote-log-end", topic="t", partition=0, offset=3, replica=2, line="Recorded"),
 )
@@ -154,22 +154,31 @@ def test_what_a_writer_makes_a_reader_gets(tmp_path: Path, event: Event) -> None
         ('{"kind":"note","monotonic_ns":1,"wall_ns":1,"source":"docker","text":"x"}', "docker"),
         ('{"kind":"note","monotonic_ns":1.5,"wall_ns":1,"source":"runner","text":"x"}', "monotonic_ns"),
         ('{"kind":"note","wall_ns":1,"source":"runner","text":"x"}', "no monotonic_ns"),
-        ('{"kind":"note","monotonic_ns":1,"wall_ns":1,"source":"runner","text":"\xff"}', "line 1"),
+        (
+            '{"kind":"broker","monotonic_ns":1,"wall_ns":1,"source":"kraft","node":"b","state":"registered"}',
+            "is fenced or not",
+        ),
+        (
+            '{"kind":"broker","monotonic_ns":1,"wall_ns":1,"source":"kraft","node":"b","state":"fenced","fenced":true}',
+            "is fenced or not",
+        ),
+        ('{"kind":"note","monotonic_ns":1,"wall_ns":1,"source":"runner","text":"\xff"}', "line 2"),
     ],
 )
 def test_what_is_no_event_is_damaged(tmp_path: Path, line: str, reason: str) -> None:
     path = tmp_path / "timeline.jsonl"
-    path.write_bytes(line.encode("latin-1") + b"\n")
+    path.write_bytes(HEADER + line.encode("latin-1") + b"\n")
     reading = read(path)
     assert reading.events == ()
     (damage,) = reading.damaged
-    assert damage.startswith("timeline.jsonl line 1: ")
+    assert damage.startswith("timeline.jsonl line 2: ")
     assert reason in damage
 
 
 def test_what_a_later_writer_adds_is_ignored(tmp_path: Path) -> None:
     path = tmp_path / "timeline.jsonl"
-    path.write_text('{"kind":"note","monotonic_ns":1,"wall_ns":1,"source":"runner","text":"x","mood":"good"}\n')
+    line = b'{"kind":"note","monotonic_ns":1,"wall_ns":1,"source":"runner","text":"x","mood":"good"}\n'
+    path.write_bytes(HEADER + line)
     assert read(path).events == (Note(monotonic_ns=1, wall_ns=1, text="x"),)
 
 
@@ -177,16 +186,16 @@ def test_what_a_later_writer_adds_is_ignored(tmp_path: Path) -> None:
     ("broker", "alive"),
     [
         ('"source":"zookeeper","state":"registered","fenced":false', True),
-        ('"source":"zookeeper","state":"registered"', True),
         ('"source":"zookeeper","state":"gone"', False),
         ('"source":"kraft","state":"registered","fenced":true', False),
-        ('"source":"kraft","state":"registered"', False),
+        ('"source":"kraft","state":"registered","fenced":false', True),
         ('"source":"kraft","state":"unfenced"', True),
         ('"source":"kraft","state":"fenced"', False),
     ],
 )
 def test_a_broker_that_is_registered_and_fenced_is_not_alive(tmp_path: Path, broker: str, alive: bool) -> None:
     path = tmp_path / "timeline.jsonl"
-    path.write_text(f'{{"kind":"broker","monotonic_ns":1,"wall_ns":1,"node":"broker-1",{broker}}}\n')
+    line = f'{{"kind":"broker","monotonic_ns":1,"wall_ns":1,"node":"broker-1",{broker}}}\n'
+    path.write_bytes(HEADER + line.encode())
     (event,) = read(path).of(Broker)
     assert event.alive == alive

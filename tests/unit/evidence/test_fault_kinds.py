@@ -23,7 +23,7 @@ from evidence.timeline import Timeline, read
 from judgement import soundness
 from tests.proofs import PROOFS, shown
 from tests.proofs import proof as proof_of
-from tests.unit.timelines import at
+from tests.unit.timelines import at, lines_of, write_lines
 
 Fields = dict[str, Any]
 HUGE = 10**12
@@ -127,8 +127,8 @@ def refused_line(place: Path, kind: str, proof: Fields | None) -> str:
     with Timeline(path) as timeline:
         about: Fields = {"id": "f1", "target": Target(node="broker-1"), "description": "it"}
         timeline.append(Fault(fault_kind="cut", phase="verified", **about))
-    line: Fields = msgspec.json.decode(path.read_bytes()) | {"fault_kind": kind, "proof": proof}
-    path.write_bytes(msgspec.json.encode(line) + b"\n")
+    (line,) = lines_of(path)
+    write_lines(path, [line | {"fault_kind": kind, "proof": proof}])
     reading = read(path)
     assert len(reading.events) + len(reading.damaged) == 1
     return "".join(reading.damaged)

@@ -14,7 +14,7 @@ import pytest
 from evidence import ledger
 from evidence.errors import UsageError
 from evidence.ledger import AnyLine, Ended, Excluded, Judged, Load, Started
-from evidence.run import DocumentedRecord, HostRecord
+from evidence.run import NO_HOST, NOTHING_DOCUMENTED
 from tests.ledgers import ended, judged, started
 from tests.records import run_record
 
@@ -91,7 +91,7 @@ def test_lines_of_a_run_stand_together_in_the_order_of_what_happened() -> None:
 
 
 def test_the_line_of_a_start_tells_a_modified_tree_and_what_is_the_users_own() -> None:
-    run = run_record(run="r1", commit="abc+", host=HostRecord(cores=2))
+    run = run_record(run="r1", commit="abc+", host=msgspec.structs.replace(NO_HOST, cores=2))
     line = ledger.started(run, None)
     assert (line.commit, line.modified, line.observed, line.host.cores) == ("abc", True, False, 2)
     own = ledger.started(msgspec.structs.replace(run, commit=None, overridden={"a": "b"}), None)
@@ -99,10 +99,11 @@ def test_the_line_of_a_start_tells_a_modified_tree_and_what_is_the_users_own() -
 
 
 def test_the_digest_is_of_what_is_documented_and_of_nothing_else() -> None:
-    documented = DocumentedRecord(required=("lost-write",))
+    documented = msgspec.structs.replace(NOTHING_DOCUMENTED, required=("lost-write",))
     one, other = run_record(run="r1", documented=documented), run_record(run="r2", documented=documented)
     assert ledger.started(one, None).documented == ledger.started(other, None).documented
-    weaker = msgspec.structs.replace(one, documented=DocumentedRecord(allowed=("lost-write",)))
+    allowed = msgspec.structs.replace(NOTHING_DOCUMENTED, allowed=("lost-write",))
+    weaker = msgspec.structs.replace(one, documented=allowed)
     assert ledger.started(weaker, None).documented != ledger.started(one, None).documented
 
 

@@ -5,17 +5,20 @@ them.
 from __future__ import annotations
 
 import errno
+import json
 import os
 import threading
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
+import msgspec
 import pytest
 
 from evidence.errors import UsageError
 from evidence.events import Container, Note
+from evidence.run import RunRecord
 from evidence.rundir import RunDir, find_runs, write_atomically
-from evidence.timeline import Timeline, read
+from evidence.timeline import HEADER, Timeline, read
 from tests.records import run_record
 from tests.unit.timelines import at
 
@@ -47,22 +50,29 @@ def test_a_file_that_the_disk_refuses_leaves_the_old_one_alone(tmp_path: Path, m
     assert [(entry.name, entry.read_text()) for entry in tmp_path.iterdir()] == [("run.json", "old")]
 
 
+def run_json(**changes: Any) -> str:
+    """A run.json with other values for some fields."""
+    told: dict[str, Any] = msgspec.to_builtins(run_record(), str_keys=True)
+    return json.dumps({"schema": 2} | told | changes)
+
+
 @pytest.mark.parametrize(
     ("content", "why"),
     [
         (None, "not a run directory"),
-        ('{"schema": 1, "scen', "not readable as JSON"),
+        ('{"schema": 2, "scen', "not readable as JSON"),
         ("[]", "not the record of a run"),
-        ('{"schema": 1}', "no scenario"),
-        ('{"schema": 99, "scenario": "a", "version": "b"}', "schema 99"),
-        ('{"scenario": "a", "version": "b"}', "schema None"),
-        ('{"schema": 1, "scenario": "a", "version": 4}', "Expected `str`, got `int` - at `\\$.version`"),
-        ('{"schema": 1, "scenario": "a", "version": "b", "images": "x"}', "at `\\$.images`"),
-        ('{"schema": 1, "scenario": "a", "version": "b", "topics": [{"\\ud800": 1}]}', "surrogates not allowed"),
+        ('{"schema": 2}', "no scenario"),
+        ('{"schema": 99, "scenario": "a", "version": "b"}', "its schema is 99, this program reads 2; read it with"),
+        ('{"schema": 1, "scenario": "a", "version": "b"}', "its schema is 1"),
+        ('{"scenario": "a", "version": "b"}', "its schema is None"),
+        (run_json(version=4), "Expected `str`, got `int` - at `\\$.version`"),
+        (run_json(images="x"), "at `\\$.images`"),
+        (run_json(topics=[{"\ud800": 1}]), "surrogates not allowed"),
         pytest.param("[" * 100_000, "not readable as JSON", id="deep"),
-        ('{"schema": 1, "scenario": "a", "version": "b", "seed": ""}', "at `\\$.seed`"),
-        ('{"schema": 1, "scenario": "a", "version": "b", "topics": [{"partitions": {"0": [1, "2"]}}]}', "partitions"),
-        ('{"schema": 1, "scenario": "a", "version": "b", "documented": {"required": true}}', "documented.required"),
+        (run_json(seed=""), "at `\\$.seed`"),
+        (run_json(topics=[{"name": "t", "partitions": {"0": [1, "2"]}, "settings": {}}]), "partitions"),
+        (run_json(documented={"required": True}), "documented.required"),
     ],
 )
 def test_bad_facts_are_one_line(tmp_path: Path, content: str | None, why: str) -> None:
@@ -113,7 +123,62 @@ def test_a_torn_line_is_reported_and_the_rest_is_read(tmp_path: Path, tail: byte
     reading = read(path)
     assert [note.text for note in reading.of(Note)] == ["whole"]
     assert len(reading.damaged) == 1
-    assert "line 2" in reading.damaged[0]
+    assert "line 3" in reading.damaged[0]
+
+
+@pytest.mark.parametrize(
+    ("first", "events"),
+    [
+        (b"", 1),
+        (b'{"schema": 2, "mood": "good"}\n', 1),
+        (b'{"schema": 1}\n', 1),
+        (b'{"schema": "2"}\n', 1),
+        (b'{"sch', 0),
+        (b"\xff\n", 1),
+        (b"\n", 1),
+    ],
+)
+def test_a_timeline_that_does_not_say_its_schema_is_damaged(tmp_path: Path, first: bytes, events: int) -> None:
+    path = tmp_path / "timeline.jsonl"
+    with Timeline(path) as timeline:
+        timeline.append(Note(text="whole"))
+    path.write_bytes(path.read_bytes().replace(HEADER, first))
+    reading = read(path)
+    assert "timeline.jsonl line 1: it does not say that this is schema 2" in reading.damaged
+    assert len(reading.events) == events
+
+
+def test_the_schema_is_said_once(tmp_path: Path) -> None:
+    path = tmp_path / "timeline.jsonl"
+    for text in ("one", "two"):
+        with Timeline(path) as timeline:
+            timeline.append(Note(text=text))
+    assert path.read_bytes().count(HEADER) == 1
+    assert [note.text for note in read(path).of(Note)] == ["one", "two"]
+    assert read(path).damaged == ()
+
+
+def test_a_timeline_of_another_schema_is_refused_in_one_line(tmp_path: Path) -> None:
+    run_dir = RunDir(tmp_path)
+    run_dir.write_run(run_record())
+    run_dir.timeline.write_text('{"schema": 3}\n')
+    with pytest.raises(
+        UsageError, match=r"timeline\.jsonl: its schema is 3, this program reads 2; read it with"
+    ) as caught:
+        run_dir.read_run()
+    assert "\n" not in str(caught.value)
+    for damaged in ("", "{", "[]", '{"schema": 3, "kind": "note"}\n', '{"schema": 2}\n'):
+        run_dir.timeline.write_text(damaged)
+        assert run_dir.read_run() == run_record()
+
+
+@pytest.mark.parametrize("name", [name for name in RunRecord.__struct_fields__ if name not in ("scenario", "version")])
+def test_a_record_that_lacks_what_the_harness_always_writes_is_refused(tmp_path: Path, name: str) -> None:
+    told = json.loads(run_json())
+    del told[name]
+    (tmp_path / "run.json").write_text(json.dumps(told))
+    with pytest.raises(UsageError, match=f"missing required field `{name}`"):
+        RunDir(tmp_path).read_run()
 
 
 def test_a_missing_timeline_is_reported(tmp_path: Path) -> None:

@@ -11,20 +11,20 @@ from checks.catalogue import HISTORIES, METADATA, REPLICAS
 from evidence import manifest
 from evidence.events import End
 from evidence.findings import Finding
-from evidence.rundir import END
-from evidence.rundir import MANIFEST as BOUND
 from judgement import verdict
 from judgement.contradicted import depends_on
 from judgement.report.facts import judge_run
-from tests.records import changed
+from tests.records import changed, run_record
 from tests.unit.judgement.report import synthetic
-from tests.unit.judgement.test_verdict import PROVED, found, judge, run
-from tests.unit.timelines import at
+from tests.unit.judgement.test_verdict import PROVED, RUN, found, judge, run
+from tests.unit.timelines import at, sound
 
 HISTORY, COPIES, BOTH, STATED = (HISTORIES,), (REPLICAS, METADATA), (HISTORIES, REPLICAS, METADATA), (METADATA,)
 OF_T_0 = "history/sealed/topic=t/partition=0/p.parquet"
 OF_T_1 = "history/sealed/topic=t/partition=1/p.parquet"
 COPY, COPY_OF_T_1 = "replicas/00-a/broker-1/t-0/0.log", "replicas/00-a/broker-1/t-1/0.log"
+PROCESSES = [one | {"expected_loss": False} for one in RUN["processes"]]
+"""Of a run that expects no loss."""
 CHECKPOINT = "replicas/00-a/broker-1/replication-offset-checkpoint"
 
 
@@ -62,9 +62,9 @@ def test_a_finding_of_no_single_partition_rests_on_all_of_them() -> None:
 
 
 @pytest.mark.parametrize(("documented", "expected"), [(["lost-write"], "unknown"), ([], "unexpected")])
-def test_whether_a_loss_is_doomed_the_timeline_says(documented: list[str], expected: str) -> None:
+def test_whether_a_loss_is_expected_the_timeline_says(documented: list[str], expected: str) -> None:
     """That there is one, the histories alone say; and what follows from a documented one is excused all the same."""
-    facts = run(evidence=["doomed sends"], documented={"required": documented, "allowed": []})
+    facts = run(processes=PROCESSES, documented={"required": documented, "allowed": []})
     findings = reading("inconsistent-offsets", HISTORIES)
     lost = {"producer": 1, "sequence": 3}
     findings["findings"][0]["evidence"] = [lost]
@@ -110,7 +110,7 @@ def test_of_two_findings_the_one_whose_files_are_whole_stands() -> None:
 
 def test_a_loss_that_nothing_names_is_unknown_in_a_contradicted_history() -> None:
     """Every record that a changed history does not show as read would be a loss that the scenario does not name."""
-    facts = run(evidence=["doomed sends"])
+    facts = run(processes=PROCESSES)
     assert judge(facts, PROVED, found("lost-write")).unexpected == ("lost-write",)
     judged = judge(facts, PROVED, found("lost-write"), contradicted=["history/p.arrows"])
     assert (judged.verdict, judged.unexpected) == ("unknown", ())
@@ -128,16 +128,16 @@ def test_a_problem_that_names_its_file_contradicts_it() -> None:
 
 
 def test_a_timeline_that_is_anothers_accuses_nobody() -> None:
-    facts = run(evidence=[END])
+    _, (*before, end) = sound(run_record(run()), PROVED)
     for name, expected in (("r1", "unexpected"), ("r2", "unknown")):
-        events = [*PROVED, at(30, End(source="runner", run=name, lines=len(PROVED)))]
-        assert judge(facts, events, reading("leader-outside-isr", METADATA)).verdict == expected
+        events = [*before, at(end.at_ns, End(source="runner", run=name, lines=len(before)))]
+        assert judge(run(), events, reading("leader-outside-isr", METADATA)).verdict == expected
 
 
 def test_a_run_directory_with_a_changed_history(tmp_path: Path) -> None:
     run_dir = synthetic.double_failover_lost(tmp_path)
     record = run_dir.read_run()
-    run_dir.write_run(changed(record, evidence=[BOUND], documented={"required": [], "allowed": []}))
+    run_dir.write_run(changed(record, documented={"required": [], "allowed": []}))
     manifest.write(run_dir, record.run)
     assert judge_run(run_dir).verdict.verdict == verdict.UNEXPECTED
     run_dir.stream("x").parent.mkdir(parents=True, exist_ok=True)

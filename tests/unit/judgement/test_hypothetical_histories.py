@@ -23,7 +23,6 @@ from evidence.events import (
     Stillness,
     Witness,
 )
-from evidence.rundir import DOOMED
 from judgement import verdict
 from tests.unit.judgement.test_verdict import PROVED, blind, container, fault, found, judge, run
 from tests.unit.timelines import at
@@ -55,7 +54,8 @@ def unheld(at_s: int = 5) -> Precondition:
 
 
 KAFKA: dict[str, Any] = run(version="4.3.1", documented=NOTHING)
-FAILED: dict[str, Any] = KAFKA | {"state": "failed", "failure": "a wait ended", "sequence": {"ended": "x", "faults": 1}}
+STOPPED = {"ended": False, "cause": "x", "preconditions": 0, "duties": 0, "faults": 1}
+FAILED: dict[str, Any] = KAFKA | {"state": "failed", "failure": "a wait ended", "sequence": STOPPED}
 
 
 PLAIN: list[dict[str, Any]] = [
@@ -126,10 +126,10 @@ def test_h5_h6_h22_a_promised_state_that_does_not_come(name: str, witness: Witne
 
 def test_h5_a_contradicted_claim_outranks_a_wait_that_ended() -> None:
     facts, told = claimed("controller-replaced-in-time", {"at_ns": 20 * SECOND})
-    failed = facts | {"state": "failed", "failure": "not within 60 s", "sequence": {"ended": "x", "faults": 1}}
+    failed = facts | {"state": "failed", "failure": "not within 60 s", "sequence": STOPPED}
     assert judge(failed, PROVED, told).verdict == "unexpected"
     # A harness that failed before the run had come to its end may never have asked it of Kafka.
-    assert judge(failed | {"sequence": {"ended": "x"}}, PROVED, told).verdict == "error"
+    assert judge(failed | {"sequence": STOPPED | {"faults": None}}, PROVED, told).verdict == "error"
 
 
 @pytest.mark.parametrize("name", ["stuck-isr", "no-leader", "unreadable"])
@@ -148,7 +148,7 @@ def test_h7_a_healthy_broker_halts_itself() -> None:
     assert (judged.verdict, judged.unexpected) == ("unexpected", ("broker-exit",))
 
 
-# H8, H9, H10, H25: a load that is doomed as a whole
+# H8, H9, H10, H25: a load that may be lost as a whole
 
 
 def losing(*seconds: float, offset: int | None = None) -> dict[str, Any]:
@@ -177,32 +177,31 @@ def struck(*times: tuple[float, float], kind: str = "freeze") -> list[Event]:
     return found
 
 
-def doomed_load(**more: Any) -> dict[str, Any]:
-    load = {"name": "producer-1", "kind": "producer", "doomed": True}
+def load_at_stake(**more: Any) -> dict[str, Any]:
+    load = {"name": "producer-1", "kind": "producer", "expected_loss": True}
     documented = {"required": [], "allowed": ["lost-write"]}
-    return run(
-        version="4.3.1", kafka="4.3.1", documented=documented, processes=[load, PLAIN[1]], evidence=[DOOMED], **more
-    )
+    return run(version="4.3.1", kafka="4.3.1", documented=documented, processes=[load, PLAIN[1]], **more)
 
 
 WRITEBACK = {"file_system": "ext4", "size_bytes": 1, "log_directories": 1}
 LIMITS = {"dirty_expire_centisecs": 3000, "dirty_writeback_centisecs": 500}
 ROLLING = {"mode": "zookeeper", "kafka": "3.9.2", "settings": {"inter.broker.protocol.version": "0.10.2"}}
+ON_DISKS = load_at_stake(disks=WRITEBACK | {"writeback": LIMITS})
 TEN: list[tuple[float, float]] = [(20, 24), (60, 64), (100, 104)]
 
 
 @pytest.mark.parametrize(
     ("facts", "events", "seconds", "covered"),
     [
-        (doomed_load(), struck((20, 30)), [21, 29, 35], True),
-        (doomed_load(), struck((20, 30)), [1, 21, 29], False),
-        (doomed_load(), struck((20, 30)), [21, 60], False),
-        (doomed_load() | ROLLING, struck(*TEN), [19, 22, 58, 101], True),
-        (doomed_load() | ROLLING, struck(*TEN), [n * 0.12 for n in range(100, 1000)], False),
-        (doomed_load(disks=WRITEBACK | {"writeback": LIMITS}), struck((60, 70), kind="power-loss"), [30, 59], True),
-        (doomed_load(disks=WRITEBACK | {"writeback": LIMITS}), struck((60, 70), kind="power-loss"), [2, 30, 59], False),
-        (doomed_load(), struck((20, 30), (40, 50), kind="kill"), [21, 41], True),
-        (doomed_load(), struck((20, 30), (40, 50), kind="kill"), [10, 41], False),
+        (load_at_stake(), struck((20, 30)), [21, 29, 35], True),
+        (load_at_stake(), struck((20, 30)), [1, 21, 29], False),
+        (load_at_stake(), struck((20, 30)), [21, 60], False),
+        (load_at_stake() | ROLLING, struck(*TEN), [19, 22, 58, 101], True),
+        (load_at_stake() | ROLLING, struck(*TEN), [n * 0.12 for n in range(100, 1000)], False),
+        (ON_DISKS, struck((60, 70), kind="power-loss"), [30, 59], True),
+        (ON_DISKS, struck((60, 70), kind="power-loss"), [2, 30, 59], False),
+        (load_at_stake(), struck((20, 30), (40, 50), kind="kill"), [21, 41], True),
+        (load_at_stake(), struck((20, 30), (40, 50), kind="kill"), [10, 41], False),
     ],
     ids=[
         "H8: what the leader alone had",
@@ -227,8 +226,8 @@ def test_h8_h9_h10_h25_only_what_was_at_stake_may_be_lost(
 def test_h25_what_lay_below_every_high_watermark_is_never_covered(hw: int, covered: bool) -> None:
     """Acknowledged a second before the fault, so that it may have been at stake."""
     ends = {"broker-1": {"t-0": Ends(leo=9, hw=9)}, "broker-2": {"t-0": Ends(leo=9, hw=hw)}}
-    events = [at(19 * SECOND, Moment(name="00-armed", nodes=ends)), *struck((20, 30))]
-    judged = judge(doomed_load(), events, losing(19, offset=7))
+    events = [at(19 * SECOND, Moment(name="00-armed", nodes=ends, begun_ns=19 * SECOND)), *struck((20, 30))]
+    judged = judge(load_at_stake(), events, losing(19, offset=7))
     assert judged.unexpected == (() if covered else ("lost-write",))
 
 
@@ -241,8 +240,8 @@ def test_what_a_high_watermark_says_it_says_before_the_fault_and_not_of_disks(
     moment_s: int, kind: str, covered: bool
 ) -> None:
     ends = {f"broker-{n}": {"t-0": Ends(leo=9, hw=9)} for n in (1, 2)}
-    copied = at(moment_s * SECOND, Moment(name="00-copied", nodes=ends))
-    judged = judge(doomed_load(), [copied, *struck((20, 30), kind=kind)], losing(19, offset=7))
+    copied = at(moment_s * SECOND, Moment(name="00-copied", nodes=ends, begun_ns=moment_s * SECOND))
+    judged = judge(load_at_stake(), [copied, *struck((20, 30), kind=kind)], losing(19, offset=7))
     assert judged.unexpected == (() if covered else ("lost-write",))
 
 

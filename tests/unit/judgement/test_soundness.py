@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from msgspec import structs
 from msgspec.structs import replace
 
 from evidence.engine import ContainerAction
@@ -22,8 +23,8 @@ from evidence.events import (
     Software,
     Target,
 )
+from evidence.run import SequenceRecord
 from evidence.run_state import RunState
-from evidence.rundir import END, FILTER_CHANGES, FIREWALL, SEQUENCE, SOFTWARE
 from judgement import soundness
 from tests.proofs import proof as proof_of
 from tests.records import run_record
@@ -354,41 +355,35 @@ def test_another_nodes_end_is_not_explained() -> None:
 
 
 def test_brokers_that_docker_is_silent_about() -> None:
-    run = {"evidence": [END], "topics": [{"name": "t", "partitions": {"0": [1, 2]}}]}
+    run = {"topics": [{"name": "t", "partitions": {"0": [1, 2]}}]}
     assert soundness.unheard(run_record(run), run_state(UP, docker(1, "start", "broker-2"))) == []
     assert soundness.unheard(run_record(run), run_state(UP)) == ["Docker told of no start of broker-2"]
-    assert soundness.unheard(run_record(run | {"evidence": []}), run_state(UP)) == []
 
 
 # The packet filters
 
 
 def test_rules_that_were_left() -> None:
-    drop = at(30, Firewall(node="broker-2", rules=("-A INPUT -j DROP",)))
-    clean = at(30, Firewall(node="broker-1", rules=()))
-    assert soundness.foreign_rules(run_record({}), run_state(clean)) == []
-    (reason,) = soundness.foreign_rules(run_record({}), run_state(clean, drop))
+    drop = at(30, Firewall(node="broker-2", rules=("-A INPUT -j DROP",), changes=()))
+    clean = at(30, Firewall(node="broker-1", rules=(), changes=()))
+    assert soundness.foreign_rules(run_state(clean)) == []
+    (reason,) = soundness.foreign_rules(run_state(clean, drop))
     assert "broker-2: " in reason
     assert "-A INPUT -j DROP" in reason
 
 
 def test_rules_that_nobody_looked_at() -> None:
-    assert soundness.foreign_rules(run_record({}), run_state()) == []
-    assert "nothing says" in soundness.foreign_rules(run_record({"evidence": [FIREWALL]}), run_state())[0]
+    assert "nothing says" in soundness.foreign_rules(run_state())[0]
 
 
 def test_a_rule_that_came_and_went() -> None:
-    evidence = {"evidence": [FIREWALL, FILTER_CHANGES]}
     clean, unwatched = (at(30, Firewall(node="broker-1", rules=(), changes=changes)) for changes in ((), None))
     changed = at(30, Firewall(node="broker-2", rules=(), changes=("-A INPUT -j DROP", "-D INPUT -j DROP")))
-    assert soundness.foreign_rules(run_record(evidence), run_state(clean)) == []
-    (reason,) = soundness.foreign_rules(run_record(evidence), run_state(clean, changed))
+    assert soundness.foreign_rules(run_state(clean)) == []
+    (reason,) = soundness.foreign_rules(run_state(clean, changed))
     assert reason.startswith("broker-2: no fault of this run made these changes")
     assert reason.endswith("-A INPUT -j DROP; -D INPUT -j DROP")
-    assert soundness.foreign_rules(run_record(evidence), run_state(unwatched)) == [
-        "broker-1: nobody watched its packet filter"
-    ]
-    assert soundness.foreign_rules(run_record({"evidence": [FIREWALL]}), run_state(unwatched)) == []
+    assert soundness.foreign_rules(run_state(unwatched)) == ["broker-1: nobody watched its packet filter"]
 
 
 # The sequence
@@ -397,22 +392,30 @@ def test_a_rule_that_came_and_went() -> None:
 @pytest.mark.parametrize(
     ("sequence", "reasons"),
     [
-        ({"ended": True, "preconditions": 1}, 0),
-        ({"ended": True, "preconditions": 2}, 1),
-        ({"ended": "it did not hold", "preconditions": 1}, 1),
-        ({"ended": False, "preconditions": 1}, 1),
-        (None, 2),
-        ({"ended": True, "preconditions": 1, "faults": 1}, 0),
-        ({"ended": True, "preconditions": 1, "faults": 2}, 1),
-        ({"ended": True, "preconditions": 1, "faults": 0}, 1),
+        (SequenceRecord(ended=True, cause=None, preconditions=1, duties=0, faults=1), []),
+        (SequenceRecord(ended=True, cause=None, preconditions=2, duties=0, faults=1), ["2 preconditions were checked"]),
+        (
+            SequenceRecord(ended=False, cause="it did not hold", preconditions=1, duties=0, faults=1),
+            ["it did not hold"],
+        ),
+        (SequenceRecord(ended=False, cause=None, preconditions=1, duties=0, faults=1), ["nothing says why"]),
+        (None, ["nothing says why"]),
+        (SequenceRecord(ended=True, cause=None, preconditions=1, duties=0, faults=2), ["2 faults were carried out"]),
+        (SequenceRecord(ended=True, cause=None, preconditions=1, duties=0, faults=0), ["0 faults were carried out"]),
+        (SequenceRecord(ended=True, cause=None, preconditions=1, duties=0, faults=None), ["how many faults"]),
+        (
+            SequenceRecord(ended=False, cause="no", preconditions=0, duties=0, faults=0),
+            ["no", "0 preconditions", "0 faults"],
+        ),
     ],
 )
-def test_the_end_of_the_sequence_its_preconditions_and_its_faults(sequence: object, reasons: int) -> None:
+def test_the_end_of_the_sequence_its_preconditions_and_its_faults(
+    sequence: SequenceRecord | None, reasons: list[str]
+) -> None:
     held = run_state(at(1, Precondition(name="p", held=True)), delayed())
-    assert (
-        len(soundness.sequence_not_ended(run_record({"evidence": [SEQUENCE], "sequence": sequence}), held)) == reasons
-    )
-    assert soundness.sequence_not_ended(run_record({"sequence": sequence}), held) == []
+    told = soundness.sequence_not_ended(structs.replace(run_record(), sequence=sequence), held)
+    assert len(told) == len(reasons)
+    assert all(word in line for word, line in zip(reasons, told, strict=True))
 
 
 # Replicas at the end
@@ -423,7 +426,7 @@ TOPIC = {"name": "t", "partitions": {"0": [1, 2]}}
 def end(leo_1: int | None, leo_2: int | None, *, isr: tuple[int, ...] = (1, 2), name: str = "01-final") -> list[Event]:
     nodes = {"broker-1": {"t-0": Ends(leo=leo_1)}, "broker-2": {"t-0": Ends(leo=leo_2)}}
     state = Partition(source="kraft", topic="t", partition=0, leader=1, leader_epoch=1, isr=isr)
-    return [at(1, state), at(50, Moment(name=name, nodes=nodes))]
+    return [at(1, state), at(50, Moment(name=name, nodes=nodes, begun_ns=50))]
 
 
 @pytest.mark.parametrize(
@@ -457,10 +460,9 @@ def says(version: str, node: str = "broker-1") -> Software:
 
 
 def test_what_brokers_say_they_are() -> None:
-    run = {"kafka": "2.8.2", "evidence": [SOFTWARE]}
+    run = {"kafka": "2.8.2"}
     assert soundness.other_software(run_record(run), run_state(UP, says("2.8.2"))) == []
     assert soundness.other_software(run_record(run), run_state(UP, says("0.10.2.2"), says("2.8.2"))) == [
         "broker-1 runs Kafka 0.10.2.2, and this is a run of 2.8.2"
     ]
     assert soundness.other_software(run_record(run), run_state(UP)) == ["nothing says which version broker-1 runs"]
-    assert soundness.other_software(run_record({"kafka": "2.8.2"}), run_state(UP)) == []

@@ -31,7 +31,7 @@ def subject(
         "partition": number,
         "process": f"producer-{number}",
         "stated": {"must": list(must), "may": list(may)},
-        "doomed": [[3, 10]],
+        "expected_loss": [[3, 10]],
     } | changes
 
 
@@ -109,12 +109,12 @@ def test_a_loss_of_another_subject_is_not_its_own() -> None:
     assert seen.contradictions[0].startswith("java acks=1, in flight 5, retries many, to rf3-min1-1")
 
 
-def test_only_doomed_records_may_be_lost() -> None:
+def test_only_records_whose_loss_is_expected_may_be_lost() -> None:
     seen = judged(subject(must=("loses",)), finding("lost-write", row(3), row(2)))
     assert seen.contradictions == [
-        "java acks=1, in flight 5, retries many, to rf3-min1-0: lost m2, which the sequence does not doom"
+        "java acks=1, in flight 5, retries many, to rf3-min1-0: lost m2, whose loss the sequence does not expect"
     ]
-    assert judged(subject(must=("loses",), doomed=None), finding("lost-write", row(2))).contradictions == []
+    assert judged(subject(must=("loses",), expected_loss=None), finding("lost-write", row(2))).contradictions == []
 
 
 def test_records_of_another_process_in_its_partition_are_not_swallowed() -> None:

@@ -153,7 +153,11 @@ def test_an_idempotent_producer_beside_a_load(
     assert [process.name for process in stage.record.run.processes] == names
     if len(names) > 1:
         beside = stage.record.run.processes[1]
-        assert (beside.settings["enable.idempotence"], beside.settings["acks"], beside.doomed) == ("true", "all", False)
+        assert (beside.settings["enable.idempotence"], beside.settings["acks"], beside.expected_loss) == (
+            "true",
+            "all",
+            False,
+        )
         assert (beside.library, Told.made[1].options["partitions"]) == ("librdkafka", [0, 1])
 
 

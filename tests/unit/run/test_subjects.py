@@ -33,7 +33,7 @@ def a_stage(pool: ProducerPool) -> Subjects:
     made = object.__new__(Subjects)
     made._run = cast("Any", SimpleNamespace(step=lambda *_, **__: nullcontext()))
     subject = Subject(producer=Producer(client="java", acks="1"), topic=Topic(), stated=NOTHING_STATED)
-    record = GrowingRecord(run_record(subjects=[{"doomed": []}]))
+    record = GrowingRecord(run_record(subjects=[{"expected_loss": []}]))
     made.all = [Placed(subject, Partition("rf3-min1", 0), cast("Any", pool), 0, "producer-1", record)]
     return made
 
@@ -44,7 +44,7 @@ def test_a_stream_lasts_as_long_as_its_block() -> None:
     with subjects.streaming(10.0, expected_loss=lambda _: True):
         assert pool.streams == [([(0, "rf3-min1", 0)], 10.0)]
     assert pool.streams[1:] == [([], 0.0)]
-    assert subjects.all[0].recorded.doomed is None
+    assert subjects.all[0].recorded.expected_loss is None
 
 
 @pytest.mark.parametrize("dies", [False, True])

@@ -16,10 +16,10 @@ from evidence.history import checksums, schema
 from evidence.history.read import open_run, stream_batches
 from evidence.history.seal import seal_process
 from evidence.history.writer import HistoryWriter
-from evidence.rundir import NAMED, RunDir
+from evidence.rundir import RunDir
 from tests.properties import examples
 from tests.records import run_record
-from tests.streams import Batch, rewrite, store, stored
+from tests.streams import Batch, store, stored
 
 MISSED = "a batch does not have its checksum"
 
@@ -105,9 +105,7 @@ def test_batches_of_another_run_have_no_checksums_of_this_one(tmp_path: Path) ->
 
 def test_one_that_was_changed_is_not_sealed_and_makes_a_run_unknown(tmp_path: Path) -> None:
     run_dir = RunDir(tmp_path)
-    run_dir.write_run(
-        run_record({"run": "r1", "scenario": "s", "version": "v", "processes": [{"name": "p"}], "evidence": [NAMED]})
-    )
+    run_dir.write_run(run_record({"run": "r1", "scenario": "s", "version": "v", "processes": [{"name": "p"}]}))
     record(run_dir.stream("p"))
     assert open_run(run_dir).problems == ()
     data = run_dir.stream("p").read_bytes()
@@ -117,15 +115,6 @@ def test_one_that_was_changed_is_not_sealed_and_makes_a_run_unknown(tmp_path: Pa
     assert {problem.what for problem in open_run(run_dir).problems} == {"torn history", "recorder died"}
     run_dir.stream("p").write_bytes(data)
     assert seal_process(run_dir, "p")
-
-
-@pytest.mark.parametrize("version", schema.UNCHECKED)
-def test_streams_of_older_versions_are_read(tmp_path: Path, version: bytes) -> None:
-    record(path := tmp_path / "p.arrows")
-    rows, _ = read(path)
-    rewrite(path, lambda table: table, version=version)
-    assert all(metadata == {} for _, metadata in stored(path)[1])
-    assert read(path) == (rows, [])
 
 
 def test_what_lies_beneath_a_null_means_nothing() -> None:

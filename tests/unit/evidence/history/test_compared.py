@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -16,7 +15,7 @@ from evidence.history import compared, schema
 from evidence.history.compared import differing
 from evidence.history.read import MANIFEST
 from evidence.history.seal import seal_run
-from evidence.rundir import NAMED, RunDir
+from evidence.rundir import RunDir
 from tests.unit.evidence.history.test_whole import a_run, record, without
 
 PATH = ("t", 0, "p")
@@ -91,15 +90,6 @@ def test_a_stream_that_is_torn_or_gone_is_no_witness(run_dir: RunDir) -> None:
     assert problems(run_dir) == [("damaged history", "")]
     path.unlink()
     assert problems(run_dir) == [("missing history", "")]
-
-
-def test_older_runs_are_not_asked_for_their_streams(tmp_path: Path) -> None:
-    evidence: dict[str, Any] = {"evidence": ()}
-    record(run_dir := a_run(tmp_path, **evidence), (0, 1), run="")
-    seal_run(run_dir)
-    run_dir.stream("p").unlink()
-    assert NAMED not in run_dir.read_run().evidence
-    assert problems(run_dir) == []
 
 
 def test_what_is_not_sealed_has_nothing_to_be_held_against(tmp_path: Path) -> None:

@@ -31,7 +31,7 @@ CHANGES: list[dict[str, Any]] = [
 def _run(path: Path) -> RunDir:
     run_dir = RunDir(path)
     processes = [{"name": "p", "kind": "producer"}, {"name": "q", "kind": "consumer"}]
-    run_dir.write_run(run_record({"run": "run", "scenario": "s", "version": "v", "processes": processes}))
+    run_dir.write_run(run_record({"scenario": "s", "version": "v", "processes": processes}))
     for process in ("p", "q"):
         with HistoryWriter(run_dir.stream(process), process) as writer:
             for number in range(3):

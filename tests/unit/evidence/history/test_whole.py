@@ -17,7 +17,7 @@ from evidence.history.read import open_run
 from evidence.history.seal import seal_process, seal_run
 from evidence.history.whole import Count
 from evidence.history.writer import HistoryWriter
-from evidence.rundir import NAMED, RunDir
+from evidence.rundir import RunDir
 from tests.records import run_record
 from tests.streams import rewrite, without_row
 
@@ -34,12 +34,10 @@ def test_counting(batches: list[list[int]]) -> None:
     assert [count.has(number) for number in range(-1, 14)] == [number in every for number in range(-1, 14)]
 
 
-def a_run(path: Path, *, evidence: tuple[str, ...] = (NAMED,)) -> RunDir:
+def a_run(path: Path) -> RunDir:
     run_dir = RunDir(path)
     processes = [{"name": "p", "kind": "producer", "file": "history/p.arrows"}]
-    run_dir.write_run(
-        run_record({"run": "r1", "scenario": "s", "version": "v", "processes": processes, "evidence": list(evidence)})
-    )
+    run_dir.write_run(run_record({"run": "r1", "scenario": "s", "version": "v", "processes": processes}))
     return run_dir
 
 
@@ -102,12 +100,6 @@ def test_of_a_block_that_was_reserved_only_the_first_must_have_been_sent(tmp_pat
 def test_a_recorder_that_died_left_gaps_and_is_told_of_by_that_alone(tmp_path: Path) -> None:
     record(run_dir := a_run(tmp_path), (0, 1), close=False)
     assert [what for what, _ in problems(run_dir)] == ["recorder died"]
-
-
-def test_a_history_that_names_no_run_is_not_held_to_it(tmp_path: Path) -> None:
-    record(run_dir := a_run(tmp_path, evidence=()), (0, 3), run="")
-    assert problems(run_dir) == []
-    assert seal_process(run_dir, "p") is True
 
 
 @pytest.mark.parametrize("seal", [False, True])

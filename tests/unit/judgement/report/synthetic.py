@@ -13,6 +13,7 @@ from typing import Any
 
 import msgspec
 
+from evidence import manifest
 from evidence.engine import ContainerAction
 from evidence.events import (
     Acked,
@@ -37,10 +38,12 @@ from evidence.faults.base import FaultProof
 from evidence.history import record, schema
 from evidence.history.seal import seal_process
 from evidence.history.writer import HistoryWriter
-from evidence.rundir import RunDir, write_json
+from evidence.rundir import RunDir
 from tests.findings import write
 from tests.proofs import proof as proof_of
+from tests.records import changed, run_record
 from tests.unit.kafkafiles import encode
+from tests.unit.timelines import sound, write_lines
 
 START_NS = 5_000_000_000_000
 WALL_NS = 1_760_000_000_000_000_000
@@ -60,7 +63,6 @@ class Synthetic:
         self.events: list[Event] = []
         self.faults = 0
         self.run: dict[str, Any] = {
-            "schema": 1,
             "run": self.dir.path.name,
             "scenario": scenario,
             "version": version,
@@ -226,7 +228,7 @@ class Synthetic:
     def moment(self, at_s: float, name: str, **ends: tuple[int, int]) -> None:
         self.run["moments"].append(name)
         nodes = {node.replace("_", "-"): {"t-0": Ends(leo=leo, hw=hw)} for node, (leo, hw) in ends.items()}
-        self.event(at_s, Moment(name=name, nodes=nodes))
+        self.event(at_s, Moment(name=name, nodes=nodes, begun_ns=START_NS + int(at_s * 1e9)))
 
     def step(self, begin_s: float, end_s: float, name: str) -> None:
         self.event(begin_s, Step(name=name, phase="begin"))
@@ -251,13 +253,18 @@ class Synthetic:
 
     def write(self, *, ended_s: float) -> RunDir:
         self.run["ended_wall_ns"] = WALL_NS + int(ended_s * 1e9)
+        if "lost-write" in self.run["documented"]["required"]:
+            for process in self.run["processes"]:
+                process["expected_loss"] = process["kind"] == "producer"
         lines = sorted(self.events, key=lambda event: event.monotonic_ns)
-        self.dir.timeline.write_bytes(b"".join(msgspec.json.encode(event) + b"\n" for event in lines))
+        record, whole = sound(run_record(self.run), lines)
+        write_lines(self.dir.timeline, whole)
         for node in ("broker-1", "broker-2", "broker-3", "broker-4"):
             self.dir.logs.mkdir(exist_ok=True)
             self.dir.log(node).write_text(f"{node}\n")
-        write_json(self.dir.run_json, self.run)
+        self.dir.write_run(record)
         write(self.dir, self.findings)
+        manifest.write(self.dir, record.run)
         return self.dir
 
 
@@ -495,12 +502,20 @@ def failed(root: Path, *, seed: int = 1) -> RunDir:
 
 
 def write_history(run_dir: RunDir, process: str, *rows: Mapping[str, Any], sealed: bool = True) -> None:
-    """What a process recorded; without `sealed` its stream only."""
-    with HistoryWriter(run_dir.stream(process), process) as writer:
+    """What a process recorded; without `sealed` its stream only. Of records before those that are told, which a whole
+    history has, it knows nothing but that they were to be sent to another topic.
+    """
+    sent = {(row["producer"], row["sequence"]) for row in rows if row["kind"] == schema.SEND}
+    before = {(producer, number) for producer, sequence in sent for number in range(sequence)} - sent
+    with HistoryWriter(run_dir.stream(process), process, run=run_dir.path.name) as writer:
+        for producer, number in sorted(before):
+            of_it: dict[str, Any] = {"topic": "other", "partition": 0, "producer": producer, "sequence": number}
+            writer.append(kind=schema.SEND, outcome=schema.INFO, **of_it)
         for row in rows:
             writer.append(**{"topic": "t", "partition": 0, **row})
     if sealed:
         assert seal_process(run_dir, process)
+    manifest.write(run_dir, run_dir.path.name)
 
 
 def sent(
@@ -555,6 +570,12 @@ def write_replica(
     return segment
 
 
+def change_run(run_dir: RunDir, **changes: Any) -> None:
+    """Another record of the run, and a manifest of it."""
+    run_dir.write_run(changed(run_dir.read_run(), changes))
+    manifest.write(run_dir, run_dir.path.name)
+
+
 def with_files(run_dir: RunDir) -> RunDir:
     """The histories and copies of `double_failover_lost`: m3 is at offset 3 of every disk, and then m4 is."""
     write_history(
@@ -570,6 +591,7 @@ def with_files(run_dir: RunDir) -> RunDir:
         node, before = f"broker-{number}", {offset: (1, offset) for offset in range(4)}
         write_replica(run_dir, "00-armed", node, before, hw=4 if number == 1 else 3)
         write_replica(run_dir, "01-final", node, before | {3: (1, 4)}, hw=4)
+    manifest.write(run_dir, run_dir.path.name)
     return run_dir
 
 
@@ -585,4 +607,5 @@ def with_copies(run_dir: RunDir) -> RunDir:
         for broker, (own, hw) in {1: (first, (2, 2, 4)), 2: (second, (3, 3, 4))}.items():
             held = {0: (1, 0), 1: (1, 1)} | own | later
             write_replica(run_dir, moment, f"broker-{broker}", held, hw=hw[number])
+    manifest.write(run_dir, run_dir.path.name)
     return run_dir

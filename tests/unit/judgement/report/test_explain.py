@@ -15,6 +15,7 @@ from evidence.rundir import RunDir
 from judgement.report import console, facts, html, story
 from tests.findings import write
 from tests.unit.judgement.report import synthetic
+from tests.unit.timelines import lines_of, write_lines
 
 
 def explained(capsys: pytest.CaptureFixture[str], *arguments: object) -> str:
@@ -131,14 +132,16 @@ def test_a_clean_run_says_so_and_how_to_name_a_record(tmp_path: Path, capsys: py
     assert "there are t-0:1/0, t-0:1/1, t-0:1/2." in text
 
 
-def test_a_clean_run_tells_of_what_was_not_acknowledged_or_doomed(
+def test_a_clean_run_tells_of_what_was_not_acknowledged_or_expected_to_be_lost(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     run_dir = synthetic.double_failover_kept(tmp_path)
-    lines = [json.loads(line) for line in run_dir.timeline.read_text().splitlines()]
+    lines = lines_of(run_dir.timeline)
     kept = [line for line in lines if (line["kind"], line.get("sequence")) != ("acked", 4)]
-    doomed = [line | ({"doomed": True} if (line["kind"], line.get("sequence")) == ("send", 3) else {}) for line in kept]
-    run_dir.timeline.write_text("\n".join(map(json.dumps, doomed)))
+    for line in kept:
+        if (line["kind"], line.get("sequence")) == ("send", 3):
+            line["expected_loss"] = True
+    write_lines(run_dir.timeline, kept)
     text = explained(capsys, run_dir.path)
     assert "\nm3, acknowledged with acks=all at offset 3 of t-0" in text
     assert "\nm4, " in text

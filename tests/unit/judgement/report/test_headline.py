@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from judgement.report import facts
 from judgement.report.headline import headline
@@ -44,9 +45,8 @@ def test_a_contradicted_claim_is_the_headline(tmp_path: Path) -> None:
         {"name": name, "outcome": "contradicted", "observed": "2 changes of leader, 1 of them otherwise"}
     ]
     write(run_dir, findings)
-    run = json.loads(run_dir.run_json.read_text())
-    run["documented"]["claims"] = [name]
-    run_dir.run_json.write_text(json.dumps(run))
+    documented = run_dir.read_run().documented
+    synthetic.change_run(run_dir, documented=structs.replace(documented, claims=(name,)))
     told = headline(facts.load(run_dir))
     assert told == f"On 4.3.1 the claim {name} is contradicted: 2 changes of leader, 1 of them otherwise."
 
@@ -61,9 +61,8 @@ def test_what_was_not_checked_is_not_claimed(tmp_path: Path) -> None:
 
 def test_a_source_that_is_no_ticket_is_named_in_brackets(tmp_path: Path) -> None:
     run_dir = synthetic.double_failover_kept(tmp_path)
-    run_dir.run_json.write_text(
-        run_dir.run_json.read_text().replace("KIP-101, KAFKA-1211", "Documentation, Replication")
-    )
+    documented = run_dir.read_run().documented
+    synthetic.change_run(run_dir, documented=structs.replace(documented, source="Documentation, Replication"))
     assert headline(facts.load(run_dir)).endswith("as documented for 4.3.1 (Documentation, Replication).")
 
 

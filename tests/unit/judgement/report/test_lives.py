@@ -303,7 +303,7 @@ def test_offsets_in_words(offsets: list[int], words: str) -> None:
 
 def test_a_torn_stream_gives_what_is_left(tmp_path: Path) -> None:
     run_dir = written(bare(tmp_path))
-    with HistoryWriter(run_dir.stream("p"), "p") as writer:
+    with HistoryWriter(run_dir.stream("p"), "p", run=run_dir.path.name) as writer:
         for sequence in (3, 4):
             writer.append(topic="t", partition=0, flush=True, **synthetic.sent(2.0, sequence, sequence + 2))
     stream = run_dir.stream("p")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import re
 from collections.abc import Callable
@@ -10,14 +11,16 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
 
+import msgspec
 import pytest
 
 from evidence.events import Acked, Controller
 from evidence.rundir import RunDir
-from judgement import ledger, verdict
+from judgement import verdict
 from judgement.report import cells, console, facts, html, junit, story, summary, timeline_svg
 from judgement.report.timeline_svg import drawing
 from tests.unit.judgement.report import synthetic
+from tests.unit.timelines import lines_of, write_lines
 
 Make = Callable[[Path], RunDir]
 MAKERS: list[Make] = [
@@ -109,21 +112,6 @@ def test_what_comes_from_a_broker_is_escaped(tmp_path: Path) -> None:
     page = html.render_run(facts.load(synthetic.isolation(tmp_path)))
     assert "<b>nobody</b>" not in page
     assert "&lt;b&gt;nobody&lt;/b&gt;" in page
-
-
-@pytest.mark.parametrize(
-    "key", ["documented", "topics", "processes", "settings", "phases", "host", "images", "commit", "command"]
-)
-def test_a_report_is_made_of_a_run_json_that_lacks_a_key(tmp_path: Path, key: str) -> None:
-    run_dir = synthetic.double_failover_lost(tmp_path)
-    run = json.loads(run_dir.run_json.read_text())
-    del run[key]
-    run_dir.run_json.write_text(json.dumps(run))
-    facts.judge_run(run_dir)
-    checked(html.write_run(facts.load(run_dir)).read_text())
-    ET.fromstring(junit.write_run(facts.load(run_dir)).read_text())
-    assert summary.markdown(facts.load_all([run_dir]))
-    assert ledger.judged(facts.load(run_dir)).verdict
 
 
 def test_evidence_is_shown_as_people_read_it(tmp_path: Path) -> None:
@@ -239,9 +227,8 @@ def test_kept_records_are_green_and_a_contradicted_document_is_red_beside_them(t
     run_dir = synthetic.double_failover_kept(tmp_path)
     facts.judge_run(run_dir)
     assert '<section class="verdict good">' in html.write_run(facts.load(run_dir)).read_text()
-    run = json.loads(run_dir.run_json.read_text())
-    run["documented"]["required"] = ["lost-write"]
-    run_dir.run_json.write_text(json.dumps(run))
+    documented = run_dir.read_run().documented
+    synthetic.change_run(run_dir, documented=msgspec.structs.replace(documented, required=("lost-write",)))
     facts.judge_run(run_dir)
     page = html.write_run(facts.load(run_dir)).read_text()
     assert '<section class="verdict not-reproduced">\n<p class="outcome good">all 5 acknowledged records kept' in page
@@ -345,15 +332,14 @@ def nasty(tmp_path: Path, where: str) -> RunDir:
     elif where == "finding":
         run_dir.findings.write_text(run_dir.findings.read_text().replace("was never read", in_json))
     else:
-        run = json.loads(run_dir.run_json.read_text())
-        changes = {
+        changes: dict[str, Any] = {
             "topic": {"topics": [{"name": NASTY, "partitions": {"0": [1]}, "settings": {NASTY: NASTY}}]},
             "host": {"host": {"kernel": NASTY}},
             "command": {"command": NASTY},
             "scenario": {"scenario": NASTY},
             "source": {"documented": {"required": [NASTY], "source": NASTY, "claim": NASTY}},
         }
-        run_dir.run_json.write_text(json.dumps(run | changes[where]))
+        synthetic.change_run(run_dir, **changes[where])
     facts.judge_run(run_dir)
     return run_dir
 
@@ -488,7 +474,7 @@ def test_the_summary_keeps_its_budget(runs: list[RunDir], budget: int) -> None:
 
 def damaged(run_dir: RunDir) -> list[tuple[str, str]]:
     """Each field of each kind of event and of the findings: where it is and its name."""
-    events = [json.loads(line) for line in run_dir.timeline.read_text().splitlines()]
+    events = lines_of(run_dir.timeline)
     kept = {"monotonic_ns", "wall_ns", "kind", "source", "schema", "scenario", "version"}
     fields = {(event["kind"], name) for event in events for name in event} | {
         ("findings", name) for name in json.loads(run_dir.findings.read_text())
@@ -499,14 +485,14 @@ def damaged(run_dir: RunDir) -> list[tuple[str, str]]:
 @pytest.mark.parametrize("make", [synthetic.divergence, synthetic.isolation])
 def test_a_field_that_is_empty_never_stops_a_report(tmp_path: Path, make: Make) -> None:
     run_dir = make(tmp_path)
-    timeline_text, findings_text = (path.read_text() for path in (run_dir.timeline, run_dir.findings))
+    told, findings_text = lines_of(run_dir.timeline), run_dir.findings.read_text()
     for where, name in damaged(run_dir):
         findings = json.loads(findings_text)
-        events = [json.loads(line) for line in timeline_text.splitlines()]
+        events = copy.deepcopy(told)
         for target in {"findings": [findings]}.get(where, [e for e in events if e["kind"] == where]):
             target[name] = None
         run_dir.findings.write_text(json.dumps(findings))
-        run_dir.timeline.write_text("".join(json.dumps(event) + "\n" for event in events))
+        write_lines(run_dir.timeline, events)
         judged = facts.judge_run(run_dir).verdict
         loaded = facts.load(run_dir)
         assert html.render_run(loaded).rstrip().endswith("</html>")

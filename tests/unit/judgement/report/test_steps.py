@@ -3,26 +3,29 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
 from evidence.engine import ContainerAction
-from evidence.events import Log, LogKind
+from evidence.events import Log
 from judgement.report import facts
 from judgement.report.steps import acts, fault_steps, log_steps, metadata_steps, state_text, truncations
-from tests.convert import detail_of
 from tests.unit.judgement.report.synthetic import START_NS, Synthetic
+
+if TYPE_CHECKING:
+    from evidence.events import LogDetail, LogKind
 
 T0 = ("t", 0)
 
 
-def logged(
-    run: Synthetic, at_s: float, event: LogKind, offset: int | None, line: str, *, topic: str | None = "t"
-) -> None:
+def logged(run: Synthetic, at_s: float, event: str, offset: int | None, line: str, *, topic: str | None = "t") -> None:
+    """A line of broker-2's log; `event` is its kind, or "kind/detail"."""
+    kind, _, detail = event.partition("/")
     partition = None if topic is None else 0
     where: dict[str, Any] = {"node": "broker-2", "topic": topic, "partition": partition}
-    run.event(at_s, Log(event=event, offset=offset, detail=detail_of(event, line), line=line, **where))
+    what: dict[str, Any] = {"event": cast("LogKind", kind), "detail": cast("LogDetail | None", detail or None)}
+    run.event(at_s, Log(**what, offset=offset, line=line, **where))
 
 
 def said(run: Synthetic) -> list[str]:
@@ -42,7 +45,7 @@ def test_lines_of_one_truncation_are_one_act(tmp_path: Path) -> None:
 def test_a_truncation_says_what_it_goes_by(tmp_path: Path) -> None:
     run = Synthetic(tmp_path, "x", "4.3.1")
     logged(run, 1.0, "epoch-request", 2, "Truncating partition t-0 with … due to leader epoch and offset …")
-    logged(run, 1.01, "high-watermark", 2, "Truncating t-0 to offset 2 below high watermark 3")
+    logged(run, 1.01, "high-watermark/below", 2, "Truncating t-0 to offset 2 below high watermark 3")
     run.truncate(1.02, "broker-2", 2)
     run.truncate(5.0, "broker-2", 2)
     assert said(run) == [
@@ -62,32 +65,32 @@ def test_a_truncation_says_what_it_goes_by(tmp_path: Path) -> None:
         ),
         ("become-follower", 4, "Follower t-0 starts at leader epoch 2", "becomes follower of t-0; its log ends at 4"),
         (
-            "become-follower",
+            "become-follower/fetches",
             3,
             "Added fetcher for partitions List([t-0, initOffset 3",
             "begins to fetch t-0 at offset 3",
         ),
         ("become-leader", None, "completed LeaderAndIsr request", "becomes leader of t-0"),
         (
-            "high-watermark",
+            "high-watermark/loaded",
             3,
             "Log loaded for partition t-0 with initial high watermark 3",
             "loads t-0 with high watermark 3",
         ),
         (
-            "high-watermark",
+            "high-watermark/falls-back",
             3,
             "Truncating partition t-0 to local high watermark 3",
             "goes by its own high watermark, 3",
         ),
         (
-            "epoch-request",
+            "epoch-request/nothing-to-cut",
             4,
             "leader replied with an offset 4 >= the follower's log end offset 4 in t-0. No truncation needed.",
             "learns from the leader that its epoch ends at offset 4, and has nothing to cut",
         ),
         (
-            "epoch-request",
+            "epoch-request/unknown-epoch",
             0,
             "leader replied with an unknown offset in t-0. The initial fetch offset 0 will be used",
             "learns nothing from the leader about its epoch and goes by offset 0",
@@ -95,9 +98,7 @@ def test_a_truncation_says_what_it_goes_by(tmp_path: Path) -> None:
         ("fatal", 2, "log truncation is not allowed for t-0", "ends itself"),
     ],
 )
-def test_what_a_broker_says_of_itself(
-    tmp_path: Path, event: LogKind, offset: int | None, line: str, words: str
-) -> None:
+def test_what_a_broker_says_of_itself(tmp_path: Path, event: str, offset: int | None, line: str, words: str) -> None:
     run = Synthetic(tmp_path, "x", "2.8.2")
     logged(run, 1.0, event, offset, line)
     assert said(run) == [f"broker-2 {words}."]

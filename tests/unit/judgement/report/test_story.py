@@ -12,6 +12,7 @@ from evidence.rundir import RunDir
 from judgement.report import facts, steps, story, timeline_svg
 from tests.findings import write
 from tests.unit.judgement.report import synthetic
+from tests.unit.timelines import lines_of, write_lines
 
 
 def told(run_dir: RunDir) -> list[story.Story]:
@@ -20,8 +21,7 @@ def told(run_dir: RunDir) -> list[story.Story]:
 
 def change(run_dir: RunDir, keep: Any) -> RunDir:
     """The same run with only the events that `keep` accepts."""
-    lines = [line for line in run_dir.timeline.read_text().splitlines() if keep(json.loads(line))]
-    run_dir.timeline.write_text("\n".join(lines) + "\n")
+    write_lines(run_dir.timeline, filter(keep, lines_of(run_dir.timeline)))
     return run_dir
 
 
@@ -135,11 +135,9 @@ def test_a_divergence_without_a_loss_has_a_story(tmp_path: Path) -> None:
 
 def test_a_record_is_removed_from_a_disk_once(tmp_path: Path) -> None:
     run_dir = synthetic.with_files(synthetic.double_failover_lost(tmp_path))
-    lines = run_dir.timeline.read_text().splitlines()
-    first = next(json.loads(line) for line in lines if '"event":"truncate"' in line)
-    run_dir.timeline.write_text(
-        "\n".join([*lines, json.dumps(first | {"monotonic_ns": first["monotonic_ns"] + 10**9})])
-    )
+    lines = lines_of(run_dir.timeline)
+    first = next(line for line in lines if line.get("event") == "truncate")
+    write_lines(run_dir.timeline, [*lines, first | {"monotonic_ns": first["monotonic_ns"] + 10**9}])
     texts = [step.text for step in told(run_dir)[0].steps if step.kind == "truncate" and step.actor == "broker-3"]
     assert texts == [
         "broker-3 truncates t-0 to offset 3: m3 is gone from its disk.",

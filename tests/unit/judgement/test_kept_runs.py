@@ -1,12 +1,11 @@
-"""Runs that earlier code made on real brokers are judged as they were judged then.
+"""Runs that were made on real brokers are judged as they were judged when they were made.
 
-`tests/data/runs` holds run directories made at 722cb84 (schema 1), without what a person reads: logs, configuration,
-reports. Each has the findings and the verdict that it was given then; tests/convert.py converts its files.
+`tests/data/runs` holds their directories, of schema 2, without what a person reads: logs, configuration, reports. Each
+has the findings and the verdict that it was given.
 """
 
 from __future__ import annotations
 
-import json
 import tarfile
 from pathlib import Path
 from typing import Any
@@ -14,11 +13,10 @@ from typing import Any
 import pytest
 
 from analysis.check import check_run
-from evidence.findings import Findings, write_findings
+from evidence.findings import Findings, read_findings, write_findings
 from evidence.rundir import RunDir
 from judgement.report.facts import judge_run
-from tests import convert
-from tests.findings import findings
+from judgement.verdict import read_verdict
 
 RUNS = sorted((Path(__file__).parents[2] / "data" / "runs").glob("*.tar.xz"))
 
@@ -40,29 +38,27 @@ def outline(found: Findings) -> list[tuple[Any, ...]]:
 
 
 @pytest.fixture
-def old(request: pytest.FixtureRequest, tmp_path: Path) -> RunDir:
+def kept(request: pytest.FixtureRequest, tmp_path: Path) -> RunDir:
     with tarfile.open(request.param) as tar:
         tar.extractall(tmp_path, filter="data")
-    made = RunDir(tmp_path)
-    convert.run_dir(made.path)
-    return made
+    return RunDir(tmp_path)
 
 
-@pytest.mark.parametrize("old", RUNS, indirect=True, ids=lambda path: path.name.removesuffix(".tar.xz"))
-def test_an_old_run_is_judged_as_before(old: RunDir) -> None:
-    before = findings(json.loads(old.findings.read_text()))
-    judged = json.loads(old.verdict.read_text())
-    anew = check_run(old)
-    write_findings(old, anew)
+@pytest.mark.parametrize("kept", RUNS, indirect=True, ids=lambda path: path.name.removesuffix(".tar.xz"))
+def test_a_kept_run_is_judged_as_before(kept: RunDir) -> None:
+    (before, unreadable), judged = read_findings(kept), read_verdict(kept)
+    assert before is not None, unreadable
+    anew = check_run(kept)
+    write_findings(kept, anew)
     assert outline(anew) == outline(before)
     assert anew.problems == before.problems
     assert {check.name for check in before.checks} <= {check.name for check in anew.checks if check.status == "ok"}
-    again = judge_run(old).verdict.as_json()
+    again = judge_run(kept).verdict
     told = ("verdict", "documented", "seen", "unexpected", "missing", "permitted", "reasons", "exit_status")
-    assert {name: json.loads(json.dumps(again[name])) for name in told} == {name: judged[name] for name in told}
-    claims = [[(one["name"], one["outcome"]) for one in verdict["claims"]] for verdict in (again, judged)]
+    assert {name: getattr(again, name) for name in told} == {name: getattr(judged, name) for name in told}
+    claims = [[(one.name, one.outcome) for one in verdict.claims] for verdict in (again, judged)]
     assert claims[0] == claims[1]
 
 
-def test_there_are_old_runs() -> None:
+def test_there_are_kept_runs() -> None:
     assert len(RUNS) == 9
