@@ -256,15 +256,19 @@ esac
 """
 
 
-@pytest.mark.parametrize("status", [0, 2])
-def test_ci_runs_everything_says_what_was_left_out_and_leaves_nothing(status: int, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("status", "commits"), [(0, 1), (2, 2)])
+def test_ci_runs_everything_says_what_was_left_out_and_leaves_nothing(
+    status: int, commits: int, tmp_path: Path
+) -> None:
+    """Statements are compared with an earlier commit where there is one."""
     make = MAKE.format(seen=tmp_path / "seen", status=status)
     for name, text in {"make": make, "docker": "exit 1"}.items():
         _script(tmp_path / "bin" / name, text)
     origin = tmp_path / "origin"
     (origin / ".ci").mkdir(parents=True)
     (origin / ".ci" / "run").write_text((ROOT / ".ci" / "run").read_text())
-    for words in (["init", "-q"], ["add", "."], ["-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "one"]):
+    commit = ["-c", "user.name=a", "-c", "user.email=a@b", "commit", "--allow-empty", "-qm", "one"]
+    for words in (["init", "-q"], ["add", "."], *[commit] * commits):
         subprocess.run(["git", *words], cwd=origin, check=True)
     (tmp_path / "scratch").mkdir()
     path = f"{tmp_path / 'bin'}:{os.environ['PATH']}"
@@ -279,8 +283,9 @@ def test_ci_runs_everything_says_what_was_left_out_and_leaves_nothing(status: in
         timeout=60,
     )
     seen = [line.split("|") for line in (tmp_path / "seen").read_text().splitlines()]
-    assert [command for command, *_ in seen] == ["test", "-w again", seen[2][0]]
-    assert seen[2][0].startswith("test-rest TURN=1 MINUTES=")
+    *before, rest = [command for command, *_ in seen]
+    assert before == ["test", "-w again", *["statements"] * (commits - 1)]
+    assert rest.startswith(f"test-rest TURN={commits} MINUTES=")
     assert {(Path(where).name, environments) for _, where, _, environments in seen} == {("kafka-chaos", "0")}
     assert len({namespace for _, _, namespace, _ in seen} - {"", "kafka-chaos"}) == 1
     closing = done.stdout.rpartition("\n\n")[2]
