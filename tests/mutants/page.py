@@ -45,6 +45,10 @@ WHY: Final[Mapping[tuple[str, str], str]] = {
         "the wait for the preferred leader was the sequence's own, and a wait that ends in vain was a failure of the "
         "harness; the scenario now holds it against Kafka where that replica is alive and in the ISR."
     ),
+    ("elections-late", "offline-leader-election"): (
+        "on 2.8.2 the leader was replaced 8.6 s after its death, and leader-replaced-in-time allows 8.7 s: what the "
+        "session and a busy machine may take leaves room for most of the 5 s. On 4.3.1 the bound is closer."
+    ),
     ("elections-late", "leader-crash"): "it has no claim on times: `offline-leader-election` has.",
     ("dead-broker-not-fenced", "leader-crash"): "the run was ended by the limit of time while it waited.",
     ("isr-never-grows", "follower-isolated"): "the run was ended by the limit of time while it waited.",
@@ -70,11 +74,15 @@ def page(every: Sequence[Row], suite: Sequence[Where]) -> str:
         "",
         "## How many",
         "",
-        "| release | mutants | reached | noticed by any run | noticed by the default suite |",
-        "|---|---:|---:|---:|---:|",
+        "| release | mutants | run | reached | noticed by any run, of these | by the default suite, of all |",
+        "|---|---:|---:|---:|---:|---:|",
         *(share(release, [row for row in every if row.version == release], suite) for release in RELEASES),
         "",
-        "The suite's share is of the mutants that were run in it until one of its runs noticed them, or in all.",
+        "Not every mutant was run in every part of the suite: its share is the least that it can be. `exactly-once`,",
+        "`isr-shrink-expand` and `lost-acknowledgement` with idempotence came into the suite for these mutants.",
+        "Right reasons were added after a first run had named them: `stuck-isr` of epoch-not-raised (brokers take no",
+        "election up whose epoch they know already), and records that readers are not given of markers-dropped and",
+        "commit-marked-as-abort. The machine was busy with other work: times are of no account.",
         "",
     ]
     for release in RELEASES:
@@ -88,20 +96,15 @@ def page(every: Sequence[Row], suite: Sequence[Where]) -> str:
 
 def share(release: str, of_release: Sequence[Row], suite: Sequence[Where]) -> str:
     """A line: how many mutants of a release were noticed."""
-    mutants = [mutant for mutant in MUTANTS if mutant.changes_on(release)]
+    mutants = {mutant.name for mutant in MUTANTS if mutant.changes_on(release)}
     reached = {row.mutant for row in of_release if row.hits}
     noticed = {row.mutant for row in of_release if row.outcome == NOTICED}
     places = {(where.scenario, where.case) for where in suite}
-    in_suite = [row for row in of_release if (row.scenario, row.case) in places]
-    by_suite = {row.mutant for row in in_suite if row.outcome == NOTICED}
-    ran = {
-        mutant.name
-        for mutant in mutants
-        if mutant.name in by_suite or places <= {(r.scenario, r.case) for r in in_suite if r.mutant == mutant.name}
-    }
+    by_suite = {row.mutant for row in of_release if row.outcome == NOTICED and (row.scenario, row.case) in places}
+    ran = len({row.mutant for row in of_release})
     return (
-        f"| {release} | {len(mutants)} | {len(reached)} | {of(len(noticed), len(reached))} | "
-        f"{of(len(by_suite), len(ran))} |"
+        f"| {release} | {len(mutants)} | {ran} | {len(reached)} | {of(len(noticed), len(reached))} | "
+        f"{of(len(by_suite), len(mutants))} |"
     )
 
 
@@ -132,9 +135,10 @@ def mutants_table(release: str, of_release: Sequence[Row]) -> list[str]:
         by = [rows for rows in cells if rows[-1].outcome == NOTICED]
         others = [rows for rows in cells if rows[-1].outcome != NOTICED]
         said = dict.fromkeys(one for rows in by for one in told(rows[-1]))
+        not_by = ", ".join(f"{rows[-1].what} ({rows[-1].outcome})" for rows in others)
         lines.append(
             f"| {mutant.name} | {mutant.broken} | {', '.join(map(counted, by)) or '–'} | {', '.join(said) or '–'} | "
-            f"{', '.join(f'{rows[-1].what} ({rows[-1].outcome})' for rows in others) or '–'} |"
+            f"{not_by or ('–' if cells else 'not run')} |"
         )
     return lines
 

@@ -169,18 +169,18 @@ MUTANTS: Final = (
                 ),
             ),
             OLD: (
-                before(
-                    PARTITION,
-                    "appendRecordsToLeader(",
-                    "if ($3 == -1 && log().isDefined() && inSyncReplicaIds().size() < "
-                    "((kafka.log.Log) log().get()).config().minInSyncReplicas().intValue()) Mutant.hit();",
-                ),
                 calls(PARTITION, "*appendRecordsToLeader*", "minInSyncReplicas", "$_ = java.lang.Integer.valueOf(1);"),
                 calls(
                     PARTITION,
                     "*checkEnoughReplicasReachOffset*",
                     "minInSyncReplicas",
                     "$_ = java.lang.Integer.valueOf(1);",
+                ),
+                before(
+                    PARTITION,
+                    "appendRecordsToLeader(",
+                    "if ($3 == -1 && log().isDefined() && inSyncReplicaIds().size() < "
+                    "((kafka.log.Log) log().get()).config().minInSyncReplicas().intValue()) Mutant.hit();",
                 ),
             ),
         },
