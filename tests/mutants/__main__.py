@@ -29,7 +29,7 @@ from typing import Final
 
 import msgspec
 
-from app.cli import die_with_the_matrix
+from app.cli import EXIT_INTERRUPTED, die_with_the_matrix
 from app.matrix import PARENT_VARIABLE, suite_cells
 from app.output import say, tell_failure
 from evidence.errors import HarnessError, UsageError
@@ -319,6 +319,9 @@ def main() -> int:
         die_with_the_matrix()
     try:
         return carry_out_command(options)
+    except KeyboardInterrupt:
+        say("interrupted; what was started is removed, and finished runs have their rows")
+        return EXIT_INTERRUPTED
     except (UsageError, HarnessError) as error:
         return tell_failure(error)
 
