@@ -58,7 +58,7 @@ def as_text(found: Iterable[Mapping[str, Any]]) -> str:
 
 
 def _row(one: Mapping[str, Any]) -> tuple[str, ...]:
-    held = f"{one['protocols'][0]} to {one['protocols'][-1]}" if one["protocols"] else "-"
+    held = " to ".join(dict.fromkeys([*one["protocols"][:1], *one["protocols"][-1:]])) or "-"
     return (
         one["kafka"],
         " ".join([*one["versions"], *([one["pinned"]] if one["pinned"] else [])]),
