@@ -15,6 +15,7 @@ from evidence import manifest
 from evidence.rundir import RunDir
 from harness.scenario import all_scenarios
 from judgement.verdict import Name, Verdict
+from tests.records import run_record
 
 ONE, TWO = (Cell(scenario="baseline", version="4.3.1", seed=seed) for seed in (1, 2))
 
@@ -31,8 +32,8 @@ class NoServer:
 def finished(path: Path, cell: Cell, verdict: Name = "as-documented", **facts: Any) -> RunDir:
     path.mkdir()
     run_dir = RunDir(path)
-    stated = {"schema": 1, "scenario": cell.scenario, "version": cell.version, "seed": cell.seed} | facts
-    (path / "run.json").write_text(json.dumps(stated))
+    stated = {"scenario": cell.scenario, "version": cell.version, "seed": cell.seed} | facts
+    run_dir.write_run(run_record(stated))
     run_dir.verdict.write_text(json.dumps(Verdict(verdict=verdict).as_json()))
     return run_dir
 
