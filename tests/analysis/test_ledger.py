@@ -24,10 +24,11 @@ def derived(folder: Path, out: Path) -> subprocess.CompletedProcess[str]:
 
 
 def test_spark_makes_the_rows_that_one_process_makes(tmp_path: Path) -> None:
-    """Of the ledger of this repository, and of runs that it does not have yet."""
+    """Of a part of this repository's ledger, and of runs that it does not have yet."""
     folder = tmp_path / "ledger"
     folder.mkdir()
-    for file in (results.ROOT / results.LEDGER).glob("*.jsonl"):
+    for name in ("memory-survives", "last-replica-standing", "audit-none"):
+        file = results.ROOT / results.LEDGER / f"{name}.jsonl"
         (folder / file.name).write_bytes(file.read_bytes())
     more: list[AnyLine] = [
         started("r1"),
