@@ -142,6 +142,8 @@ def test_what_was_seen_beside_what_is_documented_is_told() -> None:
         "required": ["lost-write"],
         "allowed": ["empty-isr"],
         "claims": [],
+        "source": "KIP-1",
+        "basis": "KIP",
     }
     case = {"name": "default", "changes": {"acks": "all"}, "documented": [outcome]}
     lines = ran("r1", anomalies={"lost-write": 1, "empty-isr": 1, "duplicate": 500}, permitted=("duplicate",))
