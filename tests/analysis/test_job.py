@@ -126,9 +126,9 @@ def test_a_directory_that_is_not_a_run_any_more_spoils_no_other(spark: Any, tmp_
     run = make_run(tmp_path / "run", LOSS)
     facts = json.loads(run.run_json.read_text())
     run.run_json.write_text(json.dumps(facts | {"schema": 99}))
-    with pytest.raises(UsageError, match="schema 99"):
+    with pytest.raises(UsageError, match="its schema is 99"):
         check_runs(spark, [run])
-    assert "schema 99" in answer_for(spark, str(run.path))["error"]
+    assert "its schema is 99" in answer_for(spark, str(run.path))["error"]
     run.run_json.write_text(json.dumps(facts | {"topics": [{"name": "t"}]}))
     assert "partitions" in answer_for(spark, str(run.path))["error"]
     run.run_json.write_text(json.dumps(facts))

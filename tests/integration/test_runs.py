@@ -17,7 +17,7 @@ import pytest
 from evidence.events import Fault, Log
 from evidence.findings import Finding, read_findings
 from evidence.run import DEFAULT_CASE
-from evidence.rundir import RunDir
+from evidence.rundir import RunDir, find_runs
 from evidence.timeline import read
 from harness.cluster import docker, versions
 from harness.faults.process import Kill
@@ -197,10 +197,10 @@ def test_ctrl_c_leaves_a_readable_run_and_no_container(tmp_path: Path, moment: s
         os.killpg(process.pid, signal.SIGINT)
         process.communicate(timeout=INTERRUPT_LIMIT_S)
         assert process.returncode == 130
-    (path,) = tmp_path.iterdir()
-    run = RunDir(path).read_run()
+    (run_dir,) = find_runs(tmp_path)
+    run = run_dir.read_run()
     assert run.state == "interrupted"
-    assert read(RunDir(path).timeline).damaged == ()
+    assert read(run_dir.timeline).damaged == ()
     assert ours(run.run) == 0
 
 
@@ -212,15 +212,15 @@ def test_what_a_killed_harness_left_is_cleaned_and_nothing_else(tmp_path: Path) 
             read_until(process, "registered")
             os.killpg(process.pid, signal.SIGKILL)
             process.communicate(timeout=INTERRUPT_LIMIT_S)
-        (path,) = tmp_path.iterdir()
-        run = RunDir(path).read_run()
+        (run_dir,) = find_runs(tmp_path)
+        run = run_dir.read_run()
         assert run.state == "running"
         assert ours(run.run) > 0
         clean = [sys.executable, "-m", "app.cli", "clean", "--runs-dir", str(tmp_path)]
         subprocess.run(clean, check=True, timeout=INTERRUPT_LIMIT_S)
         assert ours(run.run) == 0
-        assert not RunDir(path).data.exists()
-        assert RunDir(path).run_json.exists()
+        assert not run_dir.data.exists()
+        assert run_dir.run_json.exists()
         assert client.networks.list(names=["not-of-this-project"])
     finally:
         stranger.remove()
