@@ -34,7 +34,7 @@ from checks.catalogue import LOST_WRITE
 from evidence import ledger
 from evidence.cells import NOT_TOLD, Aside, CellRow, Spread, Timing, pooled, spread
 from evidence.errors import KafkaChaosError, UsageError
-from evidence.ledger import AnyLine, Ended, Excluded, Judged, Load, RestoredCell, RestoredRun, Started
+from evidence.ledger import AnyLine, Excluded, Load, RestoredCell, RestoredRun, RunEnded, RunJudged, RunStarted
 from evidence.rundir import write_atomically
 
 if TYPE_CHECKING:
@@ -63,14 +63,14 @@ Key = tuple[str, str, str]
 class _Run:
     """The lines of a run."""
 
-    started: Started | None = None
-    ended: Ended | None = None
-    judged: list[Judged] = field(default_factory=list)
+    started: RunStarted | None = None
+    ended: RunEnded | None = None
+    judged: list[RunJudged] = field(default_factory=list)
     excluded: Excluded | None = None
     restored: RestoredRun | None = None
 
     @property
-    def verdict(self) -> Judged | None:
+    def verdict(self) -> RunJudged | None:
         """The first that was given."""
         return min(self.judged, key=lambda one: one.at, default=None)
 
@@ -83,7 +83,7 @@ class _Run:
             return _modified(self.restored.commits)
         return "" if self.started is None else self._not_counted(self.started)
 
-    def _not_counted(self, started: Started) -> str:
+    def _not_counted(self, started: RunStarted) -> str:
         if started.commit is None:
             return "not run from a checkout"
         if started.modified:
@@ -125,7 +125,7 @@ def rows(lines: Iterable[AnyLine]) -> list[CellRow]:
 
 def key_of_line(line: AnyLine) -> Key | None:
     """The cell that a line names; None if it names its run alone."""
-    if isinstance(line, Started | RestoredRun | RestoredCell):
+    if isinstance(line, RunStarted | RestoredRun | RestoredCell):
         return line.scenario, line.case, line.version
     return None
 
@@ -140,11 +140,11 @@ def row(key: Key, lines: Iterable[AnyLine]) -> CellRow:
             continue
         one = runs.setdefault(line.run, _Run())
         match line:
-            case Started():
+            case RunStarted():
                 one.started = line
-            case Ended():
+            case RunEnded():
                 one.ended = line
-            case Judged():
+            case RunJudged():
                 one.judged.append(line)
             case Excluded():
                 one.excluded = line
@@ -211,7 +211,7 @@ def _row(key: Key, runs: Mapping[str, _Run], cells: Sequence[RestoredCell]) -> C
     )
 
 
-def busy(started: Started) -> bool | None:
+def busy(started: RunStarted) -> bool | None:
     """Whether the machine had other work when a run began; None if that is not on record."""
     load = started.load or Load()
     if load.cpu is not None:
@@ -304,7 +304,7 @@ class _Restored:
         return {machine for cell in self.cells for machine in cell.machines}
 
 
-_Told = Sequence[tuple[Started, Judged]]
+_Told = Sequence[tuple[RunStarted, RunJudged]]
 
 
 def _claims(told: _Told, old: _Restored) -> dict[str, dict[str, int]]:
@@ -353,7 +353,7 @@ def _clients(told: _Told, old: _Restored) -> dict[str, Spread]:
     return found
 
 
-def _in_words(verdict: Judged) -> str:
+def _in_words(verdict: RunJudged) -> str:
     return ": ".join(filter(None, (verdict.text, verdict.verdict, "; ".join(verdict.reasons))))
 
 
@@ -371,7 +371,7 @@ def _days(stamps: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys([*days[:1], *days[-1:]]))
 
 
-def _machine(started: Started) -> str:
+def _machine(started: RunStarted) -> str:
     host = started.host
     return f"{host.cores} cores, Linux {host.kernel}, Docker {host.docker}"
 
@@ -433,11 +433,9 @@ def schema() -> StructType:
 
 
 def derive(session: SparkSession, folder: Path) -> list[CellRow]:
-    """The rows of a ledger, by Spark. Raises UsageError for a folder that has none."""
+    """The rows of a ledger, by Spark."""
     from pyspark.sql import functions as f
 
-    if not any(folder.glob("*.jsonl")):
-        raise UsageError(f"{folder}: no ledger here (looked for *.jsonl)")
     texts = session.read.text(str(folder / "*.jsonl")).where("value != ''")
     lines = texts.select("value", f.from_json("value", schema()).alias("line"))
     entered = lines.where("line.scenario is not null and line.run is not null").select(
@@ -475,6 +473,8 @@ def main(words: Sequence[str] | None = None) -> int:
     parser.add_argument("--master", default="local[2]", help="Spark master (default local[2])")
     arguments = parser.parse_args(words)
     try:
+        if not any(arguments.folder.glob("*.jsonl")):  # before Spark starts, which says more than one line
+            raise UsageError(f"{arguments.folder}: no ledger here (looked for *.jsonl)")
         with tempfile.TemporaryDirectory() as scratch:
             session = open_session(arguments.master, scratch)
             try:
