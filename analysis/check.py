@@ -22,7 +22,7 @@ import pyarrow.compute as pc
 
 from analysis.checks_of_partition import check_partition
 from analysis.indefinite import newly_settled, settle, unknown_operations
-from analysis.partition import PROCESSOR, Seen, cost_of_faults, see
+from analysis.partition import PROCESSOR, PartitionHistory, cost_of_faults, see
 from analysis.pieces import Piece, pieces
 from analysis.read_copies import holdings, unsent
 from analysis.real_time_lag import real_time_lag
@@ -149,7 +149,7 @@ def _add_holdings(copies: Copies, result: Result) -> None:
     ]
 
 
-def _count(seen: Seen, where: Where, result: Result) -> None:
+def _count(seen: PartitionHistory, where: Where, result: Result) -> None:
     view, history, left_out = seen.view, seen.history, seen.left_out
     sends, polls = view.sends, view.polls
     result.statistics.update(

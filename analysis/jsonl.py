@@ -37,7 +37,7 @@ from typing import Any, Final
 import numpy as np
 
 from analysis.checks_of_partition import some_need_clean_ones
-from analysis.jsonl_reader import NONE, Key, Others, Record, Step, read
+from analysis.jsonl_reader import NONE, OffsetStep, Others, PartitionLines, ValueLines, read
 from analysis.real_time_lag import real_time_lag
 from analysis.result import Result, merge
 from checks.anomalies.cycles import DEPENDENCIES
@@ -47,7 +47,7 @@ from checks.catalogue import UNSEEN, WRITE_CYCLE, checks_of, permitted
 from checks.settled_operations import OPERATION, TRANSACTION, Operation, Settled
 from checks.view import (
     NEVER_NS,
-    FinalRead,
+    FinalReadEnd,
     Ints,
     PartitionView,
     Polls,
@@ -100,27 +100,27 @@ def _settled(others: Others) -> Settled:
     return Settled(frozenset(proven), frozenset(absent))
 
 
-def _good(others: Others, name: str) -> Iterator[Record]:
+def _good(others: Others, name: str) -> Iterator[ValueLines]:
     return (row for row in others.keys[name].polls if row.outcome == schema.OK)
 
 
-def _over(completed: int, final: FinalRead | None) -> bool:
+def _over(completed: int, final: FinalReadEnd | None) -> bool:
     """Whether an operation had ended when the end offset was asked for, up to which its log was read."""
     return final is not None and NONE < completed <= final.asked_ns
 
 
-def _final(others: Others, key: Key) -> FinalRead | None:
+def _final(others: Others, key: PartitionLines) -> FinalReadEnd | None:
     """The final read that was asked for last; None if a damaged line may have held records that were read."""
     if not key.ends or others.readers_missing:
         return None
     last = max(key.ends)
-    return FinalRead(offset=last.offset, asked_ns=last.asked)
+    return FinalReadEnd(offset=last.offset, asked_ns=last.asked)
 
 
 # One key
 
 
-def _trivially_clean(key: Key, others: Others, settled: Settled) -> bool:
+def _trivially_clean(key: PartitionLines, others: Others, settled: Settled) -> bool:
     """Whether a key can have no anomaly: the values that are acknowledged or proven lie in order, each at its own
     offset; readers went from each offset to the next and read those values only.
     """
@@ -153,11 +153,11 @@ def _trivially_clean(key: Key, others: Others, settled: Settled) -> bool:
     return not (last.keys() & before.keys() or others.overlapping & (last.keys() | before.keys()))
 
 
-def _places(key: Key) -> dict[int, int] | None:
+def _places(key: PartitionLines) -> dict[int, int] | None:
     """The offset of each value that was acknowledged or read; None if one was not read, or the key is
     not trivially clean.
     """
-    sent: dict[int, Record] = {}
+    sent: dict[int, ValueLines] = {}
     for row in key.sends:
         if row.transaction != NONE or row.value in sent or (row.outcome == schema.OK and row.offset == NONE):
             return None
@@ -172,11 +172,11 @@ def _places(key: Key) -> dict[int, int] | None:
     return place if all(row.outcome != schema.OK or row.value in place for row in key.sends) else None
 
 
-def _began_anew(key: Key, others: Others, process: str, before: int, after: int) -> bool:
+def _began_anew(key: PartitionLines, others: Others, process: str, before: int, after: int) -> bool:
     return any(before < change <= after for change in others.changes(key, process))
 
 
-def _longest_lag(key: Key, others: Others) -> int:
+def _longest_lag(key: PartitionLines, others: Others) -> int:
     """The real-time lag of a trivially clean key (analysis.real_time_lag); 0 if no consumer waited."""
     times, longest = others.times, 0
     since: dict[int, int] = {}
@@ -200,7 +200,7 @@ def _column(rows: Sequence[Any], place: int) -> Ints:
     return np.array([row[place] for row in rows], dtype=np.int64)
 
 
-def _numbers(key: Key) -> list[int]:
+def _numbers(key: PartitionLines) -> list[int]:
     """The sequence of each value: values in the order in which they were sent, then those that were only read."""
     order: dict[int, int] = {}
     for row in sorted(key.sends, key=lambda row: row.invoked):
@@ -210,7 +210,7 @@ def _numbers(key: Key) -> list[int]:
     return [order[value] for value in range(len(key.values))]
 
 
-def _view(name: str, key: Key, others: Others, settled: Settled, numbers: Sequence[int]) -> PartitionView:
+def _view(name: str, key: PartitionLines, others: Others, settled: Settled, numbers: Sequence[int]) -> PartitionView:
     """The view of a key that the checks are given, with line numbers for times."""
     names = sorted({row.process for rows in (key.sends, key.polls, key.processed, key.commits) for row in rows})
     code = {process: number for number, process in enumerate(names)}
@@ -264,7 +264,7 @@ def _view(name: str, key: Key, others: Others, settled: Settled, numbers: Sequen
     )
 
 
-def _steps(rows: Sequence[Step], code: Mapping[str, int]) -> Steps | None:
+def _steps(rows: Sequence[OffsetStep], code: Mapping[str, int]) -> Steps | None:
     if not rows:
         return None
     return Steps(
@@ -317,7 +317,7 @@ def _told(find: Callable[[], Sequence[Mapping[str, Any]]], values: Sequence[Any]
     return Rows(_restored(plain, values, times), total=rows.total if isinstance(rows, Rows) else None)
 
 
-def _read_too_soon(name: str, key: Key, others: Others) -> Iterator[str]:
+def _read_too_soon(name: str, key: PartitionLines, others: Others) -> Iterator[str]:
     """Values that were read before their send was invoked: the order of lines is wrong, or values are not unique."""
     begun: dict[int, int] = {}
     for row in key.sends:
@@ -335,7 +335,7 @@ def _checks() -> list[Check]:
     return [check for check in checks_of("partition") if check.reads == (HISTORY,)]
 
 
-def _check_key(name: str, key: Key, others: Others, settled: Settled, times: Ints, result: Result) -> None:
+def _check_key(name: str, key: PartitionLines, others: Others, settled: Settled, times: Ints, result: Result) -> None:
     """Check one key; what it comes to is added to the result."""
     numbers = _numbers(key)
     values = [key.values[value] for value in np.argsort(numbers).tolist()]
@@ -387,7 +387,7 @@ def check_history(path: Path) -> Findings:
     return merge([result], time.monotonic() - begun)
 
 
-def _count(key: Key, result: Result) -> None:
+def _count(key: PartitionLines, result: Result) -> None:
     for row in key.sends:
         result.statistics[f"sends_{row.outcome}"] += 1
     result.statistics["polled"] += len(key.polls)

@@ -35,7 +35,7 @@ DEEPEST: Final = 100
 _ABSENT: Final = object()
 
 
-class Record(NamedTuple):
+class ValueLines(NamedTuple):
     """A value that was sent or polled. Lines stand for times."""
 
     value: int
@@ -52,7 +52,7 @@ class Record(NamedTuple):
     """Whether its invocation has a line."""
 
 
-class Step(NamedTuple):
+class OffsetStep(NamedTuple):
     """An offset that was processed or committed."""
 
     offset: int
@@ -63,7 +63,7 @@ class Step(NamedTuple):
     process: str
 
 
-class End(NamedTuple):
+class EndReached(NamedTuple):
     """A final read that came to an end offset, which it had asked for at a line."""
 
     asked: int
@@ -71,14 +71,14 @@ class End(NamedTuple):
 
 
 @dataclass(slots=True)
-class Key:
+class PartitionLines:
     """One partition: what happened there, and the values that were named."""
 
-    sends: list[Record] = field(default_factory=list)
-    polls: list[Record] = field(default_factory=list)
-    processed: list[Step] = field(default_factory=list)
-    commits: list[Step] = field(default_factory=list)
-    ends: list[End] = field(default_factory=list)
+    sends: list[ValueLines] = field(default_factory=list)
+    polls: list[ValueLines] = field(default_factory=list)
+    processed: list[OffsetStep] = field(default_factory=list)
+    commits: list[OffsetStep] = field(default_factory=list)
+    ends: list[EndReached] = field(default_factory=list)
     changes: dict[str, list[int]] = field(default_factory=dict)
     """By process: the operations at which this key alone was assigned to it or revoked."""
     values: list[Any] = field(default_factory=list)
@@ -146,7 +146,7 @@ class Unknown:
 class Others:
     """A history being read: rows by key, and what is wrong with it."""
 
-    keys: dict[str, Key] = field(default_factory=dict)
+    keys: dict[str, PartitionLines] = field(default_factory=dict)
     times: list[int] = field(default_factory=lambda: [NONE])
     """By line, from 1 on; NONE where there is none."""
     problems: list[Problem] = field(default_factory=list)
@@ -192,7 +192,7 @@ class Others:
         """Note a problem of this history."""
         self.problems.append(Problem(what, process, detail))
 
-    def changes(self, key: Key, process: str) -> list[int]:
+    def changes(self, key: PartitionLines, process: str) -> list[int]:
         """The operations at which a process's position in a key began anew, ascending."""
         own = (key.changes.get(process, ()), self.resets.get(process, ()), self.resets_of_all)
         return sorted({number for numbers in own for number in numbers})
@@ -236,11 +236,11 @@ class Others:
         self._operations += 1
         return self._operations
 
-    def key(self, name: str) -> Key:
+    def key(self, name: str) -> PartitionLines:
         """The key with this name, made if it is new."""
         found = self.keys.get(name)
         if found is None:
-            found = self.keys[name] = Key()
+            found = self.keys[name] = PartitionLines()
         return found
 
     def _invoke(self, process: str, function: str, line: int, parts: list[_Part], value: Any) -> None:
@@ -319,17 +319,17 @@ class Others:
         for part in operation.parts:
             key = self.key(part.key)
             if isinstance(part, _Sent):
-                row = Record(key.number(part.value), part.offset, *common)
+                row = ValueLines(key.number(part.value), part.offset, *common)
                 key.sends.append(row)
                 sent.append((part.key, row.value))
             elif isinstance(part, _Given):
                 for offset, value in part.records:
-                    key.polls.append(Record(key.number(value), offset, *common))
+                    key.polls.append(ValueLines(key.number(value), offset, *common))
                 self._held.setdefault(process, set()).add(part.key)
             else:
                 processed |= part.step == "processed"
                 steps = key.processed if part.step == "processed" else key.commits
-                steps.append(Step(part.offset, outcome, number, transaction, completed, process))
+                steps.append(OffsetStep(part.offset, outcome, number, transaction, completed, process))
         if outcome == schema.INFO and (sent or processed):
             self.unknown.append(Unknown(number, process, transaction != NONE, completed, sent, processed))
 
@@ -350,7 +350,7 @@ class Others:
             if not ends and kind == schema.OK:
                 raise ValueError("a final-read without {key: end offset}")
             for name, offset in ends.items() if kind == schema.OK else ():
-                self.key(name).ends.append(End(asked, offset))
+                self.key(name).ends.append(EndReached(asked, offset))
         else:
             keys = _names(value or [], "value")
             if kind != schema.FAIL:
@@ -521,4 +521,13 @@ def read(path: Path) -> Others:
     return others
 
 
-__all__: Sequence[str] = ("NONE", "End", "Key", "Others", "Record", "Step", "Unknown", "read")
+__all__: Sequence[str] = (
+    "NONE",
+    "EndReached",
+    "OffsetStep",
+    "Others",
+    "PartitionLines",
+    "Unknown",
+    "ValueLines",
+    "read",
+)

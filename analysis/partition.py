@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from analysis.pieces import Piece
 from analysis.read_copies import load_copies
 from analysis.result import Result, Where
-from analysis.rows_needed import Asked, due, times
+from analysis.rows_needed import EndAnswers, due, times
 from analysis.run_files import stated_partitions
 from checks.copies import Copies
 from checks.view import (
@@ -54,7 +54,7 @@ UNCOMMITTED: Final = "read_uncommitted"
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class PartitionHistory:
     """What the histories say of one topic-partition: the rows that checks need, if it is a large one."""
 
     history: History
@@ -74,7 +74,7 @@ def see(
     run_state: RunState,
     read: History | None,
     result: Result,
-) -> tuple[Seen, Copies]:
+) -> tuple[PartitionHistory, Copies]:
     """The view and the copies of one topic-partition, whose history may be `read`; problems with the copies go to the
     result.
     """
@@ -105,11 +105,11 @@ def see(
     screening = None if read else _screening(run_dir, run, where, run_state)
     if screening is None:
         history = read or open_run(run_dir, run, only=where, counted=False)
-        return Seen(history, view(history), None, whole), copies()
+        return PartitionHistory(history, view(history), None, whole), copies()
     history = open_run(run_dir, run, only=NO_PARTITION, counted=False)
     kept, loaded = _kept(screening, where, copies)
     history = replace(history, tables={where: kept.table})
-    return Seen(history, view(history), kept, whole, screening.table), loaded
+    return PartitionHistory(history, view(history), kept, whole, screening.table), loaded
 
 
 def elsewhere(run_dir: RunDir, run: RunRecord, where: Where) -> Elsewhere:
@@ -160,7 +160,7 @@ def _kept(
     copies = load(copied)
     answers = ends_of(screening.answers())
     owed = list(due(where, copies, lambda copy: by_moment[copy.moment].seen_in(copy.broker)))
-    kept = screening.finish(owed, Asked.of(copies, answers))
+    kept = screening.finish(owed, EndAnswers.of(copies, answers))
     parts = tuple(
         replace(copy, part=by_moment[copy.moment].part(copy.broker, screening.kept)) for copy in copies.copies
     )

@@ -2,10 +2,10 @@
 
 Those checks (checks.anomalies.high_watermarks and replicas) look for an acknowledgement, or a read, that
 ought to be on a replica and is not. They need an offset and two times: when the record was sent and when it was known.
-So for each copy, truncation or answer, a `Due` describes the rows that could convict it: at or beyond the log's end, or
-missing from the copy, and known by the time that the states then in force allow. Such rows are kept, and the checks
-decide about them; a row that is kept needlessly costs time only. Most row groups need not be read: their footer says
-that they end below the log's end, or begin after the copies were taken.
+So for each copy, truncation or answer, a `RowsOwed` describes the rows that could convict it: at or beyond the log's
+end, or missing from the copy, and known by the time that the states then in force allow. Such rows are kept, and the
+checks decide about them; a row that is kept needlessly costs time only. Most row groups need not be read: their footer
+says that they end below the log's end, or begin after the copies were taken.
 
 States hold from one time to the next, so what they allow depends on the *era* in which a record was sent: how many of
 `times` are not after it.
@@ -32,7 +32,7 @@ NOT_AT_ALL: Final = -1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Due:
+class RowsOwed:
     """Rows of a kind at or beyond the offset `first` that were known (completed) no later than the era
     of their sending allows.
     """
@@ -47,7 +47,7 @@ class Due:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class EndAnswers:
     """What brokers answered about the log's end: polls at or beyond an answer's offset that were known when it was
     asked for. Every row is held against many answers, so they are one list: offsets ascending, and for each the latest
     time of the answers up to there.
@@ -57,7 +57,7 @@ class Asked:
     latest_ns: Ints
 
     @classmethod
-    def of(cls, copies: Copies, answers: Sequence[EndAnswer]) -> Asked:
+    def of(cls, copies: Copies, answers: Sequence[EndAnswer]) -> EndAnswers:
         """Those of the answers that count."""
         told = [(one.offset, one.asked_ns) for one in answers if answering(copies, one) is not None]
         found = np.array(sorted(told), np.int64).reshape(-1, 2)
@@ -110,7 +110,7 @@ def due(
     where: tuple[str, int],
     copies: Copies,
     seen: Callable[[Copy], tuple[npt.NDArray[np.uint8], int]],
-) -> Iterator[Due]:
+) -> Iterator[RowsOwed]:
     """The rows that the checks of copies and states need of one topic-partition; `seen` says which bit of what tells
     which plain sends are in a copy.
     """
@@ -122,7 +122,7 @@ def due(
     for end in log_ends(*where, copies):
         latest_ns = _known_before(stays.until(number_of(end.node)), end.at_ns)
         for kind in (schema.SEND, schema.POLL):
-            yield Due(kind=kind, first=end.end, latest_ns=latest_ns)
+            yield RowsOwed(kind=kind, first=end.end, latest_ns=latest_ns)
     for copy in copies.copies:
         if not copy.replica.segments:
             continue
@@ -130,11 +130,11 @@ def due(
         # Sent after it was known, as clocks may have it: that one is told by its acknowledgement alone.
         allowed = _while((until_ns > copy.at_ns) | (began > copy.at_ns), copy.at_ns)
         table, bit = seen(copy)
-        yield Due(kind=schema.SEND, first=copy.replica.start_offset, latest_ns=allowed, seen=table, bit=bit)
+        yield RowsOwed(kind=schema.SEND, first=copy.replica.start_offset, latest_ns=allowed, seen=table, bit=bit)
         quiet_ns = copy.at_ns + QUIET_NS
         since_ns = copies.run_state.undisturbed_since(copy.node, quiet_ns)
         stayed = (until_ns > quiet_ns) & (began >= since_ns)
-        yield Due(kind=schema.POLL, first=copy.replica.leo, latest_ns=_while(stayed, copy.begun_ns))
+        yield RowsOwed(kind=schema.POLL, first=copy.replica.leo, latest_ns=_while(stayed, copy.begun_ns))
 
 
 def _while(holds: npt.NDArray[np.bool_], latest_ns: int) -> Ints:

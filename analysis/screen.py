@@ -49,7 +49,7 @@ import pyarrow.parquet as pq
 
 from analysis.prefetch import in_order
 from analysis.real_time_lag import Firsts
-from analysis.rows_needed import Asked, Due
+from analysis.rows_needed import EndAnswers, RowsOwed
 from checks.view import NEVER_NS, SEQUENCE_BITS, Bools, Ints, value_of
 from evidence.history import schema
 from evidence.history.read import PLAIN_SCHEMA, WORDS
@@ -336,7 +336,7 @@ class Screening:
         found = [table for file in self.files for table in file.rows_of(schema.END_OFFSETS, *ANSWERED)]
         return pa.concat_tables(found) if found else PLAIN_SCHEMA.empty_table().select(["kind", *ANSWERED])
 
-    def finish(self, due: Sequence[Due], asked: Asked | None = None) -> Screened:
+    def finish(self, due: Sequence[RowsOwed], asked: EndAnswers | None = None) -> Screened:
         """The rows that checks need, among them those that are `due` for comparison with copies, states and what was
         `asked`.
         """
@@ -597,11 +597,11 @@ def _keep_beyond(ends: Ints, work: _Work) -> None:
         work.keep[max(0, int(ends.min()) - work.base) :] = 1
 
 
-def _second_scan(file: _File, due: Sequence[Due], asked: Asked | None, waited: _Waited, work: _Work) -> None:
+def _second_scan(file: _File, due: Sequence[RowsOwed], asked: EndAnswers | None, waited: _Waited, work: _Work) -> None:
     """Keep the plain rows of a file that are due, and note when the values that consumers waited for were known."""
     nowhere = np.zeros(0, np.uint8)
 
-    def wanted_of(group: int, rows: slice) -> tuple[list[Due], Ints] | None:
+    def wanted_of(group: int, rows: slice) -> tuple[list[RowsOwed], Ints] | None:
         slots = file.slots[rows]
         earliest, furthest = file.least(group, "completed_ns"), file.largest(group, "offset")
         wanted = [one for one in due if earliest <= one.latest_ns.max() and furthest >= one.first]

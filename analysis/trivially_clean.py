@@ -50,7 +50,7 @@ class TriviallyClean:
 
 
 @dataclass(frozen=True, slots=True)
-class _Rows:
+class _RowsOfKind:
     """Rows of a kind. `same`: whether the row before is of the same partition and process."""
 
     key: Ints
@@ -79,7 +79,7 @@ def _is(table: pa.Table, name: str, *words: str) -> Bools:
     return np.asarray(pc.is_in(table[name], value_set=pa.array(words, pa.string())).to_numpy(), np.bool_)
 
 
-def _rows(table: pa.Table, key: Ints, which: Bools) -> _Rows:
+def _rows(table: pa.Table, key: Ints, which: Bools) -> _RowsOfKind:
     rows, key = table.filter(pa.array(which)), key[which]
     process = pc.dictionary_encode(rows["process"].combine_chunks()).indices.to_numpy(zero_copy_only=False)
     same = np.zeros(len(key), np.bool_)
@@ -88,7 +88,7 @@ def _rows(table: pa.Table, key: Ints, which: Bools) -> _Rows:
     offset = _numbers(rows, "offset")
     damaged = pc.fill_null(pc.invert(rows["valid"]), False).to_numpy()
     sound = _is(rows, "outcome", schema.OK) & (_numbers(rows, "transaction") < 0) & ~damaged
-    return _Rows(
+    return _RowsOfKind(
         key=key,
         same=same,
         offset=offset,
@@ -152,7 +152,7 @@ class _Places:
     """The last; NONE where nothing was sent."""
 
     @classmethod
-    def of(cls, sends: _Rows, count: int, irregular: Bools) -> _Places:
+    def of(cls, sends: _RowsOfKind, count: int, irregular: Bools) -> _Places:
         """Marks as irregular the partitions whose offsets are not one after another."""
         order = np.lexsort((sends.offset, sends.key))
         key, offset = sends.key[order], sends.offset[order]
@@ -163,7 +163,7 @@ class _Places:
         first[some], last[some] = offset[begins[:-1][some]], offset[begins[1:][some] - 1]
         return cls(order, sends.value[order], begins, first, last)
 
-    def find(self, polls: _Rows) -> Ints:
+    def find(self, polls: _RowsOfKind) -> Ints:
         """The index in `order` of what each poll read; NONE if there is no such value at that offset."""
         at = self.begins[polls.key] + polls.offset - self.first[polls.key]
         there = (polls.offset >= self.first[polls.key]) & (at < self.begins[polls.key + 1])
@@ -172,7 +172,7 @@ class _Places:
         return found
 
 
-def _lags(sends: _Rows, polls: _Rows, order: Ints, at: Ints, count: int) -> Ints:
+def _lags(sends: _RowsOfKind, polls: _RowsOfKind, order: Ints, at: Ints, count: int) -> Ints:
     """By partition, the longest time from when a value was known to be in the log until a poll was invoked that
     returned it first; 0 if there was none.
     """

@@ -18,11 +18,11 @@ from typing import Final
 
 from app.output import result, say
 from audit import baseline, matrix
-from audit.grade import Answer, Grader
+from audit.grade import AuditAnswer, Grader
 from audit.model import Client, Inputs, Origin, ProducerConfig
 from audit.readers import Options, read_paths
 from audit.report import console, data, junit, page, sarif
-from audit.topics import Stated, parse_topic
+from audit.topics import StatedByUser, parse_topic
 from evidence.errors import EXIT_AS_DOCUMENTED, EXIT_CONTRADICTED, UsageError
 from evidence.releases import numbers
 from evidence.text import plural
@@ -76,7 +76,7 @@ def _write(path: Path, text: str) -> None:
 
 def _rendered(
     options: argparse.Namespace,
-    answer: Answer,
+    answer: AuditAnswer,
     accepted: Collection[str],
     failed: Collection[str],
     columns: int | None,
@@ -165,11 +165,11 @@ def _pair(text: str) -> tuple[str, str]:
     return name.strip(), value
 
 
-def _stated(options: argparse.Namespace) -> Stated:
+def _stated(options: argparse.Namespace) -> StatedByUser:
     version = options.brokers_version or ""
     release, _, way = version.partition("-")
     if version and (len(numbers(release)) < 2 or way not in WAYS):
         raise UsageError(
             f"--brokers-version {version!r} is no release: write it as 2.8.2, 3.9.2-zk, 3.9.2-kraft or 3.9.2-pinned"
         )
-    return Stated(version=version, topics=tuple(parse_topic(text) for text in options.topic))
+    return StatedByUser(version=version, topics=tuple(parse_topic(text) for text in options.topic))

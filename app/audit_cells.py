@@ -8,7 +8,7 @@ from inspect import signature
 from typing import Any, Final, TypeVar
 
 from audit import cells as matrix
-from audit.cells import Cell, Key, RunCounts, Stated
+from audit.cells import Cell, CellKey, RunCounts, Stated
 from evidence.basis import Basis
 from evidence.errors import UsageError
 from evidence.events import Configuration, of
@@ -80,7 +80,7 @@ def _cell(run: RunRecord, subject: SubjectRecord, findings: Findings, releases: 
     began = datetime.fromtimestamp(run.started_wall_ns / 1e9, UTC)
     fault = run.scenario.removeprefix(PREFIX)
     return Cell(
-        key=same_fields(Key, subject, line=line_of(version), version=version.id, fault=fault),
+        key=same_fields(CellKey, subject, line=line_of(version), version=version.id, fault=fault),
         stated=Stated(
             must=frozenset(stated.must),
             may=frozenset(stated.may),

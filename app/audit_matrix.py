@@ -41,7 +41,7 @@ DAY_S: Final = 86_400
 
 
 @dataclass(slots=True)
-class Gathered:
+class Measured:
     """What some run directories measure."""
 
     cells: tuple[Cell, ...] = ()
@@ -50,9 +50,9 @@ class Gathered:
     """A line for each run that measures nothing, with the reason."""
 
 
-def gather(root: Path) -> Gathered:
+def gather(root: Path) -> Measured:
     """The cells that the judged run directories in a folder measure. Raises UsageError if there is none."""
-    gathered = Gathered()
+    gathered = Measured()
     measured: list[Cell] = []
     for run_dir in find_runs(root):
         try:
@@ -86,7 +86,7 @@ def write(cells: Iterable[Cell], docs: Path = DOCS, folder: Path = matrix.FOLDER
         audit_page.write(page)
 
 
-def measure(arguments: argparse.Namespace, faults: Sequence[str], echo: Callable[[str], None]) -> Gathered:
+def measure(arguments: argparse.Namespace, faults: Sequence[str], echo: Callable[[str], None]) -> Measured:
     """Run what is missing of some faults, each on the versions that it is measured on, and gather all of it."""
     known = scenarios()
     if unknown := sorted(set(faults) - known.keys()):
@@ -112,7 +112,7 @@ def tonight(faults: Sequence[str], day: int) -> str:
     return sorted(faults)[day % len(faults)]
 
 
-def _tell(gathered: Gathered, echo: Callable[[str], None]) -> None:
+def _tell(gathered: Measured, echo: Callable[[str], None]) -> None:
     for line in gathered.left_out:
         echo(line)
     others = [cell for cell in gathered.cells if not cell.as_stated]

@@ -31,10 +31,10 @@ from typing import TYPE_CHECKING, Any, Final
 from msgspec import structs
 
 from app.audit_cells import VERSIONS, cells_of, line_of, same_fields, scenarios
-from app.matrix import Cell, Matrix
-from audit.cells import LAST_REPLICA, Key, canonical, normal
+from app.matrix import Matrix, MatrixCell
+from audit.cells import LAST_REPLICA, CellKey, canonical, normal
 from audit.defaults import NAMES, RULES, product
-from audit.grade import Answer, Case, with_proofs
+from audit.grade import AuditAnswer, ProducerCase, with_proofs
 from audit.known import Kind, known
 from audit.model import Setting
 from audit.proof import Proof, Proved
@@ -93,7 +93,7 @@ class ProofRequest:
     """A case that is to be proved: where it stands in the answer, and how it is run."""
 
     at: tuple[int, int]
-    case: Case
+    case: ProducerCase
     version: str = ""
     given: UserSubject | None = None
     differs: tuple[str, ...] = ()
@@ -106,7 +106,7 @@ class ProofRequest:
 
     def why_not_by(self, fault: str) -> str:
         """Why one fault would prove something else, or nothing, on the version that is run; empty if it would not."""
-        asked = Key(**asdict(normal(self.case.settings)[0]), fault=fault)
+        asked = CellKey(**asdict(normal(self.case.settings)[0]), fault=fault)
         here = replace(asked, version=self.version)
         if replace(canonical(asked)[0], version="") != replace(canonical(here)[0], version=""):
             return f"{self.version}, on which it would be run, does otherwise than {asked.version} with such a topic"
@@ -115,7 +115,7 @@ class ProofRequest:
         return ""
 
 
-def prove(answer: Answer, options: argparse.Namespace, echo: Echo) -> Answer:
+def prove(answer: AuditAnswer, options: argparse.Namespace, echo: Echo) -> AuditAnswer:
     """The answer, with what came of each of its configurations. Raises UsageError for faults that are none."""
     chosen = chosen_faults(options.faults)
     wanted = [
@@ -148,7 +148,7 @@ def chosen_faults(names: Sequence[str]) -> list[str]:
 # How a configuration is run
 
 
-def proof_request(at: tuple[int, int], case: Case) -> ProofRequest:
+def proof_request(at: tuple[int, int], case: ProducerCase) -> ProofRequest:
     """How a case is run, or why it cannot be."""
     try:
         version, differs = _version(case)
@@ -166,7 +166,7 @@ def proof_request(at: tuple[int, int], case: Case) -> ProofRequest:
     return ProofRequest(at=at, case=case, version=version, given=given, differs=apart, notes=notes)
 
 
-def _version(case: Case) -> tuple[str, str]:
+def _version(case: ProducerCase) -> tuple[str, str]:
     """The version that is measured of the brokers' line, and how it differs from what was audited."""
     version = next(one for one in map(versions.get, VERSIONS) if line_of(one) == case.topic.line)
     asked = case.topic.version.value
@@ -209,7 +209,7 @@ def _apart(one: str, other: str) -> tuple[int, ...]:
     return tuple(abs(a - b) for a, b in pairs)
 
 
-def _topic(case: Case) -> tuple[Topic, list[str]]:
+def _topic(case: ProducerCase) -> tuple[Topic, list[str]]:
     factor, least = case.settings.replication_factor, case.settings.min_insync_replicas
     if least > factor:
         raise Unprovable(f"min.insync.replicas={least} is more than there are replicas, {factor}: nothing is written")
@@ -219,7 +219,7 @@ def _topic(case: Case) -> tuple[Topic, list[str]]:
     return topic, [f"run with {MOST_REPLICAS} replicas, audited {factor}"] if factor > MOST_REPLICAS else []
 
 
-def _in_domain(case: Case, client: str, version: str) -> bool:
+def _in_domain(case: ProducerCase, client: str, version: str) -> bool:
     """Whether the matrix has cells of such a client and topic, and so a rule of what comes of them."""
     where_scala_is = client != SCALA or versions.get(version).release < (0, 11)
     return where_scala_is and case.topic.min_insync_replicas.value <= MOST_IN_SYNC
@@ -331,7 +331,9 @@ def _run_groups(groups: Groups, options: argparse.Namespace, echo: Echo) -> dict
     for (version, given), faults in groups.items():
         path = options.runs_dir / f"subjects-{_digest(given)}.json"
         write_user_subjects(given, path)
-        wanted_cells = {Cell(scenario=known_scenarios[fault].name, version=version, seed=1): fault for fault in faults}
+        wanted_cells = {
+            MatrixCell(scenario=known_scenarios[fault].name, version=version, seed=1): fault for fault in faults
+        }
         runs = Matrix(root=options.runs_dir, settings={}, jobs=options.jobs, echo=echo, subjects=path)
         done = runs.run(list(wanted_cells))
         for cell, fault in wanted_cells.items():

@@ -43,7 +43,7 @@ SILENT_S: Final = 10.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
+class AnnouncedStep:
     """A step that takes long enough to be announced."""
 
     what: str
@@ -51,11 +51,13 @@ class Step:
     """How long it took on a bare machine."""
 
 
-PACKAGES: Final = Step(what="installing the Python packages", about_s=90)
-MACHINE: Final = Step(what="bringing Docker, Compose and Java", about_s=30)
-BASE: Final = Step(what="bringing a bare Debian for the image", about_s=40)
-IMAGE: Final = Step(what=f"fetching the jars of Kafka {VERSION} and building its image", about_s=40)
-RUN: Final = Step(what=f"running {SCENARIO} on Kafka {VERSION}: a cluster, its faults, the verdict", about_s=25)
+PACKAGES: Final = AnnouncedStep(what="installing the Python packages", about_s=90)
+MACHINE: Final = AnnouncedStep(what="bringing Docker, Compose and Java", about_s=30)
+BASE: Final = AnnouncedStep(what="bringing a bare Debian for the image", about_s=40)
+IMAGE: Final = AnnouncedStep(what=f"fetching the jars of Kafka {VERSION} and building its image", about_s=40)
+RUN: Final = AnnouncedStep(
+    what=f"running {SCENARIO} on Kafka {VERSION}: a cluster, its faults, the verdict", about_s=25
+)
 
 
 class Board:
@@ -64,7 +66,7 @@ class Board:
     def __init__(self, write: Callable[[str], None]) -> None:
         self._write = write
         self._began = time.monotonic()
-        self._open: dict[Step, float] = {}
+        self._open: dict[AnnouncedStep, float] = {}
         self._heard = self._began
         self._lock = threading.Lock()
 
@@ -85,7 +87,7 @@ class Board:
             self.say(text)
 
     @contextmanager
-    def doing(self, step: Step) -> Iterator[None]:
+    def doing(self, step: AnnouncedStep) -> Iterator[None]:
         """Say that a step begins and about how long it takes, and at its end how long it took."""
         began = time.monotonic()
         self._open[step] = began

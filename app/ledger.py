@@ -24,7 +24,7 @@ import results
 from analysis import ledger as derivation
 from evidence import ledger
 from evidence.errors import UsageError, unknown_name
-from evidence.ledger import AnyLine, Ended, Excluded, RestoredCell, RestoredRun, Started
+from evidence.ledger import AnyLine, Excluded, RestoredCell, RestoredRun, RunEnded, RunStarted
 from evidence.rundir import RunDir, write_atomically
 from judgement.ledger import judged
 from judgement.report.facts import load as load_run
@@ -60,7 +60,7 @@ class Store:
 
         Raises UsageError for one that contradicts another, or that is about a run that nobody entered.
         """
-        if isinstance(line, Started | RestoredRun | RestoredCell):
+        if isinstance(line, RunStarted | RestoredRun | RestoredCell):
             scenario = line.scenario
             if line.run:
                 self.scenario_of.setdefault(line.run, scenario)
@@ -71,7 +71,7 @@ class Store:
         own = self.files.setdefault(scenario, {})
         if text in own:
             return False
-        if isinstance(line, Started | Ended | RestoredRun):
+        if isinstance(line, RunStarted | RunEnded | RestoredRun):
             before = self.once.setdefault((line.run, type(line)), text)
             if before != text:
                 raise UsageError(f"{source}: says of {line.run} otherwise than the ledger: a line is never changed")

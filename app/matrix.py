@@ -62,7 +62,7 @@ class RunLost(HarnessError):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Cell:
+class MatrixCell:
     """One run of the matrix."""
 
     scenario: str
@@ -81,7 +81,7 @@ def cells(
     seed: int,
     repeat: int,
     cases: Collection[str] = (),
-) -> list[Cell]:
+) -> list[MatrixCell]:
     """Every case of every scenario on the versions that it applies to: all of one seed before the next, so that a
     cut-short matrix is even. Without versions they are each scenario's own, which are those of the matrix, or what an
     exhibit is shown on. `cases` narrows it to the cases of these names.
@@ -97,10 +97,10 @@ def cells(
     ]
     if not found:
         raise UsageError("none of these scenarios applies to any of these versions; `kafka-chaos list` shows which do")
-    return [Cell(scenario=s, case=c, version=v, seed=seed + i) for i in range(repeat) for s, c, v in found]
+    return [MatrixCell(scenario=s, case=c, version=v, seed=seed + i) for i in range(repeat) for s, c, v in found]
 
 
-def suite_cells(scenarios: Mapping[str, Scenario], *, seed: int, repeat: int) -> list[Cell]:
+def suite_cells(scenarios: Mapping[str, Scenario], *, seed: int, repeat: int) -> list[MatrixCell]:
     """The cells of the default suite (harness/suite.py), all of one seed before the next."""
     parts = [
         cells(
@@ -118,7 +118,7 @@ def of_the_night(scenarios: Sequence[Scenario], seed: int) -> list[Scenario]:
     return [one for one in scenarios if one.exhibit is None or one in tonight]
 
 
-def night_order(wanted: Sequence[Cell], seed: int) -> list[Cell]:
+def night_order(wanted: Sequence[MatrixCell], seed: int) -> list[MatrixCell]:
     """The same cells in rounds: in each, every case of every scenario on one version, the next time on one of another
     line. Another seed begins a third of the versions further on. All cells of one seed come before those of the next.
 
@@ -126,34 +126,34 @@ def night_order(wanted: Sequence[Cell], seed: int) -> list[Cell]:
     >>> [cell.scenario + cell.version for cell in night_order(cells, 1)]
     ['a1', 'b2', 'a2', 'b3', 'a3', 'b1']
     """
-    rows: dict[tuple[str, str, int], list[Cell]] = {}
+    rows: dict[tuple[str, str, int], list[MatrixCell]] = {}
     for cell in wanted:
         rows.setdefault((cell.scenario, cell.case, cell.seed), []).append(cell)
     rounds = zip_longest(*(_strided(row, number, seed) for number, row in enumerate(rows.values())))
     return sorted((cell for one in rounds for cell in one if cell is not None), key=lambda cell: cell.seed)
 
 
-def _strided(row: Sequence[Cell], number: int, seed: int) -> list[Cell]:
+def _strided(row: Sequence[MatrixCell], number: int, seed: int) -> list[MatrixCell]:
     """A row of cells, versions in order, in steps of about a quarter of it (there are five lines), none twice."""
     step = next(step for step in count(max(1, len(row) // 4)) if math.gcd(step, len(row)) == 1)
     begin = number + (seed - 1) * math.ceil(len(row) / THIRDS)
     return [row[(begin + at) * step % len(row)] for at in range(len(row))]
 
 
-def cell_of(run: RunRecord) -> Cell:
+def cell_of(run: RunRecord) -> MatrixCell:
     """The cell that a run belongs to."""
-    return Cell(scenario=run.scenario, case=run.case, version=run.version, seed=run.seed)
+    return MatrixCell(scenario=run.scenario, case=run.case, version=run.version, seed=run.seed)
 
 
 def finished_cells(
     root: Path, settings: Mapping[str, str], expect: Sequence[str] | None = None, subjects: Path | None = None
-) -> dict[Cell, RunDir]:
+) -> dict[MatrixCell, RunDir]:
     """The cells under `root` that are finished with these overridden settings, this expectation and these subjects of
     the user's own, and the newest run of each.
     """
     given = tuple(one.as_json for one in read_user_subjects(subjects)) if subjects else ()
     asked = (settings, None if expect is None else tuple(expect), given)
-    found: dict[Cell, RunDir] = {}
+    found: dict[MatrixCell, RunDir] = {}
     for path in sorted(root.iterdir()) if root.is_dir() else ():
         run_dir = RunDir(path)
         if not run_dir.verdict.exists():
@@ -193,7 +193,7 @@ class Matrix:
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _stopping: bool = False
 
-    def run(self, wanted: Sequence[Cell]) -> dict[Cell, RunDir]:
+    def run(self, wanted: Sequence[MatrixCell]) -> dict[MatrixCell, RunDir]:
         """Run every cell that is not finished and return the run directories of all, in order.
 
         A run that left no run directory at all is told, added to `lost`, and keeps no other from running. One that
@@ -211,7 +211,7 @@ class Matrix:
         if missing:
             with AnalysisServer(java_home=java_home()) as analyst, ThreadPoolExecutor(max_workers=self.jobs) as pool:
                 number = 0
-                futures: dict[Future[RunDir | None], Cell] = {pool.submit(self._in_time, c): c for c in missing}
+                futures: dict[Future[RunDir | None], MatrixCell] = {pool.submit(self._in_time, c): c for c in missing}
                 try:
                     for future in as_completed(futures):
                         cell = futures[future]
@@ -241,11 +241,11 @@ class Matrix:
         for child in children:
             child.send_signal(signal.SIGINT)
 
-    def _in_time(self, cell: Cell) -> RunDir | None:
+    def _in_time(self, cell: MatrixCell) -> RunDir | None:
         """Run a cell; None if it is too late to begin."""
         return self._one(cell) if time.monotonic() < self.until else None
 
-    def _one(self, cell: Cell) -> RunDir:
+    def _one(self, cell: MatrixCell) -> RunDir:
         command = [sys.executable, "-m", "app", "run", cell.scenario, "--version", cell.version]
         command += ["--seed", str(cell.seed), "--runs-dir", str(self.root.resolve()), "--no-check", "--json"]
         command += ["--case", cell.case]

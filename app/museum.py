@@ -40,7 +40,7 @@ def modes_of(release: Release) -> list[Mode]:
 
 
 @dataclass(frozen=True)
-class Asked:
+class AskedReleases:
     """A release, or all releases of a line, in one mode."""
 
     name: str
@@ -54,7 +54,7 @@ class Asked:
         return [version.kafka for version in self.versions]
 
 
-def ways(name: str, known: Sequence[str]) -> list[Asked]:
+def ways(name: str, known: Sequence[str]) -> list[AskedReleases]:
     """What is asked for: a release or a line of releases, with ZooKeeper, with KRaft, or both if the name does not say
     ("3.9.2-kraft"). `known` are the releases that there are.
 
@@ -71,7 +71,7 @@ def ways(name: str, known: Sequence[str]) -> list[Asked]:
             raise UsageError(f"{name!r}: write a release, such as 2.6.1, with -zk or -kraft behind it if it has both")
         modes = [MODES[suffix]]
     return [
-        Asked(
+        AskedReleases(
             kafka,
             mode,
             tuple(Version(id=one, kafka=one, mode=mode) for one in releases if mode in modes_of(numbers(one))),
@@ -124,7 +124,7 @@ def known_by(made: Scenario, exhibit: Exhibit, has_it: Sequence[Version], shown:
     return "; ".join([*here, *([f"not run on {', '.join(rest)}: {how}"] if rest else [])])
 
 
-def why_not(bug: Bug, asked: Asked) -> str:
+def why_not(bug: Bug, asked: AskedReleases) -> str:
     """Why no release that is asked for has a bug."""
     if bug.mode not in (None, asked.mode):
         return f"of {'KRaft' if bug.mode == 'kraft' else 'ZooKeeper'} alone"
@@ -134,7 +134,7 @@ def why_not(bug: Bug, asked: Asked) -> str:
     return f"fixed in {', '.join(bug.fixed)}"
 
 
-def bugs_of(asked: Asked, scenarios: Sequence[Scenario], shown: Shown) -> dict[str, Any]:
+def bugs_of(asked: AskedReleases, scenarios: Sequence[Scenario], shown: Shown) -> dict[str, Any]:
     """Which bugs of brokers versions have, each with what showed it, in which other cases (`also`), and what to do;
     which they have not, and why; of which nothing is known; and the bugs of Java's client.
     """

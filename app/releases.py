@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Final
 
 from app import ledger
-from app.matrix import Cell, Matrix, cells, write_reports
+from app.matrix import Matrix, MatrixCell, cells, write_reports
 from evidence.errors import UsageError, unknown_name
 from evidence.releases import numbers
 from evidence.rundir import write_atomically
@@ -149,7 +149,7 @@ class Telling:
         for line in gathered.left_out:
             self.echo(f"left out: {line}")
         page = pages_of.page(
-            pages_of.Compared(
+            pages_of.ComparedReleases(
                 release=what.release,
                 before=what.before,
                 versions=tuple((old.id, new.id) for old, new in what.pairs),
@@ -166,7 +166,7 @@ class Telling:
         return path, matrix
 
 
-def _in_turn(wanted: Sequence[Cell]) -> list[Cell]:
+def _in_turn(wanted: Sequence[MatrixCell]) -> list[MatrixCell]:
     """The same cells, both releases of a scenario's case one after the other: so a page that was cut short is even."""
     return sorted(wanted, key=lambda cell: (cell.seed, cell.scenario, cell.case))
 

@@ -56,7 +56,7 @@ Key = tuple[str, str, str]
 
 
 @dataclass(frozen=True, kw_only=True)
-class State:
+class CellState:
     """What one version of a file says of a cell."""
 
     commit: str
@@ -98,13 +98,13 @@ def seed_of(run: str) -> int | None:
 # From states to lines: pure
 
 
-def lines_of(key: Key, states: Sequence[State]) -> Iterator[AnyLine]:
+def lines_of(key: Key, states: Sequence[CellState]) -> Iterator[AnyLine]:
     """The lines of a cell, from everything that was published of it, in the order of time."""
     yield from _runs(key, states)
     yield from _cells(key, states)
 
 
-def _runs(key: Key, states: Sequence[State]) -> Iterator[RestoredRun]:
+def _runs(key: Key, states: Sequence[CellState]) -> Iterator[RestoredRun]:
     scenario, case, version = key
     named = dict.fromkeys(run for state in states for run in (*state.runs, *state.bad))
     verdicts = verdicts_of(states)
@@ -143,7 +143,7 @@ def lost_in(told: str) -> int | None:
     return 0 if re.match(r"(?:all [\d ]+|1) acknowledged records? kept", told) else None
 
 
-def _gone(run: str, states: Sequence[State]) -> str | None:
+def _gone(run: str, states: Sequence[CellState]) -> str | None:
     """The commit that no longer names a run which the one before named; None if it is named to the end."""
     without = None
     for state in states:
@@ -154,13 +154,13 @@ def _gone(run: str, states: Sequence[State]) -> str | None:
     return without if any(run in state.runs for state in states) else None
 
 
-def _commits(having: Sequence[State]) -> tuple[str, ...]:
+def _commits(having: Sequence[CellState]) -> tuple[str, ...]:
     """The commits that a run may be of: those that all states which have it name."""
     common = set(having[0].commits).intersection(*(state.commits for state in having))
     return tuple(sorted(common))
 
 
-def verdicts_of(states: Sequence[State]) -> dict[str, str]:
+def verdicts_of(states: Sequence[CellState]) -> dict[str, str]:
     """The verdicts of runs, as far as the states tell: listed ones as listed, others where all that were not as
     documented are listed.
     """
@@ -178,7 +178,7 @@ def verdicts_of(states: Sequence[State]) -> dict[str, str]:
     return known
 
 
-def anomalies_of(listing: Sequence[State]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def anomalies_of(listing: Sequence[CellState]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The anomalies that a run had, and those that it may have had, from the states that list it."""
     seen: set[str] = set()
     never: set[str] = set()
@@ -192,7 +192,7 @@ def anomalies_of(listing: Sequence[State]) -> tuple[tuple[str, ...], tuple[str, 
     return tuple(sorted(seen)), tuple(sorted(some - seen - never))
 
 
-def _cells(key: Key, states: Sequence[State]) -> Iterator[RestoredCell]:
+def _cells(key: Key, states: Sequence[CellState]) -> Iterator[RestoredCell]:
     """The last state, those before it that have other runs, and runs without names."""
     covered: set[str] = set()
     for number, state in enumerate(reversed(states)):
@@ -203,9 +203,9 @@ def _cells(key: Key, states: Sequence[State]) -> Iterator[RestoredCell]:
     yield from (_cell(key, state, unnamed, good) for state, unnamed, good in unnamed_of(states, named))
 
 
-def unnamed_of(states: Sequence[State], named: Iterable[str]) -> list[tuple[State, int, int]]:
+def unnamed_of(states: Sequence[CellState], named: Iterable[str]) -> list[tuple[CellState, int, int]]:
     """States that have runs without names, how many at least, and how many of these ended as documented."""
-    found: list[tuple[State, int, int, set[str]]] = []
+    found: list[tuple[CellState, int, int, set[str]]] = []
     for state in states:
         if state.runs:
             continue
@@ -221,7 +221,7 @@ def unnamed_of(states: Sequence[State], named: Iterable[str]) -> list[tuple[Stat
     return [one[:3] for one in found]
 
 
-def _cell(key: Key, state: State, unnamed: int = 0, good: int = 0) -> RestoredCell:
+def _cell(key: Key, state: CellState, unnamed: int = 0, good: int = 0) -> RestoredCell:
     scenario, case, version = key
     return RestoredCell(
         schema=ledger.SCHEMA,
@@ -242,7 +242,7 @@ def _cell(key: Key, state: State, unnamed: int = 0, good: int = 0) -> RestoredCe
 # From files to states
 
 
-def state_of(commit: str, at: datetime, cell: Mapping[str, Any], machines: Iterable[str]) -> State:
+def state_of(commit: str, at: datetime, cell: Mapping[str, Any], machines: Iterable[str]) -> CellState:
     """A cell of a scenario's file."""
     counts = Counts(
         runs=cell["runs"],
@@ -261,7 +261,7 @@ def state_of(commit: str, at: datetime, cell: Mapping[str, Any], machines: Itera
         seconds=cell.get("seconds"),
         ack_ms=cell.get("ack_ms"),
     )
-    return State(
+    return CellState(
         commit=commit,
         at=at,
         counts=counts,
@@ -276,7 +276,7 @@ def _pair(values: Sequence[int] | None) -> tuple[int, int] | None:
     return (values[0], values[1]) if values else None
 
 
-def states_of_table(commit: str, at: datetime, text: str) -> Iterator[tuple[Key, State]]:
+def states_of_table(commit: str, at: datetime, text: str) -> Iterator[tuple[Key, CellState]]:
     """The cells of a table as docs/reproduced.md had it at first; none of a later one."""
     if HEADING not in text:
         return
@@ -299,7 +299,7 @@ def states_of_table(commit: str, at: datetime, text: str) -> Iterator[tuple[Key,
         named = tuple(word for word in re.findall(r"[0-9a-f]{8}\+?", commits))
         yield (
             (name, DEFAULT_CASE, version),
-            State(commit=commit, at=at, counts=counts, commits=named, machines=(machine[1],) if machine else ()),
+            CellState(commit=commit, at=at, counts=counts, commits=named, machines=(machine[1],) if machine else ()),
         )
 
 
@@ -309,7 +309,7 @@ def _seen(text: str, runs: int) -> dict[str, int]:
     return {name: int(number or runs) for name, number in found}
 
 
-def audited(commit: str, at: datetime, path: str, text: str) -> Iterator[tuple[Key, State]]:
+def audited(commit: str, at: datetime, path: str, text: str) -> Iterator[tuple[Key, CellState]]:
     """Each run of a version of the audit's matrix, as a cell of its own."""
     if path.endswith(".json"):
         runs = [(name, about["commit"]) for name, about in json.loads(text)["runs"].items()]
@@ -326,14 +326,14 @@ def audited(commit: str, at: datetime, path: str, text: str) -> Iterator[tuple[K
         scenario = found["what"].removesuffix(f"-{version.replace('.', '-')}")
         yield (
             (scenario, DEFAULT_CASE, version),
-            State(commit=commit, at=at, counts=Counts(runs=1, good=0), runs=(name,), commits=(of,)),
+            CellState(commit=commit, at=at, counts=Counts(runs=1, good=0), runs=(name,), commits=(of,)),
         )
 
 
 # From history to files
 
 
-class History:
+class GitHistory:
     """What git keeps of some files."""
 
     def __init__(self, root: Path) -> None:
@@ -360,11 +360,11 @@ class History:
                     yield commit, datetime.fromtimestamp(int(stamp), UTC), path, self.git("cat-file", "blob", blob)
 
 
-def published(history: History) -> dict[Key, list[State]]:
+def published(history: GitHistory) -> dict[Key, list[CellState]]:
     """Every state that was published of each cell, in the order of time, each once."""
-    found: dict[Key, list[State]] = {}
+    found: dict[Key, list[CellState]] = {}
 
-    def add(key: Key, state: State) -> None:
+    def add(key: Key, state: CellState) -> None:
         states = found.setdefault(key, [])
         if not states or (states[-1].counts, states[-1].runs) != (state.counts, state.runs):
             states.append(state)
@@ -382,7 +382,7 @@ def published(history: History) -> dict[Key, list[State]]:
     return found
 
 
-def audits(history: History) -> Iterator[RestoredRun]:
+def audits(history: GitHistory) -> Iterator[RestoredRun]:
     """A line for each run that the audit's matrix ever named. Its verdict was not published: it was sound."""
     lines: dict[str, RestoredRun] = {}
     here: set[str] = set()
@@ -400,7 +400,7 @@ def audits(history: History) -> Iterator[RestoredRun]:
     yield from lines.values()
 
 
-def restore(into: store.Store, history: History) -> Counter[str]:
+def restore(into: store.Store, history: GitHistory) -> Counter[str]:
     """Add every line that the ledger lacks; how many of each kind there are."""
     lines = [line for key, states in published(history).items() for line in lines_of(key, states)]
     counts: Counter[str] = Counter()
@@ -414,7 +414,7 @@ def main() -> int:
     """Restore what the ledger lacks."""
     try:
         kept = store.load()
-        counts = restore(kept, History(store.FOLDER.parents[1]))
+        counts = restore(kept, GitHistory(store.FOLDER.parents[1]))
         written = store.save(kept)
     except KafkaChaosError as error:
         print(f"restored: {error}", file=sys.stderr)

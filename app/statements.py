@@ -42,7 +42,7 @@ SHOWN: Final = 6
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Change:
+class StatementChange:
     """A change of one statement."""
 
     direction: Direction
@@ -101,7 +101,7 @@ def _run(command: Sequence[str], name: str, cwd: Path | None = None) -> str:
 # The comparison
 
 
-def compared(old: Registry, new: Registry) -> list[Change]:
+def compared(old: Registry, new: Registry) -> list[StatementChange]:
     """Every change from the one to the other, widenings first."""
     found = [
         *_scenarios(old["scenarios"], new["scenarios"]),
@@ -112,27 +112,27 @@ def compared(old: Registry, new: Registry) -> list[Change]:
     return sorted(set(found), key=lambda one: (DIRECTIONS.index(one.direction), one))
 
 
-def _scenarios(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[Change]:
+def _scenarios(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[StatementChange]:
     for name in sorted({*old, *new}):
         if name not in new:
-            yield Change("widened", f"scenario {name}", "is not there any more")
+            yield StatementChange("widened", f"scenario {name}", "is not there any more")
         elif name not in old:
-            yield Change("narrowed", f"scenario {name}", "is new")
+            yield StatementChange("narrowed", f"scenario {name}", "is new")
         else:
             yield from _cases(name, old[name], new[name])
 
 
-def _cases(name: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[Change]:
+def _cases(name: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[StatementChange]:
     for case in sorted({*old, *new}):
         what = f"scenario {name}, case {case}"
         if case not in new:
-            yield Change("widened", what, "is not there any more")
+            yield StatementChange("widened", what, "is not there any more")
         elif case not in old:
-            yield Change("narrowed", what, "is new")
+            yield StatementChange("narrowed", what, "is new")
         else:
             for version in sorted({*old[case], *new[case]}):
                 for direction, how in _outcomes(old[case].get(version), new[case].get(version)):
-                    yield Change(direction, what, how, version)
+                    yield StatementChange(direction, what, how, version)
 
 
 def _outcomes(old: Stated | None, new: Stated | None) -> Iterator[tuple[Direction, str]]:
@@ -174,14 +174,14 @@ def _names(
             yield change[0], f"{name} {change[1]}"
 
 
-def _entries(kind: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[Change]:
+def _entries(kind: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[StatementChange]:
     """How a catalogue has changed."""
     for name in sorted({*old, *new}):
         what = f"{kind} {name}"
         if name not in new:
-            yield Change("widened", what, "is not in the catalogue any more")
+            yield StatementChange("widened", what, "is not in the catalogue any more")
         elif name not in old:
-            yield Change("narrowed", what, "is new")
+            yield StatementChange("narrowed", what, "is new")
         else:
             for direction, how in (
                 *_bounds(old[name].get("bound", ""), new[name].get("bound", "")),
@@ -189,7 +189,7 @@ def _entries(kind: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> Itera
                 *_defined(old[name].get("definition", ""), new[name].get("definition", "")),
                 *_rests(old[name], new[name]),
             ):
-                yield Change(direction, what, how)
+                yield StatementChange(direction, what, how)
 
 
 def _bounds(old: str, new: str) -> Iterator[tuple[Direction, str]]:
@@ -230,28 +230,28 @@ def _rests(old: Stated, new: Stated) -> Iterator[tuple[Direction, str]]:
         yield "rests on", f"{after}, before on {before}"
 
 
-def _cells(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[Change]:
+def _cells(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[StatementChange]:
     """How what is stated of the audit's cells has changed."""
     for key in sorted({*old, *new}):
         what = f"audit {key.partition(' ')[0]}"
         if key not in new or key not in old:
             yield (
-                Change("narrowed", what, "cells are new", key)
+                StatementChange("narrowed", what, "cells are new", key)
                 if key in new
-                else Change("widened", what, "cells are not there any more", key)
+                else StatementChange("widened", what, "cells are not there any more", key)
             )
             continue
         for direction, how in (
             *_names(old[key]["must"], old[key]["may"], new[key]["must"], new[key]["may"]),
             *_rests(old[key], new[key]),
         ):
-            yield Change(direction, what, how, key)
+            yield StatementChange(direction, what, how, key)
 
 
 # For people
 
 
-def as_text(found: Sequence[Change], old: str, new: str, *, sources: bool = False) -> str:
+def as_text(found: Sequence[StatementChange], old: str, new: str, *, sources: bool = False) -> str:
     """The changes in lines, those that are the same in several places in one. `sources`: also what rests on another
     source, which is only counted otherwise.
     """
@@ -268,7 +268,7 @@ def as_text(found: Sequence[Change], old: str, new: str, *, sources: bool = Fals
     return "\n".join(lines)
 
 
-def summary(found: Sequence[Change]) -> str:
+def summary(found: Sequence[StatementChange]) -> str:
     """How many changes go in which direction."""
     counts = {direction: sum(one.direction == direction for one in found) for direction in DIRECTIONS}
     *told, sources = [f"{count} {direction}" for direction, count in counts.items()]
@@ -281,7 +281,7 @@ def _places(where: Sequence[str]) -> str:
     return f" [{'; '.join(named[:SHOWN])}{more}]" if named else ""
 
 
-def as_json(found: Sequence[Change], old: str, new: str) -> dict[str, Any]:
+def as_json(found: Sequence[StatementChange], old: str, new: str) -> dict[str, Any]:
     """The same for programs."""
     told = [{"direction": one.direction, "what": one.what, "how": one.how, "where": one.where} for one in found]
     return {"old": old, "new": new, "changes": told}

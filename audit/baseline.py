@@ -15,25 +15,25 @@ from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any, Final
 
-from audit.grade import Answer, Effect, Finding, Row
+from audit.grade import AuditAnswer, Effect, MeasuredHarm, ProducerRow
 from evidence.errors import UsageError
 
 SCHEMA: Final = 1
 ORDER: Final = ("path", "producer", "topic", "effect", "fault", "fingerprint")
 
 
-def fingerprint(row: Row, effect: Effect, fault: str, topic: str) -> str:
+def fingerprint(row: ProducerRow, effect: Effect, fault: str, topic: str) -> str:
     """Sixteen hexadecimal digits for a kind of harm to a producer's records on a topic, by one fault."""
     told = [effect, fault, place(row.producer.origin.path), row.producer.name, row.number, topic]
     return hashlib.sha256(json.dumps(told).encode()).hexdigest()[:16]
 
 
-def fingerprints(row: Row, effect: Effect, fault: str = "") -> tuple[str, ...]:
+def fingerprints(row: ProducerRow, effect: Effect, fault: str = "") -> tuple[str, ...]:
     """One for each topic of the row, or one if it has none."""
     return tuple(fingerprint(row, effect, fault, topic) for topic in row.topics or ("",))
 
 
-def is_accepted(row: Row, finding: Finding, accepted: Collection[str]) -> bool:
+def is_accepted(row: ProducerRow, finding: MeasuredHarm, accepted: Collection[str]) -> bool:
     """Whether a finding is accepted for all topics of its row."""
     return all(name in accepted for name in fingerprints(row, finding.effect, finding.fault))
 
@@ -47,7 +47,7 @@ def place(path: str) -> str:
     return os.path.normpath(path).replace(os.sep, "/")
 
 
-def findings(answer: Answer) -> Iterator[tuple[Row, Finding]]:
+def findings(answer: AuditAnswer) -> Iterator[tuple[ProducerRow, MeasuredHarm]]:
     """Every finding with its row, once, also if several cases of the row have it."""
     for row in answer.rows:
         seen = set()
@@ -58,7 +58,9 @@ def findings(answer: Answer) -> Iterator[tuple[Row, Finding]]:
                     yield row, finding
 
 
-def new(answer: Answer, kinds: Collection[str], accepted: Collection[str]) -> list[tuple[Row, Finding]]:
+def new(
+    answer: AuditAnswer, kinds: Collection[str], accepted: Collection[str]
+) -> list[tuple[ProducerRow, MeasuredHarm]]:
     """The findings of these kinds that are not accepted."""
     return [
         (row, finding)
@@ -67,14 +69,14 @@ def new(answer: Answer, kinds: Collection[str], accepted: Collection[str]) -> li
     ]
 
 
-def every(answer: Answer) -> frozenset[str]:
+def every(answer: AuditAnswer) -> frozenset[str]:
     """The fingerprints of everything that was found."""
     return frozenset(
         name for row, finding in findings(answer) for name in fingerprints(row, finding.effect, finding.fault)
     )
 
 
-def text(answer: Answer) -> str:
+def text(answer: AuditAnswer) -> str:
     """A baseline that accepts everything that was found: sorted, so that it can be compared and merged."""
     accepted: dict[str, dict[str, Any]] = {}
     for row, finding in findings(answer):

@@ -98,7 +98,7 @@ class Settings:
 
 
 @dataclass(frozen=True, slots=True, order=True, kw_only=True)
-class Key(Settings):
+class CellKey(Settings):
     """Settings and the fault: what names a cell."""
 
     fault: str
@@ -188,7 +188,7 @@ class RunCounts(NamedTuple):
 class Cell:
     """One measured cell."""
 
-    key: Key
+    key: CellKey
     stated: Stated
     runs: tuple[RunCounts, ...] = ()
     overrides: Mapping[str, str] = field(default_factory=dict, hash=False)
@@ -219,33 +219,33 @@ class Equivalence:
 
     label: str
     """The reason, in words."""
-    applies: Callable[[Key], bool]
-    to: Callable[[Key], Key]
+    applies: Callable[[CellKey], bool]
+    to: Callable[[CellKey], CellKey]
 
 
 REFUSED: Final = "refused-then-accepted"
 
 
-def _replicas(key: Key) -> tuple[int, int]:
+def _replicas(key: CellKey) -> tuple[int, int]:
     return key.replication_factor, key.min_insync_replicas
 
 
-def _writable(key: Key) -> bool:
+def _writable(key: CellKey) -> bool:
     """Whether there are as many replicas as must be in sync; a topic without is written by nobody with acks=all."""
     return key.replication_factor >= key.min_insync_replicas
 
 
-def _has_eligible_leaders(key: Key) -> bool:
+def _has_eligible_leaders(key: CellKey) -> bool:
     return key.line == "kraft" and numbers(key.version) >= ELIGIBLE_LEADERS_SUPPORTED
 
 
-def _waits_for_eligible(key: Key) -> bool:
+def _waits_for_eligible(key: CellKey) -> bool:
     """Whether a partition may wait for another replica when the last one in sync is back."""
     by_default = key.line == "kraft" and numbers(key.version) >= ELIGIBLE_LEADERS_BY_DEFAULT
     return by_default and key.min_insync_replicas > 1
 
 
-def _unclean_on_return(key: Key) -> bool:
+def _unclean_on_return(key: CellKey) -> bool:
     """The unclean elections with which `LAST_REPLICA` is measured for all that cannot differ."""
     return key.line == "old" or (key.line == "kraft" and key.min_insync_replicas > 1)
 
@@ -329,7 +329,7 @@ EQUIVALENCES: Final[tuple[Equivalence, ...]] = (
 """Each changes one thing; they are applied in this order, and to a question and the measured cells alike."""
 
 
-def canonical(key: Key) -> tuple[Key, tuple[str, ...]]:
+def canonical(key: CellKey) -> tuple[CellKey, tuple[str, ...]]:
     """The key that stands for all that cannot differ from this one, and the labels of the equivalences used."""
     used = []
     for equivalence in EQUIVALENCES:
@@ -369,13 +369,13 @@ def normal(settings: Settings) -> tuple[Settings, tuple[str, ...]]:
     return made, tuple(told)
 
 
-Index = Mapping[tuple[str, Key], Sequence[Cell]]
+Index = Mapping[tuple[str, CellKey], Sequence[Cell]]
 """Measured cells by what they stand for, so that many questions can be asked."""
 
 
 def indexed(cells: Iterable[Cell]) -> Index:
     """The cells that were measured, by fault and by the key that they stand for."""
-    measured: dict[tuple[str, Key], list[Cell]] = {}
+    measured: dict[tuple[str, CellKey], list[Cell]] = {}
     for cell in cells:
         if cell.runs:
             stands_for = replace(canonical(cell.key)[0], version="")
@@ -395,7 +395,7 @@ def covering_in(measured: Index, settings: Settings, faults: Iterable[str] = FAU
     asked, differs = normal(settings)
     found: dict[str, Covering] = {}
     for fault in faults:
-        key, arguments = canonical(Key(**asdict(asked), fault=fault))
+        key, arguments = canonical(CellKey(**asdict(asked), fault=fault))
         fit = measured.get((fault, replace(key, version="")), ())
         if fit:
             cell = min(fit, key=lambda one: _distance(one.key, asked))
@@ -404,11 +404,11 @@ def covering_in(measured: Index, settings: Settings, faults: Iterable[str] = FAU
     return found
 
 
-def _other(measured: Key, asked: Settings) -> bool:
+def _other(measured: CellKey, asked: Settings) -> bool:
     return replace(measured.settings, version="") != replace(asked, version="")
 
 
-def _distance(measured: Key, asked: Settings) -> tuple[tuple[int, ...], bool, Key]:
+def _distance(measured: CellKey, asked: Settings) -> tuple[tuple[int, ...], bool, CellKey]:
     """Sort key: the distance of the releases, then whether the settings differ."""
     one, other = numbers(measured.version), numbers(asked.version)
     width = max(len(one), len(other))
@@ -420,7 +420,7 @@ def _padded(numbers: tuple[int, ...], width: int) -> tuple[int, ...]:
     return numbers + (0,) * (width - len(numbers))
 
 
-def _release_differs(measured: Key, asked: Settings) -> tuple[str, ...]:
+def _release_differs(measured: CellKey, asked: Settings) -> tuple[str, ...]:
     if numbers(measured.version) == numbers(asked.version):
         return ()
     return (f"measured on {measured.version}, asked for {asked.version}",)
@@ -454,7 +454,7 @@ def added(cells: Iterable[Cell], more: Iterable[Cell]) -> tuple[Cell, ...]:
     return tuple(sorted(found.values(), key=lambda cell: order(cell.key)))
 
 
-def order(key: Key) -> tuple[Any, ...]:
+def order(key: CellKey) -> tuple[Any, ...]:
     """Sorts cells: by fault and line as `FAULTS` and `LINES` have them, then by settings."""
     lines, faults = list(LINES), list(FAULTS)
     return (

@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import Any, Final, Literal, NamedTuple, TypeVar
 
 from audit import wire
-from audit.model import BrokerConfig, Inputs, Node, Origin, Partition, Problem, Setting, TopicConfig
+from audit.model import BrokerConfig, InputProblem, Inputs, LiveBroker, LivePartition, Origin, Setting, TopicConfig
 from audit.releases import Release, metadata_version, mode, release
 from audit.wire import Offer
 
@@ -61,7 +61,7 @@ METADATA_VERSION: Final = "metadata.version"
 Source = Literal["topic", "broker", "cluster", "file", "default", "unknown"]
 
 
-class Entry(NamedTuple):
+class ConfigEntry(NamedTuple):
     """One setting as a broker tells it."""
 
     name: str
@@ -97,11 +97,11 @@ class ClusterReport:
     first: Offer
     """What the broker offers that was reached first."""
     members: tuple[Member, ...] = ()
-    topics: Mapping[str, tuple[Partition, ...]] = field(default_factory=dict)
+    topics: Mapping[str, tuple[LivePartition, ...]] = field(default_factory=dict)
     missing: Mapping[str, Refusal | None] = field(default_factory=dict)
     """Topics that were asked for and are not there; None if they do not exist."""
-    broker_settings: Mapping[int, tuple[Entry, ...] | Refusal] = field(default_factory=dict)
-    topic_settings: Mapping[str, tuple[Entry, ...] | Refusal] = field(default_factory=dict)
+    broker_settings: Mapping[int, tuple[ConfigEntry, ...] | Refusal] = field(default_factory=dict)
+    topic_settings: Mapping[str, tuple[ConfigEntry, ...] | Refusal] = field(default_factory=dict)
     """Where nothing is told of a topic, it is not in it."""
     without: tuple[Refusal, ...] = ()
     """What else could not be read."""
@@ -155,7 +155,7 @@ def _brokers(told: ClusterReport, origin: Origin) -> tuple[BrokerConfig, ...]:
             mode=kept,
             settings=MappingProxyType({each.key: each for each in _settings(told, in_force[members[0].id], origin)}),
             nodes=tuple(
-                Node(id=each.id, rack=each.rack or None, release=None if known is None else known.oldest)
+                LiveBroker(id=each.id, rack=each.rack or None, release=None if known is None else known.oldest)
                 for each in members
             ),
             replicas=len(told.members),
@@ -185,7 +185,7 @@ def _releases(told: ClusterReport) -> dict[int, Release]:
     return {number: release(offer.apis, offer.supported.get(METADATA_VERSION, 0)) for number, offer in offers.items()}
 
 
-def _settings(told: ClusterReport, entries: Iterable[Entry], origin: Origin) -> list[Setting]:
+def _settings(told: ClusterReport, entries: Iterable[ConfigEntry], origin: Origin) -> list[Setting]:
     """The settings in force."""
     found = [Setting(each.name, each.value, origin, note=_where(each)) for each in entries if each.value is not None]
     if (level := told.first.features.get(METADATA_VERSION)) is not None:
@@ -194,7 +194,7 @@ def _settings(told: ClusterReport, entries: Iterable[Entry], origin: Origin) -> 
     return found
 
 
-def _in_force(told: ClusterReport, kept: str | None, broker: int) -> tuple[Entry, ...]:
+def _in_force(told: ClusterReport, kept: str | None, broker: int) -> tuple[ConfigEntry, ...]:
     """The settings of a broker that are kept, by name."""
     unused = ONLY_WITH_ZOOKEEPER if kept == "kraft" else ONLY_WITH_KRAFT
     entries = told.broker_settings.get(broker, ())
@@ -203,16 +203,16 @@ def _in_force(told: ClusterReport, kept: str | None, broker: int) -> tuple[Entry
     return tuple(sorted(each for each in entries if each.name in BROKER_SETTINGS - unused))
 
 
-def _values(told: ClusterReport) -> dict[str, dict[int, Entry]]:
+def _values(told: ClusterReport) -> dict[str, dict[int, ConfigEntry]]:
     """By name and broker, the settings that are kept."""
-    found: dict[str, dict[int, Entry]] = {}
+    found: dict[str, dict[int, ConfigEntry]] = {}
     for number in sorted(told.broker_settings):
         for entry in _in_force(told, _mode(told), number):
             found.setdefault(entry.name, {})[number] = entry
     return found
 
 
-def _where(entry: Entry) -> str:
+def _where(entry: ConfigEntry) -> str:
     return {
         "topic": "set for the topic",
         "broker": "set for the broker, at run time",
@@ -223,7 +223,7 @@ def _where(entry: Entry) -> str:
     }[entry.source]
 
 
-def _each(values: Mapping[int, Entry]) -> str:
+def _each(values: Mapping[int, ConfigEntry]) -> str:
     """Who has which value.
 
     >>> _each({1: Entry("a", "x", "file"), 2: Entry("a", "y", "file"), 3: Entry("a", "x", "file")})
@@ -237,23 +237,25 @@ def _each(values: Mapping[int, Entry]) -> str:
     )
 
 
-def _problems(told: ClusterReport, origin: Origin) -> list[Problem]:
-    found = [Problem(origin, one.kind, one.says, one.do) for one in told.without]
+def _problems(told: ClusterReport, origin: Origin) -> list[InputProblem]:
+    found = [InputProblem(origin, one.kind, one.says, one.do) for one in told.without]
     found += _about_brokers(told, origin)
     found += _about_topics(told, origin)
     return found
 
 
-def _about_brokers(told: ClusterReport, origin: Origin) -> list[Problem]:
-    found: list[Problem] = []
+def _about_brokers(told: ClusterReport, origin: Origin) -> list[InputProblem]:
+    found: list[InputProblem] = []
     for member in told.members:
         if isinstance(member.offer, Refusal):
             where = f"broker {member.id} at {address(member.host, member.port)}"
             does = "ask from where clients are: each broker must be reachable at the address that it advertises"
-            found.append(Problem(origin, "unreachable", f"{where} does not answer ({member.offer.says})", does))
+            found.append(InputProblem(origin, "unreachable", f"{where} does not answer ({member.offer.says})", does))
     releases = _releases(told)
     for reason, numbers in _grouped((one.how, number) for number, one in releases.items() if one.oldest is None):
-        found.append(Problem(origin, "release", f"the release of {named('broker', numbers)} is not known ({reason})"))
+        found.append(
+            InputProblem(origin, "release", f"the release of {named('broker', numbers)} is not known ({reason})")
+        )
     refused = [(each, number) for number, each in told.broker_settings.items() if isinstance(each, Refusal)]
     for refusal, numbers in _grouped(refused):
         says = f"the settings of {named('broker', numbers)} are not known ({refusal.says})"
@@ -262,34 +264,36 @@ def _about_brokers(told: ClusterReport, origin: Origin) -> list[Problem]:
             if refusal.kind == "rights"
             else "add the brokers' server.properties to the audit"
         )
-        found.append(Problem(origin, refusal.kind, says, does))
+        found.append(InputProblem(origin, refusal.kind, says, does))
     if DESCRIBE_CONFIGS not in told.first.apis:
         says = "brokers before 0.11 do not tell their settings"
-        found.append(Problem(origin, "unreachable", says, "add their server.properties to the audit"))
+        found.append(InputProblem(origin, "unreachable", says, "add their server.properties to the audit"))
     for name, values in sorted(_values(told).items()):
         if len({entry.value for entry in values.values()}) > 1:
             says = f"its brokers do not agree on {name}: {_each(values)}"
-            found.append(Problem(origin, "contradiction", says, "any of them may lead: give all of them the same"))
+            found.append(InputProblem(origin, "contradiction", says, "any of them may lead: give all of them the same"))
     return found
 
 
-def _about_topics(told: ClusterReport, origin: Origin) -> list[Problem]:
-    found: list[Problem] = []
+def _about_topics(told: ClusterReport, origin: Origin) -> list[InputProblem]:
+    found: list[InputProblem] = []
     for name, refusal in told.missing.items():
         if refusal is not None:
             does = "allow DESCRIBE on the topic"
-            found.append(Problem(origin, refusal.kind, f"topic {name} may not be described ({refusal.says})", does))
+            found.append(
+                InputProblem(origin, refusal.kind, f"topic {name} may not be described ({refusal.says})", does)
+            )
         else:
             does = "its name, or the cluster, is another one; or this user has no right to DESCRIBE it"
-            found.append(Problem(origin, "contradiction", f"there is no topic {name}", does))
+            found.append(InputProblem(origin, "contradiction", f"there is no topic {name}", does))
     refused = [(each, name) for name, each in told.topic_settings.items() if isinstance(each, Refusal)]
     for refusal, names in _grouped(refused):
         says = f"the settings of {named('topic', names)} are not known ({refusal.says})"
         does = "allow DESCRIBE_CONFIGS on topics" if refusal.kind == "rights" else ""
-        found.append(Problem(origin, refusal.kind, says, does))
+        found.append(InputProblem(origin, refusal.kind, says, does))
     if told.topics and DESCRIBE_CONFIGS not in told.first.apis and not told.from_zookeeper:
         says = "brokers before 0.11 do not tell the settings of topics"
-        found.append(Problem(origin, "unreachable", says, "give --zookeeper HOST:PORT, which does"))
+        found.append(InputProblem(origin, "unreachable", says, "give --zookeeper HOST:PORT, which does"))
     return found
 
 

@@ -47,7 +47,7 @@ from audit.cells import (
     indexed,
 )
 from audit.defaults import FOREVER, NAMES, RULES, Concept
-from audit.model import Inputs, Origin, Problem, ProducerConfig, Setting
+from audit.model import InputProblem, Inputs, Origin, ProducerConfig, Setting
 from audit.proof import Proved
 from audit.resolve import Resolved, Value, resolve, written
 from audit.topics import (
@@ -57,7 +57,7 @@ from audit.topics import (
     UNCLEAN_ELECTION,
     UNCLEAN_OFF_SINCE,
     ResolvedTopic,
-    Stated,
+    StatedByUser,
     topics_of,
 )
 from evidence.releases import numbers
@@ -118,7 +118,7 @@ def worst(grades: Iterable[str]) -> str:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
+class MeasuredHarm:
     """One fault that does one kind of harm to acknowledged records, and the measured cell that shows it."""
 
     effect: Effect
@@ -174,7 +174,7 @@ class Cost:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Change:
+class SettingChange:
     """One setting to change, of the producer, the topic or the brokers."""
 
     where: Literal["producer", "topic", "brokers"]
@@ -203,11 +203,11 @@ PROTOCOL: Final = "inter.broker.protocol.version"
 class Fix:
     """A change, what it removes, and what it costs."""
 
-    changes: tuple[Change, ...]
-    removes: tuple[Finding, ...]
-    leaves: tuple[Finding, ...]
+    changes: tuple[SettingChange, ...]
+    removes: tuple[MeasuredHarm, ...]
+    leaves: tuple[MeasuredHarm, ...]
     """What it was to remove and does not; empty unless nothing better was found."""
-    brings: tuple[Finding, ...] = ()
+    brings: tuple[MeasuredHarm, ...] = ()
     """Harm of a kind that there was none of before."""
     grade: str
     """The grade with the change."""
@@ -226,17 +226,17 @@ class Fix:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Case:
+class ProducerCase:
     """A producer, resolved one way, on a topic, or on several that are alike."""
 
     resolved: Resolved
     topic: ResolvedTopic
     settings: Settings
     covered: Mapping[str, Covering]
-    findings: tuple[Finding, ...]
+    findings: tuple[MeasuredHarm, ...]
     """Those that are graded."""
     fixes: tuple[Fix, ...] = ()
-    ungraded: tuple[Finding, ...] = ()
+    ungraded: tuple[MeasuredHarm, ...] = ()
     """The others: losses by loss of power."""
     flushed: Fix | None = None
     """What flushing each record does against these."""
@@ -265,7 +265,7 @@ class Case:
         return tuple(each for each in self.applies if each in self.covered and each not in harm)
 
     @property
-    def every_finding(self) -> tuple[Finding, ...]:
+    def every_finding(self) -> tuple[MeasuredHarm, ...]:
         """Graded or not."""
         return (*self.findings, *self.ungraded)
 
@@ -282,7 +282,7 @@ class Case:
         return any(ORDER.index(GRADE_IF_LOST[fault]) > ORDER.index(self.grade) for fault in _graded(self.not_measured))
 
     @property
-    def worst(self) -> Finding | None:
+    def worst(self) -> MeasuredHarm | None:
         """The finding that the grade is given for."""
         return max(self.findings, key=_weight, default=None)
 
@@ -299,7 +299,7 @@ class Case:
             return GRADES["A"] + (f"; {few} of {of} faults are not measured" if self.at_best else "")
         return f"{finding.says} by {finding.fault}: {FAULTS[finding.fault]}"
 
-    def has(self, effect: Effect) -> tuple[Finding, ...]:
+    def has(self, effect: Effect) -> tuple[MeasuredHarm, ...]:
         """The findings of one effect, worst first."""
         return tuple(one for one in self.findings if one.effect == effect)
 
@@ -308,12 +308,12 @@ def _graded(faults: Iterable[str]) -> set[str]:
     return set(faults) - UNGRADED
 
 
-def _weight(finding: Finding) -> tuple[int, int, float]:
+def _weight(finding: MeasuredHarm) -> tuple[int, int, float]:
     letter = GRADE_IF_LOST.get(finding.fault, "B") if finding.effect == "loss" else "B"
     return ORDER.index(letter), -EFFECTS.index(finding.effect), finding.count / max(1, finding.run.acknowledged)
 
 
-def grade_of(resolved: Resolved, findings: Sequence[Finding], *, measured: bool) -> str:
+def grade_of(resolved: Resolved, findings: Sequence[MeasuredHarm], *, measured: bool) -> str:
     """The grade for what was found, by the table above."""
     if resolved.refused:
         return REFUSED
@@ -324,16 +324,16 @@ def grade_of(resolved: Resolved, findings: Sequence[Finding], *, measured: bool)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Row:
+class ProducerRow:
     """A producer on a topic: a case for each thing that is not told and would change the answer."""
 
     producer: ProducerConfig
     number: int
     """Counts producers of one name in one file, from 0."""
-    cases: tuple[Case, ...]
+    cases: tuple[ProducerCase, ...]
 
     @property
-    def worst(self) -> Case:
+    def worst(self) -> ProducerCase:
         """The case with the worst grade; of equals the one of the newest client."""
         return max(reversed(self.cases), key=lambda case: ORDER.index(case.grade))
 
@@ -354,11 +354,11 @@ class Row:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Answer:
+class AuditAnswer:
     """All that an audit found."""
 
-    rows: tuple[Row, ...]
-    problems: tuple[Problem, ...] = ()
+    rows: tuple[ProducerRow, ...]
+    problems: tuple[InputProblem, ...] = ()
     read: tuple[str, ...] = ()
     ignored: Mapping[str, int] = field(default_factory=dict)
     cells: int = 0
@@ -372,7 +372,7 @@ class Answer:
         return {letter: counts[letter] for letter in reversed(ORDER) if counts[letter]}
 
     @property
-    def worst(self) -> Row | None:
+    def worst(self) -> ProducerRow | None:
         """The row with the worst grade."""
         return max(self.rows, key=lambda row: ORDER.index(row.grade), default=None)
 
@@ -385,7 +385,7 @@ class Grader:
         self._index: Index = indexed(self.cells)
         self._covered: dict[Settings, Mapping[str, Covering]] = {}
 
-    def answer(self, inputs: Inputs, stated: Stated) -> Answer:
+    def answer(self, inputs: Inputs, stated: StatedByUser) -> AuditAnswer:
         """The audit of everything that was read."""
         rows = []
         seen: Counter[tuple[str, str]] = Counter()
@@ -393,7 +393,7 @@ class Grader:
             at = (producer.origin.path, producer.name)
             rows += self._rows(producer, seen[at], inputs, stated)
             seen[at] += 1
-        return Answer(
+        return AuditAnswer(
             rows=tuple(rows),
             problems=inputs.problems,
             read=inputs.read,
@@ -402,21 +402,21 @@ class Grader:
             runs=sum(len(cell.runs) for cell in self.cells),
         )
 
-    def _rows(self, producer: ProducerConfig, number: int, inputs: Inputs, stated: Stated) -> list[Row]:
-        by_topic: dict[tuple[str, ...], list[Case]] = {}
+    def _rows(self, producer: ProducerConfig, number: int, inputs: Inputs, stated: StatedByUser) -> list[ProducerRow]:
+        by_topic: dict[tuple[str, ...], list[ProducerCase]] = {}
         for resolved in resolve(producer):
             for topic in topics_of(producer, resolved, inputs, stated, self.cells):
                 by_topic.setdefault(topic.names, []).append(self.case(resolved, topic))
-        return [Row(producer=producer, number=number, cases=tuple(cases)) for cases in by_topic.values()]
+        return [ProducerRow(producer=producer, number=number, cases=tuple(cases)) for cases in by_topic.values()]
 
-    def case(self, resolved: Resolved, topic: ResolvedTopic) -> Case:
+    def case(self, resolved: Resolved, topic: ResolvedTopic) -> ProducerCase:
         """One producer, resolved, on one topic, with what to change."""
         plain = self._assessed(resolved, topic)
         fixes = self._fixed(plain) if plain.findings else ()
         flushed = self._flushed(plain) if plain.ungraded else None
         return replace(plain, fixes=fixes, flushed=flushed, eligible=self._eligible(plain))
 
-    def _assessed(self, resolved: Resolved, topic: ResolvedTopic) -> Case:
+    def _assessed(self, resolved: Resolved, topic: ResolvedTopic) -> ProducerCase:
         settings = Settings(
             client=resolved.client,
             line=topic.line,
@@ -432,7 +432,7 @@ class Grader:
         )
         covered: Mapping[str, Covering] = {} if resolved.refused else self._covering(settings)
         findings, ungraded = _sorted(_findings(covered))
-        return Case(
+        return ProducerCase(
             resolved=resolved, topic=topic, settings=settings, covered=covered, findings=findings, ungraded=ungraded
         )
 
@@ -443,7 +443,7 @@ class Grader:
 
     # The smallest change
 
-    def _fixed(self, case: Case) -> tuple[Fix, ...]:
+    def _fixed(self, case: ProducerCase) -> tuple[Fix, ...]:
         """The smallest change against losses, and the smallest against all harm, if that is another."""
         present = {one.effect for one in case.findings}
         tried = [self._smallest(case, frozenset({"loss"}), may_bring=True)] if "loss" in present else []
@@ -451,14 +451,14 @@ class Grader:
         found = {fix.changes: fix for fix in tried if fix is not None}
         return tuple(found.values())
 
-    def _smallest(self, case: Case, target: frozenset[Effect], *, may_bring: bool) -> Fix | None:
+    def _smallest(self, case: ProducerCase, target: frozenset[Effect], *, may_bring: bool) -> Fix | None:
         """The best of the smallest changes that remove all harm of these kinds; if none does, the one that removes
         most of it. `may_bring`: whether it may do harm of a kind that there was none of.
         """
         now = [one for one in case.findings if one.effect in target]
         present = {one.effect for one in case.findings}
         best: tuple[tuple[int, ...], Fix] | None = None
-        harm_of: dict[Change, set[str]] = {}
+        harm_of: dict[SettingChange, set[str]] = {}
         for size, changes in self._changes(case):
             made = self._changed(case, changes)
             if made is None or made.resolved.refused:
@@ -484,15 +484,15 @@ class Grader:
                 best = (rank, fix)
         return best[1] if best else None
 
-    def _flushed(self, case: Case) -> Fix | None:
+    def _flushed(self, case: ProducerCase) -> Fix | None:
         """That each replica flushes a record before it counts, if that was measured to do against loss of power."""
         if case.topic.flush_each.value:
             return None
         origin = case.topic.flush_each.origin
-        change = Change(where="topic", key=FLUSH_MESSAGES, value="1", written=FLUSH_MESSAGES, origin=origin)
+        change = SettingChange(where="topic", key=FLUSH_MESSAGES, value="1", written=FLUSH_MESSAGES, origin=origin)
         return self._against_power(case, (change,), LOSES_POWER)
 
-    def _eligible(self, case: Case) -> Fix | None:
+    def _eligible(self, case: ProducerCase) -> Fix | None:
         """The smallest change of the producer or the topic after which eligible leader replicas (of KRaft alone) keep
         what the last replica in sync had lost; one that does no harm, if there is any.
         """
@@ -502,7 +502,9 @@ class Grader:
         tried = (self._against_power(case, changes, faults) for _, changes in self._changes(case))
         return min((fix for fix in tried if fix is not None), key=lambda fix: len(fix.brings), default=None)
 
-    def _against_power(self, case: Case, changes: Sequence[Change], faults: frozenset[str]) -> Fix | None:
+    def _against_power(
+        self, case: ProducerCase, changes: Sequence[SettingChange], faults: frozenset[str]
+    ) -> Fix | None:
         """What changes do against losses by these faults; None if that was not measured, or nothing."""
         made = self._changed(case, changes)
         if made is None or made.resolved.refused:
@@ -516,7 +518,7 @@ class Grader:
         fix = self._fix(case, made, changes, removed, [one for one in asked if one not in removed])
         return replace(fix, brings=tuple(one for one in made.every_finding if (one.fault, one.effect) not in known))
 
-    def _changes(self, case: Case) -> Iterator[tuple[int, tuple[Change, ...]]]:
+    def _changes(self, case: ProducerCase) -> Iterator[tuple[int, tuple[SettingChange, ...]]]:
         """Every change of one setting, then of two, then of the brokers' release alone and with one setting."""
         settings = [*_of_producer(case.resolved), *_of_topic(case.topic)]
         for one in settings:
@@ -528,17 +530,17 @@ class Grader:
             for one in settings:
                 yield 4, (release, one)
 
-    def _of_brokers(self, case: Case) -> Iterator[Change]:
+    def _of_brokers(self, case: ProducerCase) -> Iterator[SettingChange]:
         topic = case.topic
         if topic.line == "pinned":
-            yield Change(where="brokers", key=PROTOCOL, value="", written=PROTOCOL)
+            yield SettingChange(where="brokers", key=PROTOCOL, value="", written=PROTOCOL)
         elif topic.line in ("old", "epoch"):
             measured = {cell.key.version for cell in self.cells if cell.runs and cell.key.line == "epoch"}
             newer = [each for each in measured if numbers(each) > numbers(topic.version.value)]
             if newer:
-                yield Change(where="brokers", key=VERSION, value=max(newer, key=numbers), written="")
+                yield SettingChange(where="brokers", key=VERSION, value=max(newer, key=numbers), written="")
 
-    def _changed(self, case: Case, changes: Sequence[Change]) -> Case | None:
+    def _changed(self, case: ProducerCase, changes: Sequence[SettingChange]) -> ProducerCase | None:
         producer, topic = case.resolved.producer, case.topic
         for change in changes:
             if change.where == "producer":
@@ -550,9 +552,14 @@ class Grader:
         return self._assessed(answers[0], topic) if len(answers) == 1 else None
 
     def _fix(
-        self, case: Case, made: Case, changes: Sequence[Change], removed: Sequence[Finding], left: Sequence[Finding]
+        self,
+        case: ProducerCase,
+        made: ProducerCase,
+        changes: Sequence[SettingChange],
+        removed: Sequence[MeasuredHarm],
+        left: Sequence[MeasuredHarm],
     ) -> Fix:
-        def refusing(of: Case) -> set[str]:
+        def refusing(of: ProducerCase) -> set[str]:
             return {fault for fault, cover in of.covered.items() if "refuses" in cover.cell.seen}
 
         return Fix(
@@ -567,7 +574,7 @@ class Grader:
         )
 
 
-def _sorted(findings: Iterable[Finding]) -> tuple[tuple[Finding, ...], tuple[Finding, ...]]:
+def _sorted(findings: Iterable[MeasuredHarm]) -> tuple[tuple[MeasuredHarm, ...], tuple[MeasuredHarm, ...]]:
     """Findings, the worst first: those that are graded, and the others."""
     ordered = sorted(findings, key=_weight, reverse=True)
     return (
@@ -576,17 +583,17 @@ def _sorted(findings: Iterable[Finding]) -> tuple[tuple[Finding, ...], tuple[Fin
     )
 
 
-def _findings(covered: Mapping[str, Covering]) -> Iterator[Finding]:
+def _findings(covered: Mapping[str, Covering]) -> Iterator[MeasuredHarm]:
     for fault, covering in covered.items():
         if fault == NO_FAULT:
             continue
         for effect in EFFECTS:
             run = max(covering.cell.runs, key=lambda one: getattr(one, COUNTED[effect]))
             if getattr(run, COUNTED[effect]):
-                yield Finding(effect=effect, fault=fault, covering=covering, run=run)
+                yield MeasuredHarm(effect=effect, fault=fault, covering=covering, run=run)
 
 
-def with_proofs(case: Case, proved: Proved) -> Case:
+def with_proofs(case: ProducerCase, proved: Proved) -> ProducerCase:
     """A case with what was proved of it: a fault without a cell is covered by its proof, and harm that only a proof
     shows is a finding.
     """
@@ -621,7 +628,7 @@ def cost(covered: Mapping[str, Covering], beside: Mapping[str, Covering]) -> Cos
 # Changes
 
 
-def _of_producer(resolved: Resolved) -> Iterator[Change]:
+def _of_producer(resolved: Resolved) -> Iterator[SettingChange]:
     rules = RULES[resolved.client](resolved.release)
     if resolved.acks.value != "all":
         yield _producer_change(resolved, "acks", "-1" if resolved.client == "scala" else "all")
@@ -633,15 +640,15 @@ def _of_producer(resolved: Resolved) -> Iterator[Change]:
         yield _producer_change(resolved, "retries", str(FOREVER))
 
 
-def _producer_change(resolved: Resolved, concept: Concept, value: str) -> Change:
+def _producer_change(resolved: Resolved, concept: Concept, value: str) -> SettingChange:
     setting = written(resolved.producer, resolved.client, concept)
     own = setting if setting is not None and setting.key in resolved.producer.settings else None
     key = own.key if own else NAMES[resolved.client][concept][0]
     spelled = resolved.producer.spelled(key)
-    return Change(where="producer", key=key, value=value, written=spelled, origin=own.origin if own else None)
+    return SettingChange(where="producer", key=key, value=value, written=spelled, origin=own.origin if own else None)
 
 
-def _with(producer: ProducerConfig, client: str, change: Change) -> ProducerConfig:
+def _with(producer: ProducerConfig, client: str, change: SettingChange) -> ProducerConfig:
     """The producer with a setting changed, whatever it was called before."""
     names = next((names for names in NAMES[client].values() if change.key in names), (change.key,))
     settings = {key: setting for key, setting in producer.settings.items() if key not in names}
@@ -650,9 +657,9 @@ def _with(producer: ProducerConfig, client: str, change: Change) -> ProducerConf
     return replace(producer, settings=settings, presets=presets)
 
 
-def _of_topic(topic: ResolvedTopic) -> Iterator[Change]:
-    def change(key: str, value: str, now: Value[int] | Value[bool]) -> Change:
-        return Change(where="topic", key=key, value=value, written=key, origin=now.origin)
+def _of_topic(topic: ResolvedTopic) -> Iterator[SettingChange]:
+    def change(key: str, value: str, now: Value[int] | Value[bool]) -> SettingChange:
+        return SettingChange(where="topic", key=key, value=value, written=key, origin=now.origin)
 
     if topic.min_insync_replicas.value < 2:
         yield change(MIN_INSYNC_REPLICAS, "2", topic.min_insync_replicas)
@@ -662,7 +669,7 @@ def _of_topic(topic: ResolvedTopic) -> Iterator[Change]:
         yield change(REPLICATION_FACTOR, "3", topic.replication_factor)
 
 
-def _topic_with(topic: ResolvedTopic, change: Change) -> ResolvedTopic:
+def _topic_with(topic: ResolvedTopic, change: SettingChange) -> ResolvedTopic:
     if change.key == MIN_INSYNC_REPLICAS:
         return replace(topic, min_insync_replicas=Value(int(change.value), "changed"))
     if change.key == UNCLEAN_ELECTION:

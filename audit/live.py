@@ -12,8 +12,8 @@ Metrics of the client are not pushed (KIP-714). In ZooKeeper znodes are read.
 
 Discreet: every text that is not ours goes through `Access.scrub`.
 
-One thing that cannot be read does not keep the rest from being read: each is a `Problem`. `read_cluster` therefore
-raises UsageError only for an address that is none.
+One thing that cannot be read does not keep the rest from being read: each is an `InputProblem`. `read_cluster`
+therefore raises UsageError only for an address that is none.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from audit.cluster import (
     ELR,
     METADATA,
     ClusterReport,
-    Entry,
+    ConfigEntry,
     Member,
     Refusal,
     Source,
@@ -46,7 +46,7 @@ from audit.cluster import (
     inputs,
     named,
 )
-from audit.model import Inputs, Origin, Partition, Problem
+from audit.model import InputProblem, Inputs, LivePartition, Origin
 from audit.wire import Offer
 from evidence.errors import UsageError
 
@@ -94,10 +94,10 @@ def read_cluster(
         if access.tls:
             access.tls_context()
     except UsageError as error:
-        return Inputs(problems=(Problem(origin, "unreadable", str(error), CORRECT),))
+        return Inputs(problems=(InputProblem(origin, "unreadable", str(error), CORRECT),))
     told = _ask(bootstrap, addresses, access, topics, timeout_s, say)
     if isinstance(told, Refusal):
-        return Inputs(problems=(Problem(origin, told.kind, told.says, told.do),))
+        return Inputs(problems=(InputProblem(origin, told.kind, told.says, told.do),))
     if zookeeper:
         told = _with_zookeeper(told, zookeeper, timeout_s, say)
     return inputs(told)
@@ -142,8 +142,8 @@ def _ask(
     say(f"asking {named('broker', sorted(seen.brokers))} for releases, racks and settings")
     members = _members(seen.brokers, client.racks(without), access, timeout_s)
     missing = client.missing([name for name in topics if name not in seen.topics])
-    broker_settings: Mapping[int, tuple[Entry, ...] | Refusal] = {}
-    topic_settings: Mapping[str, tuple[Entry, ...] | Refusal] = {}
+    broker_settings: Mapping[int, tuple[ConfigEntry, ...] | Refusal] = {}
+    topic_settings: Mapping[str, tuple[ConfigEntry, ...] | Refusal] = {}
     if DESCRIBE_CONFIGS in first.apis:
         broker_settings = client.settings_of_brokers(sorted(seen.brokers))
         topic_settings = client.settings_of_topics(sorted(seen.topics))
@@ -217,13 +217,13 @@ def _members(
 
 
 def _with_eligible_leaders(
-    topics: Mapping[str, tuple[Partition, ...]],
+    topics: Mapping[str, tuple[LivePartition, ...]],
     addresses: Sequence[tuple[str, int]],
     members: Sequence[Member],
     access: Access,
     timeout_s: float,
     without: list[Refusal],
-) -> dict[str, tuple[Partition, ...]]:
+) -> dict[str, tuple[LivePartition, ...]]:
     """The partitions with their eligible leaders, from the first broker that tells them."""
     reasons: list[str] = []
     reached = [(each.host, each.port) for each in members if isinstance(each.offer, Offer)]
@@ -242,14 +242,14 @@ def _with_eligible_leaders(
     return dict(topics)
 
 
-def _eligible(known: Mapping[tuple[str, int], wire.Eligible], topic: str, partition: Partition) -> Partition:
+def _eligible(known: Mapping[tuple[str, int], wire.Eligible], topic: str, partition: LivePartition) -> LivePartition:
     found = known.get((topic, partition.number))
     return partition if found is None else replace(partition, elr=found.elr)
 
 
 class _Seen(NamedTuple):
     brokers: dict[int, tuple[str, int]]
-    topics: dict[str, tuple[Partition, ...]]
+    topics: dict[str, tuple[LivePartition, ...]]
 
 
 class _NotTold(Exception):
@@ -307,7 +307,7 @@ class _Client:
             raise _NotTold(self._no_metadata(error)) from None
         topics = {
             name: tuple(
-                Partition(
+                LivePartition(
                     number=number,
                     leader=each.leader if each.leader >= 0 else None,
                     replicas=tuple(each.replicas),
@@ -366,16 +366,16 @@ class _Client:
             found[name] = None if known else Refusal("rights", str(error))
         return found
 
-    def settings_of_brokers(self, brokers: Sequence[int]) -> dict[int, tuple[Entry, ...] | Refusal]:
+    def settings_of_brokers(self, brokers: Sequence[int]) -> dict[int, tuple[ConfigEntry, ...] | Refusal]:
         from confluent_kafka.admin import ConfigResource  # type: ignore[attr-defined]
 
         asked = {number: self._describe([ConfigResource("broker", str(number))]) for number in brokers}
         return {number: next(iter(self._entries(futures).values())) for number, futures in asked.items()}
 
-    def settings_of_topics(self, topics: Sequence[str]) -> dict[str, tuple[Entry, ...] | Refusal]:
+    def settings_of_topics(self, topics: Sequence[str]) -> dict[str, tuple[ConfigEntry, ...] | Refusal]:
         from confluent_kafka.admin import ConfigResource  # type: ignore[attr-defined]
 
-        found: dict[str, tuple[Entry, ...] | Refusal] = {}
+        found: dict[str, tuple[ConfigEntry, ...] | Refusal] = {}
         for start in range(0, len(topics), TOPICS_AT_A_TIME):
             some = topics[start : start + TOPICS_AT_A_TIME]
             found |= self._entries(self._describe([ConfigResource("topic", name) for name in some]))
@@ -387,8 +387,8 @@ class _Client:
         )
         return described
 
-    def _entries(self, asked: Mapping[Any, Future[Any]]) -> dict[str, tuple[Entry, ...] | Refusal]:
-        found: dict[str, tuple[Entry, ...] | Refusal] = {}
+    def _entries(self, asked: Mapping[Any, Future[Any]]) -> dict[str, tuple[ConfigEntry, ...] | Refusal]:
+        found: dict[str, tuple[ConfigEntry, ...] | Refusal] = {}
         for resource, future in asked.items():
             try:
                 told = future.result(timeout=self._timeout_s + 1)
@@ -413,7 +413,7 @@ class _Client:
         return self._access.scrub(str(cause.str() if hasattr(cause, "str") else cause or type(error).__name__))
 
 
-def _entry(told: Any) -> Entry:
+def _entry(told: Any) -> ConfigEntry:
     """A setting as the library gives it. Version 0 (0.11, 1.0) says only whether it is a default: of a topic that is
     everything which is not set for the topic itself (`AdminManager.describeConfigs`).
     """
@@ -428,7 +428,7 @@ def _entry(told: Any) -> Entry:
     }
     number = told.source.value if hasattr(told.source, "value") else told.source
     source = sources.get(number, "default" if told.is_default else "unknown")
-    return Entry(told.name, None if told.is_sensitive else told.value, source)
+    return ConfigEntry(told.name, None if told.is_sensitive else told.value, source)
 
 
 # ZooKeeper
@@ -447,7 +447,7 @@ def _with_zookeeper(told: ClusterReport, hosts: str, timeout_s: float, say: Call
     return replace(told, topic_settings={**told.topic_settings, **settings}, from_zookeeper=True)
 
 
-def _znodes(hosts: str, topics: Sequence[str], timeout_s: float) -> dict[str, tuple[Entry, ...] | Refusal]:
+def _znodes(hosts: str, topics: Sequence[str], timeout_s: float) -> dict[str, tuple[ConfigEntry, ...] | Refusal]:
     """The settings of topics from their znodes, which are read and nothing else. Raises _NotTold."""
     from kazoo.client import KazooClient
     from kazoo.exceptions import KazooException, NoNodeError
@@ -456,7 +456,7 @@ def _znodes(hosts: str, topics: Sequence[str], timeout_s: float) -> dict[str, tu
     logger = logging.Logger("kafka-chaos-audit")
     logger.addHandler(logging.NullHandler())
     client = KazooClient(hosts, timeout=timeout_s, read_only=True, logger=logger)
-    found: dict[str, tuple[Entry, ...] | Refusal] = {}
+    found: dict[str, tuple[ConfigEntry, ...] | Refusal] = {}
     try:
         client.start(timeout=timeout_s)
         for topic in topics:
@@ -474,7 +474,7 @@ def _znodes(hosts: str, topics: Sequence[str], timeout_s: float) -> dict[str, tu
     return found
 
 
-def znode_settings(data: bytes) -> tuple[Entry, ...] | Refusal:
+def znode_settings(data: bytes) -> tuple[ConfigEntry, ...] | Refusal:
     """A topic's own settings from /config/topics/<topic> (`kafka.zk.ConfigEntityZNode`).
 
     >>> znode_settings(b'{"version":1,"config":{"min.insync.replicas":"2"}}')
@@ -482,6 +482,8 @@ def znode_settings(data: bytes) -> tuple[Entry, ...] | Refusal:
     """
     try:
         told = json.loads(data or b"{}")
-        return tuple(Entry(str(name), str(value), "topic") for name, value in sorted(told.get("config", {}).items()))
+        return tuple(
+            ConfigEntry(str(name), str(value), "topic") for name, value in sorted(told.get("config", {}).items())
+        )
     except (ValueError, AttributeError):
         return Refusal("unreachable", "its znode cannot be read")

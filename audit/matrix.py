@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Final
 
 import results
-from audit.cells import FAULTS, Cell, Key, RunCounts, Stated, order
+from audit.cells import FAULTS, Cell, CellKey, RunCounts, Stated, order
 from evidence.basis import Basis
 from evidence.errors import UsageError
 
@@ -125,8 +125,8 @@ def _settings(text: str) -> dict[str, str]:
     return dict(part.split("=", 1) for part in text.split())
 
 
-def _key(fault: str, line: Line) -> Key:
-    return Key(
+def _key(fault: str, line: Line) -> CellKey:
+    return CellKey(
         fault=fault,
         line=line[0],
         version=line[1],
@@ -209,7 +209,7 @@ def _given_line(cell: Cell) -> Line:
     return (" ".join(f"{name}={value}" for name, value in sorted(cell.overrides.items())),)
 
 
-def _cell_line(key: Key) -> tuple[str, ...]:
+def _cell_line(key: CellKey) -> tuple[str, ...]:
     return (
         key.line,
         key.version,

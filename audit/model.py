@@ -9,7 +9,7 @@ that a report (and SARIF) can point there. Three rules hold for whoever makes th
 * What is not written is not here: defaults of a client are `audit.defaults`', except where a *framework* passes a value
   of its own to the client (Kafka Connect's acks=all, SmallRye's acks=1). Those are `ProducerConfig.presets`.
 * No secret is ever held. `Setting` replaces the value of every key that names one, and every value that looks like
-  one, when it is made: whoever makes a Setting cannot forget to. Text of a file never goes into a `Problem`.
+  one, when it is made: whoever makes a Setting cannot forget to. Text of a file never goes into a `InputProblem`.
 
 Data of the clients' and brokers' known keys is in `audit/known/` (see `audit.known`).
 """
@@ -89,7 +89,7 @@ class Setting:
 
 
 LONGEST: Final = 400
-"""Characters of the longest sentence of a `Problem`: a key may be as long as its file."""
+"""Characters of the longest sentence of a `InputProblem`: a key may be as long as its file."""
 NOTHING: Final[Mapping[str, Setting]] = MappingProxyType({})
 
 
@@ -133,7 +133,7 @@ class ProducerConfig:
 
 
 @dataclass(frozen=True, slots=True, order=True, kw_only=True)
-class Partition:
+class LivePartition:
     """The state of one partition of a live topic. Numbers are broker ids, in the order of the cluster's answer."""
 
     number: int
@@ -154,7 +154,7 @@ class TopicConfig:
     settings: Mapping[str, Setting] = field(default_factory=lambda: NOTHING, hash=False)
     """Only what is set for the topic itself, by the topic's names (`min.insync.replicas`); a broker's defaults are the
     broker's. Of a live topic, `note` says where the value in force comes from if that is known."""
-    live: tuple[Partition, ...] = ()
+    live: tuple[LivePartition, ...] = ()
     """Of a live topic: each partition's replicas and ISR."""
     cluster: str = ""
     """Which `BrokerConfig.cluster` it belongs to; empty if that is not told."""
@@ -162,7 +162,7 @@ class TopicConfig:
 
 
 @dataclass(frozen=True, slots=True, order=True, kw_only=True)
-class Node:
+class LiveBroker:
     """One broker of a live cluster."""
 
     id: int
@@ -183,7 +183,7 @@ class BrokerConfig:
     """By the broker's names (`default.replication.factor`, `log.flush.interval.messages`)."""
     presets: Mapping[str, Setting] = field(default_factory=lambda: NOTHING, hash=False)
     """What an image or operator sets where nothing is written; `note` has the source."""
-    nodes: tuple[Node, ...] = ()
+    nodes: tuple[LiveBroker, ...] = ()
     """Of a live cluster."""
     replicas: int | None = None
     """How many brokers there are, where that is told."""
@@ -196,7 +196,7 @@ class BrokerConfig:
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Problem:
+class InputProblem:
     """What could not be read, or what cannot be meant. The rest of the audit goes on.
 
     >>> print(Problem(Origin("a.properties", 2), "unknown-key", "no producer key 'ack'", "did you mean acks?"))
@@ -225,7 +225,7 @@ class Inputs:
     producers: tuple[ProducerConfig, ...] = ()
     topics: tuple[TopicConfig, ...] = ()
     brokers: tuple[BrokerConfig, ...] = ()
-    problems: tuple[Problem, ...] = ()
+    problems: tuple[InputProblem, ...] = ()
     read: tuple[str, ...] = ()
     """The files that were read, in order, whether or not anything of Kafka was found in them."""
     ignored: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}), hash=False)

@@ -63,7 +63,7 @@ def _listed(names: Sequence[str], most: int = 3) -> str:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Stated:
+class StatedByUser:
     """What the command line says of brokers and topics."""
 
     version: str = ""
@@ -113,7 +113,7 @@ def _positive(text: str) -> bool:
 
 
 def topics_of(
-    producer: ProducerConfig, resolved: Resolved, inputs: Inputs, stated: Stated, cells: Iterable[Cell]
+    producer: ProducerConfig, resolved: Resolved, inputs: Inputs, stated: StatedByUser, cells: Iterable[Cell]
 ) -> tuple[ResolvedTopic, ...]:
     """The topics that a producer may write to, each with what is in force; alike ones together.
 
@@ -149,7 +149,7 @@ def _resolved(
     topic: TopicConfig | None,
     resolved: Resolved,
     all_brokers: Sequence[BrokerConfig],
-    stated: Stated,
+    stated: StatedByUser,
     cells: Sequence[Cell],
 ) -> ResolvedTopic:
     brokers = _brokers_of(topic, all_brokers)
@@ -195,7 +195,7 @@ def _brokers_of(topic: TopicConfig | None, brokers: Sequence[BrokerConfig]) -> S
 
 
 def _version(
-    resolved: Resolved, brokers: Sequence[BrokerConfig], stated: Stated, cells: Sequence[Cell], assumed: list[str]
+    resolved: Resolved, brokers: Sequence[BrokerConfig], stated: StatedByUser, cells: Sequence[Cell], assumed: list[str]
 ) -> tuple[Value[str], str]:
     """The brokers' release and their version line."""
     protocol = next((one.value for one in _written("inter.broker.protocol.version", brokers) if one.known), "")

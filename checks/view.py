@@ -151,7 +151,7 @@ class Reservation:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FinalRead:
+class FinalReadEnd:
     """The final read came to the brokers' end offset `offset`, which it had asked for at `asked_ns`.
 
     What was acknowledged after that moment may lie beyond it. Unknown times are the end of all times.
@@ -174,7 +174,7 @@ class EndAnswer:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Log:
+class ObservedLog:
     """The partition as clients know it: what was seen at which offset, sorted by offset, each row once per witness."""
 
     offset: Ints
@@ -206,7 +206,7 @@ class PartitionView:
     sends: Sends
     polls: Polls
     reservations: tuple[Reservation, ...]
-    final: FinalRead | None
+    final: FinalReadEnd | None
     """None if there was no final read, or it did not reach the end."""
     assignments: Mapping[int, Ints] = field(default_factory=dict)
     """By process: the ops at which it was given or lost this partition, ascending."""
@@ -294,7 +294,7 @@ class PartitionView:
         return rows, self.log.index_of(polls.offset[rows])
 
     @cached_property
-    def log(self) -> Log:
+    def log(self) -> ObservedLog:
         """The log: sends that are committed for sure and know their offset, and all polls. Records that are not ours
         are in it (they take up an offset) with the value NO_IDENTITY.
         """
@@ -306,7 +306,7 @@ class PartitionView:
         offset, value = offset[order], value[order]
         step = np.ones(len(offset), dtype=np.int64)
         step[1:] = offset[1:] != offset[:-1]
-        return Log(offset=offset, value=value, index=np.cumsum(step) - 1)
+        return ObservedLog(offset=offset, value=value, index=np.cumsum(step) - 1)
 
     @cached_property
     def contested(self) -> Ints:
@@ -524,16 +524,16 @@ def ends_of(table: pa.Table, uncommitted_readers: Collection[str] = ()) -> tuple
     return tuple(sorted(answers, key=lambda answer: answer.asked_ns))
 
 
-def _final_read(table: pa.Table) -> FinalRead | None:
+def _final_read(table: pa.Table) -> FinalReadEnd | None:
     """The completed final read whose end was asked for last; among equals, the one with the largest offset."""
     asked: dict[str, dict[int, int]] = {}
-    reads: list[FinalRead] = []
+    reads: list[FinalReadEnd] = []
     for row in sorted(_of(table, schema.END_OFFSETS, schema.FINAL_READ).to_pylist(), key=_by_operation):
         if row["offset"] is None or row["outcome"] != schema.OK:
             continue
         ends = asked.setdefault(row["process"], {})
         if row["kind"] == schema.FINAL_READ:
-            reads.append(FinalRead(offset=row["offset"], asked_ns=ends.get(row["offset"], NEVER_NS)))
+            reads.append(FinalReadEnd(offset=row["offset"], asked_ns=ends.get(row["offset"], NEVER_NS)))
             ends.clear()
         elif row["invoked_ns"] is not None:
             ends.setdefault(row["offset"], row["invoked_ns"])

@@ -46,7 +46,7 @@ FEWEST: Final = 50
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Clients:
+class ClientsOfPartition:
     """What clients saw of a partition."""
 
     sent_ns: Ints
@@ -62,7 +62,7 @@ class Clients:
     """By consumer: when it was given each record, ascending."""
 
 
-def clients_of(table: pa.Table, final: Collection[str] = ()) -> Clients:
+def clients_of(table: pa.Table, final: Collection[str] = ()) -> ClientsOfPartition:
     """What the rows of a partition's histories say (evidence.history.read); `final` are the final readers."""
     sends = table.filter(pc.equal(table["kind"], schema.SEND))
     acknowledged = sends.filter(pc.equal(sends["outcome"], schema.OK))
@@ -71,7 +71,7 @@ def clients_of(table: pa.Table, final: Collection[str] = ()) -> Clients:
     failed = others.select(["invoked_ns", "completed_ns"]).drop_null().sort_by("completed_ns")
     polls = table.filter(pc.and_(pc.equal(table["kind"], schema.POLL), pc.is_valid(table["completed_ns"])))
     readers = sorted(set(pc.unique(polls["process"]).to_pylist()) - set(final))
-    return Clients(
+    return ClientsOfPartition(
         sent_ns=_numbers(times["invoked_ns"]),
         done_ns=_numbers(times["completed_ns"]),
         failed_ns=_numbers(failed["completed_ns"]),
@@ -161,7 +161,7 @@ def _longest(begins: Ints, ends: Ints) -> Pause | None:
     return Pause(at_ns=int(begins[at]), ms=round(int(ends[at] - begins[at]) / 1e6, 1))
 
 
-def _read_pause(clients: Clients, ended: Mapping[str, int]) -> Pause | None:
+def _read_pause(clients: ClientsOfPartition, ended: Mapping[str, int]) -> Pause | None:
     found = []
     for name, times in clients.read_ns.items():
         to_read = clients.done_ns[clients.done_ns <= ended.get(name, clients.done_ns[-1])]
@@ -170,7 +170,7 @@ def _read_pause(clients: Clients, ended: Mapping[str, int]) -> Pause | None:
     return max(found, key=lambda one: one.ms, default=None)
 
 
-def _error_windows(clients: Clients) -> tuple[ErrorWindow, ...]:
+def _error_windows(clients: ClientsOfPartition) -> tuple[ErrorWindow, ...]:
     """From the first error to the next acknowledgement; to the last error where none follows."""
     following = np.searchsorted(clients.done_ns, clients.failed_ns)
     windows = []
@@ -183,7 +183,7 @@ def _error_windows(clients: Clients) -> tuple[ErrorWindow, ...]:
     return tuple(windows)
 
 
-def _first_success(clients: Clients, fault: FaultFact) -> FirstSuccess | None:
+def _first_success(clients: ClientsOfPartition, fault: FaultFact) -> FirstSuccess | None:
     since_ns = fault.proved_ns or fault.inject_ns
     done = clients.done_ns[clients.sent_ns > since_ns]
     if not len(done):
@@ -192,7 +192,7 @@ def _first_success(clients: Clients, fault: FaultFact) -> FirstSuccess | None:
     return FirstSuccess(fault=fault.description, kind=fault.kind, at_ns=since_ns, ms=took_ms)
 
 
-def _rates(clients: Clients, begin_ns: int, struck_ns: Sequence[int]) -> tuple[float | None, float | None]:
+def _rates(clients: ClientsOfPartition, begin_ns: int, struck_ns: Sequence[int]) -> tuple[float | None, float | None]:
     """The usual rate before the first fault, and the lowest from then on, in records a second."""
     first_ns = min(struck_ns, default=clients.last_sent_ns)
     before = (first_ns - begin_ns) // SECOND_NS

@@ -65,7 +65,7 @@ class Line(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown
     """When the line was written, in UTC: "2026-11-23T15:50:12.000Z". Of a restored run: when it was started."""
 
 
-class Started(Line, frozen=True, kw_only=True, tag="started"):
+class RunStarted(Line, frozen=True, kw_only=True, tag="started"):
     """A run is about to be started."""
 
     scenario: str
@@ -92,7 +92,7 @@ class Started(Line, frozen=True, kw_only=True, tag="started"):
     load: Load | None = None
 
 
-class Ended(Line, frozen=True, kw_only=True, tag="ended"):
+class RunEnded(Line, frozen=True, kw_only=True, tag="ended"):
     """A run has ended."""
 
     ORDER: ClassVar[int] = 1
@@ -113,7 +113,7 @@ class ClaimLine(Struct, frozen=True, kw_only=True, omit_defaults=True):
     bound_ms: float | None = None
 
 
-class Judged(Line, frozen=True, kw_only=True, tag="judged"):
+class RunJudged(Line, frozen=True, kw_only=True, tag="judged"):
     """A verdict on a run."""
 
     ORDER: ClassVar[int] = 2
@@ -232,7 +232,7 @@ class RestoredCell(Line, frozen=True, kw_only=True, tag="restored-cell"):
     counts: Counts
 
 
-AnyLine = Started | Ended | Judged | Packed | Excluded | RestoredRun | RestoredCell
+AnyLine = RunStarted | RunEnded | RunJudged | Packed | Excluded | RestoredRun | RestoredCell
 
 _ENCODER: Final = msgspec.json.Encoder(order="deterministic")
 _DECODER: Final = msgspec.json.Decoder(AnyLine)
@@ -312,10 +312,10 @@ def told(text: str, run: str) -> str:
     return visible(without_place(text, run))
 
 
-def started(run: RunRecord, load: Load | None) -> Started:
+def started(run: RunRecord, load: Load | None) -> RunStarted:
     """The line of a run that is about to be started."""
     commit = run.commit or ""
-    return Started(
+    return RunStarted(
         schema=SCHEMA,
         run=run.run,
         at=now(),
@@ -337,10 +337,10 @@ def started(run: RunRecord, load: Load | None) -> Started:
     )
 
 
-def ended(run: RunRecord, load: Load | None) -> Ended:
+def ended(run: RunRecord, load: Load | None) -> RunEnded:
     """The line of a run that has ended."""
     took_ns = (run.ended_wall_ns or 0) - run.started_wall_ns
-    return Ended(
+    return RunEnded(
         schema=SCHEMA,
         run=run.run,
         at=now(),

@@ -24,7 +24,7 @@ WORKERS: Final = 4
 """Hashing is done without the interpreter's lock."""
 
 
-class Difference(NamedTuple):
+class ChangedFile(NamedTuple):
     """A file that is not what the manifest lists."""
 
     path: str
@@ -71,7 +71,7 @@ def digest(run_dir: RunDir) -> str:
         return ""
 
 
-def verify(run_dir: RunDir, run: RunRecord, *, changed_since_ns: int | None = None) -> list[Difference]:
+def verify(run_dir: RunDir, run: RunRecord, *, changed_since_ns: int | None = None) -> list[ChangedFile]:
     """What a run's files have otherwise than its manifest.
 
     With `changed_since_ns` only files whose size differs, or that were changed since (wall time), are hashed.
@@ -84,16 +84,16 @@ def verify(run_dir: RunDir, run: RunRecord, *, changed_since_ns: int | None = No
         listed = {str(path): (int(one["bytes"]), str(one["sha256"])) for path, one in manifest["files"].items()}
         of_run, lines = str(manifest["run"]), int(manifest["timeline_lines"])
     except FileNotFoundError:
-        return [Difference(name, "missing")]
+        return [ChangedFile(name, "missing")]
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        return [Difference(name, f"not readable as a manifest ({error!r})")]
-    found = [] if of_run == run.run else [Difference(name, f"it is of the run {of_run}")]
+        return [ChangedFile(name, f"not readable as a manifest ({error!r})")]
+    found = [] if of_run == run.run else [ChangedFile(name, f"it is of the run {of_run}")]
     there = {str(path.relative_to(run_dir.path)): path for path in _files(run_dir)}
-    found += [Difference(path, "gone since the run was sealed") for path in sorted(listed.keys() - there.keys())]
-    found += [Difference(path, "not there when the run was sealed") for path in sorted(there.keys() - listed.keys())]
+    found += [ChangedFile(path, "gone since the run was sealed") for path in sorted(listed.keys() - there.keys())]
+    found += [ChangedFile(path, "not there when the run was sealed") for path in sorted(there.keys() - listed.keys())]
     timeline = run_dir.timeline.name
     if timeline in there and _lines(run_dir) != lines:
-        found.append(Difference(timeline, f"{_lines(run_dir)} lines, it had {lines}"))
+        found.append(ChangedFile(timeline, f"{_lines(run_dir)} lines, it had {lines}"))
 
     def differs(path: str) -> bool:
         stat = there[path].stat()
@@ -106,10 +106,10 @@ def verify(run_dir: RunDir, run: RunRecord, *, changed_since_ns: int | None = No
     both = sorted(listed.keys() & there.keys())
     with ThreadPoolExecutor(WORKERS) as pool:
         changed = [path for path, differs in zip(both, pool.map(differs, both), strict=True) if differs]
-    return found + [Difference(path, "not what it was when the run was sealed") for path in changed]
+    return found + [ChangedFile(path, "not what it was when the run was sealed") for path in changed]
 
 
-def describe(differences: Sequence[Difference]) -> list[str]:
+def describe(differences: Sequence[ChangedFile]) -> list[str]:
     """The first differences, a line each, and how many more there are."""
     more = len(differences) - SHOWN
     counted = [f"manifest.json: {more} more differences"] if more > 0 else []

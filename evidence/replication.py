@@ -60,7 +60,7 @@ ORDER: Final[tuple[tuple[StepName, StepName], ...]] = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ends:
+class ReplicaEnds:
     """Log end and high watermark of a replica; None for what has not been said."""
 
     log_end: int | None = None
@@ -89,7 +89,7 @@ class Trace:
         """The lines of some kinds."""
         return (one for one in self.said if one.what in kinds)
 
-    def ends_after(self, done: Sequence[ReplicaOffset], node: str) -> Ends:
+    def ends_after(self, done: Sequence[ReplicaOffset], node: str) -> ReplicaEnds:
         """What a node had after the last of these lines: by its own lines up to the latest that is certain to have come
         before, which is one of an earlier millisecond or one of these.
         """
@@ -97,7 +97,7 @@ class Trace:
         own = [place for place, one in enumerate(self.said) if one.node == node and one.at_ns < last.at_ns]
         own += [self._places[id(one)] for one in done if one.node == node]
         said = [one for one in self.said[: max(own, default=-1) + 1] if one.node == node]
-        return Ends(
+        return ReplicaEnds(
             log_end=next((one.offset for one in reversed(said) if one.what == "log-end"), None),
             high_watermark=next((one.offset for one in reversed(said) if one.what == "high-watermark"), None),
         )
@@ -135,7 +135,7 @@ class Way:
     follower: str
     steps: Mapping[StepName, ReplicaOffset]
     """As far as they were said, in the order in which they were; where nobody knows, in that of STEPS."""
-    ends: Mapping[StepName, tuple[Ends, Ends]]
+    ends: Mapping[StepName, tuple[ReplicaEnds, ReplicaEnds]]
     """By step, what the leader and what the follower had then."""
     wrong: tuple[tuple[StepName, StepName], ...]
     """The pairs of steps that came in the wrong order."""

@@ -109,7 +109,7 @@ class Timeline:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reading:
+class TimelineRead:
     """What a timeline file holds: its events by monotonic time, and the lines that could not be read."""
 
     events: tuple[Event, ...]
@@ -134,10 +134,10 @@ _DECODER: Final[msgspec.json.Decoder[Event]] = msgspec.json.Decoder(AnyEvent)
 _HEADERS: Final = msgspec.json.Decoder(Header)
 
 
-def read(path: Path) -> Reading:
+def read(path: Path) -> TimelineRead:
     """Read a timeline. Damaged lines are reported, never raised; a missing file is an empty timeline, and reported."""
     if not path.exists():
-        return Reading(events=(), damaged=(f"{path.name}: missing",))
+        return TimelineRead(events=(), damaged=(f"{path.name}: missing",))
     events: list[Event] = []
     first, *lines = path.read_bytes().split(b"\n")
     damaged = [] if _is_header(first) else [f"{path.name} line 1: it does not say that this is schema {SCHEMA}"]
@@ -156,7 +156,7 @@ def read(path: Path) -> Reading:
     if jump is not None:
         damaged.append(f"{path.name}: {jump}")
     events.sort(key=lambda event: event.monotonic_ns)
-    return Reading(events=tuple(events), damaged=tuple(damaged), jump=jump)
+    return TimelineRead(events=tuple(events), damaged=tuple(damaged), jump=jump)
 
 
 def _is_header(line: bytes) -> bool:

@@ -43,7 +43,7 @@ def numbers(release: str) -> Release:
     return releases.numbers(release)
 
 
-class State(StrEnum):
+class BugStatus(StrEnum):
     """Where a bug stands that no release of brokers mends."""
 
     OPEN = "not fixed"
@@ -56,7 +56,7 @@ class State(StrEnum):
 class Status:
     """What is known of a bug that no release of brokers mends."""
 
-    state: State
+    state: BugStatus
     told: str
     """In a sentence or two."""
     sources: tuple[str, ...]
@@ -144,7 +144,7 @@ class Bug:
     @property
     def open(self) -> bool:
         """Whether nobody has fixed it, and nobody has called it a limitation."""
-        return self.status is not None and self.status.state is State.OPEN
+        return self.status is not None and self.status.state is BugStatus.OPEN
 
     @cached_property
     def affected(self) -> VersionRange:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from evidence.errors import UsageError
 from evidence.run import DEFAULT_CASE
-from harness.bugs import State, Status
+from harness.bugs import BugStatus, Status
 
 if TYPE_CHECKING:
     from harness.scenario import Scenario
@@ -138,7 +138,7 @@ DISCOVERIES: Final[tuple[Discovery, ...]] = (
             whom="KRaft clusters in which two machines have one node.id, when the real one cannot reach a leader",
             releases="KRaft; run on 3.9.2, 4.0.2, 4.1.2 and 4.3.1",
             status=Status(
-                state=State.OPEN,
+                state=BugStatus.OPEN,
                 told="A fetch with broker epoch -1 is let pass (storedBrokerEpoch == -1, for brokers that do not "
                 "know of epochs), in 4.4.0 too. KIP-903 has that escape, and does not say this.",
                 sources=(NOT_FOUND, "KIP-903"),
@@ -166,7 +166,7 @@ DISCOVERIES: Final[tuple[Discovery, ...]] = (
             whom="KRaft clusters in which somebody starts a broker with a node.id that is in use",
             releases="KRaft; run on 4.1.2 and 4.3.1",
             status=Status(
-                state=State.OPEN,
+                state=BugStatus.OPEN,
                 told="AssignReplicasToDirs of a broker that is not registered is taken for the first one's word.",
                 sources=(NOT_FOUND, "KIP-858"),
                 on=LOOKED_UP,
@@ -199,7 +199,7 @@ DISCOVERIES: Final[tuple[Discovery, ...]] = (
             releases="librdkafka 1.5.0 to 2.16.0 (5 of 5 each on 1.5.0, 1.7.0, 1.9.2, 2.1.1, 2.3.0 and 2.16.0, "
             "against its own mock broker)",
             status=Status(
-                state=State.OPEN,
+                state=BugStatus.OPEN,
                 told="INTRODUCTION.md promises that a message is written once, and tells of time-outs only that "
                 "what was given up may be written. A maintainer says in issue 4953 that a time-out can lead to "
                 "duplicates on other partitions; that it does so in the same batch was not found.",
@@ -244,7 +244,7 @@ DISCOVERIES: Final[tuple[Discovery, ...]] = (
             releases="librdkafka 1.7.0 to 2.16.0 (5 of 5 each on 1.7.0, 1.9.2, 2.1.1, 2.3.0 and 2.16.0, against its "
             "own mock broker)",
             status=Status(
-                state=State.OPEN,
+                state=BugStatus.OPEN,
                 told="Issue 1092 (out-of-order with retries > 0 is possible despite max.inflight=1) was closed as "
                 "fixed in 2018. This way is left: the next request is made while one is in flight, and goes out "
                 "before what is tried again. INTRODUCTION.md tells of reordering for max.in.flight > 1; "

@@ -7,7 +7,7 @@ that most scenarios need first.
 from __future__ import annotations
 
 from evidence.basis import Basis
-from harness.bugs import Bug, Exhibit, State, Status
+from harness.bugs import Bug, BugStatus, Exhibit, Status
 from harness.case import ACKS, LOST, Case, Documented
 from harness.cluster import ranges
 from harness.cluster.ranges import EVERY_VERSION, VersionRange, one_of
@@ -28,7 +28,7 @@ from harness.subjects import (
     TimeOuts,
     Topic,
 )
-from harness.workloads.handles.client import LoadGenerator, Pending, ScriptedProducer, Sent
+from harness.workloads.handles.client import LoadGenerator, Pending, ScriptedProducer, SendResult
 from harness.workloads.settings import LIBRDKAFKA
 
 __all__ = [
@@ -44,6 +44,7 @@ __all__ = [
     "REQUEST_MS",
     "Basis",
     "Bug",
+    "BugStatus",
     "Case",
     "ClusterPlan",
     "Disks",
@@ -59,8 +60,7 @@ __all__ = [
     "Run",
     "Scenario",
     "ScriptedProducer",
-    "Sent",
-    "State",
+    "SendResult",
     "Status",
     "Subject",
     "Subjects",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from evidence import ledger
 from evidence.events import Acked, of
-from evidence.ledger import ClaimLine, Judged
+from evidence.ledger import ClaimLine, RunJudged
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 MS_NS: Final = 1e6
 
 
-def judged(one: JudgedRun) -> Judged:
+def judged(one: JudgedRun) -> RunJudged:
     """The line of a verdict."""
     run, verdict = one.run, one.verdict
     anomalies: Counter[str] = Counter()
     for finding in one.everything_found:
         anomalies[finding.anomaly] += finding.count
     outcome, figures = verdict.outcome, verdict.availability
-    return Judged(
+    return RunJudged(
         schema=ledger.SCHEMA,
         run=run.run,
         at=ledger.now(),

@@ -54,7 +54,7 @@ from judgement.verdict import (
     OBSERVED,
     UNEXPECTED,
     UNKNOWN,
-    Documented,
+    DocumentedAnomalies,
     Name,
     Verdict,
 )
@@ -144,10 +144,10 @@ def decide(weighed: Weighed) -> tuple[Name, Lines]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Stated:
+class Expectation:
     """What is documented for a run, or expected of it by its user."""
 
-    documented: Documented
+    documented: DocumentedAnomalies
     claims: Lines
     observed: bool
     """Whether the settings are the user's own."""
@@ -158,9 +158,9 @@ class Stated:
     """On what the documented outcome rests (evidence/basis.py)."""
 
     @classmethod
-    def of(cls, run: RunRecord) -> Stated:
+    def of(cls, run: RunRecord) -> Expectation:
         return cls(
-            documented=Documented(
+            documented=DocumentedAnomalies(
                 required=(run.expect or ()) if run.observed else run.documented.required,
                 allowed=() if run.observed else run.documented.allowed,
             ),
@@ -205,7 +205,7 @@ class Classified:
     everything: tuple[Finding, ...]
     unsupported: tuple[tuple[Finding, str], ...]
     """Findings that depend on a file which other evidence contradicts, with its path: these are a doubt."""
-    subjects: subjects.Judged
+    subjects: subjects.JudgedSubjects
     """What came of the records of subjects."""
     undocumented: tuple[tuple[Finding, str | None], ...]
     """The others that are not documented, each with why that is no surprise, or None."""
@@ -226,7 +226,7 @@ class Classified:
 
 
 def classify(
-    run: RunRecord, run_state: RunState, findings: Findings, stated: Stated, contradicted: Sequence[str]
+    run: RunRecord, run_state: RunState, findings: Findings, stated: Expectation, contradicted: Sequence[str]
 ) -> Classified:
     """Tell the findings apart: documented, excused, unexpected, without support."""
     paths = [*contradicted, *_contradicted_files(run, run_state, findings)]
@@ -262,7 +262,7 @@ def _contradicted_files(run: RunRecord, run_state: RunState, findings: Findings)
 
 def weigh(
     run: RunRecord,
-    stated: Stated,
+    stated: Expectation,
     found: Classified,
     judged: Sequence[ClaimResult],
     doubted: Sequence[Doubt],
@@ -311,7 +311,7 @@ def _with_failure(run: RunRecord, doubted: Sequence[Doubt]) -> list[Doubt]:
     return [*doubted, *([Doubt("the harness failed before the run had come to its end", ON_RECORD)] if failed else [])]
 
 
-def _missing(stated: Stated, found: Classified) -> Lines:
+def _missing(stated: Expectation, found: Classified) -> Lines:
     return tuple(name for name in stated.documented.required if name not in found.seen)
 
 
@@ -330,7 +330,7 @@ def judge(
     `damaged` one line for each thing that could not be read, `contradicted` the files that are not what they were when
     the run was sealed, `analysis_failure` what the analysis said when it failed.
     """
-    stated, known = Stated.of(run), findings or Findings(findings=())
+    stated, known = Expectation.of(run), findings or Findings(findings=())
     judged = [one for one in known.claims if one.name in stated.claims]
     found = classify(run, run_state, known, stated, contradicted)
     doubted = doubts(run, run_state, findings, damaged, analysis_failure, stated.documented.required)

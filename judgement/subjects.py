@@ -47,7 +47,7 @@ SHOWN: Final = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class JudgedSubjects:
     """What the subjects of a run say together."""
 
     contradictions: list[str] = field(default_factory=list)
@@ -68,14 +68,14 @@ class Judged:
 
 def judge(
     run: RunRecord, findings: Findings, found: Sequence[Finding], configurations: Mapping[str, Mapping[str, str]]
-) -> Judged:
+) -> JudgedSubjects:
     """Hold the subjects of a run against the findings that count (`found`); pure. Nothing comes of none.
 
     `configurations` has what each process said that its client goes by.
     """
     told = () if run.observed else run.subjects
     stated = {outcome for one in told for outcome in (*_stated(one)[0], *_stated(one)[1])}
-    judged = Judged(
+    judged = JudgedSubjects(
         named=tuple(name for name, outcome in SHOWN_BY.items() if outcome in stated),
         places=frozenset(map(place_of, told)),
     )
@@ -90,7 +90,7 @@ def judge(
     return judged
 
 
-def _judge(subject: SubjectRecord, findings: Findings, found: Sequence[Finding], judged: Judged) -> None:
+def _judge(subject: SubjectRecord, findings: Findings, found: Sequence[Finding], judged: JudgedSubjects) -> None:
     counts = counted(subject, replace(findings, findings=tuple(found)))
     if counts is None:
         return

@@ -42,7 +42,7 @@ EXIT_STATUS: Final[Mapping[Name, int]] = {
 SEVERITY: Final[Mapping[str, int]] = {verdict: rank for rank, verdict in enumerate(EXIT_STATUS)}
 
 
-class Documented(Struct, frozen=True, kw_only=True):
+class DocumentedAnomalies(Struct, frozen=True, kw_only=True):
     """The anomalies that are documented for a run, or that its user expects."""
 
     required: tuple[str, ...] = ()
@@ -54,7 +54,7 @@ class Verdict(Struct, frozen=True, kw_only=True):
 
     schema: int = SCHEMA
     verdict: Name
-    documented: Documented = Documented()
+    documented: DocumentedAnomalies = DocumentedAnomalies()
     unconfirmed: str = ""
     """If no recorded run showed what is documented on this very version: a sentence that says so. It is no doubt."""
     seen: tuple[str, ...] = ()

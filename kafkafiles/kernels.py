@@ -27,7 +27,7 @@ _pread: Any = types.ExternalFunction("pread", types.int64(types.int32, types.uin
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rows:
+class RecordColumns:
     """Where the parts of each record are. Sizes of -1 are nulls. If `refused`, a batch is not well formed and the
     rest means nothing.
     """
@@ -110,7 +110,7 @@ def records(
     ends: npt.NDArray[np.int64],
     heads: npt.NDArray[np.void],
     append_time: npt.NDArray[np.bool_],
-) -> Rows:
+) -> RecordColumns:
     """Walk the records of format 2 batches whose bodies are at `data[begins[i]:ends[i]]`."""
     total = int(heads["count"].astype(np.int64).sum())
     offsets = np.empty(total, dtype=np.int64)
@@ -143,7 +143,7 @@ def records(
         if refused or needed <= room:
             break
         room = needed
-    return Rows(
+    return RecordColumns(
         refused=bool(refused),
         offsets=offsets,
         timestamps=timestamps,

@@ -35,7 +35,7 @@ MULTI: Final = 14
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Transaction:
+class ZnodeChange:
     """One change of a znode. Those of one `multi` share a zxid."""
 
     zxid: int
@@ -79,7 +79,7 @@ class _Fields:
         return self._data[self._at - 1] != 0
 
 
-def transactions(data: bytes, name: str) -> Iterator[Transaction]:
+def transactions(data: bytes, name: str) -> Iterator[ZnodeChange]:
     """The changes in a transaction log, in order. Raises ParseError if the file is none, or a whole entry is not what
     its type says.
     """
@@ -99,7 +99,7 @@ def transactions(data: bytes, name: str) -> Iterator[Transaction]:
         at = end + 1
 
 
-def _changes(entry: bytes) -> Iterator[Transaction]:
+def _changes(entry: bytes) -> Iterator[ZnodeChange]:
     fields = _Fields(entry)
     session, _, zxid, time_ms, kind = fields.take(HEADER)
     if kind != MULTI:
@@ -110,18 +110,18 @@ def _changes(entry: bytes) -> Iterator[Transaction]:
         yield from _change(kind, _Fields(fields.array()), zxid, time_ms, session)
 
 
-def _change(kind: int, fields: _Fields, zxid: int, time_ms: int, session: int) -> Iterator[Transaction]:
+def _change(kind: int, fields: _Fields, zxid: int, time_ms: int, session: int) -> Iterator[ZnodeChange]:
     """The change that a transaction of this type is; none for sessions, errors and ACLs."""
     if kind in CREATE | CREATE_LASTING:
         path, data = fields.text(), fields.array()
         for _ in range(fields.number()):  # who may do what
             fields.number(), fields.text(), fields.text()
         ephemeral = kind in CREATE and fields.flag()
-        yield Transaction(
+        yield ZnodeChange(
             zxid=zxid, time_ms=time_ms, session=session, kind="create", path=path, data=data, ephemeral=ephemeral
         )
     elif kind in DELETE:
-        yield Transaction(zxid=zxid, time_ms=time_ms, session=session, kind="delete", path=fields.text())
+        yield ZnodeChange(zxid=zxid, time_ms=time_ms, session=session, kind="delete", path=fields.text())
     elif kind == SET_DATA:
         path, data = fields.text(), fields.array()
-        yield Transaction(zxid=zxid, time_ms=time_ms, session=session, kind="set", path=path, data=data)
+        yield ZnodeChange(zxid=zxid, time_ms=time_ms, session=session, kind="set", path=path, data=data)

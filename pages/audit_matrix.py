@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 from xml.sax.saxutils import escape
 
-from audit.cells import EQUIVALENCES, FAULTS, LINES, OUTCOMES, Cell, Key, canonical
+from audit.cells import EQUIVALENCES, FAULTS, LINES, OUTCOMES, Cell, CellKey, canonical
 from pages.render import render
 
 PAGE: Final = "audit-matrix.md"
@@ -55,12 +55,12 @@ def _map_name(line: str) -> str:
     return f"audit-matrix-{line}.svg"
 
 
-def setting_of(key: Key) -> Setting:
+def setting_of(key: CellKey) -> Setting:
     """What the producer was given, in the order of rows."""
     return (key.acks, key.idempotence, key.retries, key.in_flight)
 
 
-def topic_of(key: Key) -> Topic:
+def topic_of(key: CellKey) -> Topic:
     """Replication factor, min.insync.replicas, unclean elections, a flush of each record."""
     return (key.replication_factor, key.min_insync_replicas, key.unclean, key.flush_each)
 
@@ -99,7 +99,7 @@ def heat_map(cells: Sequence[Cell], line: str) -> str:
     own = [cell for cell in cells if cell.key.line == line]
     version = max((cell.key.version for cell in own), default="")
     found = {cell.key: cell for cell in own if cell.key.version == version}
-    covered: dict[Key, Cell] = {}
+    covered: dict[CellKey, Cell] = {}
     for cell in found.values():
         covered.setdefault(canonical(cell.key)[0], cell)
     rows = sorted({(CLIENTS.index(key.client), *setting_of(key)) for key in found})
@@ -120,7 +120,7 @@ def heat_map(cells: Sequence[Cell], line: str) -> str:
         name = f"{CLIENTS[client]} {settings_text((acks, idempotent, retries, in_flight))}"
         parts.append(f'<text x="{LABELS - 6}" y="{y + SIZE - 2}" text-anchor="end">{escape(name)}</text>')
         for place, (fault, (factor, least, unclean, flush)) in enumerate(columns):
-            key = Key(
+            key = CellKey(
                 client=CLIENTS[client],
                 line=line,
                 version=version,
@@ -150,7 +150,9 @@ def _columns(columns: Sequence[tuple[str, Topic]], rows: int) -> Iterator[str]:
         yield f'<text transform="translate({x + 8},{HEADER - 4}) rotate(-90)" font-size="8">{label}</text>'
 
 
-def _square(key: Key, found: Mapping[Key, Cell], covered: Mapping[Key, Cell], x: int, y: int) -> Iterator[str]:
+def _square(
+    key: CellKey, found: Mapping[CellKey, Cell], covered: Mapping[CellKey, Cell], x: int, y: int
+) -> Iterator[str]:
     cell = found.get(key)
     if cell is not None:
         seen = "; ".join(f"{WORDS[name]}: {cell.times(name)} of {len(cell.runs)} runs" for name in sorted(cell.seen))

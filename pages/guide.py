@@ -427,7 +427,7 @@ def durations(scenarios: Sequence[Value], data: Value) -> str:
 # Files
 
 
-def write_told(root: Path, described: Value, runs: Sequence[told.Judged], tell: Callable[[str], None]) -> int:
+def write_told(root: Path, described: Value, runs: Sequence[told.RunWithVerdict], tell: Callable[[str], None]) -> int:
     """Tell a run of each scenario that these runs are of, in a folder as results/ is, in place of the one that was
     told; how many were. `tell` hears what cannot be drawn.
     """

@@ -36,7 +36,7 @@ APART: Final = "the ranges do not meet"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Compared:
+class ComparedReleases:
     """Two releases, and all that the page says of them."""
 
     release: str
@@ -101,7 +101,7 @@ def changed_jars(before: Mapping[str, str], after: Mapping[str, str]) -> Iterato
         yield f"{name} {old} → {new}" if old and new else f"new: {name} {new}" if new else f"gone: {name} {old}"
 
 
-def page(compared: Compared) -> str:
+def page(compared: ComparedReleases) -> str:
     """The page, as Markdown."""
     bad = list(_bad(compared))
     return render(
@@ -120,12 +120,12 @@ def page(compared: Compared) -> str:
     )
 
 
-def _missing(compared: Compared) -> Iterator[tuple[str, str, str]]:
+def _missing(compared: ComparedReleases) -> Iterator[tuple[str, str, str]]:
     """The cells that were to be run, and were not."""
     return (one for one in compared.cells if not _cell(compared.data, *one))
 
 
-def _heads(compared: Compared) -> list[str]:
+def _heads(compared: ComparedReleases) -> list[str]:
     return [name for pair in compared.versions for name in pair]
 
 
@@ -134,7 +134,7 @@ def _cell(data: Data, name: str, case: str, version: str) -> Mapping[str, Any] |
     return found
 
 
-def _rows(compared: Compared) -> list[tuple[str, str]]:
+def _rows(compared: ComparedReleases) -> list[tuple[str, str]]:
     return list(dict.fromkeys((name, case) for name, case, _ in compared.cells))
 
 
@@ -142,7 +142,7 @@ def _case(case: str) -> str:
     return "" if case == DEFAULT_CASE else case
 
 
-def _summary(compared: Compared) -> str:
+def _summary(compared: ComparedReleases) -> str:
     new = {pair[1] for pair in compared.versions}
     cells = [
         cell
@@ -157,7 +157,7 @@ def _summary(compared: Compared) -> str:
     )
 
 
-def _bad(compared: Compared) -> Iterator[str]:
+def _bad(compared: ComparedReleases) -> Iterator[str]:
     for name, case, version in compared.cells:
         cell = _cell(compared.data, name, case, version)
         for line in cell["not_good"] if cell else ():
@@ -166,7 +166,7 @@ def _bad(compared: Compared) -> Iterator[str]:
             )
 
 
-def _outcomes(compared: Compared) -> Iterator[tuple[str, ...]]:
+def _outcomes(compared: ComparedReleases) -> Iterator[tuple[str, ...]]:
     for name, case in _rows(compared):
         cells = [_cell(compared.data, name, case, version) for version in _heads(compared)]
         if any(cells):
@@ -190,7 +190,7 @@ def _outcome(cell: Mapping[str, Any] | None) -> str:
     return f"{cell['good']} of {cell['runs']}" + (f" ({seen})" if seen else "")
 
 
-def _times(compared: Compared) -> Iterator[tuple[str, ...]]:
+def _times(compared: ComparedReleases) -> Iterator[tuple[str, ...]]:
     for name, case in _rows(compared):
         cells = [_cell(compared.data, name, case, version) for version in _heads(compared)]
         timed = [_timed(cell) for cell in cells]

@@ -19,14 +19,14 @@ from pages.render import render
 Value = Mapping[str, Any]
 
 PAGE: Final = "what-survives-what.md"
-PRICED: Final = "page-cache-only"
+FLUSH_COST_SCENARIO: Final = "page-cache-only"
 """The scenario whose cases differ in when brokers flush, and in nothing else."""
-FLUSHES: Final = "flush-each"
+FLUSH_EACH_CASE: Final = "flush-each"
 """Its case that flushes before each acknowledgement."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
+class EventRow:
     """A case of a scenario, as an event and the settings that it meets."""
 
     event: str
@@ -38,26 +38,41 @@ class Row:
 LEADER_DIES: Final = "the leader's process is killed, with a record that its followers do not have"
 ALL_LOSE: Final = "all replicas lose power at one moment"
 LAST_LOSES: Final = "the followers {}, then the leader loses power and is the first one back"
-TWO: Final = "acks=all, min.insync.replicas=2"
+ACKS_ALL_MIN_2: Final = "acks=all, min.insync.replicas=2"
 RACK: Final = "the leader's rack is cut off from the other, and loses power"
 ROWS: Final = (
-    Row(event=LEADER_DIES, settings="acks=1", scenario="leader-crash", case="acks-1"),
-    Row(event=LEADER_DIES, settings="acks=all", scenario="leader-crash", case="acks-all"),
-    Row(event="two leaders in a row are killed", settings="acks=all", scenario="double-failover"),
-    Row(event="the processes of all brokers are killed", settings=TWO, scenario="memory-survives", case="killed"),
-    Row(event="the leader loses power", settings=TWO, scenario="memory-survives", case="leader"),
-    Row(
+    EventRow(event=LEADER_DIES, settings="acks=1", scenario="leader-crash", case="acks-1"),
+    EventRow(event=LEADER_DIES, settings="acks=all", scenario="leader-crash", case="acks-all"),
+    EventRow(event="two leaders in a row are killed", settings="acks=all", scenario="double-failover"),
+    EventRow(
+        event="the processes of all brokers are killed",
+        settings=ACKS_ALL_MIN_2,
+        scenario="memory-survives",
+        case="killed",
+    ),
+    EventRow(event="the leader loses power", settings=ACKS_ALL_MIN_2, scenario="memory-survives", case="leader"),
+    EventRow(
         event="the leader and a follower lose power at one moment",
-        settings=TWO,
+        settings=ACKS_ALL_MIN_2,
         scenario="memory-survives",
         case="leader-and-follower",
     ),
-    Row(event=ALL_LOSE, settings=TWO, scenario=PRICED),
-    Row(event=ALL_LOSE, settings="the same, on xfs", scenario=PRICED, case="xfs"),
-    Row(event=ALL_LOSE, settings="the same, log.flush.interval.ms=1000", scenario=PRICED, case="flush-interval"),
-    Row(event=ALL_LOSE, settings="the same, log.flush.interval.messages=1", scenario=PRICED, case="flush-each"),
+    EventRow(event=ALL_LOSE, settings=ACKS_ALL_MIN_2, scenario=FLUSH_COST_SCENARIO),
+    EventRow(event=ALL_LOSE, settings="the same, on xfs", scenario=FLUSH_COST_SCENARIO, case="xfs"),
+    EventRow(
+        event=ALL_LOSE,
+        settings="the same, log.flush.interval.ms=1000",
+        scenario=FLUSH_COST_SCENARIO,
+        case="flush-interval",
+    ),
+    EventRow(
+        event=ALL_LOSE,
+        settings="the same, log.flush.interval.messages=1",
+        scenario=FLUSH_COST_SCENARIO,
+        case="flush-each",
+    ),
     *(
-        Row(
+        EventRow(
             event=LAST_LOSES.format(gone),
             settings=f"acks=all, min.insync.replicas={least}" + words,
             scenario="last-replica-standing",
@@ -71,34 +86,34 @@ ROWS: Final = (
             (2, ", eligible leader replicas on", "-elr-on"),
         )
     ),
-    Row(event="one of two racks loses power", settings="all in sync", scenario="rack-loss", case="in-sync"),
-    Row(event=RACK, settings="min.insync.replicas within a rack", scenario="rack-loss", case="within"),
-    Row(event=RACK, settings="min.insync.replicas across racks", scenario="rack-loss", case="across"),
-    Row(
+    EventRow(event="one of two racks loses power", settings="all in sync", scenario="rack-loss", case="in-sync"),
+    EventRow(event=RACK, settings="min.insync.replicas within a rack", scenario="rack-loss", case="within"),
+    EventRow(event=RACK, settings="min.insync.replicas across racks", scenario="rack-loss", case="across"),
+    EventRow(
         event="all brokers lose power, just after a transaction in two topics was committed",
         settings="flush.messages=1 in one of them",
         scenario="coordinator-power-loss",
         case="transaction",
     ),
-    Row(
+    EventRow(
         event="all brokers lose power, just after a transaction in two topics was committed",
         settings="log.flush.interval.messages=1",
         scenario="coordinator-power-loss",
         case="transaction-flush-each",
     ),
     *(
-        Row(event=event.format(role), settings=settings, scenario=of, case=role + suffix)
+        EventRow(event=event.format(role), settings=settings, scenario=of, case=role + suffix)
         for role in ("leader", "follower")
         for event, settings, of, suffix in (
-            ("the disk of the {} is full", TWO, "disk-full", ""),
-            ("the disk of the {} answers with errors", TWO, "disk-full", "-broken"),
-            ("the disk of the {} is made read-only by the kernel", TWO, "disk-full", "-read-only"),
-            ("one of the {}'s two log directories fails", TWO, "log-directory-failure", ""),
+            ("the disk of the {} is full", ACKS_ALL_MIN_2, "disk-full", ""),
+            ("the disk of the {} answers with errors", ACKS_ALL_MIN_2, "disk-full", "-broken"),
+            ("the disk of the {} is made read-only by the kernel", ACKS_ALL_MIN_2, "disk-full", "-read-only"),
+            ("one of the {}'s two log directories fails", ACKS_ALL_MIN_2, "log-directory-failure", ""),
             ("the disk of the {} is slow", "acks=all, log.flush.interval.messages=1", "slow-disk", ""),
         )
     ),
     *(
-        Row(
+        EventRow(
             event=f"the wall clock of the {role} is eight days ahead for a minute{then}",
             settings="acks=all, retention.ms of 7 days, the default; looked at each second (default: five minutes)",
             scenario="clock-step",
@@ -106,14 +121,16 @@ ROWS: Final = (
         )
         for role, then in (("leader", ""), ("follower", ", and later it is elected"))
     ),
-    Row(event="one controller loses power", settings="a quorum of three", scenario="metadata-power-loss", case="one"),
-    Row(
+    EventRow(
+        event="one controller loses power", settings="a quorum of three", scenario="metadata-power-loss", case="one"
+    ),
+    EventRow(
         event="two controllers lose power",
         settings="a quorum of three",
         scenario="metadata-power-loss",
         case="majority",
     ),
-    Row(
+    EventRow(
         event="all controllers, or ZooKeeper, lose power",
         settings="a quorum of three; forceSync=yes",
         scenario="metadata-power-loss",
@@ -146,7 +163,7 @@ def page(described: Value, data: Value) -> str:
     )
 
 
-def _cell(data: Value, row: Row, version: str) -> Value | None:
+def _cell(data: Value, row: EventRow, version: str) -> Value | None:
     """The runs of a row on a version, if they were counted with what became of their records."""
     cell = ((data.get(row.scenario) or {}).get("cases") or {}).get(row.case, {}).get(version)
     return cell if cell and cell.get("lost_records") else None
@@ -170,8 +187,8 @@ def cell_text(cell: Value | None) -> str:
 
 def _prices(data: Value, versions: Sequence[str]) -> tuple[list[str], list[list[str]]]:
     """The versions on which it was measured what flushing costs, and a row for each case, in milliseconds."""
-    cases = (data.get(PRICED) or {}).get("cases") or {}
-    compared = {case: cases.get(case) or {} for case in (DEFAULT_CASE, FLUSHES)}
+    cases = (data.get(FLUSH_COST_SCENARIO) or {}).get("cases") or {}
+    compared = {case: cases.get(case) or {} for case in (DEFAULT_CASE, FLUSH_EACH_CASE)}
     priced = [v for v in versions if all((of.get(v) or {}).get("ack_ms") is not None for of in compared.values())]
     rows = [[case, *(f"{of[version]['ack_ms']:g}" for version in priced)] for case, of in compared.items()]
     return priced, rows if priced else []

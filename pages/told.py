@@ -33,7 +33,7 @@ READERS: Final = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class RunWithVerdict:
     """A run and its verdict, without its evidence."""
 
     run_dir: RunDir
@@ -49,10 +49,10 @@ class Judged:
         return self.run.version
 
 
-class Gathered(NamedTuple):
+class ReadRuns(NamedTuple):
     """Judged runs, and a line for each directory that was left out."""
 
-    runs: list[Judged]
+    runs: list[RunWithVerdict]
     left_out: list[str]
 
 
@@ -71,12 +71,12 @@ def find(roots: Iterable[Path]) -> list[RunDir]:
     return list({run_dir.path.resolve(): run_dir for run_dir in found}.values())
 
 
-def gather(run_dirs: Iterable[RunDir]) -> Gathered:
+def gather(run_dirs: Iterable[RunDir]) -> ReadRuns:
     """Read these runs."""
 
-    def read(run_dir: RunDir) -> Judged | str:
+    def read(run_dir: RunDir) -> RunWithVerdict | str:
         try:
-            one = Judged(run_dir, run_dir.read_run(), read_verdict(run_dir))
+            one = RunWithVerdict(run_dir, run_dir.read_run(), read_verdict(run_dir))
         except UsageError as error:
             return str(error)
         except Exception as error:  # whatever is wrong with one old directory, the others are read
@@ -88,13 +88,13 @@ def gather(run_dirs: Iterable[RunDir]) -> Gathered:
 
     with ThreadPoolExecutor(READERS) as pool:
         answers = list(pool.map(read, run_dirs))
-    return Gathered([a for a in answers if isinstance(a, Judged)], [a for a in answers if isinstance(a, str)])
+    return ReadRuns([a for a in answers if isinstance(a, RunWithVerdict)], [a for a in answers if isinstance(a, str)])
 
 
 # The run that is shown
 
 
-def chosen(runs: Sequence[Judged], cases: Sequence[str], among: Collection[str] = ()) -> Judged | None:
+def chosen(runs: Sequence[RunWithVerdict], cases: Sequence[str], among: Collection[str] = ()) -> RunWithVerdict | None:
     """The run of a scenario to show: of the first of its cases that has good runs; None if none has. With `among` it is
     one on these versions.
     """
@@ -131,7 +131,7 @@ def shown(facts: JudgedRun) -> tuple[dict[str, Any], str]:
 
 
 def described_run(
-    runs: Sequence[Judged], cases: Sequence[str], tell: Callable[[str], None], among: Collection[str] = ()
+    runs: Sequence[RunWithVerdict], cases: Sequence[str], tell: Callable[[str], None], among: Collection[str] = ()
 ) -> tuple[dict[str, Any], dict[str, str]]:
     """The run of a scenario that is shown, and its pictures by file name; nothing if none can be: `tell` hears why.
     With `among` it is one on these versions.
@@ -154,7 +154,7 @@ def described_run(
     return about | {"pictures": words}, pictures
 
 
-def _clients_of(one: Judged, runs: Sequence[Judged], cases: Sequence[str]) -> str:
+def _clients_of(one: RunWithVerdict, runs: Sequence[RunWithVerdict], cases: Sequence[str]) -> str:
     """What clients saw in a run of each case on the version of the one that is shown, one below the other; "" if none
     wrote through it.
     """

@@ -4,30 +4,30 @@ from __future__ import annotations
 
 from typing import Any
 
-from evidence.ledger import SCHEMA, Counts, Ended, Judged, RestoredCell, RestoredRun, Started
+from evidence.ledger import SCHEMA, Counts, RestoredCell, RestoredRun, RunEnded, RunJudged, RunStarted
 from evidence.run import HostRecord
 
 AT = "2026-11-24T00:00:00.000Z"
 
 
-def started(run: str, **changes: Any) -> Started:
+def started(run: str, **changes: Any) -> RunStarted:
     about: dict[str, Any] = {"scenario": "s", "version": "4.3.1", "seed": 1, "command": "c", "commit": "0" * 40}
     about |= {
         "documented": "d",
         "host": HostRecord(system="Linux", cores=2, python="3.11", kernel="6", docker="20"),
         "at": AT,
     }
-    return Started(schema=SCHEMA, run=run, **(about | changes))
+    return RunStarted(schema=SCHEMA, run=run, **(about | changes))
 
 
-def ended(run: str, state: str = "complete", **changes: Any) -> Ended:
+def ended(run: str, state: str = "complete", **changes: Any) -> RunEnded:
     about: dict[str, Any] = {"at": AT, "state": state, "seconds": 30.0}
-    return Ended(schema=SCHEMA, run=run, **(about | changes))
+    return RunEnded(schema=SCHEMA, run=run, **(about | changes))
 
 
-def judged(run: str, verdict: str = "as-documented", **changes: Any) -> Judged:
+def judged(run: str, verdict: str = "as-documented", **changes: Any) -> RunJudged:
     about: dict[str, Any] = {"at": AT, "seconds": 31.0, "documented": "d", "manifest": "m", "sound": True}
-    return Judged(schema=SCHEMA, run=run, verdict=verdict, **(about | changes))
+    return RunJudged(schema=SCHEMA, run=run, verdict=verdict, **(about | changes))
 
 
 def restored(run: str, verdict: str | None = "as-documented", **changes: Any) -> RestoredRun:

@@ -11,7 +11,7 @@ from app import ledger as store
 from app.output import say
 from evidence import ledger
 from evidence.errors import UsageError, unknown_name
-from evidence.ledger import AnyLine, RestoredRun, Started
+from evidence.ledger import AnyLine, RestoredRun, RunStarted
 from evidence.run import DEFAULT_CASE
 from harness import runner
 
@@ -32,27 +32,27 @@ def run(options: argparse.Namespace) -> int:
     return main([*shlex.split(command)[1:], "--runs-dir", str(options.runs_dir)])
 
 
-def entered(run: str, runs_dir: Path, root: Path) -> Started | RestoredRun:
+def entered(run: str, runs_dir: Path, root: Path) -> RunStarted | RestoredRun:
     """The line that entered a run, in a folder of runs or in results/. Raises UsageError for one that is in neither."""
     lines: list[AnyLine] = list(store.load(root / results.LEDGER).lines)
     if (path := runs_dir / ledger.FILE).exists():
         lines += [line for _, line in ledger.read(path)]
-    known = {line.run: line for line in lines if isinstance(line, Started | RestoredRun)}
+    known = {line.run: line for line in lines if isinstance(line, RunStarted | RestoredRun)}
     if run not in known:
         raise unknown_name("run", run, known, hint=f"in results/ledger and in {path}")
     return known[run]
 
 
-def command_of(line: Started | RestoredRun) -> str:
+def command_of(line: RunStarted | RestoredRun) -> str:
     """What runs it again."""
-    if isinstance(line, Started):
+    if isinstance(line, RunStarted):
         return line.command
     case = f" --case {line.case}" if line.case != DEFAULT_CASE else ""
     seed = "" if line.seed is None else f" --seed {line.seed}"
     return f"{PROGRAM}{line.scenario}{case} --version {line.version}{seed}"
 
 
-def other_tree(line: Started | RestoredRun, here: str | None) -> str:
+def other_tree(line: RunStarted | RestoredRun, here: str | None) -> str:
     """Why what is checked out is not what the run was of; "" if it is."""
     if isinstance(line, RestoredRun):
         wanted, sure = line.commits, len(line.commits) == 1 and not line.commits[0].endswith(ledger.MODIFIED)
@@ -63,7 +63,7 @@ def other_tree(line: Started | RestoredRun, here: str | None) -> str:
     if not sure:
         changed = "of a modified tree, which nobody has" if any(one.endswith(ledger.MODIFIED) for one in wanted) else ""
         changed = changed or (
-            "of a modified tree, which nobody has" if isinstance(line, Started) else "of one of these"
+            "of a modified tree, which nobody has" if isinstance(line, RunStarted) else "of one of these"
         )
         return f"was run by {', '.join(wanted)}: {changed}"
     if here is not None and not here.endswith(ledger.MODIFIED) and here.startswith(wanted[0]):

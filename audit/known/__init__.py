@@ -29,7 +29,7 @@ KINDS: Final[tuple[Kind, ...]] = ("java-producer", "scala-producer", "librdkafka
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Key:
+class KnownKey:
     """What one key is in some releases."""
 
     name: str
@@ -51,7 +51,7 @@ class Known:
     kind: Kind
     releases: tuple[str, ...]
     """Those asked, oldest first."""
-    history: Mapping[str, tuple[Key, ...]]
+    history: Mapping[str, tuple[KnownKey, ...]]
     """Every key that any release had, oldest first."""
 
     def nearest(self, release: str | None) -> str:
@@ -62,7 +62,7 @@ class Known:
         older = [each for each in self.releases if numbers(each) <= wanted]
         return older[-1] if older else self.releases[0]
 
-    def at(self, release: str | None) -> Mapping[str, Key]:
+    def at(self, release: str | None) -> Mapping[str, KnownKey]:
         """The keys of a release, by name."""
         here = numbers(self.nearest(release))
         found = {}
@@ -79,7 +79,7 @@ def known(kind: Kind) -> Known:
     told = json.loads(resources.files(__name__).joinpath(f"{kind}.json").read_text(encoding="utf-8"))
     history = {
         name: tuple(
-            Key(
+            KnownKey(
                 name=name,
                 default=span["default"],
                 type=span.get("type", ""),

@@ -23,8 +23,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path, PurePath
 from typing import Final
 
-from audit.model import Origin, Problem, ProducerConfig, Setting
-from audit.readers.collect import Page, Reading, preset
+from audit.model import InputProblem, Origin, ProducerConfig, Setting
+from audit.readers.collect import Collected, Page, preset
 from audit.readers.format import YAML, Document, Format
 from audit.readers.names import dotted, latest, producer_keys, relaxed, squeezed, under
 from audit.readers.placeholders import Lookup
@@ -77,14 +77,14 @@ NOT_THE_CLIENTS: Final = frozenset(
 )
 
 
-def read_applications(reading: Reading) -> None:
+def read_applications(reading: Collected) -> None:
     """Add the producers of every application whose documents were gathered."""
     for folder, pages in reading.pages.items():
         pages.sort(key=_rank)
         seen: set[object] = set()
         places: dict[str, set[Origin]] = {}
         for active, named in _profiles(pages, reading):
-            scratch = Reading(reading.options)
+            scratch = Collected(reading.options)
             _read(folder, in_force(pages, with_groups(active, pages)), scratch)
             for producer in scratch.producers:
                 what = (producer.name, *sorted((key, each.value) for key, each in producer.settings.items()))
@@ -97,7 +97,7 @@ def read_applications(reading: Reading) -> None:
             reading.problems += scratch.problems
 
 
-def _profiles(pages: Sequence[Page], reading: Reading) -> Iterator[tuple[list[str], bool]]:
+def _profiles(pages: Sequence[Page], reading: Collected) -> Iterator[tuple[list[str], bool]]:
     """The sets of profiles to read an application with, and whether a producer is named by its set."""
     quarkus = any("mp.messaging" in setting.key for page in pages for setting in page.settings)
     outside = [reading.options.env[key] for key in TOLD_BY if key in reading.options.env]
@@ -123,7 +123,7 @@ def _rank(page: Page) -> tuple[bool, int]:
     return bool(page.profile), first.endswith(".properties")
 
 
-def _read(folder: str, settings: Sequence[Setting], reading: Reading) -> None:
+def _read(folder: str, settings: Sequence[Setting], reading: Collected) -> None:
     settings = [_as(each, BRACKETS.sub(r".\1", each.key)) for each in settings]
     # Variables override files, in Spring as in Quarkus.
     settings += [
@@ -154,11 +154,11 @@ def _read(folder: str, settings: Sequence[Setting], reading: Reading) -> None:
         if setting.key.startswith("spring.config.import") and "configserver" in setting.value:
             says = "spring.config.import names a configuration server, which is not read"
             reading.problems.append(
-                Problem(setting.origin, "unreadable", says, "save what it answers as application.yml")
+                InputProblem(setting.origin, "unreadable", says, "save what it answers as application.yml")
             )
 
 
-def boot(settings: Iterable[Setting], problems: list[Problem] | None = None) -> list[Setting]:
+def boot(settings: Iterable[Setting], problems: list[InputProblem] | None = None) -> list[Setting]:
     """What Spring Boot hands to a producer, what overrides last."""
     settings = list(settings)
     steps: tuple[list[Setting], ...] = ([], [], [], [])
@@ -176,7 +176,7 @@ def boot(settings: Iterable[Setting], problems: list[Problem] | None = None) -> 
             steps[2 if producers else 0].append(dataclasses.replace(setting, key=key, value=value, note=note))
         elif problems is not None and producers and not rest.startswith(OTHERS):
             says = f"Spring Boot has no property {setting.key!r} and ignores it"
-            problems.append(Problem(setting.origin, "unknown-key", says, f"write {_nearest(rest)}"))
+            problems.append(InputProblem(setting.origin, "unknown-key", says, f"write {_nearest(rest)}"))
     return [setting for step in steps for setting in step]
 
 
@@ -190,7 +190,7 @@ def _nearest(rest: str) -> str:
     return f"spring.kafka.producer.properties.{key}"
 
 
-def read_boot(name: str, settings: Sequence[Setting], reading: Reading, look_up: Lookup) -> None:
+def read_boot(name: str, settings: Sequence[Setting], reading: Collected, look_up: Lookup) -> None:
     """Add Spring Boot's producer, if there is one: something of a producer, or of Kafka but of no consumer."""
     parts = {setting.key.split(".")[2] for setting in settings if setting.key.startswith("spring.kafka.")}
     general = {squeezed(part) for part in parts} & {"bootstrap", "bootstrapservers", "properties"}
@@ -212,7 +212,7 @@ def read_boot(name: str, settings: Sequence[Setting], reading: Reading, look_up:
     )
 
 
-def read_stream(settings: Sequence[Setting], reading: Reading, look_up: Lookup) -> bool:
+def read_stream(settings: Sequence[Setting], reading: Collected, look_up: Lookup) -> bool:
     """Add the producers of Spring Cloud Stream's output bindings; whether its Kafka binder is there."""
     plain = [
         _as(each, re.sub(r"^spring\.cloud\.stream\.binders\.[^.]+\.environment\.", "", each.key)) for each in settings
@@ -267,7 +267,7 @@ def read_stream(settings: Sequence[Setting], reading: Reading, look_up: Lookup) 
     return True
 
 
-def read_smallrye(settings: Sequence[Setting], reading: Reading, look_up: Lookup) -> None:
+def read_smallrye(settings: Sequence[Setting], reading: Collected, look_up: Lookup) -> None:
     """Add the producers of MicroProfile's outgoing channels that are Kafka's."""
     channels: dict[str, list[Setting]] = {}
     for setting in settings:
@@ -286,7 +286,7 @@ def read_smallrye(settings: Sequence[Setting], reading: Reading, look_up: Lookup
         for each in own:
             if not _attribute(each.key) and (key := relaxed(each.key)) is not None and "." in key:
                 says = f"{connector} has no attribute {each.key!r}, and Kafka no such key"
-                reading.problems.append(Problem(each.origin, "unknown-key", says, f"did you mean {key}?"))
+                reading.problems.append(InputProblem(each.origin, "unknown-key", says, f"did you mean {key}?"))
         presets = [preset("acks", "1", SMALLRYE, own[0].origin)] if connector == "smallrye-kafka" else []
         reading.producer(
             channel,
@@ -335,7 +335,7 @@ def _named(document: Document) -> re.Match[str] | None:
     return None if document.listed else FILE.fullmatch(document.source.file)
 
 
-def _keep(document: Document, reading: Reading) -> bool:
+def _keep(document: Document, reading: Collected) -> bool:
     """Keep a document until all files of its application are there."""
     source, named = document.source, _named(document)
     folder = str(PurePath(source.name or source.path).parent)

@@ -10,8 +10,8 @@ import difflib
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from audit.known import Key, Kind, known
-from audit.model import HIDDEN, Client, Inputs, Problem, ProducerConfig, Setting, TopicConfig
+from audit.known import Kind, KnownKey, known
+from audit.model import HIDDEN, Client, InputProblem, Inputs, ProducerConfig, Setting, TopicConfig
 from audit.readers.names import MATTERS, relaxed, words
 from evidence.releases import numbers
 
@@ -40,7 +40,7 @@ BOOLEANS: Final = frozenset({"true", "false"})
 INTEGERS: Final = frozenset({"int", "long", "short", "integer"})
 
 
-def check(inputs: Inputs) -> Iterator[Problem]:
+def check(inputs: Inputs) -> Iterator[InputProblem]:
     """Everything there is to say."""
     for producer in inputs.producers:
         yield from check_producer(producer)
@@ -50,7 +50,7 @@ def check(inputs: Inputs) -> Iterator[Problem]:
         yield from _settings(broker.settings, "broker", broker.release, "a broker")
 
 
-def check_producer(producer: ProducerConfig) -> Iterator[Problem]:
+def check_producer(producer: ProducerConfig) -> Iterator[InputProblem]:
     """What there is to say of a producer's settings."""
     what = OF[producer.client]
     if producer.client == "unknown":
@@ -61,10 +61,10 @@ def check_producer(producer: ProducerConfig) -> Iterator[Problem]:
         told = "its client is" if producer.client == "unknown" else f"the release of its client ({producer.client}) is"
         example = "librdkafka-2.3.0" if producer.client == "librdkafka" else "java-2.8.2"
         says = f"{told} not told for {producer.name!r}, and defaults depend on it"
-        yield Problem(producer.origin, "release", says, f"say it: --client {example}")
+        yield InputProblem(producer.origin, "release", says, f"say it: --client {example}")
 
 
-def _unknown_client(producer: ProducerConfig) -> Iterator[Problem]:
+def _unknown_client(producer: ProducerConfig) -> Iterator[InputProblem]:
     """Of a producer whose client is not told only what is nobody's key."""
     names = {name for kind in KIND.values() for name in known(kind).history}
     looked_up = 0
@@ -74,10 +74,10 @@ def _unknown_client(producer: ProducerConfig) -> Iterator[Problem]:
             looked_up += 1
             if looked_up <= MOST and len(setting.key) <= LONGEST and (near := _near(setting.key, names)):
                 says = f"no producer has a key {setting.key!r}"
-                yield Problem(setting.origin, "unknown-key", says, f"did you mean {near}?")
+                yield InputProblem(setting.origin, "unknown-key", says, f"did you mean {near}?")
 
 
-def check_topic(topic: TopicConfig) -> Iterator[Problem]:
+def check_topic(topic: TopicConfig) -> Iterator[InputProblem]:
     """What there is to say of a topic's settings."""
     yield from _settings(topic.settings, "topic", None, "a topic")
     least = topic.settings.get("min.insync.replicas")
@@ -87,10 +87,10 @@ def check_topic(topic: TopicConfig) -> Iterator[Problem]:
     if int(least.value) > replicas:
         says = f"min.insync.replicas {least.value} is more than the {replicas} replicas of {topic.name}"
         do = "every write with acks=all is refused: use fewer, or more replicas"
-        yield Problem(least.origin, "contradiction", says, do)
+        yield InputProblem(least.origin, "contradiction", says, do)
 
 
-def _settings(settings: Mapping[str, Setting], kind: Kind, release: str | None, what: str) -> Iterator[Problem]:
+def _settings(settings: Mapping[str, Setting], kind: Kind, release: str | None, what: str) -> Iterator[InputProblem]:
     here, ever = known(kind).at(release), known(kind).history
     names, looked_up = set(here), 0
     for setting in settings.values():
@@ -109,19 +109,19 @@ def _settings(settings: Mapping[str, Setting], kind: Kind, release: str | None, 
             near = "" if others or looked_up > MOST or len(key) > LONGEST else _near(key, names)
             if others:
                 says = f"{what} ignores {key!r}, a key of {others[0]}"
-                yield Problem(setting.origin, "unknown-key", says, _instead(key, here) or "take it out")
+                yield InputProblem(setting.origin, "unknown-key", says, _instead(key, here) or "take it out")
             elif near:
-                yield Problem(setting.origin, "unknown-key", f"{what} has no key {key!r}", f"did you mean {near}?")
+                yield InputProblem(setting.origin, "unknown-key", f"{what} has no key {key!r}", f"did you mean {near}?")
 
 
-def _not_here(setting: Setting, history: tuple[Key, ...], release: str, kind: Kind, what: str) -> Problem:
+def _not_here(setting: Setting, history: tuple[KnownKey, ...], release: str, kind: Kind, what: str) -> InputProblem:
     """What to say of a key that other releases have."""
     newest = known(kind).nearest(release)
     if numbers(history[0].since) > numbers(newest):
         says = f"{what} of {release} does not know {setting.key!r}, which came after {_before(kind, history[0].since)}"
-        return Problem(setting.origin, "unknown-key", says, "it is ignored: use a newer client, or take it out")
+        return InputProblem(setting.origin, "unknown-key", says, "it is ignored: use a newer client, or take it out")
     says = f"{what} of {release} no longer knows {setting.key!r}, gone after {history[-1].until}"
-    return Problem(setting.origin, "unknown-key", says, "it is ignored: take it out")
+    return InputProblem(setting.origin, "unknown-key", says, "it is ignored: take it out")
 
 
 def _before(kind: Kind, release: str) -> str:
@@ -145,7 +145,7 @@ INSTEAD: Final[Mapping[str, str]] = {
 }
 
 
-def _instead(key: str, here: Mapping[str, Key]) -> str:
+def _instead(key: str, here: Mapping[str, KnownKey]) -> str:
     other = INSTEAD.get(key)
     return f"write {other}" if other in here else ""
 
@@ -160,16 +160,16 @@ def _near(key: str, names: set[str]) -> str:
     return " or ".join(near)
 
 
-def _placeholder(setting: Setting) -> Iterator[Problem]:
+def _placeholder(setting: Setting) -> Iterator[InputProblem]:
     if not setting.known and setting.key in MATTERS and setting.value != HIDDEN:
         kind = "template" if "{{" in setting.value or "{%" in setting.value else "placeholder"
         note = f" ({setting.note})" if setting.note else ""
         says = f"the value of {setting.written} depends on what is not here{note}"
         do = "render the template first" if kind == "template" else "say what it is: --env NAME=value"
-        yield Problem(setting.origin, "template" if kind == "template" else "placeholder", says, do)
+        yield InputProblem(setting.origin, "template" if kind == "template" else "placeholder", says, do)
 
 
-def _value(setting: Setting, key: Key) -> Iterator[Problem]:
+def _value(setting: Setting, key: KnownKey) -> Iterator[InputProblem]:
     """A value that the code refuses at its start."""
     if not setting.known or setting.value == HIDDEN:
         return
@@ -186,7 +186,9 @@ def _value(setting: Setting, key: Key) -> Iterator[Problem]:
         if len(allowed) <= MOST_NAMED and all(allowed) and value not in allowed and value.lower() not in allowed:
             wrong = f"one of {', '.join(allowed)}"
     if wrong:
-        yield Problem(setting.origin, "bad-value", f"{setting.written}={_shown(value)} is refused", f"it takes {wrong}")
+        yield InputProblem(
+            setting.origin, "bad-value", f"{setting.written}={_shown(value)} is refused", f"it takes {wrong}"
+        )
 
 
 def _shown(value: str) -> str:

@@ -12,9 +12,9 @@ from typing import Final
 from audit.model import (
     BrokerConfig,
     Client,
+    InputProblem,
     Inputs,
     Origin,
-    Problem,
     ProducerConfig,
     Setting,
     TopicConfig,
@@ -51,7 +51,7 @@ class Page:
 
 
 @dataclass(slots=True)
-class Reading:
+class Collected:
     """Everything gathered so far."""
 
     options: Options
@@ -62,7 +62,7 @@ class Reading:
     producers: list[ProducerConfig] = field(default_factory=list)
     topics: list[TopicConfig] = field(default_factory=list)
     brokers: list[BrokerConfig] = field(default_factory=list)
-    problems: list[Problem] = field(default_factory=list)
+    problems: list[InputProblem] = field(default_factory=list)
     read: list[str] = field(default_factory=list)
     ignored: Counter[str] = field(default_factory=Counter)
     pages: dict[str, list[Page]] = field(default_factory=dict)

@@ -10,7 +10,7 @@ from pathlib import Path, PurePath
 from typing import Final
 
 from audit.model import Setting
-from audit.readers.collect import Reading
+from audit.readers.collect import Collected
 from audit.readers.format import YAML, Document, Format
 from audit.readers.names import latest
 from audit.readers.placeholders import Lookup, resolved
@@ -31,7 +31,7 @@ def is_compose(document: Table) -> bool:
     )
 
 
-def read_compose(source: Text, document: Table, reading: Reading) -> None:
+def read_compose(source: Text, document: Table, reading: Collected) -> None:
     """Add what the environment of each service configures."""
     beside = {each.key: each.value for each in _env_file(source, ".env", reading)}
     outside = reading.look_up()
@@ -88,7 +88,7 @@ def _paths(node: Node | None) -> list[str]:
     return found
 
 
-def _env_file(source: Text, path: str, reading: Reading) -> list[Setting]:
+def _env_file(source: Text, path: str, reading: Collected) -> list[Setting]:
     """The variables of a file named by a Compose file, beside it or below; none if it cannot be read."""
     if not path or "$" in path or PurePath(path).is_absolute() or ".." in PurePath(path).parts:
         return []
@@ -123,13 +123,13 @@ def _is_env(document: Document) -> bool:
     return document.file.endswith(".env") or (document.file.startswith(".env") and not document.file.endswith(PARSED))
 
 
-def _read_env_file(document: Document, reading: Reading) -> bool:
+def _read_env_file(document: Document, reading: Collected) -> bool:
     """Keep the file until all are there: a Compose file may name it."""
     reading.env_files[str(Path(document.source.path).absolute())] = document.source
     return True
 
 
-def _read(document: Document, reading: Reading) -> bool:
+def _read(document: Document, reading: Collected) -> bool:
     assert document.tree is not None
     read_compose(document.source, document.tree, reading)
     return True

@@ -13,7 +13,7 @@ from pathlib import PurePath
 from typing import Final
 
 from audit.model import Origin, ProducerConfig, Setting
-from audit.readers.collect import Reading, preset
+from audit.readers.collect import Collected, preset
 from audit.readers.format import JSON, PROPERTIES, YAML, Document, Format
 from audit.readers.names import latest, under
 from audit.readers.placeholders import Style
@@ -54,7 +54,7 @@ def is_worker(keys: Iterable[str]) -> bool:
 def read_worker(
     source: Text,
     settings: Sequence[Setting],
-    reading: Reading,
+    reading: Collected,
     style: Style,
     *,
     spelling: str = "producer.{key}",
@@ -81,7 +81,7 @@ def read_worker(
     )
 
 
-def read_connector(name: str, settings: Sequence[Setting], reading: Reading, style: Style) -> bool:
+def read_connector(name: str, settings: Sequence[Setting], reading: Collected, style: Style) -> bool:
     """Add a connector's producer, if it has one."""
     by_key = latest(settings)
     kind = by_key["connector.class"]
@@ -148,7 +148,7 @@ def _is_request(document: Document) -> bool:
     return tree is not None and "connector.class" in tree.names() | tree.table("config").names()
 
 
-def _read_request(document: Document, reading: Reading) -> bool:
+def _read_request(document: Document, reading: Collected) -> bool:
     assert document.tree is not None
     config = document.tree.table("config")
     config = config if "connector.class" in config.names() else document.tree
@@ -156,7 +156,7 @@ def _read_request(document: Document, reading: Reading) -> bool:
     return True
 
 
-def _read_worker(document: Document, reading: Reading) -> bool:
+def _read_worker(document: Document, reading: Collected) -> bool:
     read_worker(document.source, document.settings, reading, "none")
     return True
 

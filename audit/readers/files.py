@@ -1,7 +1,7 @@
 """Reads texts as YAML, JSON or .properties, and offers each document that is in one to the formats (`registry`).
 
-`read_paths` is what everybody else calls. Nothing that is in a file makes it fail: what cannot be read is a `Problem`,
-and the rest is read.
+`read_paths` is what everybody else calls. Nothing that is in a file makes it fail: what cannot be read is an
+`InputProblem`, and the rest is read.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from audit.model import Inputs, Origin, Problem, ProducerConfig
+from audit.model import InputProblem, Inputs, Origin, ProducerConfig
 from audit.readers.application import FILE as APPLICATION
 from audit.readers.application import read_applications
 from audit.readers.check import check
-from audit.readers.collect import Options, Reading
+from audit.readers.collect import Collected, Options
 from audit.readers.compose import read_env
 from audit.readers.connect import join
 from audit.readers.format import Document
@@ -48,9 +48,9 @@ RENDER: Final = "render it first: helm template … | kafka-chaos audit -"
 def read_paths(paths: Sequence[str | Path], options: Options | None = None) -> Inputs:
     """Everything that the files and directories at some paths configure; "-" is the standard input.
 
-    Raises nothing on account of what it reads: a path that is not there is a `Problem`, as is a file that is damaged.
+    Raises nothing on account of what it reads: a path that is not there is an `InputProblem`, as is a damaged file.
     """
-    reading = Reading(options or Options(), is_file=file_names().fullmatch)
+    reading = Collected(options or Options(), is_file=file_names().fullmatch)
     reading.nested = lambda inside: _nested(inside, reading)
     tops: dict[str, Path] = {}
     named = [str(path) for path in paths]
@@ -75,7 +75,7 @@ def read_paths(paths: Sequence[str | Path], options: Options | None = None) -> I
     return dataclasses.replace(inputs, problems=tuple(dict.fromkeys([*inputs.problems, *check(inputs)])))
 
 
-def _read(candidate: Candidate, reading: Reading) -> None:
+def _read(candidate: Candidate, reading: Collected) -> None:
     """Read one file. What is not Kafka's at all leaves no trace but a count."""
     source = candidate.text
     if not concerns_kafka(source):
@@ -105,7 +105,7 @@ def _concerns(source: Text) -> bool:
     return bool(re.search(marks, source.content, re.IGNORECASE))
 
 
-def read_text(source: Text, reading: Reading) -> None:
+def read_text(source: Text, reading: Collected) -> None:
     """Offer a text to the formats. Raises Unreadable if nothing of it can be read."""
     whole = Document(source)
     if _offer(whole, reading, whole=True):
@@ -122,12 +122,12 @@ def read_text(source: Text, reading: Reading) -> None:
         _properties(source, reading)
 
 
-def _offer(document: Document, reading: Reading, *, whole: bool = False) -> bool:
+def _offer(document: Document, reading: Collected, *, whole: bool = False) -> bool:
     """Have the first format that claims a document, and finds something in it, read it; whether one did."""
     return any(one.whole == whole and one.claims(document) and one.read(document, reading) for one in formats())
 
 
-def _properties(source: Text, reading: Reading) -> None:
+def _properties(source: Text, reading: Collected) -> None:
     pages = read_properties(source, paged=APPLICATION.fullmatch(source.file) is not None)
     before = reading.count()
     if any(each.value.endswith("{") or each.key == "}" for each in pages.settings):
@@ -137,7 +137,7 @@ def _properties(source: Text, reading: Reading) -> None:
     if any(each.key.startswith(STATEMENTS) for each in pages.settings):
         at = next(each.origin.line for each in pages.settings if each.key.startswith(STATEMENTS))
         says = "has statements of a template: it is read without them, every line as if it counted"
-        pages.problems = [Problem(Origin(source.path, at), "template", says, "render it first")]
+        pages.problems = [InputProblem(Origin(source.path, at), "template", says, "render it first")]
         pages.pages = [[each for each in page if not each.key.startswith(STATEMENTS)] for page in pages.pages]
     if pages.settings:
         _offer(Document(source, pages=pages.pages), reading)
@@ -145,7 +145,7 @@ def _properties(source: Text, reading: Reading) -> None:
         reading.problems += pages.problems
 
 
-def _documents(source: Text, documents: Documents, reading: Reading) -> None:
+def _documents(source: Text, documents: Documents, reading: Collected) -> None:
     before = reading.count()
     for node in documents.nodes:
         tables = [node] if isinstance(node, Table) else node.items if isinstance(node, Listing) else ()
@@ -166,7 +166,7 @@ def _documents(source: Text, documents: Documents, reading: Reading) -> None:
             reading.unreadable(source, documents.error)
 
 
-def _nested(inside: Text, reading: Reading) -> None:
+def _nested(inside: Text, reading: Collected) -> None:
     """Read a file that is inside a ConfigMap; its problems are told only if it has to do with Kafka."""
     if not speaks_of_kafka(inside.content):
         return
@@ -181,7 +181,7 @@ def _nested(inside: Text, reading: Reading) -> None:
 
 def _with_releases(
     producers: Sequence[ProducerConfig], tops: dict[str, Path], options: Options
-) -> tuple[list[ProducerConfig], list[Problem]]:
+) -> tuple[list[ProducerConfig], list[InputProblem]]:
     """Give each producer the release, and if it is not known the client, that the build files beside it tell.
 
     Returns them, and what build files tell twice.

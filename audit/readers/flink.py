@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from audit.model import Setting
-from audit.readers.collect import Reading, preset
+from audit.readers.collect import Collected, preset
 from audit.readers.format import JSON, YAML, Document, Format
 from audit.readers.names import PRODUCERS, latest, under
 from audit.readers.text import Text
@@ -28,7 +28,7 @@ COMMENT: Final = re.compile(r"('(?:[^']|'')*+')|--[^\n]*|/\*.*?(?:\*/|\Z)", re.D
 EXACTLY_ONCE: Final = "sink.delivery-guarantee = exactly-once of Flink's Kafka sink"
 
 
-def read_sql(source: Text, reading: Reading) -> bool:
+def read_sql(source: Text, reading: Collected) -> bool:
     """Add the producers of the Kafka tables that a SQL text writes to; whether it has any Kafka table."""
     text = COMMENT.sub(lambda found: found[1] or re.sub(r"[^\n]", " ", found[0]), source.content)
     written = {_bare(name) for name in re.findall(r"INSERT\s+(?:INTO|OVERWRITE)\s+([`\w.\"]+)", text, re.IGNORECASE)}
@@ -80,7 +80,7 @@ def is_sink(options: Sequence[Setting]) -> bool:
     return any("kafka" in kind for kind in kinds) and any(key.startswith("properties.") for key in by_key)
 
 
-def read_sink(name: str, options: Sequence[Setting], reading: Reading, *, certain: bool) -> None:
+def read_sink(name: str, options: Sequence[Setting], reading: Collected, *, certain: bool) -> None:
     """Add a table's producer, if it is a sink."""
     by_key = latest(options)
     own = under(options, "properties.")
@@ -106,7 +106,7 @@ def read_sink(name: str, options: Sequence[Setting], reading: Reading, *, certai
     )
 
 
-def _read_sinks(document: Document, reading: Reading) -> bool:
+def _read_sinks(document: Document, reading: Collected) -> bool:
     found = False
     for name, options in sinks(document.tree, document.source) if document.tree is not None else ():
         read_sink(name or document.source.file, options, reading, certain=False)

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from audit.model import Setting
-from audit.readers.collect import Reading
+from audit.readers.collect import Collected
 from audit.readers.text import Text
 from audit.readers.tree import Table, flatten
 
@@ -81,7 +81,7 @@ class Format:
     """When it is asked; lower ones are asked first. No two formats have the same."""
     claims: Callable[[Document], bool]
     """Whether a document looks like one of this format. Cheap, and without effect."""
-    read: Callable[[Document, Reading], bool]
+    read: Callable[[Document, Collected], bool]
     """Add to the reading what a document configures. False: it is none after all, and the next format is asked.
 
     Raises Unreadable if it is damaged.

@@ -10,14 +10,14 @@ import re
 from typing import Final
 
 from audit.model import Setting
-from audit.readers.collect import Reading
+from audit.readers.collect import Collected
 from audit.readers.format import Document, Format
 from audit.readers.plain import read_plain
 
 FILE: Final = re.compile(r"(kcat|kafkacat)\.conf")
 
 
-def read_kcat(document: Document, reading: Reading) -> bool:
+def read_kcat(document: Document, reading: Collected) -> bool:
     """Add the producer that `kcat -P` makes of the file, if its properties are a producer's."""
     source, settings = document.source, []
     for number, line in enumerate(source.content.splitlines(), 1):

@@ -13,8 +13,8 @@ from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import Final
 
-from audit.model import BrokerConfig, Problem, Setting, TopicConfig
-from audit.readers.collect import Reading
+from audit.model import BrokerConfig, InputProblem, Setting, TopicConfig
+from audit.readers.collect import Collected
 from audit.readers.connect import read_connector, read_worker
 from audit.readers.format import JSON, YAML, Document, Format
 from audit.readers.names import latest
@@ -47,7 +47,7 @@ def is_resource(document: Table) -> bool:
     return isinstance(document.get("apiVersion"), Scalar) and isinstance(document.get("kind"), Scalar)
 
 
-def read_resource(source: Text, document: Table, reading: Reading) -> None:
+def read_resource(source: Text, document: Table, reading: Collected) -> None:
     """Gather what one resource has, and read the files that are inside a ConfigMap."""
     kind, api = document.text("kind"), document.text("apiVersion")
     if kind == "List":
@@ -77,7 +77,7 @@ def _containers(document: Table) -> Iterator[Table]:
         yield from at.tables("containers")
 
 
-def read_containers(reading: Reading) -> None:
+def read_containers(reading: Collected) -> None:
     """Add what the environment of every container configures."""
     for source, container, workload in reading.containers:
         outside = reading.look_up()
@@ -93,7 +93,7 @@ def read_containers(reading: Reading) -> None:
         read_variables(source, workload or container.text("name"), container.text("image"), own, reading, "spring")
 
 
-def _variable(source: Text, entry: Table, name: str, reading: Reading) -> Setting:
+def _variable(source: Text, entry: Table, name: str, reading: Collected) -> Setting:
     """One entry of `env`: its value, or what it is taken from."""
     line = next((line for key, line, _ in entry.items if key in ("value", "valueFrom")), entry.line)
     origin = source.origin(line)
@@ -109,7 +109,7 @@ def _variable(source: Text, entry: Table, name: str, reading: Reading) -> Settin
     return Setting(name, f"${{{name}}}", origin, known=False, note="from a Secret" if secret else "")
 
 
-def _from_map(name: str, prefix: str, reading: Reading) -> list[Setting]:
+def _from_map(name: str, prefix: str, reading: Collected) -> list[Setting]:
     """The values of a ConfigMap, as variables."""
     if name not in reading.config_maps:
         return []
@@ -140,7 +140,7 @@ def _number(document: Table, *path: str) -> int | None:
     return int(text) if text.isdecimal() and len(text) < 10 else None
 
 
-def _strimzi(source: Text, document: Table, reading: Reading) -> None:
+def _strimzi(source: Text, document: Table, reading: Collected) -> None:
     kind, spec = document.text("kind"), document.table("spec")
     cluster = document.text("metadata", "labels", CLUSTER)
     config = _config(source, spec.table("config"))
@@ -181,7 +181,7 @@ def _strimzi(source: Text, document: Table, reading: Reading) -> None:
         _mirror(source, document, reading)
 
 
-def _mirror(source: Text, document: Table, reading: Reading) -> None:
+def _mirror(source: Text, document: Table, reading: Collected) -> None:
     """MirrorMaker 2 is Connect: the worker is configured by the cluster that it connects to."""
     spec = document.table("spec")
     for cluster in spec.tables("clusters"):
@@ -191,7 +191,7 @@ def _mirror(source: Text, document: Table, reading: Reading) -> None:
             read_worker(source, own, reading, "any", name=_name(document))
 
 
-def read_clusters(reading: Reading) -> None:
+def read_clusters(reading: Collected) -> None:
     """Add the brokers of every Kafka resource, with the node pools that belong to it."""
     for source, document in reading.clusters:
         kafka = document.table("spec", "kafka")
@@ -225,7 +225,7 @@ def read_clusters(reading: Reading) -> None:
         wanted = pool.text("metadata", "labels", CLUSTER)
         if wanted not in names:
             says = f"a KafkaNodePool of the cluster {wanted!r}, whose Kafka resource is not among the files"
-            reading.problems.append(Problem(source.origin(pool.line), "contradiction", says, "give its file too"))
+            reading.problems.append(InputProblem(source.origin(pool.line), "contradiction", says, "give its file too"))
 
 
 def _roles(pool: Table) -> list[Scalar]:
@@ -233,7 +233,7 @@ def _roles(pool: Table) -> list[Scalar]:
     return [each for each in getattr(node, "items", ()) if isinstance(each, Scalar)]
 
 
-def _read(document: Document, reading: Reading) -> bool:
+def _read(document: Document, reading: Collected) -> bool:
     assert document.tree is not None
     read_resource(document.source, document.tree, reading)
     return True

@@ -35,7 +35,7 @@ TEMPLATE: Final = re.compile(r"\{\{[^{}]*\}\}|\{%[^%]*%\}|<%[^%]*%>")
 
 
 @dataclass(frozen=True, slots=True)
-class Value:
+class ResolvedText:
     """A text with its placeholders resolved, as far as they can be."""
 
     text: str
@@ -54,7 +54,7 @@ def environment(env: Mapping[str, str]) -> Lookup:
     return look_up
 
 
-def resolve(text: str, style: Style, look_up: Lookup) -> Value:
+def resolve(text: str, style: Style, look_up: Lookup) -> ResolvedText:
     """A text with every placeholder in it replaced.
 
     >>> nothing = lambda name: None
@@ -64,15 +64,15 @@ def resolve(text: str, style: Style, look_up: Lookup) -> Value:
     (False, 'all')
     """
     if "$" not in text and not OTHERS.search(text):
-        return Value(text)
+        return ResolvedText(text)
     if len(text) > LONGEST:
-        return Value(text, known=False)
+        return ResolvedText(text, known=False)
     notes: list[str] = []
     known = _Known()
     result = _resolve(text, style, look_up, notes, known, 0)
     if style != "none" and OTHERS.search(result):
         known.all = False
-    return Value(result if known.all else text, known.all, ", ".join(dict.fromkeys(notes)) if known.all else "")
+    return ResolvedText(result if known.all else text, known.all, ", ".join(dict.fromkeys(notes)) if known.all else "")
 
 
 @dataclass(slots=True)

@@ -13,7 +13,7 @@ from difflib import get_close_matches
 from typing import Final
 
 from audit.model import BrokerConfig, Client, Setting
-from audit.readers.collect import Reading, preset
+from audit.readers.collect import Collected, preset
 from audit.readers.connect import read_connector
 from audit.readers.format import JSON, PROPERTIES, YAML, Document, Format
 from audit.readers.names import BROKERS, CONSUMERS, PRODUCERS, latest, producer_keys, relaxed, squeezed, under
@@ -30,7 +30,7 @@ GUARANTEES: Final = frozenset({"exactly_once", "exactly_once_beta", "exactly_onc
 SPARK: Final = frozenset({"checkpointlocation", "outputmode", "trigger", "includeheaders", "format"})
 
 
-def read_plain(source: Text, settings: Sequence[Setting], reading: Reading, *, client: Client, style: Style) -> bool:
+def read_plain(source: Text, settings: Sequence[Setting], reading: Collected, *, client: Client, style: Style) -> bool:
     """Read unprefixed settings; whether they are a producer's or a broker's."""
     keys = {setting.key for setting in settings}
     if keys & {"broker.id", "node.id", "process.roles"} or len(keys & BROKERS) > 1 or is_server(source, keys):
@@ -55,7 +55,7 @@ def is_server(source: Text, keys: set[str]) -> bool:
     return bool(keys & BROKERS) and bool(re.search(r"server|broker|controller|kraft", source.file.lower()))
 
 
-def read_broker(source: Text, settings: Sequence[Setting], reading: Reading, style: Style) -> None:
+def read_broker(source: Text, settings: Sequence[Setting], reading: Collected, style: Style) -> None:
     """Add the brokers of a server.properties."""
     by_key = latest(settings)
     identity = by_key.get("node.id") or by_key.get("broker.id")
@@ -70,7 +70,7 @@ def read_broker(source: Text, settings: Sequence[Setting], reading: Reading, sty
     )
 
 
-def read_streams(settings: Sequence[Setting], reading: Reading, style: Style) -> None:
+def read_streams(settings: Sequence[Setting], reading: Collected, style: Style) -> None:
     """Add the producer inside a Kafka Streams application."""
     by_key = latest(settings)
     origin = by_key["application.id"].origin
@@ -91,7 +91,9 @@ def read_streams(settings: Sequence[Setting], reading: Reading, style: Style) ->
     )
 
 
-def read_prefixed(source: Text, settings: Sequence[Setting], reading: Reading, *, client: Client, style: Style) -> bool:
+def read_prefixed(
+    source: Text, settings: Sequence[Setting], reading: Collected, *, client: Client, style: Style
+) -> bool:
     """Add the producers below an application's own prefixes; whether there were any."""
     prefixes: dict[str, None] = {}
     for setting in settings:
@@ -145,19 +147,19 @@ BELOW: Final = ("producer", "producerconfig", "kafkaproducer", "kafka")
 """Names of a mapping in YAML or JSON that has a client's settings."""
 
 
-def _read_streams(document: Document, reading: Reading) -> bool:
+def _read_streams(document: Document, reading: Collected) -> bool:
     read_streams(document.settings, reading, "any")
     return True
 
 
-def _read_client(document: Document, reading: Reading) -> bool:
+def _read_client(document: Document, reading: Collected) -> bool:
     client: Client = "unknown" if document.tree is not None else "java"
     client = "librdkafka" if "rdkafka" in document.source.file else client
     found = read_plain(document.source, document.settings, reading, client=client, style="any")
     return read_prefixed(document.source, document.settings, reading, client=client, style="any") or found
 
 
-def _read_below(document: Document, reading: Reading) -> bool:
+def _read_below(document: Document, reading: Collected) -> bool:
     """Read connectors and clients one level down: {"connectors": {"a": {…}}, "producer": {…}}."""
     assert document.tree is not None
     source, before = document.source, reading.count()

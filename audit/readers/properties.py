@@ -13,7 +13,7 @@ from typing import Final
 
 import javaproperties
 
-from audit.model import Problem, Setting
+from audit.model import InputProblem, Setting
 from audit.readers.text import Text
 
 DIVIDER: Final = re.compile(r"[#!]---\s*")
@@ -27,7 +27,7 @@ class Pages:
     """The settings of a .properties text, page by page (most have one), and what is to be said of them."""
 
     pages: list[list[Setting]] = field(default_factory=lambda: [[]])
-    problems: list[Problem] = field(default_factory=list)
+    problems: list[InputProblem] = field(default_factory=list)
 
     @property
     def settings(self) -> list[Setting]:

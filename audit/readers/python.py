@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from audit.model import Setting
-from audit.readers.collect import Reading
+from audit.readers.collect import Collected
 from audit.readers.format import Format
 from audit.readers.text import Text, Unreadable
 
@@ -27,7 +27,7 @@ LIBRARY: Final = "confluent_kafka"
 Scope = ast.Module | ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
 
-def read_python(source: Text, reading: Reading) -> bool:
+def read_python(source: Text, reading: Collected) -> bool:
     """Add the producers of a Python source; whether there are any."""
     if LIBRARY not in source.content:
         return False
@@ -45,7 +45,7 @@ def read_python(source: Text, reading: Reading) -> bool:
         raise Unreadable("nested too deep") from None
 
 
-def _producers(source: Text, tree: ast.Module, reading: Reading) -> bool:
+def _producers(source: Text, tree: ast.Module, reading: Collected) -> bool:
     names = _imported(tree)
     found = False
     for scopes, call in _calls(tree, (tree,)):

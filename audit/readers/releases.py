@@ -18,7 +18,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Final, Literal
 
-from audit.model import Client, Origin, Problem
+from audit.model import Client, InputProblem, Origin
 from audit.readers.text import Text, decode
 from audit.readers.variables import platform
 from evidence.releases import numbers
@@ -102,14 +102,16 @@ def choose(told: Iterable[BuildRelease], client: Client) -> tuple[str, str] | No
     return (broker.release, broker.source) if broker is not None else None
 
 
-def contradictions(told: Iterable[BuildRelease]) -> Iterator[Problem]:
+def contradictions(told: Iterable[BuildRelease]) -> Iterator[InputProblem]:
     """Where the build files of a directory tell one library twice, and differently."""
     first: dict[Library, BuildRelease] = {}
     for each in told:
         other = first.setdefault(each.library, each)
         if other.release != each.release:
             says = f"{each.library} {each.release} here, and {other.release} in {other.origin}"
-            yield Problem(each.origin, "release", says, f"{other.release} is taken: say it otherwise with --client")
+            yield InputProblem(
+                each.origin, "release", says, f"{other.release} is taken: say it otherwise with --client"
+            )
 
 
 def tells_client(told: Iterable[BuildRelease]) -> Client | None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from audit.model import Kind, Origin, Problem
+from audit.model import InputProblem, Kind, Origin
 
 
 class Unreadable(Exception):
@@ -38,9 +38,9 @@ class Text:
         """Where its line `line` is in the file."""
         return Origin(self.path, None if line is None else line + self.first_line - 1)
 
-    def problem(self, kind: Kind, line: int | None, says: str, do: str = "") -> Problem:
+    def problem(self, kind: Kind, line: int | None, says: str, do: str = "") -> InputProblem:
         """A problem in its line `line`."""
-        return Problem(self.origin(line), kind, says, do)
+        return InputProblem(self.origin(line), kind, says, do)
 
     def line_at(self, offset: int) -> int:
         """The line in which the character `offset` is."""

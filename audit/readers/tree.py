@@ -18,7 +18,7 @@ from typing import Any, Final
 
 import yaml
 
-from audit.model import Origin, Problem, Setting
+from audit.model import InputProblem, Origin, Setting
 from audit.readers.text import Text, Unreadable
 
 LOADER: Final[Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -94,7 +94,7 @@ class Documents:
     """What was made of a text: documents up to the first error, and what is to be said of it."""
 
     nodes: list[Node] = field(default_factory=list)
-    problems: list[Problem] = field(default_factory=list)
+    problems: list[InputProblem] = field(default_factory=list)
     error: Unreadable | None = None
     items: int = 0
     """How many keys and values were put into mappings: merging multiplies them."""

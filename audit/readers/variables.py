@@ -19,7 +19,7 @@ from typing import Final
 from audit.known import known
 from audit.model import BrokerConfig, Setting
 from audit.readers.application import CHANNEL, read_boot, read_smallrye, read_stream
-from audit.readers.collect import Reading
+from audit.readers.collect import Collected
 from audit.readers.connect import is_worker, read_worker
 from audit.readers.format import PROPERTIES, Document, Format
 from audit.readers.names import BROKERS, PRODUCERS, dotted, latest, relaxed, squeezed
@@ -65,7 +65,7 @@ def platform(release: str) -> str | None:
 
 
 def read_variables(
-    source: Text, name: str, image: str, variables: Sequence[Setting], reading: Reading, style: Style
+    source: Text, name: str, image: str, variables: Sequence[Setting], reading: Collected, style: Style
 ) -> None:
     """Add what a container's environment configures; `variables` have their names as keys."""
     variables = [each for each in latest(variables).values() if len(each.key) < LONGEST]
@@ -82,7 +82,7 @@ def read_variables(
     _own(source, name, variables, reading, style)
 
 
-def _spring(source: Text, name: str, variables: Sequence[Setting], reading: Reading) -> None:
+def _spring(source: Text, name: str, variables: Sequence[Setting], reading: Collected) -> None:
     settings = [_as(each, dotted(each.key)) for each in variables if each.key.startswith("SPRING_")]
     for each in variables:
         if each.key.startswith("SPRING_APPLICATION_JSON"):
@@ -112,7 +112,7 @@ def _spring(source: Text, name: str, variables: Sequence[Setting], reading: Read
     read_smallrye(channels, reading, look_up)
 
 
-def _application_json(source: Text, variable: Setting, reading: Reading) -> list[Setting]:
+def _application_json(source: Text, variable: Setting, reading: Collected) -> list[Setting]:
     document = read_json(Text(source.path, variable.value))
     if document.error is not None or not document.nodes:
         if variable.known and variable.value.startswith("{"):
@@ -128,7 +128,7 @@ def _application_json(source: Text, variable: Setting, reading: Reading) -> list
 
 
 def read_broker_image(
-    source: Text, name: str, image: str, variables: Sequence[Setting], reading: Reading, style: Style
+    source: Text, name: str, image: str, variables: Sequence[Setting], reading: Collected, style: Style
 ) -> bool:
     """Add the brokers that a container of a broker image is; whether it is one."""
     prefix = "KAFKA_CFG_" if any(each.key.startswith("KAFKA_CFG_") for each in variables) else "KAFKA_"
@@ -168,7 +168,7 @@ def read_broker_image(
     return True
 
 
-def _own(source: Text, name: str, variables: Sequence[Setting], reading: Reading, style: Style) -> None:
+def _own(source: Text, name: str, variables: Sequence[Setting], reading: Collected, style: Style) -> None:
     """Variables of an application's own: …PRODUCER_<KEY>, or KAFKA_<KEY> with a key that only producers have."""
     prefixes: dict[str, list[Setting]] = {}
     for each in variables:
@@ -204,7 +204,7 @@ def _are_variables(document: Document) -> bool:
     return any(each.key.isupper() and each.key.startswith(prefixes) for each in document.settings)
 
 
-def _read_file(document: Document, reading: Reading) -> bool:
+def _read_file(document: Document, reading: Collected) -> bool:
     read_variables(document.source, document.source.file, "", document.settings, reading, "shell")
     return True
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from audit.model import Origin, Problem
+from audit.model import InputProblem, Origin
 from audit.readers.names import words
 from audit.readers.text import Text, decode
 
@@ -39,7 +39,7 @@ class Candidate:
 
 
 def candidates(
-    paths: Sequence[str], names: re.Pattern[str], ignored: Counter[str], problems: list[Problem]
+    paths: Sequence[str], names: re.Pattern[str], ignored: Counter[str], problems: list[InputProblem]
 ) -> Iterator[Candidate]:
     """The files to read, in order, each once; of directories those whose name matches `names`."""
     seen: set[tuple[int, int]] = set()
@@ -56,7 +56,7 @@ def candidates(
                 ignored["of another kind"] += 1
 
 
-def _walk(path: str, seen: set[tuple[int, int]], ignored: Counter[str], problems: list[Problem]) -> Iterator[str]:
+def _walk(path: str, seen: set[tuple[int, int]], ignored: Counter[str], problems: list[InputProblem]) -> Iterator[str]:
     """The files below a directory, by name; each directory is walked once."""
     todo = [path]
     while todo:
@@ -71,7 +71,7 @@ def _walk(path: str, seen: set[tuple[int, int]], ignored: Counter[str], problems
                 entries = sorted(listing, key=lambda entry: entry.name)
         except OSError as error:
             problems.append(
-                Problem(Origin(folder), "unreadable", f"cannot be listed: {error.strerror}", "it is left out")
+                InputProblem(Origin(folder), "unreadable", f"cannot be listed: {error.strerror}", "it is left out")
             )
             continue
         deeper = []
@@ -94,7 +94,13 @@ def _is_directory(entry: os.DirEntry[str]) -> bool:
 
 
 def _file(
-    path: str, seen: set[tuple[int, int]], ignored: Counter[str], problems: list[Problem], *, named: bool, top: Path
+    path: str,
+    seen: set[tuple[int, int]],
+    ignored: Counter[str],
+    problems: list[InputProblem],
+    *,
+    named: bool,
+    top: Path,
 ) -> Iterator[Candidate]:
     try:
         status = os.stat(path)
@@ -109,7 +115,7 @@ def _file(
             ignored[f"larger than {LARGEST // 1_000_000} MB"] += 1
             if named:
                 says = f"is larger than {LARGEST // 1_000_000} MB"
-                problems.append(Problem(Origin(path), "unreadable", says, "give its part that configures Kafka"))
+                problems.append(InputProblem(Origin(path), "unreadable", says, "give its part that configures Kafka"))
             return
         content = Path(path).read_bytes()
     except (OSError, ValueError) as error:
@@ -117,11 +123,11 @@ def _file(
             ignored["a link to nothing"] += 1
             return
         reason = getattr(error, "strerror", None) or "no such path"
-        problems.append(Problem(Origin(path), "unreadable", f"cannot be read: {reason}", "is the path right?"))
+        problems.append(InputProblem(Origin(path), "unreadable", f"cannot be read: {reason}", "is the path right?"))
         return
     if b"\0" in content[:4096] and not content.startswith((b"\xff\xfe", b"\xfe\xff")):
         ignored["binary"] += 1
         if named:
-            problems.append(Problem(Origin(path), "unreadable", "is binary", "give a text file"))
+            problems.append(InputProblem(Origin(path), "unreadable", "is binary", "give a text file"))
         return
     yield Candidate(Text(path, decode(content)), named, top)

@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Collection, Iterator
 
 from audit import baseline
-from audit.grade import EFFECTS, ORDER, REFUSED, Answer, Case, Row
+from audit.grade import EFFECTS, ORDER, REFUSED, AuditAnswer, ProducerCase, ProducerRow
 from audit.report import words
 from evidence.text import plural, visible
 
@@ -14,7 +14,7 @@ INDENT = "     "
 LABEL = 14
 
 
-def render(answer: Answer, *, accepted: Collection[str] = (), width: int = 100, quiet: bool = False) -> str:
+def render(answer: AuditAnswer, *, accepted: Collection[str] = (), width: int = 100, quiet: bool = False) -> str:
     """The whole answer; with `quiet` only a line each, and what could not be read."""
     lines: list[str] = []
     for row in sorted(answer.rows, key=lambda row: -ORDER.index(row.grade)):
@@ -25,11 +25,11 @@ def render(answer: Answer, *, accepted: Collection[str] = (), width: int = 100, 
     return "\n".join(visible(line) for line in lines) + "\n"
 
 
-def _brief(row: Row) -> list[str]:
+def _brief(row: ProducerRow) -> list[str]:
     return [f"{words.grade(row.worst):12} {row.name}  {row.producer.origin}  {row.worst.reason}"]
 
 
-def block(row: Row, accepted: Collection[str] = (), width: int = 100) -> Iterator[str]:
+def block(row: ProducerRow, accepted: Collection[str] = (), width: int = 100) -> Iterator[str]:
     """What is said of one producer and topic, in lines."""
     told = words.alternatives(row)
     condition, worst = told[0]
@@ -43,7 +43,7 @@ def block(row: Row, accepted: Collection[str] = (), width: int = 100) -> Iterato
         yield from _proved(case, width)
 
 
-def _case(row: Row, case: Case, accepted: Collection[str], width: int) -> Iterator[str]:
+def _case(row: ProducerRow, case: ProducerCase, accepted: Collection[str], width: int) -> Iterator[str]:
     yield from _labelled("producer", words.flat(words.producer(case)), width)
     if case.grade == REFUSED:
         return
@@ -82,14 +82,14 @@ def _case(row: Row, case: Case, accepted: Collection[str], width: int) -> Iterat
         yield from _labelled("assumed", "; ".join(case.topic.assumed), width)
 
 
-def _proved(case: Case, width: int) -> Iterator[str]:
+def _proved(case: ProducerCase, width: int) -> Iterator[str]:
     label = "proved"
     for text in words.proved(case):
         yield from _labelled(label, text, width)
         label = ""
 
 
-def _problems(answer: Answer, width: int) -> Iterator[str]:
+def _problems(answer: AuditAnswer, width: int) -> Iterator[str]:
     if answer.problems:
         count = len(answer.problems)
         yield f"{plural(count, 'remark')} on what was read:"

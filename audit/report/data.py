@@ -7,7 +7,7 @@ from collections.abc import Collection
 from typing import Any, Final
 
 from audit import baseline
-from audit.grade import Answer, Case, Change, Cost, Finding, Fix, Row
+from audit.grade import AuditAnswer, Cost, Fix, MeasuredHarm, ProducerCase, ProducerRow, SettingChange
 from audit.model import Origin
 from audit.proof import Proof, Proved, contradicts
 from audit.report import words
@@ -16,12 +16,12 @@ from audit.resolve import Value
 SCHEMA: Final = 1
 
 
-def render(answer: Answer, *, accepted: Collection[str] = (), failed: Collection[str] = ()) -> str:
+def render(answer: AuditAnswer, *, accepted: Collection[str] = (), failed: Collection[str] = ()) -> str:
     """The answer as JSON text. `failed` are the kinds of --fail-on that something not accepted has."""
     return json.dumps(as_json(answer, accepted=accepted, failed=failed), indent=1) + "\n"
 
 
-def as_json(answer: Answer, *, accepted: Collection[str] = (), failed: Collection[str] = ()) -> dict[str, Any]:
+def as_json(answer: AuditAnswer, *, accepted: Collection[str] = (), failed: Collection[str] = ()) -> dict[str, Any]:
     """The answer as JSON values."""
     return {
         "schema": SCHEMA,
@@ -44,7 +44,7 @@ def _place(origin: Origin | None) -> dict[str, Any]:
     return {"path": origin.path if origin else None, "line": origin.line if origin else None}
 
 
-def _row(row: Row, accepted: Collection[str]) -> dict[str, Any]:
+def _row(row: ProducerRow, accepted: Collection[str]) -> dict[str, Any]:
     one = row.producer
     return {
         "name": one.name,
@@ -60,7 +60,7 @@ def _row(row: Row, accepted: Collection[str]) -> dict[str, Any]:
     }
 
 
-def _case(row: Row, case: Case, accepted: Collection[str]) -> dict[str, Any]:
+def _case(row: ProducerRow, case: ProducerCase, accepted: Collection[str]) -> dict[str, Any]:
     resolved, topic = case.resolved, case.topic
     return {
         "when": resolved.when,
@@ -93,11 +93,11 @@ def _case(row: Row, case: Case, accepted: Collection[str]) -> dict[str, Any]:
     }
 
 
-def _proved(case: Case, proved: Proved) -> dict[str, Any]:
+def _proved(case: ProducerCase, proved: Proved) -> dict[str, Any]:
     return {"runs": [_proof(case, one) for one in proved.proofs], "notes": list(proved.notes)}
 
 
-def _proof(case: Case, one: Proof) -> dict[str, Any]:
+def _proof(case: ProducerCase, one: Proof) -> dict[str, Any]:
     run, cell = one.run, case.measured.get(one.fault)
     counts = ("acknowledged", "lost", "duplicated", "reordered", "refused", "unknown_present", "unknown_absent")
     return {
@@ -118,7 +118,7 @@ def _value(value: Value[Any]) -> dict[str, Any]:
     return {"value": value.value, "why": value.why, **_place(value.origin)}
 
 
-def _finding(row: Row, one: Finding, accepted: Collection[str]) -> dict[str, Any]:
+def _finding(row: ProducerRow, one: MeasuredHarm, accepted: Collection[str]) -> dict[str, Any]:
     return {
         "effect": one.effect,
         "fault": one.fault,
@@ -157,11 +157,11 @@ def _fix(one: Fix) -> dict[str, Any]:
     }
 
 
-def _change(one: Change) -> dict[str, Any]:
+def _change(one: SettingChange) -> dict[str, Any]:
     return {"where": one.where, "key": one.key, "value": one.value, "written": one.written, **_place(one.origin)}
 
 
-def _named(found: Collection[Finding]) -> list[dict[str, str]]:
+def _named(found: Collection[MeasuredHarm]) -> list[dict[str, str]]:
     return [{"effect": one.effect, "fault": one.fault} for one in found]
 
 

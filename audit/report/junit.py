@@ -6,14 +6,14 @@ from collections.abc import Collection
 from xml.etree import ElementTree as ET
 
 from audit import baseline
-from audit.grade import NOT_MEASURED, REFUSED, Answer, Finding, Row
+from audit.grade import NOT_MEASURED, REFUSED, AuditAnswer, MeasuredHarm, ProducerRow
 from audit.report import console, words
 from evidence.text import visible
 
 
-def render(answer: Answer, *, fail_on: Collection[str] = (), accepted: Collection[str] = ()) -> str:
+def render(answer: AuditAnswer, *, fail_on: Collection[str] = (), accepted: Collection[str] = ()) -> str:
     """The answer as XML. What is not measured, or refused by its client, is skipped, and so never shown as passed."""
-    failing: dict[int, list[Finding]] = {}
+    failing: dict[int, list[MeasuredHarm]] = {}
     for row, finding in baseline.new(answer, fail_on, accepted):
         failing.setdefault(id(row), []).append(finding)
     suite = ET.Element("testsuite", name="kafka-chaos audit")
@@ -36,7 +36,7 @@ def render(answer: Answer, *, fail_on: Collection[str] = (), accepted: Collectio
     return '<?xml version="1.0" encoding="utf-8"?>\n' + ET.tostring(root, encoding="unicode") + "\n"
 
 
-def _case(row: Row, failing: list[Finding], accepted: Collection[str]) -> ET.Element:
+def _case(row: ProducerRow, failing: list[MeasuredHarm], accepted: Collection[str]) -> ET.Element:
     case = ET.Element(
         "testcase", classname=_safe(row.producer.origin.path), name=_safe(row.name), time="0", file=_safe(_file(row))
     )
@@ -53,7 +53,7 @@ def _case(row: Row, failing: list[Finding], accepted: Collection[str]) -> ET.Ele
     return case
 
 
-def _file(row: Row) -> str:
+def _file(row: ProducerRow) -> str:
     return baseline.place(row.producer.origin.path)
 
 

@@ -7,14 +7,14 @@ from pathlib import Path
 from typing import Final
 
 from audit import baseline
-from audit.grade import GRADES, ORDER, Answer
+from audit.grade import GRADES, ORDER, AuditAnswer
 from audit.report import words
 from evidence.text import visible
 
 TEMPLATES: Final = Path(__file__).parent / "templates"
 
 
-def render(answer: Answer, *, style: str, accepted: Collection[str] = ()) -> str:
+def render(answer: AuditAnswer, *, style: str, accepted: Collection[str] = ()) -> str:
     """The page. `style` is the style sheet of the reports of runs."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoescape
     from markupsafe import Markup

@@ -16,7 +16,7 @@ from urllib.parse import quote
 
 from audit import baseline
 from audit.cells import FAULTS, LAST_REPLICA, POWER_LOSS
-from audit.grade import EFFECTS, NOT_MEASURED, REFUSED, Answer, Case, Effect, Finding, Row
+from audit.grade import EFFECTS, NOT_MEASURED, REFUSED, AuditAnswer, Effect, MeasuredHarm, ProducerCase, ProducerRow
 from audit.model import Origin
 from audit.report import words
 from evidence.text import visible
@@ -41,7 +41,7 @@ OF_EFFECT: Final[dict[Effect, str]] = {
 }
 
 
-def render(answer: Answer, *, accepted: Collection[str] = (), baselined: bool = False) -> str:
+def render(answer: AuditAnswer, *, accepted: Collection[str] = (), baselined: bool = False) -> str:
     """The answer as SARIF text."""
     results = [result for row in answer.rows for result in _of_row(row, accepted, baselined)]
     results += [
@@ -67,7 +67,7 @@ def _driver() -> dict[str, Any]:
     }
 
 
-def _of_row(row: Row, accepted: Collection[str], baselined: bool) -> Iterator[dict[str, Any]]:
+def _of_row(row: ProducerRow, accepted: Collection[str], baselined: bool) -> Iterator[dict[str, Any]]:
     for effect in EFFECTS:
         having = [case for case in row.cases if case.has(effect)]
         if not having:
@@ -103,12 +103,12 @@ def _of_row(row: Row, accepted: Collection[str], baselined: bool) -> Iterator[di
         yield _result("not-measured", "note", text, row.producer.origin, row.name)
 
 
-def _ungraded(case: Case, fault: str) -> list[Finding]:
+def _ungraded(case: ProducerCase, fault: str) -> list[MeasuredHarm]:
     return [one for one in case.ungraded if one.fault == fault]
 
 
 def _power_loss(
-    row: Row, having: Sequence[Case], fault: str, accepted: Collection[str], baselined: bool
+    row: ProducerRow, having: Sequence[ProducerCase], fault: str, accepted: Collection[str], baselined: bool
 ) -> dict[str, Any]:
     """The note of what one fault does that is beside the grade."""
     case = having[0]
@@ -126,7 +126,7 @@ def _power_loss(
     return result
 
 
-def _message(row: Row, case: Case, effect: Effect) -> str:
+def _message(row: ProducerRow, case: ProducerCase, effect: Effect) -> str:
     found = case.has(effect)
     told = "; ".join(f"{one.says} by {one.fault} ({words.evidence(one)})" for one in found)
     when = f" if {case.resolved.when}" if case.resolved.when else ""
@@ -135,7 +135,7 @@ def _message(row: Row, case: Case, effect: Effect) -> str:
     return f"{row.name}, grade {words.grade(case)}{when}: {told}.{change}"
 
 
-def _cause(case: Case, effect: Effect) -> Origin:
+def _cause(case: ProducerCase, effect: Effect) -> Origin:
     """The line that the smallest change is made in, of the producer's own; else the producer."""
     for fix in case.fixes:
         if effect in {one.effect for one in fix.removes}:

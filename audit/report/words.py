@@ -8,7 +8,18 @@ from typing import Any
 
 from audit.cells import FAULTS, LAST_REPLICA, POWER_LOSS
 from audit.defaults import FOREVER, product
-from audit.grade import NOT_MEASURED, ORDER, REFUSED, Answer, Case, Change, Cost, Finding, Fix, Row
+from audit.grade import (
+    NOT_MEASURED,
+    ORDER,
+    REFUSED,
+    AuditAnswer,
+    Cost,
+    Fix,
+    MeasuredHarm,
+    ProducerCase,
+    ProducerRow,
+    SettingChange,
+)
 from audit.model import Origin
 from audit.proof import HARM, Proof, contradicts
 from audit.resolve import Value, conditions
@@ -22,13 +33,13 @@ NOUN = {"loss": "losses", "duplicate": "duplicates", "reorder": "reordering"}
 RUN = {"pinned": " (an upgrade never finished)", "kraft": " (KRaft)", "zk3": " (ZooKeeper)"}
 
 
-def grade(case: Case | Fix) -> str:
+def grade(case: ProducerCase | Fix) -> str:
     """The grade, with "at best" where a fault that could make it worse is not measured."""
     told = {NOT_MEASURED: "not measured", REFUSED: "refused"}.get(case.grade, case.grade)
     return f"{told} at best" if case.at_best else told
 
 
-def producer(case: Case) -> list[tuple[str, str]]:
+def producer(case: ProducerCase) -> list[tuple[str, str]]:
     """What the producer does, each with why: (what, why)."""
     one = case.resolved
     retries = "without end" if one.retries.value == FOREVER else str(one.retries.value)
@@ -45,7 +56,7 @@ def producer(case: Case) -> list[tuple[str, str]]:
     return [(what, _why(value, one.producer.origin)) for what, value in pairs]
 
 
-def topic(case: Case) -> list[tuple[str, str]]:
+def topic(case: ProducerCase) -> list[tuple[str, str]]:
     """What is in force for the topic, each with why."""
     one = case.topic
     pairs: list[tuple[str, Any]] = [
@@ -96,24 +107,24 @@ def _and(words: Sequence[str]) -> str:
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
 
 
-def evidence(finding: Finding) -> str:
+def evidence(finding: MeasuredHarm) -> str:
     """The measured cell behind a finding: "run r1, 2 of 2 did; measured on 2.2.2, asked for 2.4.1"."""
     seen = f"run {finding.run.run}" + (f"; so {finding.times} of {finding.of} runs" if finding.of > 1 else "")
     return "; ".join([seen, *differs(finding), *_documented_nowhere(finding)])
 
 
-def _documented_nowhere(finding: Finding) -> tuple[str, ...]:
+def _documented_nowhere(finding: MeasuredHarm) -> tuple[str, ...]:
     """That nobody but our runs says that this may come of such settings."""
     stated = finding.covering.cell.stated
     return (f"documented nowhere, {OWN_RUNS} show it",) if stated.basis == Basis.MEASURED else ()
 
 
-def differs(finding: Finding) -> tuple[str, ...]:
+def differs(finding: MeasuredHarm) -> tuple[str, ...]:
     """What of the cell is not as asked for."""
     return finding.covering.differs
 
 
-def where(finding: Finding) -> str:
+def where(finding: MeasuredHarm) -> str:
     """On what it was measured: "Kafka 2.8.2, kafka-clients 2.8.2"."""
     key, run = finding.covering.cell.key, finding.run
     return f"Kafka {key.version}, {product(key.client, run.client_release)}"
@@ -125,12 +136,12 @@ UNGRADED = {
 }
 
 
-def ungraded(finding: Finding) -> str:
+def ungraded(finding: MeasuredHarm) -> str:
     """Harm that is told beside the grade."""
     return UNGRADED[finding.fault].format(finding.says)
 
 
-def against_power_loss(case: Case) -> str:
+def against_power_loss(case: ProducerCase) -> str:
     """What to change against it, and what that costs."""
     told = [
         f"{fix(case, one)}; {costs(one) or 'what it costs is not measured'}"
@@ -143,14 +154,14 @@ def against_power_loss(case: Case) -> str:
 HARMED = {"loses": "lost", "duplicates": "written twice", "reorders": "reordered"}
 
 
-def proved(case: Case) -> list[str]:
+def proved(case: ProducerCase) -> list[str]:
     """What was proved of a producer, a sentence for each fault, and what was not as configured."""
     if case.proved is None:
         return []
     return [_proof(case, one) for one in case.proved.proofs] + list(case.proved.notes)
 
 
-def _proof(case: Case, one: Proof) -> str:
+def _proof(case: ProducerCase, one: Proof) -> str:
     where = f"; {one.run_dir}" if one.run_dir else ""
     if one.run is None:
         return f"{one.fault}: not measured: {one.why_not}{where}"
@@ -161,7 +172,7 @@ def _proof(case: Case, one: Proof) -> str:
     return "; ".join([f"{one.fault}: {what} ({agrees}{stated}; run {one.run_dir})", *one.differs])
 
 
-def agreement(case: Case, one: Proof) -> str:
+def agreement(case: ProducerCase, one: Proof) -> str:
     """How a proof and the matrix stand to each other."""
     cell = case.measured.get(one.fault)
     if cell is None:
@@ -174,7 +185,7 @@ def agreement(case: Case, one: Proof) -> str:
     return f"THE MATRIX HAS IT OTHERWISE: {', '.join(told)}"
 
 
-def fix(case: Case, one: Fix) -> str:
+def fix(case: ProducerCase, one: Fix) -> str:
     """What to change, what it removes and what it leaves or brings, in a line."""
     changes = " and ".join(_change(change, case.resolved.producer.origin) for change in one.changes)
     removed = one.effects
@@ -195,17 +206,17 @@ def fix(case: Case, one: Fix) -> str:
     return says
 
 
-def _change(change: Change, home: Origin) -> str:
+def _change(change: SettingChange, home: Origin) -> str:
     return f"{change.says} ({near(change.origin, home)})" if change.origin else change.says
 
 
-def harmless(case: Case) -> str:
+def harmless(case: ProducerCase) -> str:
     """The faults that were measured and did no harm, with what is not as it was asked for."""
     differs = dict.fromkeys(text for name in case.harmless for text in case.covered[name].differs)
     return ", ".join(case.harmless) + (f" ({'; '.join(differs)})" if differs else "")
 
 
-def not_measured(case: Case, most: int = 6) -> str:
+def not_measured(case: ProducerCase, most: int = 6) -> str:
     """The faults without a cell: by name if they are few, else how many of how many."""
     names = case.not_measured
     if len(names) == len(case.applies):
@@ -246,7 +257,7 @@ def number(value: float) -> str:
     return f"{value:.1f}" if value >= 1 else f"{value:.2g}"
 
 
-def summary(answer: Answer) -> str:
+def summary(answer: AuditAnswer) -> str:
     """How many have which grade, in a sentence."""
     count = len(answer.rows)
     ordered = sorted(answer.rows, key=lambda row: -ORDER.index(row.grade))
@@ -255,14 +266,14 @@ def summary(answer: Answer) -> str:
     return f"{count} {pairs}: {graded}"
 
 
-def measured(answer: Answer) -> str:
+def measured(answer: AuditAnswer) -> str:
     """What the answers stand on."""
     if not answer.cells:
         return "nothing is measured yet: results/audit has no cells, `make audit-matrix` measures them"
     return f"looked up in {answer.cells} measured cells, {answer.runs} runs"
 
 
-def headline(row: Row) -> str:
+def headline(row: ProducerRow) -> str:
     """Whose it is and the reason for its grade."""
     return f"{row.name}: {grade(row.worst)}: {row.worst.reason}"
 
@@ -272,9 +283,9 @@ def fault(name: str) -> str:
     return FAULTS.get(name, "")
 
 
-def alternatives(row: Row) -> list[tuple[str, Case]]:
+def alternatives(row: ProducerRow) -> list[tuple[str, ProducerCase]]:
     """The cases of a row that end differently, each with all the conditions under which it holds; the worst first."""
-    groups: dict[tuple[object, ...], list[Case]] = {}
+    groups: dict[tuple[object, ...], list[ProducerCase]] = {}
     for case in row.cases:
         ends = tuple((one.effect, one.fault, one.count) for one in case.every_finding)
         groups.setdefault((case.grade, case.at_best, ends, case.not_measured, case.proved), []).append(case)
@@ -295,7 +306,7 @@ UNCLEAN = frozenset({"shrunk-isr-crash", LAST_REPLICA})
 """The faults that are measured of topics with unclean elections."""
 
 
-def commands(case: Case) -> tuple[str, ...]:
+def commands(case: ProducerCase) -> tuple[str, ...]:
     """What measures the faults that have no cell for these settings, on their line of versions."""
     if case.topic.replication_factor.value < case.topic.min_insync_replicas.value:
         return ()  # a topic that acks=all cannot write to is measured by nothing

@@ -33,7 +33,7 @@ from evidence.faults.clients import ResetProof
 from evidence.faults.network import DroppedProof, HoldProof
 from harness.cluster.listings import CHAIN, listing
 from harness.faults import network
-from harness.faults.cut import Cut, Rule
+from harness.faults.cut import Cut, PacketRule
 from harness.faults.network import names
 from harness.polling import poll
 
@@ -122,8 +122,8 @@ class Hold(Cut):
     def description(self) -> str:
         return f"answers of {names(self.senders)} to {names(self.receivers)} held back"
 
-    def rules(self) -> list[Rule]:
-        return [Rule("OUTPUT", peer.address, self.port, pushed=True) for peer in self.receivers]
+    def rules(self) -> list[PacketRule]:
+        return [PacketRule("OUTPUT", peer.address, self.port, pushed=True) for peer in self.receivers]
 
     def verify(self) -> HoldProof:
         with ExitStack() as open_ones:

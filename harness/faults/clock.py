@@ -46,7 +46,7 @@ CHUNK: Final = 4096
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reading:
+class ClockReading:
     """What a broker's clock said: by how many nanoseconds it is ahead of Docker's, and the line that says it."""
 
     ahead_ns: int
@@ -66,7 +66,7 @@ class ClockStep:
     """Where its JVM looks for the seconds to add."""
     seconds: int
     proof_type: ClassVar = ClockStepProof
-    _before: Reading | None = field(default=None, init=False)
+    _before: ClockReading | None = field(default=None, init=False)
 
     @property
     def nodes(self) -> tuple[Node, ...]:
@@ -117,13 +117,13 @@ class ClockStep:
         whole.write_text(f"{seconds:+d}\n")
         whole.replace(self.file)
 
-    def _wait(self, seconds: int) -> Reading | None:
-        def there(reading: Reading | None) -> bool:
+    def _wait(self, seconds: int) -> ClockReading | None:
+        def there(reading: ClockReading | None) -> bool:
             return reading is not None and reading.is_ahead_by(seconds)
 
         return poll(self._read, STEP_LIMIT_S, until=there, every_s=EVERY_S)
 
-    def _read(self) -> Reading | None:
+    def _read(self) -> ClockReading | None:
         """What the broker's clock says now; None if it logs nothing of a request that it cannot read."""
         since_ns = time.time_ns()
         with connect(self.node, KAFKA_PORT) as connection:
@@ -131,18 +131,18 @@ class ClockStep:
             _wait_closed(connection)
         return poll(lambda: self._newest(since_ns), ANSWER_LIMIT_S)
 
-    def _newest(self, since_ns: int) -> Reading | None:
+    def _newest(self, since_ns: int) -> ClockReading | None:
         """From the last of its lines that tells of such a request since a time by Docker's clock."""
         said = self.node.container.logs(since=since_ns // NS, timestamps=True).decode(errors="replace")
         for raw in reversed(said.splitlines()):
             stamped = parse_stamp(raw) if unreadable(raw) else None
             own = None if stamped is None else own_ns(stamped[1])
             if stamped is not None and own is not None and stamped[0] >= since_ns:
-                return Reading(ahead_ns=own - stamped[0], line=stamped[1])
+                return ClockReading(ahead_ns=own - stamped[0], line=stamped[1])
         return None
 
 
-def _told(reading: Reading | None) -> str:
+def _told(reading: ClockReading | None) -> str:
     return "it did not say" if reading is None else f"it is {reading.ahead_ns / NS:.3f} s ahead"
 
 

@@ -42,7 +42,7 @@ DECIMALS = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class PacketRule:
     """Drop a share of what leaves for `peer` ("OUTPUT"), or of what comes from it ("INPUT"); 0 only counts."""
 
     hook: str
@@ -73,9 +73,9 @@ class Rule:
         return f"{self.hook} {self.peer}{own}" + (" PSH" if self.pushed else "")
 
 
-def parse_counters(lines: Iterable[str]) -> dict[Rule, int]:
+def parse_counters(lines: Iterable[str]) -> dict[PacketRule, int]:
     """Packets by rule, from `iptables -v -S CHAOS-…`."""
-    counters: dict[Rule, int] = {}
+    counters: dict[PacketRule, int] = {}
     for line in lines:
         words = shlex.split(line)
         if words[:1] != ["-A"]:
@@ -85,7 +85,7 @@ def parse_counters(lines: Iterable[str]) -> dict[Rule, int]:
         peer = value["-d" if hook == "OUTPUT" else "-s"].removesuffix("/32")
         share = round(float(value.get("--probability", 1)), DECIMALS) if "-j" in value else 0.0
         port = int(value.get("--ports", value.get("--dports", 0)))
-        rule = Rule(hook, peer, port, share, "--tcp-flags" in value, "--dports" in value)
+        rule = PacketRule(hook, peer, port, share, "--tcp-flags" in value, "--dports" in value)
         counters[rule] = int(value["-c"])
     return counters
 
@@ -133,12 +133,12 @@ class Cut:
         ends = f"of {names(self.senders)} {'to' if self.one_way else 'from'} {names(self.receivers)}"
         return f"{what} {ends}{port}{' (one way)' if self.one_way else ''}"
 
-    def rules(self) -> list[Rule]:
+    def rules(self) -> list[PacketRule]:
         """The rules at each sender, where a packet is dropped before it is on the wire: those that count come first."""
         shares = (1.0,) if self.share == 1 else (0.0, round(self.share, DECIMALS))
         hooks = ("OUTPUT",) if self.one_way else ("OUTPUT", "INPUT")
         return [
-            Rule(hook, peer.address, self.port, share, asked=self.asked)
+            PacketRule(hook, peer.address, self.port, share, asked=self.asked)
             for peer in self.receivers
             for hook in hooks
             for share in shares
@@ -159,7 +159,7 @@ class Cut:
         node.run_inside("sh", "-c", "\n".join(script))
 
     @staticmethod
-    def _counters(node: Node) -> dict[Rule, int]:
+    def _counters(node: Node) -> dict[PacketRule, int]:
         """What the kernel has counted. HarnessError if no whole listing can be had."""
         return parse_counters(listing(node, *(f"iptables -w -v -S {CHAIN}-{hook}" for hook in HOOKS)))
 
@@ -189,7 +189,7 @@ class Cut:
                 raise FaultUnproved(f"{self.description}: {part if self.share < 1 else nothing}: {told}")
             time.sleep(POLL_S)
 
-    def _counted(self, counters: dict[Rule, int], *, dropped: bool) -> dict[Rule, int]:
+    def _counted(self, counters: dict[PacketRule, int], *, dropped: bool) -> dict[PacketRule, int]:
         """The counters of this fault's rules: of those that drop, or of those that only count."""
         return {rule: counters[rule] for rule in self.rules() if bool(rule.share) == dropped}
 
@@ -209,11 +209,11 @@ class Cut:
         network.at_once(network.running(self.senders), take_out)
 
 
-def _some_of(dropped: dict[Rule, int], every: dict[Rule, int]) -> bool:
+def _some_of(dropped: dict[PacketRule, int], every: dict[PacketRule, int]) -> bool:
     """Whether packets were dropped; and, where all are counted, not all of them."""
     lost = sum(dropped.values())
     return lost > 0 and (not every or lost < sum(every.values()))
 
 
-def _told(counted: dict[str, dict[Rule, int]]) -> dict[str, int]:
+def _told(counted: dict[str, dict[PacketRule, int]]) -> dict[str, int]:
     return {f"{name} {rule}": count for name, counters in counted.items() for rule, count in counters.items()}

@@ -27,7 +27,7 @@ from evidence.faults.network import DelayProof, DroppedProof
 from harness.cluster.listings import CHAIN
 from harness.faults import network
 from harness.faults.answers import ask, connect, connections, taken
-from harness.faults.cut import Cut, Rule
+from harness.faults.cut import Cut, PacketRule
 from harness.faults.network import names
 from harness.polling import poll
 
@@ -59,8 +59,8 @@ class Delay(Cut):
     def description(self) -> str:
         return f"what {names(self.receivers)} send to {names(self.senders)} on the connections they have delayed"
 
-    def rules(self) -> list[Rule]:
-        return [Rule("INPUT", peer.address, port) for peer in self.receivers for port in self._ports]
+    def rules(self) -> list[PacketRule]:
+        return [PacketRule("INPUT", peer.address, port) for peer in self.receivers for port in self._ports]
 
     def inject(self) -> None:
         with ExitStack() as undo:

@@ -68,7 +68,7 @@ NAMED: Final = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Seen:
+class FileContent:
     """One file: its length, and of a log segment what is in it."""
 
     size: int
@@ -76,7 +76,7 @@ class Seen:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Replica:
+class LogExtent:
     """How far a replica's log goes: the offset after its last whole batch, and the bytes of all whole ones."""
 
     end: int = 0
@@ -86,7 +86,7 @@ class Replica:
     """What its segments have after their last whole batches."""
 
 
-def look(disk: Path) -> dict[str, Seen]:
+def look(disk: Path) -> dict[str, FileContent]:
     """Every file of a disk, by its path there; ours apart."""
     found = {}
     for folder, _, names in os.walk(disk):
@@ -95,7 +95,7 @@ def look(disk: Path) -> dict[str, Seen]:
             if name in (SYNCED, UNSYNCED) or path.is_symlink():
                 continue
             content = path.read_bytes() if is_segment(path) else None
-            found[str(path.relative_to(disk))] = Seen(size=path.stat().st_size, content=content)
+            found[str(path.relative_to(disk))] = FileContent(size=path.stat().st_size, content=content)
     return found
 
 
@@ -108,9 +108,9 @@ def is_segment(path: PurePath) -> bool:
     return path.suffix == ".log" and path.stem.isdigit()
 
 
-def replicas(files: Mapping[str, Seen], as_in: Mapping[str, Seen] | None = None) -> dict[str, Replica]:
+def replicas(files: Mapping[str, FileContent], as_in: Mapping[str, FileContent] | None = None) -> dict[str, LogExtent]:
     """The replicas among files, by name ("t-0"). With `as_in`, only batches that are there byte for byte too count."""
-    found: dict[str, list[Replica]] = {}
+    found: dict[str, list[LogExtent]] = {}
     for name, seen in sorted(files.items()):
         path, content = PurePath(name), seen.content
         if content is None:
@@ -122,10 +122,10 @@ def replicas(files: Mapping[str, Seen], as_in: Mapping[str, Seen] | None = None)
         )
         batches = tuple(one for one in scan_batches(same) if isinstance(one, BatchHeader))
         end, whole = (batches[-1].last_offset + 1, batches[-1].end) if batches else (int(path.stem), 0)
-        segment = Replica(end=end, size=whole, batches=batches, beyond=content[whole:])
+        segment = LogExtent(end=end, size=whole, batches=batches, beyond=content[whole:])
         found.setdefault(path.parent.name, []).append(segment)
     return {
-        name: Replica(
+        name: LogExtent(
             end=max(each.end for each in segments),
             size=sum(each.size for each in segments),
             batches=tuple(batch for each in segments for batch in each.batches),
@@ -151,7 +151,7 @@ def shared(one: bytes, other: bytes) -> int:
     return low
 
 
-def by_age(written: Replica, held_end: int, at_ms: int) -> tuple[AgeGroup, ...]:
+def by_age(written: LogExtent, held_end: int, at_ms: int) -> tuple[AgeGroup, ...]:
     """A replica's offsets by the age that their batches had at a time, and how many of them are at `held_end` or above.
 
     Ages go in steps of `AGE_S`, by the producer's time stamps; batches without one (format 0) are left out.
@@ -169,7 +169,7 @@ def by_age(written: Replica, held_end: int, at_ms: int) -> tuple[AgeGroup, ...]:
     )
 
 
-def oldest_lost_ms(written: Replica, held_end: int, at_ms: int) -> int | None:
+def oldest_lost_ms(written: LogExtent, held_end: int, at_ms: int) -> int | None:
     """The age at a time of the oldest batch at `held_end` or above; None if nothing is, or none has a time stamp."""
     ages = [
         at_ms - b.max_timestamp_ms for b in written.batches if b.last_offset >= held_end and b.max_timestamp_ms >= 0
@@ -178,7 +178,7 @@ def oldest_lost_ms(written: Replica, held_end: int, at_ms: int) -> int | None:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Compared:
+class DiskContent:
     """What a disk holds of what its process had written."""
 
     replicas: dict[str, ReplicaOnDisk]
@@ -186,7 +186,7 @@ class Compared:
     files: FilesOnDisk
 
 
-def compared(written: Mapping[str, Seen], held: Mapping[str, Seen], at_ms: int) -> Compared:
+def compared(written: Mapping[str, FileContent], held: Mapping[str, FileContent], at_ms: int) -> DiskContent:
     """What a disk holds of what its process had written until a time (wall clock): replica by replica, and how much is
     lost.
 
@@ -197,7 +197,7 @@ def compared(written: Mapping[str, Seen], held: Mapping[str, Seen], at_ms: int) 
     before, after = replicas(written), replicas(held, as_in=written)
     rows: dict[str, ReplicaOnDisk] = {}
     for name, one in sorted(before.items()):
-        left = after.get(name, Replica())
+        left = after.get(name, LogExtent())
         rows[name] = ReplicaOnDisk(
             written=one.end,
             held=left.end if name in after else None,
@@ -211,12 +211,12 @@ def compared(written: Mapping[str, Seen], held: Mapping[str, Seen], at_ms: int) 
     gone = tuple(name for name in sorted(written) if name not in held)
     shorter = tuple(name for name in sorted(written) if name in held and held[name].size < written[name].size)
     lost = Lost(
-        records=sum(max(0, one.end - after.get(name, Replica()).end) for name, one in before.items()),
-        bytes=sum(max(0, one.size - after.get(name, Replica()).size) for name, one in before.items()),
+        records=sum(max(0, one.end - after.get(name, LogExtent()).end) for name, one in before.items()),
+        bytes=sum(max(0, one.size - after.get(name, LogExtent()).size) for name, one in before.items()),
         files=len(gone),
     )
     files = FilesOnDisk(written=len(written), gone=gone[:NAMED], shorter=shorter[:NAMED])
-    return Compared(replicas=rows, lost=lost, files=files)
+    return DiskContent(replicas=rows, lost=lost, files=files)
 
 
 def threads(pid: int) -> list[str]:
@@ -267,7 +267,7 @@ class Outage:
     nodes: Sequence[Node]
     disks: Mapping[str, Disk]
     mounter: DiskMounter
-    written: dict[str, dict[str, Seen]] = field(default_factory=dict)
+    written: dict[str, dict[str, FileContent]] = field(default_factory=dict)
     """By node: every file as the process had written it."""
     refused: dict[str, str | None] = field(default_factory=dict)
     writeback: dict[str, int] = field(default_factory=dict)

@@ -312,7 +312,7 @@ def end_of_epoch(t: str, offset: int) -> str:
     )
 
 
-class Reader:
+class LogLineReader:
     """Reads the lines of one node, in order: some lines only make sense with the one before."""
 
     def __init__(self, node: str) -> None:
@@ -428,7 +428,7 @@ def _number(text: str | None) -> int | None:
 
 def parse_lines(lines: Iterable[str], node: str) -> Iterator[LogEvent]:
     """The telling lines among those of one node, in order."""
-    reader = Reader(node)
+    reader = LogLineReader(node)
     for line in lines:
         yield from reader.read(line.rstrip("\n"))
     yield from reader.rest()

@@ -116,7 +116,7 @@ class Shares:
         return self.memory >= STALLED or self.io >= STALLED or self.steal >= STOLEN
 
 
-class Watch:
+class StillnessWatch:
     """Tells periods of stillness from samples, one after the other; pure but for what it is told."""
 
     def __init__(self, first: Sample) -> None:
@@ -187,7 +187,7 @@ class MachineObserver:
     def __init__(self, timeline: Timeline, take: Callable[[], Sample] = sample) -> None:
         self._timeline, self._take = timeline, take
         self._stop = threading.Event()
-        self._watch = Watch(take())
+        self._watch = StillnessWatch(take())
         self._thread = threading.Thread(target=self._run, name="machine", daemon=True)
 
     def start(self) -> None:

@@ -38,7 +38,7 @@ from harness.observers.znodes import (
     parse_partition_state,
 )
 from kafkafiles.errors import ParseError
-from kafkafiles.zookeeper_log import Transaction, transactions
+from kafkafiles.zookeeper_log import ZnodeChange, transactions
 
 if TYPE_CHECKING:
     from evidence.timeline import Timeline
@@ -48,14 +48,14 @@ LOGS: Final = "zookeeper/version-2"
 REQUESTS: Final = (PREFERRED_ELECTION.path, REASSIGNMENT.path)
 
 
-def read_log(data: Path) -> Iterator[Transaction]:
+def read_log(data: Path) -> Iterator[ZnodeChange]:
     """The transactions of a ZooKeeper node with this data. Raises ParseError."""
     files = sorted((data / LOGS).glob("log.*"), key=lambda path: int(path.suffix[1:], 16))
     for path in files:
         yield from transactions(path.read_bytes(), path.name)
 
 
-def unseen(log: Iterable[Transaction], told: Iterable[Event]) -> list[tuple[int, Event]]:
+def unseen(log: Iterable[ZnodeChange], told: Iterable[Event]) -> list[tuple[int, Event]]:
     """Requests and notifications in the log that the observer has not read, as its events would have told them, each
     with its wall time in ns.
     """
@@ -88,7 +88,7 @@ def unseen(log: Iterable[Transaction], told: Iterable[Event]) -> list[tuple[int,
     return found
 
 
-def skipped_states(log: Iterable[Transaction], told: Iterable[Event], *, wall_to_monotonic_ns: int) -> list[Event]:
+def skipped_states(log: Iterable[ZnodeChange], told: Iterable[Event], *, wall_to_monotonic_ns: int) -> list[Event]:
     """The states of partitions that the observer skipped: in the log, and between two that it told. Each comes with its
     znode's content, as the observer would have told it, at its time by ZooKeeper's clock (in ms) or as near to that as
     the states before and after allow.
@@ -117,7 +117,7 @@ def skipped_states(log: Iterable[Transaction], told: Iterable[Event], *, wall_to
     return found
 
 
-def _states(log: Iterable[Transaction]) -> Iterator[tuple[re.Match[str], bytes, Stat, Assignment]]:
+def _states(log: Iterable[ZnodeChange]) -> Iterator[tuple[re.Match[str], bytes, Stat, Assignment]]:
     """Each state that the log has of a partition: its znode's path, data and stat, and the partition's assignment."""
     stats: dict[str, Stat] = {}
     assignments: dict[str, dict[int, Assignment]] = {}

@@ -65,7 +65,7 @@ class ZnodeRead:
 
 
 @dataclass(slots=True, kw_only=True)
-class Outcome:
+class ZnodeReading:
     """What follows from a read: the new state, events that the state does not show, and which znodes to watch."""
 
     state: ClusterState
@@ -217,9 +217,9 @@ class Picture:
         """The notifications that were there at the last read."""
         self._isr_changes_made = 0
 
-    def take(self, read: ZnodeRead) -> Outcome:
+    def take(self, read: ZnodeRead) -> ZnodeReading:
         """Take in one read. Raises ValueError, with nothing changed, if the znode does not hold what it should."""
-        outcome = Outcome(state=self.state)
+        outcome = ZnodeReading(state=self.state)
         path, _ = read.watch
         if read.watch == CONTROLLER:
             self._take_controller(read, outcome)
@@ -247,11 +247,11 @@ class Picture:
 
     # The controller
 
-    def _take_controller(self, read: ZnodeRead, outcome: Outcome) -> None:
+    def _take_controller(self, read: ZnodeRead, outcome: ZnodeReading) -> None:
         self._holder = None if read.stat is None else (parse_controller(read.data), read.stat.created)
         self._decide_controller(outcome)
 
-    def _take_controller_epoch(self, read: ZnodeRead, outcome: Outcome) -> None:
+    def _take_controller_epoch(self, read: ZnodeRead, outcome: ZnodeReading) -> None:
         if read.stat is None:
             return
         epoch = int(read.data)
@@ -260,7 +260,7 @@ class Picture:
         self._epoch = (epoch, read.stat.modified)
         self._decide_controller(outcome)
 
-    def _decide_controller(self, outcome: Outcome) -> None:
+    def _decide_controller(self, outcome: ZnodeReading) -> None:
         epoch, raised = self._epoch or (-1, -1)
         known = self._holder is not None and raised >= self._holder[1]
         if self._holder is not None and self._term is not None and self._term[0] == self._holder[1]:
@@ -274,7 +274,7 @@ class Picture:
 
     # Brokers
 
-    def _take_brokers(self, read: ZnodeRead, outcome: Outcome) -> None:
+    def _take_brokers(self, read: ZnodeRead, outcome: ZnodeReading) -> None:
         there = {int(child) for child in read.children if child.isdigit()}
         for broker in there - self._registered.keys():
             self._registered[broker] = None
@@ -283,7 +283,7 @@ class Picture:
         outcome.watch += [Watch(f"{BROKERS.path}/{broker}", "data") for broker in sorted(there)]
         self._show_brokers(outcome)
 
-    def _take_broker(self, broker: int, read: ZnodeRead, outcome: Outcome) -> None:
+    def _take_broker(self, broker: int, read: ZnodeRead, outcome: ZnodeReading) -> None:
         if read.stat is None:
             self._registered.pop(broker, None)
         else:
@@ -297,21 +297,21 @@ class Picture:
             self._registered[broker] = read.stat.created
         self._show_brokers(outcome)
 
-    def _show_brokers(self, outcome: Outcome) -> None:
+    def _show_brokers(self, outcome: ZnodeReading) -> None:
         brokers = frozenset(self._registered)
         if brokers != outcome.state.brokers:
             outcome.state = replace(outcome.state, brokers=brokers)
 
     # Topics and partitions
 
-    def _take_topics(self, read: ZnodeRead, outcome: Outcome) -> None:
+    def _take_topics(self, read: ZnodeRead, outcome: ZnodeReading) -> None:
         there = set(read.children)
         outcome.watch += [Watch(f"{TOPICS.path}/{topic}", "data") for topic in sorted(there)]
         for topic in self._assignments.keys() - there:
             del self._assignments[topic]
         self._drop(outcome, lambda key: key[0] not in there)
 
-    def _take_topic(self, topic: str, read: ZnodeRead, outcome: Outcome) -> None:
+    def _take_topic(self, topic: str, read: ZnodeRead, outcome: ZnodeReading) -> None:
         if read.stat is None:
             self._assignments.pop(topic, None)
             self._drop(outcome, lambda key: key[0] == topic)
@@ -329,7 +329,7 @@ class Picture:
         if moved:
             outcome.state = replace(outcome.state, partitions=MappingProxyType({**outcome.state.partitions, **moved}))
 
-    def _take_state(self, topic: str, number: int, read: ZnodeRead, outcome: Outcome) -> None:
+    def _take_state(self, topic: str, number: int, read: ZnodeRead, outcome: ZnodeReading) -> None:
         key = (topic, number)
         if read.stat is None:
             self._drop(outcome, lambda other: other == key)
@@ -346,7 +346,7 @@ class Picture:
                 outcome.state, partitions=MappingProxyType({**outcome.state.partitions, key: state})
             )
 
-    def _drop(self, outcome: Outcome, gone: Callable[[tuple[str, int]], bool]) -> None:
+    def _drop(self, outcome: ZnodeReading, gone: Callable[[tuple[str, int]], bool]) -> None:
         left = {key: state for key, state in outcome.state.partitions.items() if not gone(key)}
         if len(left) != len(outcome.state.partitions):
             outcome.state = replace(outcome.state, partitions=MappingProxyType(left))
@@ -355,7 +355,7 @@ class Picture:
 
     # Notifications
 
-    def _take_isr_changes(self, read: ZnodeRead, outcome: Outcome) -> None:
+    def _take_isr_changes(self, read: ZnodeRead, outcome: ZnodeReading) -> None:
         """Changes of ISRs that leaders announced (0.9 and later); the controller deletes each when it has read it."""
         there = {child for _, child in _numbered(read.children)}
         gone, made = self._isr_changes - there, there - self._isr_changes

@@ -31,10 +31,10 @@ from typing import TYPE_CHECKING
 
 from harness.run.administration import Administration
 from harness.run.clients import NO_SETTINGS, Clients
-from harness.run.disks import Disks
-from harness.run.ends import Ends
+from harness.run.disks import LiveFiles
+from harness.run.ends import EndOffsets
 from harness.run.groups import Groups
-from harness.run.migration import Migration
+from harness.run.migration import Migrator
 from harness.run.nemesis import Nemesis
 from harness.run.parts import OfCase, Parts
 from harness.run.sequence_log import DutyNotDone, PreconditionNotHeld, SequenceLog
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 __all__ = ["OFFSETS", "START_LIMIT_S", "DutyNotDone", "Partition", "Parts", "PreconditionNotHeld", "Run", "Target"]
 
 
-class Run(SequenceLog, Who, Waits, Disks, Administration, Nemesis, Migration, Clients, Ends, Groups):
+class Run(SequenceLog, Who, Waits, LiveFiles, Administration, Nemesis, Migrator, Clients, EndOffsets, Groups):
     """The running cluster, its witnesses and clients, in the words of a scenario."""
 
     version: Version
@@ -64,12 +64,12 @@ class Run(SequenceLog, Who, Waits, Disks, Administration, Nemesis, Migration, Cl
         SequenceLog.__init__(self, parts.timeline)
         Who.__init__(self, parts.topics, parts.cluster, parts.observer)
         Waits.__init__(self, parts.observer, self, self, alters_by_request=parts.version.uses_alter_partition)
-        Disks.__init__(self, parts, self)
+        LiveFiles.__init__(self, parts, self)
         Administration.__init__(self, parts, self, self, self)
         Nemesis.__init__(self, parts, self, self)
-        Migration.__init__(self, parts, self, self, self, self)
+        Migrator.__init__(self, parts, self, self, self, self)
         Clients.__init__(self, parts, self)
-        Ends.__init__(self, parts, self)
+        EndOffsets.__init__(self, parts, self)
         Groups.__init__(self, parts, self)
         self._random = Random(parts.record.run.seed)
         self.version, self.topic, self.case, self.given = parts.version, parts.topics[0], parts.case, parts.given

@@ -28,11 +28,11 @@ from harness.workloads.handles.client import (
     LoadGenerator,
     Pending,
     ScriptedProducer,
-    Sent,
+    SendResult,
     Unanswered,
     not_in_time,
 )
-from harness.workloads.handles.transactions import Ended, Pipeline, TransactionalProducer
+from harness.workloads.handles.transactions import Pipeline, TransactionalProducer, TransactionStepResult
 from harness.workloads.libraries import RDKAFKA, Library
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ IDEMPOTENT_BYTES: Final = 200
 NO_SETTINGS: Final[Mapping[str, str]] = MappingProxyType({})
 
 
-def _require_ok(sequence_log: SequenceLog, outcomes: Iterable[Sent | Ended], what: str) -> None:
+def _require_ok(sequence_log: SequenceLog, outcomes: Iterable[SendResult | TransactionStepResult], what: str) -> None:
     for one in outcomes:
         if one.outcome != "ok":
             sequence_log.require(what, held=False, error=one.error_name)
@@ -63,7 +63,7 @@ class OpenTransaction:
 
     _producer: TransactionalProducer
     _sequence_log: SequenceLog
-    ended: Ended | None = None
+    ended: TransactionStepResult | None = None
     """Its commit or abort; None while it is open, and if the block ended with an error."""
 
     def send(
@@ -74,7 +74,7 @@ class OpenTransaction:
         timeout_s: float = SEND_LIMIT_S,
         must: bool = True,
         key: str | None = None,
-    ) -> list[Sent]:
+    ) -> list[SendResult]:
         """Send records within the transaction, one after the other, each when it is known what came of the one before.
 
         Raises PreconditionNotHeld if one is not delivered within `timeout_s`, unless it need not be (`must`).
@@ -164,7 +164,7 @@ class Clients:
         expected_loss: bool = False,
         must: bool = True,
         key: str | None = None,
-    ) -> list[Sent]:
+    ) -> list[SendResult]:
         """Send records one after the other, each when it is known what came of the one before: acknowledged, refused or
         unknown. `expected_loss` names those whose loss the scenario documents: no other record may be lost. `settings`
         are the producer's own, `key` is the records'.
@@ -195,10 +195,12 @@ class Clients:
     def _late(self, places: Sequence[Partition]) -> Late:
         """Who is at fault if clients of these partitions do not get what they wait for: Kafka, if they are led."""
 
-        def late(what: str, limit_s: float, seen: str, since_ns: int) -> HarnessError:
+        def late(what: str, timeout_s: float, seen: str, since_ns: int) -> HarnessError:
             if not self._led(places):
-                return not_in_time(what, limit_s, seen, since_ns)
-            return self._sequence_log.overdue(what, witness="clients", since_ns=since_ns, limit_s=limit_s, seen=seen)
+                return not_in_time(what, timeout_s, seen, since_ns)
+            return self._sequence_log.overdue(
+                what, witness="clients", since_ns=since_ns, timeout_s=timeout_s, seen=seen
+            )
 
         return late
 

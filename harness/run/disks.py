@@ -37,7 +37,7 @@ RECOVERY_POINT_LIMIT_S: Final = 90.0
 """Brokers write theirs once a minute by default."""
 
 
-class Disks:
+class LiveFiles:
     """Reads the nodes' live files, which are bind-mounted from this machine."""
 
     def __init__(self, parts: Parts, sequence_log: SequenceLog) -> None:

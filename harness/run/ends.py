@@ -24,7 +24,7 @@ ASK_S: Final = 3.0
 AGAIN_S: Final = 1.0
 
 
-class Ends:
+class EndOffsets:
     """Asks leaders."""
 
     def __init__(self, parts: Parts, sequence_log: SequenceLog) -> None:

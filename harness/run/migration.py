@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from harness.run.who import Who
 
 
-class Migration:
+class Migrator:
     """Migrates the cluster."""
 
     def __init__(self, parts: Parts, nemesis: Nemesis, waits: Waits, who: Who, sequence_log: SequenceLog) -> None:

@@ -78,15 +78,15 @@ class SequenceLog:
         if not held:
             raise DutyNotDone(f"Kafka owes this and did not do it: {name} ({_told(detail)})")
 
-    def overdue(self, name: str, *, witness: Witness, since_ns: int, limit_s: float, seen: str) -> HarnessError:
+    def overdue(self, name: str, *, witness: Witness, since_ns: int, timeout_s: float, seen: str) -> HarnessError:
         """Record that a state which Kafka owes did not come within its limit; the error to raise."""
         if not self.owing:
-            return WaitTimeout(f"not within {limit_s:g} s: {name}; {seen}")
-        limit_ms = round(limit_s * 1000)
+            return WaitTimeout(f"not within {timeout_s:g} s: {name}; {seen}")
+        limit_ms = round(timeout_s * 1000)
         self._duty(
             Duty(name=name, held=False, witness=witness, detail={"seen": seen}, since_ns=since_ns, limit_ms=limit_ms)
         )
-        return DutyNotDone(f"Kafka owes this and did not do it within {limit_s:g} s: {name} ({seen})")
+        return DutyNotDone(f"Kafka owes this and did not do it within {timeout_s:g} s: {name} ({seen})")
 
     def notice(self) -> None:
         """Raise DutyNotDone if a broker or a controller has ended itself, which no fault of its own explains: every

@@ -107,7 +107,7 @@ class Waits:
                         continue
                     if owed(state := self._observer.state):
                         raise self._sequence_log.overdue(
-                            what, witness="metadata", since_ns=since_ns, limit_s=timeout_s, seen=str(state)
+                            what, witness="metadata", since_ns=since_ns, timeout_s=timeout_s, seen=str(state)
                         ) from None
                     raise WaitTimeout(f"not within {timeout_s:g} s: {error}") from None
 

@@ -41,7 +41,7 @@ CLUSTER_NODES: Final = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Check:
+class DoctorCheck:
     """One thing looked at."""
 
     name: str
@@ -52,24 +52,24 @@ class Check:
     """What to do about it; empty if it is fine."""
 
 
-def diagnose() -> list[Check]:
+def diagnose() -> list[DoctorCheck]:
     """Check everything that a run needs. What is missing is reported, never raised."""
     checks = [_python(), *_engine_checks(), _compose(), _java(), _memory()]
     return [*checks, _ours(Path("runs"), "runs", "choose another place with --runs-dir"), _cache()]
 
 
-def _python() -> Check:
-    return Check("Python", "ok", platform.python_version())
+def _python() -> DoctorCheck:
+    return DoctorCheck("Python", "ok", platform.python_version())
 
 
-def _engine_checks() -> list[Check]:
+def _engine_checks() -> list[DoctorCheck]:
     try:
         client = engine.connect()
     except UsageError as error:
-        return [Check("Docker engine", "missing", str(error), "make setup, as root on Debian")]
+        return [DoctorCheck("Docker engine", "missing", str(error), "make setup, as root on Debian")]
     try:
         info: dict[str, Any] = client.info()
-        found = [Check("Docker engine", "ok", f"{info.get('ServerVersion')} on {info.get('KernelVersion')}")]
+        found = [DoctorCheck("Docker engine", "ok", f"{info.get('ServerVersion')} on {info.get('KernelVersion')}")]
         root = Path(str(info.get("DockerRootDir", "")))
         if root.is_dir():
             found.append(_disk(root, "Docker"))
@@ -78,27 +78,27 @@ def _engine_checks() -> list[Check]:
         found.extend(_loop_mounts(client))
         return found
     except (DockerException, OSError) as error:
-        return [Check("Docker engine", "missing", str(error)[:200], "look at the engine's log")]
+        return [DoctorCheck("Docker engine", "missing", str(error)[:200], "look at the engine's log")]
     finally:
         client.close()
 
 
-def _compose() -> Check:
+def _compose() -> DoctorCheck:
     version = compose_version()
     if version is None:
-        return Check("docker compose", "missing", "no version 2", "make setup, or install it")
-    return Check("docker compose", "ok", version)
+        return DoctorCheck("docker compose", "missing", "no version 2", "make setup, or install it")
+    return DoctorCheck("docker compose", "ok", version)
 
 
-def _java() -> Check:
+def _java() -> DoctorCheck:
     try:
         found = java.find_java()
     except UsageError as error:
-        return Check("Java", "missing", str(error), "make setup")
-    return Check("Java", "ok", f"{java.major_version(found)} at {found}")
+        return DoctorCheck("Java", "missing", str(error), "make setup")
+    return DoctorCheck("Java", "ok", f"{java.major_version(found)} at {found}")
 
 
-def _images(client: DockerClient) -> Check:
+def _images(client: DockerClient) -> DoctorCheck:
     sizes = images.sizes(client)
     by_release = {version.kafka: version for version in versions.ALL}
     ready = [kafka for kafka, version in by_release.items() if kafka in sizes and images.present(client, version)]
@@ -110,8 +110,8 @@ def _images(client: DockerClient) -> Check:
 
     detail = f"ready: {told(ready)}" + (f"; beside the matrix: {told(others)}" if others else "")
     if not absent:
-        return Check("images", "ok", detail)
-    return Check(
+        return DoctorCheck("images", "ok", detail)
+    return DoctorCheck(
         "images",
         "warning",
         f"{detail}; not built: {', '.join(absent)}",
@@ -140,12 +140,12 @@ PROBE_NEEDS: Final[dict[str, tuple[Status, str]]] = {
 }
 
 
-def _inside(client: DockerClient) -> list[Check]:
+def _inside(client: DockerClient) -> list[DoctorCheck]:
     """What a container with a node's rights can do, and whether it can be frozen."""
     tag = next((version.image for version in versions.ALL if images.present(client, version)), None)
     if tag is None:
         return [
-            Check(
+            DoctorCheck(
                 "containers", "warning", "no image yet to look inside a container with", "make setup, then look again"
             )
         ]
@@ -164,32 +164,32 @@ def _inside(client: DockerClient) -> list[Check]:
             status, output = container.exec_run(["bash", "-c", command], user="0")
             assert isinstance(output, bytes)
             if status == 0:
-                checks.append(Check(name, "ok", "works in a container"))
+                checks.append(DoctorCheck(name, "ok", "works in a container"))
             else:
                 severity, remedy = PROBE_NEEDS[name]
                 words = " ".join(output.decode(errors="replace").split())[:160]
-                checks.append(Check(name, severity, words or f"ended with {status}", remedy))
+                checks.append(DoctorCheck(name, severity, words or f"ended with {status}", remedy))
         return [*checks, _freezer(container)]
     except (DockerException, OSError, ImageNotFound) as error:
-        return [Check("containers", "missing", str(error)[:200], "look at the engine's log")]
+        return [DoctorCheck("containers", "missing", str(error)[:200], "look at the engine's log")]
     finally:
         if container is not None:
             with contextlib.suppress(NotFound):
                 container.remove(force=True, v=True)
 
 
-def _freezer(container: Any) -> Check:
+def _freezer(container: Any) -> DoctorCheck:
     try:
         container.pause()
         container.reload()
         state = container.status
         container.unpause()
     except DockerException as error:
-        return Check("freezer", "warning", str(error)[:160], "freezing brokers needs cgroups' freezer")
-    return Check("freezer", "ok" if state == "paused" else "warning", f"a frozen container is {state}")
+        return DoctorCheck("freezer", "warning", str(error)[:160], "freezing brokers needs cgroups' freezer")
+    return DoctorCheck("freezer", "ok" if state == "paused" else "warning", f"a frozen container is {state}")
 
 
-def _loop_mounts(client: DockerClient) -> list[Check]:
+def _loop_mounts(client: DockerClient) -> list[DoctorCheck]:
     """Power loss is shown on file systems in loop images, which a container of ours mounts: tried with each kind."""
     tag = next((version.image for version in versions.ALL if images.present(client, version)), None)
     checks = []
@@ -200,23 +200,25 @@ def _loop_mounts(client: DockerClient) -> list[Check]:
             remedy = "scenarios that lose power need root's rights through the engine, and loop devices"
             if kind == "xfs":
                 remedy += "; for xfs install xfsprogs (no scenario's default needs it)"
-            checks.append(Check(f"{kind} disks", "warning", str(error)[:160], remedy))
+            checks.append(DoctorCheck(f"{kind} disks", "warning", str(error)[:160], remedy))
         else:
-            checks.append(Check(f"{kind} disks", "ok", "a file system on a loop device was made, mounted and removed"))
+            checks.append(
+                DoctorCheck(f"{kind} disks", "ok", "a file system on a loop device was made, mounted and removed")
+            )
     return checks
 
 
-def _disk(path: Path, what: str, usage: Callable[[Path], Any] = shutil.disk_usage) -> Check:
+def _disk(path: Path, what: str, usage: Callable[[Path], Any] = shutil.disk_usage) -> DoctorCheck:
     """The free space under a directory, which this user need not be able to write to (Docker's own)."""
     free = usage(path).free
     detail = f"{free / 1e9:.0f} GB free at {path}"
     if free >= FREE_BYTES:
-        return Check(f"disk for {what}", "ok", detail)
+        return DoctorCheck(f"disk for {what}", "ok", detail)
     status: Status = "missing" if free < FREE_BYTES / 5 else "warning"
-    return Check(f"disk for {what}", status, detail, f"{FREE_BYTES / 1e9:.0f} GB are comfortable")
+    return DoctorCheck(f"disk for {what}", status, detail, f"{FREE_BYTES / 1e9:.0f} GB are comfortable")
 
 
-def _ours(path: Path, what: str, remedy: str) -> Check:
+def _ours(path: Path, what: str, remedy: str) -> DoctorCheck:
     """The free space under a directory, after a test that it can be written to; `path` need not exist yet."""
     place = next(place for place in (path, *path.absolute().parents) if place.exists())
     try:
@@ -226,17 +228,17 @@ def _ours(path: Path, what: str, remedy: str) -> Check:
         return _disk(place, what)
     except OSError as error:
         detail = f"{place} cannot be written: {error.strerror}"
-        return Check(f"disk for {what}", "missing", detail, remedy)
+        return DoctorCheck(f"disk for {what}", "missing", detail, remedy)
 
 
-def _cache() -> Check:
+def _cache() -> DoctorCheck:
     remedy = "set KAFKA_CHAOS_CACHE"
     try:
         cache = cache_dir()
         # A set-up by another user (root with this user's HOME) may own a part of it.
         parts = [cache, *sorted(part for part in cache.iterdir() if part.is_dir())]
     except (UsageError, OSError) as error:
-        return Check("disk for the cache", "missing", str(error), remedy)
+        return DoctorCheck("disk for the cache", "missing", str(error), remedy)
     checks = [_ours(part, "the cache", remedy) for part in parts]
     return next((check for check in checks if check.status == "missing"), checks[0])
 
@@ -249,15 +251,15 @@ def available_memory(meminfo: str) -> int | None:
     return None
 
 
-def _memory() -> Check:
+def _memory() -> DoctorCheck:
     try:
         free = available_memory(Path("/proc/meminfo").read_text())
     except OSError:
         free = None
     if free is None:
-        return Check("memory", "warning", "unknown: /proc/meminfo does not say")
+        return DoctorCheck("memory", "warning", "unknown: /proc/meminfo does not say")
     needed = NODE_BYTES * CLUSTER_NODES + 1_500_000_000
     detail = f"{free / 1e9:.1f} GB available; a cluster and Spark take about {needed / 1e9:.1f} GB"
     if free >= needed:
-        return Check("memory", "ok", detail)
-    return Check("memory", "warning", detail, "run one cluster at a time (--jobs 1)")
+        return DoctorCheck("memory", "ok", detail)
+    return DoctorCheck("memory", "warning", detail, "run one cluster at a time (--jobs 1)")

@@ -19,7 +19,7 @@ from judgement.report.timeline_svg.drawing import (
     LEFT,
     RIGHT,
     Drawing,
-    Rows,
+    LabelRows,
     Scale,
     assembled,
     tag,
@@ -144,7 +144,7 @@ def draw(every: Sequence[Panel], heading: str, axis: str, prefix: str, *, standa
 
 def _panel(drawing: Drawing, one: Panel, y: float, highest: float) -> float:
     """Draw a panel from height `y` on; returns where it ends."""
-    scale, rows = drawing.scale, Rows()
+    scale, rows = drawing.scale, LabelRows()
     placed = []
     for begin_s, end_s, what in (*one.faults, *one.pauses):
         x = scale.x(begin_s)

@@ -15,7 +15,7 @@ from judgement.verdict import ERROR, SEVERITY, Verdict, worst
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Cell:
+class SuiteCell:
     """The runs of one scenario and case on one version with the same overridden settings and expectation, in the order
     of their names.
     """
@@ -104,7 +104,7 @@ def version_key(version: str) -> tuple[Any, ...]:
     return (tuple(int(part) if part.isdigit() else -1 for part in number.split(".")), variant)
 
 
-def group(facts: Iterable[JudgedRun]) -> list[Cell]:
+def group(facts: Iterable[JudgedRun]) -> list[SuiteCell]:
     """The runs by cell, scenario by scenario in the order of their names, versions from old to new."""
     cells: dict[tuple[str, str, tuple[tuple[str, str], ...]], list[JudgedRun]] = {}
     for run in facts:
@@ -117,12 +117,12 @@ def group(facts: Iterable[JudgedRun]) -> list[Cell]:
         cells.items(), key=lambda item: (item[0][0] != "baseline", item[0][0], version_key(item[0][1]), item[0][2])
     )
     return [
-        Cell(scenario=s, version=v, overridden=o, runs=tuple(sorted(runs, key=lambda r: r.run.run)))
+        SuiteCell(scenario=s, version=v, overridden=o, runs=tuple(sorted(runs, key=lambda r: r.run.run)))
         for (s, v, o), runs in ordered
     ]
 
 
-def spreads(cells: Iterable[Cell]) -> list[tuple[str, ...]]:
+def spreads(cells: Iterable[SuiteCell]) -> list[tuple[str, ...]]:
     """The rows of how long things took, claim by claim (timings.row, with the scenario in place of the case)."""
     rows = [
         timings.row(name, cell.scenario, cell.label, timing)
@@ -132,7 +132,7 @@ def spreads(cells: Iterable[Cell]) -> list[tuple[str, ...]]:
     return sorted(rows, key=lambda row: row[0])
 
 
-def failures_first(cells: Sequence[Cell]) -> list[Cell]:
+def failures_first(cells: Sequence[SuiteCell]) -> list[SuiteCell]:
     """The most severe verdict first, else in the order given."""
     return sorted(cells, key=lambda cell: -SEVERITY[cell.verdict])
 

@@ -19,7 +19,7 @@ from evidence.events import Duty, Event, Log, Moment, Note, Precondition, of
 from evidence.events import Step as StepEvent
 from evidence.faults.network import NetworkProof
 from evidence.findings import Finding, Findings, read_findings
-from evidence.manifest import Difference
+from evidence.manifest import ChangedFile
 from evidence.records import TopicPartition
 from evidence.run import RunRecord
 from evidence.run_state import FaultFact, Interval, RunState, Sent
@@ -31,7 +31,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
+class ScenarioStep:
     """A step of the scenario; `end_ns` is None if it never ended."""
 
     name: str
@@ -88,7 +88,7 @@ class JudgedRun(RunState):
         return tuple(of(self.events, Log))
 
     @cached_property
-    def steps(self) -> tuple[Step, ...]:
+    def steps(self) -> tuple[ScenarioStep, ...]:
         return steps_of(self.events)
 
     @property
@@ -169,9 +169,9 @@ def cuts_of(faults: Iterable[FaultFact], end_ns: int) -> tuple[tuple[str, Interv
     )
 
 
-def steps_of(events: Iterable[Event]) -> tuple[Step, ...]:
+def steps_of(events: Iterable[Event]) -> tuple[ScenarioStep, ...]:
     """The scenario's steps; a step's end is the next end of the same name."""
-    steps: list[Step] = []
+    steps: list[ScenarioStep] = []
     opened: list[tuple[str, int, Mapping[str, Any]]] = []
     for event in of(events, StepEvent):
         if event.phase == "begin":
@@ -180,9 +180,11 @@ def steps_of(events: Iterable[Event]) -> tuple[Step, ...]:
             for index in range(len(opened) - 1, -1, -1):
                 if opened[index][0] == event.name:
                     name, begin_ns, detail = opened.pop(index)
-                    steps.append(Step(name=name, begin_ns=begin_ns, end_ns=event.monotonic_ns, detail=detail))
+                    steps.append(ScenarioStep(name=name, begin_ns=begin_ns, end_ns=event.monotonic_ns, detail=detail))
                     break
-    steps += [Step(name=name, begin_ns=begin_ns, end_ns=None, detail=detail) for name, begin_ns, detail in opened]
+    steps += [
+        ScenarioStep(name=name, begin_ns=begin_ns, end_ns=None, detail=detail) for name, begin_ns, detail in opened
+    ]
     return tuple(sorted(steps, key=lambda step: step.begin_ns))
 
 
@@ -206,17 +208,17 @@ def gather(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Files:
+class _RunFiles:
     """The files of a run directory, read once."""
 
     run: RunRecord
-    reading: timeline.Reading
+    reading: timeline.TimelineRead
     findings: Findings | None
     unreadable: str | None
     """What is wrong with the findings."""
     manifest: str
     """SHA-256 of the manifest; "" if there is none."""
-    unbound: tuple[Difference, ...] = ()
+    unbound: tuple[ChangedFile, ...] = ()
     """What the files have otherwise than the manifest."""
 
     def judged(self, analysis_failure: str | None = None) -> Verdict:
@@ -234,9 +236,9 @@ class _Files:
         return gather(run_dir, self.run, self.reading.events, self.findings, verdict, self.reading.damaged)
 
 
-def _read(run_dir: RunDir) -> _Files:
+def _read(run_dir: RunDir) -> _RunFiles:
     findings, unreadable = read_findings(run_dir)
-    return _Files(
+    return _RunFiles(
         run=run_dir.read_run(),
         reading=timeline.read(run_dir.timeline),
         findings=findings,
@@ -245,7 +247,7 @@ def _read(run_dir: RunDir) -> _Files:
     )
 
 
-def unbound(run_dir: RunDir) -> tuple[Difference, ...]:
+def unbound(run_dir: RunDir) -> tuple[ChangedFile, ...]:
     """What a run's files have otherwise than its manifest, which is to read them all.
 
     Raises UsageError if this is no run directory.
@@ -254,7 +256,7 @@ def unbound(run_dir: RunDir) -> tuple[Difference, ...]:
 
 
 def judge_run(
-    run_dir: RunDir, *, analysis_failure: str | None = None, differs: tuple[Difference, ...] | None = None
+    run_dir: RunDir, *, analysis_failure: str | None = None, differs: tuple[ChangedFile, ...] | None = None
 ) -> JudgedRun:
     """Judge a run from its files, write verdict.json, and return what was read and judged. `differs` is what `unbound`
     said of them, if it was asked already.

@@ -26,7 +26,7 @@ class Point:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Replica:
+class ReplicaHistory:
     """What is known of one replica's offsets; each in order of time."""
 
     node: str
@@ -36,18 +36,18 @@ class Replica:
     """Whether brokers told of every step: then what was said holds until they say something else."""
 
 
-def replicas_over_time(facts: JudgedRun, where: TopicPartition) -> tuple[Replica, ...]:
+def replicas_over_time(facts: JudgedRun, where: TopicPartition) -> tuple[ReplicaHistory, ...]:
     """Each assigned replica's offsets, the preferred leader first."""
     said = [one for one in of(facts.events, ReplicaOffset) if (one.topic, one.partition) == where]
     return tuple(_replica(facts, where, said, f"broker-{broker}") for broker in facts.assignment.get(where, ()))
 
 
-def worth_drawing(replicas: Iterable[Replica]) -> bool:
+def worth_drawing(replicas: Iterable[ReplicaHistory]) -> bool:
     """Whether anything is known of more than one moment."""
     return any(len({point.at_ns for point in (*one.log_ends, *one.high_watermarks)}) > 1 for one in replicas)
 
 
-def _replica(facts: JudgedRun, where: TopicPartition, said: list[ReplicaOffset], node: str) -> Replica:
+def _replica(facts: JudgedRun, where: TopicPartition, said: list[ReplicaOffset], node: str) -> ReplicaHistory:
     own = [one for one in said if one.node == node]
     lines = [line for line in facts.log if line.node == node and (line.topic, line.partition) == where]
     traced_ends = [one for one in own if one.what == "log-end"] or [
@@ -67,7 +67,7 @@ def _replica(facts: JudgedRun, where: TopicPartition, said: list[ReplicaOffset],
         # Where brokers told of every step, the file is behind them by up to its interval.
         if copied.hw is not None and not traced_marks:
             marks.append(Point(at_ns=moment.at_ns, offset=copied.hw, witness=witness))
-    return Replica(
+    return ReplicaHistory(
         node=node,
         log_ends=tuple(_in_order(ends)),
         high_watermarks=tuple(_in_order(mark for mark in marks if mark.offset >= 0)),

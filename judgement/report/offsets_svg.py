@@ -15,7 +15,7 @@ from typing import Any, Final
 from evidence.records import TopicPartition
 from evidence.run_state import FROZEN, UP
 from judgement.report.facts import JudgedRun, broker_id
-from judgement.report.offsets import Point, Replica, replicas_over_time, worth_drawing
+from judgement.report.offsets import Point, ReplicaHistory, replicas_over_time, worth_drawing
 from judgement.report.steps import named
 from judgement.report.timeline_svg.across import axis
 from judgement.report.timeline_svg.drawing import (
@@ -63,7 +63,7 @@ def render(facts: JudgedRun, *, prefix: str = "kc3") -> str:
 
 
 def _panel(
-    drawing: Drawing, facts: JudgedRun, where: TopicPartition, one: Replica, y: float, top: int, *, alone: bool
+    drawing: Drawing, facts: JudgedRun, where: TopicPartition, one: ReplicaHistory, y: float, top: int, *, alone: bool
 ) -> None:
     lane(drawing, y, HEIGHT, one.node, "" if alone else named(where))
     last = [
@@ -132,7 +132,7 @@ def _extremes(column: Sequence[Point]) -> list[Point]:
 
 
 def _dot(
-    drawing: Drawing, facts: JudgedRun, one: Replica, point: Point, name: str, shape: str, y: float, top: int
+    drawing: Drawing, facts: JudgedRun, one: ReplicaHistory, point: Point, name: str, shape: str, y: float, top: int
 ) -> str:
     x, height = drawing.scale.x(facts.at(point.at_ns)), _height(point.offset, y, top)
     witness = point.witness if len(point.witness) <= WITNESS_CHARS else point.witness[: WITNESS_CHARS - 1] + "…"
@@ -179,7 +179,7 @@ def _band(drawing: Drawing, facts: JudgedRun, where: TopicPartition, node: str, 
         drawing.middle.append(tag("rect", about, x=begin, y=y, width=max(end - begin, 0.5), height=BAND, fill=fill))
 
 
-def _legend(drawing: Drawing, facts: JudgedRun, replicas: Sequence[Replica], y: float) -> None:
+def _legend(drawing: Drawing, facts: JudgedRun, replicas: Sequence[ReplicaHistory], y: float) -> None:
     swatch: dict[str, Any] = {"x": 0, "y": 0, "width": 22, "height": 10, "rx": 2}
     line: dict[str, Any] = {"x1": 0, "x2": 22, "stroke_width": 1.7}
     entries: list[tuple[str, str]] = []

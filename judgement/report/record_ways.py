@@ -17,7 +17,7 @@ CLAIM: Final = "high-watermark-follows-in-steps"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Cell:
+class TableCell:
     """A number of the table, and whether the step changed it."""
 
     text: str
@@ -25,14 +25,14 @@ class Cell:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
+class TableRow:
     """One step."""
 
     at: str
     """Milliseconds since the record was sent."""
     node: str
     step: str
-    ends: tuple[Cell, ...]
+    ends: tuple[TableCell, ...]
     """The leader's log end and high watermark, the follower's."""
     line: str
     """The broker's own."""
@@ -44,15 +44,15 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Table:
+class RecordTable:
     """How one record came to one follower, and under both high watermarks."""
 
     title: str
     headings: tuple[str, ...]
-    rows: tuple[Row, ...]
+    rows: tuple[TableRow, ...]
 
 
-def tables(facts: JudgedRun) -> tuple[Table, ...]:
+def tables(facts: JudgedRun) -> tuple[RecordTable, ...]:
     """A table for each record and follower, of runs that are held against that claim."""
     if CLAIM not in {one.name for one in facts.verdict.claims}:
         return ()
@@ -64,28 +64,28 @@ def tables(facts: JudgedRun) -> tuple[Table, ...]:
     )
 
 
-def _table(facts: JudgedRun, way: Way) -> Table:
+def _table(facts: JudgedRun, way: Way) -> RecordTable:
     record = facts.record_name(way.record.producer, way.record.sequence)
     where = named((way.record.topic, way.record.partition))
     missing = f" Not told of: {'; '.join(STEPS[name] for name in way.missing)}." if way.missing else ""
-    return Table(
+    return RecordTable(
         title=f"{record} at offset {way.record.offset} of {where}, by {way.leader} to {way.follower}.{missing}",
         headings=("ms", "broker", "step", "leader LEO", "leader HW", "follower LEO", "follower HW"),
         rows=tuple(_rows(way)),
     )
 
 
-def _rows(way: Way) -> Iterator[Row]:
+def _rows(way: Way) -> Iterator[TableRow]:
     before: tuple[str, ...] | None = None
     for name, line in way.steps.items():
         numbers = chain.from_iterable((ends.log_end, ends.high_watermark) for ends in way.ends[name])
         now = tuple("–" if number is None else str(number) for number in numbers)
-        yield Row(
+        yield TableRow(
             at=f"{(line.at_ns - way.record.sent_ns) / 1e6:.0f}",
             node=line.node,
             step=STEPS[name],
             ends=tuple(
-                Cell(text=text, changed=before is not None and text != was)
+                TableCell(text=text, changed=before is not None and text != was)
                 for text, was in zip(now, before or now, strict=True)
             ),
             line=line.line,

@@ -30,7 +30,7 @@ TONES: Final = {GOOD: "🟢", UNCERTAIN: "🟡", BAD: "🔴"}
 """Of outcomes: what became of the records, whether or not that is documented."""
 
 
-def _row(cell: cells.Cell) -> tuple[str, ...]:
+def _row(cell: cells.SuiteCell) -> tuple[str, ...]:
     scenario, version, records, verdict, *rest = cell.row
     return (TONES[cell.outcome[1]], scenario, version, records, f"{MARKS[cell.verdict]} {verdict}", *rest)
 
@@ -43,7 +43,7 @@ def _table(heading: str, headings: Sequence[str], rows: Sequence[Sequence[str]])
     return [f"\n### {heading}\n\n", *(f"| {' | '.join(line)} |\n" for line in lines), "\n"]
 
 
-def _clients(grouped: Sequence[cells.Cell]) -> list[tuple[str, ...]]:
+def _clients(grouped: Sequence[cells.SuiteCell]) -> list[tuple[str, ...]]:
     """What clients saw in the worst run of each cell."""
     return [
         (cell.scenario, cell.label, *row)

@@ -63,7 +63,7 @@ from scenarios.audit import (
 )
 from scenarios.audit.power_loss import DIVERGES, FLUSH_DOC, SOON
 from scenarios.audit.shrunk_isr_crash import too_few
-from scenarios.durability.page_cache_only import CUT
+from scenarios.durability.page_cache_only import TRUNCATED
 
 SHARED, ALONE = 4, 3
 SOURCE = "KIP-966: motivation"
@@ -159,7 +159,7 @@ def _told(topic: Topic, version: Version, *, shared: bool, alone: bool) -> str:
             basis=Basis.KIP,
         ),
         Documented(
-            allowed=LOST | CUT | REFUSED_AGAIN,
+            allowed=LOST | TRUNCATED | REFUSED_AGAIN,
             source=SOURCE,
             basis=Basis.KIP,
         ),

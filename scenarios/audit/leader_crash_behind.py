@@ -38,16 +38,16 @@ from scenarios.audit import (
 )
 
 BEHIND = 7
-LOSES = Outcome(
+LEADER_ALONE_HAD_THEM = Outcome(
     must=frozenset({"loses"}),
     why="The leader had acknowledged them by itself, and no other replica has them when it dies.",
     source=ACKS_DOC,
     basis=Basis.DOCUMENTATION,
 )
 LOSES_AND_OVERTAKES = replace(
-    LOSES,
+    LEADER_ALONE_HAD_THEM,
     may=frozenset({"reorders"}),
-    why=f"{LOSES.why} Several requests that were in flight are sent again in whatever order.",
+    why=f"{LEADER_ALONE_HAD_THEM.why} Several requests that were in flight are sent again in whatever order.",
     source=f"{ACKS_DOC}; {IN_FLIGHT_DOC}",
 )
 KEEPS = Outcome(
@@ -69,7 +69,7 @@ UNNOTICED = Outcome(
     source=ACKS_DOC,
     basis=Basis.DOCUMENTATION,
 )
-ALONE = Outcome(
+NO_OTHER_REPLICA = Outcome(
     why="Nobody else can be elected, and a process that is killed loses no file.",
     source=ACKS_DOC,
     basis=Basis.DOCUMENTATION,
@@ -78,9 +78,9 @@ ALONE = Outcome(
 
 def stated(producer: Producer, topic: Topic) -> Outcome:
     if topic.replication_factor == 1:
-        return UNNOTICED if producer.acks == "0" else ALONE
+        return UNNOTICED if producer.acks == "0" else NO_OTHER_REPLICA
     if producer.acks != "all":
-        return LOSES_AND_OVERTAKES if overtakes(producer) else LOSES
+        return LOSES_AND_OVERTAKES if overtakes(producer) else LEADER_ALONE_HAD_THEM
     if overtakes(producer):
         return OVERTAKEN
     return KEEPS

@@ -40,7 +40,7 @@ from scenarios.audit import (
 )
 from scenarios.partition import other_nodes
 
-ALONE = 7
+RECORDS_WHILE_CUT_OFF = 7
 
 
 def stated(producer: Producer, topic: Topic) -> Outcome:
@@ -102,9 +102,9 @@ def leader_cut_off(run: Run) -> None:
     leader, followers = run.leader_of(t), run.followers_of(t)
     run.cut([leader], other_nodes(run, leader))
     end_waiting_fetches(run, leader)
-    subjects.send(ALONE, expected_loss=lambda one: unanswered(one) or (taken(one) and others(one)))
-    subjects.wait_acknowledged(FIRST + ALONE, taken)
-    subjects.wait_log_end(FIRST + ALONE, leader, taken)
+    subjects.send(RECORDS_WHILE_CUT_OFF, expected_loss=lambda one: unanswered(one) or (taken(one) and others(one)))
+    subjects.wait_acknowledged(FIRST + RECORDS_WHILE_CUT_OFF, taken)
+    subjects.wait_log_end(FIRST + RECORDS_WHILE_CUT_OFF, leader, taken)
     run.claim(
         "the leader acknowledges nothing with acks=all while it is alone",
         all(one.tally.ok <= FIRST for one in subjects.of(lambda one: not alone(one))),

@@ -48,19 +48,19 @@ from scenarios.audit import (
     topics,
     unanswered,
 )
-from scenarios.durability.page_cache_only import CUT
+from scenarios.durability.page_cache_only import TRUNCATED
 
 COUNT = 7
 FLUSH_DOC = "Kafka documentation, topic configuration: flush.messages; Application vs. OS flush management"
 
 
-DIVERGES = CUT | {"replica-divergence"}
+DIVERGES = TRUNCATED | {"replica-divergence"}
 """Followers that truncate to their high watermark may keep a record that the next leader has another for (KIP-101)."""
 SOON = {"replica.high.watermark.checkpoint.interval.ms": "500"}
 """On a busy machine files were seen on their disks 2 to 26 s after they were written, and vm.dirty_expire_centisecs
 was 30 s (for want of memory, most likely). So the power goes as soon as every replica has the records.
 """
-KEPT = Outcome(
+NOTHING_LOST = Outcome(
     why="Each replica has flushed the records before they count.",
     source=FLUSH_DOC,
     basis=Basis.DOCUMENTATION,
@@ -82,7 +82,7 @@ def measured_in(producer: Producer, version: Version) -> Iterator[Topic]:
 
 
 def stated(producer: Producer, topic: Topic) -> Outcome:
-    outcome = KEPT if topic.flush_each else GONE
+    outcome = NOTHING_LOST if topic.flush_each else GONE
     if producer.acks == "0":
         return outcome
     if producer.idempotence:
@@ -119,7 +119,7 @@ def _also(outcome: Outcome, may: set[str], why: str, source: str) -> Outcome:
             basis=Basis.DOCUMENTATION,
         ),
         Documented(
-            allowed=LOST | CUT,
+            allowed=LOST | TRUNCATED,
             source=FLUSH_DOC,
             basis=Basis.DOCUMENTATION,
         ),

@@ -18,7 +18,7 @@ from harness.words import Basis, ClusterPlan, Documented, Run, ranges, scenario
 
 ENDS = "already registered on the path|node already exists and owner|unable to register with the controller quorum"
 """Why a broker ends itself whose id is taken."""
-REFUSED = ("duplicate-id-refused", "first-broker-keeps-registration")
+REFUSAL_CLAIMS = ("duplicate-id-refused", "first-broker-keeps-registration")
 
 
 @scenario(
@@ -34,13 +34,13 @@ REFUSED = ("duplicate-id-refused", "first-broker-keeps-registration")
     documented=[
         Documented(
             on=ranges.ZOOKEEPER,
-            claims=[*REFUSED, "first-broker-undisturbed"],
+            claims=[*REFUSAL_CLAIMS, "first-broker-undisturbed"],
             source="Kafka documentation, broker configuration: broker.id",
             basis=Basis.DOCUMENTATION,
         ),
         Documented(
             on=ranges.KRAFT,
-            claims=[*REFUSED, "duplicate-takes-directories"],
+            claims=[*REFUSAL_CLAIMS, "duplicate-takes-directories"],
             sentence="""The controller refuses the second broker as a duplicate; it asks again until
                 initial.broker.registration.timeout.ms has passed, and ends itself. Until then it has the first one's
                 partitions assigned to its own log directory, and the first one loses its leaderships.""",

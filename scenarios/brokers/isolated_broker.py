@@ -11,7 +11,11 @@ and cannot take them out of the ISR without those who decide: nothing is acknowl
 from harness.words import LOST, Basis, Case, ClusterPlan, Documented, Run, scenario
 
 ELECTED = ["isolated-leader-replaced-in-time", "leader-elected-from-isr", "leader-epoch-rises-by-one"]
-ALONE = {"topic.metadata.refresh.interval.ms": "300000", "message.timeout.ms": "6000", "message.send.max.retries": "0"}
+CLIENT_OF_ONE_BROKER = {
+    "topic.metadata.refresh.interval.ms": "300000",
+    "message.timeout.ms": "6000",
+    "message.send.max.retries": "0",
+}
 """Of a client that does not look for another leader while the one it knows answers (librdkafka's own interval), and
 that waits 6 s for an acknowledgement."""
 
@@ -53,13 +57,21 @@ def isolated_broker(run: Run) -> None:
     acks = run.case.acks
     run.send(t, 3)
     # A client that knows the leader alone, and does not look for another while it is answered.
-    run.send(t, acks=acks, only=zombie, settings=ALONE)
+    run.send(t, acks=acks, only=zombie, settings=CLIENT_OF_ONE_BROKER)
 
     run.cut([zombie], [run.coordinator()])
     run.wait_leader(t, *others)
     run.send(t, 2, only=others[0])
     # One with acks=all: a client that is not answered asks who leads, and the next one would go there.
-    run.send(t, 3 if acks == "1" else 1, acks=acks, only=zombie, settings=ALONE, expected_loss=acks == "1", must=False)
+    run.send(
+        t,
+        3 if acks == "1" else 1,
+        acks=acks,
+        only=zombie,
+        settings=CLIENT_OF_ONE_BROKER,
+        expected_loss=acks == "1",
+        must=False,
+    )
     run.copy_replicas("two-leaders")
 
     run.heal_network()

@@ -35,7 +35,7 @@ OTHERS_THERE = LOST | {"inconsistent-offsets"}
 SHORTER = frozenset({"high-watermark-regression"})
 """The new leader's log may end before what a consumer has read."""
 
-LOSES = (
+UNCLEAN_LEADER_LOSES = (
     Documented(
         on=ranges.HIGH_WATERMARK_TRUNCATION,
         required=OTHERS_THERE,
@@ -56,7 +56,7 @@ LOSES = (
         basis=Basis.DOCUMENTATION,
     ),
 )
-WAITS = (
+WAITS_FOR_ISR = (
     Documented(
         on=ranges.LAST_KNOWN_LEADER,
         claims=["offline-partition-waits", "leader-epoch-rises-by-one"],
@@ -122,19 +122,21 @@ scenario(
         "default": Case(
             steps=partial(all_in_sync_dead, unclean=ranges.UNCLEAN_BY_DEFAULT),
             documented=[
-                replace(LOSES[0], on=ranges.UNCLEAN_BY_DEFAULT, source="KIP-106; KIP-101", basis=Basis.KIP),
-                *WAITS,
+                replace(
+                    UNCLEAN_LEADER_LOSES[0], on=ranges.UNCLEAN_BY_DEFAULT, source="KIP-106; KIP-101", basis=Basis.KIP
+                ),
+                *WAITS_FOR_ISR,
             ],
         ),
         "enabled": Case(
             steps=partial(all_in_sync_dead, unclean=ranges.EVERY_VERSION),
             settings={"unclean.leader.election.enable": "true"},
-            documented=LOSES,
+            documented=UNCLEAN_LEADER_LOSES,
         ),
         "disabled": Case(
             steps=partial(all_in_sync_dead, unclean=ranges.NO_VERSION),
             settings={"unclean.leader.election.enable": "false"},
-            documented=WAITS,
+            documented=WAITS_FOR_ISR,
         ),
     },
 )

@@ -42,7 +42,7 @@ COUNT = 3
 """Records of a transaction in each topic."""
 MARKED = COUNT + 1
 OTHER = "flushed"
-CUT = frozenset({"log-truncated-below-high-watermark"})
+TRUNCATED = frozenset({"log-truncated-below-high-watermark"})
 
 
 def commit_offsets(run: Run, *, flushed: bool) -> None:
@@ -140,7 +140,7 @@ scenario(
             documented=[
                 Documented(
                     required=LOST | {"torn-transaction"},
-                    allowed=CUT,
+                    allowed=TRUNCATED,
                     sentence="""Half of a committed transaction is left: the records of the topic that is flushed. The
                         other half is lost.""",
                     source="Kafka documentation, Application vs. OS flush management; KIP-98",

@@ -22,17 +22,17 @@ from functools import partial
 
 from harness.words import LOST, Basis, Case, ClusterPlan, Disks, Documented, Run, Target, TopicPlan, ranges, scenario
 
-TWO = {"min.insync.replicas": "2"}
+MIN_INSYNC_2 = {"min.insync.replicas": "2"}
 BEFORE = 3
 COUNT = 10
 PLAN = ClusterPlan(disks=Disks(), settings={"replica.socket.timeout.ms": "3000"})
 FEATURE = "--feature eligible.leader.replicas.version="
-CUT = frozenset({"log-truncated-below-high-watermark"})
+TRUNCATED = frozenset({"log-truncated-below-high-watermark"})
 """A disk that lost power holds less than the high watermark that was flushed to it; whoever follows it truncates."""
 
 THROWN_AWAY = Documented(
     required=LOST,
-    allowed=CUT,
+    allowed=TRUNCATED,
     claims=["leader-elected-from-isr"],
     sentence="""The leader is still the ISR, and is elected without what it had not flushed; the followers, which have
         all of it, truncate to the leader's log.""",
@@ -45,7 +45,7 @@ ALONE = replace(
 )
 KEPT = Documented(
     on=ranges.LAST_KNOWN_LEADER,
-    allowed=CUT,
+    allowed=TRUNCATED,
     claims=["leader-elected-from-isr"],
     sentence="The partition waits for the follower that is eligible, which has everything.",
     source="KIP-966: unclean shutdown",
@@ -54,7 +54,7 @@ KEPT = Documented(
 LAST_KNOWN = Documented(
     on=ranges.LAST_KNOWN_LEADER,
     required=LOST,
-    allowed=CUT,
+    allowed=TRUNCATED,
     claims=["leader-elected-from-outside-isr"],
     sentence="""With min.insync.replicas=1 the leader alone is enough, so nobody else is eligible. It is elected as the
         last known leader, without what it had not flushed.""",
@@ -69,7 +69,7 @@ HOLE = replace(
 )
 UNCLEANLY_KEPT = Documented(
     on=ranges.UNCLEAN_BY_DEFAULT,
-    allowed=CUT | {"unreplicated-acknowledgement"},  # by the one that lost power, which is in the ISR meanwhile
+    allowed=TRUNCATED | {"unreplicated-acknowledgement"},  # by the one that lost power, which is in the ISR meanwhile
     claims=["leader-elected-from-outside-isr"],
     sentence="""A follower leads as soon as it is thawed, by an unclean election, which is on by default; it has
         everything.""",
@@ -157,17 +157,23 @@ def cases() -> Iterator[tuple[str, Case]]:
         yield f"min-1-{gone}", Case(steps=partial(steps, alone=True), documented=alone)
         eligible = HOLE if gone == "killed" else KEPT
         two = [UNCLEANLY_KEPT if thawed else BACK_FIRST, eligible, THROWN_AWAY]
-        yield f"min-2-{gone}", Case(steps=all_had_it, topic=TWO, documented=two)
+        yield f"min-2-{gone}", Case(steps=all_had_it, topic=MIN_INSYNC_2, documented=two)
         off, on = (replace(PLAN, format=f"{FEATURE}{level}") for level in (0, 1))
         yield (
             f"min-2-{gone}-elr-off",
-            Case(steps=all_had_it, topic=TWO, cluster=off, applies=ranges.LAST_KNOWN_LEADER, documented=[THROWN_AWAY]),
+            Case(
+                steps=all_had_it,
+                topic=MIN_INSYNC_2,
+                cluster=off,
+                applies=ranges.LAST_KNOWN_LEADER,
+                documented=[THROWN_AWAY],
+            ),
         )
         yield (
             f"min-2-{gone}-elr-on",
             Case(
                 steps=all_had_it,
-                topic=TWO,
+                topic=MIN_INSYNC_2,
                 cluster=on,
                 applies=ranges.ELIGIBLE_LEADERS_OPTIONAL,
                 documented=[replace(eligible, on=ranges.ELIGIBLE_LEADERS_OPTIONAL)],

@@ -37,7 +37,7 @@ FLUSHED = 10
 RATE_PER_S = 50
 GIVEN_UP_SOON = {"message.timeout.ms": "5000"}
 """Of the load: what it has in flight when brokers go down is not waited for."""
-CUT = frozenset({"log-truncated-below-high-watermark"})
+TRUNCATED = frozenset({"log-truncated-below-high-watermark"})
 """A disk that lost power holds less than the high watermark that was flushed to it: the load lasts for longer than the
 five seconds between two writings of that."""
 
@@ -119,7 +119,7 @@ scenario(
             steps=partial(without_power, count=1),
             documented=[
                 Documented(
-                    required=CUT,
+                    required=TRUNCATED,
                     claims=["leader-elected-from-isr"],
                     sentence="A follower has the leader's records, leads, and gives them back to it.",
                     source="Kafka documentation, Application vs. OS flush management; Design: replication",
@@ -132,7 +132,7 @@ scenario(
             documented=[
                 Documented(
                     on=ranges.HIGH_WATERMARK_TRUNCATION,
-                    required=CUT,
+                    required=TRUNCATED,
                     allowed=LOST | {"inconsistent-offsets"},
                     claims=["leader-elected-from-isr"],
                     sentence="""The replica that is left leads with all it has, unless the dead follower was elected
@@ -141,7 +141,7 @@ scenario(
                     basis=Basis.KIP,
                 ),
                 Documented(
-                    required=CUT,
+                    required=TRUNCATED,
                     claims=["leader-elected-from-isr"],
                     sentence="""The replica that is left has all, leads, and gives it back; until a second one is in
                         sync it takes nothing with acks=all.""",

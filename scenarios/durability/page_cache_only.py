@@ -21,7 +21,7 @@ ONE_BY_ONE = 50
 """Records that are sent before, each when the one before is acknowledged: what an acknowledgement takes."""
 RATE_PER_S = 25
 """What is lost must be listed in full: 35 s of it are at most, of a thousand rows."""
-CUT = frozenset({"log-truncated-below-high-watermark"})
+TRUNCATED = frozenset({"log-truncated-below-high-watermark"})
 """A disk that lost power holds less than the high watermark that was flushed to it."""
 FLUSHING = "Kafka documentation, Application vs. OS flush management"
 GIVEN_UP_SOON = {"message.timeout.ms": "5000"}
@@ -33,8 +33,8 @@ def recent_records_lost(sentence: str = "", *, cut: bool = True) -> list[Documen
     disk surely holds less than the high watermark that the broker flushed to it last (each five seconds).
     """
     lost = Documented(
-        required=LOST | CUT if cut else LOST,
-        allowed=frozenset() if cut else CUT,
+        required=LOST | TRUNCATED if cut else LOST,
+        allowed=frozenset() if cut else TRUNCATED,
         sentence=sentence,
         source=f"{FLUSHING}; Linux documentation, sysctl vm: dirty_expire_centisecs",
         basis=Basis.DOCUMENTATION,

@@ -30,10 +30,10 @@ from harness.words import (
 BEFORE = 3
 COUNT = 10
 ANSWER_LIMIT_S = 20.0
-CUT = frozenset({"log-truncated-below-high-watermark"})
-DIVERGES = CUT | {"replica-divergence"}
+TRUNCATED = frozenset({"log-truncated-below-high-watermark"})
+DIVERGES = TRUNCATED | {"replica-divergence"}
 IN_SYNC = Documented(
-    allowed=CUT,
+    allowed=TRUNCATED,
     claims=["leader-elected-from-isr", "leader-replaced-in-time"],
     sentence="The other rack has everything, leads, and goes on.",
     source="Kafka documentation, Balancing replicas across racks; topic configuration: min.insync.replicas",
@@ -41,7 +41,7 @@ IN_SYNC = Documented(
 )
 WITHIN = Documented(
     required=LOST,
-    allowed=CUT,
+    allowed=TRUNCATED,
     claims=["leader-elected-from-isr"],
     sentence="""The two replicas of one rack acknowledge what they alone have, and lose it together. They are the ISR
         still, and one of them leads again without it.""",
@@ -183,7 +183,7 @@ scenario(
                 replace(
                     ACROSS,
                     on=ranges.HIGH_WATERMARK_TRUNCATION,
-                    allowed=CUT,
+                    allowed=TRUNCATED,
                     source="KIP-101: motivation; Kafka documentation, topic configuration: min.insync.replicas",
                     basis=Basis.KIP,
                 ),

@@ -30,7 +30,7 @@ SLOWER = PAGE_BYTES // 6
 COUNT = 6
 """So many records are sent one by one, to see what each waits for."""
 LIMIT_S = 120.0
-WAITS = "acks-wait-for-slow-disk"
+ACKS_WAIT = "acks-wait-for-slow-disk"
 OTHERS = "others-do-not-wait-for-slow-disk"
 
 
@@ -97,7 +97,7 @@ scenario(
             steps=partial(slowed, sequence=follower_is_slow),
             documented=[
                 Documented(
-                    claims=[WAITS, OTHERS, "slow-follower-stays-in-isr"],
+                    claims=[ACKS_WAIT, OTHERS, "slow-follower-stays-in-isr"],
                     source="Kafka documentation, broker configuration: replica.lag.time.max.ms; KIP-16",
                     basis=Basis.DOCUMENTATION,
                 )
@@ -120,7 +120,7 @@ scenario(
             steps=partial(slowed, sequence=leader_is_slow),
             documented=[
                 Documented(
-                    claims=[WAITS, "slow-leader-keeps-leading"],
+                    claims=[ACKS_WAIT, "slow-leader-keeps-leading"],
                     source="Kafka documentation, Design: replication",
                     basis=Basis.DOCUMENTATION,
                 )

@@ -24,13 +24,13 @@ from collections.abc import Callable
 from harness.words import (
     Basis,
     Bug,
+    BugStatus,
     Case,
     ClusterPlan,
     Disks,
     Documented,
     Exhibit,
     Run,
-    State,
     Status,
     Target,
     ranges,
@@ -44,7 +44,7 @@ DELETED_RECORDS_RETURN = Bug(
     since="3.3.0",
     fixed=(),
     status=Status(
-        state=State.OPEN,
+        state=BugStatus.OPEN,
         told="LogManager.shutdown is the same in 4.4.0 and in the source of 2026-08-22. No JIRA and no pull request "
         "was found; JIRA itself cannot be searched from here.",
         sources=("pull requests and issues of apache/kafka on GitHub, and commits to 2026-08-22: not found",),

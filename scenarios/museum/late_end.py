@@ -30,6 +30,7 @@ from functools import partial
 from harness.words import (
     Basis,
     Bug,
+    BugStatus,
     Case,
     ClusterPlan,
     Documented,
@@ -37,7 +38,6 @@ from harness.words import (
     OpenTransaction,
     Partition,
     Run,
-    State,
     Status,
     Target,
     TopicPlan,
@@ -54,7 +54,7 @@ KAFKA_17754 = Bug(
     since="0.11.0.0",
     fixed=(),
     status=Status(
-        state=State.IN_A_CLIENT,
+        state=BugStatus.IN_A_CLIENT,
         told="Brokers and Java clients of 4.0.0 and later are safe together, at transaction.version 2 (KIP-890 part 2, "
         "KAFKA-14562). librdkafka does not have it: its issue 5423 is open, and planned.",
         sources=("KIP-890", "KAFKA-14562, e14a81b4b2", "librdkafka issue 5423"),

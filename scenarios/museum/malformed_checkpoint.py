@@ -22,12 +22,12 @@ broker ends itself, as KIP-112 has it. The sequence is that of `offset-checkpoin
 from harness.words import (
     Basis,
     Bug,
+    BugStatus,
     Case,
     ClusterPlan,
     Documented,
     Exhibit,
     Run,
-    State,
     Status,
     ranges,
     scenario,
@@ -41,7 +41,7 @@ MALFORMED_CHECKPOINT = Bug(
     since="3.1.0",
     fixed=(),
     status=Status(
-        state=State.OPEN,
+        state=BugStatus.OPEN,
         told="It came with 923bc2e9f78 (pull request 11060, 2021), and CheckpointFile is the same in 4.4.0 and in the "
         "source of 2026-08-22. No JIRA and no pull request was found; JIRA itself cannot be searched from here.",
         sources=("pull requests and issues of apache/kafka on GitHub, and commits to 2026-08-22: not found",),

@@ -27,6 +27,7 @@ from functools import partial
 from harness.words import (
     Basis,
     Bug,
+    BugStatus,
     Case,
     ClusterPlan,
     Disks,
@@ -35,7 +36,6 @@ from harness.words import (
     OpenTransaction,
     Partition,
     Run,
-    State,
     Status,
     Target,
     TopicPlan,
@@ -50,7 +50,7 @@ KAFKA_20716 = Bug(
     since="0.11.0.0",
     fixed=(),
     status=Status(
-        state=State.LIMITATION,
+        state=BugStatus.LIMITATION,
         told="Maintainers call it a limitation of unclean leader elections and have it documented. It was described in "
         "2018 (KAFKA-7408: truncate to the last stable offset on unclean leader election). A power loss of all "
         "replicas does the same without one.",

@@ -24,13 +24,13 @@ from functools import partial
 from harness.words import (
     Basis,
     Bug,
+    BugStatus,
     Case,
     ClusterPlan,
     Documented,
     Exhibit,
     Partition,
     Run,
-    State,
     Status,
     Target,
     TopicPlan,
@@ -47,7 +47,7 @@ KAFKA_17375 = Bug(
     since="2.3.0",
     fixed=(),
     status=Status(
-        state=State.UNRELEASED,
+        state=BugStatus.UNRELEASED,
         told="The fix is in the source since 2026-08-18 (b1d74d74df), and in no release to 4.4.0.",
         sources=("apache/kafka pull request 23162",),
         on="2026-11-23",

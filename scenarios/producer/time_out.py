@@ -6,7 +6,7 @@ and writes the record when it goes on, after the client has reported the error. 
 a failure and sends the record again has it twice, with idempotence too: to the broker that is another batch.
 """
 
-from harness.words import Basis, Case, ClusterPlan, Documented, Pending, Run, Sent, ranges, scenario
+from harness.words import Basis, Case, ClusterPlan, Documented, Pending, Run, SendResult, ranges, scenario
 
 ONE_ATTEMPT = {"retries": "0", "request.timeout.ms": "2000", "delivery.timeout.ms": "4000"}
 IN_LOG = "The record that the client has given up is in the log, once."
@@ -67,7 +67,7 @@ def carried_out_late(run: Run) -> None:
     run.send(t, settings={"client.id": "another"})
 
 
-def give_up_what_is_written(run: Run) -> Sent:
+def give_up_what_is_written(run: Run) -> SendResult:
     """A record is on every replica when its producer gives it up, which has heard nothing."""
     t = run.partition()
     run.send(t, 3)
@@ -79,7 +79,7 @@ def give_up_what_is_written(run: Run) -> Sent:
     return give_up(run, sent)
 
 
-def give_up(run: Run, sent: Pending) -> Sent:
+def give_up(run: Run, sent: Pending) -> SendResult:
     """Wait until the producer reports a record as one of which it does not know what became."""
     given_up = sent.wait(ANSWER_LIMIT_S)
     run.require("the client does not know what became of it", given_up.outcome == "info", error=given_up.error_name)

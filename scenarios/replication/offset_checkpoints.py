@@ -38,8 +38,8 @@ STAYS_OUT = Documented(
     "ReplicaManager.applyLocalFollowersDelta (3.1.0 to 4.3.1)",
     basis=Basis.SOURCE,
 )
-KEPT = "restarted-replica-keeps-its-log"
-BOUNDED = "wrong-checkpoint-is-bounded"
+LOG_IS_KEPT = "restarted-replica-keeps-its-log"
+CHECKPOINT_IS_BOUNDED = "wrong-checkpoint-is-bounded"
 PERIODIC = "high-watermarks-checkpointed-in-time"
 
 
@@ -184,7 +184,7 @@ scenario(
                     basis=Basis.SOURCE,
                 ),
                 Documented(
-                    claims=[KEPT],
+                    claims=[LOG_IS_KEPT],
                     source="KIP-101",
                     basis=Basis.KIP,
                 ),
@@ -200,7 +200,7 @@ scenario(
                     basis=Basis.SOURCE,
                 ),
                 Documented(
-                    claims=[KEPT],
+                    claims=[LOG_IS_KEPT],
                     source="KIP-101",
                     basis=Basis.KIP,
                 ),
@@ -232,7 +232,7 @@ scenario(
                     basis=Basis.KIP,
                 ),
                 Documented(
-                    claims=[KEPT],
+                    claims=[LOG_IS_KEPT],
                     source="KIP-101",
                     basis=Basis.KIP,
                 ),
@@ -242,7 +242,7 @@ scenario(
             steps=partial(start_with_offset_beyond, overwrite=Run.overwrite_high_watermark),
             documented=[
                 Documented(
-                    claims=[KEPT, BOUNDED],
+                    claims=[LOG_IS_KEPT, CHECKPOINT_IS_BOUNDED],
                     source="Partition.getOrCreateReplica (0.10.2.2, 2.2.2), "
                     "Log.updateHighWatermark (2.8.2), UnifiedLog (4.3.1)",
                     basis=Basis.SOURCE,
@@ -253,7 +253,7 @@ scenario(
             steps=partial(start_with_offset_beyond, overwrite=Run.overwrite_recovery_point),
             documented=[
                 Documented(
-                    claims=[KEPT],
+                    claims=[LOG_IS_KEPT],
                     source="Log.recoverLog (0.10.2.2, 2.8.2), LogLoader.recoverLog (3.9.2, 4.3.1)",
                     basis=Basis.SOURCE,
                 )

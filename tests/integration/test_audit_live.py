@@ -20,7 +20,7 @@ from app import cli
 from audit.access import Access
 from audit.cluster import weak_places
 from audit.live import REQUESTS, read_cluster
-from audit.model import Inputs, Node, Partition
+from audit.model import Inputs, LiveBroker, LivePartition
 from harness.cluster import docker, versions
 from harness.cluster.networks import free_prefixes_here
 from harness.faults.process import pause
@@ -405,7 +405,7 @@ def three() -> Iterator[Three]:
         client.close()
 
 
-def nodes_of(found: Inputs) -> list[Node]:
+def nodes_of(found: Inputs) -> list[LiveBroker]:
     return sorted((node for brokers in found.brokers for node in brokers.nodes), key=lambda node: node.id)
 
 
@@ -464,5 +464,5 @@ def test_an_isr_that_has_shrunk_and_who_may_lead_instead(three: Three) -> None:
     assert partition_of(three).elr == (2,)
 
 
-def partition_of(three: Three) -> Partition:
+def partition_of(three: Three) -> LivePartition:
     return next(topic.live[0] for topic in state(three)[0].topics if topic.name == "t")

@@ -36,7 +36,7 @@ from harness.faults.process import Freeze, Kill, Start, StartWith
 from harness.faults.slow import Slow
 from harness.faults.slow_disk import SlowDisk
 from harness.observers import docker_events, replicas
-from harness.run.disks import Disks
+from harness.run.disks import LiveFiles
 from harness.run.sequence_log import SequenceLog
 from kafkafiles.checkpoints import read_offset_checkpoint
 
@@ -251,7 +251,7 @@ def slow_disk_is_claimed() -> None:
 
 
 def flush_log_does_nothing() -> None:
-    Disks.flush_log = lambda self, t, targets: None  # type: ignore[method-assign]
+    LiveFiles.flush_log = lambda self, t, targets: None  # type: ignore[method-assign]
 
 
 def clock_does_nothing() -> None:

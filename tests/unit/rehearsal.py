@@ -45,7 +45,7 @@ from harness.runner import Finished, Request, execute
 from harness.scenario import Scenario
 from harness.words import EVERY_VERSION, Case, Documented
 from harness.workloads.handles import client as handles
-from harness.workloads.handles.client import FinalRead, Sent
+from harness.workloads.handles.client import FinalRead, SendResult
 from judgement.report.facts import judge_run
 from judgement.verdict import Verdict
 from tests.records import STATED
@@ -371,10 +371,10 @@ class Producer(Client):
         timeout_s: float,
         expected_loss: bool = False,
         key: str | None = None,
-    ) -> list[Sent]:
+    ) -> list[SendResult]:
         return [self._send(topic, partition, expected_loss) for _ in range(count)]
 
-    def _send(self, topic: str, partition: int, expected_loss: bool) -> Sent:
+    def _send(self, topic: str, partition: int, expected_loss: bool) -> SendResult:
         self._alive()
         self._sequence += 1
         place: dict[str, Any] = {"topic": topic, "partition": partition, "producer": self._number}
@@ -390,7 +390,7 @@ class Producer(Client):
             told: dict[str, Any] = {"offset": offset, "outcome": outcome, "error": None, "acks": "all", **times}
             self._timeline.append(events.Acked(process=self.name, **place, **told))
         error = "_MSG_TIMED_OUT" if offset is None else None
-        return Sent(outcome=outcome, offset=offset, error=None, error_name=error, acks=-1, **place, **times)
+        return SendResult(outcome=outcome, offset=offset, error=None, error_name=error, acks=-1, **place, **times)
 
 
 class FinalReader(Client):

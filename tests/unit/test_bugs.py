@@ -7,7 +7,7 @@ import pytest
 from app.matrix import cells
 from evidence.errors import UsageError
 from evidence.releases import line_of
-from harness.bugs import Bug, State, Status, numbers
+from harness.bugs import Bug, BugStatus, Status, numbers
 from harness.cluster import versions
 from harness.cluster.versions import Version
 from harness.scenario import Scenario, all_scenarios, get_scenario
@@ -33,20 +33,22 @@ def test_releases_of_before_the_bug_and_with_the_fix_do_not(kafka: str) -> None:
     assert BACKPORTED.unaffected.holds(version(kafka))
 
 
-def status(state: State) -> Status:
+def status(state: BugStatus) -> Status:
     return Status(state=state, told="It stays.", sources=("here",), on="2026-11-23", looked_at="4.4.0")
 
 
 @pytest.mark.parametrize(
     ("state", "is_open", "words"),
     [
-        (State.OPEN, True, "not fixed"),
-        (State.UNRELEASED, False, "fixed in the source, in no release"),
-        (State.LIMITATION, False, "a known limitation, to be documented"),
-        (State.IN_A_CLIENT, False, "fixed in Kafka, not in every client"),
+        (BugStatus.OPEN, True, "not fixed"),
+        (BugStatus.UNRELEASED, False, "fixed in the source, in no release"),
+        (BugStatus.LIMITATION, False, "a known limitation, to be documented"),
+        (BugStatus.IN_A_CLIENT, False, "fixed in Kafka, not in every client"),
     ],
 )
-def test_a_bug_that_no_release_mends_stays_and_says_where_it_stands(state: State, is_open: bool, words: str) -> None:
+def test_a_bug_that_no_release_mends_stays_and_says_where_it_stands(
+    state: BugStatus, is_open: bool, words: str
+) -> None:
     unfixed = Bug(
         id="KAFKA-2", title="it bites", whom="you", since="3.3.0", fixed=(), status=status(state), mode="kraft"
     )
@@ -57,7 +59,7 @@ def test_a_bug_that_no_release_mends_stays_and_says_where_it_stands(state: State
 
 
 def test_a_bug_is_fixed_or_says_where_it_stands_and_not_both() -> None:
-    for fixed, told in (((), None), (("3.3.1",), status(State.OPEN))):
+    for fixed, told in (((), None), (("3.3.1",), status(BugStatus.OPEN))):
         with pytest.raises(UsageError, match="either the releases that fixed it, or its status"):
             Bug(id="KAFKA-6", title="it bites", whom="you", since="3.3.0", fixed=fixed, status=told)
 
@@ -71,14 +73,14 @@ def test_of_the_bugs_that_no_release_mends_those_are_open_that_nobody_knows() ->
     """The tracker, the source and the clients were looked at: a word that is wrong here is wrong on every page."""
     bugs = {made.exhibit.bug.id: made.exhibit.bug for made in EXHIBITS if made.exhibit}
     stands = {name: bug.status.state for name, bug in bugs.items() if bug.status}
-    assert {name for name, state in stands.items() if state is State.OPEN} == {
+    assert {name for name, state in stands.items() if state is BugStatus.OPEN} == {
         "deleted-records-return",
         "malformed-checkpoint",
     }
-    assert stands["KAFKA-17375"] is State.UNRELEASED
-    assert stands["KAFKA-20716"] is State.LIMITATION
+    assert stands["KAFKA-17375"] is BugStatus.UNRELEASED
+    assert stands["KAFKA-20716"] is BugStatus.LIMITATION
     assert bugs["KAFKA-20716"].also_known_as == ("KAFKA-7408",)
-    assert stands["KAFKA-17754"] is State.IN_A_CLIENT
+    assert stands["KAFKA-17754"] is BugStatus.IN_A_CLIENT
     assert "Jepsen" in bugs["KAFKA-17754"].credit
     assert bugs["KAFKA-20634"].fixed == ("4.2.2", "4.3.1")
     assert {name for name, bug in bugs.items() if bug.whose == "Java clients"} == {"KAFKA-19012", "KAFKA-13598"}

@@ -19,7 +19,7 @@ from harness.cluster.listings import WHOLE
 from harness.faults import answers, network
 from harness.faults.answers import Hold, Reset, parse_connections, question
 from harness.faults.client import KillClient
-from harness.faults.cut import Host, Rule, parse_counters
+from harness.faults.cut import Host, PacketRule, parse_counters
 from harness.faults.delay import Delay
 from tests.proofs import shown
 
@@ -79,7 +79,7 @@ def hold(broker: Broker) -> Hold:
 
 
 def test_a_rule_for_what_an_application_wrote_and_nothing_of_tcp() -> None:
-    rule = Rule("OUTPUT", "172.20.0.1", 9092, pushed=True)
+    rule = PacketRule("OUTPUT", "172.20.0.1", 9092, pushed=True)
     match = "-d 172.20.0.1 -p tcp -m multiport --ports 9092 -m tcp --tcp-flags PSH PSH -j NFQUEUE --queue-num 0"
     assert rule.match() == match
     assert parse_counters([LISTING.format(port=9092, count=7)]) == {rule: 7}
@@ -202,7 +202,7 @@ def test_a_delay_is_proved_by_a_request_that_is_not_taken_and_one_that_is(monkey
         fault.heal()
     assert (proof.connections, proof.not_taken) == (2, ("broker-1",))
     assert sum(proof.packets_dropped.values()) == 2
-    assert fault.rules() == [Rule("INPUT", "172.20.0.1", port) for port in PORTS]
+    assert fault.rules() == [PacketRule("INPUT", "172.20.0.1", port) for port in PORTS]
     assert fault.description == "what clients send to broker-1 on the connections they have delayed"
     assert (fault.proof_type, fault.links) == (DelayProof, (("clients", "broker-1"),))
     assert "iptables -w -D CHAOS-INPUT -s 172.20.0.1 -p tcp -m multiport --ports 43210 -j DROP" in broker.ran[-2]

@@ -21,7 +21,7 @@ from harness.cluster.listings import WHOLE
 from harness.cluster.state import ClusterState
 from harness.faults import process
 from harness.faults.base import Faults
-from harness.faults.cut import Cut, Host, Rule, parse_counters
+from harness.faults.cut import Cut, Host, PacketRule, parse_counters
 from harness.faults.files import Overwrite, Remove, Wipe
 from harness.faults.migration import Migration
 from harness.faults.network import foreign_rules
@@ -477,7 +477,7 @@ def node(number: int) -> Node:
 
 def test_rules_of_a_cut_one_way_and_both() -> None:
     one, two = node(1), node(2)
-    out, back = Rule("OUTPUT", "172.20.0.12"), Rule("INPUT", "172.20.0.12")
+    out, back = PacketRule("OUTPUT", "172.20.0.12"), PacketRule("INPUT", "172.20.0.12")
     assert Cut((one,), (two,), one_way=True).rules() == [out]
     assert Cut((one,), (two,)).rules() == [out, back]
     assert [rule.match() for rule in (out, back)] == ["-d 172.20.0.12 -j DROP", "-s 172.20.0.12 -j DROP"]
@@ -524,11 +524,11 @@ LISTING = """-N CHAOS-INPUT -c 0 0
 
 def test_counters_are_read_by_rule() -> None:
     assert parse_counters(LISTING.splitlines()) == {
-        Rule("INPUT", "172.20.0.12"): 3,
-        Rule("OUTPUT", "172.20.0.12"): 17,
-        Rule("OUTPUT", "172.20.0.13", 9093): 1,
-        Rule("OUTPUT", "172.20.0.14", share=0.0): 9,
-        Rule("OUTPUT", "172.20.0.14", share=0.3): 4,
+        PacketRule("INPUT", "172.20.0.12"): 3,
+        PacketRule("OUTPUT", "172.20.0.12"): 17,
+        PacketRule("OUTPUT", "172.20.0.13", 9093): 1,
+        PacketRule("OUTPUT", "172.20.0.14", share=0.0): 9,
+        PacketRule("OUTPUT", "172.20.0.14", share=0.3): 4,
     }
 
 

@@ -21,9 +21,9 @@ from harness.faults import power
 from harness.faults.power import (
     INCOMPAT,
     UNSYNCED,
+    FileContent,
     Outage,
     PowerLoss,
-    Seen,
     by_age,
     compared,
     look,
@@ -41,16 +41,20 @@ def segment(*offsets: int, timestamp: int = 1_000) -> bytes:
     return b"".join(batch(offset, [R(timestamp=timestamp)]) for offset in offsets)
 
 
-def seen(content: bytes) -> Seen:
-    return Seen(size=len(content), content=content)
+def seen(content: bytes) -> FileContent:
+    return FileContent(size=len(content), content=content)
 
 
 # What the disk holds of what was written
 
 
 def test_what_the_disk_lost_is_told_replica_by_replica() -> None:
-    written = {LOG: seen(segment(0, 1, 2)), "kafka/u-0/00000000000000000005.log": seen(b""), "kafka/x": Seen(size=7)}
-    found = compared(written, {LOG: seen(segment(0)), "kafka/x": Seen(size=3)}, at_ms=1_000)
+    written = {
+        LOG: seen(segment(0, 1, 2)),
+        "kafka/u-0/00000000000000000005.log": seen(b""),
+        "kafka/x": FileContent(size=7),
+    }
+    found = compared(written, {LOG: seen(segment(0)), "kafka/x": FileContent(size=3)}, at_ms=1_000)
     t, u = found.replicas["t-0"], found.replicas["u-0"]
     assert (t.written, t.held, t.bytes_held) == (3, 1, len(segment(0)))
     assert (u.written, u.held) == (5, None)
@@ -92,7 +96,7 @@ def test_our_own_files_are_not_the_brokers(tmp_path: Path) -> None:
         (tmp_path / name).write_text("x")
     (tmp_path / "kafka/t-0").mkdir(parents=True)
     (tmp_path / LOG).write_bytes(segment(0))
-    assert look(tmp_path) == {"kafka.properties": Seen(size=1), LOG: seen(segment(0))}
+    assert look(tmp_path) == {"kafka.properties": FileContent(size=1), LOG: seen(segment(0))}
 
 
 def test_a_batch_whose_head_alone_is_there_is_lost() -> None:

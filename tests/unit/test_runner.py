@@ -348,8 +348,8 @@ def test_a_run_is_entered_before_it_begins_and_when_it_has_ended(
     name = finished.run_dir.path.name
     assert [(type(line).__name__, line.run) for line in there[0]] == [("Started", name)]
     start, end = entered(tmp_path)
-    assert isinstance(start, ledger.Started)
-    assert isinstance(end, ledger.Ended)
+    assert isinstance(start, ledger.RunStarted)
+    assert isinstance(end, ledger.RunEnded)
     assert (start.scenario, start.version, start.seed, end.state) == ("rehearsal", "2.8.2", 1, "complete")
     assert start.documented == ledger.digest(finished.run_dir.read_run().documented)
     assert start.load is not None
@@ -362,8 +362,8 @@ def test_a_verdict_is_entered_and_a_later_one_too(tmp_path: Path, monkeypatch: p
     for _ in range(2):
         telling.tell(load(run_dir))
     _, _, first, second = entered(tmp_path)
-    assert isinstance(first, ledger.Judged)
-    assert isinstance(second, ledger.Judged)
+    assert isinstance(first, ledger.RunJudged)
+    assert isinstance(second, ledger.RunJudged)
     assert (first.verdict, first.lost, first.anomalies["lost-write"]) == ("unexpected", 1, 1)
     assert first.manifest == read_verdict(run_dir).manifest != ""
     assert first.acknowledged == 5
@@ -396,7 +396,7 @@ def test_whatever_ends_a_run_its_end_is_entered(
     with pytest.raises(type(error)):
         rehearse(Stage(), tmp_path, raising(error), monkeypatch)
     _, end = entered(tmp_path)
-    assert isinstance(end, ledger.Ended)
+    assert isinstance(end, ledger.RunEnded)
     assert end.state == state
 
 

@@ -34,7 +34,7 @@ Progress = TypeVar("Progress")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sent:
+class SendResult:
     """What came of one record."""
 
     topic: str
@@ -114,7 +114,7 @@ class Pending:
         answer = self._producer.answer(self._number, 0.0)
         return answer is not None and answer.outcome == "ok"
 
-    def wait(self, timeout_s: float) -> Sent:
+    def wait(self, timeout_s: float) -> SendResult:
         """Its outcome. Unanswered, a WaitTimeout, if it is not known in time."""
         answer = self._producer.answer(self._number, timeout_s)
         if answer is None:
@@ -126,9 +126,9 @@ Late = Callable[[str, float, str, int], HarnessError]
 """(what was waited for, its limit in seconds, what was seen, since when in monotonic ns) → the error to raise."""
 
 
-def not_in_time(what: str, limit_s: float, seen: str, since_ns: int) -> HarnessError:
+def not_in_time(what: str, timeout_s: float, seen: str, since_ns: int) -> HarnessError:
     """What is waited for is a matter of the sequence."""
-    return WaitTimeout(f"{seen} after {limit_s:.0f} s, wanted {what}")
+    return WaitTimeout(f"{seen} after {timeout_s:.0f} s, wanted {what}")
 
 
 class Handle:
@@ -233,7 +233,7 @@ class ScriptedProducer(Commanded):
         timeout_s: float,
         expected_loss: bool = False,
         key: str | None = None,
-    ) -> list[Sent]:
+    ) -> list[SendResult]:
         """Send records one after the other, each once the outcome of the one before is known."""
         return [
             self.send_async(topic, partition, expected_loss=expected_loss, key=key).wait(timeout_s)
@@ -246,7 +246,7 @@ class ScriptedProducer(Commanded):
         partition: int,
         *,
         expected_loss: bool = False,
-        again: Sent | None = None,
+        again: SendResult | None = None,
         key: str | None = None,
         record_bytes: int = 0,
     ) -> Pending:
@@ -286,10 +286,10 @@ class ScriptedProducer(Commanded):
             "acks": self._acks,
         }
 
-    def answer(self, number: int, timeout_s: float) -> Sent | None:
+    def answer(self, number: int, timeout_s: float) -> SendResult | None:
         """Wait for the outcome of a record; None if it is not known in time."""
         answer = self._answer(number, timeout_s)
-        return None if answer is None else Sent(**answer)
+        return None if answer is None else SendResult(**answer)
 
     def _take(self, heard: dict[str, Any]) -> None:
         if heard.pop("handed", False):
@@ -297,7 +297,7 @@ class ScriptedProducer(Commanded):
             self._timeline.append(events.Handed(**self._about(**heard)))
             return
         super()._take(heard)
-        sent = Sent(**heard)
+        sent = SendResult(**heard)
         kind = events.Acked if sent.outcome == "ok" else events.Failed
         self._timeline.append(
             kind(
@@ -402,6 +402,9 @@ class Summary:
     acked: int
     failed: int
 
+    def __str__(self) -> str:
+        return f"{self.sent} records sent, {self.acked} acknowledged, {self.failed} failed"
+
 
 class LoadGenerator(Background[Summary]):
     """A load generator process."""
@@ -485,7 +488,7 @@ class FinalReader:
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class ReadProgress:
     """What a background consumer has read: how many records, and the offset after the last of each partition."""
 
     records: int
@@ -496,8 +499,13 @@ class Reading:
     failures: int = 0
     """How many errors it was given in all; `errors` are the last of them."""
 
+    def __str__(self) -> str:
+        reached = [f"{topic}-{number} to {offset}" for (topic, number), offset in sorted(self.positions.items())]
+        last = f", the last one {self.errors[-1]}" if self.errors else ""
+        return f"{self.records} records read, {', '.join(reached) or 'no position'}, {self.failures} errors{last}"
 
-class BackgroundConsumer(Background[Reading]):
+
+class BackgroundConsumer(Background[ReadProgress]):
     """A consumer process that reads while the run goes on."""
 
     def __init__(
@@ -517,12 +525,12 @@ class BackgroundConsumer(Background[Reading]):
         if bool(assign) == bool(subscribe):
             raise ValueError("a consumer is assigned partitions or subscribed to topics, one of the two")
         child = client.start("consumer", assign=dict(assign or {}), subscribe=list(subscribe), group=group)
-        super().__init__(client.name, child, Reading(0, {}, ()))
+        super().__init__(client.name, child, ReadProgress(0, {}, ()))
         self._timeline = timeline
 
-    def _progress(self, heard: Mapping[str, Any]) -> Reading:
+    def _progress(self, heard: Mapping[str, Any]) -> ReadProgress:
         positions = {(topic, number): offset for topic, number, offset in heard["positions"]}
-        return Reading(heard["read"], positions, tuple(heard["errors"]), heard["at_ns"], heard["failures"])
+        return ReadProgress(heard["read"], positions, tuple(heard["errors"]), heard["at_ns"], heard["failures"])
 
     def _hear(self, timeout_s: float, what: str) -> None:
         before = self._latest.positions
@@ -535,11 +543,11 @@ class BackgroundConsumer(Background[Reading]):
                     )
                 )
 
-    def wait_read(self, count: int, *, timeout_s: float) -> Reading:
+    def wait_read(self, count: int, *, timeout_s: float) -> ReadProgress:
         """Wait until so many records have been read in all. WaitTimeout, or HarnessError if the process has ended."""
         return self._wait(lambda reading: reading.records >= count, f"{count} records read", timeout_s)
 
-    def wait_position(self, topic: str, partition: int, offset: int, *, timeout_s: float) -> Reading:
+    def wait_position(self, topic: str, partition: int, offset: int, *, timeout_s: float) -> ReadProgress:
         """Wait until a partition has been read up to an offset. Raises as `wait_read` does."""
         return self._wait(
             lambda reading: reading.positions.get((topic, partition), 0) >= offset,
@@ -547,6 +555,6 @@ class BackgroundConsumer(Background[Reading]):
             timeout_s,
         )
 
-    def wait_failures(self, count: int, *, timeout_s: float) -> Reading:
+    def wait_failures(self, count: int, *, timeout_s: float) -> ReadProgress:
         """Wait until so many errors have been given to it in all. Raises as `wait_read` does."""
         return self._wait(lambda reading: reading.failures >= count, f"{count} errors", timeout_s)

@@ -9,11 +9,11 @@ from typing import Any
 from evidence import events
 from evidence.errors import WaitTimeout
 from evidence.events import Outcome, TransactionPhase
-from harness.workloads.handles.client import Background, Client, Commanded, Sent
+from harness.workloads.handles.client import Background, Client, Commanded, SendResult
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ended:
+class TransactionStepResult:
     """The outcome of a step of a transaction: "ok" it was done, "info" unknown."""
 
     transaction: int
@@ -26,29 +26,31 @@ class TransactionalProducer(Commanded):
 
     MODULE = "transactional"
 
-    def begin(self, *, timeout_s: float) -> Ended:
+    def begin(self, *, timeout_s: float) -> TransactionStepResult:
         """Begin a transaction."""
         return self._step("begin", timeout_s)
 
-    def commit(self, *, timeout_s: float) -> Ended:
+    def commit(self, *, timeout_s: float) -> TransactionStepResult:
         """Commit it."""
         return self._step("commit", timeout_s)
 
-    def abort(self, *, timeout_s: float) -> Ended:
+    def abort(self, *, timeout_s: float) -> TransactionStepResult:
         """Abort it."""
         return self._step("abort", timeout_s)
 
     def send(
         self, topic: str, partition: int, *, count: int = 1, timeout_s: float, key: str | None = None
-    ) -> list[Sent]:
+    ) -> list[SendResult]:
         """Send records within the transaction, each delivered before the next."""
         place: dict[str, Any] = {"topic": topic, "partition": partition} | ({} if key is None else {"key": key})
         asked = ({"do": "send", "sequence": self._next_sequence()} | place for _ in range(count))
-        return [Sent(**self._ask(timeout_s, **one)) for one in asked]
+        return [SendResult(**self._ask(timeout_s, **one)) for one in asked]
 
-    def _step(self, what: TransactionPhase, timeout_s: float) -> Ended:
+    def _step(self, what: TransactionPhase, timeout_s: float) -> TransactionStepResult:
         heard = self._ask(timeout_s, do=what)
-        ended = Ended(transaction=heard["transaction"], outcome=heard["outcome"], error_name=heard["error_name"])
+        ended = TransactionStepResult(
+            transaction=heard["transaction"], outcome=heard["outcome"], error_name=heard["error_name"]
+        )
         self._timeline.append(
             events.Transaction(
                 process=self.name,
@@ -73,6 +75,10 @@ class Processed:
 
     records: int
     errors: tuple[str, ...]
+
+    def __str__(self) -> str:
+        last = f", the last error {self.errors[-1]}" if self.errors else ""
+        return f"{self.records} inputs processed{last}"
 
 
 class Pipeline(Background[Processed]):

@@ -93,7 +93,7 @@ class PooledProducer:
         self._sender.flush(timeout_s)
 
 
-class ProducerPool:
+class PoolProcess:
     """All producers of the process, and what they were told to do."""
 
     def __init__(self, producers: Sequence[PooledProducer]) -> None:
@@ -158,7 +158,7 @@ def main() -> None:
             for one in arguments["others"]
         ]
         every = [arguments, *arguments["others"]]
-        pool = ProducerPool(
+        pool = PoolProcess(
             [PooledProducer(own, one, run, library) for own, one in zip([writer, *rest], every, strict=True)]
         )
         child.say(ready=True, configurations=[producer.configuration for producer in pool.producers])

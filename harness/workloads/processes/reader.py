@@ -37,7 +37,7 @@ FIXED: Final[Mapping[str, Any]] = {
 }
 
 
-class FinalReader:
+class FinalReaderProcess:
     """Reads partitions to their ends and records every record."""
 
     def __init__(self, writer: HistoryWriter, bootstrap: str, settings: Mapping[str, Any]) -> None:
@@ -122,7 +122,7 @@ def main() -> None:
     """Read everything once the harness says go."""
     child.collect_garbage_rarely()
     with child.recording() as (arguments, commands, writer):
-        reader = FinalReader(writer, arguments["bootstrap"], arguments["settings"])
+        reader = FinalReaderProcess(writer, arguments["bootstrap"], arguments["settings"])
         child.say(ready=True)
         if commands.wait() is not None:
             seen = reader.read(child.partitions_of(arguments["topics"]), time.monotonic() + arguments["timeout_s"])

@@ -10,7 +10,7 @@ from judgement.report.facts import JudgedRun
 from judgement.report.timeline_svg.drawing import (
     RIGHT,
     Drawing,
-    Rows,
+    LabelRows,
     box,
     fitting,
     lane,
@@ -66,7 +66,7 @@ def elections(
 
 def moments(drawing: Drawing, facts: JudgedRun, top: float, bottom: float) -> float:
     """Lines at the moments when files were copied, and their names below; returns where these end."""
-    rows = Rows()
+    rows = LabelRows()
     for moment in facts.moments:
         at_s = facts.at(moment.at_ns)
         if not drawing.scale.holds(at_s):

@@ -7,12 +7,12 @@ from typing import Final
 
 from evidence.records import RecordId
 from evidence.run_state import Sent
-from judgement.report.facts import JudgedRun, Step
+from judgement.report.facts import JudgedRun, ScenarioStep
 from judgement.report.timeline_svg.drawing import (
     RIGHT,
     ROW,
     Drawing,
-    Rows,
+    LabelRows,
     Scale,
     box,
     lane,
@@ -97,7 +97,7 @@ def _send_mark(drawing: Drawing, facts: JudgedRun, send: Sent, y: float, is_lost
 
 
 def _burst(
-    drawing: Drawing, facts: JudgedRun, burst: Sequence[Sent], rows: Rows, top: float, is_lost: bool, several: bool
+    drawing: Drawing, facts: JudgedRun, burst: Sequence[Sent], rows: LabelRows, top: float, is_lost: bool, several: bool
 ) -> str:
     scale = drawing.scale
     label = _burst_label(burst, is_lost, several)
@@ -113,7 +113,7 @@ def _burst(
     return marks + text(begin if leftward else tail + 8, y + 4, label, class_=class_)
 
 
-def _span(drawing: Drawing, facts: JudgedRun, step: Step, rows: Rows, top: float) -> str:
+def _span(drawing: Drawing, facts: JudgedRun, step: ScenarioStep, rows: LabelRows, top: float) -> str:
     """Draw a step of clients that takes time, such as the final read."""
     begin_s, end_s = facts.at(step.begin_ns), facts.at(step.end_ns or facts.end_ns)
     left = drawing.scale.x(begin_s)
@@ -128,7 +128,7 @@ def _span(drawing: Drawing, facts: JudgedRun, step: Step, rows: Rows, top: float
 
 def client_lane(drawing: Drawing, facts: JudgedRun, y: float) -> float:
     """Draw what clients did; returns where the lane ends."""
-    scale, rows = drawing.scale, Rows()
+    scale, rows = drawing.scale, LabelRows()
     lost = {one for finding in facts.found("lost-write") for one in finding.records}
     sends = [s for s in facts.sends if scale.holds(facts.at(s.sent_ns))]
     several = len({s.producer for s in facts.sends}) > 1

@@ -13,7 +13,7 @@ from judgement.report.timeline_svg.drawing import (
     RIGHT,
     ROW,
     Drawing,
-    Rows,
+    LabelRows,
     cell,
     differs,
     tag,
@@ -75,7 +75,7 @@ def cut_something(facts: JudgedRun, node: str, where: str, line: Log) -> bool:
 
 def disk_strip(drawing: Drawing, facts: JudgedRun, node: str, partition: TopicPartition, y: float) -> float:
     """What was on disk at each moment, and truncations; returns the height used."""
-    rows, where = Rows(), named(partition)
+    rows, where = LabelRows(), named(partition)
     for act in truncations(facts, partition, 0):
         cut = cut_something(facts, node, where, act.line)
         # Becoming a follower with an empty log is logged as a truncation to 0.
@@ -89,7 +89,7 @@ def disk_strip(drawing: Drawing, facts: JudgedRun, node: str, partition: TopicPa
     return rows.count * ROW + (2 if rows.count else 0)
 
 
-def _truncation(drawing: Drawing, facts: JudgedRun, act: Act, rows: Rows, y: float, where: str, cut: bool) -> str:
+def _truncation(drawing: Drawing, facts: JudgedRun, act: Act, rows: LabelRows, y: float, where: str, cut: bool) -> str:
     """A bar where a log was truncated; with a cross if that is known to have removed something."""
     line, at_s = act.line, facts.at(act.line.at_ns)
     x = drawing.scale.x(at_s)
@@ -109,7 +109,7 @@ def _truncation(drawing: Drawing, facts: JudgedRun, act: Act, rows: Rows, y: flo
 
 
 def _log_at(
-    drawing: Drawing, facts: JudgedRun, node: str, partition: TopicPartition, moment: Moment, rows: Rows, y: float
+    drawing: Drawing, facts: JudgedRun, node: str, partition: TopicPartition, moment: Moment, rows: LabelRows, y: float
 ) -> str:
     """The cells of a log at a moment of copying, and where it ends."""
     at_s, where = facts.at(moment.at_ns), named(partition)

@@ -49,7 +49,7 @@ class Scale:
         return [round(i * step, 6) for i in range(first, last + 1)]
 
 
-class Rows:
+class LabelRows:
     """Puts labels into the first row in which they do not overlap another."""
 
     def __init__(self) -> None:

@@ -7,7 +7,7 @@ from evidence.run_state import FaultFact
 from evidence.text import html
 from judgement.report.facts import JudgedRun
 from judgement.report.steps import proof_text
-from judgement.report.timeline_svg.drawing import RIGHT, ROW, Drawing, Rows, tag, text, text_width, title, vertical
+from judgement.report.timeline_svg.drawing import RIGHT, ROW, Drawing, LabelRows, tag, text, text_width, title, vertical
 
 
 def _colour(fault: FaultFact) -> str:
@@ -44,7 +44,7 @@ def _fault_icon(fault: FaultFact, x: float, y: float) -> str:
 
 def faults_lane(drawing: Drawing, facts: JudgedRun, y: float, icons: dict[str, float]) -> float:
     """Draws the faults' marks and words; `icons` gets the height of each fault's mark."""
-    rows, scale = Rows(), drawing.scale
+    rows, scale = LabelRows(), drawing.scale
     items: list[str] = []
     for fault in facts.faults:
         at_s = facts.at(fault.inject_ns)

@@ -15,7 +15,7 @@ from app import audit_matrix
 from app.audit_cells import VERSIONS, line_of, scenarios
 from app.audit_matrix import gather, main, measured_by, tonight
 from audit import matrix
-from audit.cells import FAULTS, LINES, OUTCOMES, Key, Stated, canonical
+from audit.cells import FAULTS, LINES, OUTCOMES, CellKey, Stated, canonical
 from evidence.basis import Basis
 from evidence.rundir import RunDir, write_json
 from evidence.timeline import Timeline
@@ -171,7 +171,7 @@ def test_nothing_is_measured_that_cannot_differ(name: str) -> None:
     version = versions.get(name)
     subjects = plan(a_stage(version), lambda *_: NOTHING_STATED, unclean=(False, True))
     keys = [
-        Key(**one.key, line=line_of(version), version=name, fault="shrunk-isr-crash")
+        CellKey(**one.key, line=line_of(version), version=name, fault="shrunk-isr-crash")
         for one in subjects
         if one.producer.client != "scala"
     ]
@@ -183,7 +183,7 @@ def test_nothing_is_measured_that_cannot_differ(name: str) -> None:
 def test_of_power_loss_nothing_is_measured_that_cannot_differ_and_all_lose_unless_they_flush(name: str) -> None:
     version = versions.get(name)
     subjects = plan(a_stage(version), power_loss.stated, among=lambda one: power_loss.measured_in(one, version))
-    keys = [Key(**one.key, line=line_of(version), version=name, fault="power-loss") for one in subjects]
+    keys = [CellKey(**one.key, line=line_of(version), version=name, fault="power-loss") for one in subjects]
     assert [
         str(key) for key, one in zip(keys, subjects, strict=True)
         if one.producer.client != "scala" and canonical(key)[0] != key
@@ -203,7 +203,7 @@ def test_of_the_last_replica_nothing_is_measured_that_cannot_differ(name: str) -
         lambda p, t: last_replica.stated(p, t, version),
         among=lambda one: last_replica.measured_in(one, version),
     )
-    keys = [Key(**one.key, line=line_of(version), version=name, fault="last-replica") for one in subjects]
+    keys = [CellKey(**one.key, line=line_of(version), version=name, fault="last-replica") for one in subjects]
     assert len(set(keys)) == len(keys)
     assert [
         str(key) for key, one in zip(keys, subjects, strict=True)
@@ -369,7 +369,7 @@ def test_the_committed_table_states_of_every_cell_what_its_scenario_states(monke
     """`python -m app.audit_matrix gather` writes it: a rule that changes wants runs that are held to it."""
     measured = {cell.key: cell.stated for cell in matrix.load()}
     stated = {
-        Key(fault=fault, line=line_of(version), version=version.id, **subject.key): Stated(
+        CellKey(fault=fault, line=line_of(version), version=version.id, **subject.key): Stated(
             must=subject.stated.must,
             may=subject.stated.may,
             why=" ".join(subject.stated.why.split()),

@@ -14,13 +14,13 @@ import pytest
 from app import audit_prove
 from app.audit_matrix import measured_by
 from app.audit_prove import chosen_faults, proof_request, prove, settings_to_run
-from app.matrix import Cell, Matrix, finished_cells
+from app.matrix import Matrix, MatrixCell, finished_cells
 from audit.cells import LOSES_POWER
-from audit.grade import Answer, Case, Grader
+from audit.grade import AuditAnswer, Grader, ProducerCase
 from audit.model import Client, Inputs, Origin, ProducerConfig, Setting
 from audit.proof import Proof
 from audit.report import console, data, junit, page, sarif
-from audit.topics import Stated, parse_topic
+from audit.topics import StatedByUser, parse_topic
 from evidence.errors import UsageError
 from evidence.rundir import RunDir
 from harness.cluster import disks, versions
@@ -50,11 +50,13 @@ def producer(client: Client = "java", release: str | None = "2.8.2", /, **settin
     )
 
 
-def answer(*producers: ProducerConfig, version: str = "2.8.2", topic: str = "orders") -> Answer:
-    return Grader(matrix()).answer(Inputs(producers=producers), Stated(version=version, topics=(parse_topic(topic),)))
+def answer(*producers: ProducerConfig, version: str = "2.8.2", topic: str = "orders") -> AuditAnswer:
+    return Grader(matrix()).answer(
+        Inputs(producers=producers), StatedByUser(version=version, topics=(parse_topic(topic),))
+    )
 
 
-def case(one: ProducerConfig, **where: str) -> Case:
+def case(one: ProducerConfig, **where: str) -> ProducerCase:
     return answer(one, **where).rows[0].cases[0]
 
 
@@ -267,7 +269,7 @@ def test_a_proof_is_no_measurement_of_the_matrix_and_no_finished_run_of_anybody_
         measured_by(run_dir)
     path = tmp_path / "s.json"
     write_user_subjects((given,), path)
-    cell = Cell(scenario=f"audit-{BEHIND}", version="2.8.2", seed=1)
+    cell = MatrixCell(scenario=f"audit-{BEHIND}", version="2.8.2", seed=1)
     assert finished_cells(tmp_path / "runs", {}) == {}
     assert finished_cells(tmp_path / "runs", {}, None, path) == {cell: run_dir}
     write_user_subjects((user_subject_of(producer(acks="1", linger_ms="5")),), path)
@@ -289,7 +291,7 @@ def test_subjects_are_run_together_and_by_themselves_only_if_that_proves_nothing
     monkeypatch.setattr(audit_prove, "ensure_image", lambda *_: None)
     ran: list[int] = []
 
-    def run(self: Matrix, cells: Sequence[Cell]) -> dict[Cell, RunDir]:
+    def run(self: Matrix, cells: Sequence[MatrixCell]) -> dict[MatrixCell, RunDir]:
         assert self.subjects is not None
         given = read_user_subjects(self.subjects)
         ran.append(len(given))
@@ -316,10 +318,10 @@ def _no_engine(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def proved(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, one: ProducerConfig, fault: str = BEHIND, **how: Any
-) -> Answer:
+) -> AuditAnswer:
     """The answer when the runs of a matrix are this one."""
 
-    def run(_: Any, cells: Sequence[Cell]) -> dict[Cell, RunDir]:
+    def run(_: Any, cells: Sequence[MatrixCell]) -> dict[MatrixCell, RunDir]:
         return {cell: a_proof(tmp_path, user_subject_of(one), scenario=cell.scenario, **how) for cell in cells}
 
     monkeypatch.setattr(Matrix, "run", run)
@@ -382,7 +384,7 @@ def test_where_there_are_no_disks_loss_of_power_alone_is_not_proved(
         if not there:
             raise UsageError("no loop devices here")
 
-    def run(_: Any, cells: Sequence[Cell]) -> dict[Cell, RunDir]:
+    def run(_: Any, cells: Sequence[MatrixCell]) -> dict[MatrixCell, RunDir]:
         ran.extend(cell.scenario for cell in cells)
         return {
             cell: a_proof(tmp_path, user_subject_of(producer(acks="1")), name=cell.scenario, scenario=cell.scenario)

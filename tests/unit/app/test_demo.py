@@ -61,7 +61,7 @@ def test_what_is_installed_first_has_all_that_it_needs_and_is_in_the_lock() -> N
 
 def test_each_step_says_how_long_it_will_take_and_how_long_it_took() -> None:
     on, lines = board()
-    step = demo.Step(what="doing something", about_s=7)
+    step = demo.AnnouncedStep(what="doing something", about_s=7)
     with on.doing(step):
         assert re.fullmatch(r"doing something \(0 s of about 7\)", on.waiting())
     assert on.waiting() == ""

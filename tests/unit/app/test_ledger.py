@@ -61,7 +61,7 @@ def test_an_end_that_comes_later_is_added_to_its_start(tmp_path: Path) -> None:
     merge(tmp_path, told(tmp_path / "runs", started("r1")))
     merge(tmp_path, told(tmp_path / "runs", ended("r1"), judged("r1", "unexpected")))
     kinds = [type(line).__name__ for line in store.load(tmp_path / results.LEDGER).lines]
-    assert kinds == ["Started", "Ended", "Judged"]
+    assert kinds == ["RunStarted", "RunEnded", "RunJudged"]
 
 
 @pytest.mark.parametrize(

@@ -10,14 +10,14 @@ from typing import Any
 import pytest
 
 from app import matrix
-from app.matrix import Cell, Matrix, RunLost, finished_cells, night_order, of_the_night
+from app.matrix import Matrix, MatrixCell, RunLost, finished_cells, night_order, of_the_night
 from evidence import manifest
 from evidence.rundir import RunDir
 from harness.scenario import all_scenarios
 from judgement.verdict import Name, Verdict
 from tests.records import run_record
 
-ONE, TWO = (Cell(scenario="baseline", version="4.3.1", seed=seed) for seed in (1, 2))
+ONE, TWO = (MatrixCell(scenario="baseline", version="4.3.1", seed=seed) for seed in (1, 2))
 
 
 class NoServer:
@@ -29,7 +29,7 @@ class NoServer:
     def __exit__(self, *raised: object) -> None: ...
 
 
-def finished(path: Path, cell: Cell, verdict: Name = "as-documented", **facts: Any) -> RunDir:
+def finished(path: Path, cell: MatrixCell, verdict: Name = "as-documented", **facts: Any) -> RunDir:
     path.mkdir()
     run_dir = RunDir(path)
     stated = {"scenario": cell.scenario, "version": cell.version, "seed": cell.seed} | facts
@@ -39,11 +39,11 @@ def finished(path: Path, cell: Cell, verdict: Name = "as-documented", **facts: A
 
 
 @pytest.fixture
-def ran(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[Cell]:
+def ran(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[MatrixCell]:
     """Runs that need no brokers: seed 1 leaves a run directory, seed 2 nothing."""
-    cells: list[Cell] = []
+    cells: list[MatrixCell] = []
 
-    def one(self: Matrix, cell: Cell) -> RunDir:
+    def one(self: Matrix, cell: MatrixCell) -> RunDir:
         cells.append(cell)
         if cell == TWO:
             raise RunLost(f"{cell}: ended with -9 and left no run directory")
@@ -58,7 +58,9 @@ def ran(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[Cell]:
     return cells
 
 
-def test_a_run_that_leaves_nothing_is_told_and_keeps_no_other_from_running(ran: list[Cell], tmp_path: Path) -> None:
+def test_a_run_that_leaves_nothing_is_told_and_keeps_no_other_from_running(
+    ran: list[MatrixCell], tmp_path: Path
+) -> None:
     said: list[str] = []
     made = Matrix(tmp_path, {}, 1, said.append)
     runs = made.run([TWO, ONE])
@@ -68,7 +70,7 @@ def test_a_run_that_leaves_nothing_is_told_and_keeps_no_other_from_running(ran: 
     assert sorted(said) == ["[1] baseline on 4.3.1, seed 1 (0 s): as-documented", *made.lost]
 
 
-def test_no_run_begins_after_the_limit_and_what_is_left_is_counted(ran: list[Cell], tmp_path: Path) -> None:
+def test_no_run_begins_after_the_limit_and_what_is_left_is_counted(ran: list[MatrixCell], tmp_path: Path) -> None:
     late = Matrix(tmp_path, {}, 1, lambda line: None, until=time.monotonic() - 1)
     assert late.run([ONE, TWO]) == {}
     assert (ran, late.left) == ([], 2)
@@ -80,7 +82,7 @@ def test_no_run_begins_after_the_limit_and_what_is_left_is_counted(ran: list[Cel
 def test_a_night_that_is_cut_short_has_every_case_and_every_line() -> None:
     lines = ["old", "epoch", "pinned", "zk3", "kraft"]
     versions = [f"{line}-{number}" for line in lines for number in range(3)]
-    wanted = [Cell(scenario=s, case=c, version=v, seed=1) for s in "abcd" for v in versions for c in ("x", "y")]
+    wanted = [MatrixCell(scenario=s, case=c, version=v, seed=1) for s in "abcd" for v in versions for c in ("x", "y")]
     nights = [night_order(wanted, seed)[: len(wanted) // 3] for seed in (1, 2, 3)]
     for night in nights:
         seen = {(cell.scenario, cell.case, cell.version.split("-")[0]) for cell in night}
@@ -90,8 +92,10 @@ def test_a_night_that_is_cut_short_has_every_case_and_every_line() -> None:
 
 
 def test_a_night_has_all_of_one_seed_before_the_next_and_nothing_twice() -> None:
-    wanted = [Cell(scenario=s, version=v, seed=seed) for seed in (1, 2) for s in "ab" for v in ("1", "2", "3", "4")]
-    order = night_order([*wanted, Cell(scenario="c", version="1", seed=1)], 5)
+    wanted = [
+        MatrixCell(scenario=s, version=v, seed=seed) for seed in (1, 2) for s in "ab" for v in ("1", "2", "3", "4")
+    ]
+    order = night_order([*wanted, MatrixCell(scenario="c", version="1", seed=1)], 5)
     assert [cell.seed for cell in order] == [1] * 9 + [2] * 8
     assert len(set(order)) == len(order) == 17
 
@@ -106,7 +110,9 @@ def test_each_night_has_a_third_of_the_museum_and_three_nights_have_all_of_it() 
     assert sorted(name for names in nights for name in names if name in exhibits) == sorted(exhibits)
 
 
-def test_a_finished_cell_is_not_run_again_unless_its_settings_were_others(ran: list[Cell], tmp_path: Path) -> None:
+def test_a_finished_cell_is_not_run_again_unless_its_settings_were_others(
+    ran: list[MatrixCell], tmp_path: Path
+) -> None:
     finished(tmp_path / "here", ONE)
     finished(tmp_path / "other", TWO, overridden={"unclean.leader.election.enable": "true"})
     assert list(finished_cells(tmp_path, {})) == [ONE]

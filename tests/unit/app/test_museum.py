@@ -12,7 +12,7 @@ import pytest
 import results
 from app import museum
 from evidence.errors import UsageError
-from harness.bugs import Bug, Exhibit, State, Status
+from harness.bugs import Bug, BugStatus, Exhibit, Status
 from harness.case import Case, Documented
 from harness.cluster.versions import Mode, Version
 from harness.cluster.versions import get as get_version
@@ -26,7 +26,7 @@ from tests.records import STATED
 
 EARLY = Bug(id="KAFKA-7", title="it bites", whom="you", since="1.0.0", fixed=("2.2.2", "2.3.0"))
 LATE = Bug(id="KAFKA-8", title="it stings", whom="them", since="2.1.0", fixed=("2.4.1", "2.5.0"))
-OPEN = Status(state=State.OPEN, told="It stays.", sources=("here",), on="2026-11-23", looked_at="4.3.1")
+OPEN = Status(state=BugStatus.OPEN, told="It stays.", sources=("here",), on="2026-11-23", looked_at="4.3.1")
 KRAFTS = Bug(id="KAFKA-9", title="it hides", whom="all", since="3.3.0", fixed=(), status=OPEN, mode="kraft")
 CLIENTS = Bug(
     id="KAFKA-6", title="it mixes", whom="senders", since="2.1.0", fixed=("2.1.1", "2.2.0"), whose="Java clients"
@@ -54,17 +54,17 @@ DATA: dict[str, Any] = {
 }
 
 
-def zookeeper(*releases: str) -> museum.Asked:
+def zookeeper(*releases: str) -> museum.AskedReleases:
     return asked("zookeeper", *releases)
 
 
-def kraft(*releases: str) -> museum.Asked:
+def kraft(*releases: str) -> museum.AskedReleases:
     return asked("kraft", *releases)
 
 
-def asked(mode: Mode, *releases: str) -> museum.Asked:
+def asked(mode: Mode, *releases: str) -> museum.AskedReleases:
     made = tuple(Version(id=kafka, kafka=kafka, mode=mode) for kafka in releases)
-    return museum.Asked(releases[0] if len(releases) == 1 else "line", mode, made)
+    return museum.AskedReleases(releases[0] if len(releases) == 1 else "line", mode, made)
 
 
 def shown(name: str, version: str, case: str) -> str:
@@ -228,7 +228,7 @@ def test_a_fix_that_takes_a_client_too_is_shown_in_a_case_of_its_own() -> None:
 
 def test_open_is_what_nobody_knows_and_the_rest_says_where_it_stands() -> None:
     assert WITH_CLIENT.exhibit is not None
-    limit = replace(KRAFTS, id="KAFKA-5", status=replace(OPEN, state=State.LIMITATION), credit="somebody found it")
+    limit = replace(KRAFTS, id="KAFKA-5", status=replace(OPEN, state=BugStatus.LIMITATION), credit="somebody found it")
     known = replace(WITH_CLIENT, name="museum-limit", exhibit=replace(WITH_CLIENT.exhibit, bug=limit))
     fixed = replace(get_scenario("baseline"), exhibit=MADE[0].exhibit)
     text = pages.page({"versions": ["4.3.1"]}, [of(WITH_CLIENT), of(known), of(fixed)], {})

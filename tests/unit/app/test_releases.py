@@ -10,7 +10,7 @@ import pytest
 
 from app import releases
 from app.cli import main
-from app.matrix import Cell
+from app.matrix import MatrixCell
 from evidence.errors import UsageError
 from evidence.rundir import RunDir
 from harness.cluster import apache
@@ -110,12 +110,12 @@ class NoRuns:
     """A matrix that runs nothing: `left` runs are left."""
 
     left_of_all = 0
-    wanted: ClassVar[list[Cell]] = []
+    wanted: ClassVar[list[MatrixCell]] = []
 
     def __init__(self, *arguments: object) -> None:
         self.left, self.lost = self.left_of_all, list[str]()
 
-    def run(self, wanted: Sequence[Cell]) -> dict[Cell, RunDir]:
+    def run(self, wanted: Sequence[MatrixCell]) -> dict[MatrixCell, RunDir]:
         NoRuns.wanted = list(wanted)
         return {}
 

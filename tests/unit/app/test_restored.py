@@ -13,7 +13,17 @@ import pytest
 
 from analysis import ledger as derivation
 from app import ledger as store
-from app.restored import History, State, anomalies_of, audits, lines_of, published, restore, unnamed_of, verdicts_of
+from app.restored import (
+    CellState,
+    GitHistory,
+    anomalies_of,
+    audits,
+    lines_of,
+    published,
+    restore,
+    unnamed_of,
+    verdicts_of,
+)
 from evidence.cells import Aside, CellRow
 from evidence.ledger import Counts, RestoredCell, RestoredRun
 
@@ -24,12 +34,12 @@ LATER = datetime(2026, 11, 23, tzinfo=UTC)
 
 def state(
     commit: str, good: int, *names: str, runs: int | None = None, bad: tuple[str, ...] = (), **counts: Any
-) -> State:
+) -> CellState:
     number = len(names) if runs is None else runs
     verdicts = {"as-documented": good, "unexpected": number - good}
     about = {"verdicts": {name: count for name, count in verdicts.items() if count}} | counts
     commits = about.pop("commits", ())
-    return State(
+    return CellState(
         commit=commit,
         at=LATER,
         counts=Counts(runs=number, good=good, **about),
@@ -39,11 +49,11 @@ def state(
     )
 
 
-def runs_of(*states: State) -> dict[str, RestoredRun]:
+def runs_of(*states: CellState) -> dict[str, RestoredRun]:
     return {line.run: line for line in lines_of(KEY, states) if isinstance(line, RestoredRun)}
 
 
-def row_of(*states: State) -> CellRow:
+def row_of(*states: CellState) -> CellRow:
     (row,) = derivation.rows(lines_of(KEY, states))
     return row
 
@@ -163,13 +173,13 @@ def repository(tmp_path: Path) -> Path:
 
 
 def test_every_version_of_every_file_is_read(repository: Path) -> None:
-    (states,) = published(History(repository)).values()
+    (states,) = published(GitHistory(repository)).values()
     assert [(len(one.runs), one.counts.good, one.counts.runs) for one in states] == [(0, 5, 5), (2, 1, 2), (1, 1, 1)]
     assert (states[0].counts.seen, states[0].machines) == (
         {"empty-isr": 1, "lost-write": 5},
         ("2 cores, Linux 6, Docker 20",),
     )
-    gone, there = sorted(audits(History(repository)), key=lambda line: line.at)
+    gone, there = sorted(audits(GitHistory(repository)), key=lambda line: line.at)
     assert (gone.scenario, gone.version, gone.commits) == ("audit-none", "3.9.2-zk", ("k+",))
     assert (gone.gone is None, there.gone) == (False, None)
     assert (there.verdict, there.seen) == (None, None)
@@ -177,10 +187,10 @@ def test_every_version_of_every_file_is_read(repository: Path) -> None:
 
 def test_restoring_twice_adds_nothing(repository: Path) -> None:
     kept = store.Store(repository / "ledger")
-    assert restore(kept, History(repository)) == {"restored": 5, "restored-cell": 3}
+    assert restore(kept, GitHistory(repository)) == {"restored": 5, "restored-cell": 3}
     assert len(kept.write()) == 2
     again = store.load(repository / "ledger")
-    restore(again, History(repository))
+    restore(again, GitHistory(repository))
     assert again.write() == []
     rows = {row.scenario + row.version: row for row in derivation.rows(again.lines)}
     assert (rows["s4.3.1"].runs, rows["s4.3.1"].good) == (8, 7)

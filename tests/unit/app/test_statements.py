@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from app.statements import Change, as_json, as_text, base_of, compared, registry_of, summary
+from app.statements import StatementChange, as_json, as_text, base_of, compared, registry_of, summary
 from evidence.errors import UsageError
 
 OUTCOME: dict[str, Any] = {
@@ -128,7 +128,9 @@ def test_a_claim_that_is_gone_and_an_anomaly_that_is_permitted_are_widenings() -
 
 def test_a_cell_of_the_audit_that_may_come_to_more() -> None:
     (change,) = compared(registry(), registry(cell={"may": ["loses", "refuses"], "must": []}))
-    assert change == Change("widened", "audit none", "loses had to be seen, and may be seen now", "none on 4.3.1: java")
+    assert change == StatementChange(
+        "widened", "audit none", "loses had to be seen, and may be seen now", "none on 4.3.1: java"
+    )
     assert directions(registry(cell={"may": []})) == [("narrowed", "refuses could be seen, and is unexpected now")]
     without = registry()
     without["cells"] = {}

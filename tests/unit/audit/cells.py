@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, replace
 from typing import Any
 
-from audit.cells import Cell, Key, RunCounts, Settings, Stated
+from audit.cells import Cell, CellKey, RunCounts, Settings, Stated
 from evidence.basis import Basis
 
 SAID: dict[str, Any] = {"why": "w", "source": "KIP-98", "basis": Basis.KIP}
@@ -32,7 +32,7 @@ def run(name: str, acknowledged: int = 20, **counts: object) -> RunCounts:
 
 
 def cell(fault: str, *runs: RunCounts, of: Settings = SPRING, **changes: object) -> Cell:
-    key = Key(**asdict(replace(of, **changes)), fault=fault)  # type: ignore[arg-type]
+    key = CellKey(**asdict(replace(of, **changes)), fault=fault)  # type: ignore[arg-type]
     return Cell(key=key, stated=Stated(**SAID), runs=runs or (run(f"{fault}-1"),))
 
 

@@ -10,9 +10,9 @@ import pytest
 
 from audit import baseline
 from audit.cells import Cell
-from audit.grade import Answer, Grader
+from audit.grade import AuditAnswer, Grader
 from audit.model import Inputs, Origin, ProducerConfig, Setting
-from audit.topics import Stated
+from audit.topics import StatedByUser
 from evidence.errors import UsageError
 from tests.unit.audit.cells import cell, dark, matrix, run
 
@@ -24,7 +24,7 @@ def answer(
     name: str = "app",
     topics: tuple[str, ...] = ("orders",),
     cells: list[Cell] | None = None,
-) -> Answer:
+) -> AuditAnswer:
     config = ProducerConfig(
         name=name,
         client="java",
@@ -33,7 +33,7 @@ def answer(
         topics=topics,
         origin=Origin(path, line),
     )
-    return Grader(cells or matrix()).answer(Inputs(producers=(config,)), Stated(version="2.8.2"))
+    return Grader(cells or matrix()).answer(Inputs(producers=(config,)), StatedByUser(version="2.8.2"))
 
 
 def test_what_was_accepted_stays_so_when_lines_move_and_runs_are_others() -> None:
@@ -71,7 +71,7 @@ def test_a_further_topic_is_new_and_those_known_stay_accepted() -> None:
 
 def test_two_producers_of_one_name_in_one_file_are_told_apart() -> None:
     config = answer().rows[0].producer
-    found = Grader(matrix()).answer(Inputs(producers=(config, config)), Stated(version="2.8.2"))
+    found = Grader(matrix()).answer(Inputs(producers=(config, config)), StatedByUser(version="2.8.2"))
     assert len(baseline.every(found)) == 6
 
 

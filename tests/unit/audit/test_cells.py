@@ -5,7 +5,7 @@ import pytest
 from audit.cells import (
     EQUIVALENCES,
     Cell,
-    Key,
+    CellKey,
     RunCounts,
     Settings,
     Stated,
@@ -18,9 +18,9 @@ from evidence.errors import UsageError
 from tests.unit.audit.cells import SAID, SPRING
 
 
-def key(fault: str = "leader-crash-behind", **changes: object) -> Key:
+def key(fault: str = "leader-crash-behind", **changes: object) -> CellKey:
     made = replace(SPRING, **changes)  # type: ignore[arg-type]
-    return Key(**{name: getattr(made, name) for name in Settings.__slots__}, fault=fault)
+    return CellKey(**{name: getattr(made, name) for name in Settings.__slots__}, fault=fault)
 
 
 def ran(name: str = "r1", **counts: object) -> RunCounts:
@@ -28,7 +28,7 @@ def ran(name: str = "r1", **counts: object) -> RunCounts:
     return RunCounts(**({"run": name, "acknowledged": 10} | known | counts))  # type: ignore[arg-type]
 
 
-def cell(at: Key | None = None, *runs: RunCounts, must: str = "loses") -> Cell:
+def cell(at: CellKey | None = None, *runs: RunCounts, must: str = "loses") -> Cell:
     return Cell(key=at or key(), stated=Stated(must=frozenset({must}), **SAID), runs=runs or (ran(lost=7),))
 
 

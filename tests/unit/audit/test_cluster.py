@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from audit.cluster import ClusterReport, Entry, Member, Refusal, inputs, weak_places
-from audit.model import BrokerConfig, Node, Origin, Partition, Setting, TopicConfig
+from audit.cluster import ClusterReport, ConfigEntry, Member, Refusal, inputs, weak_places
+from audit.model import BrokerConfig, LiveBroker, LivePartition, Origin, Setting, TopicConfig
 from audit.wire import Offer
 from tests.unit.audit.test_releases import OFFERED
 
@@ -16,8 +16,8 @@ ELIGIBLE = replace(KRAFT, features={"eligible.leader.replicas.version": 1, "meta
 NOT_ALLOWED = Refusal("rights", "Cluster authorization failed.")
 
 
-def partition(number: int = 0, isr: tuple[int, ...] = (1, 2, 3), leader: int | None = 1) -> Partition:
-    return Partition(number=number, leader=leader, replicas=(1, 2, 3), isr=isr)
+def partition(number: int = 0, isr: tuple[int, ...] = (1, 2, 3), leader: int | None = 1) -> LivePartition:
+    return LivePartition(number=number, leader=leader, replicas=(1, 2, 3), isr=isr)
 
 
 def member(number: int, offer: Offer | Refusal = ZOOKEEPER, rack: str | None = None) -> Member:
@@ -45,12 +45,12 @@ def values(config: BrokerConfig | TopicConfig) -> dict[str, str]:
 def test_a_healthy_cluster() -> None:
     cluster = told(
         topics={"orders": (partition(0), partition(1))},
-        broker_settings={n: (Entry("min.insync.replicas", "2", "file"),) for n in (1, 2, 3)},
+        broker_settings={n: (ConfigEntry("min.insync.replicas", "2", "file"),) for n in (1, 2, 3)},
         topic_settings={
             "orders": (
-                Entry("min.insync.replicas", "2", "default"),
-                Entry("flush.messages", "1", "topic"),
-                Entry("follower.replication.throttled.replicas", None, "topic"),
+                ConfigEntry("min.insync.replicas", "2", "default"),
+                ConfigEntry("flush.messages", "1", "topic"),
+                ConfigEntry("follower.replication.throttled.replicas", None, "topic"),
             )
         },
     )
@@ -69,11 +69,11 @@ def test_a_healthy_cluster() -> None:
 
 def test_of_a_brokers_settings_only_those_that_matter_are_kept() -> None:
     entries = (
-        Entry("ssl.keystore.password", None, "file"),
-        Entry("ssl.keystore.location", "/secret/place", "file"),
-        Entry("sasl.jaas.config", "x", "file"),
-        Entry("log.flush.interval.messages", "1", "broker"),
-        Entry("min.insync.replicas", None, "file"),
+        ConfigEntry("ssl.keystore.password", None, "file"),
+        ConfigEntry("ssl.keystore.location", "/secret/place", "file"),
+        ConfigEntry("sasl.jaas.config", "x", "file"),
+        ConfigEntry("log.flush.interval.messages", "1", "broker"),
+        ConfigEntry("min.insync.replicas", None, "file"),
     )
     assert values(broker(told(members=(member(1),), broker_settings={1: entries}))) == {
         "log.flush.interval.messages": "1"
@@ -89,9 +89,9 @@ def test_of_a_brokers_settings_only_those_that_matter_are_kept() -> None:
 )
 def test_settings_that_are_listed_and_not_used_are_left_out(first: Offer, kept: dict[str, str]) -> None:
     entries = (
-        Entry("inter.broker.protocol.version", "0.10.2", "file"),
-        Entry("zookeeper.session.timeout.ms", "6000", "default"),
-        Entry("broker.session.timeout.ms", "9000", "default"),
+        ConfigEntry("inter.broker.protocol.version", "0.10.2", "file"),
+        ConfigEntry("zookeeper.session.timeout.ms", "6000", "default"),
+        ConfigEntry("broker.session.timeout.ms", "9000", "default"),
     )
     assert values(broker(told(first, members=(member(1, first),), broker_settings={1: entries}))) == kept
 
@@ -99,7 +99,7 @@ def test_settings_that_are_listed_and_not_used_are_left_out(first: Offer, kept: 
 def test_brokers_that_do_not_agree() -> None:
     cluster = told(
         broker_settings={
-            number: (Entry("min.insync.replicas", value, "file"), Entry("num.partitions", "1", "default"))
+            number: (ConfigEntry("min.insync.replicas", value, "file"), ConfigEntry("num.partitions", "1", "default"))
             for number, value in ((1, "2"), (2, "1"), (3, "2"))
         }
     )
@@ -120,7 +120,7 @@ def test_brokers_that_do_not_agree() -> None:
 
 def test_where_a_value_comes_from_makes_no_difference() -> None:
     cluster = told(
-        broker_settings={n: (Entry("num.partitions", "1", "file" if n == 1 else "default"),) for n in (1, 2, 3)}
+        broker_settings={n: (ConfigEntry("num.partitions", "1", "file" if n == 1 else "default"),) for n in (1, 2, 3)}
     )
     assert lines(cluster) == []
     assert values(broker(cluster)) == {"num.partitions": "1"}
@@ -128,7 +128,9 @@ def test_where_a_value_comes_from_makes_no_difference() -> None:
 
 def test_a_setting_that_only_one_broker_has() -> None:
     cluster = told(
-        broker_settings={n: (Entry("log.flush.interval.ms", "1000" if n == 3 else None, "file"),) for n in (1, 2, 3)}
+        broker_settings={
+            n: (ConfigEntry("log.flush.interval.ms", "1000" if n == 3 else None, "file"),) for n in (1, 2, 3)
+        }
     )
     assert lines(cluster) == [
         "contradiction: its brokers do not agree on log.flush.interval.ms: not set on brokers 1 and 2, 1000 on broker 3"
@@ -174,7 +176,7 @@ def test_a_broker_that_answers_as_nothing_that_is_known() -> None:
 
 
 def test_zookeeper_tells_settings_of_topics() -> None:
-    entries = (Entry("min.insync.replicas", "2", "topic"),)
+    entries = (ConfigEntry("min.insync.replicas", "2", "topic"),)
     cluster = told(OLD, topics={"orders": (partition(),)}, topic_settings={"orders": entries}, from_zookeeper=True)
     assert lines(cluster) == ["unreachable: brokers before 0.11 do not tell their settings"]
     (topic,) = inputs(cluster).topics
@@ -215,7 +217,7 @@ def test_racks() -> None:
 
 
 def test_a_topic_in_the_middle_of_a_reassignment_has_as_many_replicas_as_its_poorest_partition() -> None:
-    more = Partition(number=1, leader=1, replicas=(1, 2, 3, 4), isr=(1, 2, 3))
+    more = LivePartition(number=1, leader=1, replicas=(1, 2, 3, 4), isr=(1, 2, 3))
     (topic,) = inputs(told(topics={"t": (partition(0), more)})).topics
     assert topic.replication_factor == 3
 
@@ -232,7 +234,12 @@ TOPIC = TopicConfig(
 )
 RACKED = BrokerConfig(
     name="c",
-    nodes=(Node(id=1, rack="a"), Node(id=2, rack="a"), Node(id=3, rack="a"), Node(id=4, rack="b")),
+    nodes=(
+        LiveBroker(id=1, rack="a"),
+        LiveBroker(id=2, rack="a"),
+        LiveBroker(id=3, rack="a"),
+        LiveBroker(id=4, rack="b"),
+    ),
     settings={"min.insync.replicas": Setting("min.insync.replicas", "3", Origin("x"))},
 )
 

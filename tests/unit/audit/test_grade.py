@@ -10,9 +10,9 @@ import pytest
 
 from audit import grade
 from audit.cells import FAULTS, LAST_REPLICA, LOSES_POWER, POWER_LOSS, Cell
-from audit.grade import Case, Grader, Row
-from audit.model import BrokerConfig, Inputs, Origin, Partition, ProducerConfig, Setting, TopicConfig
-from audit.topics import Stated, parse_topic
+from audit.grade import Grader, ProducerCase, ProducerRow
+from audit.model import BrokerConfig, Inputs, LivePartition, Origin, ProducerConfig, Setting, TopicConfig
+from audit.topics import StatedByUser, parse_topic
 from tests.unit.audit.cells import FLUSHED, FULL, KRAFT, cell, dark, harmless, matrix, run, standing
 
 
@@ -31,12 +31,14 @@ def producer(topics: tuple[str, ...] = ("orders",), release: str | None = "2.8.2
     )
 
 
-def rows(cells: list[Cell], *producers: ProducerConfig, stated: Stated | None = None, **more: object) -> list[Row]:
+def rows(
+    cells: list[Cell], *producers: ProducerConfig, stated: StatedByUser | None = None, **more: object
+) -> list[ProducerRow]:
     inputs = Inputs(producers=producers or (producer(),), **more)  # type: ignore[arg-type]
-    return list(Grader(cells).answer(inputs, stated or Stated(version="2.8.2")).rows)
+    return list(Grader(cells).answer(inputs, stated or StatedByUser(version="2.8.2")).rows)
 
 
-def case(cells: list[Cell], **settings: Any) -> Case:
+def case(cells: list[Cell], **settings: Any) -> ProducerCase:
     (row,) = rows(cells, producer(**settings))
     (one,) = row.cases
     return one
@@ -184,7 +186,7 @@ def test_newer_brokers_are_the_change_where_no_setting_helps() -> None:
         cell("double-failover", run("r1", 5, lost=1), **old),
         *harmless("double-failover", acks="all", retries="0"),
     ]
-    (row,) = rows(cells, producer(release="0.10.2.2", acks="all"), stated=Stated(version="0.10.2.2"))
+    (row,) = rows(cells, producer(release="0.10.2.2", acks="all"), stated=StatedByUser(version="0.10.2.2"))
     (fix,) = row.cases[0].fixes
     assert [each.says for each in fix.changes] == ["brokers of 2.8.2"]
 
@@ -279,7 +281,7 @@ def test_a_topic_that_flushes_each_record_is_looked_up_as_such(
 
 
 def test_a_flush_can_be_stated_on_the_command_line() -> None:
-    stated = Stated(version="2.8.2", topics=(parse_topic("orders:flush.messages=1"),))
+    stated = StatedByUser(version="2.8.2", topics=(parse_topic("orders:flush.messages=1"),))
     (row,) = rows([*matrix(), *dark()], stated=stated)
     assert row.cases[0].topic.flush_each.value
 
@@ -287,7 +289,7 @@ def test_a_flush_can_be_stated_on_the_command_line() -> None:
 # The last replica in sync
 
 
-def standing_alone(more: list[Cell], least: int = 1, **settings: Any) -> Case:
+def standing_alone(more: list[Cell], least: int = 1, **settings: Any) -> ProducerCase:
     """What is said of a producer on 4.3.1, whose graded faults do no harm."""
     topic = TopicConfig(
         name="orders",
@@ -301,7 +303,7 @@ def standing_alone(more: list[Cell], least: int = 1, **settings: Any) -> Case:
         for one in harmless(acks=acks, min_insync_replicas=number, **KRAFT)
     ]
     made = producer(release="4.3.1", enable_idempotence="false", **settings)
-    (row,) = rows([*more, *cells], made, topics=(topic,), stated=Stated(version="4.3.1"))
+    (row,) = rows([*more, *cells], made, topics=(topic,), stated=StatedByUser(version="4.3.1"))
     return row.cases[0]
 
 
@@ -373,7 +375,7 @@ def test_harm_that_a_change_against_lost_power_does_is_told() -> None:
 
 
 def test_what_nobody_tells_is_assumed_and_said() -> None:
-    (row,) = rows(matrix(), stated=Stated())
+    (row,) = rows(matrix(), stated=StatedByUser())
     topic = row.cases[0].topic
     assert (topic.replication_factor.value, topic.version.value) == (3, "2.8.2")
     assert topic.assumed == (
@@ -388,15 +390,15 @@ def test_a_topics_own_setting_counts_before_the_brokers() -> None:
 
     brokers = BrokerConfig(name="b", release="2.8.2", settings=setting("min.insync.replicas", "2", "server.properties"))
     own = TopicConfig(name="orders", settings=setting("min.insync.replicas", "1", "topic.yml"))
-    (row,) = rows(matrix(), brokers=(brokers,), topics=(own,), stated=Stated())
+    (row,) = rows(matrix(), brokers=(brokers,), topics=(own,), stated=StatedByUser())
     assert str(row.cases[0].topic.min_insync_replicas) == "min.insync.replicas=1 (topic.yml:7)"
-    (row,) = rows(matrix(), brokers=(brokers,), stated=Stated())
+    (row,) = rows(matrix(), brokers=(brokers,), stated=StatedByUser())
     assert row.cases[0].topic.min_insync_replicas.value == 2
 
 
 @pytest.mark.parametrize(("release", "unclean"), [("0.10.2.2", True), ("0.11.0.3", False)])
 def test_unclean_elections_are_on_by_default_before_0_11(release: str, unclean: bool) -> None:
-    (row,) = rows([], stated=Stated(version=release))
+    (row,) = rows([], stated=StatedByUser(version=release))
     assert row.cases[0].topic.unclean.value is unclean
 
 
@@ -427,7 +429,7 @@ def test_topics_that_are_alike_are_one_answer_and_internal_ones_none() -> None:
 
 def test_a_version_and_how_it_is_run() -> None:
     for said, line in (("3.9.2-zk", "zk3"), ("3.9.2-kraft", "kraft"), ("3.9.2-pinned", "pinned"), ("4.1", "kraft")):
-        (row,) = rows([], stated=Stated(version=said))
+        (row,) = rows([], stated=StatedByUser(version=said))
         assert row.cases[0].settings.line == line
 
 
@@ -443,7 +445,7 @@ def test_an_unknown_release_is_answered_on_both_sides_and_graded_by_the_worse() 
 
 def test_an_answer_counts_grades_and_names_the_worst() -> None:
     inputs = Inputs(producers=(producer(acks="1"), producer(acks="all"), producer(acks="all")))
-    answer = Grader(matrix()).answer(inputs, Stated(version="2.8.2"))
+    answer = Grader(matrix()).answer(inputs, StatedByUser(version="2.8.2"))
     assert answer.grades == {"D": 1, "B": 2}
     assert answer.worst is answer.rows[0]
     assert [row.number for row in answer.rows] == [0, 1, 2]
@@ -457,8 +459,8 @@ def test_the_table_of_grades_is_the_same_in_code_and_docs() -> None:
 
 
 def test_what_is_wrong_with_a_live_topic_now_is_said_of_each_of_alike_ones() -> None:
-    short = (Partition(number=0, leader=1, replicas=(1, 2, 3), isr=(1, 3)),)
-    whole = (Partition(number=0, leader=1, replicas=(1, 2, 3), isr=(1, 2, 3)),)
+    short = (LivePartition(number=0, leader=1, replicas=(1, 2, 3), isr=(1, 3)),)
+    whole = (LivePartition(number=0, leader=1, replicas=(1, 2, 3), isr=(1, 2, 3)),)
     topics = tuple(
         TopicConfig(name=name, replication_factor=3, live=live)
         for name, live in (("orders", short), ("sound", whole), ("payments", short))
@@ -479,10 +481,10 @@ def test_a_topic_that_the_command_line_names_keeps_what_is_known_of_it() -> None
         settings={name: Setting(name, "2", at) for name in ("min.insync.replicas",)},
         origin=at,
     )
-    (row,) = rows(matrix(), producer(topics=()), topics=(known,), stated=Stated(topics=(parse_topic("orders"),)))
+    (row,) = rows(matrix(), producer(topics=()), topics=(known,), stated=StatedByUser(topics=(parse_topic("orders"),)))
     topic = row.cases[0].topic
     assert (topic.replication_factor.value, topic.min_insync_replicas.value) == (2, 2)
-    stated = Stated(topics=(parse_topic("orders:min.insync.replicas=1"),))
+    stated = StatedByUser(topics=(parse_topic("orders:min.insync.replicas=1"),))
     (row,) = rows(matrix(), producer(topics=()), topics=(known,), stated=stated)
     topic = row.cases[0].topic
     assert (topic.replication_factor.value, topic.min_insync_replicas.value) == (2, 1)

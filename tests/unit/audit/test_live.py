@@ -16,9 +16,9 @@ from confluent_kafka.admin import ConfigSource  # type: ignore[attr-defined]
 
 from audit import live, wire
 from audit.access import Access
-from audit.cluster import Entry, Refusal
+from audit.cluster import ConfigEntry, Refusal
 from audit.live import parse_addresses, read_cluster, znode_settings
-from audit.model import Inputs, Partition
+from audit.model import Inputs, LivePartition
 from audit.options import add_cluster_options
 from audit.wire import Eligible, EndedError, Offer, WireError
 from evidence.errors import UsageError
@@ -151,8 +151,8 @@ def test_all_is_asked_once_and_each_broker_for_its_own(read: Reader) -> None:
     assert found.problems == ()
     assert [topic.name for topic in found.topics] == ["orders", "plain"]
     assert found.topics[0].live == (
-        Partition(number=0, leader=1, replicas=(1, 2), isr=(1, 2)),
-        Partition(number=1, leader=2, replicas=(1, 2), isr=(2,)),
+        LivePartition(number=0, leader=1, replicas=(1, 2), isr=(1, 2)),
+        LivePartition(number=1, leader=2, replicas=(1, 2), isr=(2,)),
     )
     assert {key: s.value for key, s in found.brokers[0].settings.items()} == {"min.insync.replicas": "2"}
     assert [(node.id, node.rack) for node in found.brokers[0].nodes] == [(1, "a"), (2, None)]
@@ -303,9 +303,9 @@ def test_a_topic_without_a_znode_of_settings_has_none() -> None:
 def test_zookeeper_is_asked_for_what_brokers_do_not_tell(read: Reader, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[tuple[str, list[str]]] = []
 
-    def znodes(hosts: str, topics: list[str], timeout_s: float) -> dict[str, tuple[Entry, ...]]:
+    def znodes(hosts: str, topics: list[str], timeout_s: float) -> dict[str, tuple[ConfigEntry, ...]]:
         asked.append((hosts, topics))
-        return {name: (Entry("min.insync.replicas", "2", "topic"),) for name in topics}
+        return {name: (ConfigEntry("min.insync.replicas", "2", "topic"),) for name in topics}
 
     monkeypatch.setattr(live, "_znodes", znodes)
     read(MIDDLE, zookeeper="zk:2181")

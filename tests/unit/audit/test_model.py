@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from audit.model import HIDDEN, Inputs, Origin, Problem, ProducerConfig, Setting, is_secret
+from audit.model import HIDDEN, InputProblem, Inputs, Origin, ProducerConfig, Setting, is_secret
 
 HERE = Origin("a.properties", 1)
 CANARY = "canary-4711"
@@ -93,7 +93,7 @@ def test_a_setting_is_spelled_as_its_neighbours_are() -> None:
 
 
 def test_inputs_add_up() -> None:
-    one = Inputs(read=("a",), ignored={"binary": 1}, problems=(Problem(HERE, "unreadable", "no"),))
+    one = Inputs(read=("a",), ignored={"binary": 1}, problems=(InputProblem(HERE, "unreadable", "no"),))
     both = one + Inputs(producers=(ProducerConfig(name="p"),), read=("b",), ignored={"binary": 2, "too large": 1})
     assert both.read == ("a", "b")
     assert dict(both.ignored) == {"binary": 3, "too large": 1}
@@ -102,7 +102,7 @@ def test_inputs_add_up() -> None:
 
 
 def test_what_a_problem_says_is_one_short_line() -> None:
-    problem = Problem(HERE, "unknown-key", "no key\n" + "x" * 100_000, "a\tb")
+    problem = InputProblem(HERE, "unknown-key", "no key\n" + "x" * 100_000, "a\tb")
     assert len(str(problem)) < 1000
     assert "\n" not in str(problem)
     assert problem.do == "a b"

@@ -14,10 +14,10 @@ import jsonschema
 import pytest
 
 from audit import baseline
-from audit.grade import Answer, Grader
-from audit.model import Inputs, Origin, Problem, ProducerConfig, Setting
+from audit.grade import AuditAnswer, Grader
+from audit.model import InputProblem, Inputs, Origin, ProducerConfig, Setting
 from audit.report import console, data, junit, page, sarif
-from audit.topics import Stated, parse_topic
+from audit.topics import StatedByUser, parse_topic
 from tests.unit.audit.cells import cell, dark, matrix, run, standing
 
 IDEMPOTENT: dict[str, Any] = {"enable.idempotence": "true"}
@@ -38,11 +38,11 @@ def producer(name: str = "app", path: str = "conf/app.properties", line: int = 1
     )
 
 
-def answer(*producers: ProducerConfig, **more: Any) -> Answer:
-    return Grader(matrix()).answer(Inputs(producers=producers, **more), Stated(version="2.8.2"))
+def answer(*producers: ProducerConfig, **more: Any) -> AuditAnswer:
+    return Grader(matrix()).answer(Inputs(producers=producers, **more), StatedByUser(version="2.8.2"))
 
 
-def every() -> Answer:
+def every() -> AuditAnswer:
     """All kinds of rows and problems, with names that want to do harm."""
     refused = producer("refused", acks="1", **IDEMPOTENT)
     live = ProducerConfig(name="defaults", client="java", release="2.8.2", origin=Origin("--client java-2.8.2"))
@@ -57,7 +57,7 @@ def every() -> Answer:
         live,
         unmeasured,
         untold,
-        problems=(Problem(Origin(f"{NASTY}.yml", 3), "unknown-key", f"no key {NASTY!r}", NASTY),),
+        problems=(InputProblem(Origin(f"{NASTY}.yml", 3), "unknown-key", f"no key {NASTY!r}", NASTY),),
         read=("conf/app.properties",),
         ignored={"binary": 2},
     )
@@ -94,7 +94,7 @@ def test_the_schema_would_refuse_what_is_no_sarif() -> None:
         jsonschema.Draft202012Validator(schema("tests/data/sarif/sarif-2.1.0.json")).validate(told)
 
 
-def results(found: Answer, **more: Any) -> list[dict[str, Any]]:
+def results(found: AuditAnswer, **more: Any) -> list[dict[str, Any]]:
     made: list[dict[str, Any]] = json.loads(sarif.render(found, **more))["runs"][0]["results"]
     return made
 
@@ -240,7 +240,7 @@ def test_each_side_of_an_unknown_release_is_said() -> None:
 
 def test_nothing_is_said_to_measure_a_topic_that_nobody_can_write_to() -> None:
     def told(least: int) -> str:
-        stated = Stated(
+        stated = StatedByUser(
             version="2.8.2", topics=(parse_topic(f"orders:replication.factor=1,min.insync.replicas={least}"),)
         )
         inputs = Inputs(producers=(producer(acks="all"),))
@@ -254,14 +254,14 @@ def test_nothing_is_said_to_measure_a_topic_that_nobody_can_write_to() -> None:
 def test_what_is_measured_of_no_topic_with_unclean_elections_can_be_proved() -> None:
     topic = parse_topic("orders:replication.factor=3,unclean.leader.election.enable=true")
     inputs = Inputs(producers=(producer(acks="1"),))
-    text = console.render(Grader(matrix()).answer(inputs, Stated(version="2.8.2", topics=(topic,))), width=400)
+    text = console.render(Grader(matrix()).answer(inputs, StatedByUser(version="2.8.2", topics=(topic,))), width=400)
     assert 'make audit-matrix FAULT="shrunk-isr-crash last-replica" VERSION=2.8.2' in text
     assert "kafka-chaos audit PATH… --prove --faults " in text
 
 
-def in_the_dark(*, accepted: bool = False, **settings: Any) -> tuple[Answer, frozenset[str]]:
+def in_the_dark(*, accepted: bool = False, **settings: Any) -> tuple[AuditAnswer, frozenset[str]]:
     inputs = Inputs(producers=(producer(**settings),))
-    told = Grader([*matrix(), *dark()]).answer(inputs, Stated(version="2.8.2"))
+    told = Grader([*matrix(), *dark()]).answer(inputs, StatedByUser(version="2.8.2"))
     return told, baseline.every(told) if accepted else frozenset()
 
 
@@ -312,7 +312,7 @@ def test_power_loss_fails_a_test_case_only_if_it_is_named(
 
 def test_every_format_says_what_the_last_replica_loses_apart_from_a_power_loss_of_all() -> None:
     cells = [*matrix(), *dark(), cell("last-replica", run("alone-1", 10, lost=5), acks="all")]
-    told = Grader(cells).answer(Inputs(producers=(producer(acks="all"),)), Stated(version="2.8.2"))
+    told = Grader(cells).answer(Inputs(producers=(producer(acks="all"),)), StatedByUser(version="2.8.2"))
     says = "5 of 10 acknowledged records were lost when the last replica in sync loses power and is back"
     for text in (console.render(told, width=400), page.render(told, style=""), junit.render(told), sarif.render(told)):
         flat = " ".join(text.split())
@@ -332,7 +332,7 @@ def test_every_format_says_what_the_last_replica_loses_apart_from_a_power_loss_o
 def test_every_format_says_which_change_makes_another_replica_eligible() -> None:
     plain: dict[str, Any] = {"acks": "all", "enable.idempotence": "false"}
     inputs = Inputs(producers=(replace(producer(**plain), release="4.3.1"),))
-    told = Grader(standing()).answer(inputs, Stated(version="4.3.1"))
+    told = Grader(standing()).answer(inputs, StatedByUser(version="4.3.1"))
     for text in (console.render(told, width=400), page.render(told, style="")):
         flat = " ".join(text.split())
         assert "or min.insync.replicas=2 for the topic: removes the losses by last-replica" in flat
@@ -345,5 +345,5 @@ def test_every_format_says_which_change_makes_another_replica_eligible() -> None
 
 def test_the_console_breaks_no_path_in_two() -> None:
     path = f"{'deep/' * 30}broken.yml"
-    told = replace(answer(producer()), problems=(Problem(Origin(path, 3), "unreadable", "cannot be read"),))
+    told = replace(answer(producer()), problems=(InputProblem(Origin(path, 3), "unreadable", "cannot be read"),))
     assert f"{path}:3" in console.render(told, width=100)

@@ -13,7 +13,7 @@ import pytest
 
 from evidence import ledger
 from evidence.errors import UsageError
-from evidence.ledger import AnyLine, Ended, Excluded, Judged, Load, Started
+from evidence.ledger import AnyLine, Excluded, Load, RunEnded, RunJudged, RunStarted
 from evidence.run import NO_HOST, NOTHING_DOCUMENTED
 from tests.ledgers import ended, judged, started
 from tests.records import run_record
@@ -86,7 +86,7 @@ def test_a_file_that_has_no_lines_is_an_empty_ledger(tmp_path: Path) -> None:
 def test_lines_of_a_run_stand_together_in_the_order_of_what_happened() -> None:
     lines: list[AnyLine] = [judged("r1", "as-documented"), ended("r1"), started("r2"), started("r1")]
     texts = ledger.in_order((ledger.encode(line), line) for line in [*lines, lines[0]])
-    assert [type(ledger.decode(text)) for text in texts] == [Started, Ended, Judged, Started]
+    assert [type(ledger.decode(text)) for text in texts] == [RunStarted, RunEnded, RunJudged, RunStarted]
     assert [ledger.decode(text).run for text in texts] == ["r1", "r1", "r1", "r2"]
 
 

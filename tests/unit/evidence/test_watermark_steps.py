@@ -11,7 +11,7 @@ from checks import claims
 from checks.claims import CONTRADICTED, HELD, NOT_OBSERVED, RunEvidence
 from evidence.events import Acked, Event, Log, OffsetKind, Partition, ReplicaOffset, Send
 from evidence.findings import ClaimResult
-from evidence.replication import STEPS, Ends, StepName, ways
+from evidence.replication import STEPS, ReplicaEnds, StepName, ways
 from evidence.run_state import RunState
 from tests.records import run_record
 from tests.unit.timelines import at
@@ -85,8 +85,8 @@ def test_the_way_of_a_record_with_what_each_replica_had() -> None:
     assert list(found[1].steps) == list(STEPS)
     assert found[1].missing == ()
     assert [found[1].ends[name] for name in ("leader-appends", "leader-raises")] == [
-        (Ends(log_end=2, high_watermark=1), Ends(log_end=1, high_watermark=1)),
-        (Ends(log_end=2, high_watermark=2), Ends(log_end=2, high_watermark=1)),
+        (ReplicaEnds(log_end=2, high_watermark=1), ReplicaEnds(log_end=1, high_watermark=1)),
+        (ReplicaEnds(log_end=2, high_watermark=2), ReplicaEnds(log_end=2, high_watermark=1)),
     ]
 
 

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from evidence.findings import Finding, Findings
 from evidence.subjects import counted
-from judgement.subjects import Judged, judge
+from judgement.subjects import JudgedSubjects, judge
 from tests.findings import finding as made_of
 from tests.findings import findings
 from tests.records import run_record, subject_record
@@ -66,12 +66,12 @@ GOES_BY = {"acks": "1", "enable.idempotence": "false", "max.in.flight": "5", "re
 CONFIGURATIONS = {f"producer-{number}": GOES_BY for number in range(2)}
 
 
-def judged(one: Facts, *found: Finding, of: Facts | None = None, settings: Facts | None = None) -> Judged:
+def judged(one: Facts, *found: Finding, of: Facts | None = None, settings: Facts | None = None) -> JudgedSubjects:
     return judge(run_record(run_of(one, settings=settings)), known(of or counts()), list(found), CONFIGURATIONS)
 
 
 def test_a_run_without_subjects_has_nothing() -> None:
-    assert judge(run_record({}), known(), [finding()], {}) == Judged()
+    assert judge(run_record({}), known(), [finding()], {}) == JudgedSubjects()
 
 
 def test_what_is_stated_and_seen_is_neither_a_contradiction_nor_missing() -> None:

@@ -246,7 +246,7 @@ def test_a_sound_run_where_nothing_is_documented(seen: list[str], expected: str)
 def test_what_a_subject_came_to_and_no_anomaly_shows(
     contradictions: list[str], expected: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    told = subjects.Judged(contradictions=contradictions)
+    told = subjects.JudgedSubjects(contradictions=contradictions)
     monkeypatch.setattr(subjects, "judge", lambda *_: told)
     judged = judge(run(documented={"required": [], "allowed": []}), PROVED, found())
     assert judged.verdict == expected

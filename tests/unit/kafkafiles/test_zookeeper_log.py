@@ -8,7 +8,7 @@ import zlib
 import pytest
 
 from kafkafiles.errors import ParseError
-from kafkafiles.zookeeper_log import Transaction, transactions
+from kafkafiles.zookeeper_log import ZnodeChange, transactions
 
 HEAD = struct.pack(">4siq", b"ZKLG", 2, 0)
 ACL = struct.pack(">ii", 1, 31) + b"\0\0\0\5world\0\0\0\6anyone"
@@ -31,9 +31,9 @@ def entry(body: bytes) -> bytes:
 
 
 CREATE = entry(header(5, 1) + created(b"/a", b"{}"))
-CREATED = Transaction(zxid=5, time_ms=1_700_000_000_005, session=7, kind="create", path="/a", data=b"{}")
+CREATED = ZnodeChange(zxid=5, time_ms=1_700_000_000_005, session=7, kind="create", path="/a", data=b"{}")
 DELETE = entry(header(6, 2) + array(b"/a"))
-DELETED = Transaction(zxid=6, time_ms=1_700_000_000_006, session=7, kind="delete", path="/a")
+DELETED = ZnodeChange(zxid=6, time_ms=1_700_000_000_006, session=7, kind="delete", path="/a")
 MULTI = entry(
     header(9, 14)
     + struct.pack(">i", 2)
@@ -42,7 +42,7 @@ MULTI = entry(
 )
 
 
-def read(*entries: bytes) -> list[Transaction]:
+def read(*entries: bytes) -> list[ZnodeChange]:
     return list(transactions(HEAD + b"".join(entries), "log.1"))
 
 
@@ -50,8 +50,8 @@ def test_what_was_made_changed_and_deleted() -> None:
     assert read(CREATE, DELETE) == [CREATED, DELETED]
     told = {"time_ms": 1_700_000_000_009, "session": 7}
     assert read(MULTI) == [
-        Transaction(zxid=9, kind="create", path="/b", data=b"1", ephemeral=True, **told),
-        Transaction(zxid=9, kind="set", path="/a", data=b"2", **told),  # type: ignore[arg-type]
+        ZnodeChange(zxid=9, kind="create", path="/b", data=b"1", ephemeral=True, **told),
+        ZnodeChange(zxid=9, kind="set", path="/a", data=b"2", **told),  # type: ignore[arg-type]
     ]
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from evidence.events import Machine, Stillness
 from evidence.timeline import Timeline, read
-from harness.observers.machine import MachineObserver, Sample, Watch, sample
+from harness.observers.machine import MachineObserver, Sample, StillnessWatch, sample
 
 MS = 1_000_000
 
@@ -16,7 +16,7 @@ MS = 1_000_000
 def told(*steps: tuple[int, int, int], steal: int = 0) -> tuple[list[Stillness], Machine]:
     """What is told of samples: each is (ms since the one before, by how much it was late, ms that all stood)."""
     at_ms = stood_ms = ticks = 0
-    watch, found = Watch(Sample(at_ns=0)), []
+    watch, found = StillnessWatch(Sample(at_ns=0)), []
     for passed_ms, late_ms, memory_ms in steps:
         at_ms, stood_ms, ticks = at_ms + passed_ms, stood_ms + memory_ms, ticks + passed_ms
         now = Sample(at_ns=at_ms * MS, memory_us=stood_ms * 1000, ticks=ticks, steal_ticks=ticks * steal // 100)

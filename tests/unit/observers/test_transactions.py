@@ -12,7 +12,7 @@ from evidence.events import Event, IsrChange, Note, Partition, Znode, of
 from evidence.timeline import Timeline
 from evidence.timeline import read as read_timeline
 from harness.observers.transactions import append_to, read_log, skipped_states, unseen
-from kafkafiles.zookeeper_log import Transaction
+from kafkafiles.zookeeper_log import ZnodeChange
 from tests.unit.kafkafiles.test_zookeeper_log import HEAD, created, entry, header
 
 ELECTION = "/admin/preferred_replica_election"
@@ -22,12 +22,12 @@ BYTES = b'{"version":1,"partitions":[{"topic":"t","partition":0}]}'
 MS = 1_000_000
 
 
-def made(path: str, zxid: int, data: bytes = BYTES) -> Transaction:
-    return Transaction(zxid=zxid, time_ms=1000 + zxid, session=1, kind="create", path=path, data=data)
+def made(path: str, zxid: int, data: bytes = BYTES) -> ZnodeChange:
+    return ZnodeChange(zxid=zxid, time_ms=1000 + zxid, session=1, kind="create", path=path, data=data)
 
 
-def deleted(path: str, zxid: int) -> Transaction:
-    return Transaction(zxid=zxid, time_ms=1000 + zxid, session=1, kind="delete", path=path)
+def deleted(path: str, zxid: int) -> ZnodeChange:
+    return ZnodeChange(zxid=zxid, time_ms=1000 + zxid, session=1, kind="delete", path=path)
 
 
 LOG = [made(ELECTION, 5), made(NOTE, 6), made("/brokers/topics/t", 7), deleted(NOTE, 8), deleted(ELECTION, 9)]
@@ -77,14 +77,14 @@ def state(leader: int, epoch: int, *isr: int) -> dict[str, Any]:
     return {"controller_epoch": 1, "leader": leader, "version": 1, "leader_epoch": epoch, "isr": list(isr)}
 
 
-ASSIGNED = Transaction(
+ASSIGNED = ZnodeChange(
     zxid=7, time_ms=1007, session=1, kind="create", path="/brokers/topics/t", data=b'{"partitions":{"0":[2,3,1]}}'
 )
 
 
-def written(zxid: int, content: object, kind: Any = "set") -> Transaction:
+def written(zxid: int, content: object, kind: Any = "set") -> ZnodeChange:
     data = json.dumps(content).encode()
-    return Transaction(zxid=zxid, time_ms=1000 + zxid, session=1, kind=kind, path=STATE, data=data)
+    return ZnodeChange(zxid=zxid, time_ms=1000 + zxid, session=1, kind=kind, path=STATE, data=data)
 
 
 def looked(version: int, at_ms: float, created: int = 8) -> Znode:
@@ -102,7 +102,7 @@ STATES = [
 ]
 
 
-def skipped(*told: Event, log: list[Transaction] = STATES) -> list[Event]:
+def skipped(*told: Event, log: list[ZnodeChange] = STATES) -> list[Event]:
     return skipped_states(log, told, wall_to_monotonic_ns=-1000 * MS)
 
 
@@ -141,7 +141,7 @@ def test_states_that_were_skipped_stay_between_those_that_were_seen() -> None:
 
 
 def test_a_topic_that_is_made_again_has_states_of_its_own() -> None:
-    gone = Transaction(zxid=30, time_ms=1030, session=1, kind="delete", path=STATE)
+    gone = ZnodeChange(zxid=30, time_ms=1030, session=1, kind="delete", path=STATE)
     again = [
         *STATES,
         gone,

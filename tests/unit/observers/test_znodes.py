@@ -20,11 +20,11 @@ from harness.observers.znodes import (
     ROOTS,
     TOPICS,
     Contents,
-    Outcome,
     Picture,
     Stat,
     Watch,
     ZnodeRead,
+    ZnodeReading,
     parse_partition_state,
 )
 
@@ -66,7 +66,7 @@ def _told(event: Event) -> object:
     return event.state if isinstance(event, Broker) else event.count if isinstance(event, Missed) else event.path
 
 
-def also(outcome: Outcome) -> list[tuple[str, object]]:
+def also(outcome: ZnodeReading) -> list[tuple[str, object]]:
     return [(event.kind, _told(event)) for event in outcome.also]
 
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import xml.etree.ElementTree as ET
 from dataclasses import replace
 
-from audit.cells import Cell, Key
+from audit.cells import Cell, CellKey
 from pages.audit_matrix import COLOURS, heat_map, page, pages
 from tests.unit.audit.test_cells import cell, key, ran
 
 SVG = "{http://www.w3.org/2000/svg}"
 
 
-def lost(at: Key, *counts: int) -> Cell:
+def lost(at: CellKey, *counts: int) -> Cell:
     return cell(at, *(ran(f"r{number}", lost=count) for number, count in enumerate(counts)))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pages.release import APART, Compared, Keys, changed_jars, changed_settings, page
+from pages.release import APART, ComparedReleases, Keys, changed_jars, changed_settings, page
 
 
 def cell(good: int, seen: dict[str, int] | None = None, ms: list[float] | None = None, **more: Any) -> dict[str, Any]:
@@ -19,7 +19,7 @@ def cell(good: int, seen: dict[str, int] | None = None, ms: list[float] | None =
     } | more
 
 
-def compared(old: dict[str, Any] | None, new: dict[str, Any] | None, **more: Any) -> Compared:
+def compared(old: dict[str, Any] | None, new: dict[str, Any] | None, **more: Any) -> ComparedReleases:
     cells = {name: found for name, found in (("4.3.1", old), ("4.4.0", new)) if found}
     nothing: Any = {"broker": ({}, {}), "topic": ({}, {}), "java-producer": ({}, {})}
     values: dict[str, Any] = {
@@ -32,7 +32,7 @@ def compared(old: dict[str, Any] | None, new: dict[str, Any] | None, **more: Any
         "data": {"baseline": {"cases": {"default": cells}}},
         "cells": (("baseline", "default", "4.3.1"), ("baseline", "default", "4.4.0")),
     }
-    return Compared(**values | more)
+    return ComparedReleases(**values | more)
 
 
 def test_settings_that_came_went_and_changed() -> None:

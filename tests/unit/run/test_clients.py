@@ -21,7 +21,7 @@ from harness.run import Partition, PreconditionNotHeld
 from harness.run.clients import Clients
 from harness.run.record import GrowingRecord
 from harness.run.sequence_log import SequenceLog
-from harness.workloads.handles.transactions import Ended
+from harness.workloads.handles.transactions import TransactionStepResult
 from harness.workloads.libraries import RDKAFKA, Library
 from harness.workloads.settings import OF_LIBRDKAFKA
 from tests.records import run_record
@@ -48,17 +48,17 @@ class Told:
     def __exit__(self, *_: object) -> None:
         self.done.append("left")
 
-    def _end(self, what: str) -> Ended:
+    def _end(self, what: str) -> TransactionStepResult:
         self.done.append(what)
-        return Ended(transaction=0, outcome="info" if Told.begins != "ok" else "ok", error_name=None)
+        return TransactionStepResult(transaction=0, outcome="info" if Told.begins != "ok" else "ok", error_name=None)
 
-    def begin(self, *, timeout_s: float) -> Ended:
+    def begin(self, *, timeout_s: float) -> TransactionStepResult:
         return self._end("begin")
 
-    def commit(self, *, timeout_s: float) -> Ended:
+    def commit(self, *, timeout_s: float) -> TransactionStepResult:
         return self._end("commit")
 
-    def abort(self, *, timeout_s: float) -> Ended:
+    def abort(self, *, timeout_s: float) -> TransactionStepResult:
         return self._end("abort")
 
     def send(self, topic: str, partition: int, *, count: int, timeout_s: float, key: str | None) -> list[Any]:

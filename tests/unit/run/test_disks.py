@@ -13,7 +13,7 @@ from evidence.errors import HarnessError, WaitTimeout
 from evidence.timeline import Timeline
 from harness.plan import TopicPlan
 from harness.run import disks
-from harness.run.disks import Disks
+from harness.run.disks import LiveFiles
 from harness.run.record import GrowingRecord
 from harness.run.sequence_log import SequenceLog
 from harness.run.who import Partition, Target
@@ -24,7 +24,7 @@ T = Partition("t", 0)
 
 
 @pytest.fixture
-def made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Disks, list[Target], Path]]:
+def made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[LiveFiles, list[Target], Path]]:
     monkeypatch.setattr(disks, "FILE_LIMIT_S", 0.1)
     nodes = {number: SimpleNamespace(name=f"broker-{number}", id=number) for number in (1, 2)}
     for node in nodes.values():
@@ -40,10 +40,10 @@ def made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Disk
             record=GrowingRecord(run_record()),
         )
         targets = [Target("", cast("Any", node)) for node in nodes.values()]
-        yield Disks(parts, SequenceLog(timeline)), targets, tmp_path
+        yield LiveFiles(parts, SequenceLog(timeline)), targets, tmp_path
 
 
-def test_a_log_begins_where_its_first_segment_does(made: tuple[Disks, list[Target], Path]) -> None:
+def test_a_log_begins_where_its_first_segment_does(made: tuple[LiveFiles, list[Target], Path]) -> None:
     on, targets, data = made
     for target in targets:
         log = data / target.node.name / "kafka" / "t-0"
@@ -54,14 +54,14 @@ def test_a_log_begins_where_its_first_segment_does(made: tuple[Disks, list[Targe
         on.wait_log_start(T, 6, targets, 0.0)
 
 
-def test_a_log_that_one_replica_still_has_has_not_begun_later(made: tuple[Disks, list[Target], Path]) -> None:
+def test_a_log_that_one_replica_still_has_has_not_begun_later(made: tuple[LiveFiles, list[Target], Path]) -> None:
     on, targets, data = made
     (data / "broker-1/kafka/t-0" / f"{0:020}.log").rename(data / "broker-1/kafka/t-0" / f"{5:020}.log")
     with pytest.raises(WaitTimeout, match=r"seen: \[5, 0\]"):
         on.wait_log_start(T, 5, targets, 0.0)
 
 
-def test_a_topic_is_deleted_when_no_broker_has_its_directory(made: tuple[Disks, list[Target], Path]) -> None:
+def test_a_topic_is_deleted_when_no_broker_has_its_directory(made: tuple[LiveFiles, list[Target], Path]) -> None:
     on, _, data = made
     (data / "broker-1/kafka/t-0").rename(data / "broker-1/kafka/t-0.0123456789abcdef-delete")
     with pytest.raises(WaitTimeout, match=r"broker-2/t-0"):
@@ -71,7 +71,7 @@ def test_a_topic_is_deleted_when_no_broker_has_its_directory(made: tuple[Disks, 
 
 
 def test_where_a_log_begins_and_how_far_it_is_compacted_is_read_from_the_brokers_files(
-    made: tuple[Disks, list[Target], Path],
+    made: tuple[LiveFiles, list[Target], Path],
 ) -> None:
     on, targets, data = made
     for name in ("log-start-offset-checkpoint", "cleaner-offset-checkpoint"):
@@ -92,7 +92,7 @@ def test_where_a_log_begins_and_how_far_it_is_compacted_is_read_from_the_brokers
 
 
 def test_a_recovery_point_is_waited_for_in_the_brokers_file(
-    made: tuple[Disks, list[Target], Path], monkeypatch: pytest.MonkeyPatch
+    made: tuple[LiveFiles, list[Target], Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     on, (target, _), data = made
     on._topics.append(TopicPlan())
@@ -106,7 +106,7 @@ def test_a_recovery_point_is_waited_for_in_the_brokers_file(
 
 
 def test_of_a_log_the_segments_are_flushed_and_nothing_else(
-    made: tuple[Disks, list[Target], Path], monkeypatch: pytest.MonkeyPatch
+    made: tuple[LiveFiles, list[Target], Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     on, targets, data = made
     flushed: list[Path] = []
@@ -118,7 +118,7 @@ def test_of_a_log_the_segments_are_flushed_and_nothing_else(
         on.flush_log(Partition("t", 1), targets)
 
 
-def test_who_wrote_each_batch_is_told_by_its_id(made: tuple[Disks, list[Target], Path]) -> None:
+def test_who_wrote_each_batch_is_told_by_its_id(made: tuple[LiveFiles, list[Target], Path]) -> None:
     on, (target, _), data = made
     ids = [0, 1000, -1]
     batches = [encode.batch(at, [encode.R()], producer=(number, 0, 0)) for at, number in enumerate(ids)]

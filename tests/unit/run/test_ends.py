@@ -12,7 +12,7 @@ from confluent_kafka import KafkaError, KafkaException, TopicPartition
 from evidence.events import EndsAnswer, Event, Note
 from evidence.timeline import Timeline
 from harness.run import ends
-from harness.run.ends import Ends
+from harness.run.ends import EndOffsets
 from harness.run.sequence_log import SequenceLog
 from harness.run.who import Partition
 
@@ -49,7 +49,7 @@ def asked(leader: Leader, root: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[
             cluster=SimpleNamespace(bootstrap="10.0.0.11:9092"),
             version=SimpleNamespace(client_settings={}),
         )
-        return Ends(parts, SequenceLog(timeline)).watch_ends(Partition("t", 0), 0.0), told
+        return EndOffsets(parts, SequenceLog(timeline)).watch_ends(Partition("t", 0), 0.0), told
 
 
 def test_both_ends_are_on_record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

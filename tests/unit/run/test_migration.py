@@ -13,7 +13,7 @@ from harness.cluster import versions
 from harness.cluster.cluster import CLUSTER_ID, Cluster
 from harness.cluster.docker import Node
 from harness.plan import ClusterPlan, TopicPlan
-from harness.run.migration import Migration
+from harness.run.migration import Migrator
 from harness.run.sequence_log import SequenceLog
 from harness.run.who import Who
 from harness.runner import _bring_up
@@ -43,7 +43,7 @@ class Said:
         self.lines.append(f"{t} is whole")
 
 
-def migration(tmp_path: Path, version: str, plan: ClusterPlan) -> tuple[Migration, Said]:
+def migration(tmp_path: Path, version: str, plan: ClusterPlan) -> tuple[Migrator, Said]:
     names = {"zookeeper": 0, "controller-100": 100, "broker-2": 2, "broker-1": 1}
     none: Any = None
     nodes = {name: Node(name, number, "", none) for name, number in names.items()}
@@ -52,7 +52,7 @@ def migration(tmp_path: Path, version: str, plan: ClusterPlan) -> tuple[Migratio
     topics = [TopicPlan(replicas=((1,),))]
     parts: Any = SimpleNamespace(cluster=cluster, observer=none, topics=topics)
     timeline: Any = SimpleNamespace(append=lambda event: None, listen=lambda listener: None)
-    return Migration(parts, said, said, Who(topics, cluster, none), SequenceLog(timeline)), said
+    return Migrator(parts, said, said, Who(topics, cluster, none), SequenceLog(timeline)), said
 
 
 def test_brokers_are_restarted_one_by_one_and_the_first_one_last(tmp_path: Path) -> None:

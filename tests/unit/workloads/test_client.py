@@ -145,7 +145,7 @@ def test_waiting_for_more_counts_from_what_has_been_told_by_now() -> None:
 def test_a_load_that_ends_with_too_few_says_so(run_dir: RunDir, mock_cluster: Producer, bootstrap: str, topic: str):
     with a_load(run_dir, bootstrap, topic, records=5, rate=None) as load:
         load.wait_acked(5, timeout_s=LIMIT_S)
-        with pytest.raises(HarnessError, match=r"ended with Summary\(sent=5, acked=5, failed=0\), wanted 6"):
+        with pytest.raises(HarnessError, match=r"ended with 5 records sent, 5 acknowledged, 0 failed, wanted 6"):
             load.wait_acked(6, timeout_s=LIMIT_S)
 
 

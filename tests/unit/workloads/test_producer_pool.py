@@ -21,7 +21,7 @@ from harness.workloads.handles.client import Client
 from harness.workloads.handles.producer_pool import ProducerPool as Handle
 from harness.workloads.processes import child, single
 from harness.workloads.processes.java import InThread
-from harness.workloads.processes.producer_pool import RESERVED, PooledProducer, ProducerPool
+from harness.workloads.processes.producer_pool import RESERVED, PooledProducer, PoolProcess
 from tests.unit.workloads.test_senders import sends_of, table_of
 
 
@@ -71,7 +71,7 @@ def producers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
 def test_each_counts_its_own_sequences_and_records_in_its_own_history(
     producers: Any, said: list[dict[str, Any]], tmp_path: Path
 ) -> None:
-    made = ProducerPool(producers)
+    made = PoolProcess(producers)
     made.obey({"id": 1, "send": [[0, "t", 0, 2], [1, "t", 1, 1]]})
     assert said == [{"id": 1, "first": [0, 0], "progress": [[2, 0, 0, 0], [1, 0, 0, 0]]}]
     made.go_on()
@@ -103,7 +103,7 @@ def test_a_stream_goes_on_until_it_is_ended(
 ) -> None:
     now = [100.0]
     monkeypatch.setattr(time, "monotonic", lambda: now[0])
-    made = ProducerPool(producers)
+    made = PoolProcess(producers)
     made.obey({"id": 1, "rate": 10.0, "to": [[1, "t", 1]]})
     for _ in range(5):
         now[0] += 0.1
@@ -115,7 +115,7 @@ def test_a_stream_goes_on_until_it_is_ended(
 
 
 def test_one_by_one_waits_for_each_answer(producers: Any, said: list[dict[str, Any]]) -> None:
-    ProducerPool(producers).obey({"id": 3, "one_by_one": [0, "t", 0, 20]})
+    PoolProcess(producers).obey({"id": 3, "one_by_one": [0, "t", 0, 20]})
     assert producers[0].progress == [20, 20, 0, 0]
     assert said == [{"id": 3, "first": [0], "progress": [[20, 20, 0, 0], [0, 0, 0, 0]]}]
 

@@ -11,7 +11,7 @@ from evidence.history.read import plain, stream_batches
 from evidence.history.writer import HistoryWriter
 from harness.workloads.processes.consumer import BackgroundReader
 from harness.workloads.processes.polls import PollRecorder
-from harness.workloads.processes.reader import FinalReader
+from harness.workloads.processes.reader import FinalReaderProcess
 
 RUN = record.run_hash("r")
 
@@ -40,7 +40,7 @@ def test_a_final_read_sees_everything(tmp_path: Path, mock_cluster: Producer, bo
     put(mock_cluster, topic, 3, ours(100, 2))
     path = tmp_path / "f.arrows"
     with HistoryWriter(path, "f") as writer:
-        reader = FinalReader(writer, bootstrap, {})
+        reader = FinalReaderProcess(writer, bootstrap, {})
         seen = reader.read([(topic, 0), (topic, 1), (topic, 3)], time.monotonic() + 30)
         reader.close()
     assert seen == {(topic, 0): (7, 7), (topic, 1): (0, 0), (topic, 3): (2, 2)}
@@ -65,7 +65,7 @@ def test_a_final_read_sees_everything(tmp_path: Path, mock_cluster: Producer, bo
 def test_a_final_read_that_nobody_answers_says_so(tmp_path: Path) -> None:
     path = tmp_path / "f.arrows"
     with HistoryWriter(path, "f") as writer:
-        reader = FinalReader(writer, "127.0.0.1:1", {})
+        reader = FinalReaderProcess(writer, "127.0.0.1:1", {})
         seen = reader.read([("t", 0)], time.monotonic() + 0.5)
         reader.close()
     assert seen == {("t", 0): (None, 0)}
@@ -280,7 +280,7 @@ def test_a_final_read_goes_on_where_the_log_was_cut(tmp_path: Path, monkeypatch:
     monkeypatch.setattr("harness.workloads.processes.reader.Consumer", lambda settings: client)
     path = tmp_path / "f.arrows"
     with HistoryWriter(path, "f") as writer:
-        seen = FinalReader(writer, "b", {}).read([("t", 0)], time.monotonic() + 10)
+        seen = FinalReaderProcess(writer, "b", {}).read([("t", 0)], time.monotonic() + 10)
     assert client.assigned == [OFFSET_BEGINNING, 2]
     assert seen == {("t", 0): (3, 3)}
     assert [row["offset"] for row in rows_of(path, schema.END_OFFSETS)] == [5, 3]
@@ -309,7 +309,7 @@ def test_a_client_that_is_told_nothing_is_replaced(tmp_path: Path, monkeypatch: 
     clients = iter([stuck, Moving()])
     monkeypatch.setattr("harness.workloads.processes.reader.Consumer", lambda settings: next(clients))
     with HistoryWriter(tmp_path / "f.arrows", "f") as writer:
-        reader = FinalReader(writer, "b", {})
+        reader = FinalReaderProcess(writer, "b", {})
         seen = reader.read([("t", 0)], time.monotonic() + 10)
     assert seen == {("t", 0): (3, 3)}
     assert stuck.closed

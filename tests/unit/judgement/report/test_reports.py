@@ -179,7 +179,7 @@ def test_ticks_are_round_and_inside(begin: float, end: float) -> None:
 
 
 def test_labels_that_overlap_get_rows_of_their_own() -> None:
-    rows = drawing.Rows()
+    rows = drawing.LabelRows()
     assert [rows.place(*span) for span in [(0, 50), (40, 60), (55, 80), (200, 210)]] == [0, 1, 0, 0]
     assert rows.count == 2
 
