@@ -7,6 +7,8 @@ from typing import Any, Final
 
 from checks.claim import CONTRADICTED, HELD, NOT_OBSERVED, Judged
 from evidence.events import Ends, Log, Moment, of
+from evidence.faults.base import FaultProof, kind_of
+from evidence.faults.process import StartProof
 from evidence.nodes import broker
 from evidence.records import TopicPartition
 from evidence.releases import numbers
@@ -114,14 +116,14 @@ def row_of(fault: FaultFact, where: TopicPartition) -> dict[str, Any]:
     return {"node": fault.node, "topic": where[0], "partition": where[1], "at_ns": fault.inject_ns}
 
 
-def faults(run_state: RunState, kind: str) -> Iterator[FaultFact]:
-    """The faults of a kind, in order."""
-    return (fault for fault in run_state.faults if fault.kind == kind)
+def faults(run_state: RunState, kind: type[FaultProof]) -> Iterator[FaultFact]:
+    """The faults of a kind, proved or not, in order."""
+    return (fault for fault in run_state.faults if fault.kind == kind_of(kind))
 
 
 def start_after(run_state: RunState, node: str, at_ns: int) -> int:
     """When a node was started next; the end of the run and more if it was not."""
-    starts = (fault.inject_ns for fault in faults(run_state, "start") if fault.node == node)
+    starts = (fault.inject_ns for fault in faults(run_state, StartProof) if fault.node == node)
     return next((start_ns for start_ns in starts if start_ns > at_ns), run_state.end_ns + 1)
 
 

@@ -7,14 +7,16 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from unittest.mock import MagicMock
 
 import pytest
 
 from evidence.errors import HarnessError
 from evidence.rundir import RunDir
-from harness.cluster.docker import owner
+from harness.cluster import docker
+from harness.cluster.docker import Leftovers, owner
 from harness.cluster.namespace import namespace
-from harness.removal import Removals, abandoned_data, abandoned_disks, remove_data
+from harness.removal import Removals, abandoned_data, abandoned_disks, clean, remove_data
 from tests.records import changed, run_record
 from tests.unit.cluster.test_ownership import dead_identity
 
@@ -41,6 +43,25 @@ def test_what_would_not_go_is_told() -> None:
     removals.register("a", refuse)
     with pytest.raises(HarnessError, match=r"a: Docker would not remove: n-stuck; `kafka-chaos clean` tries again"):
         removals.wait()
+
+
+def test_what_the_engine_keeps_is_told_when_all_else_is_removed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(leftovers: Leftovers) -> int:
+        raise HarnessError("Docker would not remove: n: has active endpoints")
+
+    left = a_run(tmp_path, "left", dead_identity())
+    monkeypatch.setattr(
+        docker, "find_ours", lambda client, **options: Leftovers(containers=(), networks=(), volumes=())
+    )
+    monkeypatch.setattr(docker, "remove", refuse)
+    monkeypatch.setattr(docker, "remove_mutants", lambda client: ["kafka:mutant"])
+    told: list[str] = []
+    with pytest.raises(HarnessError, match="n: has active endpoints"):
+        clean(MagicMock(), tmp_path, owned_too=False, tell=told.append, left_alone=told.append)
+    assert not left.data.exists()
+    assert told[-1].startswith("removed the image kafka:mutant")
 
 
 INTERRUPTED = """

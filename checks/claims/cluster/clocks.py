@@ -12,6 +12,7 @@ from checks.claims.replication.isr import check_period_ms, lag_time_ms
 from evidence.basis import Basis
 from evidence.events import Log, of
 from evidence.faults.clock import ClockStepProof
+from evidence.faults.network import CutProof
 from evidence.nodes import broker, number_of
 from evidence.run_state import FaultFact, RunState, in_isr_throughout
 from evidence.text import plural
@@ -123,7 +124,7 @@ def _unfetched(evidence: RunEvidence) -> Iterator[dict[str, Any]]:
     run_state = evidence.run_state
     least_ns = TIMES * int((lag_time_ms(evidence.run) + check_period_ms(evidence.run)) * 1e6)
     for step, seconds, begin_ns, end_ns in _steps(run_state):
-        for cut in faults(run_state, "cut"):
+        for cut in faults(run_state, CutProof):
             if seconds > 0 or cut.proved_ns is None or not begin_ns < cut.inject_ns < end_ns:
                 continue
             for where, states in run_state.states.items():

@@ -29,7 +29,7 @@ def _prepared(evidence: RunEvidence, line: Log) -> bool:
     the settings of one.
     """
     run_state = evidence.run_state
-    proved = [start for start in faults(run_state, "start") if (start.proved_ns or NEVER_NS) < line.at_ns]
+    proved = [start for start in faults(run_state, StartProof) if (start.proved_ns or NEVER_NS) < line.at_ns]
     started = {start.node: start.proof.settings for start in proved if isinstance(start.proof, StartProof)}
     brokers = [node for node in run_state.registrations if run_state.alive_at(node, line.at_ns)]
     return bool(brokers) and all((started.get(node) or {}).get(SWITCH) == "true" for node in brokers)

@@ -13,6 +13,8 @@ from checks.claim import Judged, RunEvidence, claim
 from checks.claims.basis import faults, judged
 from evidence.basis import Basis
 from evidence.events import Handed, Moment, of
+from evidence.faults.clients import ResetProof
+from evidence.faults.network import HoldProof
 from evidence.nodes import broker
 from evidence.run_state import NEVER_NS, FaultFact, Sent
 from evidence.text import plural
@@ -22,7 +24,7 @@ def _unanswered_until(evidence: RunEvidence, hold: FaultFact) -> int:
     """Until when no answer can have got out: the heal, or an earlier reset of the connections, after which a client
     has an error of its own making.
     """
-    resets = (reset.inject_ns for reset in faults(evidence.run_state, "reset") if reset.inject_ns > hold.inject_ns)
+    resets = (reset.inject_ns for reset in faults(evidence.run_state, ResetProof) if reset.inject_ns > hold.inject_ns)
     return min(hold.heal_ns or NEVER_NS, next(resets, NEVER_NS))
 
 
@@ -42,7 +44,7 @@ def _row(one: Sent, places: tuple[int, ...]) -> dict[str, Any]:
 def _on_disk(evidence: RunEvidence) -> Iterator[tuple[dict[str, Any], bool]]:
     """What was sent while answers were held back and lay on the leader's disk meanwhile; whether it was unanswered."""
     run_state = evidence.run_state
-    for hold in faults(run_state, "hold"):
+    for hold in faults(run_state, HoldProof):
         until_ns = _unanswered_until(evidence, hold)
         copies = [one for one in of(run_state.events, Moment) if (hold.proved_ns or NEVER_NS) < one.at_ns < until_ns]
         for one in run_state.sends:

@@ -11,6 +11,7 @@ from checks.claim import CONTRADICTED, Judged, RunEvidence, claim
 from checks.claims.basis import elapsed_ms, faults, judged, release_of, setting_ms, timed
 from evidence.basis import Basis
 from evidence.events import NO_LEADER, IsrChange, Missed, Partition, of
+from evidence.faults.process import KillProof
 from evidence.nodes import number_of
 from evidence.records import TopicPartition
 from evidence.run import RunRecord
@@ -165,7 +166,7 @@ def dead_controller_stays_in_isr(evidence: RunEvidence) -> Judged:
     run_state, run = evidence.run_state, evidence.run
     least_ms = lag_time_ms(run) - setting_ms(run, "replica.fetch.wait.max.ms", FETCH_WAIT_MS) - EARLY_MS
     rows: list[dict[str, Any]] = []
-    for killed in faults(run_state, "kill"):
+    for killed in faults(run_state, KillProof):
         then = run_state.controller_at(killed.inject_ns)
         for (topic, partition), states in run_state.states.items() if then and then.value == killed.node else ():
             left = _next(states, killed.inject_ns, number_of(killed.node), inside=False)

@@ -14,6 +14,7 @@ from checks.claim import Judged, RunEvidence, claim
 from checks.claims.basis import elapsed_ms, faults, judged, timed
 from evidence.basis import Basis
 from evidence.events import NO_LEADER
+from evidence.faults.process import StartProof
 from evidence.nodes import broker, number_of
 from evidence.run_state import ALIVE
 from evidence.text import plural
@@ -27,7 +28,7 @@ def _returns(evidence: RunEvidence) -> Iterator[dict[str, Any]]:
     the ISR, until something struck the broker or the leader, or the run ended.
     """
     run_state = evidence.run_state
-    for start in faults(run_state, "start"):
+    for start in faults(run_state, StartProof):
         number = number_of(start.node)
         alive = [
             one.begin_ns

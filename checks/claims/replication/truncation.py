@@ -9,6 +9,7 @@ from checks.claim import Judged, RunEvidence, claim
 from checks.claims.basis import copied, faults, judged, start_after, truncations
 from evidence.basis import Basis
 from evidence.events import Moment, of
+from evidence.faults.process import KillProof
 from evidence.nodes import broker
 from evidence.run_state import RunState
 from evidence.text import plural
@@ -59,7 +60,7 @@ def _restarted(run_state: RunState) -> Iterator[dict[str, Any]]:
     """Replicas of brokers that were killed and started: how far they went when they were copied while the broker was
     down and when it was up again, and the lowest end between, by its log.
     """
-    for kill in faults(run_state, "kill"):
+    for kill in faults(run_state, KillProof):
         started_ns = start_after(run_state, kill.node, kill.inject_ns)
         after = next((moment for moment in of(run_state.events, Moment) if moment.at_ns > started_ns), None)
         before = copied(run_state, kill.node, kill.inject_ns, started_ns) if after is not None else {}

@@ -10,6 +10,7 @@ from checks.claims.basis import copied, elapsed_ms, faults, judged, setting_ms, 
 from evidence.basis import Basis
 from evidence.events import Checkpoint, Moment, of
 from evidence.faults.files import FlipProof, OverwriteProof, ResizeProof
+from evidence.faults.process import KillProof, StopProof
 from evidence.nodes import number_of
 from evidence.run_state import DOWN, DYING, FaultFact, RunState
 from evidence.text import plural
@@ -61,7 +62,7 @@ def clean_stop_writes_checkpoints(evidence: RunEvidence) -> Judged:
     """A broker that stops cleanly writes its high watermarks and recovery points, at the ends of its logs."""
     run_state = evidence.run_state
     rows = []
-    for stop in faults(run_state, "stop"):
+    for stop in faults(run_state, StopProof):
         started_ns = start_after(run_state, stop.node, stop.inject_ns)
         ends = copied(run_state, stop.node, stop.inject_ns, started_ns)
         for one in of(run_state.events, Checkpoint):
@@ -92,7 +93,7 @@ def killed_high_watermark_is_recent(evidence: RunEvidence) -> Judged:
     """
     run_state, rows = evidence.run_state, list[dict[str, Any]]()
     bound_ms = _interval_ms(evidence) + FILE_TOLERANCE_MS
-    for kill in faults(run_state, "kill"):
+    for kill in faults(run_state, KillProof):
         gone = (one for one in run_state.processes.get(kill.node, ()) if one.value in (DYING, DOWN))
         died_ns = next((one.begin_ns for one in gone if one.end_ns > kill.inject_ns), kill.inject_ns)
         ends = copied(run_state, kill.node, kill.inject_ns, start_after(run_state, kill.node, kill.inject_ns))
@@ -251,5 +252,5 @@ def _with_unreadable_file(run_state: RunState) -> Iterator[tuple[FaultFact, int,
     for cut, proof in struck:
         started_ns = start_after(run_state, cut.node, cut.inject_ns)
         if CHECKPOINT in proof.file and started_ns <= run_state.end_ns:
-            kills = (one.inject_ns for one in faults(run_state, "kill") if one.inject_ns > started_ns)
+            kills = (one.inject_ns for one in faults(run_state, KillProof) if one.inject_ns > started_ns)
             yield cut, started_ns, min(kills, default=0)

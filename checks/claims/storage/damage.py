@@ -10,7 +10,8 @@ from checks.claim import Damage, Judged, RunEvidence, claim
 from checks.claims.basis import copied, faults, judged, start_after, truncations
 from evidence.basis import Basis
 from evidence.events import Log, Moment, Position, of
-from evidence.faults.files import FlipProof, ResizeProof
+from evidence.faults.files import FlipProof, ResizeProof, WipeProof
+from evidence.faults.process import KillProof
 from evidence.nodes import broker
 from evidence.run_state import FaultFact, RunState
 from evidence.text import plural
@@ -127,7 +128,7 @@ def recovery_cuts_damage(evidence: RunEvidence) -> Judged:
     run_state, final, rows = evidence.run_state, _final(evidence), list[dict[str, Any]]()
     for struck in _struck(evidence):
         killed = any(
-            one.node == struck.node and one.inject_ns < struck.fault.inject_ns for one in faults(run_state, "kill")
+            one.node == struck.node and one.inject_ns < struck.fault.inject_ns for one in faults(run_state, KillProof)
         )
         started_ns = start_after(run_state, struck.node, struck.fault.inject_ns)
         if not killed or final is None or started_ns > run_state.end_ns:
@@ -217,7 +218,7 @@ def damage_is_refused(evidence: RunEvidence) -> Judged:
     run_state, rows = evidence.run_state, list[dict[str, Any]]()
     for struck in _struck(evidence):
         name = f"{struck.topic}-{struck.partition}"
-        blank = {one.node for one in faults(run_state, "wipe") if one.node != struck.node}
+        blank = {one.node for one in faults(run_state, WipeProof) if one.node != struck.node}
         for moment in of(run_state.events, Moment):
             state = run_state.state_at(struck.topic, struck.partition, moment.at_ns)
             if not struck.is_damaged(moment.name) or state is None or broker(state.leader) != struck.node:

@@ -14,11 +14,13 @@ from checks.claim import Judged, RunEvidence, claim
 from checks.claims.basis import elapsed_ms, faults, judged, start_after
 from evidence.basis import Basis
 from evidence.events import Checkpoint, Log, Moment, of
+from evidence.faults.base import FaultProof
+from evidence.faults.process import KillProof, StopProof
 from evidence.run_state import ALIVE, RunState
 from evidence.text import plural
 
 RECOVERY_POINTS: Final = "recovery-point-offset-checkpoint"
-ENDS: Final = ("kill", "stop")
+ENDS: Final = (KillProof, StopProof)
 RECOVERS: Final = "Recovering unflushed segment"
 LOADED_MS: Final = re.compile(r" in (\d+) ?ms")
 
@@ -30,7 +32,7 @@ def _registered_ms(run_state: RunState, node: str, started_ns: int) -> float | N
     return None if then is None else elapsed_ms(started_ns, then)
 
 
-def _restarts(evidence: RunEvidence, kind: str) -> Iterator[dict[str, Any]]:
+def _restarts(evidence: RunEvidence, kind: type[FaultProof]) -> Iterator[dict[str, Any]]:
     """Each replica of a broker that ended by such a fault and was started again: the segments that were there when it
     was down, the recovery point that its file had, and the segments that it recovered.
     """
@@ -118,7 +120,7 @@ def recovery_begins_at_recovery_point(evidence: RunEvidence) -> Judged:
     """After a kill a broker checks the segments from its checkpointed recovery point on, all of them and no other,
     before it serves them.
     """
-    rows = list(_restarts(evidence, "kill"))
+    rows = list(_restarts(evidence, KillProof))
     wrong = [row for row in rows if row["recovered"] != _expected(row)]
     found = judged(rows, wrong, "; ".join(map(_told, rows)), "no broker was killed, looked at and started again")
     took = max((row["loaded_ms"] for row in rows if row["loaded_ms"] is not None), default=None)
@@ -128,6 +130,6 @@ def recovery_begins_at_recovery_point(evidence: RunEvidence) -> Judged:
 @claim("clean-stop-recovers-nothing", source="Kafka documentation, Graceful shutdown", basis=Basis.DOCUMENTATION)
 def clean_stop_recovers_nothing(evidence: RunEvidence) -> Judged:
     """After a clean stop a broker checks no segment."""
-    rows = list(_restarts(evidence, "stop"))
+    rows = list(_restarts(evidence, StopProof))
     wrong = [row for row in rows if row["recovered"]]
     return judged(rows, wrong, plural(len(rows), "replica") + " not read", "no broker was stopped, and started again")
