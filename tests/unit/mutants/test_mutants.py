@@ -11,7 +11,7 @@ from evidence.errors import HarnessError, UsageError
 from harness.plan import ClusterPlan
 from harness.scenario import get_scenario
 from tests.mutants import image, page, recall_page, registry, rows
-from tests.mutants.__main__ import Cell, cells, history, merge_into, named, suite
+from tests.mutants.__main__ import PAGE, RESULTS, Cell, cells, history, merge_into, named, suite
 from tests.mutants.carry_out import hits_of, one_line
 from tests.mutants.recall_page import Affected, exhibits, finds
 from tests.mutants.registry import MUTANTS, Mutant, Where
@@ -122,6 +122,11 @@ def test_a_line_that_is_no_row_is_told_with_its_number() -> None:
 def test_no_row_is_dropped_or_changed() -> None:
     before = [row(run="r2"), row(run="r1")]
     assert rows.merged(before, [row(run="r1", hits=99), row(run="r0")]) == [*before, row(run="r0")]
+
+
+def test_the_page_is_made_of_the_committed_rows() -> None:
+    every = rows.read(RESULTS.read_text(), str(RESULTS))
+    assert page.page(every, suite()) == PAGE.read_text(), "`.venv/bin/python -m tests.mutants table` makes it anew"
 
 
 def test_the_page_counts_what_was_reached_and_what_the_suite_noticed() -> None:
