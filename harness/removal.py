@@ -164,7 +164,7 @@ def clean(
     leftovers = docker.find_ours(client, only_abandoned=not owned_too)
     refused: HarnessError | None = None
     try:
-        removed = docker.remove(leftovers)
+        removed = docker.remove(leftovers, left_alone)
     except HarnessError as error:
         refused, removed = error, len(leftovers)
     counts = {"containers": leftovers.containers, "networks": leftovers.networks, "volumes": leftovers.volumes}

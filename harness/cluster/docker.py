@@ -8,7 +8,7 @@ told from what another harness is using at this moment: an owner that no longer 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -192,10 +192,12 @@ def find_ours(client: DockerClient, *, run: str | None = None, only_abandoned: b
     return replace(found, left_alone=tuple(f"{count} of ours: {why}" for why, count in sorted(unjudged.items())))
 
 
-def remove(leftovers: Leftovers) -> int:
+def remove(leftovers: Leftovers, left_alone: Callable[[str], None] = lambda why: None) -> int:
     """Remove these things, containers first and all at once; what has vanished meanwhile is fine.
 
-    Returns how many were removed. Raises HarnessError naming what the engine would not remove.
+    Returns how many were removed. Raises HarnessError naming what the engine would not remove. An empty network that
+    has endpoints, as the engine says, stays, and `left_alone` hears of it: Docker 20.10 may keep the endpoint of a
+    container that is gone until the engine is started anew.
     """
     refused: list[str] = []
 
@@ -205,7 +207,9 @@ def remove(leftovers: Leftovers) -> int:
         except NotFound:
             return
         except APIError as error:
-            if "already in progress" not in str(error):
+            if "active endpoints" in str(error) and not _containers_of(thing):
+                left_alone(f"network {thing.name}: Docker keeps an endpoint of a gone container until it restarts")
+            elif "already in progress" not in str(error):
                 refused.append(f"{thing.name}: {error.explanation or error}")
 
     if leftovers.containers:
@@ -218,6 +222,13 @@ def remove(leftovers: Leftovers) -> int:
     if refused:
         raise HarnessError(f"Docker would not remove: {'; '.join(refused)}")
     return len(leftovers)
+
+
+def _containers_of(network: Any) -> Mapping[str, Any]:
+    """The containers on a network, as the engine says now."""
+    network.reload()
+    found: Mapping[str, Any] = network.attrs.get("Containers") or {}
+    return found
 
 
 def remove_mutants(client: DockerClient) -> list[str]:

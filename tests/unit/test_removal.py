@@ -7,9 +7,11 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 from unittest.mock import MagicMock
 
 import pytest
+from docker.errors import APIError
 
 from evidence.errors import HarnessError
 from evidence.rundir import RunDir
@@ -45,10 +47,34 @@ def test_what_would_not_go_is_told() -> None:
         removals.wait()
 
 
+class Network:
+    """A network that the engine does not remove, with these containers on it."""
+
+    name = "n"
+
+    def __init__(self, *containers: str) -> None:
+        self.attrs: dict[str, Any] = {"Containers": {name: {} for name in containers}}
+
+    def remove(self) -> None:
+        raise APIError("error while removing network: network n has active endpoints")
+
+    def reload(self) -> None:
+        pass
+
+
+def test_an_empty_network_that_the_engine_keeps_is_left_alone() -> None:
+    left_alone: list[str] = []
+    docker.remove(Leftovers(containers=(), networks=(Network(),), volumes=()), left_alone.append)
+    assert left_alone == ["network n: Docker keeps an endpoint of a gone container until it restarts"]
+    with pytest.raises(HarnessError, match="n: error while removing network"):
+        docker.remove(Leftovers(containers=(), networks=(Network("broker-1"),), volumes=()), left_alone.append)
+    assert len(left_alone) == 1
+
+
 def test_what_the_engine_keeps_is_told_when_all_else_is_removed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def refuse(leftovers: Leftovers) -> int:
+    def refuse(leftovers: Leftovers, left_alone: object) -> int:
         raise HarnessError("Docker would not remove: n: has active endpoints")
 
     left = a_run(tmp_path, "left", dead_identity())

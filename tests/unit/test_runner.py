@@ -346,7 +346,7 @@ def test_a_run_is_entered_before_it_begins_and_when_it_has_ended(
     there: list[list[ledger.AnyLine]] = []
     finished = rehearse(Stage(), tmp_path, lambda run: there.append(entered(tmp_path)), monkeypatch)
     name = finished.run_dir.path.name
-    assert [(type(line).__name__, line.run) for line in there[0]] == [("Started", name)]
+    assert [(type(line).__name__, line.run) for line in there[0]] == [("RunStarted", name)]
     start, end = entered(tmp_path)
     assert isinstance(start, ledger.RunStarted)
     assert isinstance(end, ledger.RunEnded)
