@@ -284,7 +284,7 @@ def _run(wanted: Iterable[ProofRequest], chosen: Sequence[str], options: argpars
             by_version.setdefault(one.version, []).append(one)
     client = connect()
     for version in by_version:
-        ensure_image(versions.get(version), echo)
+        ensure_image(versions.get(version).build, echo)
     lacking = without_disks(chosen, client, versions.get(next(iter(by_version))).image)
     found: Ran = {}
     for fault, why in lacking.items():

@@ -166,7 +166,7 @@ def bring_machine(board: Board, version: versions.Version) -> None:
         bootstrap.ensure_java(board.echo)
     client = docker.connect()
     try:
-        if images.present(client, version) is None:
+        if images.present(client, version.build) is None:
             with board.doing(BASE):
                 base.ensure_base(client, version.java, board.echo)
     finally:
@@ -187,7 +187,7 @@ def set_up(board: Board, packages: Packages, version: versions.Version) -> None:
         for part in reversed(parts):
             part.result()
         with board.doing(IMAGE):
-            images.ensure_image(version, board.echo)
+            images.ensure_image(version.build, board.echo)
 
 
 def run_to_end(command: Sequence[str]) -> int:

@@ -23,6 +23,7 @@ from evidence.run import DEFAULT_CASE
 from harness import discoveries
 from harness.bugs import Bug, Exhibit, numbers
 from harness.cluster import apache, versions
+from harness.cluster.builds import Build
 from harness.cluster.versions import Mode, Version
 from harness.scenario import Scenario, all_scenarios
 
@@ -74,7 +75,9 @@ def ways(name: str, known: Sequence[str]) -> list[AskedReleases]:
         AskedReleases(
             kafka,
             mode,
-            tuple(Version(id=one, kafka=one, mode=mode) for one in releases if mode in modes_of(numbers(one))),
+            tuple(
+                Version(id=one, build=Build(kafka=one), mode=mode) for one in releases if mode in modes_of(numbers(one))
+            ),
         )
         for mode in modes
     ]
@@ -96,7 +99,7 @@ def free_of_mended(version: Version, bugs: Sequence[Bug]) -> str:
     fixes = sorted({numbers(fixed) for bug in mended for fixed in bug.fixed} | {version.release})
     for release in fixes:
         kafka = ".".join(map(str, release))
-        then = Version(id=kafka, kafka=kafka, mode=version.mode)
+        then = Version(id=kafka, build=Build(kafka=kafka), mode=version.mode)
         if release >= version.release and then.mode in modes_of(release) and not any(b.affects(then) for b in mended):
             return kafka
     return ""

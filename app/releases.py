@@ -138,7 +138,7 @@ class Telling:
         """Do all that is not done yet; returns the page, and the matrix that ran what it is made of."""
         both = [version for pair in what.pairs for version in pair]
         self.echo(f"Kafka {what.release} beside {what.before}: {', '.join(version.id for version in both)}")
-        images.ensure_images(both, self.echo)
+        images.ensure_images([version.build for version in both], self.echo)
         settings = [settings_of.defaults(kafka, self.echo) for kafka in (what.before, what.release)]
         wanted = _in_turn(cells(scenarios, both, seed=self.seed, repeat=self.repeat))
         self.root.mkdir(parents=True, exist_ok=True)

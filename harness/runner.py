@@ -69,7 +69,7 @@ from harness.run import START_LIMIT_S, DutyNotDone, Partition, Parts, Preconditi
 from harness.run.record import GrowingRecord, topic_record
 from harness.run.who import partitions_of
 from harness.scenario import mistakes_told
-from harness.setup import jars
+from harness.setup import builds, jars
 from harness.setup.images import ensure_image
 from harness.subjects import NOTHING_STATED, UserSubject, read_user_subjects
 from harness.workloads.handles.client import FinalReader
@@ -311,8 +311,8 @@ def open_recording(request: Request, name: str, settings: Mapping[str, str], cli
                     basis=str(documented.basis),
                     unconfirmed="" if observed else request.unconfirmed,
                 ),
-                jars={jar.coordinate: jar.sha256 for jar in jars.read_lock(request.version.kafka)},
-                locked=jars.is_committed(request.version.kafka),
+                jars=builds.digests(request.version.build),
+                locked=not request.version.build.own and jars.is_committed(request.version.kafka),
                 owner=owner(),
                 namespace=namespace(),
                 started_wall_ns=time.time_ns(),
@@ -492,7 +492,7 @@ def execute(
     check_disk(request.root)
     reap_abandoned(client, request.root)
     settings = clusters.broker_settings(request.version, request.cluster, request.settings)
-    ensure_image(request.version, echo)
+    ensure_image(request.version.build, echo)
     recorders = request.library.arguments(echo)
     for one in request.given:
         one.subject(NOTHING_STATED).library(request.version).arguments(echo)  # fetches its jars

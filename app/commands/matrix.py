@@ -42,7 +42,7 @@ def run(options: argparse.Namespace) -> int:
         known_settings.validate(version, overrides, "--setting", progress.line)
     if options.minutes is not None:
         wanted = night_order(wanted, options.seed)
-    images.ensure_images(versions, progress.line)
+    images.ensure_images([version.build for version in versions], progress.line)
     root: Path = options.runs_dir
     root.mkdir(parents=True, exist_ok=True)
     until = math.inf if options.minutes is None else time.monotonic() + 60.0 * options.minutes

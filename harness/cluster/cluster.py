@@ -130,7 +130,7 @@ def environment(
     options |= {"CHAOS_CLOCK": "own"} if plan.own_clocks else {}
     return options | {
         namespaces.VARIABLE: namespaces.namespace(),
-        "KAFKA_VERSION": plan.image_tag or version.kafka,
+        "KAFKA_VERSION": plan.image_tag or version.build.tag,
         "KAFKA_SETTINGS": ";".join(f"{key}={value}" for key, value in sorted(settings.items())),
         "CHAOS_SUBNET": prefix,
         "CHAOS_RUN": run_id,

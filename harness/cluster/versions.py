@@ -28,7 +28,7 @@ from typing import Final, Literal
 from evidence.errors import UsageError, unknown_name
 from evidence.releases import KRAFT_ONLY, KRAFT_SINCE, Release, line_of, numbers
 from harness.cluster import apache
-from harness.cluster.namespace import namespace
+from harness.cluster.builds import Build
 
 Mode = Literal["zookeeper", "kraft"]
 
@@ -48,16 +48,21 @@ class Version:
 
     id: str
     """The name on the command line, such as "3.9.2-kraft"."""
-    kafka: str
-    """The release, such as "3.9.2"; it names the image and the jar lock."""
+    build: Build
+    """What its nodes run: the release, such as 3.9.2, or an own build."""
     mode: Mode
     settings: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}), hash=False)
     """Broker settings that make this version what it is (the pinned protocol)."""
 
     @property
+    def kafka(self) -> str:
+        """The version of what its nodes run: "3.9.2", "4.5.0-SNAPSHOT"."""
+        return self.build.kafka
+
+    @property
     def release(self) -> tuple[int, ...]:
         """The release as numbers: (0, 10, 2, 2)."""
-        return numbers(self.kafka)
+        return self.build.release
 
     @property
     def protocol(self) -> tuple[int, ...]:
@@ -68,7 +73,7 @@ class Version:
     @property
     def java(self) -> Literal[8, 17]:
         """The Java its brokers run on."""
-        return 17 if self.release >= (3,) else 8
+        return self.build.java
 
     @property
     def scala(self) -> str:
@@ -77,8 +82,8 @@ class Version:
 
     @property
     def image(self) -> str:
-        """The tag of its image. Ways to run one release share the image."""
-        return f"{namespace()}/kafka:{self.kafka}"
+        """The name of its image. Ways to run one build share the image."""
+        return self.build.image
 
     @property
     def leader_epochs(self) -> bool:
@@ -127,11 +132,11 @@ class Version:
 
 
 def _zookeeper(kafka: str, suffix: str = "") -> Version:
-    return Version(id=kafka + suffix, kafka=kafka, mode="zookeeper")
+    return Version(id=kafka + suffix, build=Build(kafka=kafka), mode="zookeeper")
 
 
 def _kraft(kafka: str, suffix: str = "") -> Version:
-    return Version(id=kafka + suffix, kafka=kafka, mode="kraft")
+    return Version(id=kafka + suffix, build=Build(kafka=kafka), mode="kraft")
 
 
 def _held(kafka: str, protocol: str) -> Version:
@@ -140,7 +145,7 @@ def _held(kafka: str, protocol: str) -> Version:
     if numbers(protocol) < (0, 11) and numbers(kafka) >= HAS_FORMATS:
         settings["log.message.format.version"] = protocol
     way = "pinned" if protocol == PINNED_PROTOCOL else f"protocol-{protocol}"
-    return Version(id=f"{kafka}-{way}", kafka=kafka, mode="zookeeper", settings=MappingProxyType(settings))
+    return Version(id=f"{kafka}-{way}", build=Build(kafka=kafka), mode="zookeeper", settings=MappingProxyType(settings))
 
 
 def _pinned(kafka: str) -> Version:

@@ -57,7 +57,7 @@ def setup(versions: Iterable[Version], echo: Echo) -> None:
         ensure_compose(echo)
         ensure_java(echo)
         archive_spark_classes(echo)
-    ensure_images(wanted, echo)
+    ensure_images([version.build for version in wanted], echo)
     echo(f"images: ready for Kafka {', '.join(dict.fromkeys(version.kafka for version in wanted))}")
 
 

@@ -101,7 +101,7 @@ def _java() -> DoctorCheck:
 def _images(client: DockerClient) -> DoctorCheck:
     sizes = images.sizes(client)
     by_release = {version.kafka: version for version in versions.ALL}
-    ready = [kafka for kafka, version in by_release.items() if kafka in sizes and images.present(client, version)]
+    ready = [kafka for kafka, version in by_release.items() if kafka in sizes and images.present(client, version.build)]
     absent = [kafka for kafka in by_release if kafka not in ready]
     others = [kafka for kafka in sizes if kafka not in by_release]
 
@@ -142,7 +142,7 @@ PROBE_NEEDS: Final[dict[str, tuple[Status, str]]] = {
 
 def _inside(client: DockerClient) -> list[DoctorCheck]:
     """What a container with a node's rights can do, and whether it can be frozen."""
-    tag = next((version.image for version in versions.ALL if images.present(client, version)), None)
+    tag = next((version.image for version in versions.ALL if images.present(client, version.build)), None)
     if tag is None:
         return [
             DoctorCheck(
@@ -191,7 +191,7 @@ def _freezer(container: Any) -> DoctorCheck:
 
 def _loop_mounts(client: DockerClient) -> list[DoctorCheck]:
     """Power loss is shown on file systems in loop images, which a container of ours mounts: tried with each kind."""
-    tag = next((version.image for version in versions.ALL if images.present(client, version)), None)
+    tag = next((version.image for version in versions.ALL if images.present(client, version.build)), None)
     checks = []
     for kind in FILE_SYSTEMS if tag is not None else ():
         try:

@@ -24,7 +24,7 @@ from evidence.errors import HarnessError, UsageError
 from evidence.releases import numbers
 from harness.cluster.docker import KAFKA_LABEL, LABEL, connect
 from harness.cluster.namespace import namespace
-from harness.setup import jars
+from harness.setup import builds, jars
 from harness.setup.base import ensure_base
 from harness.setup.cache import exclusive
 from harness.setup.packages import explaining_lines
@@ -33,7 +33,7 @@ from harness.setup.waiting import Echo, saying
 if TYPE_CHECKING:
     from docker import DockerClient
 
-    from harness.cluster.versions import Version
+    from harness.cluster.builds import Build
 
 COMPOSE: Final = Path(__file__).resolve().parents[2] / "compose"
 INPUTS_LABEL: Final = "kafka-chaos.inputs"
@@ -45,28 +45,28 @@ NEEDED_BYTES: Final = 2_000_000_000
 """What a base image with Java and the jars of a release take, with room for the engine's own copies."""
 
 
-def inputs(version: Version) -> str:
+def inputs(build: Build) -> str:
     """A digest of everything an image is made from, its base apart. Raises UsageError if its jars are not resolved."""
-    seen = hashlib.sha256(f"{version.kafka} java {version.java}\n".encode())
+    seen = hashlib.sha256(f"{build.kafka} java {build.java}\n".encode())
     parts = [
         (path.name, path.read_bytes()) for path in (COMPOSE / "Dockerfile", *sorted((COMPOSE / "image").iterdir()))
     ]
-    lock = jars.lock_text(version.kafka)
-    if lock is None:
-        jars.read_lock(version.kafka)  # raises with the way out
-    parts.append((f"{version.kafka}.lock", (lock or "").encode()))
+    recipe = builds.recipe(build)
+    if recipe is None:
+        jars.read_lock(build.kafka)  # raises with the way out
+    parts.append((f"{build.kafka}.lock", (recipe or "").encode()))
     for name, content in parts:
         seen.update(f"{name} {len(content)}\n".encode() + content)
     return seen.hexdigest()[:16]
 
 
-def present(client: DockerClient, version: Version) -> str | None:
-    """The id of the version's image if it is there and up to date."""
+def present(client: DockerClient, build: Build) -> str | None:
+    """The id of a build's image if it is there and up to date."""
     try:
-        image = client.images.get(version.image)
+        image = client.images.get(build.image)
     except ImageNotFound:
         return None
-    if jars.lock_text(version.kafka) is None or image.labels.get(INPUTS_LABEL) != inputs(version):
+    if builds.recipe(build) is None or image.labels.get(INPUTS_LABEL) != inputs(build):
         return None
     return str(image.id)
 
@@ -83,42 +83,42 @@ def sizes(client: DockerClient) -> dict[str, int]:
     return dict(sorted(found.items(), key=lambda pair: numbers(pair[0])))
 
 
-def refuse_other_processor(client: DockerClient, version: Version) -> None:
-    """Raise UsageError if the version's image is one for another processor than the engine's, such as a loaded one."""
-    made_for = client.images.get(version.image).attrs.get("Architecture")
+def refuse_other_processor(client: DockerClient, build: Build) -> None:
+    """Raise UsageError if the build's image is one for another processor than the engine's, such as a loaded one."""
+    made_for = client.images.get(build.image).attrs.get("Architecture")
     here = client.version().get("Arch")
     if made_for and here and made_for != here:
         raise UsageError(
-            f"the image {version.image} is for the processor {made_for}, and this engine's is {here}: remove it "
-            f"(docker image rm {version.image}), and it is built anew"
+            f"the image {build.image} is for the processor {made_for}, and this engine's is {here}: remove it "
+            f"(docker image rm {build.image}), and it is built anew"
         )
 
 
-def _usable(client: DockerClient, version: Version) -> str | None:
-    """The id of the version's image if it is there, up to date, and for this processor."""
-    if found := present(client, version):
-        refuse_other_processor(client, version)
+def _usable(client: DockerClient, build: Build) -> str | None:
+    """The id of a build's image if it is there, up to date, and for this processor."""
+    if found := present(client, build):
+        refuse_other_processor(client, build)
     return found
 
 
-def ensure_image(version: Version, echo: Echo) -> str:
-    """The id of the version's image, built now if it is missing or out of date.
+def ensure_image(build: Build, echo: Echo) -> str:
+    """The id of a build's image, built now if it is missing or out of date.
 
     Raises UsageError if it cannot be built here, with what is missing: network, disk, a base image.
     """
     client = connect()
     try:
-        if found := _usable(client, version):
+        if found := _usable(client, build):
             return found
         # Two harnesses that start at once build once; the other waits and finds the image.
-        with exclusive(f"image-{version.kafka}", echo):
-            return _usable(client, version) or _build(client, version, echo)
+        with exclusive(f"image-{build.tag}", echo):
+            return _usable(client, build) or _build(client, build, echo)
     finally:
         client.close()
 
 
-def ensure_images(chosen: Iterable[Version], echo: Echo) -> None:
-    """Build what is missing or out of date of the images of these versions. Raises as `ensure_image` does.
+def ensure_images(chosen: Iterable[Build], echo: Echo) -> None:
+    """Build what is missing or out of date of the images of these builds. Raises as `ensure_image` does.
 
     What they are made from comes first: jars and bases side by side, since both wait for the network.
     """
@@ -127,49 +127,50 @@ def ensure_images(chosen: Iterable[Version], echo: Echo) -> None:
         with closing(connect()) as client:
             ensure_base(client, java, echo)
 
-    releases = list({version.kafka: version for version in chosen}.values())
+    wanted = list(dict.fromkeys(chosen))
     with closing(connect()) as client:
-        missing = [version for version in releases if not _usable(client, version)]
+        missing = [build for build in wanted if not _usable(client, build)]
         if missing:
             check_space(client)
             with ThreadPoolExecutor() as pool:
-                parts: list[Future[Any]] = [pool.submit(jars.fetch, [version.kafka for version in missing], echo)]
-                parts += [pool.submit(bring_base, java) for java in {v.java for v in missing}]
+                releases = [build.kafka for build in missing if not build.own]
+                parts: list[Future[Any]] = [pool.submit(jars.fetch, releases, echo)]
+                parts += [pool.submit(bring_base, java) for java in {build.java for build in missing}]
             for part in parts:
                 part.result()
-    for version in missing:
-        ensure_image(version, echo)
+    for build in missing:
+        ensure_image(build, echo)
 
 
-def _build(client: DockerClient, version: Version, echo: Echo) -> str:
+def _build(client: DockerClient, build: Build, echo: Echo) -> str:
     check_space(client)
-    libraries = jars.resolve(version.kafka, echo)
-    base = ensure_base(client, version.java, echo)
-    echo(f"building the image of Kafka {version.kafka} on Java {version.java}")
-    digest = inputs(version)
+    libraries = builds.libraries(build, echo)
+    base = ensure_base(client, build.java, echo)
+    echo(f"building the image of {build} on Java {build.java}")
+    digest = inputs(build)
     # The engine's own time-out is for one answer; a build is one long answer.
     api = client.api
     limit, api.timeout = api.timeout, BUILD_LIMIT_S
     try:
-        with tempfile.TemporaryFile() as context, saying(echo, f"building the image of Kafka {version.kafka}"):
+        with tempfile.TemporaryFile() as context, saying(echo, f"building the image of {build}"):
             _write_context(context, libraries)
             context.seek(0)
             image, output = client.images.build(
                 fileobj=context,
                 custom_context=True,
-                tag=version.image,
+                tag=build.image,
                 rm=True,
                 forcerm=True,
-                buildargs={"BASE_IMAGE": base, "JAVA": str(version.java), "KAFKA_VERSION": version.kafka},
-                labels={LABEL: namespace(), INPUTS_LABEL: digest, KAFKA_LABEL: version.kafka},
+                buildargs={"BASE_IMAGE": base, "JAVA": str(build.java), "KAFKA_VERSION": build.kafka},
+                labels={LABEL: namespace(), INPUTS_LABEL: digest, KAFKA_LABEL: build.kafka},
             )
             for line in notes(str(part.get("stream", "")) for part in output if isinstance(part, dict)):
-                echo(f"the image of Kafka {version.kafka}: {line}")
+                echo(f"the image of {build}: {line}")
     except BuildError as error:
         said = [str(line.get("stream", "")) for line in error.build_log]
-        raise explain_failure(version.kafka, str(error.msg), said) from None
+        raise explain_failure(build.kafka + build.mark, str(error.msg), said) from None
     except (APIError, DockerException, OSError) as error:
-        raise explain_failure(version.kafka, str(error), []) from None
+        raise explain_failure(build.kafka + build.mark, str(error), []) from None
     finally:
         api.timeout = limit
     return str(image.id)

@@ -34,7 +34,7 @@ def needs_image(client: DockerClient, version: Version) -> None:
 
     Building it is no test's business: it takes minutes and the network. `make test` does it before.
     """
-    if images.present(client, version) is None:
+    if images.present(client, version.build) is None:
         pytest.fail(
             f"no image {version.image} as this checkout makes it: `make setup-tests` builds those that tests use "
             "(tests/releases.py)",

@@ -137,7 +137,7 @@ def ensure(version: Version, echo: Echo) -> str:
 
     Raises UsageError if it cannot be built here, HarnessError if the agent does not compile.
     """
-    digest = inputs(version.kafka, ensure_image(version, echo))
+    digest = inputs(version.kafka, ensure_image(version.build, echo))
     tag = f"{version.kafka}-mutants-{digest}"
     name = f"{namespace()}/kafka:{tag}"
     with closing(connect()) as client, exclusive(f"mutants-{version.kafka}", echo):

@@ -9,6 +9,7 @@ from evidence.errors import UsageError
 from evidence.releases import line_of
 from harness.bugs import Bug, BugStatus, Status, numbers
 from harness.cluster import versions
+from harness.cluster.builds import Build
 from harness.cluster.versions import Version
 from harness.scenario import Scenario, all_scenarios, get_scenario
 
@@ -17,7 +18,7 @@ EXHIBITS = [made for made in all_scenarios().values() if made.exhibit is not Non
 
 
 def version(kafka: str, mode: versions.Mode = "zookeeper") -> Version:
-    return Version(id=kafka, kafka=kafka, mode=mode)
+    return Version(id=kafka, build=Build(kafka=kafka), mode=mode)
 
 
 @pytest.mark.parametrize("kafka", ["1.1.0", "2.8.1", "3.0.1", "3.1.0", "2.9.0"])

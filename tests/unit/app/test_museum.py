@@ -14,6 +14,7 @@ from app import museum
 from evidence.errors import UsageError
 from harness.bugs import Bug, BugStatus, Exhibit, Status
 from harness.case import Case, Documented
+from harness.cluster.builds import Build
 from harness.cluster.versions import Mode, Version
 from harness.cluster.versions import get as get_version
 from harness.discoveries import DISCOVERIES
@@ -63,7 +64,7 @@ def kraft(*releases: str) -> museum.AskedReleases:
 
 
 def asked(mode: Mode, *releases: str) -> museum.AskedReleases:
-    made = tuple(Version(id=kafka, kafka=kafka, mode=mode) for kafka in releases)
+    made = tuple(Version(id=kafka, build=Build(kafka=kafka), mode=mode) for kafka in releases)
     return museum.AskedReleases(releases[0] if len(releases) == 1 else "line", mode, made)
 
 

@@ -90,7 +90,7 @@ def test_every_probe_says_what_its_absence_means() -> None:
 def test_images_are_told_with_their_sizes_those_beside_the_matrix_too(monkeypatch: pytest.MonkeyPatch) -> None:
     sizes = {"2.4.1": 400_000_000, "4.3.1": 541_000_000, "4.4.0": 550_000_000}
     monkeypatch.setattr("harness.setup.doctor.images.sizes", lambda client: sizes)
-    monkeypatch.setattr("harness.setup.doctor.images.present", lambda client, version: version.kafka != "4.4.0")
+    monkeypatch.setattr("harness.setup.doctor.images.present", lambda client, build: build.kafka != "4.4.0")
     check = doctor._images(SimpleNamespace())  # type: ignore[arg-type]
     assert check.status == "warning"
     assert check.detail.startswith("ready: 4.3.1 (541 MB); beside the matrix: 2.4.1 (400 MB); not built: 0.8.2.2, ")

@@ -16,7 +16,7 @@ from evidence.errors import HarnessError, UsageError
 from harness.cluster import versions
 from harness.setup import images
 
-VERSION = versions.get("0.10.2.2")
+VERSION = versions.get("0.10.2.2").build
 
 
 class FakeEngine:
@@ -53,8 +53,8 @@ def test_an_image_counts_only_if_it_was_made_from_what_is_here_now() -> None:
 
 def test_inputs_follow_the_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     before = images.inputs(VERSION)
-    assert before == images.inputs(versions.get("0.10.2.2"))
-    assert before != images.inputs(versions.get("0.11.0.3"))
+    assert before == images.inputs(versions.get("0.10.2.2").build)
+    assert before != images.inputs(versions.get("0.11.0.3").build)
     (tmp_path / "image").mkdir()
     (tmp_path / "Dockerfile").write_text("FROM x\n")
     (tmp_path / "image" / "entrypoint").write_text("one")
@@ -74,8 +74,8 @@ def test_an_image_for_another_processor_is_refused() -> None:
 
 def test_the_images_that_are_there_with_their_sizes(monkeypatch: pytest.MonkeyPatch) -> None:
     told = [
-        {"RepoTags": [versions.get("4.3.1").image], "Size": 5},
-        {"RepoTags": [versions.get("0.10.2.2").image], "Size": 3},
+        {"RepoTags": [versions.get("4.3.1").build.image], "Size": 5},
+        {"RepoTags": [versions.get("0.10.2.2").build.image], "Size": 3},
         {"RepoTags": None, "Size": 9},
     ]
     engine = SimpleNamespace(api=SimpleNamespace(images=lambda name: told))
@@ -84,7 +84,7 @@ def test_the_images_that_are_there_with_their_sizes(monkeypatch: pytest.MonkeyPa
 
 def test_a_release_whose_jars_are_not_resolved_has_no_image(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("KAFKA_CHAOS_CACHE", str(tmp_path))
-    unresolved = versions.get("2.4.1")
+    unresolved = versions.get("2.4.1").build
     engine = FakeEngine({unresolved.image: {images.INPUTS_LABEL: "whatever"}})
     assert images.present(engine, unresolved) is None  # type: ignore[arg-type]
 
@@ -124,7 +124,7 @@ def test_what_a_command_of_the_build_notes_is_told() -> None:
 
 def test_missing_images_are_built_after_all_their_jars_were_fetched(monkeypatch: pytest.MonkeyPatch) -> None:
     done: list[str] = []
-    fresh = versions.get("4.3.1")
+    fresh = versions.get("4.3.1").build
     engine = FakeEngine({fresh.image: {images.INPUTS_LABEL: images.inputs(fresh)}})
     monkeypatch.setattr(engine, "close", lambda: None, raising=False)
     monkeypatch.setattr(images, "connect", lambda: engine)
@@ -132,9 +132,9 @@ def test_missing_images_are_built_after_all_their_jars_were_fetched(monkeypatch:
     monkeypatch.setattr(
         "harness.setup.images.jars.fetch", lambda releases, echo: done.append(f"jars {' '.join(releases)}")
     )
-    monkeypatch.setattr(images, "ensure_image", lambda version, echo: done.append(version.kafka))
+    monkeypatch.setattr(images, "ensure_image", lambda build, echo: done.append(build.kafka))
     wanted = ["3.9.2-zk", "4.3.1", "3.9.2-kraft", "0.10.2.2"]
-    images.ensure_images([versions.get(name) for name in wanted], lambda line: None)
+    images.ensure_images([versions.get(name).build for name in wanted], lambda line: None)
     assert done == ["jars 3.9.2 0.10.2.2", "3.9.2", "0.10.2.2"]
 
 
