@@ -197,6 +197,10 @@ statements: venv ## Where this commit states more or less about Kafka than anoth
 evidence: venv ## The small evidence of one run of each cell in RUNS= (default: runs), packed in dist/evidence/ for a release
 	$(CHAOS) evidence $(or $(RUNS),runs)
 
+.PHONY: release
+release: venv ## What a release consists of, in dist/: wheel, evidence (make evidence), notes, checksums; uploads nothing
+	$(BIN)/python -m app.release
+
 .PHONY: ledger
 ledger: venv ## results/cells.jsonl anew from results/ledger/, by Spark (RUNS= enters what ran in these folders first)
 	$(if $(RUNS),$(CHAOS) ledger merge $(RUNS))
