@@ -78,6 +78,10 @@ nightly: engine venv ## Every case on every line, other releases each night, and
 audit: venv ## What producers' settings risk, on the bundled examples (PATHS= names others)
 	@for path in $(or $(PATHS),$(wildcard audit/examples/*/)); do echo "== $$path"; $(CHAOS) audit "$$path"; echo; done
 
+.PHONY: yardstick
+yardstick: venv ## How right the audit is about repositories as people have them (tests/wild): precision, recall, resolution
+	$(BIN)/python -m tests.wild
+
 .PHONY: audit-matrix
 audit-matrix: engine venv ## The audit's matrix measured anew, in runs/audit-matrix; started again, it goes on (FAULT= VERSION= REPEAT= JOBS=)
 	$(CHAOS) setup --versions $(or $(VERSION),$(MEASURED))

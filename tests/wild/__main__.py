@@ -1,0 +1,31 @@
+"""`python -m tests.wild`: what the audit makes of repositories as people have them, held against what is true of each.
+
+Prints precision, recall and resolution of those that the readers were written with (`open`), and apart of those that
+were written before them and are looked at by nobody who writes a reader (`kept`). Ends with 1 if a goal is missed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from tests.wild.yardstick import GOALS, KINDS, score
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m tests.wild", description=__doc__)
+    parser.add_argument("--only", choices=KINDS, help="one of the two parts")
+    parser.add_argument("--told", action="store_true", help="what was wrong, a line each (of `open` alone)")
+    options = parser.parse_args()
+    missed = False
+    for kind in (options.only,) if options.only else KINDS:
+        made = score(kind)
+        print(made.line(kind))
+        if options.told and kind == "open":
+            print("\n".join(made.wrong))
+        missed |= not made.reaches(GOALS)
+    return int(missed)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
