@@ -7,16 +7,17 @@ observer, a run that was cut short, a check that crashed. `doubts` puts them tog
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Final
 
 from checks import claims
-from evidence.events import Precondition, of
+from evidence.events import Container, Precondition, of
 from evidence.faults import DEATHS
 from evidence.faults.clients import KillClientProof
 from evidence.findings import CRASHED, NOT_APPLICABLE, ClaimResult, Findings
 from evidence.run import RunRecord
-from evidence.run_state import RunState
+from evidence.run_state import FaultFact, RunState
 from judgement import duties, soundness
 from judgement.contradicted import TIMELINE
 from judgement.scope import ALL, NOTHING, ON_RECORD, Doubt, Scope, doubts_of
@@ -25,10 +26,16 @@ DIED: Final = "recorder died"
 
 
 def unproved_faults(run_state: RunState) -> list[Doubt]:
-    """Faults that were injected (or healed) without proof that this took effect: all that follows rests on them."""
+    """Faults that were injected (or healed) without proof that this took effect: all that follows rests on them.
+
+    A stop without proof is one that did not end cleanly. If the engine tells of SIGTERM, the broker was asked to end
+    all the same: what it did until its process ended rests on that alone.
+    """
     reasons = []
     for fault in run_state.faults:
-        what, since = f"fault {fault.id} ({fault.description})", Scope(begin_ns=fault.inject_ns)
+        ended_ns = _asked_to_end(run_state, fault) if fault.kind == "stop" else None
+        since = Scope(begin_ns=fault.inject_ns if ended_ns is None else ended_ns)
+        what = f"fault {fault.id} ({fault.description})"
         if fault.unproved:
             reasons.append(Doubt(f"{what} did not provably take effect: {fault.seen or 'no proof'}", since))
         elif fault.proved_ns is None:
@@ -37,6 +44,15 @@ def unproved_faults(run_state: RunState) -> list[Doubt]:
             healing = Scope(begin_ns=fault.heal_ns)
             reasons.append(Doubt(f"{what}: its healing was begun and never confirmed", healing))
     return reasons
+
+
+def _asked_to_end(run_state: RunState, fault: FaultFact) -> int | None:
+    """When the process ended of a broker that got SIGTERM; None if the engine tells of no such signal, or of no end."""
+    told = [one for one in of(run_state.events, Container) if one.node == fault.node and one.at_ns >= fault.inject_ns]
+    asked_ns = next((one.at_ns for one in told if one.action == "kill" and one.signal == signal.SIGTERM), None)
+    if asked_ns is None:
+        return None
+    return next((one.at_ns for one in told if one.action == "die" and one.at_ns >= asked_ns), None)
 
 
 def failed_preconditions(run_state: RunState) -> list[str]:

@@ -25,7 +25,7 @@ from checks.claim import CONTRADICTED
 from evidence.basis import OWN_RUNS, Basis
 from evidence.events import Duty, Witness, of
 from evidence.findings import ClaimResult
-from evidence.run_state import RunState
+from evidence.run_state import NEVER_NS, RunState
 from judgement.scope import ALL, EVERYTHING, Doubt, Scope
 
 SHARE: Final = 0.1
@@ -82,10 +82,12 @@ def _of_claim(claim: ClaimResult) -> Contradiction:
     times = [row.get("at_ns") for row in rows]
     nodes = [row.get("node") for row in rows]
     begun = [at_ns for at_ns in times if isinstance(at_ns, int)]
+    over = [over_ns for row in rows if isinstance(over_ns := row.get("over_ns"), int)]
     scope = Scope(
         nodes=frozenset(str(node) for node in nodes) if rows and all(nodes) else frozenset(),
-        # A row says when something began; that it took, or held, until later is not said in one way.
         begin_ns=min(begun) if rows and len(begun) == len(times) else 0,
+        # A row says when something began. When that was over is not said in one way, but for those that say it so.
+        end_ns=max(over) if rows and len(over) == len(rows) else NEVER_NS,
     )
     return Contradiction(text=text, scope=scope, spans=tuple(_spans(rows)) if claim.measured_ms is not None else ())
 

@@ -6,7 +6,7 @@ one of them is elected, cleanly. With acks=1 the leader had acknowledged the rec
 
 from harness.words import LOST, Basis, Case, ClusterPlan, Documented, Run, scenario
 
-CLEAN = ["leader-elected-from-isr"]
+CLEAN = ["leader-elected-from-isr", "leader-replaced-in-time"]
 
 
 @scenario(

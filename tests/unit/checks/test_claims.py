@@ -221,6 +221,31 @@ def test_the_session_of_a_dead_controller_of_kraft_begins_anew() -> None:
     assert (found.outcome, found.bound_ms) == (HELD, 16700)
 
 
+OTHER = Broker(source="zookeeper", node="broker-2", state="registered", fenced=False)
+AT_WORK = (*UP, OTHER, FIRST, WAIT)
+LATE = (GONE, *[WAIT] * 4, state(2, 1, (2,), 1))
+"""Another leads 5 s after the session ended, which was 3 s after the death: within the bound of the session."""
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "outcome", "bound_ms"),
+    [
+        (AT_WORK, [WAIT, *LATE], CONTRADICTED, 6500),
+        (AT_WORK, [WAIT, GONE, *LATE[2:]], HELD, 6500),
+        ((*UP, OTHER, FIRST), [FIRST, *(FIRST if one is WAIT else one for one in LATE)], HELD, 8700),
+        ((*UP, OTHER, FIRST, FIRST_CONTROLLER), [FIRST, *(FIRST if one is WAIT else one for one in LATE)], HELD, 8700),
+        ((*UP, FIRST, WAIT), [WAIT, *LATE], HELD, 8700),
+        (AT_WORK, [WAIT, WAIT, WAIT, WAIT, WAIT, state(2, 1, (2,), 1)], HELD, 8700),
+    ],
+    ids=["late", "in time", "no controller", "the controller died too", "no other replica lives", "no end was seen"],
+)
+def test_an_election_is_measured_from_the_end_of_the_session(
+    before: Sequence[Event], after: list[Event], outcome: str, bound_ms: float
+) -> None:
+    found = judged("leader-replaced-in-time", *before, *DEATH, *after)
+    assert (found.outcome, found.bound_ms) == (outcome, bound_ms)
+
+
 ABOUT: dict[str, Any] = {"process": "p", "topic": "t", "partition": 0, "producer": 1, "sequence": 1, "acks": "-1"}
 
 

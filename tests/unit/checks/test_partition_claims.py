@@ -316,6 +316,38 @@ def test_a_leader_that_is_cut_off_is_replaced_in_time(links: tuple[tuple[str, st
     assert late.outcome == (CONTRADICTED if outcome == HELD else NOT_OBSERVED)
 
 
+def sends(process: str, sent_s: float, acked_s: float | None) -> list[Timed]:
+    about: dict[str, Any] = {
+        "process": process,
+        "topic": "t",
+        "partition": 0,
+        "producer": 1,
+        "sequence": 1,
+        "acks": "-1",
+    }
+    answer: list[Timed] = [] if acked_s is None else [(acked_s, Acked(outcome="ok", **about))]
+    return [(sent_s, Send(**about)), *answer]
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "outcome", "took_ms"),
+    [
+        (sends("told-of-the-old", 11, 28), sends("late", 25, 26), HELD, 16_000),
+        (sends("told-of-the-old", 11, None), sends("late", 25, 29.5), CONTRADICTED, 19_500),
+        (sends("told-of-the-old", 11, 28), [], CONTRADICTED, 18_000),
+        (sends("soon", 11, 15), sends("late", 25, 29.5), HELD, 5000),
+    ],
+    ids=["a client that began late", "and got no answer", "none but the first", "one is enough"],
+)
+def test_writes_resume_for_a_client_that_did_not_begin_late(
+    first: list[Timed], second: list[Timed], outcome: str, took_ms: float
+) -> None:
+    of_leader = cut(10, 40, TO_2, TO_3, TO_ZOOKEEPER)
+    events = [FIRST, *of_leader, state(14, (2, 3), 1, leader=2, epoch=1), *first, *second]
+    found = judged("writes-resume-in-time", *events)
+    assert (found.outcome, found.measured_ms) == (outcome, took_ms)
+
+
 def test_a_controller_that_is_cut_off_is_replaced_in_time() -> None:
     def controller(at_s: float, node: str, epoch: int) -> Timed:
         return (at_s, Controller(source="zookeeper", node=node, epoch=epoch))

@@ -361,6 +361,35 @@ def test_h26_a_foreign_signal_to_another_broker(node: str, signal: int | None, e
     assert judge(facts, [*PROVED, foreign(node, signal)], told).verdict == expected
 
 
+ASKED: list[Event] = [fault(10 * SECOND, "inject", kind="stop", id_="f1")]
+KILLED_AFTER_ALL: list[Event] = [
+    container(70 * SECOND, "broker-1", "die", 137),
+    fault(71 * SECOND, "unproved", kind="stop", id_="f1", seen="exit code 137"),
+]
+
+
+@pytest.mark.parametrize(
+    ("signals", "over_ns", "expected"),
+    [
+        ((15, 9), 70 * SECOND - 1, "unexpected"),
+        ((15, 9), 70 * SECOND, "unknown"),
+        ((15, 9), None, "unknown"),
+        ((9,), 70 * SECOND - 1, "unknown"),
+    ],
+    ids=["until it was killed", "and then", "nobody says until when", "it was never asked to end"],
+)
+def test_a_broker_that_was_asked_to_end_owes_what_it_owes_until_it_is_killed(
+    signals: tuple[int, ...], over_ns: int | None, expected: str
+) -> None:
+    row: dict[str, Any] = {"at_ns": 10 * SECOND, "node": "broker-1"}
+    facts, told = claimed("leader-moved-before-shutdown", row | ({} if over_ns is None else {"over_ns": over_ns}))
+    asked = [
+        at((11 + second) * SECOND, Container(node="broker-1", action="kill", signal=signal, time_nano=second))
+        for second, signal in enumerate(signals)
+    ]
+    assert judge(facts, [*ASKED, *asked, *KILLED_AFTER_ALL], told).verdict == expected
+
+
 # What does touch
 
 
