@@ -14,6 +14,8 @@ from typing import Any, Final, Literal
 
 from msgspec import Struct
 
+from evidence.releases import numbers
+
 State = Literal["running", "complete", "failed", "interrupted"]
 Range = tuple[int, int]
 """Sequences of records, from one up to and without another."""
@@ -243,6 +245,10 @@ class RunRecord(Struct, frozen=True, kw_only=True):
     """Of the release: the SHA-256 of each jar, by its Maven coordinate."""
     locked: bool
     """Whether the lock that these are of is committed (compose/locks/), or was resolved on this machine."""
+    releases: Mapping[str, tuple[str, ...]] = {}
+    """Of nodes that ran another release than `kafka`, at first or later: the releases that each ran, in order."""
+    further_jars: Mapping[str, Settings] = {}
+    """The jars of those releases, as `jars` has them, by release."""
     command: str
     """What runs this again."""
     phases: Mapping[str, float]
@@ -257,6 +263,12 @@ class RunRecord(Struct, frozen=True, kw_only=True):
     def assignment(self) -> dict[tuple[str, int], tuple[int, ...]]:
         """The brokers that each topic-partition was assigned to, the preferred leader first."""
         return {(topic.name, number): brokers for topic in self.topics for number, brokers in topic.partitions.items()}
+
+    @property
+    def all_releases(self) -> tuple[str, ...]:
+        """Every release that a node of the run ran, from the lowest to the highest."""
+        ran = {self.kafka}.union(*self.releases.values())
+        return tuple(sorted(ran, key=numbers))
 
     def process(self, name: str) -> ProcessRecord | None:
         """The process of this name."""

@@ -98,6 +98,13 @@ class ClusterPlan:
     "double", which only the scenario starts. Not for combined nodes."""
     migrates: bool = False
     """ZooKeeper, 3.4 and later: there is a KRaft controller too, with id 100, which `run.migrate_to_kraft()` starts."""
+    releases: Mapping[int, str] = field(default_factory=dict)
+    """Nodes that begin as another version than the run's, by id, such as {3: "0.11.0.3"}: a cluster in the middle of an
+    upgrade. Brokers from 1 on, KRaft's controllers from 100 on."""
+    upgrades: Mapping[str, str] = field(default_factory=dict)
+    """By the version that is run, the one that `run.upgrade` brings nodes to, such as {"0.10.2.2": "0.11.0.3"}. Its
+    image is there before the run begins. Brokers with ZooKeeper are started with the protocol and the message format of
+    their own release set, as the documentation has it, so that both stay until they are raised."""
     format: str = ""
     """KRaft: arguments for `kafka-storage format`, such as "--feature eligible.leader.replicas.version=0"."""
     java_options: str = ""
@@ -135,6 +142,7 @@ class ClusterPlan:
             double_of=None if self.double_of is None else brokers.get(self.double_of, self.double_of),
             zookeeper_sessions_ms={brokers.get(b, b): ms for b, ms in self.zookeeper_sessions_ms.items()},
             settings={renamed(key): value for key, value in self.settings.items()},
+            releases={brokers.get(node, node): version for node, version in self.releases.items()},
         )
 
 

@@ -50,6 +50,7 @@ from evidence.run import DEFAULT_CASE, CaseChanges, DisksRecord, DocumentedRecor
 from evidence.rundir import RunDir
 from evidence.timeline import Timeline
 from harness.cluster import cluster as clusters
+from harness.cluster import versions
 from harness.cluster.admin import open_admin
 from harness.cluster.disks import DiskMounter, make_disks, release, writeback
 from harness.cluster.docker import UNANSWERED, connect, find_ours, remove, why_unanswered
@@ -313,6 +314,12 @@ def open_recording(request: Request, name: str, settings: Mapping[str, str], cli
                 ),
                 jars=builds.digests(request.version.build),
                 locked=not request.version.build.own and jars.is_committed(request.version.kafka),
+                releases=clusters.first_releases(request.cluster),
+                further_jars={
+                    one.kafka: builds.digests(one.build)
+                    for one in map(versions.get, request.cluster.releases.values())
+                    if one.build != request.version.build
+                },
                 owner=owner(),
                 namespace=namespace(),
                 started_wall_ns=time.time_ns(),
@@ -492,7 +499,9 @@ def execute(
     check_disk(request.root)
     reap_abandoned(client, request.root)
     settings = clusters.broker_settings(request.version, request.cluster, request.settings)
-    ensure_image(request.version.build, echo)
+    further = [version.build for version in clusters.further_versions(request.version, request.cluster)]
+    for build in (request.version.build, *further):
+        ensure_image(build, echo)
     recorders = request.library.arguments(echo)
     for one in request.given:
         one.subject(NOTHING_STATED).library(request.version).arguments(echo)  # fetches its jars

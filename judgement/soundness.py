@@ -27,6 +27,7 @@ from evidence.events import (
     of,
 )
 from evidence.faults.base import Witnesses
+from evidence.faults.upgrade import UpgradeProof
 from evidence.run import RunRecord, TopicRecord
 from evidence.run_state import DEADLY, FaultFact, RunState
 
@@ -264,15 +265,41 @@ def _out_of_sync(topic: TopicRecord, run_state: RunState, final: Moment) -> Iter
 
 
 def other_software(run: RunRecord, run_state: RunState) -> list[str]:
-    """Brokers that say they are another release than the run's, and those of which nothing says what they are."""
+    """Brokers that say they are another release than the run states of them, those of which nothing says what they are,
+    and upgrades that run.json, or the log of the node itself, does not bear out.
+    """
     told: dict[str, set[str]] = {}
+    own: dict[str, set[str]] = {}
     for event in of(run_state.events, Software):
         told.setdefault(event.node, set()).add(event.version)
-    claimed = run.kafka
-    reasons = [
-        f"{node} runs Kafka {', '.join(sorted(versions - {claimed}))}, and this is a run of {claimed}"
-        for node, versions in sorted(told.items())
-        if versions - {claimed}
-    ]
+        if event.source == "broker-log":
+            own.setdefault(event.node, set()).add(event.version)
+    upgrades = _upgrades(run_state)
+    reasons = []
+    for node, versions in sorted(told.items()):
+        claimed = run.releases.get(node, (run.kafka,))
+        if other := sorted(versions - set(claimed)):
+            reasons.append(f"{node} runs Kafka {', '.join(other)}, and this is a run of {' and '.join(claimed)}")
+    for node in sorted({*upgrades, *run.releases}):
+        proofs, ran = upgrades.get(node, []), run.releases.get(node, ())
+        if tuple(proof.release for proof in proofs) != ran[1:]:
+            reasons.append(f"run.json has other releases of {node} than it was proved to go on as")
+        if silent := sorted({proof.release for proof in proofs} - own.get(node, set())):
+            reasons.append(f"the log of {node} does not say that it ran Kafka {', '.join(silent)}")
+        reasons += [
+            f"{node} was started with another {proof.jar} than Kafka {proof.release} has"
+            for proof in proofs
+            if proof.sha256
+            not in (run.jars if proof.release == run.kafka else run.further_jars.get(proof.release, {})).values()
+        ]
     brokers = {node for node in run_state.processes if node.startswith("broker-")}
     return reasons + [f"nothing says which version {node} runs" for node in sorted(brokers - set(told))]
+
+
+def _upgrades(run_state: RunState) -> dict[str, list[UpgradeProof]]:
+    """The proofs that nodes went on as another release, by node, in order."""
+    found: dict[str, list[UpgradeProof]] = {}
+    for fault in run_state.faults:
+        if isinstance(fault.proof, UpgradeProof):
+            found.setdefault(fault.node, []).append(fault.proof)
+    return found

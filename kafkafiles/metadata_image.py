@@ -64,6 +64,7 @@ class MetadataImage:
     partitions: Mapping[tuple[str, int], PartitionImage] = field(default_factory=dict)
     brokers: Mapping[int, BrokerImage] = field(default_factory=dict)
     features: Mapping[str, int] = field(default_factory=dict)
+    feature_offsets: Mapping[str, int] = field(default_factory=dict)  # of the record that last set each
     before_transaction: MetadataImage | None = None
 
     def apply(self, event: MetadataEvent) -> MetadataImage:
@@ -212,7 +213,12 @@ def _broker_change(image: MetadataImage, event: MetadataEvent) -> MetadataImage:
 
 
 def _feature(image: MetadataImage, event: MetadataEvent) -> MetadataImage:
-    return replace(image, features={**image.features, event.fields["name"]: event.fields["feature_level"]})
+    name = event.fields["name"]
+    return replace(
+        image,
+        features={**image.features, name: event.fields["feature_level"]},
+        feature_offsets={**image.feature_offsets, name: event.offset},
+    )
 
 
 _CHANGES: Final[dict[str, Callable[[MetadataImage, MetadataEvent], MetadataImage]]] = {

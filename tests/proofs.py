@@ -27,7 +27,9 @@ from evidence.faults.process import (
     StartProof,
     StopProof,
 )
+from evidence.faults.upgrade import FinalizeProof, RaiseProof, UpgradeProof
 
+SETTINGS: Final = {"inter.broker.protocol.version": "0.11.0"}
 DROPPED: Final = {"broker-1 OUTPUT 172.20.0.12": 3}
 PROOFS: Final[Mapping[str, FaultProof]] = {
     kind_of(type(one)): one
@@ -48,6 +50,19 @@ PROOFS: Final[Mapping[str, FaultProof]] = {
         DoubleProof(pid=4711, time_nano=12, id=1, pid_of_first=4712),
         FreezeProof(status="paused", cpu_ticks=(55, 55), watched_ms=100),
         MigrationProof(line="Completed migration of metadata", controller="broker-1", epoch=3, brokers=("broker-2",)),
+        UpgradeProof(
+            pid=4711,
+            time_nano=12,
+            before="0.10.2.2",
+            after="0.11.0.3",
+            release="0.11.0.3",
+            jar="kafka_2.11-0.11.0.3.jar",
+            sha256="0" * 64,
+            apis=34,
+            fetch=5,
+        ),
+        RaiseProof(pid=4711, time_nano=12, settings=SETTINGS, says=("inter.broker.protocol.version = 0.11.0",)),
+        FinalizeProof(feature="metadata.version", before=21, level=25, offset=77, nodes=("broker-1",)),
         WipeProof(files_before=5, logs_before=("t-0",), files_after=0),
         RemoveProof(file="replication-offset-checkpoint", bytes=20, there=False),
         OverwriteProof(file="replication-offset-checkpoint", replica="t-0", offset_before=5, offset=3),

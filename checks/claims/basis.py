@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from checks.claim import CONTRADICTED, HELD, NOT_OBSERVED, Judged
 from evidence.events import Ends, Log, Moment, of
-from evidence.faults.base import FaultProof, kind_of
+from evidence.faults.base import FaultProof
 from evidence.faults.process import StartProof
 from evidence.nodes import broker
 from evidence.records import TopicPartition
@@ -117,8 +117,8 @@ def row_of(fault: FaultFact, where: TopicPartition) -> dict[str, Any]:
 
 
 def faults(run_state: RunState, kind: type[FaultProof]) -> Iterator[FaultFact]:
-    """The faults of a kind, proved or not, in order."""
-    return (fault for fault in run_state.faults if fault.kind == kind_of(kind))
+    """The faults of a kind and of those below it, proved or not, in order: an upgrade is a start too."""
+    return (fault for fault in run_state.faults if issubclass(fault.proof_type, kind))
 
 
 def start_after(run_state: RunState, node: str, at_ns: int) -> int:

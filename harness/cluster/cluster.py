@@ -19,14 +19,16 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from docker.errors import NotFound
 
 from evidence.errors import HarnessError, UsageError
 from harness.cluster import docker as engine
 from harness.cluster import namespace as namespaces
+from harness.cluster import versions
 from harness.cluster.networks import free_prefixes_here
+from harness.cluster.versions import own_protocol
 from harness.plan import SECOND
 
 if TYPE_CHECKING:
@@ -119,7 +121,8 @@ def broker_settings(version: Version, plan: ClusterPlan, overrides: Mapping[str,
     if plan.disks is not None and plan.disks.log_directories > 1:
         directories = f"/data/kafka,/data/{SECOND}/kafka"
         sessions |= {f"{broker}:log.dirs": directories for broker in plan.broker_ids(version.mode)}
-    return dict(STEADY) | sessions | dict(version.settings) | dict(plan.settings) | dict(overrides)
+    kept = own_protocol(version) if plan.upgrades or plan.releases else {}
+    return dict(STEADY) | sessions | kept | dict(version.settings) | dict(plan.settings) | dict(overrides)
 
 
 def environment(
@@ -128,6 +131,7 @@ def environment(
     """The variables that the compose files interpolate (listed at the head of each)."""
     options = {"CHAOS_JAVA_OPTIONS": plan.java_options} if plan.java_options else {}
     options |= {"CHAOS_CLOCK": "own"} if plan.own_clocks else {}
+    options |= {release_variable(node): versions.get(name).build.tag for node, name in plan.releases.items()}
     return options | {
         namespaces.VARIABLE: namespaces.namespace(),
         "KAFKA_VERSION": plan.image_tag or version.build.tag,
@@ -146,6 +150,32 @@ def environment(
         "CHAOS_FORMAT": plan.format or (FORMATS_EVERY if plan.disks and plan.disks.log_directories > 1 else ""),
         "CHAOS_DOUBLE_OF": str(plan.double_of or 1),
     }
+
+
+def further_versions(version: Version, plan: ClusterPlan) -> list[Version]:
+    """What nodes run, at first or later, beside the run's version. Raises UsageError for a version that is none, and
+    for a cluster of ZooKeeper and KRaft at once.
+    """
+    later = [plan.upgrades[version.id]] if version.id in plan.upgrades else []
+    found = [versions.get(name) for name in (*plan.releases.values(), *later)]
+    for one in found:
+        if one.mode != version.mode:
+            raise UsageError(f"a cluster of {version.id} has no node of {one.id}: one has ZooKeeper, the other KRaft")
+    return list({one.build: one for one in found if one.build != version.build}.values())
+
+
+def first_releases(plan: ClusterPlan) -> dict[str, tuple[str, ...]]:
+    """The releases of nodes that begin with another one than the run's, by node."""
+    kinds = {True: "controller", False: "broker"}
+    return {
+        f"{kinds[number >= CONTROLLER_ID]}-{number}": (versions.get(name).kafka,)
+        for number, name in plan.releases.items()
+    }
+
+
+def release_variable(node: int) -> str:
+    """The variable of the compose files that has the release of one node, by its id."""
+    return f"KAFKA_VERSION_{node}"
 
 
 def _compose(arguments: Sequence[str], variables: Mapping[str, str]) -> tuple[int, str, str]:
@@ -208,6 +238,15 @@ def _is_clash(message: str) -> bool:
     return bool(re.search(r"overlap|already in use|conflicts with|Address already", message, re.IGNORECASE))
 
 
+@dataclass(frozen=True, slots=True)
+class Composed:
+    """What Docker Compose made a cluster's containers with."""
+
+    arguments: tuple[str, ...]
+    """The project and the file."""
+    variables: Mapping[str, str]
+
+
 @dataclass(slots=True)
 class Cluster:
     """The nodes of one run."""
@@ -226,6 +265,10 @@ class Cluster:
     """By node."""
     second_disks: Mapping[str, Disk] = field(default_factory=dict)
     """By broker's node: of its second log directory, if it has two."""
+    composed: Composed | None = None
+    """What its containers were made with; None for a cluster that was not made here."""
+    versions: dict[str, Version] = field(default_factory=dict)
+    """By node: what it runs, where that is not the cluster's version."""
 
     @property
     def coordinator(self) -> Node:
@@ -250,6 +293,27 @@ class Cluster:
     def members(self) -> list[Node]:
         """All nodes but a second broker with the id of another."""
         return [node for name, node in self.nodes.items() if name != DOUBLE]
+
+    def version_of(self, node: Node) -> Version:
+        """What a node runs now."""
+        return self.versions.get(node.name, self.version)
+
+    def renew(self, node: Node, version: Version) -> None:
+        """Make the container of a node that is stopped anew, as another version: its data, name and address stay. What
+        it had printed is gone with the old one.
+
+        Raises HarnessError with Docker's own words.
+        """
+        if self.composed is None:
+            raise HarnessError(f"{node.name} cannot be made anew: its cluster was not made by Compose")
+        variables = {**self.composed.variables, release_variable(node.id): version.build.tag}
+        arguments = (*self.composed.arguments, "up", "--no-start", "--no-deps", "--no-build", "--pull", "never")
+        status, _, said = _compose([*arguments, node.name], variables)
+        if status != 0:
+            raise HarnessError(f"docker compose could not make {node.name} anew: {said.strip()[-600:]}")
+        self.composed = Composed(self.composed.arguments, variables)
+        self.versions[node.name] = version
+        node.container = _containers(self.client, self.run_id)[node.name]
 
     @property
     def bootstrap(self) -> str:
@@ -333,16 +397,22 @@ def create(
     pool = ThreadPoolExecutor(max_workers=1)
     cluster = Cluster(client, version, plan, run_id, prefix, data, rendering=pool.submit(render))
     pool.shutdown(wait=False)
-    found = {
-        container.labels.get(engine.NODE_LABEL, ""): container
-        for container in client.containers.list(all=True, filters={"label": f"{engine.RUN_LABEL}={run_id}"})
-    }
+    cluster.composed = Composed(tuple(arguments), variables)
+    found = _containers(client, run_id)
     for service in wanted:
         if service not in found:
             raise HarnessError(f"docker compose made no container for {service}: only {sorted(found)}")
         number, address = _address(service, prefix, plan)
         cluster.nodes[service] = engine.Node(service, number, address, found[service])
+        if number in plan.releases:
+            cluster.versions[service] = versions.get(plan.releases[number])
     return cluster
+
+
+def _containers(client: DockerClient, run_id: str) -> dict[str, Any]:
+    """The containers of a run, by node."""
+    found = client.containers.list(all=True, filters={"label": f"{engine.RUN_LABEL}={run_id}"})
+    return {container.labels.get(engine.NODE_LABEL, ""): container for container in found}
 
 
 def images_of(cluster: Cluster) -> dict[str, str]:

@@ -41,6 +41,8 @@ class ClusterState:
     partitions: Mapping[tuple[str, int], PartitionState] = field(default_factory=lambda: NO_PARTITIONS)
     migrated_to: int | None = None
     """With ZooKeeper: the KRaft controller that has taken over the metadata (KIP-866); None if there is none."""
+    features: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    """KRaft: by feature, its level and the offset of the record in the metadata log that says so."""
     isr_changes_read: int = 0
     """Notifications of ISR changes that were made in ZooKeeper and that the controller has deleted."""
 

@@ -38,6 +38,10 @@ HAS_PROTOCOLS: Final[Release] = (0, 9)
 HAS_FORMATS: Final[Release] = (0, 10)
 """From here on log.message.format.version exists. It may not be newer than the protocol: it is held with one that has
 no format of today's (0.11, KIP-98)."""
+IGNORES_FORMATS: Final[Release] = (3, 0)
+"""From protocol 3.0 on log.message.format.version is not looked at (KIP-724)."""
+PROTOCOL: Final = "inter.broker.protocol.version"
+FORMAT: Final = "log.message.format.version"
 NAME: Final = re.compile(r"(\d+(?:\.\d+)+)(?:-([\w.-]+))?")
 HELD: Final = re.compile(r"protocol-(\d+(?:\.\d+)+)")
 
@@ -184,6 +188,22 @@ OF_EXHIBITS: Final[tuple[Version, ...]] = (
 They are run where they are named, and no other scenario is run on them by `all`.
 """
 KNOWN: Final[tuple[Version, ...]] = (*ALL, *OF_EXHIBITS)
+
+
+def own_protocol(version: Version) -> dict[str, str]:
+    """The settings that hold a version at the protocol and the message format of its own release, as brokers are given
+    them before an upgrade (Kafka documentation, Upgrading); none with KRaft, and none before there was such a setting.
+
+    >>> own_protocol(get("1.1.1"))
+    {'inter.broker.protocol.version': '1.1', 'log.message.format.version': '1.1'}
+    >>> own_protocol(get("3.9.2-zk"))
+    {'inter.broker.protocol.version': '3.9'}
+    """
+    if version.mode == "kraft" or version.release < HAS_PROTOCOLS:
+        return {}
+    line = ".".join(map(str, line_of(version.release)))
+    formats = HAS_FORMATS <= version.release < IGNORES_FORMATS
+    return {PROTOCOL: line} | ({FORMAT: line} if formats else {}) | dict(version.settings)
 
 
 def ways(kafka: str) -> tuple[str, ...]:

@@ -441,13 +441,14 @@ def parse(path: Path, node: str) -> Iterator[LogEvent]:
 
 
 def collect(containers: Mapping[str, Any], run_dir: RunDir) -> None:
-    """Write what every node printed, dead or alive, into the run directory, as it comes and however much it is.
+    """Write what every node printed, dead or alive, into the run directory, as it comes and however much it is; behind
+    what an earlier container of the node had printed.
 
     A container that is gone leaves a line saying so.
     """
     run_dir.logs.mkdir(parents=True, exist_ok=True)
     for node, container in containers.items():
-        with run_dir.log(node).open("wb") as file:
+        with run_dir.log(node).open("ab") as file:
             try:
                 for chunk in container.logs(stream=True, follow=False, timestamps=True):
                     file.write(chunk)

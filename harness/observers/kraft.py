@@ -261,6 +261,7 @@ def cluster_state(image: MetadataImage) -> ClusterState:
         controller_epoch=image.controller_epoch,
         brokers=frozenset(number for number, broker in image.brokers.items() if not broker.fenced),
         partitions=MappingProxyType({key: partition_state(value) for key, value in image.partitions.items()}),
+        features={name: (level, image.feature_offsets.get(name, -1)) for name, level in image.features.items()},
     )
 
 
@@ -384,9 +385,10 @@ _TELLING: Final = frozenset(
         "BROKER_REGISTRATION_CHANGE_RECORD",
         "FENCE_BROKER_RECORD",
         "UNFENCE_BROKER_RECORD",
+        "FEATURE_LEVEL_RECORD",
     )
 )
-# What the timeline has in full: what is said of brokers and of partitions.
+# What the timeline has in full: what is said of brokers, of partitions and of features.
 _RECORDED: Final = _TELLING - {"LEADER_CHANGE", "ABORT_TRANSACTION_RECORD", "REMOVE_TOPIC_RECORD", "CLEAR_ELR_RECORD"}
 
 

@@ -15,6 +15,7 @@ module for each noun:
     administration  topics, settings, reassignments, elections that are asked for
     nemesis         faults, and starting again what they struck
     migration       from ZooKeeper to KRaft
+    upgrades        from one release to the next
 
 `Run` is all of them: it inherits their words. A noun that needs another one's words is given it when it is made, so
 that each can be made and tested alone; within a run that is the run itself.
@@ -38,6 +39,7 @@ from harness.run.migration import Migrator
 from harness.run.nemesis import Nemesis
 from harness.run.parts import OfCase, Parts
 from harness.run.sequence_log import DutyNotDone, PreconditionNotHeld, SequenceLog
+from harness.run.upgrades import Upgrader
 from harness.run.waits import START_LIMIT_S, Waits
 from harness.run.who import OFFSETS, Partition, Target, Who
 
@@ -50,7 +52,7 @@ if TYPE_CHECKING:
 __all__ = ["OFFSETS", "START_LIMIT_S", "DutyNotDone", "Partition", "Parts", "PreconditionNotHeld", "Run", "Target"]
 
 
-class Run(SequenceLog, Who, Waits, LiveFiles, Administration, Nemesis, Migrator, Clients, EndOffsets, Groups):
+class Run(SequenceLog, Who, Waits, LiveFiles, Administration, Nemesis, Migrator, Upgrader, Clients, EndOffsets, Groups):
     """The running cluster, its witnesses and clients, in the words of a scenario."""
 
     version: Version
@@ -68,6 +70,7 @@ class Run(SequenceLog, Who, Waits, LiveFiles, Administration, Nemesis, Migrator,
         Administration.__init__(self, parts, self, self, self)
         Nemesis.__init__(self, parts, self, self)
         Migrator.__init__(self, parts, self, self, self, self)
+        Upgrader.__init__(self, parts, self, self, self, self)
         Clients.__init__(self, parts, self)
         EndOffsets.__init__(self, parts, self)
         Groups.__init__(self, parts, self)

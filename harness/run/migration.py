@@ -20,14 +20,14 @@ from evidence.errors import UsageError
 from harness.cluster.cluster import CONTROLLER_ID, PROPERTIES, voters
 from harness.faults.migration import SWITCH
 from harness.faults.migration import Migration as Proved
-from harness.run.who import Target, partitions_of
+from harness.run.waits import wait_whole
 
 if TYPE_CHECKING:
     from harness.run.nemesis import Nemesis
     from harness.run.parts import Parts
     from harness.run.sequence_log import SequenceLog
     from harness.run.waits import Waits
-    from harness.run.who import Who
+    from harness.run.who import Target, Who
 
 
 class Migrator:
@@ -60,13 +60,8 @@ class Migrator:
             self._nemesis.start(controller)
             for number in reversed(self._cluster.brokers):
                 self._nemesis.restart_with(self._who.broker(number), settings)
-                self._wait_whole()
+                wait_whole(self._waits, self._who, self._topics)
             properties = {node.name: data / node.name / PROPERTIES for node in self._cluster.brokers.values()}
             self._nemesis.prove(Proved(node=controller.node, brokers=properties, observer=self._observer), controller)
-            self._wait_whole()
+            wait_whole(self._waits, self._who, self._topics)
         return controller
-
-    def _wait_whole(self) -> None:
-        for t in partitions_of(self._topics):
-            self._waits.wait_leader(t)
-            self._waits.wait_isr(t, self._who.replicas_of(t))

@@ -420,14 +420,14 @@ class Nemesis:
                     self._cluster.mounter.require_mounted(disks[target.node.name])
         self._faults.carry_out(Start(target.node, self._events), role=target.role)
 
-    def restart_with(self, target: Target, settings: Mapping[str, str]) -> None:
+    def restart_with(self, target: Target, settings: Mapping[str, str], kind: type[StartWith] = StartWith) -> None:
         """ZooKeeper: stop a broker cleanly and start it again with these settings over those that it has, from now on.
         Waits until it is registered.
         """
         node, data = target.node, self._cluster.data / target.node.name
         self.stop(target)
         self._waits.wait_unregistered(target)
-        start = StartWith(
+        start = kind(
             node, self._events, settings=settings, environment=data / ENVIRONMENT, properties=data / PROPERTIES
         )
         self._faults.carry_out(start, role=target.role)

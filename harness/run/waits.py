@@ -5,17 +5,18 @@ from __future__ import annotations
 import operator
 import re
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from evidence.errors import NodeEnded, WaitTimeout
 from evidence.events import NO_LEADER
 from harness.observers import broker_logs
 from harness.polling import poll
-from harness.run.who import Partition
+from harness.run.who import Partition, partitions_of
 
 if TYPE_CHECKING:
     from harness.cluster.state import ClusterObserver, ClusterState
+    from harness.plan import TopicPlan
     from harness.run.sequence_log import SequenceLog
     from harness.run.who import Target, Who
 
@@ -62,6 +63,13 @@ def isr_owed(state: ClusterState, t: Partition, wanted: Collection[int]) -> bool
     missing from it.
     """
     return led(state, t) and set(wanted) - set(state.partitions[t].isr) <= state.brokers
+
+
+def wait_whole(waits: Waits, who: Who, topics: Iterable[TopicPlan]) -> None:
+    """Wait until every partition of these topics is led and all its replicas are in sync."""
+    for t in partitions_of(topics):
+        waits.wait_leader(t)
+        waits.wait_isr(t, who.replicas_of(t))
 
 
 class Waits:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from evidence.errors import HarnessError
+from evidence.errors import HarnessError, UsageError
 from evidence.events import NO_LEADER
 
 if TYPE_CHECKING:
@@ -76,7 +76,9 @@ class Who:
         return Target(role or f"broker {broker_id}", self._cluster.node(broker_id))
 
     def node(self, name: str) -> Target:
-        """Any node by name ("controller-101"), where no role fits."""
+        """Any node by name ("controller-101"), where no role fits. Raises UsageError for one that is not there."""
+        if name not in self._cluster.nodes:
+            raise UsageError(f"the cluster has no node {name!r}; it has {', '.join(self._cluster.nodes)}")
         return Target("", self._cluster.nodes[name])
 
     def leader_of(self, t: Partition) -> Target:

@@ -14,6 +14,7 @@ from harness.cluster.requests import (
     NOT_CONTROLLER,
     Refused,
     alter_partition_reassignment,
+    api_versions,
     offset_fetch,
     set_broker_default,
 )
@@ -103,3 +104,58 @@ def test_a_default_that_is_refused_or_not_answered_is_told() -> None:
         set_broker_default(address, "a", "b", timeout_s=5)
     with broker(b"") as (address, _), pytest.raises(ConnectionError, match="without an answer"):
         set_broker_default(address, "a", "b", timeout_s=5)
+
+
+SPEAKS = bytes.fromhex("00000000 0000 02 0001 0000 0011 00 00000000")
+"""Fetch up to version 17, and nothing else, as the tagged fields begin."""
+FEATURES = {
+    0: b"\x02" + b"\x11metadata.version" + struct.pack(">hh", 1, 25) + b"\0",
+    2: b"\x02" + b"\x11metadata.version" + struct.pack(">hh", 21, 21) + b"\0",
+}
+TAGS = b"\x02" + b"".join(bytes([tag, len(content)]) + content for tag, content in FEATURES.items())
+OLD = bytes.fromhex("00000000 0000 00000002 0001 0000 0003 0012 0000 0000")
+"""Version 0: fetch up to version 3, and ApiVersions."""
+
+
+def test_what_a_broker_speaks_and_which_features_the_cluster_has() -> None:
+    with broker(SPEAKS + TAGS) as (address, heard):
+        spoken = api_versions(address, timeout_s=5)
+    assert heard == [struct.pack(">hhih", 18, 3, 0, 11) + b"kafka-chaos\0" + b"\x0ckafka-chaos" + b"\x021" + b"\0"]
+    assert (spoken.apis, spoken.supported, spoken.finalized) == (
+        {1: 17},
+        {"metadata.version": 25},
+        {"metadata.version": 21},
+    )
+
+
+def test_a_broker_without_features_speaks_all_the_same() -> None:
+    with broker(SPEAKS + b"\0") as (address, _):
+        spoken = api_versions(address, timeout_s=5)
+    assert (spoken.apis, spoken.supported, spoken.finalized) == ({1: 17}, {}, {})
+
+
+def test_an_old_broker_is_asked_again_in_the_old_form() -> None:
+    asked = []
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def serve() -> None:
+            for answer in (bytes.fromhex("00000000 0023 00000000"), OLD):
+                connection, _ = server.accept()
+                with connection, connection.makefile("rb") as stream:
+                    asked.append(stream.read(struct.unpack(">i", stream.read(4))[0]))
+                    connection.sendall(struct.pack(">i", len(answer)) + answer)
+
+        thread = threading.Thread(target=serve)
+        thread.start()
+        spoken = api_versions(server.getsockname(), timeout_s=5)
+        thread.join()
+    assert spoken.apis == {1: 3, 18: 0}
+    assert [struct.unpack(">hh", request[:4]) for request in asked] == [(18, 3), (18, 0)]
+
+
+def test_a_broker_that_refuses_to_say_is_told() -> None:
+    with (
+        broker(bytes.fromhex("00000000 001e 01 00000000 00")) as (address, _),
+        pytest.raises(Refused, match="error 30"),
+    ):
+        api_versions(address, timeout_s=5)

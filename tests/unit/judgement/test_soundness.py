@@ -466,3 +466,48 @@ def test_what_brokers_say_they_are() -> None:
         "broker-1 runs Kafka 0.10.2.2, and this is a run of 2.8.2"
     ]
     assert soundness.other_software(run_record(run), run_state(UP)) == ["nothing says which version broker-1 runs"]
+
+
+OLD, NEW = "0.10.2.2", "0.11.0.3"
+UPGRADED = fault(
+    12, "verified", "upgrade", node="broker-1", time_nano=11, before=OLD, after=NEW, release=NEW, sha256="a" * 64
+)
+UPGRADE = [UP, fault(10, "inject", "upgrade"), docker(11, "start"), UPGRADED]
+OF_BOTH: dict[str, Any] = {
+    "kafka": OLD,
+    "releases": {"broker-1": [OLD, NEW]},
+    "further_jars": {NEW: {"org.apache.kafka:kafka_2.11:0.11.0.3": "a" * 64}},
+}
+
+
+def test_a_node_that_was_upgraded_says_both_releases() -> None:
+    events = [*UPGRADE, says(OLD), says(NEW)]
+    assert soundness.other_software(run_record(OF_BOTH), run_state(*events)) == []
+    assert soundness.other_software(run_record(OF_BOTH), run_state(*events, says("1.1.1"))) == [
+        "broker-1 runs Kafka 1.1.1, and this is a run of 0.10.2.2 and 0.11.0.3"
+    ]
+    assert soundness.other_software(run_record({"kafka": OLD}), run_state(UP, says(NEW))) == [
+        "broker-1 runs Kafka 0.11.0.3, and this is a run of 0.10.2.2"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("changes", "events", "reason"),
+    [
+        ({}, [*UPGRADE, says(OLD)], "the log of broker-1 does not say that it ran Kafka 0.11.0.3"),
+        ({}, [UP, says(OLD), says(NEW)], "run.json has other releases of broker-1 than it was proved to go on as"),
+        ({"releases": {}}, [*UPGRADE, says(OLD)], "run.json has other releases of broker-1"),
+        (
+            {"further_jars": {NEW: {"x": "b" * 64}}},
+            [*UPGRADE, says(NEW)],
+            "started with another kafka_2.11-0.11.0.3.jar",
+        ),
+        ({"further_jars": {}}, [*UPGRADE, says(NEW)], "started with another kafka_2.11-0.11.0.3.jar"),
+    ],
+    ids=["its log is silent", "no proof", "not in run.json", "another jar", "no jars in run.json"],
+)
+def test_an_upgrade_that_other_witnesses_do_not_bear_out(
+    changes: dict[str, Any], events: list[Event], reason: str
+) -> None:
+    found = soundness.other_software(run_record({**OF_BOTH, **changes}), run_state(*events))
+    assert any(reason in one for one in found), found

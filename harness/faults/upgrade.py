@@ -1,0 +1,193 @@
+"""Steps of an upgrade: a node is started as another release; brokers are started with a higher protocol or message
+format; a feature of a KRaft cluster is set to another level.
+
+None is a fault, but like one each may silently not have happened. Proof of another release, by the process itself: the
+jar of the broker on its command line (/proc/<pid>/cmdline, as the host's kernel has it) has, where the process has it,
+the digest that the release's lock states; and the process answers a request for what it speaks (ApiVersions). Proof of
+a raised setting: the properties that the node wrote, and the line in which the process tells what it goes by. Proof of
+a feature's level: the record in the metadata log on the controllers' disks, and every node's own answer.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar, Final
+
+from evidence.errors import FaultUnproved, HarnessError, WaitTimeout
+from evidence.faults.upgrade import FinalizeProof, RaiseProof, UpgradeProof
+from harness.cluster.cluster import CONTROLLER_PORT, KAFKA_PORT
+from harness.cluster.requests import FETCH, Spoken, api_versions
+from harness.faults.process import Start, StartWith
+from harness.observers import broker_logs
+from harness.polling import poll
+
+if TYPE_CHECKING:
+    from evidence.rundir import RunDir
+    from harness.cluster.cluster import Cluster
+    from harness.cluster.docker import Node
+    from harness.cluster.state import ClusterObserver, ClusterState
+    from harness.cluster.versions import Version
+
+ANSWER_LIMIT_S: Final = 90.0
+SAID_LIMIT_S: Final = 60.0
+ASKED_S: Final = 5.0
+POLL_S: Final = 0.2
+BROKER_JAR: Final = re.compile(r"kafka_\d+\.\d+(?:\.\d+)?-[^/]*\.jar")
+"""The name of the jar that has the broker, whatever its release and its Scala."""
+CONTROLLERS: Final = "controller-"
+
+
+def broker_jar(command_line: str) -> str | None:
+    r"""The path of the broker's jar on a command line whose arguments are separated by NUL; None if there is none.
+
+    >>> broker_jar("java\0-cp\0/libs/kafka-clients-1.1.1.jar:/libs/kafka_2.11-1.1.1.jar\0kafka.Kafka")
+    '/libs/kafka_2.11-1.1.1.jar'
+    """
+    paths = (path for argument in command_line.split("\0") for path in argument.split(":"))
+    return next((path for path in paths if BROKER_JAR.fullmatch(path.rpartition("/")[2])), None)
+
+
+def speaks(node: Node) -> Spoken | None:
+    """What a node says that it speaks; None while it says nothing."""
+    port = CONTROLLER_PORT if node.name.startswith(CONTROLLERS) else KAFKA_PORT
+    try:
+        return api_versions((node.address, port), timeout_s=ASKED_S)
+    except (OSError, HarnessError):
+        return None
+
+
+@dataclass(slots=True, kw_only=True)
+class Upgrade(Start):
+    """A node that is down is started as another release, on the same disks and address."""
+
+    cluster: Cluster
+    version: Version
+    digests: Mapping[str, str]
+    """SHA-256 of each of its jars, as its lock states them."""
+    run_dir: RunDir
+    """Which keeps what the node had printed: its container is made anew."""
+    _before: str = field(default="", init=False)
+    proof_type: ClassVar = UpgradeProof
+
+    @property
+    def description(self) -> str:
+        return f"start of {self.node.name} as {self.version.id}"
+
+    def inject(self) -> None:
+        self._before = self.cluster.version_of(self.node).id
+        broker_logs.collect({self.node.name: self.node.container}, self.run_dir)
+        self.cluster.renew(self.node, self.version)
+        Start.inject(self)
+
+    def verify(self) -> UpgradeProof:
+        pid, time_nano = self._started()
+        path = poll(lambda: broker_jar(_command_line(pid)), ANSWER_LIMIT_S, every_s=POLL_S)
+        if path is None:
+            raise FaultUnproved(f"{self.node.name}: no jar of a broker is on the command line of its process {pid}")
+        name, digest = path.rpartition("/")[2], self.node.run_inside("sha256sum", path).split()[0]
+        if digest not in self.digests.values():
+            raise FaultUnproved(f"{self.node.name} runs {name} ({digest[:12]}…), which is none of {self.version.kafka}")
+        spoken = poll(lambda: speaks(self.node), ANSWER_LIMIT_S, every_s=POLL_S, watch=self._watch)
+        if spoken is None:
+            raise FaultUnproved(f"{self.node.name} does not say what it speaks; it said:\n{self.node.last_lines()}")
+        return UpgradeProof(
+            pid=pid,
+            time_nano=time_nano,
+            before=self._before,
+            after=self.version.id,
+            release=self.version.kafka,
+            jar=name,
+            sha256=digest,
+            apis=len(spoken.apis),
+            fetch=spoken.apis.get(FETCH, -1),
+        )
+
+    def _watch(self) -> None:
+        if not self.node.state()["Running"]:
+            raise FaultUnproved(f"{self.node.name} ended as {self.version.id}; it said:\n{self.node.last_lines()}")
+
+
+def _command_line(pid: int) -> str:
+    """The arguments of a process, separated by NUL; empty for one that is gone."""
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_text(errors="replace")
+    except OSError:
+        return ""
+
+
+@dataclass(slots=True, kw_only=True)
+class Raise(StartWith):
+    """A broker is started with a higher protocol or message format over the one that it had."""
+
+    proof_type: ClassVar = RaiseProof
+
+    def verify(self) -> RaiseProof:
+        started = StartWith.verify(self)
+        wanted = [f"{name} = {value}" for name, value in self.settings.items()]
+
+        def said() -> list[str]:
+            lines = {line.strip() for line in self.node.said().splitlines()}
+            return [line for line in wanted if line in lines]
+
+        told = poll(said, SAID_LIMIT_S, every_s=POLL_S, until=lambda lines: len(lines) == len(wanted))
+        return RaiseProof(pid=started.pid, time_nano=started.time_nano, settings=started.settings, says=tuple(told))
+
+
+@dataclass(slots=True, kw_only=True)
+class Finalize:
+    """A feature of a KRaft cluster is set to a level, by Kafka's own tool."""
+
+    node: Node
+    """Where the tool runs."""
+    feature: str
+    level: int
+    run_tool: Callable[[], str]
+    members: Mapping[str, Node]
+    """Every node that runs."""
+    observer: ClusterObserver
+    _before: int = field(default=0, init=False)
+    proof_type: ClassVar = FinalizeProof
+    timeout_s: float = ANSWER_LIMIT_S
+
+    @property
+    def nodes(self) -> tuple[Node, ...]:
+        return (self.node,)
+
+    @property
+    def description(self) -> str:
+        return f"{self.feature} is set to {self.level}"
+
+    def inject(self) -> None:
+        spoken = next(filter(None, map(speaks, self.members.values())), None)
+        self._before = spoken.finalized.get(self.feature, 0) if spoken else 0
+        self.run_tool()
+
+    def verify(self) -> FinalizeProof:
+        what = f"the metadata log has {self.feature} {self.level}"
+        try:
+            state = self.observer.wait(self._recorded, what=what, timeout_s=self.timeout_s)
+        except WaitTimeout as error:
+            raise FaultUnproved(str(error)) from None
+
+        def behind() -> list[str]:
+            spoken = {name: speaks(node) for name, node in self.members.items()}
+            return [n for n, one in spoken.items() if one is None or one.finalized.get(self.feature, 0) != self.level]
+
+        if left := poll(behind, self.timeout_s, every_s=POLL_S, until=lambda names: not names):
+            raise FaultUnproved(f"{', '.join(left)} do not say that {self.feature} is {self.level}")
+        return FinalizeProof(
+            feature=self.feature,
+            before=self._before,
+            level=self.level,
+            offset=state.features[self.feature][1],
+            nodes=tuple(sorted(self.members)),
+        )
+
+    def _recorded(self, state: ClusterState) -> bool:
+        return state.features.get(self.feature, (0, -1))[0] == self.level
+
+    def heal(self) -> None:
+        """Nothing to undo."""

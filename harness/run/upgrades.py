@@ -1,0 +1,211 @@
+"""Upgrades, as Kafka's documentation has them, while clients go on: one node after the other as the new release, then
+the protocol, then the message format (ZooKeeper), or the features of the cluster (KRaft).
+
+With ZooKeeper both are settings of each broker, which is started anew for them. `ClusterPlan.upgrades` has brokers
+begin with those of their own release set, so a new binary speaks as the old one did until it is told otherwise. With
+KRaft the levels of features are in the metadata log, and a tool of Kafka's sets them for all at once.
+
+A node that goes on as another release has a new container, with the data, the name and the address of the old one: what
+a person does with the Compose files (`KAFKA_VERSION_1=… docker compose up -d broker-1`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Final
+
+from evidence.errors import HarnessError, UsageError
+from evidence.events import Software
+from evidence.releases import line_of, numbers
+from harness.cluster import versions
+from harness.cluster.cluster import KAFKA_PORT
+from harness.cluster.versions import FORMAT, IGNORES_FORMATS, PROTOCOL
+from harness.faults.upgrade import CONTROLLERS, Finalize, Raise, Upgrade, speaks
+from harness.run.waits import wait_whole
+from harness.setup import builds
+
+if TYPE_CHECKING:
+    from harness.cluster.docker import Node
+    from harness.cluster.versions import Version
+    from harness.run.nemesis import Nemesis
+    from harness.run.parts import Parts
+    from harness.run.sequence_log import SequenceLog
+    from harness.run.waits import Waits
+    from harness.run.who import Target, Who
+
+FEATURES_TOOL: Final = "org.apache.kafka.tools.FeatureCommand"
+OLD_FEATURES_TOOL: Final = "kafka.admin.FeatureCommand"
+FEATURES_TOOL_SINCE: Final = (3, 7)
+"""Before, the tool was the other one (KAFKA-14595)."""
+
+
+def refuse(before: Version, after: Version, *, older: bool) -> None:
+    """Raise UsageError, in a line, for a release that a node cannot go on as: one of another way to keep the metadata,
+    and one that is not newer (or, with `older`, not older) than its own.
+    """
+    if before.mode != after.mode:
+        raise UsageError(
+            f"a node of {before.id} cannot go on as {after.id}: one has ZooKeeper, the other KRaft; a cluster is "
+            "migrated on 3.4 to 3.9 (run.migrate_to_kraft), and 4.0 has no ZooKeeper"
+        )
+    if older and after.release >= before.release:
+        raise UsageError(f"a node of {before.id} is not downgraded by {after.id}: name an older release")
+    if not older and after.release <= before.release:
+        raise UsageError(
+            f"a node of {before.id} is not upgraded by {after.id}: name a newer release (run.downgrade goes back)"
+        )
+
+
+class Upgrader:
+    """Upgrades nodes, and what they speak."""
+
+    def __init__(self, parts: Parts, nemesis: Nemesis, waits: Waits, who: Who, sequence_log: SequenceLog) -> None:
+        self._cluster, self._observer, self._events = parts.cluster, parts.observer, parts.events
+        self._topics = parts.topics
+        self._run_dir, self._record, self._timeline = parts.run_dir, parts.record, parts.timeline
+        self._nemesis, self._waits, self._who, self._sequence_log = nemesis, waits, who, sequence_log
+
+    @property
+    def next_version(self) -> Version:
+        """The version that the plan has this run's upgraded to. Raises UsageError if it names none."""
+        run, upgrades = self._cluster.version.id, self._cluster.plan.upgrades
+        if run not in upgrades:
+            raise UsageError(f"nothing says what {run} is upgraded to; give the ClusterPlan upgrades={{{run!r}: …}}")
+        return versions.get(upgrades[run])
+
+    def version_of(self, target: Target) -> Version:
+        """The version that a node runs now."""
+        return self._cluster.version_of(target.node)
+
+    def upgrade(self, target: Target, version: Version | None = None) -> None:
+        """Stop a node cleanly, if it runs, and start it as another release, the plan's next one, on the same disks;
+        proved by the jar of its process and by what it says that it speaks. Waits until a broker is registered.
+
+        Raises UsageError for a release that it cannot be upgraded to.
+        """
+        self._go_on_as(target, version or self.next_version, older=False)
+
+    def downgrade(self, target: Target, version: Version | None = None) -> None:
+        """The same with an older release, the run's own: what Kafka allows as long as nothing was raised."""
+        self._go_on_as(target, version or self._cluster.version, older=True)
+
+    def _go_on_as(self, target: Target, version: Version, *, older: bool) -> None:
+        node, broker = target.node, target.node in self._cluster.brokers.values()
+        before = self.version_of(target)
+        if not broker and not node.name.startswith(CONTROLLERS):
+            raise UsageError(f"{node.name} is no broker and no controller: it is not upgraded")
+        refuse(before, version, older=older)
+        self._require_image(version)
+        with self._sequence_log.step("downgrade" if older else "upgrade", node=node.name, to=version.id):
+            if node.state()["Running"]:
+                self._nemesis.stop(target)
+            if broker:
+                self._waits.wait_unregistered(target)
+            digests = builds.digests(version.build)
+            done = Upgrade(
+                node, self._events, cluster=self._cluster, version=version, digests=digests, run_dir=self._run_dir
+            )
+            self._keep(target, before, version, digests)
+            self._nemesis.prove(done, target)
+            if broker:
+                self._waits.wait_registered([target])
+
+    def _require_image(self, version: Version) -> None:
+        plan = self._cluster.plan
+        ready = {self._cluster.version.kafka, *(versions.get(one).kafka for one in plan.releases.values())}
+        ready |= {versions.get(plan.upgrades[run]).kafka for run in (self._cluster.version.id,) if run in plan.upgrades}
+        if version.kafka not in ready:
+            raise UsageError(
+                f"the image of {version.id} is not made ready: give the ClusterPlan "
+                f"upgrades={{{self._cluster.version.id!r}: {version.id!r}}}"
+            )
+
+    def _keep(self, target: Target, before: Version, after: Version, digests: Mapping[str, str]) -> None:
+        """Put on record what a node is about to run."""
+        run, name = self._record.run, target.node.name
+        ran = run.releases.get(name, (before.kafka,))
+        further = {} if after.kafka == run.kafka else {after.kafka: digests}
+        self._record.change(
+            releases={**run.releases, name: (*ran, after.kafka)}, further_jars={**run.further_jars, **further}
+        )
+        self._timeline.append(Software(source="docker", node=name, version=after.kafka))
+
+    def raise_protocol(self, *targets: Target, to: str = "") -> None:
+        """ZooKeeper: start brokers, or all one after the other, with the inter.broker.protocol.version of the plan's
+        next release, or `to`; proved by their properties and by what each says it goes by. Waits after each until every
+        replica is in sync.
+        """
+        self._raise(PROTOCOL, to, targets)
+
+    def raise_format(self, *targets: Target, to: str = "") -> None:
+        """The same with log.message.format.version, which brokers have up to protocol 2.8."""
+        if not to and self.next_version.release >= IGNORES_FORMATS:
+            raise UsageError(f"raise_format: {self.next_version.id} looks at no {FORMAT} (KIP-724)")
+        self._raise(FORMAT, to, targets)
+
+    def _raise(self, setting: str, to: str, targets: Sequence[Target]) -> None:
+        if self._cluster.version.mode != "zookeeper":
+            raise UsageError(f"{setting} is a setting of brokers with ZooKeeper; with KRaft use run.finalize")
+        value = to or ".".join(map(str, line_of(self.next_version.release)))
+        chosen = targets or [self._who.broker(number) for number in reversed(self._cluster.brokers)]
+        for target in chosen:
+            if line_of(self.version_of(target).release) < numbers(value):
+                raise UsageError(
+                    f"{target.node.name} runs {self.version_of(target).id}, which has no {setting}={value}"
+                )
+        with self._sequence_log.step(f"set {setting}", value=value, nodes=[one.node.name for one in chosen]):
+            for target in chosen:
+                self._nemesis.restart_with(target, {setting: value}, Raise)
+                wait_whole(self._waits, self._who, self._topics)
+
+    def finalize(self, feature: str, level: int | None = None) -> None:
+        """KRaft: set a feature of the cluster, such as "metadata.version", to a level, or to the highest that every
+        node which runs supports; proved by the record in the metadata log and by what every node says that it goes by.
+
+        Raises UsageError with ZooKeeper, for a feature that no node supports, and in the tool's words for a level that
+        Kafka refuses.
+        """
+        if self._cluster.version.mode != "kraft":
+            raise UsageError(f"finalize: {feature} is a feature of KRaft; with ZooKeeper use run.raise_protocol")
+        highest = self.supported(feature)
+        if highest == 0:
+            raise UsageError(f"finalize: no level of {feature} is supported by every node that runs")
+        wanted = highest if level is None else level
+        first = next(iter(self._cluster.brokers.values()))
+        node = next((one for one in self._cluster.brokers.values() if one.state()["Running"]), first)
+
+        def run_tool() -> str:
+            tool = FEATURES_TOOL if self._cluster.version_of(node).release >= FEATURES_TOOL_SINCE else OLD_FEATURES_TOOL
+            server = f"{node.address}:{KAFKA_PORT}"
+            try:
+                return node.run_class(tool, "--bootstrap-server", server, "upgrade", "--feature", f"{feature}={wanted}")
+            except HarnessError as error:
+                raise UsageError(
+                    f"finalize: Kafka refuses {feature}={wanted}: {' '.join(str(error).split())}"
+                ) from None
+
+        done = Finalize(
+            node=node,
+            feature=feature,
+            level=wanted,
+            run_tool=run_tool,
+            members=self._members(),
+            observer=self._observer,
+        )
+        with self._sequence_log.step("finalize", feature=feature, level=wanted):
+            self._nemesis.prove(done, self._who.node(node.name))
+
+    def supported(self, feature: str) -> int:
+        """KRaft: the highest level of a feature that every node which runs supports. HarnessError if one of them says
+        nothing.
+        """
+        levels = []
+        for name, node in self._members().items():
+            spoken = speaks(node)
+            if spoken is None:
+                raise HarnessError(f"{name} does not say which features it supports")
+            levels.append(spoken.supported.get(feature, 0))
+        return min(levels)
+
+    def _members(self) -> dict[str, Node]:
+        return {name: node for name, node in self._cluster.nodes.items() if node.state()["Running"]}
