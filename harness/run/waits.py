@@ -48,6 +48,10 @@ def last_isr(text: str, t: Partition, leader: int) -> set[int] | None:
     return {int(broker) for broker in re.findall(r"\d+", next(filter(None, named[-1].groups())))}
 
 
+SESSIONS: Final = 4
+"""A wait of so many sessions is long enough for a death to be noticed, on a busy machine too."""
+
+
 def always(_: ClusterState) -> bool:
     """Kafka owes it whatever else is so."""
     return True
@@ -122,7 +126,9 @@ class Waits:
     def wait_leader(self, t: Partition, *targets: Target, timeout_s: float = ELECTION_LIMIT_S) -> Target:
         """Wait until one of `targets` leads the partition (any broker if none is named) and return it.
 
-        Kafka owes it a leader that is alive. Which one is a matter of the sequence.
+        Kafka owes it a leader that is alive. Which one is a matter of the sequence. One whose process had ended before
+        the wait, and which is still named at its end, is not alive: it ought to have been replaced long before, if a
+        replica in sync is there and the wait is much longer than sessions are.
         """
         wanted = {target.id for target in targets}
         names = " or ".join(target.node.name for target in targets) or "a broker"
@@ -131,8 +137,21 @@ class Waits:
             leader = state.partitions[t].leader if t in state.partitions else NO_LEADER
             return leader in wanted if wanted else leader != NO_LEADER
 
-        self.wait_state(f"{names} leads {t}", leads, timeout_s, owed=lambda state: not led(state, t))
+        ended = self._who.ended_leader(t)
+
+        def owed(state: ClusterState) -> bool:
+            return not led(state, t) or self._is_not_missed(state, t, ended, timeout_s)
+
+        self.wait_state(f"{names} leads {t}", leads, timeout_s, owed=owed)
         return self._who.leader_of(t)
+
+    def _is_not_missed(self, state: ClusterState, t: Partition, ended: int | None, timeout_s: float) -> bool:
+        """Whether a leader that had ended is still named after a wait, and another could have taken its place."""
+        if ended is None or state.partitions[t].leader != ended:
+            return False
+        others = (self._who.broker(number) for number in state.partitions[t].isr if number in state.brokers - {ended})
+        long = timeout_s * 1000 >= SESSIONS * self._who.longest_session_ms
+        return long and any(other.node.state()["Running"] for other in others)
 
     def wait_controller(self, *targets: Target, timeout_s: float = ELECTION_LIMIT_S) -> Target:
         """Wait until one of `targets` is the controller and return it. Kafka owes another than before."""

@@ -50,6 +50,9 @@ class Target:
         return f"{self.node.name} ({self.role})" if self.role else self.node.name
 
 
+SESSIONS: Final = ("zookeeper.session.timeout.ms", "broker.session.timeout.ms")
+
+
 class Who:
     """Finds nodes by their role."""
 
@@ -87,6 +90,18 @@ class Who:
         if leader == NO_LEADER:
             raise HarnessError(f"{t} has no leader at this moment")
         return self.broker(leader, f"leader of {t}")
+
+    def ended_leader(self, t: Partition) -> int | None:
+        """The leader that the cluster names, if its process has ended."""
+        leader = self.state_of(t).leader
+        return None if leader == NO_LEADER or self.broker(leader).node.state()["Running"] else leader
+
+    @property
+    def longest_session_ms(self) -> int:
+        """The longest session that a broker of this cluster has."""
+        plan = self._cluster.plan
+        own = [int(value) for name, value in plan.settings.items() if name.rpartition(":")[2] in SESSIONS]
+        return max(plan.session_timeout_ms, *plan.zookeeper_sessions_ms.values(), *own)
 
     def followers_of(self, t: Partition) -> list[Target]:
         """The other replicas, in the order in which they would be elected (that of the assignment)."""

@@ -36,9 +36,10 @@ from evidence.rundir import RunDir
 from evidence.timeline import read
 from harness import runner
 from harness.cluster.namespace import namespace
-from harness.plan import TopicPlan
+from harness.plan import ClusterPlan, TopicPlan
 from harness.removal import Removals
 from harness.run import Partition, Run, Target
+from harness.run.who import Who
 from harness.runner import Recording
 from judgement import ledger as telling
 from judgement.report.facts import load
@@ -634,6 +635,43 @@ def test_a_state_that_the_sequence_needs_is_no_fault_of_kafkas(tmp_path: Path, m
     run_dir = rehearse(Stage(), tmp_path, steps, monkeypatch).run_dir
     assert read(run_dir.timeline).of(Duty) == []
     assert judged(run_dir).verdict == "error"
+
+
+@pytest.mark.parametrize(
+    ("session_ms", "left", "expected"),
+    [(0, 2, "unexpected"), (4000, 2, "error"), (0, 0, "error")],
+    ids=["a session ago", "its session may last", "nobody else is there"],
+)
+def test_a_dead_leader_that_nobody_misses_is_unexpected(
+    session_ms: int, left: int, expected: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Unaware(Stage):
+        def went(self, broker: int) -> None:
+            """Nobody notices, until it is too late."""
+
+    def steps(run: Run) -> None:
+        t = run.partition()
+        leader, followers = run.leader_of(t), run.followers_of(t)
+        gone = [leader, *followers[left:]]
+        run.kill(*gone)
+        try:
+            run.wait_leader(t, *followers, timeout_s=0)
+        finally:
+            for target in gone:
+                Stage.went(stage, target.id)
+
+    monkeypatch.setattr(Who, "longest_session_ms", session_ms)
+    stage = Unaware()
+    run_dir = rehearse(stage, tmp_path, steps, monkeypatch).run_dir
+    assert judged(run_dir).verdict == expected
+    assert [duty.held for duty in read(run_dir.timeline).of(Duty)] == [False] * (expected == "unexpected")
+
+
+def test_the_longest_session_of_a_cluster() -> None:
+    settings = {"2:zookeeper.session.timeout.ms": "9000", "group.max.session.timeout.ms": "1800000"}
+    plan = ClusterPlan(session_timeout_ms=4000, zookeeper_sessions_ms={1: 7000}, settings=settings)
+    cluster = cast("Any", type("Planned", (), {"plan": plan}))
+    assert Who([], cluster, cast("Any", None)).longest_session_ms == 9000
 
 
 def test_the_machine_under_a_run_is_on_record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
