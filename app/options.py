@@ -85,6 +85,40 @@ def _ledger(ledger: argparse.ArgumentParser) -> None:
     ledger.add_argument("--json", action="store_true", help="the counts, as JSON")
 
 
+def _share(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0.0 < value < 1.0:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number between 0 and 1, such as 0.05")
+    return value
+
+
+def _compare(compare: argparse.ArgumentParser) -> None:
+    """The options of `kafka-chaos compare`."""
+    where = "a folder of runs or of nights, or a ledger"
+    compare.add_argument("old", type=Path, metavar="OLD", help=where)
+    compare.add_argument("new", type=Path, metavar="NEW", help=f"{where}, which is held against OLD")
+    compare.add_argument(
+        "--version",
+        action="append",
+        default=[],
+        metavar="OLD=NEW",
+        help="hold runs on NEW's version against those on OLD's, and no others; again for more",
+    )
+    compare.add_argument("--accept", type=Path, metavar="FILE", help="changes that are accepted for a while (TOML)")
+    compare.add_argument(
+        "--error",
+        type=_share,
+        default=0.05,
+        metavar="P",
+        help="the greatest chance that anything is told of runs of the same Kafka (default 0.05)",
+    )
+    compare.add_argument("--out", type=_directory, metavar="DIR", help="write HTML, JSON, Markdown and JUnit there")
+    compare.add_argument("--json", action="store_true")
+
+
 def parser() -> argparse.ArgumentParser:
     """The parser of the command line; which command it is stands in `command`."""
     whole = _Parser(prog="kafka-chaos", description="What happens to acknowledged records when Kafka's brokers fail?")
@@ -211,6 +245,8 @@ def parser() -> argparse.ArgumentParser:
     )
 
     _ledger(command("ledger", "the runs that were ever started: what counts, and which cells need runs"))
+
+    _compare(command("compare", "what changed between two samples of runs, in one sentence; then what to look at"))
 
     audit = commands.add_parser("audit", help=AUDIT, description=options_of_audit.DESCRIPTION)
     options_of_audit.add_options(audit)

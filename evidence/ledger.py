@@ -88,6 +88,8 @@ class RunStarted(Line, frozen=True, kw_only=True, tag="started"):
     """What was changed in the brokers on purpose, by the mutant's name."""
     documented: str
     """SHA-256 of what is documented of the run, before it (`digest`)."""
+    code: str = ""
+    """The text of the scenario, as git names it (`blob`); "" of runs before there was this field."""
     host: HostRecord
     load: Load | None = None
 
@@ -312,8 +314,17 @@ def told(text: str, run: str) -> str:
     return visible(without_place(text, run))
 
 
-def started(run: RunRecord, load: Load | None) -> RunStarted:
-    """The line of a run that is about to be started."""
+def blob(content: bytes) -> str:
+    """What git calls a file of this content: two files of one text have one name, wherever and whenever they are.
+
+    >>> blob(b"")
+    'e69de29bb2d1d6434b8b29ae775ad8c2e48c5391'
+    """
+    return hashlib.sha1(b"blob %d\0%s" % (len(content), content), usedforsecurity=False).hexdigest()
+
+
+def started(run: RunRecord, load: Load | None, code: str = "") -> RunStarted:
+    """The line of a run that is about to be started; `code` is the `blob` of its scenario."""
     commit = run.commit or ""
     return RunStarted(
         schema=SCHEMA,
@@ -332,6 +343,7 @@ def started(run: RunRecord, load: Load | None) -> RunStarted:
         observed=any((run.observed, run.overridden, run.given, run.expect is not None, run.mutant)),
         mutant=run.mutant,
         documented=digest(run.documented),
+        code=code,
         host=run.host,
         load=load,
     )

@@ -336,7 +336,8 @@ def open_recording(request: Request, name: str, settings: Mapping[str, str], cli
     )
     try:
         # Before anything else: a run that is not in the ledger was never begun, whatever ends this process.
-        ledger.append(request.root / ledger.FILE, ledger.started(recording.record.run, load()))
+        code = ledger.blob(Path(request.scenario.path).read_bytes())
+        ledger.append(request.root / ledger.FILE, ledger.started(recording.record.run, load(), code))
         recording.save()
     except OSError:
         recording.timeline.close()

@@ -40,6 +40,16 @@ def at_most(otherwise: int, runs: int, confidence: float = CONFIDENCE) -> float:
     return high
 
 
+def interval(otherwise: int, runs: int, confidence: float = CONFIDENCE) -> tuple[float, float]:
+    """The least and the greatest share that so many of so many runs leave possible, with half the error on each side.
+
+    >>> [round(share, 3) for share in interval(5, 5)], interval(0, 0)
+    ([0.478, 1.0], (0.0, 1.0))
+    """
+    side = (1 + confidence) / 2
+    return 1.0 - at_most(runs - otherwise, runs, side), at_most(otherwise, runs, side)
+
+
 def _at_most_so_many(k: int, n: int, p: float) -> float:
     """The chance of k successes or fewer in n attempts of chance p."""
     return math.fsum(math.comb(n, i) * p**i * (1 - p) ** (n - i) for i in range(k + 1))

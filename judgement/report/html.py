@@ -47,9 +47,9 @@ CLOSE_UP_SHARE: Final = 0.3
 
 
 @cache
-def _environment() -> Environment:
+def environment() -> Environment:
     """The templates' environment, made once: a suite of hundreds of runs compiles each template once."""
-    environment = Environment(
+    made = Environment(
         loader=FileSystemLoader(TEMPLATES),
         autoescape=select_autoescape(default=True),
         undefined=ChainableUndefined,
@@ -57,7 +57,7 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {
+    made.filters |= {
         "of_basis": in_words,
         "at": pass_context(lambda context, at_ns: clock(context["facts"])(at_ns)),
         "proof": steps.proof_text,
@@ -69,7 +69,7 @@ def _environment() -> Environment:
         "columns": lambda rows: list(dict.fromkeys(name for row in rows for name in row)),
         "evidence": pass_context(lambda context, value, name: evidence_text(value, name, clock(context["facts"]))),
     }
-    return environment
+    return made
 
 
 def _shown(value: object) -> object:
@@ -184,10 +184,10 @@ def render_run(facts: JudgedRun) -> str:
         told = [story.partition_story(facts, where) for where in timeline_svg.chosen_partitions(facts)]
     drawable = bool(facts.processes or facts.partitions)
     return (
-        _environment()
+        environment()
         .get_template("run.html.j2")
         .render(
-            style=_style(),
+            style=style(),
             facts=facts,
             outcome=headline.outcome(facts),
             headline=headline.headline(facts),
@@ -208,7 +208,8 @@ def render_run(facts: JudgedRun) -> str:
     )
 
 
-def _style() -> str:
+def style() -> str:
+    """The style sheet of every page."""
     return Markup((TEMPLATES / "style.css").read_text())
 
 
@@ -288,10 +289,10 @@ def render_suite(facts: Sequence[JudgedRun], folder: Path, *, unreadable: Iterab
     counts = Counter(run.verdict.verdict for run in facts)
     unreadable = list(unreadable)
     return (
-        _environment()
+        environment()
         .get_template("suite.html.j2")
         .render(
-            style=_style(),
+            style=style(),
             worst=cells.worst_of(facts, unreadable),
             headline=suite_headline(facts),
             counts=sorted(counts.items(), key=lambda item: -SEVERITY[item[0]]),

@@ -1,0 +1,57 @@
+"""`kafka-chaos compare`: what changed between two samples of runs."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from dataclasses import replace
+from datetime import UTC, datetime
+
+from app import accepted, nights
+from app.nights import Side
+from app.output import result, say
+from evidence.errors import EXIT_AS_DOCUMENTED, EXIT_CONTRADICTED, EXIT_UNKNOWN, UsageError
+from judgement.comparison import Comparison, compare
+from judgement.report import comparison as report
+
+
+def run(options: argparse.Namespace) -> int:
+    """Compare, tell it, and end with 1 for a regression, 2 if there is too little to say."""
+    today = datetime.now(UTC).date()
+    exceptions = accepted.read(options.accept, today) if options.accept else accepted.Accepted((), today)
+    old, new = nights.alike(nights.side(options.old), nights.side(options.new), options.version)
+    found = compare(
+        old.runs,
+        new.runs,
+        names=(name_of(old), name_of(new)),
+        accepted=exceptions.why,
+        notes=[*old.notes, *new.notes],
+        error=options.error,
+    )
+    if not found.pairs:
+        raise UsageError(
+            f"{old.name} and {new.name} cannot be compared, the scenarios are not the same: "
+            f"{'; '.join(found.other_code)}"
+        )
+    found = replace(found, notes=(*found.notes, *exceptions.notes(found)))
+    if options.json:
+        result(json.dumps(report.as_json(found)))
+    else:
+        result("\n".join(report.lines(found)))
+    if options.out:
+        for path in report.write(found, options.out):
+            say(f"written: {path}")
+    return status(found)
+
+
+def name_of(side: Side) -> str:
+    """What a side is called in a sentence: its place, and the version if it has one only."""
+    versions = {run.cell[2] for run in side.runs}
+    return f"{versions.pop()} in {side.name}" if len(versions) == 1 else side.name
+
+
+def status(found: Comparison) -> int:
+    """The exit status."""
+    if found.regressions:
+        return EXIT_CONTRADICTED
+    return EXIT_UNKNOWN if found.too_little else EXIT_AS_DOCUMENTED

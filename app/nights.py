@@ -1,0 +1,225 @@
+"""Runs as comparisons and plans have them, read from where runs are: a ledger, folders of run directories, nights.
+
+    results/ledger/      every run that was entered there
+    ledger.jsonl         the ledger of one folder
+    runs/nightly/        a folder with a ledger and run directories, or with folders that have
+    runs/x/              judged run directories without a ledger, as they were copied from elsewhere
+
+Of a run directory that is there, the brokers' logs are read too, and the place is told. Runs that have no verdict are
+counted; so are those that a line excludes. Restored runs are left out: nobody can look at them.
+"""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from pathlib import Path
+from typing import Final
+
+from analysis.ledger import busy
+from app.ledger import Store, of_runs_first
+from checks.claim import CONTRADICTED, NOT_OBSERVED
+from evidence import ledger
+from evidence.errors import UsageError
+from evidence.ledger import AnyLine, Excluded, RunJudged, RunStarted
+from evidence.run import HostRecord
+from evidence.rundir import RunDir
+from harness.scenario import all_scenarios
+from judgement.comparison import Cell, Fact, Ran
+from judgement.fingerprints import of_logs
+from judgement.ledger import judged as line_of
+from judgement.report.facts import load as load_run
+
+READERS: Final = 4
+TIMES: Final[Mapping[str, str]] = {
+    "write_pause_ms": "the longest pause of writes",
+    "read_pause_ms": "the longest pause of reads",
+    "first_success_ms": "the first write after a fault",
+    "ack_ms": "an acknowledgement",
+}
+"""What is measured of every run beside claims, in words."""
+
+
+@dataclass(slots=True)
+class Side:
+    """The runs of one place."""
+
+    name: str
+    runs: list[Ran] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+
+def side(path: Path) -> Side:
+    """Every run of a place. Raises UsageError, in one line, if there is none, or a ledger is of another schema."""
+    store, places = Store(path), dict[str, Path]()
+    sources = list(_ledgers(path))
+    for source in sources:
+        for text, line in of_runs_first(ledger.read(source)):
+            store.add(text, line, str(source))
+        places |= {run: source.parent / run for run in store.scenario_of if (source.parent / run).is_dir()}
+    lines = list(store.lines)
+    if not sources:
+        judged = [RunDir(one) for one in sorted({path, *_children(path)}) if RunDir(one).verdict.exists()]
+        lines = [line for one in judged for line in _lines_of(one)]
+        places = {line.run: one.path for line, one in zip(lines[::2], judged, strict=True)}
+    if not lines:
+        raise UsageError(
+            f"{path}: no runs here (looked for a ledger, {ledger.FILE}, and judged run directories); name a "
+            "folder that `kafka-chaos run`, `matrix` or `make nightly` wrote, or a ledger"
+        )
+    return _side(path, lines, places)
+
+
+def _ledgers(path: Path) -> Iterator[Path]:
+    if path.is_file():
+        yield path
+    elif (path / ledger.FILE).is_file():
+        yield path / ledger.FILE
+    else:
+        nights = sorted(one / ledger.FILE for one in _children(path) if (one / ledger.FILE).is_file())
+        yield from nights or sorted(one for one in path.glob("*.jsonl") if one.is_file())
+
+
+def _children(path: Path) -> list[Path]:
+    return [one for one in path.iterdir() if one.is_dir()] if path.is_dir() else []
+
+
+def _lines_of(run_dir: RunDir) -> tuple[RunStarted, RunJudged]:
+    one = load_run(run_dir)
+    return ledger.started(one.run, None), line_of(one)
+
+
+def _side(path: Path, lines: Sequence[AnyLine], places: Mapping[str, Path]) -> Side:
+    found = Side(str(path))
+    verdicts: dict[str, RunJudged] = {}
+    for line in lines:
+        if isinstance(line, RunJudged) and (line.run not in verdicts or line.at < verdicts[line.run].at):
+            verdicts[line.run] = line
+    excluded = {line.run for line in lines if isinstance(line, Excluded)}
+    started = [line for line in lines if isinstance(line, RunStarted)]
+    kept = [line for line in started if line.run in verdicts and line.run not in excluded]
+    codes = codes_of(kept)
+    with ThreadPoolExecutor(READERS) as pool:
+        logs = pool.map(_logged, [places.get(line.run) for line in kept])
+        found.runs = [
+            _ran(line, verdicts[line.run], place=places.get(line.run), code=codes.get(line.run, ""), lines=seen)
+            for line, seen in zip(kept, logs, strict=True)
+        ]
+    without = sum(line.run not in verdicts and line.run not in excluded for line in started)
+    for number, what in ((without, "were started and have no verdict"), (len(excluded), "are excluded")):
+        if number:
+            found.notes.append(f"{path}: {number} runs {what}, and are not compared")
+    return found
+
+
+def _logged(place: Path | None) -> frozenset[Fact] | None:
+    """What brokers warned of; None if there is nothing to read."""
+    logs = sorted(RunDir(place).logs.glob("broker-*.log")) if place is not None else []
+    return of_logs(logs) if logs else None
+
+
+def _ran(
+    started: RunStarted, judged: RunJudged, *, place: Path | None, code: str, lines: frozenset[Fact] | None
+) -> Ran:
+    claims = [claim for claim in judged.claims if claim.outcome != NOT_OBSERVED]
+    measured = {name: getattr(judged, field_) for field_, name in TIMES.items()}
+    return Ran(
+        run=started.run,
+        cell=(started.scenario, started.case, started.version),
+        at=started.at,
+        place=str(place) if place is not None else "",
+        code=code,
+        setting=(_machine(started.host), {True: "busy", False: "quiet", None: "not told"}[busy(started)]),
+        verdict=judged.verdict,
+        text=judged.text,
+        shown={Fact("anomaly", name): True for name in judged.anomalies if name not in judged.permitted}
+        | {Fact("claim", claim.name): claim.outcome == CONTRADICTED for claim in claims},
+        times_ms={name: value for name, value in measured.items() if value is not None}
+        | {claim.name: claim.measured_ms for claim in claims if claim.measured_ms is not None},
+        lines=lines,
+    )
+
+
+def _machine(host: HostRecord) -> str:
+    return f"{host.system}, {host.cores} cores"
+
+
+def codes_of(started: Iterable[RunStarted]) -> dict[str, str]:
+    """Which text of its scenario each run had: the blob of git, as the run's line or the history of git tells it.
+
+    Runs of a modified tree, of a commit that is not here, or of a scenario that nobody knows any more have none.
+    """
+    every = list(started)
+    paths = scenario_files()
+    asked = {
+        (line.commit, paths[line.scenario])
+        for line in every
+        if not line.code and line.commit and not line.modified and line.scenario in paths
+    }
+    blobs = _blobs(tuple(sorted(asked)))
+    return {line.run: line.code or blobs.get((line.commit or "", paths.get(line.scenario, "")), "") for line in every}
+
+
+@lru_cache(maxsize=1)
+def scenario_files() -> Mapping[str, str]:
+    """Where each scenario is written, from the root of the checkout."""
+    root = Path(__file__).resolve().parents[1]
+    return {name: str(Path(one.path).resolve().relative_to(root)) for name, one in all_scenarios().items()}
+
+
+def _blobs(asked: Sequence[tuple[str, str]]) -> dict[tuple[str, str], str]:
+    """The blob of each file at each commit; none where git does not know it."""
+    names = "".join(f"{commit}:{path}\n" for commit, path in asked)
+    try:
+        said = subprocess.run(
+            ["git", "cat-file", "--batch-check=%(objectname) %(objecttype)"],
+            input=names,
+            cwd=Path(__file__).parent,
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout.splitlines()
+    except (OSError, subprocess.CalledProcessError):
+        return {}
+    words = [line.split() for line in said]
+    return {key: word[0] for key, word in zip(asked, words, strict=True) if len(word) == 2 and word[1] == "blob"}
+
+
+def alike(old: Side, new: Side, pairs: Sequence[str]) -> tuple[Side, Side]:
+    """Both sides with the cells that are to be held side by side named alike: those of NEW have the names.
+
+    `pairs` are versions as OLD=NEW; without them, two sides of one version each are held side by side, whatever their
+    versions. Raises UsageError for a version that a side does not have, and if no cell is on both.
+    """
+    versions = tuple({run.cell[2] for run in one.runs} for one in (old, new))
+    named = dict(_pair(text) for text in pairs)
+    for of_old, of_new in named.items():
+        for name, one, known in ((of_old, old, versions[0]), (of_new, new, versions[1])):
+            if name not in known:
+                raise UsageError(f"--version: {one.name} has no runs on {name}; it has {', '.join(sorted(known))}")
+    if not named and not versions[0] & versions[1] and len(versions[0]) == len(versions[1]) == 1:
+        named = {versions[0].pop(): versions[1].pop()}
+    kept = [run for run in old.runs if not pairs or run.cell[2] in named]
+    before = Side(old.name, [_named(run, named.get(run.cell[2], run.cell[2])) for run in kept], old.notes)
+    after = Side(new.name, [run for run in new.runs if not pairs or run.cell[2] in named.values()], new.notes)
+    if not {run.cell for run in before.runs} & {run.cell for run in after.runs}:
+        raise UsageError(
+            f"{old.name} and {new.name} have no cell (scenario, case, version) in common; versions that differ are "
+            "held side by side by --version OLD=NEW"
+        )
+    return before, after
+
+
+def _pair(text: str) -> tuple[str, str]:
+    old, equals, new = text.partition("=")
+    if not equals or not old or not new:
+        raise UsageError(f"--version {text!r}: write it as OLD=NEW, such as --version 4.4.0=4.5.0-SNAPSHOT")
+    return old, new
+
+
+def _named(run: Ran, version: str) -> Ran:
+    cell: Cell = (run.cell[0], run.cell[1], version)
+    return run if cell == run.cell else replace(run, cell=cell)

@@ -1,0 +1,172 @@
+"""`kafka-chaos compare`: ledgers and folders in, one sentence and a status out."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree as ET
+
+import pytest
+from msgspec import structs
+
+from app.cli import main
+from evidence import ledger
+from evidence.ledger import AnyLine, ClaimLine, Excluded
+from judgement.report.comparison import FILES
+from tests.ledgers import ended, judged, started
+
+LOSS: dict[str, Any] = {"verdict": "unexpected", "anomalies": {"lost-write": 1}, "lost": 1}
+
+
+def write(folder: Path, lines: Iterable[AnyLine]) -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    for line in lines:
+        ledger.append(folder / ledger.FILE, line)
+    return folder
+
+
+def night(name: str, runs: int, *, version: str = "4.3.1", code: str = "", **changes: Any) -> list[AnyLine]:
+    """So many runs of two cells; `changes` are of verdicts on the first."""
+    lines: list[AnyLine] = []
+    for scenario in ("double-failover", "leader-crash"):
+        for number in range(runs):
+            run = f"{name}-{scenario}-{number}"
+            what = changes if scenario == "double-failover" else {}
+            took = (ClaimLine(name="leader-elected", outcome="held", measured_ms=4000.0 + number),)
+            lines += [
+                started(run, scenario=scenario, version=version, code=code, seed=number + 1),
+                ended(run),
+                judged(run, **({"claims": took} | what)),
+            ]
+    return lines
+
+
+def test_a_regression_is_one_sentence_and_status_1(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    old, new = write(tmp_path / "a", night("a", 20)), write(tmp_path / "b", night("b", 5, **LOSS))
+    logs = new / "b-double-failover-0" / "logs"
+    logs.mkdir(parents=True)
+    assert main(["compare", str(old), str(new), "--out", str(tmp_path / "out")]) == 1
+    said = capsys.readouterr().out.splitlines()
+    assert said[0] == (
+        f"4.3.1 in {new}: 1 regression in 2 cells: double-failover on 4.3.1 lost acknowledged records in 5 of 5 runs, "
+        "was 0 of 20"
+    )
+    assert any(f"look at {new / 'b-double-failover-0'}" in line for line in said)
+    assert any("beside  a-double-failover-0" in line for line in said)
+    page, data, summary, tests = ((tmp_path / "out" / name).read_text() for name in FILES)
+    assert "lost acknowledged records in 5 of 5 runs" in page
+    assert "❌" in summary
+    assert json.loads(data)["sentence"] == said[0]
+    assert json.loads(data)["changes"][0]["cells"][0]["new"] == 5
+    failed = ET.fromstring(tests).findall(".//failure")
+    assert [one.get("type") for one in failed] == ["regression"]
+
+
+def test_no_regression_is_0_and_too_few_runs_are_2(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    old = write(tmp_path / "a", night("a", 6))
+    assert main(["compare", str(old), str(write(tmp_path / "b", night("b", 5)))]) == 0
+    assert main(["compare", str(old), str(write(tmp_path / "c", night("c", 2))), "--json"]) == 2
+    first, *_, last = capsys.readouterr().out.splitlines()
+    assert first.endswith("no regression in 2 cells")
+    assert json.loads(last)["status"] == "too-little"
+
+
+def test_nights_in_a_folder_a_ledger_and_a_file_are_read_alike(tmp_path: Path) -> None:
+    for number in range(5):
+        write(tmp_path / "nights" / f"{number}", night(f"n{number}", 1))
+    whole = write(tmp_path / "one", [line for number in range(5) for line in night(f"n{number}", 1)])
+    (tmp_path / "results").mkdir()
+    (tmp_path / "results" / "s.jsonl").write_bytes((whole / ledger.FILE).read_bytes())
+    for place in (whole, whole / ledger.FILE, tmp_path / "results"):
+        assert main(["compare", str(tmp_path / "nights"), str(place)]) == 0
+
+
+def test_a_night_that_was_killed_counts_as_far_as_it_came(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    old = write(tmp_path / "a", night("a", 6))
+    cut = [
+        *night("b", 6),
+        started("b-x", scenario="leader-crash"),
+        Excluded(schema=1, run="b-leader-crash-5", at="x", why="w"),
+    ]
+    new = write(tmp_path / "b", cut)
+    assert main(["compare", str(old), str(new)]) == 0
+    said = capsys.readouterr().out
+    assert f"{new}: 1 runs were started and have no verdict, and are not compared" in said
+    assert f"{new}: 1 runs are excluded, and are not compared" in said
+
+
+def test_two_versions_are_held_side_by_side(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    old, new = (
+        write(tmp_path / "a", night("a", 6)),
+        write(tmp_path / "b", night("b", 6, version="4.5.0-SNAPSHOT", **LOSS)),
+    )
+    assert main(["compare", str(old), str(new)]) == 1
+    assert "double-failover on 4.5.0-SNAPSHOT lost acknowledged records" in capsys.readouterr().out
+    both = write(tmp_path / "c", [*night("c", 6), *night("d", 6, version="4.4.0")])
+    assert main(["compare", str(both), str(new), "--version", "4.4.0=4.5.0-SNAPSHOT"]) == 1
+    assert main(["compare", str(both), str(new)]) == 254
+    assert main(["compare", str(both), str(new), "--version", "4.2.0=4.5.0-SNAPSHOT"]) == 254
+    assert main(["compare", str(both), str(new), "--version", "4.2.0"]) == 254
+
+
+@pytest.mark.parametrize(
+    ("lines", "why"),
+    [
+        ([], "no runs here"),
+        (
+            night("b", 5, version="4.4.0") + night("c", 5, version="4.4.1"),
+            "have no cell (scenario, case, version) in common",
+        ),
+        (night("b", 5, code="b" * 40), "double-failover on 4.3.1: aaaaaaaa, now bbbbbbbb"),
+        ([*night("b", 1), started("b-leader-crash-0", scenario="leader-crash", seed=9)], "a line is never changed"),
+        ([structs.replace(started("b"), schema=9)], "schema 9, this program reads 1"),
+    ],
+)
+def test_what_cannot_be_compared_is_one_line(
+    lines: list[AnyLine], why: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    old = write(tmp_path / "a", night("a", 6, code="a" * 40))
+    assert main(["compare", str(old), str(write(tmp_path / "b", lines))]) == 254
+    (said,) = capsys.readouterr().err.splitlines()
+    assert why in said
+
+
+ACCEPT = (
+    '[[accept]]\nwhat = "anomaly lost-write"\ncell = "double-failover on 4.3.1"\nwhy = "KAFKA-1"\nuntil = {until}\n'
+)
+
+
+def test_an_exception_holds_until_its_day(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    old, new = write(tmp_path / "a", night("a", 20)), write(tmp_path / "b", night("b", 5, **LOSS))
+    file = tmp_path / "accept.toml"
+    words = ["compare", str(old), str(new), "--accept", str(file)]
+    file.write_text(ACCEPT.format(until="2999-01-31"))
+    assert main(words) == 0
+    assert "no regression in 2 cells, 1 accepted" in capsys.readouterr().out
+    file.write_text(ACCEPT.format(until="2020-01-31"))
+    assert main(words) == 1
+    assert "no longer accepted since 2020-01-31" in capsys.readouterr().out
+    file.write_text(ACCEPT.format(until="2999-01-31").replace("lost-write", "duplicate"))
+    assert main(words) == 1
+    assert "accepted, and not seen: anomaly duplicate" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("x = [", "not readable as TOML"),
+        ("x = 1", "write each exception as a table [[accept]]"),
+        ('[[accept]]\nwhat = "a"\nuntil = 2027-01-31', "exception 1: says no why"),
+        ('[[accept]]\nwhat = "a"\nwhy = "b"', "has no day on which it ends"),
+        ('[[accept]]\nwhat = "a"\nwhy = "b"\nuntil = 2027-01-31\nwho = "c"', "has who; known: what, cell"),
+    ],
+)
+def test_a_wrong_file_of_exceptions_is_one_line(
+    text: str, why: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "accept.toml").write_text(text)
+    assert main(["compare", "a", "b", "--accept", str(tmp_path / "accept.toml")]) == 254
+    (said,) = capsys.readouterr().err.splitlines()
+    assert why in said
