@@ -13,6 +13,10 @@ With a limit of time no run is begun after it, and what is left is told and run 
 cut short has every case on some releases of every line, not some cases on every release (`night_order`): each seed
 begins with other releases, and three nights that get through a third have all. Where all scenarios are asked for, a
 third of the museum is run (`of_the_night`).
+
+At the end of a night, cells whose run was not good are run again, with the same seed and one at a time
+(`Matrix.again`): what a busy machine did goes away, and what Kafka does stays. The limit of time is for what was not
+run yet; at most AGAIN_CELLS cells are run again, since more than that is no noise.
 """
 
 from __future__ import annotations
@@ -55,6 +59,11 @@ PARENT_VARIABLE: Final = "KAFKA_CHAOS_PARENT"
 
 THIRDS: Final = 3
 """In so many nights every exhibit of the museum is run once, and every cell if each gets through a third of them."""
+
+
+AGAIN: Final = 3
+"""How often a cell whose run was not good is run again, at night."""
+AGAIN_CELLS: Final = 10
 
 
 class RunLost(HarnessError):
@@ -151,9 +160,16 @@ def finished_cells(
     """The cells under `root` that are finished with these overridden settings, this expectation and these subjects of
     the user's own, and the newest run of each.
     """
+    return {cell: runs[-1] for cell, runs in finished_runs(root, settings, expect, subjects).items()}
+
+
+def finished_runs(
+    root: Path, settings: Mapping[str, str], expect: Sequence[str] | None = None, subjects: Path | None = None
+) -> dict[MatrixCell, list[RunDir]]:
+    """Likewise, with all runs of each, the oldest first."""
     given = tuple(one.as_json for one in read_user_subjects(subjects)) if subjects else ()
     asked = (settings, None if expect is None else tuple(expect), given)
-    found: dict[MatrixCell, RunDir] = {}
+    found: dict[MatrixCell, list[RunDir]] = {}
     for path in sorted(root.iterdir()) if root.is_dir() else ():
         run_dir = RunDir(path)
         if not run_dir.verdict.exists():
@@ -167,7 +183,7 @@ def finished_cells(
             continue
         # A proof is one run, so one that proves nothing is not the end of it.
         if judged.verdict != ERROR and (judged.sound or not given) and asked == (run.overridden, run.expect, run.given):
-            found[cell_of(run)] = run_dir
+            found.setdefault(cell_of(run), []).append(run_dir)
     return found
 
 
@@ -207,32 +223,57 @@ class Matrix:
         }
         if done:
             self.echo(f"{len(done)} of {len(wanted)} runs are finished already and not run again")
-        missing = [cell for cell in wanted if cell not in done]
-        if missing:
-            with AnalysisServer(java_home=java_home()) as analyst, ThreadPoolExecutor(max_workers=self.jobs) as pool:
-                number = 0
-                futures: dict[Future[RunDir | None], MatrixCell] = {pool.submit(self._in_time, c): c for c in missing}
-                try:
-                    for future in as_completed(futures):
-                        cell = futures[future]
-                        try:
-                            run_dir = future.result()
-                        except RunLost as error:
-                            self.lost.append(str(error))
-                            self.echo(str(error))
-                            continue
-                        if run_dir is None:
-                            self.left += 1
-                            continue
-                        verdict = judge(run_dir, analyst).verdict
-                        done[cell] = run_dir
-                        number += 1
-                        self.echo(f"[{number}] {cell} ({verdict.seconds:.0f} s): {verdict.in_words}")
-                except BaseException:
-                    self._stop()
-                    pool.shutdown(wait=True, cancel_futures=True)
-                    raise
+        done |= self._carried_out([cell for cell in wanted if cell not in done], self._in_time, self.jobs)
         return {cell: done[cell] for cell in wanted if cell in done}
+
+    def again(self, runs: Mapping[MatrixCell, RunDir], times: int) -> dict[MatrixCell, list[RunDir]]:
+        """Run cells that are not good so many times more, one run at a time; all runs of each cell that was run again.
+
+        What is there of an earlier call counts. Cells beyond AGAIN_CELLS are told and left.
+        """
+        there = finished_runs(self.root, self.settings, self.expect, self.subjects)
+        every = {
+            cell: sorted({*there.get(cell, ()), run_dir}, key=lambda one: one.path.name)
+            for cell, run_dir in runs.items()
+        }
+        doubtful = [cell for cell, those in every.items() if not all(read_verdict(one).good for one in those)]
+        if len(doubtful) > AGAIN_CELLS:
+            self.echo(f"{len(doubtful)} cells are not good: the first {AGAIN_CELLS} of them are run again")
+        for _ in range(times):
+            short = [cell for cell in doubtful[:AGAIN_CELLS] if len(every[cell]) <= times]
+            for cell, run_dir in self._carried_out(short, self._one, 1).items():
+                every[cell].append(run_dir)
+        return {cell: every[cell] for cell in doubtful if len(every[cell]) > 1}
+
+    def _carried_out(
+        self, cells: Sequence[MatrixCell], one: Callable[[MatrixCell], RunDir | None], jobs: int
+    ) -> dict[MatrixCell, RunDir]:
+        """Run each of these cells by `one`, so many at a time, and judge it; those that left a run directory."""
+        done: dict[MatrixCell, RunDir] = {}
+        if not cells:
+            return done
+        with AnalysisServer(java_home=java_home()) as analyst, ThreadPoolExecutor(max_workers=jobs) as pool:
+            futures: dict[Future[RunDir | None], MatrixCell] = {pool.submit(one, cell): cell for cell in cells}
+            try:
+                for future in as_completed(futures):
+                    cell = futures[future]
+                    try:
+                        run_dir = future.result()
+                    except RunLost as error:
+                        self.lost.append(str(error))
+                        self.echo(str(error))
+                        continue
+                    if run_dir is None:
+                        self.left += 1
+                        continue
+                    verdict = judge(run_dir, analyst).verdict
+                    done[cell] = run_dir
+                    self.echo(f"[{len(done)}] {cell} ({verdict.seconds:.0f} s): {verdict.in_words}")
+            except BaseException:
+                self._stop()
+                pool.shutdown(wait=True, cancel_futures=True)
+                raise
+        return done
 
     def _stop(self) -> None:
         with self._lock:

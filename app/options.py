@@ -32,6 +32,12 @@ def _positive(text: str) -> int:
     return int(text)
 
 
+def _count(text: str) -> int:
+    if not text.isdigit():
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number")
+    return int(text)
+
+
 def _directory(text: str) -> Path:
     """A directory that is there, or that can be made as far as what is there tells."""
     path = Path(text)
@@ -200,6 +206,12 @@ def parser() -> argparse.ArgumentParser:
             type=_positive,
             metavar="N",
             help="begin no run after so long; which are left depends on the seed, and the next call runs them",
+        )
+        sub.add_argument(
+            "--again",
+            type=_count,
+            metavar="N",
+            help="run cells that are not good N times more, one at a time (default: 3 with --minutes, else 0)",
         )
         common(sub)
 

@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 
 from app.arguments import expected, judged_json, names_of, settings_of, versions_of
-from app.matrix import Matrix, cells, night_order, of_the_night, suite_cells, write_reports
+from app.matrix import AGAIN, Matrix, cells, night_order, of_the_night, suite_cells, write_reports
 from app.output import Progress, result, say
 from evidence.errors import HarnessError
 from harness.cluster import versions as known_versions
@@ -17,6 +17,7 @@ from harness.scenario import all_scenarios, get_scenario
 from harness.setup import images
 from harness.setup import settings as known_settings
 from harness.suite import DEFAULT_VERSIONS, SUITE
+from judgement import repeated
 from judgement.report import console
 from judgement.verdict import read_verdict, worst
 
@@ -47,13 +48,27 @@ def run(options: argparse.Namespace) -> int:
     root.mkdir(parents=True, exist_ok=True)
     until = math.inf if options.minutes is None else time.monotonic() + 60.0 * options.minutes
     matrix = Matrix(root, overrides, options.jobs, progress.line, expect, until)
-    runs = list(matrix.run(wanted).values())
-    verdicts = [read_verdict(run_dir) for run_dir in runs]
-    loaded = write_reports(root, runs)
+    first = matrix.run(wanted)
+    night = AGAIN if options.minutes is not None else 0
+    again = matrix.again(first, night if options.again is None else options.again)
+    by_cell = {cell: again.get(cell, [run_dir]) for cell, run_dir in first.items()}
+    verdicts = {cell: [read_verdict(run_dir) for run_dir in runs] for cell, runs in by_cell.items()}
+    loaded = write_reports(root, [run_dir for runs in by_cell.values() for run_dir in runs])
+    told = {cell: repeated.in_words(verdicts[cell]) for cell in again}
     if options.json:
-        result(json.dumps([judged_json(*pair) for pair in zip(runs, verdicts, strict=True)]))
+        result(
+            json.dumps(
+                [
+                    judged_json(run_dir, verdict) | ({"repeated": told[cell]} if cell in told else {})
+                    for cell, runs in by_cell.items()
+                    for run_dir, verdict in zip(runs, verdicts[cell], strict=True)
+                ]
+            )
+        )
     else:
         result(console.table(loaded))
+        for cell, text in told.items():
+            result(f"run again: {cell}: {text}")
         result(f"report: {root / 'report.html'}   JUnit: {root / 'junit.xml'}")
     if matrix.left:
         say(
@@ -63,4 +78,4 @@ def run(options: argparse.Namespace) -> int:
         raise HarnessError(
             f"{len(matrix.lost)} of {len(wanted)} runs left no run directory; the first: {matrix.lost[0]}"
         )
-    return worst(verdicts).exit_status
+    return worst(repeated.overall(those) for those in verdicts.values()).exit_status

@@ -14,7 +14,7 @@ from app.matrix import Matrix, MatrixCell, RunLost, finished_cells, night_order,
 from evidence import manifest
 from evidence.rundir import RunDir
 from harness.scenario import all_scenarios
-from judgement.verdict import Name, Verdict
+from judgement.verdict import Name, Verdict, read_verdict
 from tests.records import run_record
 
 ONE, TWO = (MatrixCell(scenario="baseline", version="4.3.1", seed=seed) for seed in (1, 2))
@@ -146,3 +146,53 @@ def test_a_cell_whose_files_are_not_those_that_were_judged_is_run_again(tmp_path
     assert finished_cells(tmp_path, {}) == {}
     run_dir.manifest.unlink()
     assert list(finished_cells(tmp_path, {})) == [ONE]
+
+
+def rerun(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, verdicts: list[Name], first: Name, times: int = 3
+) -> tuple[dict[MatrixCell, list[RunDir]], list[Name], list[str]]:
+    """A cell that ended so and is run again, each time with the next verdict; those that were not given are left."""
+    begun = finished(tmp_path / "run-0", ONE, first)
+    said: list[str] = []
+
+    def one(self: Matrix, cell: MatrixCell) -> RunDir:
+        return finished(tmp_path / f"run-{9 - len(verdicts)}", cell, verdicts.pop(0))
+
+    monkeypatch.setattr(Matrix, "_one", one)
+    monkeypatch.setattr(matrix, "AnalysisServer", NoServer)
+    monkeypatch.setattr(matrix, "java_home", lambda: "/a/java")
+    monkeypatch.setattr(matrix, "judge", lambda run_dir, analyst: SimpleNamespace(verdict=read_verdict(run_dir)))
+    late = Matrix(tmp_path, {}, 2, said.append, until=time.monotonic() - 1)
+    return late.again({ONE: begun}, times), verdicts, said
+
+
+def test_a_cell_that_is_not_good_is_run_three_times_more_though_it_is_late(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    again, left, said = rerun(monkeypatch, tmp_path, ["as-documented", "unexpected", "error", "unknown"], "unexpected")
+    assert [read_verdict(run).verdict for run in again[ONE]] == [
+        "unexpected",
+        "as-documented",
+        "unexpected",
+        "error",
+    ]
+    assert left == ["unknown"]
+    assert len(said) == 3
+
+
+def test_a_good_cell_is_not_run_again_and_what_was_run_again_counts(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    assert rerun(monkeypatch, tmp_path, ["unknown"], "as-documented")[:2] == ({}, ["unknown"])
+    finished(tmp_path / "run-a", TWO, "unknown")
+    finished(tmp_path / "run-b", TWO)
+    made = Matrix(tmp_path, {}, 1, lambda line: None)
+    monkeypatch.setattr(Matrix, "_one", lambda self, cell: finished(tmp_path / "run-c", cell))
+    again = made.again({TWO: RunDir(tmp_path / "run-b")}, 2)
+    assert [run.path.name for run in again[TWO]] == ["run-a", "run-b", "run-c"]
+
+
+def test_so_many_cells_are_no_noise(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(matrix, "AGAIN_CELLS", 0)
+    again, left, said = rerun(monkeypatch, tmp_path, ["unknown"], "unknown")
+    assert (again, left, said) == ({}, ["unknown"], ["1 cells are not good: the first 0 of them are run again"])
