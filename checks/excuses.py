@@ -14,6 +14,7 @@ from typing import Final
 from checks.disturbances import within_reach
 from evidence.events import NO_LEADER
 from evidence.findings import Finding
+from evidence.node_releases import LEADER_EPOCHS, has_epochs_at
 from evidence.records import RecordId
 from evidence.releases import numbers
 from evidence.run import ProcessRecord, RunRecord, Settings
@@ -117,14 +118,16 @@ def truncates_to_high_watermark(run: RunRecord) -> bool:
     release's own or the one it is pinned to.
     """
     stated = run.settings.get("inter.broker.protocol.version") or run.kafka
-    return run.mode == "zookeeper" and () < numbers(stated) < (0, 11)
+    return run.mode == "zookeeper" and () < numbers(stated) < LEADER_EPOCHS
 
 
 def truncated_by_protocol(run: RunRecord, finding: Finding, run_state: RunState | None = None) -> str | None:
     """The protocol lets a follower truncate to its own high watermark, and the leader alone had announced more."""
     # Below what it had announced itself no protocol lets it truncate.
-    by_leader = all(row.detail.get("announced_by") == "leader" for row in finding.evidence)
-    permitted = by_leader and truncates_to_high_watermark(run)
+    rows = finding.evidence
+    by_leader = all(row.detail.get("announced_by") == "leader" for row in rows)
+    by_epoch = any(has_epochs_at(run, run_state, row.node or "", row.at_ns or 0) for row in rows)
+    permitted = by_leader and truncates_to_high_watermark(run) and not by_epoch
     return "before protocol 0.11 a follower truncates to its own high watermark (KIP-101)" if permitted else None
 
 

@@ -27,7 +27,7 @@ from evidence.events import (
     of,
 )
 from evidence.faults.base import Witnesses
-from evidence.faults.upgrade import UpgradeProof
+from evidence.faults.upgrade import RefusedProof, UpgradeProof
 from evidence.run import RunRecord, TopicRecord
 from evidence.run_state import DEADLY, FaultFact, RunState
 
@@ -284,7 +284,8 @@ def other_software(run: RunRecord, run_state: RunState) -> list[str]:
         proofs, ran = upgrades.get(node, []), run.releases.get(node, ())
         if tuple(proof.release for proof in proofs) != ran[1:]:
             reasons.append(f"run.json has other releases of {node} than it was proved to go on as")
-        if silent := sorted({proof.release for proof in proofs} - own.get(node, set())):
+        went_on = {proof.release for proof in proofs if isinstance(proof, UpgradeProof)}
+        if silent := sorted(went_on - own.get(node, set())):
             reasons.append(f"the log of {node} does not say that it ran Kafka {', '.join(silent)}")
         reasons += [
             f"{node} was started with another {proof.jar} than Kafka {proof.release} has"
@@ -296,10 +297,10 @@ def other_software(run: RunRecord, run_state: RunState) -> list[str]:
     return reasons + [f"nothing says which version {node} runs" for node in sorted(brokers - set(told))]
 
 
-def _upgrades(run_state: RunState) -> dict[str, list[UpgradeProof]]:
+def _upgrades(run_state: RunState) -> dict[str, list[UpgradeProof | RefusedProof]]:
     """The proofs that nodes went on as another release, by node, in order."""
-    found: dict[str, list[UpgradeProof]] = {}
+    found: dict[str, list[UpgradeProof | RefusedProof]] = {}
     for fault in run_state.faults:
-        if isinstance(fault.proof, UpgradeProof):
+        if isinstance(fault.proof, UpgradeProof | RefusedProof):
             found.setdefault(fault.node, []).append(fault.proof)
     return found

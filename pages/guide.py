@@ -39,6 +39,7 @@ ORDER: Final = (
     "partition",
     "producer",
     "durability",
+    "upgrade",
     "museum",
 )
 """The sections in the order in which they are read; others follow."""

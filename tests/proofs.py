@@ -27,7 +27,7 @@ from evidence.faults.process import (
     StartProof,
     StopProof,
 )
-from evidence.faults.upgrade import FinalizeProof, RaiseProof, UpgradeProof
+from evidence.faults.upgrade import FinalizeProof, RaiseProof, RefusedProof, UpgradeProof
 
 SETTINGS: Final = {"inter.broker.protocol.version": "0.11.0"}
 DROPPED: Final = {"broker-1 OUTPUT 172.20.0.12": 3}
@@ -60,6 +60,16 @@ PROOFS: Final[Mapping[str, FaultProof]] = {
             sha256="0" * 64,
             apis=34,
             fetch=5,
+        ),
+        RefusedProof(
+            exit_code=1,
+            time_nano=11,
+            line="Version `0.11.0` is not a valid version",
+            before="0.11.0.3",
+            after="0.10.2.2",
+            release="0.10.2.2",
+            jar="kafka_2.11-0.10.2.2.jar",
+            sha256="0" * 64,
         ),
         RaiseProof(pid=4711, time_nano=12, settings=SETTINGS, says=("inter.broker.protocol.version = 0.11.0",)),
         FinalizeProof(feature="metadata.version", before=21, level=25, offset=77, nodes=("broker-1",)),

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from typing import ClassVar, Final
 
+from evidence.engine import ContainerAction
 from evidence.faults.base import FaultProof, Icon, Lasts, Mark, Witnesses
-from evidence.faults.process import StartProof
+from evidence.faults.process import EndProof, ExitProof, StartProof
 
 SHA256_DIGITS: Final = 64
 ARROW = Icon(0, 3.2, "v-6m-2.6 2.6l2.6 -2.6l2.6 2.6")
@@ -48,6 +49,38 @@ class UpgradeProof(StartProof, frozen=True, kw_only=True, tag="upgrade"):
 
     def text(self) -> str:
         return f"process {self.pid} has {self.jar} and takes fetches up to version {self.fetch}"
+
+
+class RefusedProof(ExitProof, frozen=True, kw_only=True, tag="refused"):
+    """A node was started as another release, and has ended itself, as its scenario expects: as of such an end, with the
+    line in which it says why; and the jar of the broker in its container has the digest of that release's.
+    """
+
+    explains: ClassVar[tuple[ContainerAction, ...]] = ("start",)
+    mark: ClassVar = Mark(verb="refused", icon=ARROW)
+
+    before: str
+    """The version that the node ran until then."""
+    after: str
+    """The version that it was started as."""
+    release: str
+    jar: str
+    sha256: str
+    """Of that jar, in the container of the node."""
+
+    def missing(self) -> str | None:
+        if not self.before or self.before == self.after or not self.after.startswith(self.release) or not self.line:
+            return "its proof does not show a node that ran another version before, and says why it ended"
+        if not self.release or not self.jar or len(self.sha256) != SHA256_DIGITS:
+            return f"its proof does not show a node with the jars of {self.release or 'a release'}"
+        return super().missing()
+
+    def contradicted(self, witnesses: Witnesses) -> str | None:
+        # Why it ended is told by an exception, in words of many kinds, of which the telling lines have few.
+        return EndProof.contradicted(self, witnesses)
+
+    def text(self) -> str:
+        return f"as {self.after} ({self.jar}) it ended with {self.exit_code}: {self.line.strip()[:160]}"
 
 
 class RaiseProof(StartProof, frozen=True, kw_only=True, tag="raise"):

@@ -4,6 +4,7 @@ AlterPartitionReassignments (KIP-455): one connection, one request, one answer, 
 lengths and counts are varints, one more than the number, and each structure ends with its tagged fields, here none.
 IncrementalAlterConfigs (KIP-339) for all brokers, whose resource has an empty name, which a client library refuses.
 OffsetFetch, of which a client library asks no more than one at a time.
+UpdateFeatures (KIP-584), for levels of features.
 ApiVersions (KIP-35, KIP-584), which a client library asks for itself, and tells nobody what was answered.
 """
 
@@ -31,6 +32,11 @@ FINALIZED: Final = 2
 """The tagged field of an answer to ApiVersions that has the cluster's finalized features."""
 SUPPORTED: Final = 0
 """Likewise of the features that the broker supports."""
+UPDATE_FEATURES: Final = 57
+UPGRADE: Final = 1
+"""How a level is changed: only to a higher one."""
+DO_IT: Final = b"\x00"
+"""The request is not for a mere check."""
 BROKER: Final = 4
 SET: Final = 0
 CLIENT: Final = "kafka-chaos"
@@ -100,6 +106,35 @@ def api_versions(address: tuple[str, int], *, timeout_s: float) -> Spoken:
     if code != NONE:
         raise Refused(code, "ApiVersions")
     return spoken
+
+
+def update_feature(address: tuple[str, int], feature: str, level: int, *, timeout_s: float) -> None:
+    """Ask a broker with KRaft (3.3 and later) to have a feature of the cluster set to a higher level (KIP-584): version
+    1 of UpdateFeatures, which it passes on to the controller.
+
+    Raises Refused, and OSError if there is no connection or no answer.
+    """
+    header = struct.pack(">hhi", UPDATE_FEATURES, 1, 0) + old_string(CLIENT) + NO_TAGS
+    update = length(1) + string(feature) + struct.pack(">hb", level, UPGRADE) + NO_TAGS
+    request = header + struct.pack(">i", int(timeout_s * 1000)) + update + DO_IT + NO_TAGS
+    code, message = _ask(address, request, timeout_s, _outcome_of_update)
+    if code != NONE:
+        raise Refused(code, message)
+
+
+def _outcome_of_update(answer: Reader) -> tuple[int, str]:
+    """The error code and message of a whole answer: those of the request, or else those of the feature."""
+    answer.take(4 + len(NO_TAGS) + 4)  # the header, and for how long the request was throttled
+    code, message = answer.int16(), answer.string() or ""
+    features = (answer.array(_outcome_of_feature) or ()) if code == NONE else ()
+    return next((each for each in features if each[0] != NONE), (code, message))
+
+
+def _outcome_of_feature(answer: Reader) -> tuple[int, str]:
+    answer.string()
+    code, message = answer.int16(), answer.string() or ""
+    answer.tagged()
+    return code, message
 
 
 def _spoken(answer: Reader) -> tuple[int, Spoken]:

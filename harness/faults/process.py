@@ -227,7 +227,7 @@ class Exit(OfOneNode):
 
     log_pattern: str
     """Of the line by which it says why."""
-    proof_type: ClassVar = ExitProof
+    proof_type: ClassVar[type[ExitProof]] = ExitProof
     timeout_s: float = EXIT_LIMIT_S
 
     @property

@@ -10,21 +10,26 @@ a feature's level: the record in the metadata log on the controllers' disks, and
 
 from __future__ import annotations
 
+import hashlib
+import io
 import re
+import tarfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from evidence.errors import FaultUnproved, HarnessError, WaitTimeout
-from evidence.faults.upgrade import FinalizeProof, RaiseProof, UpgradeProof
+from evidence.faults.upgrade import FinalizeProof, RaiseProof, RefusedProof, UpgradeProof
 from harness.cluster.cluster import CONTROLLER_PORT, KAFKA_PORT
 from harness.cluster.requests import FETCH, Spoken, api_versions
-from harness.faults.process import Start, StartWith
+from harness.faults.process import Exit, Start, StartWith
 from harness.observers import broker_logs
 from harness.polling import poll
 
 if TYPE_CHECKING:
+    from docker.models.containers import Container
+
     from evidence.rundir import RunDir
     from harness.cluster.cluster import Cluster
     from harness.cluster.docker import Node
@@ -37,6 +42,7 @@ ASKED_S: Final = 5.0
 POLL_S: Final = 0.2
 BROKER_JAR: Final = re.compile(r"kafka_\d+\.\d+(?:\.\d+)?-[^/]*\.jar")
 """The name of the jar that has the broker, whatever its release and its Scala."""
+LIBRARIES: Final = "/opt/kafka/libs"
 CONTROLLERS: Final = "controller-"
 
 
@@ -110,6 +116,60 @@ class Upgrade(Start):
             raise FaultUnproved(f"{self.node.name} ended as {self.version.id}; it said:\n{self.node.last_lines()}")
 
 
+@dataclass(slots=True, kw_only=True)
+class RefusedStart(Exit):
+    """A node that is down is started as a release that does not run here any more, and ends itself."""
+
+    cluster: Cluster
+    version: Version
+    digests: Mapping[str, str]
+    """SHA-256 of each of its jars, as its lock states them."""
+    run_dir: RunDir
+    _before: str = field(default="", init=False)
+    proof_type: ClassVar = RefusedProof
+
+    @property
+    def description(self) -> str:
+        return f"start of {self.node.name} as {self.version.id}, which ends itself"
+
+    def inject(self) -> None:
+        self._begin()
+        self._before = self.cluster.version_of(self.node).id
+        broker_logs.collect({self.node.name: self.node.container}, self.run_dir)
+        self.cluster.renew(self.node, self.version)
+        self.node.container.start()
+
+    def verify(self) -> RefusedProof:
+        ended = Exit.verify(self)
+        jar, digest = jar_in(self.node.container)
+        if digest not in self.digests.values():
+            raise FaultUnproved(f"{self.node.name} has {jar} ({digest[:12]}…), which is none of {self.version.kafka}")
+        return RefusedProof(
+            exit_code=ended.exit_code,
+            time_nano=ended.time_nano,
+            line=ended.line,
+            before=self._before,
+            after=self.version.id,
+            release=self.version.kafka,
+            jar=jar,
+            sha256=digest,
+        )
+
+
+def jar_in(container: Container) -> tuple[str, str]:
+    """The name and SHA-256 of the broker's jar in a container, whether it runs or not. Raises FaultUnproved if it has
+    none.
+    """
+    pieces, _ = container.get_archive(LIBRARIES)
+    with tarfile.open(fileobj=io.BytesIO(b"".join(pieces))) as tar:
+        for member in tar:
+            name = member.name.rpartition("/")[2]
+            file = tar.extractfile(member) if BROKER_JAR.fullmatch(name) else None
+            if file is not None:
+                return name, hashlib.sha256(file.read()).hexdigest()
+    raise FaultUnproved(f"{container.name} has no jar of a broker in {LIBRARIES}")
+
+
 def _command_line(pid: int) -> str:
     """The arguments of a process, separated by NUL; empty for one that is gone."""
     try:
@@ -138,13 +198,13 @@ class Raise(StartWith):
 
 @dataclass(slots=True, kw_only=True)
 class Finalize:
-    """A feature of a KRaft cluster is set to a level, by Kafka's own tool."""
+    """A feature of a KRaft cluster is set to a level, by request."""
 
     node: Node
-    """Where the tool runs."""
+    """Who is asked."""
     feature: str
     level: int
-    run_tool: Callable[[], str]
+    ask: Callable[[], object]
     members: Mapping[str, Node]
     """Every node that runs."""
     observer: ClusterObserver
@@ -163,7 +223,7 @@ class Finalize:
     def inject(self) -> None:
         spoken = next(filter(None, map(speaks, self.members.values())), None)
         self._before = spoken.finalized.get(self.feature, 0) if spoken else 0
-        self.run_tool()
+        self.ask()
 
     def verify(self) -> FinalizeProof:
         what = f"the metadata log has {self.feature} {self.level}"

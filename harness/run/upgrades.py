@@ -3,7 +3,7 @@ the protocol, then the message format (ZooKeeper), or the features of the cluste
 
 With ZooKeeper both are settings of each broker, which is started anew for them. `ClusterPlan.upgrades` has brokers
 begin with those of their own release set, so a new binary speaks as the old one did until it is told otherwise. With
-KRaft the levels of features are in the metadata log, and a tool of Kafka's sets them for all at once.
+KRaft the levels of features are in the metadata log, and one request sets them for all at once.
 
 A node that goes on as another release has a new container, with the data, the name and the address of the old one: what
 a person does with the Compose files (`KAFKA_VERSION_1=… docker compose up -d broker-1`).
@@ -14,13 +14,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
-from evidence.errors import HarnessError, UsageError
+from evidence.errors import HarnessError, UsageError, WaitTimeout
 from evidence.events import Software
 from evidence.releases import line_of, numbers
 from harness.cluster import versions
 from harness.cluster.cluster import KAFKA_PORT
+from harness.cluster.requests import NOT_CONTROLLER, Refused, update_feature
 from harness.cluster.versions import FORMAT, IGNORES_FORMATS, PROTOCOL
-from harness.faults.upgrade import CONTROLLERS, Finalize, Raise, Upgrade, speaks
+from harness.faults.upgrade import CONTROLLERS, Finalize, Raise, RefusedStart, Upgrade, speaks
+from harness.polling import poll
 from harness.run.waits import wait_whole
 from harness.setup import builds
 
@@ -33,10 +35,10 @@ if TYPE_CHECKING:
     from harness.run.waits import Waits
     from harness.run.who import Target, Who
 
-FEATURES_TOOL: Final = "org.apache.kafka.tools.FeatureCommand"
-OLD_FEATURES_TOOL: Final = "kafka.admin.FeatureCommand"
-FEATURES_TOOL_SINCE: Final = (3, 7)
-"""Before, the tool was the other one (KAFKA-14595)."""
+LOADED_LIMIT_S: Final = 90.0
+POLL_S: Final = 0.2
+REQUEST_S: Final = 10.0
+REQUEST_LIMIT_S: Final = 60.0
 
 
 def refuse(before: Version, after: Version, *, older: bool) -> None:
@@ -85,11 +87,15 @@ class Upgrader:
         """
         self._go_on_as(target, version or self.next_version, older=False)
 
-    def downgrade(self, target: Target, version: Version | None = None) -> None:
-        """The same with an older release, the run's own: what Kafka allows as long as nothing was raised."""
-        self._go_on_as(target, version or self._cluster.version, older=True)
+    def downgrade(self, target: Target, version: Version | None = None, *, refused: str = "") -> None:
+        """The same with an older release, the run's own: what Kafka allows as long as nothing was raised.
 
-    def _go_on_as(self, target: Target, version: Version, *, older: bool) -> None:
+        With `refused`, a pattern of the line in which it says why, the node ends itself instead, proved by that end: it
+        is down, and goes on as another release (`upgrade`).
+        """
+        self._go_on_as(target, version or self._cluster.version, older=True, refused=refused)
+
+    def _go_on_as(self, target: Target, version: Version, *, older: bool, refused: str = "") -> None:
         node, broker = target.node, target.node in self._cluster.brokers.values()
         before = self.version_of(target)
         if not broker and not node.name.startswith(CONTROLLERS):
@@ -102,13 +108,39 @@ class Upgrader:
             if broker:
                 self._waits.wait_unregistered(target)
             digests = builds.digests(version.build)
+            self._keep(target, before, version, digests)
+            if refused:
+                self._nemesis.prove(
+                    RefusedStart(
+                        node,
+                        self._events,
+                        log_pattern=refused,
+                        cluster=self._cluster,
+                        version=version,
+                        digests=digests,
+                        run_dir=self._run_dir,
+                    ),
+                    target,
+                )
+                return
             done = Upgrade(
                 node, self._events, cluster=self._cluster, version=version, digests=digests, run_dir=self._run_dir
             )
-            self._keep(target, before, version, digests)
             self._nemesis.prove(done, target)
             if broker:
                 self._waits.wait_registered([target])
+            else:
+                self._wait_loaded(target)
+
+    def _wait_loaded(self, target: Target) -> None:
+        """Wait until a KRaft controller knows the cluster's features: it has read the metadata log."""
+
+        def loaded() -> bool:
+            spoken = speaks(target.node)
+            return spoken is not None and bool(spoken.finalized)
+
+        if not poll(loaded, LOADED_LIMIT_S, every_s=POLL_S):
+            raise WaitTimeout(f"{target.node.name} knows nothing of the metadata log after {LOADED_LIMIT_S:.0f} s")
 
     def _require_image(self, version: Version) -> None:
         plan = self._cluster.plan
@@ -162,8 +194,8 @@ class Upgrader:
         """KRaft: set a feature of the cluster, such as "metadata.version", to a level, or to the highest that every
         node which runs supports; proved by the record in the metadata log and by what every node says that it goes by.
 
-        Raises UsageError with ZooKeeper, for a feature that no node supports, and in the tool's words for a level that
-        Kafka refuses.
+        Raises UsageError with ZooKeeper, for a feature that no node supports, and in Kafka's words for a level that it
+        refuses.
         """
         if self._cluster.version.mode != "kraft":
             raise UsageError(f"finalize: {feature} is a feature of KRaft; with ZooKeeper use run.raise_protocol")
@@ -171,29 +203,37 @@ class Upgrader:
         if highest == 0:
             raise UsageError(f"finalize: no level of {feature} is supported by every node that runs")
         wanted = highest if level is None else level
-        first = next(iter(self._cluster.brokers.values()))
-        node = next((one for one in self._cluster.brokers.values() if one.state()["Running"]), first)
+        if wanted == self.level_of(feature):
+            raise UsageError(f"finalize: {feature} is {wanted} already")
+        node = next(one for one in self._cluster.brokers.values() if one.state()["Running"])
 
-        def run_tool() -> str:
-            tool = FEATURES_TOOL if self._cluster.version_of(node).release >= FEATURES_TOOL_SINCE else OLD_FEATURES_TOOL
-            server = f"{node.address}:{KAFKA_PORT}"
+        def ask() -> bool:
+            """Whether it was taken; one that reached no controller is asked again."""
             try:
-                return node.run_class(tool, "--bootstrap-server", server, "upgrade", "--feature", f"{feature}={wanted}")
-            except HarnessError as error:
-                raise UsageError(
-                    f"finalize: Kafka refuses {feature}={wanted}: {' '.join(str(error).split())}"
-                ) from None
+                update_feature((node.address, KAFKA_PORT), feature, wanted, timeout_s=REQUEST_S)
+            except OSError:
+                return False
+            except Refused as error:
+                if error.code == NOT_CONTROLLER:
+                    return False
+                raise UsageError(f"finalize: Kafka refuses {feature}={wanted}: {error}") from None
+            return True
 
         done = Finalize(
             node=node,
             feature=feature,
             level=wanted,
-            run_tool=run_tool,
+            ask=lambda: poll(ask, REQUEST_LIMIT_S, every_s=POLL_S),
             members=self._members(),
             observer=self._observer,
         )
         with self._sequence_log.step("finalize", feature=feature, level=wanted):
             self._nemesis.prove(done, self._who.node(node.name))
+
+    def level_of(self, feature: str) -> int:
+        """KRaft: the level that a feature has, as the first node says that answers; 0 for none."""
+        spoken = next(filter(None, map(speaks, self._members().values())), None)
+        return spoken.finalized.get(feature, 0) if spoken else 0
 
     def supported(self, feature: str) -> int:
         """KRaft: the highest level of a feature that every node which runs supports. HarnessError if one of them says

@@ -1,7 +1,11 @@
-"""From one release to the next while clients go on: what each upgrade goes through, and what strikes it meanwhile.
+"""Upgrades: from one release to the next while clients go on, what strikes the cluster meanwhile, and the way back.
 
-`ROUTE` is what each version is upgraded to. With ZooKeeper the steps are those of Kafka's documentation (Upgrading):
-every broker as the new release, the one that is the controller last, then the protocol, then the message format.
+`ROUTE` is what each version is upgraded to. The steps are those of Kafka's documentation (Upgrading): one node after
+the other as the new release, the controller last with ZooKeeper, then what the cluster speaks: protocol and message
+format, or the levels of features with KRaft. A new binary speaks as the old one did until then.
+
+`upgrade-double-failover` is where leader epochs come from: an old loss that ends half way. `upgrade-rolling` is the
+common case, with and without a death meanwhile. `upgrade-downgrade` goes back, as far as that can be.
 """
 
 from typing import Final

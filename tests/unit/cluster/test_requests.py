@@ -17,6 +17,7 @@ from harness.cluster.requests import (
     api_versions,
     offset_fetch,
     set_broker_default,
+    update_feature,
 )
 
 DONE = bytes.fromhex("00000000 00 00000000 0000 00 02 0274 02 00000002 0000 00 00 00 00")
@@ -159,3 +160,25 @@ def test_a_broker_that_refuses_to_say_is_told() -> None:
         pytest.raises(Refused, match="error 30"),
     ):
         api_versions(address, timeout_s=5)
+
+
+def test_a_feature_is_asked_for_in_the_words_of_the_protocol() -> None:
+    done = bytes.fromhex("00000000 00 00000000 0000 00 02 11") + b"metadata.version" + bytes.fromhex("0000 00 00 00")
+    with broker(done) as (address, heard):
+        update_feature(address, "metadata.version", 25, timeout_s=5)
+    header = struct.pack(">hhih", 57, 1, 0, 11) + b"kafka-chaos" + b"\0"
+    update = b"\x02" + b"\x11metadata.version" + struct.pack(">hb", 25, 1) + b"\0"
+    assert heard == [header + struct.pack(">i", 5000) + update + b"\0" + b"\0"]
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        bytes.fromhex("00000000 00 00000000 005b 04626164 01 00"),
+        bytes.fromhex("00000000 00 00000000 0000 00 02 0266 005b 04626164 00 00"),
+    ],
+    ids=["the whole request", "the feature"],
+)
+def test_a_level_that_is_refused_is_told(answer: bytes) -> None:
+    with broker(answer) as (address, _), pytest.raises(Refused, match="error 91: bad"):
+        update_feature(address, "f", 25, timeout_s=5)

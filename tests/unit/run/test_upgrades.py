@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
+import io
 import re
+import tarfile
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
@@ -12,15 +15,15 @@ import pytest
 
 from evidence.errors import FaultUnproved, HarnessError, UsageError, WaitTimeout
 from evidence.events import Software
-from evidence.faults.upgrade import FinalizeProof, RaiseProof, UpgradeProof
+from evidence.faults.upgrade import FinalizeProof, RaiseProof, RefusedProof, UpgradeProof
 from harness.cluster import cluster as clusters
 from harness.cluster import versions
 from harness.cluster.cluster import Cluster, Composed, environment
 from harness.cluster.docker import Node
-from harness.cluster.requests import Spoken
+from harness.cluster.requests import Refused, Spoken
 from harness.cluster.state import ClusterState
 from harness.faults import upgrade
-from harness.faults.upgrade import Finalize, Raise, Upgrade
+from harness.faults.upgrade import Finalize, Raise, RefusedStart, Upgrade
 from harness.plan import ClusterPlan, TopicPlan
 from harness.run.record import GrowingRecord
 from harness.run.sequence_log import SequenceLog
@@ -280,6 +283,88 @@ def test_an_upgrade_that_did_not_happen_is_unproved(
         upgraded(node).verify()
 
 
+def archive(name: str, content: bytes) -> Any:
+    """A container that has one jar, as the engine gives it out."""
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w") as tar:
+        member = tarfile.TarInfo(f"libs/{name}")
+        member.size = len(content)
+        tar.addfile(member, io.BytesIO(content))
+    return SimpleNamespace(name="broker-1", get_archive=lambda path: (iter([packed.getvalue()]), {}))
+
+
+JAR = "kafka_2.11-0.10.2.2.jar"
+WHY = "java.lang.IllegalArgumentException: Version `0.11.0` is not a valid version"
+
+
+def refused(container: Any, said: str = WHY, exit_code: int = 1) -> RefusedStart:
+    node: Any = started()
+    node.container, node.said = container, lambda: f"a line\n{said}\n"
+    none: Any = None
+    cluster: Any = SimpleNamespace(version_of=lambda _: NEW)
+    events: Any = SimpleNamespace(wait=lambda *_, **__: SimpleNamespace(time_nano=11, exit_code=exit_code))
+    digests = {"jar": hashlib.sha256(b"old").hexdigest()}
+    made = RefusedStart(
+        node, events, log_pattern="valid version", cluster=cluster, version=OLD, digests=digests, run_dir=none
+    )
+    made._before = NEW.id
+    return made
+
+
+def test_a_refused_downgrade_is_proved_by_its_end_and_its_jar() -> None:
+    assert refused(archive(JAR, b"old")).verify() == RefusedProof(
+        exit_code=1,
+        time_nano=11,
+        line=WHY,
+        before="0.11.0.3",
+        after="0.10.2.2",
+        release="0.10.2.2",
+        jar=JAR,
+        sha256=hashlib.sha256(b"old").hexdigest(),
+    )
+
+
+@pytest.mark.parametrize(
+    ("made", "why"),
+    [
+        (refused(archive(JAR, b"new")), "which is none of 0.10.2.2"),
+        (refused(archive("jopt-simple.jar", b"old")), "no jar of a broker"),
+        (refused(archive(JAR, b"old"), said="Out of memory"), "no line of it matches"),
+        (refused(archive(JAR, b"old"), exit_code=137), "not by itself"),
+    ],
+    ids=["another jar", "no jar", "another reason", "killed"],
+)
+def test_a_downgrade_that_was_not_refused_is_unproved(made: RefusedStart, why: str) -> None:
+    with pytest.raises(FaultUnproved, match=why):
+        made.verify()
+
+
+def test_a_refused_node_is_not_waited_for(tmp_path: Path) -> None:
+    made, who, said, record, _ = upgrader(tmp_path)
+    made.upgrade(who.broker(2))
+    said.lines.clear()
+    made.downgrade(who.broker(2), refused="valid version")
+    told = "prove start of broker-2 as 0.10.2.2, which ends itself"
+    assert said.lines == ["stop broker-2", "broker-2 is gone", told]
+    assert record.run.releases == {"broker-2": ("0.10.2.2", "0.11.0.3", "0.10.2.2")}
+
+
+def test_a_controller_is_waited_for_until_it_knows_the_metadata(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("harness.run.upgrades.LOADED_LIMIT_S", 0.0)
+    made, who, said, _, _ = upgrader(tmp_path, "4.0.2", ClusterPlan(upgrades={"4.0.2": "4.3.1"}), "controller-100")
+    monkeypatch.setattr("harness.run.upgrades.speaks", lambda node: SPOKEN)
+    with pytest.raises(WaitTimeout, match="controller-100 knows nothing of the metadata log"):
+        made.upgrade(who.node("controller-100"))
+    assert said.lines == ["stop controller-100", "prove start of controller-100 as 4.3.1"]
+    knows = Spoken(apis={}, supported={"metadata.version": 25}, finalized={"metadata.version": 25})
+    monkeypatch.setattr("harness.run.upgrades.speaks", lambda node: knows)
+    made.downgrade(who.node("controller-100"))
+    with pytest.raises(UsageError, match="is 25 already"):
+        made.finalize("metadata.version", 25)
+
+
 def test_a_process_that_is_gone_has_no_command_line() -> None:
     assert upgrade._command_line(2**22 + 1) == ""
 
@@ -313,7 +398,7 @@ def finalized(level: int, in_log: int, said: int, monkeypatch: pytest.MonkeyPatc
         return state
 
     node, observer = started(), SimpleNamespace(wait=wait)
-    asked: Any = {"node": node, "members": {"broker-1": node}, "observer": observer, "run_tool": lambda: ""}
+    asked: Any = {"node": node, "members": {"broker-1": node}, "observer": observer, "ask": lambda: True}
     made = Finalize(feature="metadata.version", level=level, timeout_s=0.0, **asked)
     made.inject()
     return made
@@ -322,6 +407,44 @@ def finalized(level: int, in_log: int, said: int, monkeypatch: pytest.MonkeyPatc
 def test_a_level_is_in_the_metadata_log_and_every_node_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     proof = finalized(25, 25, 25, monkeypatch).verify()
     assert proof == FinalizeProof(feature="metadata.version", before=21, level=25, offset=77, nodes=("broker-1",))
+
+
+class Taken(Said):
+    """Carries out what a proof is made of."""
+
+    def prove(self, done: Any, target: Any) -> None:
+        if isinstance(done, Finalize):
+            done.inject()
+
+
+@pytest.mark.parametrize(
+    ("answers", "why"),
+    [
+        ([ConnectionError("no"), Refused(41, "another"), None], ""),
+        ([Refused(91, "Invalid update version 9")], "Kafka refuses metadata.version=9: error 91: Invalid update"),
+    ],
+)
+def test_a_level_is_asked_for_until_it_is_taken_or_refused(
+    answers: list[Exception | None], why: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spoken = Spoken(apis={}, supported={"metadata.version": 30}, finalized={"metadata.version": 7})
+    monkeypatch.setattr("harness.run.upgrades.speaks", lambda node: spoken)
+    monkeypatch.setattr("harness.faults.upgrade.speaks", lambda node: spoken)
+    monkeypatch.setattr("harness.run.upgrades.POLL_S", 0.0)
+
+    def update(address: object, feature: str, level: int, *, timeout_s: float) -> None:
+        if (answer := answers.pop(0)) is not None:
+            raise answer
+
+    monkeypatch.setattr("harness.run.upgrades.update_feature", update)
+    made, _, _, _, _ = upgrader(tmp_path, "4.0.2", apart="controller-100")
+    made._nemesis = Taken()  # type: ignore[assignment]
+    if why:
+        with pytest.raises(UsageError, match=why):
+            made.finalize("metadata.version", 9)
+    else:
+        made.finalize("metadata.version", 9)
+    assert not answers
 
 
 @pytest.mark.parametrize(("in_log", "said", "why"), [(21, 25, "the metadata log has"), (25, 21, "broker-1 do not say")])

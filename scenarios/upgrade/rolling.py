@@ -1,0 +1,145 @@
+"""A cluster goes from one release to the next while producers send and a consumer reads (Kafka documentation,
+Upgrading; KIP-584, KIP-778).
+
+One node after the other is stopped cleanly and started as the new release, on the same disks: with ZooKeeper the
+brokers, the controller last; with KRaft the three controllers, then the brokers. The next one's turn comes when all
+replicas are in sync. Then what the cluster speaks is raised: with ZooKeeper the protocol and the message format, a
+restart of every broker each; with KRaft metadata.version, and then transaction.version and
+eligible.leader.replicas.version where the new release has a higher level of them, without any restart.
+
+The other cases do the same, and when half of the brokers are the new release the active controller dies, or a leader
+that still is the old one. `restarted` restarts the same nodes as often, with the same seed, and upgrades none.
+"""
+
+from collections.abc import Callable
+from functools import partial
+
+from harness.words import (
+    LOST,
+    Basis,
+    Case,
+    ClusterPlan,
+    Documented,
+    Partition,
+    Run,
+    Target,
+    TopicPlan,
+    one_of,
+    ranges,
+    scenario,
+)
+from scenarios.upgrade import HAS_FORMAT, ROUTE, restart
+
+CLAIMS = ("leader-elected-from-isr", "leader-epoch-rises-by-one")
+FEATURES = ("metadata.version", "transaction.version", "eligible.leader.replicas.version")
+SOURCE = "Kafka documentation, Upgrading; Kafka documentation, topic configuration: min.insync.replicas"
+BETWEEN = "seen on 0.10.2.2: that nothing is lost while followers truncate to their high watermark is not documented"
+
+
+def partitions(run: Run) -> list[Partition]:
+    """The three partitions, each led by another broker at first."""
+    return [run.partition(number) for number in range(3)]
+
+
+def wait_whole(run: Run, without: tuple[Target, ...] = ()) -> None:
+    """Wait until all replicas are in sync, but for those on brokers that are down."""
+    down = {one.id for one in without}
+    for t in partitions(run):
+        run.wait_isr(t, [one for one in run.replicas_of(t) if one.id not in down])
+
+
+def nothing_dies(run: Run, old: list[Target]) -> None:
+    """Half of the brokers are the new release, and that is all."""
+
+
+def controller_dies(run: Run, old: list[Target]) -> None:
+    """The active controller is killed, another takes over, and it comes back."""
+    dead = run.controller()
+    run.kill(dead)
+    run.wait_controller_other_than(dead)
+    run.start(dead)
+
+
+def old_leader_dies(run: Run, old: list[Target]) -> None:
+    """A leader that still is the old release is killed, another one leads, and it comes back."""
+    t = next(t for t in partitions(run) if run.leader_of(t).id in {one.id for one in old})
+    dead = run.leader_of(t)
+    run.kill(dead)
+    run.wait_leader(t, *run.followers_of(t))
+    run.start(dead)
+
+
+def roll(run: Run, *, meanwhile: Callable[[Run, list[Target]], None] = nothing_dies, upgraded: bool = True) -> None:
+    """Every node, and then what the cluster speaks."""
+    t, old = run.partition(), ranges.HIGH_WATERMARK_TRUNCATION.holds(run.version)
+    kraft = ranges.KRAFT.holds(run.version)
+    first = sorted(run.replicas_of(t), key=lambda one: one.id == run.cluster.plan.controller)
+    controllers = [run.node(f"controller-{number}") for number in (100, 101, 102)] if kraft else []
+    half = len(first) // 2 + 1
+
+    def each(*targets: Target, change: Callable[[Target], None]) -> None:
+        for target in targets:
+            if upgraded:
+                change(target)
+            else:
+                restart(run, target)
+            wait_whole(run)
+
+    with run.consume(t) as consumer, run.load(t, rate_per_s=50, expected_loss=old, also_idempotent=kraft) as load:
+        load.wait_more(100, timeout_s=60)
+        run.note("stage: every node as the next release, one after the other")
+        each(*controllers, *first[:half], change=run.upgrade)
+        load.wait_more(50, timeout_s=60)
+        meanwhile(run, first[half:])
+        wait_whole(run)
+        each(*first[half:], change=run.upgrade)
+        load.wait_more(50, timeout_s=60)
+        run.note("stage: what the cluster speaks is raised")
+        if not kraft:
+            each(*first, change=run.raise_protocol)
+            if HAS_FORMAT.holds(run.next_version):
+                each(*first, change=run.raise_format)
+        for feature in FEATURES if kraft and upgraded else ():
+            if run.supported(feature) > run.level_of(feature):
+                run.finalize(feature)
+                load.wait_more(50, timeout_s=60)
+        consumer.wait_read(load.wait_more(100, timeout_s=60).acked, timeout_s=60)
+    run.send(t)
+
+
+def documented(sentence: str = "") -> list[Documented]:
+    """Nothing is lost from leader epochs on; before, a loss is allowed."""
+    return [
+        Documented(
+            on=ranges.HIGH_WATERMARK_TRUNCATION,
+            allowed=LOST | {"replica-divergence"},
+            claims=CLAIMS,
+            sentence=sentence,
+            source=BETWEEN,
+            basis=Basis.MEASURED,
+        ),
+        Documented(claims=CLAIMS, sentence=sentence, source=SOURCE, basis=Basis.DOCUMENTATION),
+    ]
+
+
+scenario(
+    name="upgrade-rolling",
+    claim="""A cluster can be brought to the next release node by node, and then to what that release speaks, while
+        producers with acks=all and min.insync.replicas=2 go on: nothing acknowledged is lost, whoever dies meanwhile.
+        """,
+    source=SOURCE,
+    operator="""Upgrade one node at a time, and wait until all replicas are in sync before the next. Raise the protocol,
+        or metadata.version, when every node is new, and not before you are sure that you will not go back.""",
+    applies=one_of(*ROUTE),
+    cluster=ClusterPlan(upgrades=ROUTE, controller=1, controllers=3, settings={"replica.socket.timeout.ms": "1500"}),
+    topic=TopicPlan(replicas=((1, 2, 3), (2, 3, 1), (3, 1, 2)), settings={"min.insync.replicas": "2"}),
+    cases={
+        "plain": Case(steps=roll, documented=documented()),
+        "controller-dies": Case(steps=partial(roll, meanwhile=controller_dies), documented=documented()),
+        "old-leader-dies": Case(steps=partial(roll, meanwhile=old_leader_dies), documented=documented()),
+        "restarted": Case(
+            steps=partial(roll, upgraded=False),
+            documented=documented("Without the upgrade the same restarts lose nothing either."),
+        ),
+    },
+)
