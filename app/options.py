@@ -38,6 +38,14 @@ def _count(text: str) -> int:
     return int(text)
 
 
+def shard(text: str) -> tuple[int, int]:
+    """Which part of how many, as "3/8"."""
+    number, _, of = text.partition("/")
+    if not (number.isdigit() and of.isdigit() and 1 <= int(number) <= int(of)):
+        raise argparse.ArgumentTypeError(f"{text!r} is no part of so many, such as 3/8")
+    return int(number), int(of)
+
+
 def _directory(text: str) -> Path:
     """A directory that is there, or that can be made as far as what is there tells."""
     path = Path(text)
@@ -79,8 +87,10 @@ def _ledger(ledger: argparse.ArgumentParser) -> None:
     exclude.add_argument("--why", required=True, metavar="TEXT", help="the reason, which pages show")
     needs = action("needs", "which documented cells need more runs, and how many (the most first)")
     needs.add_argument("--json", action="store_true")
+    covered = action("coverage", "how much of what can be run was ever run, on each version, and how long ago")
+    covered.add_argument("--json", action="store_true")
     check = action("check", "hold the ledger to what was ever committed of it")
-    for each in (ledger, merge, exclude, needs, check):
+    for each in (ledger, merge, exclude, needs, covered, check):
         each.add_argument(
             "--results",
             type=_directory,
@@ -207,6 +217,12 @@ def parser() -> argparse.ArgumentParser:
             metavar="N",
             help="begin no run after so long; which are left depends on the seed, and the next call runs them",
         )
+        sub.add_argument(
+            "--plan",
+            action="store_true",
+            help="begin with what the ledger knows least of: never run, not good last time, changed since, longest ago",
+        )
+        sub.add_argument("--shard", type=shard, metavar="I/N", help="of a plan, the part of machine I of N")
         sub.add_argument(
             "--again",
             type=_count,

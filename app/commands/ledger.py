@@ -5,16 +5,21 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Iterator, Mapping
+from dataclasses import asdict
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import results
 from analysis import ledger as derivation
 from app import ledger as store
+from app import plan
 from app.audit_cells import PREFIX
+from app.matrix import cells
 from app.output import result, say
 from evidence.errors import EXIT_AS_DOCUMENTED, EXIT_CONTRADICTED, UsageError
 from evidence.run import full_name
+from harness.scenario import all_scenarios
 from pages import counted
 from pages.scenarios import described
 
@@ -37,6 +42,8 @@ def run(options: argparse.Namespace) -> int:
         result(f"{options.run} counts no more: {options.why}")
     elif options.action == "needs":
         needs(described(), results.by_scenario(root), as_json=options.json)
+    elif options.action == "coverage":
+        coverage(kept, as_json=options.json)
     else:
         counts(kept, as_json=options.json)
     return EXIT_AS_DOCUMENTED
@@ -72,6 +79,22 @@ def needs(scenarios: Mapping[str, Any], data: Mapping[str, Any], *, as_json: boo
         result(f"{one.missing:4} more  {full_name(one.scenario, one.case)} on {one.version}: {one.ran}")
     total = sum(one.missing for one in found)
     result(f"{len(found)} cells are not decided; {total} runs as documented would decide them")
+
+
+def coverage(kept: store.Store, *, as_json: bool) -> None:
+    """Of every version of the matrix: how many cells can be run, how many ever were, and how long ago."""
+    mine = [one for one in all_scenarios().values() if not one.name.startswith(PREFIX)]
+    rows = plan.coverage(cells(mine, None, seed=1, repeat=1), plan.known(kept.lines), datetime.now(UTC).date())
+    if as_json:
+        result(json.dumps([asdict(row) for row in rows]))
+        return
+    within = "".join(f"{f'{days} days':>10}" for days in plan.DAYS)
+    result(f"{'version':<22}{'cells':>8}{'ever run':>10}{within}   longest ago")
+    for row in rows:
+        counted_ = "".join(f"{number:>10}" for number in row.within)
+        result(f"{row.version:<22}{row.cells:>8}{row.run:>10}{counted_}   {row.oldest or 'never'}")
+    ran, able = sum(row.run for row in rows), sum(row.cells for row in rows)
+    result(f"in all {ran} of {able} cells were ever run ({ran / able:.0%})")
 
 
 class Need(NamedTuple):

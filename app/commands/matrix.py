@@ -6,12 +6,16 @@ import argparse
 import json
 import math
 import time
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from app import ledger as store
+from app import plan
 from app.arguments import expected, judged_json, names_of, settings_of, versions_of
-from app.matrix import AGAIN, Matrix, cells, night_order, of_the_night, suite_cells, write_reports
+from app.matrix import AGAIN, Matrix, MatrixCell, cells, night_order, of_the_night, suite_cells, write_reports
 from app.output import Progress, result, say
-from evidence.errors import HarnessError
+from evidence import ledger
+from evidence.errors import HarnessError, UsageError
 from harness.cluster import versions as known_versions
 from harness.scenario import all_scenarios, get_scenario
 from harness.setup import images
@@ -25,10 +29,12 @@ from judgement.verdict import read_verdict, worst
 def run(options: argparse.Namespace) -> int:
     """Run the cells that the options name; the exit status is that of the worst verdict."""
     names = names_of(options.scenarios or ())
+    if options.shard and not options.plan:
+        raise UsageError("--shard is a part of a plan: add --plan")
     chosen = [get_scenario(name) for name in names if name != "all"]
     if not chosen:
         chosen = [each for each in all_scenarios().values() if names or each.name in SUITE]
-    if options.minutes is not None and names == ["all"]:
+    if options.minutes is not None and names == ["all"] and not options.plan:
         chosen = of_the_night(chosen, options.seed)
     progress = Progress(quiet=options.quiet)
     overrides, expect = settings_of(options.setting), expected(options.expect)
@@ -43,6 +49,9 @@ def run(options: argparse.Namespace) -> int:
         known_settings.validate(version, overrides, "--setting", progress.line)
     if options.minutes is not None:
         wanted = night_order(wanted, options.seed)
+    if options.plan:
+        wanted = by_plan(wanted, options.shard, progress.line)
+        versions = [version for version in versions if version.id in {cell.version for cell in wanted}]
     images.ensure_images([version.build for version in versions], progress.line)
     root: Path = options.runs_dir
     root.mkdir(parents=True, exist_ok=True)
@@ -79,3 +88,16 @@ def run(options: argparse.Namespace) -> int:
             f"{len(matrix.lost)} of {len(wanted)} runs left no run directory; the first: {matrix.lost[0]}"
         )
     return worst(repeated.overall(those) for those in verdicts.values()).exit_status
+
+
+def by_plan(
+    wanted: Sequence[MatrixCell], shard: tuple[int, int] | None, echo: Callable[[str], None]
+) -> list[MatrixCell]:
+    """Cells in the order of a plan from the committed ledger; of several machines, the part of one."""
+    codes = {name: ledger.blob(Path(one.path).read_bytes()) for name, one in all_scenarios().items()}
+    runs = plan.planned(wanted, plan.known(store.load().lines), codes)
+    echo(f"plan: {plan.in_words(runs)}")
+    if shard is not None:
+        runs = plan.part(runs, *shard)
+        echo(f"part {shard[0]} of {shard[1]}: {plan.in_words(runs)}")
+    return [one.cell for one in runs]

@@ -1,0 +1,195 @@
+"""What a night runs first: what is not known, by the ledger, and how many machines share it.
+
+    1. cells that were never run
+    2. cells whose last run was not good
+    3. cells whose scenario is another text since their last run
+    4. all others, the longest ago first
+
+Within the first three, cells stand in the order they were given (`app.matrix.night_order`: every case on some release
+of every line before the next), so a night that is cut short is even.
+
+Each of several machines makes the same plan, from the committed ledger and the same commit, and takes its part of it:
+one cell after the other goes to the part that has the least to do by then, by how long runs of the cell took. So all
+parts begin with what is least known, and end together.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, timedelta
+from statistics import median
+from typing import Final, Literal
+
+from app.matrix import MatrixCell
+from app.nights import codes_of
+from evidence.ledger import AnyLine, Excluded, RestoredCell, RestoredRun, RunJudged, RunStarted
+
+NEVER: Final = "never run"
+NOT_GOOD: Final = "not good last time"
+CHANGED: Final = "of a scenario that was changed"
+OTHERS: Final = "run before"
+Why = Literal["never run", "not good last time", "of a scenario that was changed", "run before"]
+ORDER: Final[tuple[Why, ...]] = (NEVER, NOT_GOOD, CHANGED, OTHERS)
+SECONDS: Final = 36.0
+"""A run takes so long if nobody knows better: the median of the first 3,019."""
+
+DAYS: Final = (14, 30)
+"""Each case is to be run on each line within so many days, and each cell within so many."""
+
+Key = tuple[str, str, str]
+"""Scenario, case and version."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KnownCell:
+    """What the ledger has of a cell."""
+
+    at: str
+    """When it was last run."""
+    good: bool
+    """Whether that run ended well; of restored runs and counts that do not tell, yes."""
+    code: str = ""
+    """Which text of the scenario that was; "" if it is not on record."""
+    seconds: float | None = None
+    """The median of its runs."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlannedRun:
+    """A run that is to be made."""
+
+    cell: MatrixCell
+    why: Why
+    seconds: float
+    """That it will take, by what is known."""
+
+
+def known(lines: Iterable[AnyLine]) -> dict[Key, KnownCell]:
+    """What a ledger has of each cell; without runs that are excluded, of a mutant, or with settings of one's own."""
+    every = list(lines)
+    excluded = {line.run for line in every if isinstance(line, Excluded)}
+    started = {
+        line.run: line
+        for line in every
+        if isinstance(line, RunStarted) and line.run not in excluded and not line.observed and not line.mutant
+    }
+    last: dict[Key, tuple[str, bool, str]] = {}
+    seconds: dict[Key, list[float]] = {}
+    codes = codes_of(started.values())
+    for line in every:
+        if isinstance(line, RunJudged) and (begun := started.get(line.run)) is not None:
+            key = (begun.scenario, begun.case, begun.version)
+            good = line.verdict in ("as-documented", "observed")
+            last[key] = max(last.get(key, ("", False, "")), (begun.at, good, codes[line.run]))
+            seconds.setdefault(key, []).append(line.seconds)
+        elif isinstance(line, RestoredCell):
+            key = (line.scenario, line.case, line.version)
+            last[key] = max(last.get(key, ("", False, "")), (line.at, True, ""))
+        elif isinstance(line, RestoredRun) and line.run not in excluded:
+            key = (line.scenario, line.case, line.version)
+            good = line.verdict in (None, "as-documented", "observed")
+            last[key] = max(last.get(key, ("", False, "")), (line.at, good, ""))
+    return {
+        key: KnownCell(at=at, good=good, code=code, seconds=median(seconds[key]) if key in seconds else None)
+        for key, (at, good, code) in last.items()
+    }
+
+
+def planned(wanted: Sequence[MatrixCell], there: Mapping[Key, KnownCell], code: Mapping[str, str]) -> list[PlannedRun]:
+    """All of these runs, what is least known first; `code` is the text of each scenario as it is now."""
+    of_scenario: dict[str, list[float]] = {}
+    for (scenario, _, _), one in there.items():
+        if one.seconds is not None:
+            of_scenario.setdefault(scenario, []).append(one.seconds)
+
+    def run(cell: MatrixCell) -> PlannedRun:
+        one = there.get(_key(cell))
+        took = one.seconds if one is not None else None
+        others = of_scenario.get(cell.scenario)
+        return PlannedRun(
+            cell=cell,
+            why=_why(one, code.get(cell.scenario, "")),
+            seconds=took if took is not None else median(others) if others else SECONDS,
+        )
+
+    def place(one: PlannedRun) -> tuple[int, int, str]:
+        before = there.get(_key(one.cell))
+        return one.cell.seed, ORDER.index(one.why), before.at if before is not None and one.why == OTHERS else ""
+
+    return sorted(map(run, wanted), key=place)
+
+
+def _key(cell: MatrixCell) -> Key:
+    return cell.scenario, cell.case, cell.version
+
+
+def _why(one: KnownCell | None, code: str) -> Why:
+    if one is None:
+        return NEVER
+    if not one.good:
+        return NOT_GOOD
+    return CHANGED if one.code and code and one.code != code else OTHERS
+
+
+def part(runs: Sequence[PlannedRun], number: int, of: int) -> list[PlannedRun]:
+    """The part of one of so many machines, from 1 on, in the order of the plan.
+
+    >>> from app.matrix import MatrixCell
+    >>> plan = [PlannedRun(cell=MatrixCell(scenario=s, version="1", seed=1), why=NEVER, seconds=t)
+    ...         for s, t in (("a", 9), ("b", 5), ("c", 3), ("d", 2))]
+    >>> [one.cell.scenario for one in part(plan, 2, 2)]
+    ['b', 'c']
+    """
+    loads = [(0.0, one) for one in range(1, of + 1)]
+    mine = []
+    for run in runs:
+        load, least = heapq.heappop(loads)
+        heapq.heappush(loads, (load + run.seconds, least))
+        if least == number:
+            mine.append(run)
+    return mine
+
+
+def in_words(runs: Sequence[PlannedRun]) -> str:
+    """How many runs there are of each reason, and how long they take: "3 never run, 1 run before; 0.1 h"."""
+    tally = Counter(one.why for one in runs)
+    told = ", ".join(f"{tally[why]} {why}" for why in ORDER if tally[why])
+    return f"{told or 'nothing'}; {sum(one.seconds for one in runs) / 3600:.1f} h of runs"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Coverage:
+    """How much of what can be run on a version was ever run."""
+
+    version: str
+    cells: int
+    run: int
+    """Of these, how many were ever run."""
+    within: tuple[int, ...]
+    """How many were run within each of DAYS."""
+    oldest: str
+    """The day on which the cell was last run that waits longest; "" if none was ever run."""
+
+
+def coverage(wanted: Iterable[MatrixCell], there: Mapping[Key, KnownCell], today: date) -> list[Coverage]:
+    """Of each version, in the order in which they are first wanted."""
+    by_version: dict[str, set[Key]] = {}
+    for cell in wanted:
+        by_version.setdefault(cell.version, set()).add(_key(cell))
+    found = []
+    for version, keys in by_version.items():
+        days = sorted(there[key].at[:10] for key in keys if key in there)
+        since = [(today - timedelta(days=number)).isoformat() for number in DAYS]
+        found.append(
+            Coverage(
+                version=version,
+                cells=len(keys),
+                run=len(days),
+                within=tuple(sum(day >= first for day in days) for first in since),
+                oldest=days[0] if days else "",
+            )
+        )
+    return found
