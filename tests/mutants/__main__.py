@@ -45,6 +45,7 @@ ROOT: Final = Path(__file__).resolve().parents[2]
 RESULTS: Final = ROOT / "results" / "mutants.csv"
 PAGE: Final = ROOT / "docs" / "mutants.md"
 RECALL: Final = ROOT / "results" / "recall.csv"
+LEDGER: Final = ROOT / "results" / "ledger"
 RECALL_PAGE: Final = ROOT / "docs" / "recall.md"
 SUITE: Final = "suite"
 KAFKA: Final = "none"
@@ -299,7 +300,8 @@ def carry_out_command(options: argparse.Namespace) -> int:
         kept = Round(root / "recall", options.jobs, options.limit, options.seed, False, say)
         kept.carry_out(history(options.scenarios, options.versions))
         every = merge_into(RECALL, kept.rows())
-        write_atomically(RECALL_PAGE, recall_page.page(every, recall_page.exhibits()))
+        bugs = recall_page.exhibits()
+        write_atomically(RECALL_PAGE, recall_page.page(every, bugs, recall_page.in_ledger(LEDGER, bugs)))
         return 0
     kept = Round(root, 1, LIMIT_S, 1, False, say)
     if options.command == "measure":

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from checks import catalogue, claims
 from evidence.errors import HarnessError, UsageError
+from evidence.ledger import AnyLine, Excluded, RestoredRun
 from harness.plan import ClusterPlan
 from harness.scenario import get_scenario
 from tests.mutants import image, page, recall_page, registry, rows
 from tests.mutants.__main__ import PAGE, RESULTS, Cell, cells, history, merge_into, named, suite
 from tests.mutants.carry_out import hits_of, one_line
-from tests.mutants.recall_page import Affected, exhibits, finds
+from tests.mutants.recall_page import NEEDS, Affected, exhibits, finds, published
 from tests.mutants.registry import MUTANTS, Mutant, Where
 from tests.mutants.rows import MISSED, NOT_REACHED, NOTICED, OTHERWISE, Row
 
@@ -188,7 +190,39 @@ def test_the_page_of_recall_counts_bugs_whose_release_was_run() -> None:
     text = recall_page.page([row(mutant="", version="2.8.1", anomalies=("lost-write",))], [BUG, other])
     assert "Of 2 bugs 1 are on a release that was run, and 1 of these were found, by" in text
     assert "leader-crash (acks-all) on 2.8.1 (lost-write); stated by double-failover" in text
-    assert "| KAFKA-2 | it stalls | 1.1.1 | – | 0 | not run |" in text
+    assert "| KAFKA-2 | it stalls | 1.1.1 | – | 0 | not run | – |" in text
+
+
+def told(run: str, scenario: str = "baseline", version: str = "2.8.1", **more: object) -> list[AnyLine]:
+    """A run of the ledger that was unexpected for a lost record."""
+    values: dict[str, Any] = {"at": "2026-11-23T00:00:00.000Z", "run": run, "scenario": scenario, "version": version}
+    verdict: dict[str, Any] = {"verdict": "unexpected", "seen": ("lost-write",)}
+    return [RestoredRun(schema=1, source="0", **(values | verdict | more))]
+
+
+@pytest.mark.parametrize(
+    ("lines", "runs", "unexpected", "found"),
+    [
+        (told("r"), 1, 1, (("KAFKA-1", "r"),)),
+        (told("r", seen=(), told="the claim acks-all-waits-for-isr is contradicted"), 1, 1, (("KAFKA-1", "r"),)),
+        (told("r", seen=("phantom",)), 1, 1, ()),
+        (told("r", verdict="as-documented"), 1, 0, ()),
+        (told("r", "double-failover"), 1, 1, ()),
+        (told("r", "exhibit"), 0, 0, ()),
+        (told("r", version="2.8.2"), 0, 0, ()),
+        ([*told("r"), Excluded(schema=1, run="r", at="", why="x")], 0, 0, ()),
+    ],
+    ids=["anomaly", "claim", "another", "documented", "it states the bug", "of the museum", "elsewhere", "excluded"],
+)
+def test_a_bug_is_found_in_the_ledger(
+    lines: list[AnyLine], runs: int, unexpected: int, found: tuple[tuple[str, str], ...]
+) -> None:
+    seen = published(lines, [BUG], {"exhibit"})
+    assert (seen.runs, seen.unexpected, seen.found) == (runs, unexpected, found)
+
+
+def test_every_bug_is_stated_elsewhere_or_needs_something() -> None:
+    assert {one.bug for one in exhibits() if not one.stated} == NEEDS.keys()
 
 
 def test_recall_refuses_a_release_without_a_bug() -> None:
