@@ -82,8 +82,11 @@ def page(every: Sequence[Row], suite: Sequence[Where]) -> str:
         "|---|---:|---:|---:|---:|---:|",
         *(share(release, [row for row in every if row.version == release], suite) for release in RELEASES),
         "",
-        "Not every mutant was run in every part of the suite: its share is the least that it can be. `exactly-once`,",
-        "`isr-shrink-expand` and `lost-acknowledgement` with idempotence came into the suite for these mutants.",
+        *(elsewhere(release, [row for row in every if row.version == release], suite) for release in RELEASES),
+        "",
+        "Not every mutant was run in every part of the suite: its share is the least that it can be. No row of it asks",
+        "for a preferred election or a reassignment, so it cannot notice that they are not carried out.",
+        "`exactly-once`, `isr-shrink-expand` and `lost-acknowledgement` with idempotence came into it for mutants.",
         "Right reasons were added after a first run had named them: `stuck-isr` of epoch-not-raised (brokers take no",
         "election up whose epoch they know already), and records that readers are not given of markers-dropped and",
         "commit-marked-as-abort. The judge was made stricter in answer to misses: it times an election from the end of",
@@ -115,6 +118,20 @@ def share(release: str, of_release: Sequence[Row], suite: Sequence[Where]) -> st
         f"| {release} | {len(mutants)} | {ran} | {len(reached)} | {of(len(noticed), len(reached))} | "
         f"{of(len(by_suite), len(mutants))} |"
     )
+
+
+def elsewhere(release: str, of_release: Sequence[Row], suite: Sequence[Where]) -> str:
+    """A line: which mutants were noticed on a release, though not by the suite, and which were not run there."""
+    places = {(where.scenario, where.case) for where in suite}
+    noticed = {row.mutant for row in of_release if row.outcome == NOTICED}
+    by_suite = {row.mutant for row in of_release if row.outcome == NOTICED and (row.scenario, row.case) in places}
+    in_suite = {row.mutant for row in of_release if (row.scenario, row.case) in places}
+    names = [
+        mutant.name + ("" if mutant.name in in_suite else " (not run in the suite)")
+        for mutant in MUTANTS
+        if mutant.name in noticed - by_suite
+    ]
+    return f"- Noticed on {release} and not by the suite: {', '.join(names) or 'none'}."
 
 
 def of(count: int, whole: int) -> str:

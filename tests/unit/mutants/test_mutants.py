@@ -142,6 +142,9 @@ def test_the_page_counts_what_was_reached_and_what_the_suite_noticed() -> None:
     assert f"| 4.3.1 | {of_release} | 3 | 2 | 1 of 2 (50 %) | 1 of {of_release} ({100 // of_release} %) |" in text
     assert "- **no-truncation** in baseline on 4.3.1 (as-documented):" in text
     assert "baseline (not reached)" in text
+    assert "- Noticed on 4.3.1 and not by the suite: none." in text
+    other = page.page(every, [Where(scenario="baseline")])
+    assert "- Noticed on 4.3.1 and not by the suite: acknowledged-early (not run in the suite)." in other
 
 
 def test_several_runs_of_a_cell_are_counted() -> None:
