@@ -109,7 +109,7 @@ scenario(
                     on=ranges.KRAFT,
                     required=LOST,
                     allowed=frozenset({"leader-outside-isr"}),
-                    source="seen on 3.9.2 to 4.3.1; Replica.updateFetchStateOrThrow, "
+                    source="seen on 3.9.2 to 4.4.0; Replica.updateFetchStateOrThrow, "
                     "Partition.isBrokerEpochIsrEligible (KIP-903)",
                     basis=Basis.MEASURED,
                 )

@@ -63,7 +63,7 @@ DELETED_RECORDS_RETURN = Bug(
         "Log loaded for partition t-0",
     ),
 )
-SEEN = "seen on 3.9.2 and 4.3.1; LogManager.shutdown writes checkpoints of logs that it has not loaded"
+SEEN = "seen on 3.9.2, 4.3.1 and 4.4.0; LogManager.shutdown writes checkpoints of logs that it has not loaded"
 GAVE_UP = "unable to register with the controller quorum"
 GIVEN_UP = frozenset({"correlated-crash"})
 """All brokers give up within a minute: there is no controller."""
