@@ -101,7 +101,7 @@ class Who:
         """The longest session that a broker of this cluster has."""
         plan = self._cluster.plan
         own = [int(value) for name, value in plan.settings.items() if name.rpartition(":")[2] in SESSIONS]
-        return max(plan.session_timeout_ms, *plan.zookeeper_sessions_ms.values(), *own)
+        return max([plan.session_timeout_ms, *plan.zookeeper_sessions_ms.values(), *own])
 
     def followers_of(self, t: Partition) -> list[Target]:
         """The other replicas, in the order in which they would be elected (that of the assignment)."""

@@ -672,6 +672,8 @@ def test_the_longest_session_of_a_cluster() -> None:
     plan = ClusterPlan(session_timeout_ms=4000, zookeeper_sessions_ms={1: 7000}, settings=settings)
     cluster = cast("Any", type("Planned", (), {"plan": plan}))
     assert Who([], cluster, cast("Any", None)).longest_session_ms == 9000
+    plain = cast("Any", type("Planned", (), {"plan": ClusterPlan(session_timeout_ms=4000)}))
+    assert Who([], plain, cast("Any", None)).longest_session_ms == 4000
 
 
 def test_the_machine_under_a_run_is_on_record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
