@@ -92,9 +92,11 @@ class Who:
         return self.broker(leader, f"leader of {t}")
 
     def ended_leader(self, t: Partition) -> int | None:
-        """The leader that the cluster names, if its process has ended."""
-        leader = self.state_of(t).leader
-        return None if leader == NO_LEADER or self.broker(leader).node.state()["Running"] else leader
+        """The leader that the cluster names, if its process has ended; None also where it has stated nothing yet."""
+        state = self._observer.state.partitions.get(t)
+        if state is None or state.leader == NO_LEADER or self.broker(state.leader).node.state()["Running"]:
+            return None
+        return state.leader
 
     @property
     def longest_session_ms(self) -> int:

@@ -36,6 +36,7 @@ from evidence.rundir import RunDir
 from evidence.timeline import read
 from harness import runner
 from harness.cluster.namespace import namespace
+from harness.cluster.state import ClusterState
 from harness.plan import ClusterPlan, TopicPlan
 from harness.removal import Removals
 from harness.run import Partition, Run, Target
@@ -665,6 +666,11 @@ def test_a_dead_leader_that_nobody_misses_is_unexpected(
     run_dir = rehearse(stage, tmp_path, steps, monkeypatch).run_dir
     assert judged(run_dir).verdict == expected
     assert [duty.held for duty in read(run_dir.timeline).of(Duty)] == [False] * (expected == "unexpected")
+
+
+def test_of_a_partition_that_is_not_stated_yet_no_leader_has_ended() -> None:
+    observer = cast("Any", type("Observed", (), {"state": ClusterState()}))
+    assert Who([], cast("Any", None), observer).ended_leader(Partition("t", 0)) is None
 
 
 def test_the_longest_session_of_a_cluster() -> None:
