@@ -401,7 +401,12 @@ def _settle(run: Run) -> list[Partition]:
     Whoever does not come back is noted, not waited for beyond the limit: the findings say what that means.
     """
     run.heal()
-    down = [run.broker(node.id) for node in run.cluster.brokers.values() if not node.state()["Running"]]
+    # The controller of a migration that did not come so far was made and never started: it is left alone.
+    down = [
+        run.broker(node.id) if node in run.cluster.brokers.values() else run.node(node.name)
+        for node in run.cluster.members
+        if not (state := node.state())["Running"] and state.get("Status") != "created"
+    ]
     try:
         if down:
             run.start(*down)

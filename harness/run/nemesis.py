@@ -399,19 +399,27 @@ class Nemesis:
         self._waits.wait_registered([target])
 
     def start(self, *targets: Target) -> None:
-        """Start nodes that are down, each once its old registration is gone, and wait until all that
-        are brokers are registered.
+        """Start nodes that are down, and wait until all that are brokers are registered. ZooKeeper and controllers are
+        started first, for they end registrations; each broker once its old registration is gone.
 
         From 0.9 on a broker that finds its own old registration ends itself, so starting earlier would only add noise.
         """
+        brokers = [target for target in targets if target.node in self._cluster.brokers.values()]
         for target in targets:
+            if target not in brokers:
+                self._start_as_it_was(target)
+        for target in brokers:
             self._waits.wait_unregistered(target)
-        for target in targets:
-            self._start(target)
-            for _, fault in self._faults.active:
-                if isinstance(fault, OfTheNetwork) and target.node.name in {node.name for node in fault.senders}:
-                    fault.apply(target.node)
-        self._waits.wait_registered([target for target in targets if target.node in self._cluster.brokers.values()])
+        for target in brokers:
+            self._start_as_it_was(target)
+        self._waits.wait_registered(brokers)
+
+    def _start_as_it_was(self, target: Target) -> None:
+        """Start a node, under those faults of the network that still last for it."""
+        self._start(target)
+        for _, fault in self._faults.active:
+            if isinstance(fault, OfTheNetwork) and target.node.name in {node.name for node in fault.senders}:
+                fault.apply(target.node)
 
     def _start(self, target: Target) -> None:
         if self._cluster.mounter is not None:
