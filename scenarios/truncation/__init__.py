@@ -7,6 +7,7 @@ it may cut off a record that was acknowledged; as long as a leader lives it gets
 first the record is gone. From protocol 0.11 on it asks the leader where its last leader epoch ended, and cuts there.
 
 `double-failover` is the shortest way to a record that acks=all could not keep. `follower-reboot` and
-`replica-divergence` are the two scenarios of KIP-101: a record lost, and replicas that differ for ever.
+`power-outage-divergence` are the two scenarios of KIP-101: a record lost, and replicas that differ for ever. In
+`replica-divergence` an unclean election takes the place of the power outage, so it needs no disks of its own.
 `follower-reboot-epoch` and `leader-epoch-recovery` show the same trouble on brokers with leader epochs.
 """

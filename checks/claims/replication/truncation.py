@@ -9,7 +9,7 @@ from checks.claim import Judged, RunEvidence, claim
 from checks.claims.basis import copied, faults, judged, start_after, truncations
 from evidence.basis import Basis
 from evidence.events import Moment, of
-from evidence.faults.process import KillProof
+from evidence.faults.process import KillProof, PowerLossProof
 from evidence.nodes import broker
 from evidence.run_state import RunState
 from evidence.text import plural
@@ -57,10 +57,11 @@ def diverged_replica_truncates(evidence: RunEvidence) -> Judged:
 
 
 def _restarted(run_state: RunState) -> Iterator[dict[str, Any]]:
-    """Replicas of brokers that were killed and started: how far they went when they were copied while the broker was
-    down and when it was up again, and the lowest end between, by its log.
+    """Replicas of brokers that were killed, or lost power, and were started: how far they went when they were copied
+    while the broker was down and when it was up again, and the lowest end between, by its log.
     """
-    for kill in faults(run_state, KillProof):
+    deaths = [*faults(run_state, KillProof), *faults(run_state, PowerLossProof)]
+    for kill in sorted(deaths, key=lambda one: one.inject_ns):
         started_ns = start_after(run_state, kill.node, kill.inject_ns)
         after = next((moment for moment in of(run_state.events, Moment) if moment.at_ns > started_ns), None)
         before = copied(run_state, kill.node, kill.inject_ns, started_ns) if after is not None else {}

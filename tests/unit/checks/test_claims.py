@@ -315,11 +315,12 @@ def test_a_restarted_replica_truncates_to_its_high_watermark(before: int, after:
     ],
     ids=["cut to where they part", "kept", "cut further", "nothing more than the leader"],
 )
-def test_a_diverged_replica_truncates(before: int, after: list[Event], outcome: str) -> None:
+@pytest.mark.parametrize("death", ["kill", "power-loss"])
+def test_a_diverged_replica_truncates(before: int, after: list[Event], outcome: str, death: str) -> None:
     """broker-2 died with 2 records and leads when it is back; broker-1 died with more, and returns to it."""
-    heir = [fault("kill", "inject", "broker-2"), ends("00-down", 2, "broker-2"), fault("start", "inject", "broker-2")]
+    heir = [fault(death, "inject", "broker-2"), ends("00-down", 2, "broker-2"), fault("start", "inject", "broker-2")]
     alone = ends("01-alone", before).nodes | ends("01-alone", 3, "broker-2").nodes
-    led = [fault("kill", "inject"), state(2, 2, (2,), 1), Moment(name="01-alone", nodes=alone, begun_ns=0)]
+    led = [fault(death, "inject"), state(2, 2, (2,), 1), Moment(name="01-alone", nodes=alone, begun_ns=0)]
     assert judged("diverged-replica-truncates", *heir, *led, fault("start", "inject"), *after).outcome == outcome
 
 
