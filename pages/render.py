@@ -6,6 +6,7 @@ A template has the sentences and the layout; what stands in a cell is made in Py
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
@@ -17,13 +18,19 @@ from evidence.text import markdown
 TEMPLATES: Final = Path(__file__).parent / "templates"
 
 
-def render(template: str, **values: Any) -> str:
-    """A page, by its name in docs/ (`museum.md`), with one newline at its end."""
+@cache
+def _environment() -> Environment:
+    """The templates' environment, made once: 130 pages of scenarios compile their template once."""
     environment = Environment(
         loader=FileSystemLoader(TEMPLATES), undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
     environment.filters |= {"escaped": markdown, "row": row, "rule": rule, "names": names, "of_basis": in_words}
-    return environment.get_template(f"{template}.j2").render(**values).rstrip("\n") + "\n"
+    return environment
+
+
+def render(template: str, **values: Any) -> str:
+    """A page, by its name in docs/ (`museum.md`), with one newline at its end."""
+    return _environment().get_template(f"{template}.j2").render(**values).rstrip("\n") + "\n"
 
 
 def row(cells: Iterable[str]) -> str:
