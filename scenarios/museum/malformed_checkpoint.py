@@ -55,13 +55,14 @@ MALFORMED_CHECKPOINT = Bug(
 )
 REFUSAL_LIMIT_S = 60.0
 NOT_CAUGHT = "CheckpointFile.CheckpointReadBuffer.read (3.1.0 to 4.4.0); KIP-112 says otherwise"
+ENDS = Documented(
+    on=MALFORMED_CHECKPOINT.unaffected,
+    sentence=ENDS_ITSELF,
+    source="KIP-112",
+    basis=Basis.KIP,
+)
 GIVES_UP = {"message.timeout.ms": "15000"}
 """Clients take the refusal of a leader that does not know of it for a change of leaders, and ask again until then."""
-
-
-def follower_cannot_read(run: Run) -> None:
-    """A follower is killed, and finds a letter in a number until somebody removes the file."""
-    flipped_bit(run)
 
 
 def leader_cannot_read(run: Run) -> None:
@@ -101,7 +102,7 @@ scenario(
     cluster=ClusterPlan(),
     cases={
         "default": Case(
-            steps=follower_cannot_read,
+            steps=flipped_bit,
             documented=[
                 Documented(
                     on=MALFORMED_CHECKPOINT.affected,
@@ -110,12 +111,7 @@ scenario(
                     source=NOT_CAUGHT,
                     basis=Basis.SOURCE,
                 ),
-                Documented(
-                    on=MALFORMED_CHECKPOINT.unaffected,
-                    sentence=ENDS_ITSELF,
-                    source="KIP-112",
-                    basis=Basis.KIP,
-                ),
+                ENDS,
             ],
         ),
         "leader": Case(
@@ -130,12 +126,7 @@ scenario(
                     source=NOT_CAUGHT,
                     basis=Basis.SOURCE,
                 ),
-                Documented(
-                    on=MALFORMED_CHECKPOINT.unaffected,
-                    sentence=ENDS_ITSELF,
-                    source="KIP-112",
-                    basis=Basis.KIP,
-                ),
+                ENDS,
             ],
         ),
         "cut": Case(

@@ -40,6 +40,16 @@ STAYS_OUT = Documented(
 )
 LOG_IS_KEPT = "restarted-replica-keeps-its-log"
 CHECKPOINT_IS_BOUNDED = "wrong-checkpoint-is-bounded"
+WITHOUT_FILE = (
+    Documented(
+        on=ranges.HIGH_WATERMARK_TRUNCATION,
+        claims=["missing-high-watermark-truncates-all"],
+        source="Partition.getOrCreateReplica, ReplicaManager.makeFollowers (0.10.2.2); KIP-101",
+        basis=Basis.SOURCE,
+    ),
+    Documented(claims=[LOG_IS_KEPT], source="KIP-101", basis=Basis.KIP),
+)
+"""An empty file is none."""
 PERIODIC = "high-watermarks-checkpointed-in-time"
 
 
@@ -176,35 +186,11 @@ scenario(
         ),
         "missing-file": Case(
             steps=partial(start_without_file, spoil=Run.remove_checkpoint),
-            documented=[
-                Documented(
-                    on=ranges.HIGH_WATERMARK_TRUNCATION,
-                    claims=["missing-high-watermark-truncates-all"],
-                    source="Partition.getOrCreateReplica, ReplicaManager.makeFollowers (0.10.2.2); KIP-101",
-                    basis=Basis.SOURCE,
-                ),
-                Documented(
-                    claims=[LOG_IS_KEPT],
-                    source="KIP-101",
-                    basis=Basis.KIP,
-                ),
-            ],
+            documented=WITHOUT_FILE,
         ),
         "empty-file": Case(
             steps=partial(start_without_file, spoil=partial(Run.cut_checkpoint, left=0)),
-            documented=[
-                Documented(
-                    on=ranges.HIGH_WATERMARK_TRUNCATION,
-                    claims=["missing-high-watermark-truncates-all"],
-                    source="Partition.getOrCreateReplica, ReplicaManager.makeFollowers (0.10.2.2); KIP-101",
-                    basis=Basis.SOURCE,
-                ),
-                Documented(
-                    claims=[LOG_IS_KEPT],
-                    source="KIP-101",
-                    basis=Basis.KIP,
-                ),
-            ],
+            documented=WITHOUT_FILE,
         ),
         "cut-file": Case(
             steps=cut_file,
