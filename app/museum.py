@@ -18,7 +18,6 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from evidence.errors import UsageError
-from evidence.releases import KRAFT_ONLY, KRAFT_SINCE, Release
 from evidence.run import DEFAULT_CASE
 from harness import discoveries
 from harness.bugs import Bug, Exhibit, numbers
@@ -32,12 +31,6 @@ Shown = Callable[[str, str, str], str]
 
 MODES: Final[Mapping[str, Mode]] = {"zk": "zookeeper", "zookeeper": "zookeeper", "kraft": "kraft"}
 NOT_RUN: Final = "not run"
-
-
-def modes_of(release: Release) -> list[Mode]:
-    """The modes that a release has."""
-    zookeeper: list[Mode] = ["zookeeper"] if release < KRAFT_ONLY else []
-    return zookeeper + (["kraft"] if release >= KRAFT_SINCE else [])
 
 
 @dataclass(frozen=True)
@@ -66,7 +59,7 @@ def ways(name: str, known: Sequence[str]) -> list[AskedReleases]:
     releases = [one for one in known if one == kafka or numbers(one)[: len(asked)] == asked]
     if not releases:
         raise apache.UnknownRelease(kafka)
-    modes = list(dict.fromkeys(mode for one in releases for mode in modes_of(numbers(one))))
+    modes = list(dict.fromkeys(mode for one in releases for mode in versions.modes(numbers(one))))
     if suffix:
         if MODES.get(suffix) not in modes:
             raise UsageError(f"{name!r}: write a release, such as 2.6.1, with -zk or -kraft behind it if it has both")
@@ -76,7 +69,9 @@ def ways(name: str, known: Sequence[str]) -> list[AskedReleases]:
             kafka,
             mode,
             tuple(
-                Version(id=one, build=Build(kafka=one), mode=mode) for one in releases if mode in modes_of(numbers(one))
+                Version(id=one, build=Build(kafka=one), mode=mode)
+                for one in releases
+                if mode in versions.modes(numbers(one))
             ),
         )
         for mode in modes
@@ -100,7 +95,8 @@ def free_of_mended(version: Version, bugs: Sequence[Bug]) -> str:
     for release in fixes:
         kafka = ".".join(map(str, release))
         then = Version(id=kafka, build=Build(kafka=kafka), mode=version.mode)
-        if release >= version.release and then.mode in modes_of(release) and not any(b.affects(then) for b in mended):
+        runs = release >= version.release and then.mode in versions.modes(release)
+        if runs and not any(bug.affects(then) for bug in mended):
             return kafka
     return ""
 

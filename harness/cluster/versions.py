@@ -206,13 +206,19 @@ def own_protocol(version: Version) -> dict[str, str]:
     return {PROTOCOL: line} | ({FORMAT: line} if formats else {}) | dict(version.settings)
 
 
+def modes(release: Release) -> tuple[Mode, ...]:
+    """The modes that a release has, with ZooKeeper first."""
+    zookeeper: tuple[Mode, ...] = ("zookeeper",) if release < KRAFT_ONLY else ()
+    return (*zookeeper, "kraft") if release >= KRAFT_SINCE else zookeeper
+
+
 def ways(kafka: str) -> tuple[str, ...]:
     """The names of a release, one for each way to run it, those that are held at an older protocol apart.
 
     >>> ways("2.8.2"), ways("3.9.2"), ways("4.3.1")
     (('2.8.2',), ('3.9.2-zk', '3.9.2-kraft'), ('4.3.1',))
     """
-    return (f"{kafka}-zk", f"{kafka}-kraft") if KRAFT_SINCE <= numbers(kafka) < KRAFT_ONLY else (kafka,)
+    return (f"{kafka}-zk", f"{kafka}-kraft") if len(modes(numbers(kafka))) == 2 else (kafka,)
 
 
 def protocols(kafka: str) -> tuple[str, ...]:
