@@ -8,7 +8,7 @@ of its processors' time others had (/proc/stat: steal).
 
 A period in which one of these is over its threshold is written as one event when it is over, and what the run had as a
 whole as one event at its end: two lines of a timeline on a machine that is well. Whether something is excused by that
-is for the judge (judgement/stillness.py).
+is for the judge (judgement/duties.py).
 
 Source: Linux, Documentation/accounting/psi.rst; proc(5), /proc/stat.
 """
