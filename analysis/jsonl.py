@@ -46,7 +46,6 @@ from checks.anomaly import HISTORY, Check
 from checks.catalogue import UNSEEN, WRITE_CYCLE, checks_of, permitted
 from checks.settled_operations import OPERATION, TRANSACTION, Operation, Settled
 from checks.view import (
-    NEVER_NS,
     FinalReadEnd,
     Ints,
     PartitionView,
@@ -62,6 +61,7 @@ from evidence.errors import EXIT_AS_DOCUMENTED, EXIT_CONTRADICTED, EXIT_UNKNOWN,
 from evidence.findings import CRASHED, OK, CheckResult, Findings, Problem
 from evidence.history import schema
 from evidence.run import blank
+from evidence.spans import NEVER_NS
 from evidence.text import forgiving_output, visible
 
 PRODUCER: Final = 1

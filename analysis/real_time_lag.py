@@ -18,7 +18,8 @@ from typing import Any
 import numpy as np
 
 from checks.anomalies.order import neighbours
-from checks.view import NEVER_NS, Ints, PartitionView, identity_of, known
+from checks.view import Ints, PartitionView, identity_of, known
+from evidence.spans import NEVER_NS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -22,11 +22,12 @@ import numpy.typing as npt
 
 from checks.anomalies.high_watermarks import answering, log_ends
 from checks.copies import QUIET_NS, Copies, Copy
-from checks.view import NEVER_NS, EndAnswer, Ints
+from checks.view import EndAnswer, Ints
 from evidence.events import Container, Partition, of
 from evidence.history import schema
 from evidence.nodes import number_of
 from evidence.run_state import RunState
+from evidence.spans import NEVER_NS
 
 NOT_AT_ALL: Final = -1
 

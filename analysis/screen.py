@@ -50,9 +50,10 @@ import pyarrow.parquet as pq
 from analysis.prefetch import in_order
 from analysis.real_time_lag import Firsts
 from analysis.rows_needed import EndAnswers, RowsOwed
-from checks.view import NEVER_NS, SEQUENCE_BITS, Bools, Ints, value_of
+from checks.view import SEQUENCE_BITS, Bools, Ints, value_of
 from evidence.history import schema
 from evidence.history.read import PLAIN_SCHEMA, WORDS
+from evidence.spans import NEVER_NS
 from kafkafiles.compiled import compiled
 
 NONE: Final = -1

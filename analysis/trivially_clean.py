@@ -27,8 +27,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from checks.view import NEVER_NS, NO_IDENTITY, Bools, Ints, value_of
+from checks.view import NO_IDENTITY, Bools, Ints, value_of
 from evidence.history import schema
+from evidence.spans import NEVER_NS
 
 NONE: Final = -1
 ANSWERS: Final = (schema.END_OFFSETS, schema.FINAL_READ)

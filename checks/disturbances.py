@@ -17,23 +17,23 @@ from typing import Any, Final
 from evidence.events import Container, of
 from evidence.findings import Finding, Row
 from evidence.records import TopicPartition
-from evidence.run_state import NEVER_NS, RunState
+from evidence.run_state import RunState
+from evidence.spans import NEVER_NS, Span, overlap, widened
 
 AFTER_NS: Final = 5_000_000_000
 """What a fault held up may come so long after its end: TCP tries again at intervals that double, and clients wait
 before they connect anew."""
-Time = tuple[int, int]
 
 
-def disturbances(run_state: RunState, where: TopicPartition | None) -> list[Time]:
+def disturbances(run_state: RunState, where: TopicPartition | None) -> list[Span]:
     """The times, from and to, at which producers to a partition (None: to any) may have had to send again."""
-    found = [(fault.inject_ns, fault.until_ns) for fault in run_state.faults if fault.proof_type.strikes]
+    found = run_state.struck
     found += [(event.at_ns, event.at_ns) for event in of(run_state.events, Container) if event.action != "connect"]
     for place, states in run_state.states.items():
         if where is None or place == where:
             found += [(state.at_ns, state.at_ns) for state in states[1:]]  # the first is of its creation
     found += run_state.still
-    return [(begin_ns, min(end_ns, NEVER_NS - AFTER_NS) + AFTER_NS) for begin_ns, end_ns in found]
+    return widened(found, 0, AFTER_NS)
 
 
 def within_reach(run_state: RunState, finding: Finding) -> bool:
@@ -42,15 +42,11 @@ def within_reach(run_state: RunState, finding: Finding) -> bool:
     """
     times = disturbances(run_state, finding.where)
     return bool(finding.evidence) and all(
-        any(_overlap(flight, time) for flight in flights(row) for time in times) for row in finding.evidence
+        any(overlap(flight, time) for flight in flights(row) for time in times) for row in finding.evidence
     )
 
 
-def _overlap(one: Time, other: Time) -> bool:
-    return one[0] <= other[1] and other[0] <= one[1]
-
-
-def flights(row: Row) -> Iterator[Time]:
+def flights(row: Row) -> Iterator[Span]:
     """When the sends of a row of evidence were in flight; one whose outcome nobody knows is for ever."""
     for send in _sends(row):
         invoked_ns, completed_ns = send.get("invoked_ns"), send.get("completed_ns")

@@ -19,8 +19,8 @@ from evidence.records import RecordId
 from evidence.releases import numbers
 from evidence.run import ProcessRecord, RunRecord, Settings
 from evidence.run_state import RunState
+from evidence.spans import NEVER_NS
 
-NEVER_NS: Final = 2**63 - 1
 UNLIMITED: Final = 2**31 - 1
 
 

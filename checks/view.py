@@ -24,6 +24,7 @@ import pyarrow.compute as pc
 from checks.settled_operations import NOTHING_SETTLED, OPERATION, RECORD, TRANSACTION, Operation, Settled
 from evidence.history import schema
 from evidence.records import RecordId
+from evidence.spans import NEVER_NS
 
 Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
@@ -34,7 +35,6 @@ NO_IDENTITY: Final = -1
 NO_OFFSET: Final = -1
 NO_TRANSACTION: Final = -1
 NO_TIME: Final = -1
-NEVER_NS: Final = 2**63 - 1
 EVIDENCE_LIMIT: Final = 1000
 """Rows of evidence that a finding carries at most; its count is of all."""
 

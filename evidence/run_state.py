@@ -46,10 +46,10 @@ from evidence.events import (
 from evidence.faults import KINDS
 from evidence.faults.base import FaultProof, Lasts
 from evidence.records import RecordId, TopicPartition
+from evidence.spans import NEVER_NS, Span
 
 P = TypeVar("P", bound=FaultProof)
 
-NEVER_NS: Final = 2**63 - 1
 UP: Final = "up"
 DYING: Final = "dying"
 DOWN: Final = "down"
@@ -209,6 +209,11 @@ class RunState:
         """Each fault with its proof, in the order of injection."""
         return faults_of(self.events)
 
+    @property
+    def struck(self) -> list[Span]:
+        """How long each fault lasted that may have disturbed a node that serves clients."""
+        return [(one.inject_ns, one.until_ns) for one in self.faults if one.proof_type.strikes]
+
     def proved(self, proof_type: type[P]) -> Iterator[tuple[FaultFact, P]]:
         """The faults that were proved by a proof of this type, each with it, in the order of injection."""
         return ((one, one.proof) for one in self.faults if isinstance(one.proof, proof_type))
@@ -235,8 +240,8 @@ class RunState:
         return blind_intervals(self.events)
 
     @cached_property
-    def still(self) -> tuple[tuple[int, int], ...]:
-        """(begin, end) of each time in which the machine stood still."""
+    def still(self) -> tuple[Span, ...]:
+        """Each time in which the machine stood still."""
         return tuple((one.begin_ns, one.at_ns) for one in of(self.events, Stillness))
 
     @cached_property

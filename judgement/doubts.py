@@ -13,8 +13,9 @@ from typing import Final
 
 from checks import claims
 from evidence.events import Container, Precondition, of
-from evidence.faults import DEATHS
+from evidence.faults.base import FaultProof
 from evidence.faults.clients import KillClientProof
+from evidence.faults.process import DeathProof, FreezeProof, PowerLossProof, StopProof
 from evidence.findings import CRASHED, NOT_APPLICABLE, ClaimResult, Findings
 from evidence.run import RunRecord
 from evidence.run_state import FaultFact, RunState
@@ -73,9 +74,9 @@ RETURN_NS: Final = 15_000_000_000
 LAST_WORD_NS: Final = 1_000_000_000
 """A blind interval begins with the last sign of life, which may be older than the end of who gave it."""
 
-BLINDS_BY_GOING: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
-    "zookeeper": ("zookeeper", (*DEATHS, "stop", "freeze")),
-    "kraft": ("controller-", ("power-loss",)),
+BLINDS_BY_GOING: Final[Mapping[str, tuple[str, tuple[type[FaultProof], ...]]]] = {
+    "zookeeper": ("zookeeper", (DeathProof, StopProof, FreezeProof)),
+    "kraft": ("controller-", (PowerLossProof,)),
 }
 """By observer: whose faults take away what it looks at, and which."""
 
@@ -86,7 +87,8 @@ def _explained(run_state: RunState, begin_ns: int, end_ns: int, why: str) -> boo
     the power: what is on them when they are back is all there is.
     """
     keeper, kinds = BLINDS_BY_GOING.get(why.partition(" ")[0], ("", ()))
-    away = [one for one in run_state.faults if keeper and one.node.startswith(keeper) and one.kind in kinds]
+    gone = [one for one in run_state.faults if issubclass(one.proof_type, kinds)]
+    away = [one for one in gone if one.node.startswith(keeper)]
     return any(one.inject_ns - LAST_WORD_NS <= begin_ns and end_ns <= one.until_ns + RETURN_NS for one in away)
 
 

@@ -25,7 +25,8 @@ from checks.claim import CONTRADICTED
 from evidence.basis import OWN_RUNS, Basis
 from evidence.events import Duty, Witness, of
 from evidence.findings import ClaimResult
-from evidence.run_state import NEVER_NS, RunState
+from evidence.run_state import RunState
+from evidence.spans import NEVER_NS, Span, overlap_ns, within
 from judgement.scope import ALL, EVERYTHING, Doubt, Scope
 
 SHARE: Final = 0.1
@@ -48,9 +49,9 @@ class Contradiction:
     """Of one of time: each time (from, to; monotonic ns) that was too long, or in which something ended too early, and
     how long a machine has to stand still in it to be the reason (ns)."""
 
-    def stood_still(self, still: Sequence[tuple[int, int]]) -> Doubt | None:
+    def stood_still(self, still: Sequence[Span]) -> Doubt | None:
         """That the machine stood still in every time that contradicts; None if it did not, or time is no matter."""
-        found = [(_overlap(span, still), span[2]) for span in self.spans]
+        found = [(overlap_ns(span[:2], still), span[2]) for span in self.spans]
         if not found or any(stood_ns < max(enough_ns, 1) for stood_ns, enough_ns in found):
             return None
         return Doubt(f"the machine stood still for {max(stood_ns for stood_ns, _ in found) / 1e9:.1f} s meanwhile")
@@ -58,11 +59,6 @@ class Contradiction:
     def doubted(self, doubts: Iterable[Doubt]) -> Doubt | None:
         """The first doubt that touches it; None if it stands."""
         return next((doubt for doubt in doubts if doubt.scope.touches(self.scope)), None)
-
-
-def _overlap(span: tuple[int, int, int], still: Sequence[tuple[int, int]]) -> int:
-    """For how long of a time the machine stood still, ns."""
-    return sum(max(0, min(end_ns, span[1]) - max(begin_ns, span[0])) for begin_ns, end_ns in still)
 
 
 def contradictions(run_state: RunState, judged: Iterable[ClaimResult], *, duties: bool = True) -> list[Contradiction]:
@@ -125,7 +121,7 @@ def blind_witnesses(run_state: RunState) -> list[Doubt]:
     found = []
     for duty in undone(run_state):
         for begin_ns, end_ns, why in run_state.blind:
-            if SOURCES.get(why.partition(" ")[0]) == duty.witness and begin_ns <= duty.at_ns <= end_ns:
+            if SOURCES.get(why.partition(" ")[0]) == duty.witness and within(duty.at_ns, [(begin_ns, end_ns)]):
                 scope = Scope(witnesses=EVERYTHING & {duty.witness}, begin_ns=begin_ns, end_ns=end_ns)
                 found.append(Doubt(f"an observer was blind when it was to see whether {duty.name} ({why})", scope))
     return found

@@ -15,17 +15,19 @@ when it struck, and nothing that was safe by then. So of a load only those recor
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Final
 
 from checks.catalogue import LOST_WRITE
 from checks.excuses import truncates_to_high_watermark
 from evidence.events import Checkpoint, Moment, of
+from evidence.faults.process import PowerLossProof
 from evidence.findings import Finding, Row
 from evidence.records import TopicPartition
 from evidence.run import RunRecord
-from evidence.run_state import NEVER_NS, RunState
+from evidence.run_state import RunState
+from evidence.spans import Span, widened, within
 from kafkafiles.checkpoints import HIGH_WATERMARKS
 
 SHOWN: Final = 5
@@ -42,7 +44,6 @@ WRITEBACK: Final = ("dirty_expire_centisecs", "dirty_writeback_centisecs")
 """Linux, sysctl vm: after the first of these a page is old enough to be written, and after the second it is looked."""
 DEFAULT_WRITEBACK_CS: Final = 3500
 """Both, by default."""
-Time = tuple[int, int]
 
 
 def undocumented(run: RunRecord, run_state: RunState, found: Sequence[Finding]) -> list[str]:
@@ -63,7 +64,7 @@ def _beyond_expected(run: RunRecord, run_state: RunState, finding: Finding) -> I
         yield f"{LOST_WRITE} in {finding.place}: {finding.count} records lost, and {expected_here} were expected to be"
     of_loads = [row for row in rest if row.process in whole]
     times = at_stake(run, run_state, finding.where)
-    safe = [row for row in of_loads if row.completed_ns is not None and not _within(row.completed_ns, times)]
+    safe = [row for row in of_loads if row.completed_ns is not None and not within(row.completed_ns, times)]
     if safe:
         yield (
             f"{LOST_WRITE} in {finding.place}: {_names(safe)} lost, acknowledged when nothing that was done to the "
@@ -86,20 +87,14 @@ def reach_ns(run: RunRecord, run_state: RunState) -> int:
 
 
 def _power_went(run_state: RunState) -> bool:
-    return any(fault.kind == "power-loss" for fault in run_state.faults)
+    return any(fault.proof_type is PowerLossProof for fault in run_state.faults)
 
 
-def at_stake(run: RunRecord, run_state: RunState, where: TopicPartition | None) -> list[Time]:
+def at_stake(run: RunRecord, run_state: RunState, where: TopicPartition | None) -> list[Span]:
     """The times, from and to, at which records of a partition were acknowledged that something can have lost."""
-    reach = reach_ns(run, run_state)
-    struck = [(fault.inject_ns, fault.until_ns) for fault in run_state.faults if fault.proof_type.strikes]
     states = run_state.states.get(where, ()) if where is not None else ()
     led = [(after.at_ns, after.at_ns) for before, after in pairwise(states) if before.leader != after.leader]
-    return [(begin_ns - reach, min(end_ns, NEVER_NS - AFTER_NS) + AFTER_NS) for begin_ns, end_ns in (*struck, *led)]
-
-
-def _within(at_ns: int, times: Iterable[Time]) -> bool:
-    return any(begin_ns <= at_ns <= end_ns for begin_ns, end_ns in times)
+    return widened([*run_state.struck, *led], reach_ns(run, run_state), AFTER_NS)
 
 
 def unnamed(run: RunRecord, found: Sequence[Finding]) -> list[str]:

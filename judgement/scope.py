@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import Final, Literal
 
 from evidence.events import Witness
-from evidence.run_state import NEVER_NS
+from evidence.spans import NEVER_NS, overlap
 
 Touched = Witness | Literal["record"]
 """A witness, or what the run has left of them all."""
@@ -40,7 +40,7 @@ class Scope:
     def touches(self, other: Scope) -> bool:
         """Whether the two have a witness, a node and a moment in common."""
         same_nodes = not self.nodes or not other.nodes or bool(self.nodes & other.nodes)
-        same_time = self.begin_ns <= other.end_ns and other.begin_ns <= self.end_ns
+        same_time = overlap((self.begin_ns, self.end_ns), (other.begin_ns, other.end_ns))
         return same_nodes and same_time and bool(self.witnesses & other.witnesses)
 
 

@@ -100,7 +100,7 @@ def stuck_isr(run_state: RunState, run: RunRecord) -> list[Evidence]:
     and up for 45 s, with no fault anywhere.
     """
     final = next((moment for moment in reversed(of(run_state.events, Moment)) if moment.label == FINAL), None)
-    return [] if final is None else list(_stuck(run_state, run, final.begun_ns or final.at_ns))
+    return [] if final is None else list(_stuck(run_state, run, final.begun_ns))
 
 
 def _stuck(run_state: RunState, run: RunRecord, at_ns: int) -> Iterator[Evidence]:

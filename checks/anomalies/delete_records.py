@@ -21,10 +21,11 @@ from checks.anomaly import (
     absent_if,
     anomaly,
 )
-from checks.view import EVIDENCE_LIMIT, NEVER_NS, PartitionView, Rows, reader
+from checks.view import EVIDENCE_LIMIT, PartitionView, Rows, reader
 from evidence.basis import Basis
 from evidence.events import DeleteTopic, RecordsDeleted, of
 from evidence.run_state import RunState
+from evidence.spans import NEVER_NS
 
 
 def confirmed(run_state: RunState, topic: str, partition: int) -> list[RecordsDeleted]:

@@ -23,8 +23,9 @@ from checks.anomaly import (
     KEPT_ROWS,
     anomaly,
 )
-from checks.view import EVIDENCE_LIMIT, NEVER_NS, NO_TIME, Bools, Ints, PartitionView, Rows, reader, sender
+from checks.view import EVIDENCE_LIMIT, NO_TIME, Bools, Ints, PartitionView, Rows, reader, sender
 from evidence.basis import Basis
+from evidence.spans import NEVER_NS
 
 
 def _cut_off(view: PartitionView) -> Bools:

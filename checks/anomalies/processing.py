@@ -28,8 +28,9 @@ from checks.anomaly import (
     absent_if,
     anomaly,
 )
-from checks.view import EVIDENCE_LIMIT, NEVER_NS, NO_IDENTITY, Ints, PartitionView, Rows, Steps, identity_of, known
+from checks.view import EVIDENCE_LIMIT, NO_IDENTITY, Ints, PartitionView, Rows, Steps, identity_of, known
 from evidence.basis import Basis
+from evidence.spans import NEVER_NS
 
 NAMED: Final = 20
 """Inputs that one row of evidence names."""

@@ -17,7 +17,7 @@ from evidence.basis import Basis
 from evidence.events import Log, Znode, of
 from evidence.faults.process import StartProof
 from evidence.nodes import number_of
-from evidence.run_state import NEVER_NS
+from evidence.spans import NEVER_NS
 from evidence.text import plural
 
 MIGRATION: Final = "/migration"

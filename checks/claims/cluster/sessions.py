@@ -27,7 +27,8 @@ from evidence.events import Container, Log, Metadata, Missed, Partition, of
 from evidence.faults import DEATHS
 from evidence.faults.process import DoubleProof
 from evidence.nodes import broker
-from evidence.run_state import ALIVE, DOWN, DYING, NEVER_NS, FaultFact, Interval, RunState
+from evidence.run_state import ALIVE, DOWN, DYING, FaultFact, Interval, RunState
+from evidence.spans import NEVER_NS
 from evidence.text import plural
 
 MACHINE_MS: Final = 1000

@@ -16,7 +16,8 @@ from evidence.events import Handed, Moment, of
 from evidence.faults.clients import ResetProof
 from evidence.faults.network import HoldProof
 from evidence.nodes import broker
-from evidence.run_state import NEVER_NS, FaultFact, Sent
+from evidence.run_state import FaultFact, Sent
+from evidence.spans import NEVER_NS
 from evidence.text import plural
 
 

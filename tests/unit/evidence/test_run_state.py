@@ -24,7 +24,8 @@ from evidence.events import (
     State,
     Target,
 )
-from evidence.run_state import NEVER_NS, RunState, in_isr_throughout, isr_at, one_leader
+from evidence.run_state import RunState, in_isr_throughout, isr_at, one_leader
+from evidence.spans import NEVER_NS
 from tests.unit.timelines import at
 
 WHOSE: dict[str, Any] = {"process": "p", "topic": "t", "partition": 0, "producer": 1, "acks": "-1"}
