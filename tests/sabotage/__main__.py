@@ -25,7 +25,7 @@ from typing import Final
 from analysis.check import check_run
 from evidence import manifest
 from evidence.errors import HarnessError
-from evidence.findings import write_findings
+from evidence.findings import read_findings, write_findings
 from evidence.run import DEFAULT_CASE
 from evidence.rundir import RunDir, find_runs, write_atomically, write_json
 from judgement.report.facts import judge_run
@@ -112,6 +112,14 @@ def verdict_of(run_dir: RunDir) -> tuple[str, str]:
     return judged.verdict, judged.reasons[0] if judged.reasons else ""
 
 
+def anomalies_of(run_dir: RunDir) -> set[str]:
+    """What was found in a run, by name."""
+    found, unreadable = read_findings(run_dir)
+    if found is None:
+        raise ValueError(unreadable)
+    return {one.anomaly for one in found.findings}
+
+
 def forge(run_dir: RunDir) -> None:
     """Make the manifest anew, and a timeline that ends as its length wants."""
     run = json.loads(run_dir.run_json.read_text())["run"]
@@ -147,6 +155,8 @@ def _of_files(runs: Mapping[str, RunDir], scratch: Path, number: int) -> Row:
             (row.forged if forged else row.now)[verdict] += 1
             if verdict not in (case.forged if forged else case.allowed):
                 row.wrong.append(f"{name}{' (manifest made anew)' if forged else ''}: {verdict}: {reason}")
+            if forged and case.finds not in ("", *anomalies_of(copy)):
+                row.wrong.append(f"{name}: {case.finds} is not found")
             if reason and (not row.reason or (forged and not case.bound_only)):
                 row.reason = reason
     shutil.rmtree(scratch / f"copy-{number}", ignore_errors=True)

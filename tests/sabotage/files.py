@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import random
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -47,6 +47,8 @@ class Case:
     """What it may come to with the manifest made anew."""
     of_subjects: bool = False
     """Whether it is about runs with subjects, and these alone; all others are about runs without."""
+    finds: str = ""
+    """The anomaly that is found then, with the manifest made anew."""
     of: str = ""
     """The exhibit of the museum whose run it is about, and that alone; all others are about no exhibit's run."""
 
@@ -178,6 +180,86 @@ def _held_null(event: dict[str, Any]) -> dict[str, Any]:
 
 def _without(kind: str) -> Damage:
     return _edited(lambda event: None if event["kind"] == kind else event)
+
+
+MINUTE_NS: Final = 60 * 10**9
+
+
+def _later(event: dict[str, Any], by_ns: int) -> dict[str, Any]:
+    """The same event, so much later."""
+    return event | {name: event[name] + by_ns for name in ("monotonic_ns", "wall_ns", "begun_ns") if name in event}
+
+
+def _of_kind(events: Sequence[dict[str, Any]], kind: str, **fields: Any) -> list[dict[str, Any]]:
+    return [one for one in events if one["kind"] == kind and all(one.get(name) == fields[name] for name in fields)]
+
+
+def _at_the_end(
+    made: Callable[[list[dict[str, Any]]], dict[str, Any] | None], told_ns: int = 0, end_ns: int = 0
+) -> Damage:
+    """A timeline with one more event so long after its end, which comes so much later then."""
+
+    def damage(run: RunDir, _runs: Runs) -> bool:
+        events = lines(run)
+        *before, end = events
+        told = made(events)
+        if told is None:
+            return False
+        times = {name: end[name] for name in ("monotonic_ns", "wall_ns")}
+        return put(run, [*before, _later(times | told, told_ns), _later(end, end_ns)])
+
+    return damage
+
+
+def _died(events: list[dict[str, Any]]) -> dict[str, Any] | None:
+    """A broker that no fault had struck ended with an error."""
+    struck = {node for one in _of_kind(events, "fault") for node in one["target"]["node"].split(", ")}
+    spared = sorted({one["node"] for one in _of_kind(events, "broker")} - struck)
+    if not spared:
+        return None
+    return _of_kind(events, "container", action="start")[0] | {"node": spared[0], "action": "die", "exit_code": 1}
+
+
+def _led_by_nobody(events: list[dict[str, Any]]) -> dict[str, Any]:
+    """The partition lost its leader."""
+    last = _of_kind(events, "partition", topic="t")[-1]
+    return _again(last, leader=-1, leader_epoch=last["leader_epoch"] + 1)
+
+
+def _again(state: dict[str, Any], **changes: Any) -> dict[str, Any]:
+    """A partition's next state."""
+    kept = {name: state[name] for name in state if name not in ("monotonic_ns", "wall_ns", "source_ns")}
+    return kept | {"version": state["version"] + 1} | changes
+
+
+def _read_by_nobody(events: list[dict[str, Any]]) -> dict[str, Any]:
+    """The final reader did not come to the end in a minute."""
+    of_it = {"topic": "t", "partition": 0, "end": 4, "reached": 0, "asked_ns": events[-1]["monotonic_ns"]}
+    return {"kind": "unread", "source": "runner"} | of_it
+
+
+def _out_of_sync(run: RunDir, _runs: Runs) -> bool:
+    """A replica was not in the ISR when the partition had been copied, a minute later, at the end."""
+    events = lines(run)
+    last = _of_kind(events, "partition", topic="t")[-1]
+    (final,) = (place for place, one in enumerate(events) if one["kind"] == "moment" and one["name"].endswith("-final"))
+    others = [one for one in last["isr"] if one != last["leader"]]
+    times = {name: events[final][name] - 10**6 for name in ("monotonic_ns", "wall_ns")}
+    shrunk = times | _again(last, isr=[one for one in last["isr"] if one != others[-1]])
+    return put(run, [*events[:final], shrunk, *(_later(one, MINUTE_NS) for one in events[final:])])
+
+
+def _asks_for_four(run: RunDir, _runs: Runs) -> bool:
+    """The topic wanted more replicas in sync than it had, and acknowledged all the same, long after it had them."""
+    events = lines(run)
+    stated_ns = min(one["monotonic_ns"] for one in _of_kind(events, "partition", topic="t"))
+    acked = _of_kind(events, "acked", acks="all", outcome="ok")
+    if not any(one["invoked_ns"] > stated_ns + MINUTE_NS // 10 for one in acked):
+        return False
+    facts = read_json(run.run_json)
+    topics = [one | {"settings": one["settings"] | {"min.insync.replicas": "4"}} for one in facts["topics"]]
+    write_json(run.run_json, facts | {"topics": topics})
+    return True
 
 
 def _cut_timeline(first: int, last: int) -> Damage:
@@ -491,9 +573,28 @@ MUSEUM: Final = (
 )  # fmt: skip
 """On the faults and the anomalies of the museum."""
 
+DUTIES: Final = (
+    *(Case(name=f"Kafka's duties: {name}", before="not tried", damage=damage, allowed=BAD, forged=("unexpected",),
+           finds=anomaly)
+      for name, damage, anomaly in (
+        ("a broker ended itself", _at_the_end(_died), "broker-exit"),
+        ("a partition was led by nobody for a minute", _at_the_end(_led_by_nobody, end_ns=MINUTE_NS), "no-leader"),
+        ("a replica stayed out of the ISR for a minute", _out_of_sync, "stuck-isr"),
+        ("nobody could read it for a minute", _at_the_end(_read_by_nobody, MINUTE_NS, MINUTE_NS), "unreadable"),
+        ("acks=all was acknowledged by three of four", _asks_for_four, "acknowledged-below-min-insync"),
+      )),
+    Case(name="timeline: nothing says who led a partition, and its ISR", before="not tried",
+         damage=_without("partition"), forged=("unknown",)),
+    *(Case(name=f"timeline: nothing says {name}", before="not tried", damage=_without(kind), bound_only=True,
+           forged=SOUND)
+      for name, kind in (("which brokers were registered", "broker"), ("who was the controller", "controller"))),
+)  # fmt: skip
+"""On what Kafka owes after the storm (checks/anomalies/availability.py, min_insync.py)."""
+
 CASES: Final = (
     *SUBJECTS,
     *MUSEUM,
+    *DUTIES,
     Case(name="every poll of the final reader dropped, counts adjusted", before="as-documented where a loss is",
          damage=_drop_rows(_no_polls, "final-read", ""), forged=("unknown",)),
     Case(name="acknowledgement of m0 dropped from the sealed file, counts adjusted", before="as-documented",
