@@ -98,59 +98,84 @@ def refuses(producer: Producer, topic: Topic, struck: Struck) -> bool:
     return producer.acks == "all" and topic.min_insync_replicas > 1 and not outlasts
 
 
+def truncated(producer: Producer, topic: Topic, struck: Struck) -> bool:
+    """Whether acks=all is not enough: a follower may throw away what was acknowledged."""
+    return producer.acks == "all" and struck.truncates and topic.replication_factor > 1
+
+
+def keeps_unanswered(producer: Producer) -> bool:
+    """Whether it is a librdkafka that has for the next leader what it has not been answered, without idempotence."""
+    return producer.client == "librdkafka" and producer.acks != "0" and not producer.idempotence
+
+
+def begins_epochs(producer: Producer) -> bool:
+    """Whether it is a librdkafka that may begin a new epoch of its idempotent producer."""
+    return producer.client == "librdkafka" and producer.idempotence
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """What may come of whom, and where that is written."""
+
+    may: str
+    source: str
+    of: Callable[[Producer, Topic, Struck], bool]
+    basis: Basis = Basis.DOCUMENTATION
+
+
+RULES = (
+    Rule("loses", ACKS_DOC, lambda p, t, s: p.acks != "all"),
+    Rule("loses", KIP_101, truncated),
+    Rule("duplicates", RETRIES_DOC, lambda p, t, s: retries(p) and p.acks != "0" and not p.idempotence),
+    Rule(
+        "duplicates",
+        TIMED_OUT,
+        lambda p, t, s: begins_epochs(p) and (s.away or t.replication_factor <= t.min_insync_replicas),
+        Basis.MEASURED,
+    ),
+    Rule("duplicates", OUT_OF_ORDER, lambda p, t, s: begins_epochs(p) and p.in_flight > 1, Basis.JIRA),
+    Rule("reorders", MOVED, lambda p, t, s: keeps_unanswered(p) and not retries(p), Basis.SOURCE),
+    # What an old leader refuses it may have written, if it waits for its followers.
+    Rule(
+        "duplicates",
+        MOVED,
+        lambda p, t, s: keeps_unanswered(p) and not retries(p) and p.acks == "all",
+        Basis.SOURCE,
+    ),
+    Rule(
+        "reorders",
+        NEXT_IS_MADE,
+        lambda p, t, s: keeps_unanswered(p) and retries(p) and not overtakes(p),
+        Basis.JIRA,
+    ),
+    Rule("reorders", IN_FLIGHT_DOC, lambda p, t, s: overtakes(p)),
+    Rule("refuses", RETRIES_DOC, lambda p, t, s: refuses(p, t, s) and not retries(p)),
+    Rule(
+        "refuses",
+        MIN_ISR_DOC,
+        lambda p, t, s: refuses(p, t, s) and p.acks == "all" and t.min_insync_replicas > 1,
+    ),
+)
+LEAST_FIRST = (Basis.MEASURED, Basis.SOURCE, Basis.JIRA, Basis.DOCUMENTATION)
+"""What an outcome of several rules is said to rest on: the first of these that one of them has."""
+WHY = {
+    "loses": "what is under way is lost",
+    "duplicates": "what was written and not answered is written again",
+    "reorders": "what was in flight is sent again in whatever order",
+    "refuses": "too few replicas may be in sync, and a changed leader refuses who does not try again",
+}
+
+
 def stated(producer: Producer, topic: Topic, struck: Struck) -> Outcome:
-    may = set()
-    sources = [ACKS_DOC]
-    truncated = struck.truncates and topic.replication_factor > 1
-    if producer.acks != "all" or truncated:
-        may.add("loses")
-        sources += [KIP_101] if truncated and producer.acks == "all" else []
-    if retries(producer) and producer.acks != "0" and not producer.idempotence:
-        may.add("duplicates")
-        sources.append(RETRIES_DOC)
-    if producer.idempotence and producer.client == "librdkafka":
-        begins_anew = {
-            TIMED_OUT: struck.away or topic.replication_factor <= topic.min_insync_replicas,
-            OUT_OF_ORDER: producer.in_flight > 1,
-        }
-        sources += [source for source, holds in begins_anew.items() if holds]
-        may |= {"duplicates"} if any(begins_anew.values()) else set()
-    if producer.client == "librdkafka" and producer.acks != "0" and not producer.idempotence:
-        may.add("reorders")
-        if not retries(producer):
-            # What an old leader refuses it may have written, if it waits for its followers (acks=all).
-            may |= {"duplicates"} if producer.acks == "all" else set()
-            sources.append(MOVED)
-        elif not overtakes(producer):
-            sources.append(NEXT_IS_MADE)
-    if overtakes(producer):
-        may.add("reorders")
-        sources.append(IN_FLIGHT_DOC)
-    if refuses(producer, topic, struck):
-        may.add("refuses")
-        sources += [] if retries(producer) else [RETRIES_DOC]
-        sources += [MIN_ISR_DOC] if producer.acks == "all" and topic.min_insync_replicas > 1 else []
-    if producer.idempotence:
-        sources.append(IDEMPOTENCE_DOC)
-    why = {
-        "loses": "what is under way is lost",
-        "duplicates": "what was written and not answered is written again",
-        "reorders": "what was in flight is sent again in whatever order",
-        "refuses": "too few replicas may be in sync, and a changed leader refuses who does not try again",
-    }
-    bases = {
-        TIMED_OUT: Basis.MEASURED,
-        MOVED: Basis.SOURCE,
-        OUT_OF_ORDER: Basis.JIRA,
-        NEXT_IS_MADE: Basis.JIRA,
-    }
-    basis = next((basis for source, basis in bases.items() if source in sources), Basis.DOCUMENTATION)
-    told = "; ".join(words for name, words in why.items() if name in may)
+    rules = [rule for rule in RULES if rule.of(producer, topic, struck)]
+    may = frozenset(rule.may for rule in rules)
+    sources = [ACKS_DOC, *(rule.source for rule in rules), *([IDEMPOTENCE_DOC] if producer.idempotence else [])]
+    told = "; ".join(words for name, words in WHY.items() if name in may)
     return Outcome(
-        may=frozenset(may),
+        may=may,
         why=f"Under load {told}." if told else "What is acknowledged every replica in sync has, once and in order.",
-        source="; ".join(sources),
-        basis=basis,
+        source="; ".join(dict.fromkeys(sources)),
+        basis=min((rule.basis for rule in rules), key=LEAST_FIRST.index, default=Basis.DOCUMENTATION),
     )
 
 
