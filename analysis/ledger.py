@@ -173,19 +173,8 @@ def _row(key: Key, runs: Mapping[str, _Run], cells: Sequence[RestoredCell]) -> C
         good=verdicts[AS_DOCUMENTED] + verdicts["observed"],
         verdicts=dict(sorted(verdicts.items())),
         lost=seen[LOST_WRITE],
-        lost_records=_range(
-            [
-                *((v.lost, v.lost) for _, v in told if v.sound or v.lost),
-                *((one.lost, one.lost) for one in old.runs.values() if one.lost),
-                *(c.counts.lost_records for c in old.cells),
-            ]
-        ),
-        acknowledged=_range(
-            [
-                *((v.acknowledged, v.acknowledged) for _, v in told if v.acknowledged is not None),
-                *(c.counts.acknowledged for c in old.cells),
-            ]
-        ),
+        lost_records=_lost_records(told, old),
+        acknowledged=_acknowledged(told, old),
         seen=dict(sorted(seen.items())),
         permitted=dict(sorted(Counter(chain.from_iterable(verdict.permitted for _, verdict in told)).items())),
         claims=_claims(told, old),
@@ -193,14 +182,7 @@ def _row(key: Key, runs: Mapping[str, _Run], cells: Sequence[RestoredCell]) -> C
         clients=_clients(told, old),
         seconds=round(median(seconds), 1) if seconds else old.seconds,
         ack_ms=_least([*(v.ack_ms for s, v in told if busy(s) is False), *(c.counts.ack_ms for c in old.cells)]),
-        not_good=tuple(
-            sorted(
-                [
-                    *(f"{v.run}: {_in_words(v)}" for _, v in told if v.verdict not in (AS_DOCUMENTED, "observed")),
-                    *(f"{name}: {one.told}" for name, one in old.runs.items() if one.told),
-                ]
-            )
-        ),
+        not_good=_not_good(told, old),
         aside=(*(Aside(run=name, why=one.aside) for name, one in sorted(runs.items()) if one.aside), *old.aside),
         restored=len(old.runs) + old.unnamed,
         unnamed=old.unnamed,
@@ -305,6 +287,34 @@ class _Restored:
 
 
 _Told = Sequence[tuple[RunStarted, RunJudged]]
+
+
+def _lost_records(told: _Told, old: _Restored) -> tuple[int, int] | None:
+    """How many records runs lost: the fewest and the most, of those that can be believed or lost some."""
+    return _range(
+        [
+            *((verdict.lost, verdict.lost) for _, verdict in told if verdict.sound or verdict.lost),
+            *((one.lost, one.lost) for one in old.runs.values() if one.lost),
+            *(cell.counts.lost_records for cell in old.cells),
+        ]
+    )
+
+
+def _acknowledged(told: _Told, old: _Restored) -> tuple[int, int] | None:
+    """How many records were acknowledged in a run: the fewest and the most."""
+    counts = [verdict.acknowledged for _, verdict in told]
+    return _range(
+        [
+            *((count, count) for count in counts if count is not None),
+            *(cell.counts.acknowledged for cell in old.cells),
+        ]
+    )
+
+
+def _not_good(told: _Told, old: _Restored) -> tuple[str, ...]:
+    """The runs that were not as documented, each with its reasons."""
+    found = [f"{v.run}: {_in_words(v)}" for _, v in told if v.verdict not in (AS_DOCUMENTED, "observed")]
+    return tuple(sorted([*found, *(f"{name}: {one.told}" for name, one in old.runs.items() if one.told)]))
 
 
 def _claims(told: _Told, old: _Restored) -> dict[str, dict[str, int]]:

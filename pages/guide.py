@@ -303,40 +303,65 @@ def table(described: Value, scenarios: Sequence[Value], data: Value, history: Co
     rows: dict[tuple[str, str], dict[str, str]] = {}
     for one, case, version, cell in cells:
         rows.setdefault((one["name"], case), {})[version] = _reproduced(cell, stated(one, _name_of(case), version))
-    every = [
-        (name, case, version, cell)
-        for name, of in data.items()
-        for case, of_case in of["cases"].items()
-        for version, cell in of_case.items()
-    ]
-    outcomes = [counts for *_, cell in every for counts in cell["claims"].values()]
+    every = _every(data)
     commits = {commit for *_, cell in every for commit in cell["commits"] if commit}
     gone = set() if history is None else {one for one in commits if not _is_in(one, history)}
-    not_good = [(*place, *_run_and_words(line)) for *place, cell in every for line in cell["not_good"]]
     return render(
         TABLE,
         museum=museum.PAGE,
         totals=list(_totals(scenarios, every)),
-        started=sum(cell["runs"] + sum(run["runs"] for run in cell["aside"]) for *_, cell in every),
-        counted=sum(cell["runs"] for *_, cell in every),
-        restored=sum(cell["restored"] for *_, cell in every),
-        unnamed=sum(cell["unnamed"] for *_, cell in every),
-        held=sum(counts.get(HELD, 0) for counts in outcomes),
-        judged=sum(sum(counts.values()) for counts in outcomes),
+        **_sums([cell for *_, cell in every]),
         headings=["scenario", "case", *versions],
         rows=[
             [f"[{name}]({FOLDER}/{name}.md)", case, *(of_version.get(v, "") for v in versions)]
             for (name, case), of_version in rows.items()
         ],
         beside=_beside(cells),
-        contradicting=[line for line in not_good if not NOTHING.search(line[4])],
-        showing_nothing=[line for line in not_good if NOTHING.search(line[4])],
+        **_not_good(every),
         aside=[(*place, run) for *place, cell in every for run in cell["aside"]],
         days=sorted({day for *_, cell in every for day in cell["days"]}),
         machines=sorted({machine for *_, cell in every for machine in cell["machines"]}),
         commits=_listed("Commits", commits - gone),
         gone=_listed("Not in the history any more", gone) if gone else [],
     )
+
+
+_Cell = tuple[str, str, str, Value]
+"""Of which scenario, case and version, and what runs showed."""
+
+
+def _every(data: Value) -> list[_Cell]:
+    """The cells that have runs, of scenarios that are not there any more too."""
+    return [
+        (name, case, version, cell)
+        for name, of in data.items()
+        for case, of_case in of["cases"].items()
+        for version, cell in of_case.items()
+    ]
+
+
+def _sums(cells: Sequence[Value]) -> dict[str, int]:
+    """How many runs there were, and how many of the claims that were judged in them held."""
+    aside = sum(run["runs"] for cell in cells for run in cell["aside"])
+    counted = sum(cell["runs"] for cell in cells)
+    outcomes = [counts for cell in cells for counts in cell["claims"].values()]
+    return {
+        "started": counted + aside,
+        "counted": counted,
+        "restored": sum(cell["restored"] for cell in cells),
+        "unnamed": sum(cell["unnamed"] for cell in cells),
+        "held": sum(counts.get(HELD, 0) for counts in outcomes),
+        "judged": sum(sum(counts.values()) for counts in outcomes),
+    }
+
+
+def _not_good(every: Iterable[_Cell]) -> dict[str, list[tuple[Any, ...]]]:
+    """The runs that did not end as documented: those that contradict, and those that show nothing."""
+    lines = [(*place, *_run_and_words(line)) for *place, cell in every for line in cell["not_good"]]
+    return {
+        "contradicting": [line for line in lines if not NOTHING.search(line[4])],
+        "showing_nothing": [line for line in lines if NOTHING.search(line[4])],
+    }
 
 
 NOTHING: Final = re.compile(rf"(^|: )({'|'.join(name for name in NOTHING_SHOWN if ' ' not in name)})(: |$)")
@@ -360,7 +385,7 @@ def _listed(heading: str, commits: Iterable[str]) -> list[str]:
     )
 
 
-def _totals(scenarios: Sequence[Value], every: Sequence[tuple[str, str, str, Value]]) -> Iterator[list[str]]:
+def _totals(scenarios: Sequence[Value], every: Sequence[_Cell]) -> Iterator[list[str]]:
     """How runs of each kind ended: scenarios with faults, the baseline, the museum, the audit's matrix, and all."""
     exhibits = {one["name"] for one in scenarios if one.get("exhibit")} | {
         name for name, *_ in every if name.startswith("museum-")
