@@ -164,6 +164,7 @@ def scenario(
         if not CASE_NAME.fullmatch(case):
             raise UsageError(f"scenario {name}: case {case!r}: a name has small letters, digits and hyphens only")
     declared = dict(cases) if cases else {DEFAULT_CASE: Case(documented=stated)}
+    file = str(sys._getframe(1).f_globals["__name__"])  # who declares it: the steps may be those of another scenario
 
     def register(steps: Steps | None) -> Scenario:
         made = Scenario(
@@ -177,7 +178,7 @@ def scenario(
             steps=steps,
             applies=applies,
             exhibit=exhibit,
-            file=_function(steps or next(filter(None, (case.steps for case in declared.values())))).__module__,
+            file=file,
         )
         other = _REGISTRY.get(name)
         if other is not None and other.file != made.file:

@@ -244,7 +244,6 @@ def declare(name: str, claim: str, strike: Strike, struck: Struck, *, diverges: 
     def steps(run: Run) -> None:
         under_load(strike, struck, run)
 
-    steps.__module__ = __name__
     return scenario(
         name=f"audit-{name}",
         claim=claim,
