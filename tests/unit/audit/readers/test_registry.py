@@ -61,7 +61,9 @@ def test_the_guides_example_is_a_format(tmp_path: Path, formats: list[Format]) -
     assert read(tmp_path, {"app.ini": text}).ignored == {"of another kind": 1}
     module: dict[str, object] = {"__name__": "ini"}
     exec(re.findall(r"```python\n(.*?)```", GUIDE.read_text(), re.DOTALL)[0], module)
+    taken = {one.rank for one in formats}
     formats.extend(module["FORMATS"])  # type: ignore[arg-type]
+    assert formats[-1].rank not in taken
     for cached in (registry.formats, registry.file_names):
         cached.cache_clear()
     producer = only(read(tmp_path, {"app.ini": text}))
