@@ -193,6 +193,10 @@ docs: venv ## The generated pages of docs/ anew (RUNS= tells one of these run di
 	$(BIN)/python -m pages.faults
 	$(BIN)/python -m pages.ledger
 
+.PHONY: site
+site: venv ## The site, as static pages, in site/ (TO= names another folder)
+	$(BIN)/python -m pages.site.build $(or $(TO),site)
+
 .PHONY: statements
 statements: venv ## Where this commit states more or less about Kafka than another one did (OLD=, else the last tag)
 	$(CHAOS) statements $(OLD)

@@ -251,6 +251,15 @@ def parser() -> argparse.ArgumentParser:
     )
     bugs.add_argument("--json", action="store_true")
 
+    pages = command("atlas", "what can happen to acknowledged records, for a version and your settings, event by event")
+    pages.add_argument("--version", metavar="V", help="a line or a release: 2.8, 2.8.2, 3.9-kraft, 3.9-pinned")
+    pages.add_argument(
+        "--settings", action="append", default=[], metavar="FILE", help="mark the column that these producers fall in"
+    )
+    pages.add_argument("--client", choices=("java", "librdkafka"), default="java", help="whose grid (default: java)")
+    pages.add_argument("--format", choices=("text", "csv", "json", "parquet"), default="text")
+    pages.add_argument("--output", type=_file, metavar="FILE", help="write there")
+
     found = command("findings", "what was found here that no document says, with its control and its status")
     found.add_argument("--json", action="store_true")
 

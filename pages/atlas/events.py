@@ -1,0 +1,242 @@
+"""The events of the Atlas, in words.
+
+`EVENTS` names each fault of the audit's matrix for the grid, grouped by how much has to fail (audit.grade).
+`ROWS` are cases of scenarios whose outcome no producer setting decides, each with what to do. Such advice names what it
+rests on: an arm (`prevented_by`) in which the same event loses nothing. Where no run backs it on a release, it is not
+given as a remedy there. `PAUSES` are the events after which writes stop for a while.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from audit.cells import FAULTS
+from audit.grade import GRADE_IF_LOST, UNGRADED
+from evidence.run import DEFAULT_CASE
+
+EVENTS: Final[Mapping[str, str]] = {
+    "broker-restart": "One broker is restarted cleanly",
+    "rolling-restart": "All brokers are restarted cleanly, one by one",
+    "lost-acknowledgement": "An acknowledgement is lost on the network",
+    "refused-then-accepted": "A write is refused once, and retried",
+    "time-out": "The broker answers after the producer timed out",
+    "client-crash": "The producer process is killed",
+    "leader-crash-under-load": "The leader is killed under load",
+    "leader-crash-behind": "The leader is killed while its followers lag",
+    "leader-cut-off": "The leader is cut off from the cluster, not from its clients",
+    "zombie-leader": "The leader freezes, is replaced, and wakes up",
+    "shrunk-isr-crash": "The ISR shrinks to the leader, and the leader is killed",
+    "whole-isr-down": "All replicas are killed and restarted",
+    "double-failover": "Two leaders in a row are killed",
+    "follower-reboot": "A follower restarts, and leads before it has caught up",
+    "power-loss": "All replicas lose power at the same moment",
+    "last-replica": "The last in-sync replica loses power, and returns first",
+}
+"""Every fault of the matrix but "none"."""
+
+GROUPS: Final[Mapping[str, str]] = {
+    "F": "No broker fails",
+    "ED": "One broker fails",
+    "C": "Several brokers fail, one after the other",
+    "": "Power is lost",
+}
+"""Groups of events, by the grade that a loss in them gives."""
+
+
+def grouped() -> list[tuple[str, list[str]]]:
+    """The events of each group, in the order of the grid."""
+    found = []
+    for grades, title in GROUPS.items():
+        fits = [
+            fault
+            for fault in EVENTS
+            if (fault in UNGRADED if not grades else fault not in UNGRADED and GRADE_IF_LOST[fault] in grades)
+        ]
+        found.append((title, fits))
+    return found
+
+
+def missing() -> set[str]:
+    """Faults of the matrix that have no words here."""
+    return set(FAULTS) - {"none"} - set(EVENTS)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """An event whose outcome no producer setting decides."""
+
+    event: str
+    settings: str
+    scenario: str
+    case: str = DEFAULT_CASE
+    do: str
+    """What to do about it: an imperative."""
+    prevented_by: tuple[str, str] | None = None
+    """The scenario and case in which this was done, and nothing was lost."""
+
+
+MIN_2: Final = "acks=all, min.insync.replicas=2"
+ROWS: Final[tuple[Row, ...]] = (
+    Row(
+        event="All replicas lose power at one moment",
+        settings=MIN_2,
+        scenario="page-cache-only",
+        do="Spread replicas over power supplies, or set log.flush.interval.messages=1.",
+        prevented_by=("page-cache-only", "flush-each"),
+    ),
+    Row(
+        event="All replicas lose power at one moment",
+        settings=f"{MIN_2}; a flush each second",
+        scenario="page-cache-only",
+        case="flush-interval",
+        do="Do not rely on log.flush.interval.ms: it bounds the loss and does not prevent it.",
+        prevented_by=("page-cache-only", "flush-each"),
+    ),
+    Row(
+        event="All brokers lose power just after a transaction in two topics",
+        settings="flush.messages=1 in one of the topics",
+        scenario="coordinator-power-loss",
+        case="transaction",
+        do="Set log.flush.interval.messages=1 for the whole cluster: a transaction needs it in every topic.",
+        prevented_by=("coordinator-power-loss", "transaction-flush-each"),
+    ),
+    Row(
+        event="The followers are stopped cleanly, the leader loses power and returns first",
+        settings=MIN_2,
+        scenario="last-replica-standing",
+        case="min-2-stopped",
+        do="Use eligible leader replicas (KRaft; on in new clusters from 4.1). Before that, see which replica has the "
+        "records (kafka-chaos replicas) before you start that leader.",
+        prevented_by=("last-replica-standing", "min-2-stopped"),
+    ),
+    Row(
+        event="The followers are killed, the leader loses power and returns first",
+        settings=MIN_2,
+        scenario="last-replica-standing",
+        case="min-2-killed",
+        do="Find out which replica has the records (kafka-chaos replicas) before you start that leader.",
+    ),
+    Row(
+        event="The last in-sync broker returns with an empty disk",
+        settings=MIN_2,
+        scenario="blank-disk-replacement",
+        case="still-in-isr",
+        do="Replace a disk only when its broker is in no ISR.",
+        prevented_by=("blank-disk-replacement", "out-of-isr"),
+    ),
+    Row(
+        event="A rack is cut off, acknowledges alone, and loses power",
+        settings="min.insync.replicas fits into the rack",
+        scenario="rack-loss",
+        case="within",
+        do="Set min.insync.replicas to more replicas than any rack holds.",
+        prevented_by=("rack-loss", "across"),
+    ),
+    Row(
+        event="Every in-sync replica is killed, and another replica leads",
+        settings="unclean.leader.election.enable=true",
+        scenario="unclean-election",
+        case="enabled",
+        do="Set unclean.leader.election.enable=false. The partition then waits for its last in-sync replica.",
+        prevented_by=("unclean-election", "disabled"),
+    ),
+    Row(
+        event="A second machine starts with a broker's node.id",
+        settings=MIN_2,
+        scenario="duplicate-id-counts-as-replica",
+        do="Make sure the old machine is off before you give its node.id to another.",
+        prevented_by=("duplicate-id-counts-as-replica", "without-double"),
+    ),
+    Row(
+        event="The leader's clock is eight days ahead for a minute",
+        settings="acks=all, retention.ms of seven days (the default)",
+        scenario="clock-step",
+        case="leader-ahead",
+        do="Let time servers slew and never step. Set retention.ms=-1 where nothing may be deleted.",
+    ),
+    Row(
+        event="One bit of an index file flips",
+        settings="acks=all",
+        scenario="bit-rot",
+        case="index",
+        do="Delete the index files of a broker whose disk is suspect, while it is down: it makes them anew.",
+    ),
+    Row(
+        event="ZooKeeper or the controllers freeze for longer than the sessions",
+        settings="acks=1 and acks=all side by side",
+        scenario="coordinator-outage",
+        case="frozen",
+        do="Use acks=all: records sent with acks=1 are at risk.",
+    ),
+    Row(
+        event="Two leaders in a row are killed",
+        settings="acks=all",
+        scenario="double-failover",
+        do="Run 0.11 or later, and finish the upgrade of inter.broker.protocol.version.",
+        prevented_by=("double-failover", DEFAULT_CASE),
+    ),
+    Row(
+        event="The processes of all brokers are killed",
+        settings=MIN_2,
+        scenario="memory-survives",
+        case="killed",
+        do="Nothing: the page cache outlives processes.",
+        prevented_by=("memory-survives", "killed"),
+    ),
+    Row(
+        event="The leader and one follower lose power at one moment",
+        settings=MIN_2,
+        scenario="memory-survives",
+        case="leader-and-follower",
+        do="Keep a third replica on another power supply.",
+    ),
+    Row(
+        event="The leader's disk is full",
+        settings=MIN_2,
+        scenario="disk-full",
+        case="leader",
+        do="Nothing for the records: writes stop until another broker leads.",
+        prevented_by=("disk-full", "leader"),
+    ),
+    Row(
+        event="The leader's disk answers with errors",
+        settings=MIN_2,
+        scenario="disk-full",
+        case="leader-broken",
+        do="Nothing for the records: writes stop until another broker leads.",
+        prevented_by=("disk-full", "leader-broken"),
+    ),
+    Row(
+        event="One of the leader's two log directories fails",
+        settings=MIN_2,
+        scenario="log-directory-failure",
+        case="leader",
+        do="Nothing for the records: another broker leads.",
+        prevented_by=("log-directory-failure", "leader"),
+    ),
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pause:
+    """An event after which writes stop for a while, with acks=all."""
+
+    event: str
+    scenario: str
+    case: str = DEFAULT_CASE
+
+
+PAUSES: Final[tuple[Pause, ...]] = (
+    Pause(event="A leader is stopped cleanly", scenario="controlled-shutdown", case="clean"),
+    Pause(event="All brokers are restarted cleanly, one by one", scenario="rolling-restart", case="clean"),
+    Pause(event="A leader is killed", scenario="controlled-shutdown", case="killed"),
+    Pause(event="All brokers are killed and restarted, one by one", scenario="rolling-restart", case="killed"),
+    Pause(event="All brokers are killed at once and restarted", scenario="memory-survives", case="killed"),
+    Pause(event="The controller is killed", scenario="controller-failover", case="a-broker"),
+    Pause(event="The leader is cut off from the cluster", scenario="leader-isolated", case="acks-all"),
+    Pause(event="A follower is cut off from the cluster", scenario="follower-isolated", case="acks-all"),
+    Pause(event="The leader's disk is full", scenario="disk-full", case="leader"),
+    Pause(event="The leader loses power", scenario="memory-survives", case="leader"),
+)

@@ -1,0 +1,84 @@
+"""Pages from Markdown: docstrings, and the documents of docs/ as they are.
+
+Links to other documents become links to their pages; what is in the repository and not on the site stays as its path.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from functools import cache
+from pathlib import PurePosixPath
+from typing import Final
+
+from markdown_it import MarkdownIt
+from markupsafe import Markup
+
+LINK: Final = re.compile(r'<a href="([^"]*)">(.*?)</a>', re.DOTALL)
+IMAGE: Final = re.compile(r'<img src="([^"]*)" alt="([^"]*)"[^>]*>')
+SIBLING: Final = re.compile(r'<a href="([\w-]+)\.md')
+"""A link from one scenario's docstring to another scenario."""
+HEADING: Final = re.compile(r"<(h[1-4])>(.*?)</\1>", re.DOTALL)
+TAGS: Final = re.compile(r"<[^>]+>")
+
+
+@cache
+def _parser() -> MarkdownIt:
+    return MarkdownIt("commonmark", {"html": False}).enable("table")
+
+
+def html(text: str) -> Markup:
+    """Markdown as HTML."""
+    made = _parser().render(text)
+    return Markup(SIBLING.sub(lambda found: f'<a href="{found[1]}.html', made))
+
+
+def slug(text: str) -> str:
+    """The anchor of a heading, as GitHub makes it.
+
+    >>> slug("How to read a verdict")
+    'how-to-read-a-verdict'
+    """
+    plain = TAGS.sub("", text).lower()
+    return re.sub(r"[^\w\- ]", "", plain).replace(" ", "-")
+
+
+def document(text: str, path: str, sites: Mapping[str, str], up: str) -> Markup:
+    """A document as the inside of a page. `path` is where it lies in the repository, `sites` the page of each document
+    and picture that the site has.
+    """
+    made = _parser().render(text)
+    made = HEADING.sub(lambda found: f'<{found[1]} id="{slug(found[2])}">{found[2]}</{found[1]}>', made)
+    made = LINK.sub(lambda found: _link(found[1], found[2], path, sites, up), made)
+    made = IMAGE.sub(lambda found: f'<img src="{_target(found[1], path, sites, up) or ""}" alt="{found[2]}">', made)
+    made = made.replace("<table>", '<div class="scroll"><table class="plain">').replace("</table>", "</table></div>")
+    return Markup(made)
+
+
+def _link(target: str, text: str, path: str, sites: Mapping[str, str], up: str) -> str:
+    if "://" in target or target.startswith("#"):
+        return f'<a href="{target}">{text}</a>'
+    found = _target(target, path, sites, up)
+    return f'<a href="{found}">{text}</a>' if found else text
+
+
+def _target(target: str, path: str, sites: Mapping[str, str], up: str) -> str:
+    """Where a link leads on the site; "" if it is to something that the site does not have."""
+    plain, mark, anchor = target.partition("#")
+    parts: list[str] = []
+    for part in (*PurePosixPath(path).parent.parts, *PurePosixPath(plain).parts):
+        if part == "..":
+            parts = parts[:-1]
+        elif part != ".":
+            parts.append(part)
+    name = "/".join(parts)
+    page = sites.get(name)
+    # A page that stands in the place of several documents has other headings than these.
+    place = "" if list(sites.values()).count(page or "") > 1 or name == "README.md" else f"{mark}{anchor}"
+    return f"{up}{page}{place}" if page else ""
+
+
+def title_of(text: str) -> str:
+    """The first heading of a document."""
+    found = re.search(r"^# (.+)$", text, re.MULTILINE)
+    return found[1].replace("`", "") if found else ""

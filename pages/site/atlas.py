@@ -1,0 +1,105 @@
+"""The Atlas's pages: one for each line of versions, and an index that asks which version one has."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from pages.atlas import columns, events, model
+from pages.atlas.lines import Line
+from pages.site import words
+from pages.site.render import page
+
+FOLDER = "atlas"
+
+
+@dataclass(frozen=True, slots=True)
+class Switch:
+    """A version in the switch."""
+
+    name: str
+    short: str
+
+
+def switch(lines: Sequence[Line]) -> list[tuple[str, list[Switch]]]:
+    """The versions by mode."""
+    groups: dict[str, list[Switch]] = {"KRaft": [], "ZooKeeper": []}
+    for line in lines:
+        short = "3.9, protocol before 0.11" if line.pinned else line.name.partition("-")[0]
+        groups["KRaft" if line.mode == "kraft" else "ZooKeeper"].append(Switch(line.name, short))
+    return list(groups.items())
+
+
+def pages(data: model.Data, atlases: Sequence[model.Atlas]) -> Iterator[tuple[str, str]]:
+    """Path and text of each page, in the order of the switch."""
+    found = [one.line for one in atlases]
+    versions = switch(found)
+    for index, one in enumerate(atlases):
+        before = (found[index - 1].label, _path(found[index - 1])) if index else None
+        after = (found[index + 1].label, _path(found[index + 1])) if index + 1 < len(found) else None
+        yield _path(one.line), of_line(one, data, versions, before, after)
+    yield f"{FOLDER}/index.html", index_page(atlases)
+
+
+def _path(line: Line) -> str:
+    return f"{FOLDER}/{line.name}.html"
+
+
+def of_line(
+    atlas: model.Atlas,
+    data: model.Data,
+    versions: Sequence[tuple[str, list[Switch]]],
+    before: tuple[str, str] | None,
+    after: tuple[str, str] | None,
+) -> str:
+    """The page of a line."""
+    line = atlas.line
+    return page(
+        "atlas.html.j2",
+        _path(line),
+        title=f"Kafka {line.label}: what can happen to acknowledged records",
+        section="Atlas",
+        description=f"Which events lose, duplicate or reorder acknowledged records on Kafka {line.label}, by settings",
+        before=before,
+        after=after,
+        atlas=atlas,
+        lead=words.lead(atlas),
+        basis=words.basis(atlas),
+        figures=words.figures(atlas),
+        switch=versions,
+        clients=columns.CLIENTS,
+        chosen=words.chosen(atlas),
+        answers={
+            client: {column.id: words.answer(atlas, client, column) for column in atlas.columns}
+            for client in columns.CLIENTS
+        },
+        advice={column.id: words.advice(atlas, column) for column in atlas.columns},
+        costs={client: words.costs(data, atlas, client) for client in columns.CLIENTS},
+        groups=events.grouped(),
+        events=events.EVENTS,
+        symbols=model.SYMBOLS,
+        words=model.WORDS,
+        classes=model.CLASSES,
+        meanings=model.MEANINGS,
+        detail_of=words.detail,
+        title_of=words.hover,
+        row_detail=partial(words.row_detail, newest=line.newest),
+        backing=words.backing,
+        here=lambda version: version.partition("-")[0] == line.newest,
+        sessions=words.sessions(atlas),
+        bug_lead=words.bug_lead(atlas),
+        fixed_here=model.fixed_in_line(line, data),
+        harms=model.HARM_ORDER,
+    )
+
+
+def index_page(atlases: Sequence[model.Atlas]) -> str:
+    """Which version? With the figures of each."""
+    return page(
+        "atlas-index.html.j2",
+        f"{FOLDER}/index.html",
+        title="The Atlas: which version do you run?",
+        section="Atlas",
+        rows=[(one, words.figures(one)) for one in atlases],
+    )

@@ -1,0 +1,287 @@
+"""All pages of the site, and writing them: `make site`, `python -m pages.site.build FOLDER`.
+
+The same data gives the same pages. Pages of docs/ come as they are; those that `make docs` generates from the same data
+have pages of their own here.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from markupsafe import Markup
+
+from evidence.text import plural
+from harness.discoveries import TAKEN_BACK
+from pages import findings, guide, museum
+from pages.atlas import lines, model, tables
+from pages.atlas.columns import ACKS_1
+from pages.counted import telling
+from pages.scenarios import described as describe
+from pages.site import articles, atlas, chapters, scenarios
+from pages.site.render import TEMPLATES, page
+
+ROOT: Final = Path(__file__).parents[2]
+DOCS: Final = ROOT / "docs"
+OWN: Final[Mapping[str, tuple[str, str]]] = {
+    "docs/lost-records.md": ("lost.html", "I lost records"),
+    "docs/audit.md": ("settings.html", "Your settings"),
+    "docs/in-your-ci.md": ("ci.html", "In your CI"),
+    "docs/trust.md": ("trust.html", "Can I trust it?"),
+    "docs/glossary.md": ("glossary.html", "Reference"),
+}
+"""Documents that have a place of their own."""
+GENERATED: Final[Mapping[str, str]] = {
+    "docs/scenarios/README.md": "scenarios/index.html",
+    "docs/museum.md": "bugs.html",
+    "docs/findings.md": "findings/index.html",
+    "docs/audit-matrix.md": "atlas/index.html",
+    "docs/reproduced.md": "scenarios/index.html",
+    "docs/timings.md": "scenarios/index.html",
+    "docs/what-survives-what.md": "atlas/index.html",
+    "README.md": "index.html",
+    "docs/README.md": "reference/index.html",
+}
+"""What stands in their place on the site."""
+SHORTEST: Final = ("4.4", "4.3", "3.9-zk", "2.8", "0.10.2")
+"""Versions that the home page links."""
+
+
+def documents() -> list[Path]:
+    """The documents of docs/ that are in the repository."""
+    generated = {ROOT / name for name in GENERATED}
+    found = (
+        *DOCS.glob("*.md"),
+        *(DOCS / "releases").glob("*.md"),
+        ROOT / "compose" / "README.md",
+        ROOT / "CONTRIBUTING.md",
+    )
+    return sorted(path for path in found if path not in generated)
+
+
+def sites(names: frozenset[str]) -> dict[str, str]:
+    """The page of each document, by its path in the repository."""
+    found = dict(GENERATED)
+    for path in documents():
+        name = path.relative_to(ROOT).as_posix()
+        found[name] = OWN[name][0] if name in OWN else f"reference/{_name(path)}.html"
+    for svg in DOCS.glob("*.svg"):
+        found[f"docs/{svg.name}"] = f"reference/{svg.name}"
+    return found | {f"docs/scenarios/{name}.md": f"scenarios/{name}.html" for name in names}
+
+
+def _name(path: Path) -> str:
+    return "compose" if path.parent.name == "compose" else path.stem.lower()
+
+
+def pages(described: Mapping[str, Any] | None = None, data: model.Data | None = None) -> dict[str, str]:
+    """Every page by its path; what is no text is written by `write`."""
+    told, found = described or describe(), data or model.load()
+    names = frozenset(one["name"] for one in told["scenarios"])
+    atlases = [model.atlas(line, found) for line in lines.every()]
+    made = dict(atlas.pages(found, atlases))
+    made |= dict(scenarios.pages(told, found))
+    made |= dict(chapters.pages(told, found, names))
+    made |= dict(_findings(found, names))
+    made |= dict(_documents(names))
+    made["bugs.html"] = _bugs(told, found, atlases, names)
+    made["index.html"] = _home(found, atlases)
+    made["site.css"] = (TEMPLATES / "site.css").read_text(encoding="utf-8")
+    made["data/atlas.csv"] = tables.as_csv(tables.rows(atlases))
+    made["search.html"] = _search(made)
+    return made
+
+
+def _documents(names: frozenset[str]) -> Iterator[tuple[str, str]]:
+    where = sites(names)
+    listed = []
+    for path in documents():
+        name, text = path.relative_to(ROOT).as_posix(), path.read_text(encoding="utf-8")
+        target = where[name]
+        title = articles.title_of(text)
+        section = OWN[name][1] if name in OWN else "Reference"
+        up = "../" * target.count("/")
+        body = articles.document(text, name, where, up)
+        yield target, page("article.html.j2", target, title=title, section=section, scenarios=names, body=body)
+        listed.append((title, target.rpartition("/")[2] if target.startswith("reference/") else f"../{target}"))
+    body = articles.document((DOCS / "README.md").read_text(encoding="utf-8"), "docs/README.md", where, "../")
+    yield (
+        "reference/index.html",
+        page("article.html.j2", "reference/index.html", title="Reference", section="Reference", body=body),
+    )
+    for svg in DOCS.glob("*.svg"):
+        yield f"reference/{svg.name}", svg.read_text(encoding="utf-8")
+
+
+def _findings(data: model.Data, names: frozenset[str]) -> Iterator[tuple[str, str]]:
+    found = findings.all_counted(data.runs)
+    for one in found:
+        yield (
+            f"findings/{one['id']}.html",
+            page(
+                "finding.html.j2",
+                f"findings/{one['id']}.html",
+                title=one["title"],
+                section="Findings",
+                scenarios=names,
+                one=one,
+                operator=data.scenarios[one["seen"]["scenario"]].operator,
+            ),
+        )
+    yield (
+        "findings/index.html",
+        page(
+            "findings.html.j2",
+            "findings/index.html",
+            title="Findings",
+            section="Findings",
+            found=found,
+            taken_back=TAKEN_BACK,
+        ),
+    )
+
+
+def _bugs(told: Mapping[str, Any], data: model.Data, every: Sequence[model.Atlas], names: frozenset[str]) -> str:
+    exhibits = museum.exhibits(guide.in_order(told))
+    groups = [
+        (
+            harm,
+            [(one, _shown(one, data)) for one in exhibits if model.harm_of(data.scenarios[one["name"]]) == harm],
+        )
+        for harm in model.HARM_ORDER
+    ]
+    return page(
+        "bugs.html.j2",
+        "bugs.html",
+        title="Kafka bugs by release",
+        section="Kafka bugs",
+        scenarios=names,
+        groups=groups,
+        atlases=[one for one in every if not one.line.pinned],
+    )
+
+
+def _shown(one: Mapping[str, Any], data: model.Data) -> str:
+    return "; ".join(f"{museum.shown(one['name'], on, data.runs)} on {on}" for on in one["exhibit"]["affected"])
+
+
+def home_facts(data: model.Data) -> dict[str, Any]:
+    """What the home page says of all runs."""
+    cells = [
+        cell
+        for of_scenario in data.runs.values()
+        for of_case in of_scenario["cases"].values()
+        for cell in of_case.values()
+    ]
+    return {
+        "runs": sum(cell["runs"] for cell in cells),
+        "telling": sum(telling(cell) for cell in cells),
+        "started": sum(cell["runs"] + sum(run["runs"] for run in cell["aside"]) for cell in cells),
+        "scenarios": len(data.scenarios),
+        "bugs": sum(made.exhibit is not None for made in data.scenarios.values()),
+        "cells": len({one.key for of_fault in data.measured.values() for one in of_fault}),
+        "versions": len({cell["version"] for cell in cells}),
+    }
+
+
+def findings_in_words(data: model.Data, atlases: Sequence[model.Atlas]) -> list[str]:
+    """Five findings with their figures, each made of the data."""
+    restarted = {
+        cell.cell.key.version: cell
+        for atlas in atlases
+        for cell in atlas.grids["java"]["rolling-restart"]
+        if atlas.measured_here and cell.column.id == ACKS_1 and cell.cell
+    }
+    losing = [version for version, one in restarted.items() if one.worst == model.LOST]
+    all_power = data.runs["page-cache-only"]["cases"]["default"]
+    flushed = data.runs["page-cache-only"]["cases"]["flush-each"]
+    failover = data.runs["double-failover"]["cases"]["default"]
+    clock = data.runs["clock-step"]["cases"]["leader-ahead"]
+    double = data.runs["duplicate-id-counts-as-replica"]["cases"]["default"]
+
+    def lost(cells: Mapping[str, Any]) -> str:
+        return f"{sum(cell['lost'] for cell in cells.values())} of {sum(telling(cell) for cell in cells.values())}"
+
+    old = [name for name, cell in failover.items() if cell["lost"]]
+    new = {name: cell for name, cell in failover.items() if not cell["lost"]}
+    return [
+        f"A clean rolling restart lost acks=1 records of a Java producer on {len(losing)} of {len(restarted)} measured "
+        f"versions ({', '.join(sorted(losing))}).",
+        f"All replicas lose power at one moment: acks=all records were lost in {lost(all_power)} runs; with a flush "
+        f"of each record in {lost(flushed)}.",
+        "Two leaders killed in a row lost a record acknowledged with acks=all in "
+        f"{lost({name: failover[name] for name in old})} runs on {plural(len(old), 'version')} that truncate to the "
+        f"high watermark, and in {lost(new)} runs on {plural(len(new), 'version')} with leader epochs (KIP-101).",
+        f"A leader whose clock was eight days ahead for a minute deleted acknowledged records in {lost(clock)} runs, "
+        f"on {' and '.join(sorted(clock))}.",
+        f"A second machine with a follower's node.id counted as that follower: records acknowledged with acks=all and "
+        f"min.insync.replicas=2 were lost in {lost(double)} runs, on KRaft {', '.join(sorted(double))}.",
+    ]
+
+
+def _home(data: model.Data, atlases: Sequence[model.Atlas]) -> str:
+    facts = home_facts(data)
+    by_name = {line.name: line for line in lines.every()}
+    svg = (DOCS / "double-failover.svg").read_text(encoding="utf-8")
+    counts = (
+        f"{plural(facts['started'], 'run')} were started on {plural(facts['versions'], 'version')} and ways to run "
+        f"them; {plural(facts['runs'], 'run')} count. {plural(facts['scenarios'], 'scenario')}, {facts['bugs']} of "
+        f"them bugs of Kafka; {plural(facts['cells'], 'measured combination')} of producer and topic settings, "
+        "fault and version."
+    )
+    return page(
+        "home.html.j2",
+        "index.html",
+        title="What happens to acknowledged records",
+        section="Home",
+        found=findings_in_words(data, atlases),
+        hero={
+            "outcome": "1 of 5 acknowledged records LOST",
+            "version": "0.10.2.2",
+            "title": "A run of double-failover",
+        },
+        picture=Markup(svg[svg.index("<svg") :]),
+        counts=counts,
+        lines=[{"name": name, "short": by_name[name].label} for name in SHORTEST],
+    )
+
+
+TITLE: Final = re.compile(r"<title>(.*?) · kafka-chaos</title>", re.DOTALL)
+DESCRIPTION: Final = re.compile(r'<meta name="description" content="([^"]*)">')
+
+
+def _search(made: Mapping[str, str]) -> str:
+    entries = []
+    for path in sorted(made):
+        text = made[path]
+        title, about = TITLE.search(text), DESCRIPTION.search(text)
+        if path.endswith(".html") and title:
+            words = about[1] if about and about[1] != title[1] else ""
+            entries.append((Markup(title[1]), path, Markup(words)))
+    return page("search.html.j2", "search.html", title="Search", section="Search", entries=entries)
+
+
+def write(folder: Path) -> int:
+    """Write the site to a folder; pages that are not made any more are removed. Returns how many files there are."""
+    data = model.load()
+    made = pages(data=data)
+    for path, text in made.items():
+        file = folder / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text, encoding="utf-8")
+    tables.write_parquet(
+        tables.rows(model.atlas(line, data) for line in lines.every()), folder / "data" / "atlas.parquet"
+    )
+    for old in folder.rglob("*"):
+        name = old.relative_to(folder).as_posix()
+        if old.is_file() and name not in made and name != "data/atlas.parquet":
+            old.unlink()
+    return len(made) + 1
+
+
+if __name__ == "__main__":
+    TO = Path(sys.argv[1] if len(sys.argv) > 1 else "site")
+    print(f"{write(TO)} files in {TO}")

@@ -1,0 +1,236 @@
+"""A page for each scenario, always in one order: title, versions by outcome, what to do, why, pictures, what clients
+saw, how to run it, what was not as documented; then, folded, the steps, the documented lines and the times.
+
+The scenarios of the audit's matrix have the measured cells of the Atlas's columns in place of the ledger's, each with
+an anchor, its runs and the command that repeats one: a cell of the Atlas links here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from markupsafe import Markup
+
+import results
+from checks import claims
+from evidence.run import DEFAULT_CASE
+from judgement.report.cells import version_key
+from judgement.sampling import at_most, percent
+from pages import guide
+from pages.atlas import columns as columns_of
+from pages.atlas import events, lines, model
+from pages.counted import contradicted, telling
+from pages.site import articles, words
+from pages.site.render import Place, page
+
+Value = Mapping[str, Any]
+FOLDER: Final = "scenarios"
+AUDIT: Final = guide.AUDIT
+
+
+def heading(one: Value) -> str:
+    """A scenario's title in words."""
+    if one["exhibit"]:
+        title = str(one["exhibit"]["title"])
+        return f"{one['exhibit']['bug']}: {title}"
+    if one["name"].startswith(AUDIT):
+        fault = one["name"].removeprefix(AUDIT)
+        return events.EVENTS.get(fault, "No fault: what the settings cost")
+    text = str(one["name"]).replace("-", " ").replace("isr", "ISR")
+    return text[0].upper() + text[1:]
+
+
+def pages(described: Value, data: model.Data) -> Iterator[tuple[str, str]]:
+    """Path and text of each page, and of the index."""
+    every = guide.in_order(described)
+    names = frozenset(one["name"] for one in every)
+    set_aside = _set_aside(data.runs)
+    for index, one in enumerate(every):
+        before = _place(every[index - 1]) if index else None
+        after = _place(every[index + 1]) if index + 1 < len(every) else None
+        yield _path(one), of(one, data, names, set_aside, before, after)
+    sections = []
+    for section in dict.fromkeys(one["section"] for one in every):
+        title, introduction = "Without any fault", list[str]()
+        if section:
+            title, introduction = guide.introduced(described["sections"].get(section, ""), section)
+        own = [(one, heading(one), outcome_line(one, data)) for one in every if one["section"] == section]
+        first = next((part for part in introduction if part), "")
+        sections.append((section or "baseline", title, articles.html(first), own))
+    yield (
+        f"{FOLDER}/index.html",
+        page(
+            "scenarios.html.j2",
+            f"{FOLDER}/index.html",
+            title="Scenarios",
+            section="Scenarios",
+            sections=sections,
+            count=len(every),
+            scenarios=names,
+        ),
+    )
+
+
+def _path(one: Value) -> str:
+    return f"{FOLDER}/{one['name']}.html"
+
+
+def _place(one: Value) -> Place:
+    return heading(one), _path(one)
+
+
+def _set_aside(runs: Value) -> dict[str, str]:
+    """Runs that the ledger does not count, by name, each with the reason."""
+    found: dict[str, str] = {}
+    for of_scenario in runs.values():
+        for of_case in of_scenario["cases"].values():
+            for cell in of_case.values():
+                found |= {one["run"]: one["why"] for one in cell["aside"] if one["run"]}
+    return found
+
+
+def cells(one: Value, data: model.Data) -> list[tuple[str, str, Value]]:
+    """Case, version and cell of a scenario's runs that say something."""
+    of_cases = (data.runs.get(one["name"]) or {}).get("cases") or {}
+    return [
+        (case["name"], version, of_cases[case["name"]][version])
+        for case in one["cases"]
+        for version in sorted(of_cases.get(case["name"], {}), key=version_key)
+    ]
+
+
+def kind(cell: Value) -> tuple[str, str]:
+    """The class and the words of a cell: what became of the records, and how often it was as documented."""
+    runs = telling(cell)
+    if not runs:
+        return "hole", "no verdict"
+    if cell["lost"]:
+        return "lost", f"✕ lost in {cell['lost']} of {max(runs, cell['lost'])}"
+    if contradicted(cell):
+        return "twice", f"! other than documented in {contradicted(cell)} of {runs}"
+    if any(cell["seen"].values()):
+        return "order", f"≠ as documented, {runs} of {runs}"
+    return "kept", f"✓ kept, {runs} of {runs}"
+
+
+def outcome_line(one: Value, data: model.Data) -> str:
+    """Where records are lost, in a line: versions, of any case."""
+    losing = sorted({version for _, version, cell in cells(one, data) if cell["lost"]}, key=version_key)
+    ran = sorted({version for _, version, cell in cells(one, data) if telling(cell)}, key=version_key)
+    if one["name"].startswith(AUDIT):
+        return "by settings, in the Atlas"
+    if not ran:
+        return "no run that says something is on record"
+    if not losing:
+        return f"nothing acknowledged was lost on {', '.join(ran)}"
+    kept = [version for version in ran if version not in losing]
+    return f"records lost on {', '.join(losing)}" + (f"; none on {', '.join(kept)}" if kept else "")
+
+
+def table(one: Value, data: model.Data) -> list[tuple[str, list[tuple[str, str, str, str]]]]:
+    """Outcomes by case and version, the newest version first: version, class, words, and what is still possible."""
+    found: dict[str, list[tuple[str, str, str, str]]] = {}
+    for case, version, cell in cells(one, data):
+        found.setdefault(case, []).insert(0, (version, *kind(cell), _possible(cell)))
+    return list(found.items())
+
+
+def _possible(cell: Value) -> str:
+    runs = telling(cell)
+    return f"up to {percent(at_most(0, runs))} of attempts may still lose records" if runs and not cell["lost"] else ""
+
+
+def of(
+    one: Value,
+    data: model.Data,
+    names: frozenset[str],
+    set_aside: Mapping[str, str],
+    before: Place | None,
+    after: Place | None,
+) -> str:
+    """The page of a scenario."""
+    fault = one["name"].removeprefix(AUDIT) if one["name"].startswith(AUDIT) else ""
+    shown = (data.runs.get(one["name"]) or {}).get("shown")
+    found = cells(one, data)
+    return page(
+        "scenario.html.j2",
+        _path(one),
+        title=heading(one),
+        section="Kafka bugs" if one["exhibit"] else "Scenarios",
+        description=one["claim"],
+        before=before,
+        after=after,
+        scenarios=names,
+        one=one,
+        fault=fault,
+        default=DEFAULT_CASE,
+        table=table(one, data),
+        measured=list(measured(fault, data, set_aside)) if fault else [],
+        why=articles.html(one["told"]),
+        shown=shown,
+        pictures=[(Markup(_svg(name)), text) for name, text in ((shown or {}).get("pictures") or {}).items()],
+        claims=claims.CATALOGUE,
+        commands=list(_commands(one)),
+        clients=_clients(found),
+        not_good=[(case, version, line) for case, version, cell in found for line in cell["not_good"]],
+        aside=[(case, version, run) for case, version, cell in found for run in cell["aside"]],
+        timings=guide._timings(guide._cells(one, data.runs.get(one["name"]) or {})),
+        timing_headings=guide.TIMINGS,
+    )
+
+
+def _svg(name: str) -> str:
+    text = results.picture(name).read_text(encoding="utf-8")
+    return text[text.index("<svg") :]
+
+
+def _commands(one: Value) -> Iterator[str]:
+    for case in one["cases"]:
+        stated = [version for outcome in case["documented"] for version in outcome["versions"]]
+        if stated:
+            name = "" if case["name"] == DEFAULT_CASE else f" --case {case['name']}"
+            affected = (one["exhibit"] or {}).get("affected") or stated
+            yield f"kafka-chaos run {one['name']}{name} --version {affected[-1]}"
+
+
+def _clients(found: Sequence[tuple[str, str, Value]]) -> list[tuple[str, ...]]:
+    return [
+        (case, version, *(guide._spread(cell["clients"].get(key), key) for key in guide.CLIENTS))
+        for case, version, cell in found
+        if cell["clients"]
+    ]
+
+
+def measured(fault: str, data: model.Data, set_aside: Mapping[str, str]) -> Iterator[dict[str, Any]]:
+    """The measured cells of a fault that the Atlas shows, by version: settings, outcome and runs."""
+    told: set[str] = set()
+    for line in lines.every():
+        for client in columns_of.CLIENTS:
+            if fault not in events.EVENTS:
+                continue
+            grid = model.grid(line, client, columns_of.columns(line.audit), data.measured)
+            for cell in grid[fault]:
+                if cell.cell is None or cell.anchor in told:
+                    continue
+                told.add(cell.anchor)
+                key = cell.cell.key
+                yield {
+                    "anchor": cell.anchor,
+                    "version": key.version,
+                    "settings": str(key).partition(": ")[2],
+                    "class": model.CLASSES[cell.worst],
+                    "outcome": f"{model.SYMBOLS[cell.worst]} {model.WORDS[cell.worst]}",
+                    "detail": words.detail(cell),
+                    "also": words.also(cell),
+                    "runs": [(run, set_aside.get(run.run, "")) for run in cell.runs],
+                    "command": f"kafka-chaos run {AUDIT}{fault} --version {key.version}{_seed(cell.runs[-1].run)}",
+                }
+
+
+def _seed(run: str) -> str:
+    """The seed of a run, by its name."""
+    for part in reversed(run.split("-")):
+        if part.startswith("s") and part[1:].isdigit():
+            return f" --seed {part[1:]}"
+    return ""

@@ -1,0 +1,201 @@
+"""The Atlas in sentences, for its pages and for the terminal: each is made of the data, none states a result itself."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from audit.cells import covering_in
+from audit.grade import cost
+from evidence.text import plural
+from pages.atlas import columns as columns_of
+from pages.atlas.columns import ACKS_1, FLUSHED, RECOMMENDED, Column
+from pages.atlas.events import EVENTS
+from pages.atlas.model import KEPT, LOST, WORDS, Atlas, Data, Figure, GridCell, RowCell, RowOnPage
+
+
+def lead(atlas: Atlas) -> str:
+    """What the page rests on."""
+    line = atlas.line
+    here = f"Measured on {atlas.measured_on}" if atlas.measured_on else "Not measured"
+    if atlas.measured_on and not atlas.measured_here:
+        here += ", the nearest measured release of the same line of versions"
+    about = "One row per event, one column per combination of settings."
+    return f"{about} {here}. Defaults and bugs are those of {line.newest}."
+
+
+def basis(atlas: Atlas) -> str:
+    """How much was measured."""
+    runs = {run.run for client in atlas.grids for cell in atlas.cells(client) for run in cell.runs}
+    days = sorted({run.date for client in atlas.grids for cell in atlas.cells(client) for run in cell.runs})
+    if not days:
+        return ""
+    when = days[0] if len(days) == 1 else f"{days[0]} to {days[-1]}"
+    return f"The grid rests on {plural(len(runs), 'run')}, {when}."
+
+
+def figures(atlas: Atlas) -> list[dict[str, str]]:
+    """The four figures at the top."""
+
+    def one(figure: Figure, text: str, tone: str) -> dict[str, str]:
+        holes = f"; {plural(figure.holes, 'event')} not measured" if figure.holes else ""
+        told = {"count": str(figure.count), "of": f"of {figure.of} events", "text": f"{text}{holes}"}
+        return told | {"tone": tone if figure.count else "good"}
+
+    names = {column.id: column for column in atlas.columns}
+    best = names[RECOMMENDED]
+    lose = plural(atlas.bugs_that_lose, "bug").split(" ")[1]
+    return [
+        one(atlas.figures[ACKS_1], "lose acknowledged records with acks=1", "bad"),
+        one(atlas.figures[RECOMMENDED], f"with {best.title}, {best.topic}", "some"),
+        one(atlas.figures[FLUSHED], "if each record is flushed as well", "some"),
+        {
+            "count": str(len(atlas.bugs)),
+            "of": f"known {'bug' if len(atlas.bugs) == 1 else 'bugs'}",
+            "text": f"in {atlas.line.newest}; {atlas.bugs_that_lose or 'no'} {lose} lose records"
+            if atlas.bugs_that_lose != 1
+            else f"in {atlas.line.newest}; 1 bug loses records",
+            "tone": "bad" if atlas.bugs_that_lose else "some" if atlas.bugs else "good",
+        },
+    ]
+
+
+def detail(cell: GridCell) -> str:
+    """The small line of a cell: "5 of 318 · 3/5 runs"."""
+    run = cell.worst_run
+    if cell.worst == KEPT:
+        return f"{plural(len(cell.runs), 'run')} · ≤ {cell.possible}"
+    if run is None:
+        return ""
+    of = run.acknowledged if cell.worst != "refuses" else run.acknowledged + run.refused
+    return f"{cell.count} of {of} · {cell.times}/{len(cell.runs)} runs"
+
+
+def also(cell: GridCell) -> list[str]:
+    """The other outcomes of a cell, in words."""
+    return [WORDS[outcome] for outcome in cell.outcomes[1:]]
+
+
+def hover(cell: GridCell) -> str:
+    """What stands behind a cell's few words."""
+    if cell.worst == KEPT:
+        parts = [f"Kept in {plural(len(cell.runs), 'run')}: at most {cell.possible} of attempts may do otherwise"]
+    else:
+        seen = f"{cell.times} of {plural(len(cell.runs), 'run')}"
+        parts = [f"{WORDS[cell.worst].capitalize()} in {seen}: {cell.interval} of attempts"]
+    return ". ".join([*parts, *(f"also {one}" for one in also(cell))])
+
+
+def answer(atlas: Atlas, client: str, column: Column) -> dict[str, Any]:
+    """What a column's settings can do, in a sentence, and the events that lose records."""
+    figure = atlas.losing(client, column.id)
+    cells = atlas.column(client, column.id)
+    lost = [EVENTS[one.fault] for one in cells if one.worst == LOST]
+    other = {
+        outcome: sum(outcome in one.outcomes and one.worst != LOST for one in cells)
+        for outcome in ("duplicates", "reorders")
+    }
+    refused = [one for one in cells if one.worst == "refuses"]
+    who = f"With {column.title}" + (f" and {column.topic}" if column.topic else "")
+    if not figure.of:
+        return {"sentence": f"{who}: not measured.", "lost": []}
+    if len(refused) == figure.of:
+        return {
+            "sentence": f"{who}: brokers of this line refused every record, in all {figure.of} events. A producer "
+            "cannot have these settings here.",
+            "lost": [],
+        }
+    count = f"{figure.count} of {figure.of} events lose" if figure.count else f"none of {figure.of} events lost"
+    more = [
+        f"{number} more {'writes' if number == 1 else 'write'} records twice"
+        if outcome == "duplicates"
+        else f"{number} {'reorders' if number == 1 else 'reorder'} records without a loss"
+        for outcome, number in other.items()
+        if number
+    ]
+    holes = f" {plural(figure.holes, 'event')} not measured." if figure.holes else ""
+    extra = f"; {', '.join(more)}" if more else ""
+    return {"sentence": f"{who}, {count} acknowledged records{extra}.{holes}", "lost": lost}
+
+
+def advice(atlas: Atlas, column: Column) -> str:
+    """What another column does better for acknowledged records; made of the counts of both."""
+    mine = atlas.losing("java", column.id)
+    best = next(one for one in atlas.columns if one.id == RECOMMENDED)
+    flushed = next(one for one in atlas.columns if one.id == FLUSHED)
+    then, power = atlas.losing("java", best.id), atlas.losing("java", flushed.id)
+    if column.id == FLUSHED:
+        rest = [EVENTS[one.fault] for one in atlas.column("java", FLUSHED) if one.worst == LOST]
+        return f"What is left: {'; '.join(rest)}." if rest else "Each write waits for a flush: see the costs below."
+    if mine.count > then.count or column.id not in (RECOMMENDED, FLUSHED):
+        return f"Set {best.title} and {best.topic}: then {then.count} of {then.of} events lose records."
+    return (
+        f"What is left needs no change of a producer: flush each record (flush.messages=1), and {power.count} of "
+        f"{power.of} events lose records."
+    )
+
+
+def costs(data: Data, atlas: Atlas, client: str) -> dict[str, str]:
+    """What each column's settings cost without a fault."""
+    found = {}
+    for column in atlas.columns:
+        settings = column.settings(client, atlas.line.audit, atlas.line.newest)
+        priced = cost(covering_in(data.measured, settings, ["none"]), {})
+        found[column.id] = (
+            "" if priced is None else _cost(priced.latency_p50_ms, priced.latency_p99_ms, priced.records_per_s)
+        )
+    return found
+
+
+def _cost(median: float | None, slow: float | None, rate: float | None) -> str:
+    parts = [f"{median:.1f} ms, {slow:.0f} ms" if median is not None and slow is not None else ""]
+    parts.append(f"{rate:,.0f}/s".replace(",", " ") if rate is not None else "")
+    return "; ".join(filter(None, parts))
+
+
+def row_detail(cell: RowCell, newest: str) -> str:
+    """How many records in how many runs, and where that was."""
+    if not cell.runs:
+        return cell.why
+    where = "" if cell.version.partition("-")[0] == newest else f", on {cell.version}"
+    if cell.worst == KEPT:
+        return f"{plural(cell.runs, 'run')} · ≤ {cell.possible}{where}"
+    spread = f"{cell.least}" if cell.least == cell.most else f"{cell.least}–{cell.most}"
+    of = f" of {cell.acknowledged}" if cell.acknowledged else ""
+    return f"{spread}{of} · {cell.lost} of {plural(cell.runs, 'run')}{where}"
+
+
+def backing(one: RowOnPage) -> str:
+    """The runs that an advice rests on."""
+    if one.cell.worst == KEPT or one.row.prevented_by is None:
+        return ""
+    if one.prevention is not None:
+        return f"Done so, {plural(one.prevention.runs, 'run')} lost nothing."
+    return f"Runs that back this are of {one.elsewhere}." if one.elsewhere else ""
+
+
+def bug_lead(atlas: Atlas) -> str:
+    """How many bugs there are, and the release that is free of those that are mended."""
+    if not atlas.bugs:
+        return f"None of the bugs recorded here is in {atlas.line.newest}."
+    told = f"{plural(len(atlas.bugs), 'bug')} of those recorded here. Each was shown on a release that has it."
+    if atlas.free_of_mended and atlas.free_of_mended != atlas.line.newest:
+        told += f" The nearest release without any bug that has been fixed is {atlas.free_of_mended}."
+    elif atlas.free_of_mended:
+        told += " No release fixes any of them."
+    return told
+
+
+def sessions(atlas: Atlas) -> str:
+    """That runs have shorter sessions than clusters have by default."""
+    name, default = atlas.session_ms
+    short = sorted({one.session_s for one in atlas.pauses})
+    if not short or not default.isdigit():
+        return ""
+    ran = f"{short[0]:g} s" if len(short) == 1 else f"{short[0]:g} to {short[-1]:g} s"
+    told = f"The runs had sessions of {ran}; the default of {name} in {atlas.line.newest} is {int(default) / 1000:g} s"
+    return f"{told}, so a crash is noticed that much later."
+
+
+def chosen(atlas: Atlas) -> str:
+    """The column that is shown first: the default of a Java producer of this release."""
+    return columns_of.default_of_java(atlas.line.newest) or "all-min-1"

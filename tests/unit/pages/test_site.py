@@ -1,0 +1,210 @@
+"""The site: it can be made whole, no link of it is dead, its colours can be read, its numbers are of the data."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from html import unescape
+from html.parser import HTMLParser
+from pathlib import PurePosixPath
+
+import pytest
+
+from harness.scenario import all_scenarios
+from pages.atlas import lines, model
+from pages.site import articles, build, chapters, words
+from pages.site.links import NAMES, linked
+from pages.site.render import NAV, TEMPLATES
+
+BIGGEST = 15_000_000
+
+
+@pytest.fixture(scope="module")
+def data() -> model.Data:
+    return model.load()
+
+
+@pytest.fixture(scope="module")
+def atlases(data: model.Data) -> list[model.Atlas]:
+    return [model.atlas(line, data) for line in lines.every()]
+
+
+@pytest.fixture(scope="module")
+def made(data: model.Data) -> dict[str, str]:
+    return build.pages(data=data)
+
+
+class Page(HTMLParser):
+    """What a page links, and the places in it."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.links: list[str] = []
+        self.ids: set[str] = set()
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        found = dict(attrs)
+        if found.get("id"):
+            self.ids.add(str(found["id"]))
+        for name in ("href", "src", "action"):
+            if found.get(name) is not None:
+                self.links.append(str(found[name]))
+
+
+def dead(made: dict[str, str]) -> Iterator[tuple[str, str]]:
+    parsed = {path: Page(text) for path, text in made.items() if path.endswith(".html")}
+    there = made.keys() | {"data/atlas.parquet"}
+    for path, one in parsed.items():
+        for link in one.links:
+            if "://" in link:
+                continue
+            target, _, anchor = link.partition("#")
+            parts: list[str] = list(PurePosixPath(path).parent.parts)
+            for part in PurePosixPath(target).parts:
+                parts = parts[:-1] if part == ".." else [*parts, part]
+            where = "/".join(parts) if target else path
+            if where not in there or (anchor and where in parsed and anchor not in parsed[where].ids):
+                yield path, link
+
+
+def test_no_link_inside_is_dead(made: dict[str, str]) -> None:
+    assert list(dead(made)) == []
+
+
+def test_a_dead_link_would_be_found() -> None:
+    pages = {"a.html": '<a href="b.html#x">b</a><a href="c.html">c</a>', "b.html": "<p id=y>"}
+    assert list(dead(pages)) == [("a.html", "b.html#x"), ("a.html", "c.html")]
+
+
+def test_every_page_of_the_navigation_and_of_each_scenario_is_there(made: dict[str, str]) -> None:
+    assert {path for _, path in NAV} <= made.keys()
+    assert {f"scenarios/{name}.html" for name in all_scenarios()} <= made.keys()
+    assert {f"atlas/{line.name}.html" for line in lines.every()} <= made.keys()
+    assert len(chapters.CHAPTERS) == 10
+    assert chapters.missing() == []
+
+
+def test_the_site_is_small(made: dict[str, str]) -> None:
+    assert sum(len(text.encode()) for text in made.values()) < BIGGEST
+
+
+def test_every_jira_and_kip_is_a_link(made: dict[str, str]) -> None:
+    for path, text in made.items():
+        if path.endswith(".html"):
+            assert linked(text, frozenset(all_scenarios()), "../" * path.count("/")) == text, path
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("<p>KAFKA-1211</p>", "browse/KAFKA-1211"),
+        ("<p>by KIP-101.</p>", "KIP-101%22"),
+        ("<code>min.insync.replicas</code>", "#brokerconfigs_min.insync.replicas"),
+        ("<code>acks</code>", "#producerconfigs_acks"),
+    ],
+)
+def test_what_becomes_a_link(text: str, told: str) -> None:
+    assert told in linked(text)
+
+
+@pytest.mark.parametrize(
+    "text", ["<p>it acks all</p>", "<pre>KAFKA-1211</pre>", "<p>RAFKA-12</p>", "<p>server.log</p>"]
+)
+def test_what_does_not(text: str) -> None:
+    assert linked(text) == text
+    assert NAMES.pattern
+
+
+def test_no_page_says_that_nothing_was_run_where_runs_are_on_record(made: dict[str, str], data: model.Data) -> None:
+    for name in all_scenarios():
+        ran = any(
+            cell["runs"] for of in (data.runs.get(name) or {"cases": {}})["cases"].values() for cell in of.values()
+        )
+        if ran:
+            assert "has not been run on any version" not in made[f"scenarios/{name}.html"], name
+
+
+def test_figures_of_a_page_are_those_of_the_model(made: dict[str, str], atlases: list[model.Atlas]) -> None:
+    for atlas in atlases:
+        line = atlas.line
+        text = made[f"atlas/{line.name}.html"]
+        shown = re.findall(r"<li class=\"(?:bad|some|good)\"><b>(\d+) <span>(.*?)</span>", text)
+        counts = [(str(one.count), f"of {one.of} events") for one in atlas.figures.values()]
+        assert shown[:3] == counts, line.name
+        assert shown[3][0] == str(len(atlas.bugs))
+        assert text.count('<td class="c-acks-1 lost">') == sum(
+            atlas.losing(client, "acks-1").count for client in atlas.grids
+        )
+
+
+def test_home_has_the_findings_of_the_data(made: dict[str, str], data: model.Data, atlases: list[model.Atlas]) -> None:
+    found = build.findings_in_words(data, atlases)
+    assert len(found) == 5
+    home = unescape(re.sub(r"<[^>]+>", "", made["index.html"]))
+    for text in found:
+        assert text in home
+    counts = build.home_facts(data)
+    assert f"{counts['scenarios']} scenarios" in home
+    assert str(counts["started"])[:1] in home
+
+
+def test_the_answer_names_what_is_lost(data: model.Data) -> None:
+    atlas = model.atlas(lines.asked("2.8")[0], data)
+    acks_1 = next(one for one in atlas.columns if one.id == "acks-1")
+    told = words.answer(atlas, "java", acks_1)
+    assert told["sentence"].startswith("With acks=1, 9 of 16 events lose acknowledged records")
+    assert len(told["lost"]) == 9
+    flushed = atlas.columns[-1]
+    assert words.answer(atlas, "java", flushed) == {
+        "sentence": "With acks=all, idempotent and min.insync.replicas=2, flush.messages=1, none of 16 events lost "
+        "acknowledged records.",
+        "lost": [],
+    }
+
+
+def colours(css: str) -> Iterator[tuple[str, dict[str, str]]]:
+    for block in re.findall(r":root \{(.*?)\}", css, re.DOTALL):
+        values = dict(re.findall(r"--([\w-]+): (#[0-9a-f]{3,6})", block))
+        if "lost" in values:
+            yield block[:20], values
+
+
+def luminance(colour: str) -> float:
+    plain = colour[1:]
+    whole = "".join(2 * one for one in plain) if len(plain) == 3 else plain
+    parts = [int(whole[at : at + 2], 16) / 255 for at in (0, 2, 4)]
+    red, green, blue = (one / 12.92 if one <= 0.04045 else ((one + 0.055) / 1.055) ** 2.4 for one in parts)
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+def contrast(one: str, other: str) -> float:
+    light, dark = sorted((luminance(one), luminance(other)), reverse=True)
+    return (light + 0.05) / (dark + 0.05)
+
+
+def test_text_can_be_read_on_its_ground_in_light_dark_and_print() -> None:
+    schemes = list(colours((TEMPLATES / "site.css").read_text()))
+    assert len(schemes) == 3
+    for _, of in schemes:
+        pairs = [("ink", "paper"), ("muted", "paper"), ("muted", "soft"), ("link", "paper"), ("link", "soft")]
+        pairs += [(f"{name}-ink", name) for name in ("lost", "twice", "order", "refused", "kept", "hole")]
+        for ink, ground in pairs:
+            assert contrast(of[ink], of[ground]) >= 4.5, (ink, ground, of[ink], of[ground])
+
+
+def test_no_outcome_is_told_by_colour_alone() -> None:
+    assert len(set(model.SYMBOLS.values())) == len(model.SYMBOLS) == len(set(model.WORDS.values()))
+
+
+def test_pages_need_no_script(made: dict[str, str]) -> None:
+    assert [path for path, text in made.items() if "<script" in text] == ["search.html"]
+
+
+def test_a_document_keeps_its_links() -> None:
+    text = "[a](b.md#c) [d](../README.md) [e](code.py) [f](https://x.org)"
+    found = articles.document(text, "docs/z.md", {"docs/b.md": "reference/b.html", "README.md": "index.html"}, "../")
+    assert '<a href="../reference/b.html#c">a</a>' in found
+    assert '<a href="../index.html">d</a>' in found
+    assert " e " in found
+    assert '<a href="https://x.org">f</a>' in found
