@@ -1,22 +1,35 @@
 """README's table of losses: in how many runs, of how many that say something, each scenario lost acknowledged records.
 
-Rows are chosen and worded by hand. Their counts are made from results/: `make docs` renews them, a test holds them.
+Rows are chosen and worded by hand. Their counts are made from results/: `make docs` renews them, a test holds them. The
+findings below the table are the home page's (pages/site/build.py).
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+import textwrap
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-import results
 from evidence.run import DEFAULT_CASE
+from pages.atlas import model
 from pages.counted import telling
+from pages.site.build import findings_in_words, measured
 
 PAGE: Final = Path("README.md")
 HEADING: Final = re.compile(r"^\| what happens \| scenario \| (.*) \|$", re.MULTILINE)
 ROW: Final = re.compile(r"^(\| [^|]+ \| \[`([\w-]+)`\]\([^)]+\)(?:, `--case ([\w-]+)`)?) \| .* \|$", re.MULTILINE)
+
+
+FINDINGS: Final = re.compile(r"(?<=^<!-- findings -->\n).*?(?=^<!-- end of findings -->$)", re.DOTALL | re.MULTILINE)
+
+
+def with_findings(text: str, found: Iterable[str]) -> str:
+    """README with these findings, an item each."""
+    items = (textwrap.fill(f"- {one}", 130, subsequent_indent="  ") for one in found)
+    told = "\n".join(items) + "\n"
+    return FINDINGS.sub(lambda _: told, text)
 
 
 def renewed(text: str, data: Mapping[str, Any]) -> str:
@@ -37,4 +50,6 @@ def _lost(cell: Mapping[str, Any]) -> str:
 
 
 if __name__ == "__main__":
-    PAGE.write_text(renewed(PAGE.read_text(encoding="utf-8"), results.by_scenario()), encoding="utf-8")
+    DATA = model.load()
+    TEXT = renewed(PAGE.read_text(encoding="utf-8"), DATA.runs)
+    PAGE.write_text(with_findings(TEXT, findings_in_words(DATA, measured(DATA))), encoding="utf-8")

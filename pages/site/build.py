@@ -14,6 +14,7 @@ from typing import Any, Final
 
 from markupsafe import Markup
 
+import results
 from evidence.text import plural
 from harness.discoveries import TAKEN_BACK
 from pages import findings, guide, museum
@@ -185,6 +186,12 @@ def home_facts(data: model.Data) -> dict[str, Any]:
         "cells": len({one.key for of_fault in data.measured.values() for one in of_fault}),
         "versions": len({cell["version"] for cell in cells}),
     }
+
+
+def measured(data: model.Data) -> list[model.Atlas]:
+    """The pages of the lines whose own newest release was measured."""
+    every = (line for line in lines.every() if line.version(line.newest).id in results.MEASURED_ON.values())
+    return [model.atlas(line, data) for line in every]
 
 
 def findings_in_words(data: model.Data, atlases: Sequence[model.Atlas]) -> list[str]:

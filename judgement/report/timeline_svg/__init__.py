@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from evidence.text import html
 from judgement.report.facts import JudgedRun
-from judgement.report.headline import headline
+from judgement.report.headline import headline, outcome
 from judgement.report.timeline_svg.across import axis, blind, controller_lane, elections, moments
 from judgement.report.timeline_svg.brokers import broker_lane
 from judgement.report.timeline_svg.clients import client_lane
@@ -62,7 +62,7 @@ def render(
 
 
 def _assemble(drawing: Drawing, facts: JudgedRun, height: float, standalone: bool) -> str:
-    name = f"{facts.name}: {facts.verdict.verdict}"
+    name = f"{outcome(facts).text} · {facts.name}"
     description = (
         f"{headline(facts)} Lanes over time for the faults, the controller, {', '.join(facts.brokers)} and the clients."
     )
@@ -70,7 +70,7 @@ def _assemble(drawing: Drawing, facts: JudgedRun, height: float, standalone: boo
 
 
 def _headline(drawing: Drawing, facts: JudgedRun, y: float) -> float:
-    words = f"{facts.name}: {facts.verdict.verdict}"
+    words = f"{outcome(facts).text} · {facts.name}"
     drawing.front.append(text(16, y + 12, words, class_="headline"))
     lines = _wrapped(headline(facts), int((WIDTH - 40) / (12 * CHAR)))[:2]
     for number, line in enumerate(lines):
