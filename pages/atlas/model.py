@@ -23,6 +23,7 @@ from evidence.errors import UsageError
 from evidence.releases import ELIGIBLE_LEADERS_BY_DEFAULT, KRAFT_ONLY, KRAFT_SINCE, numbers
 from evidence.run import DEFAULT_CASE
 from harness.cluster import apache, versions
+from harness.cluster.builds import Build
 from harness.cluster.versions import Version
 from harness.scenario import Scenario, all_scenarios
 from judgement.sampling import at_most, percent
@@ -598,7 +599,7 @@ def free_of_mended(line: Line, data: Data) -> str:
         at = numbers(release)
         has_mode = at < KRAFT_ONLY if line.mode == "zookeeper" else at >= KRAFT_SINCE
         if at >= numbers(line.newest) and has_mode:
-            then = Version(id=release, kafka=release, mode=line.mode)
+            then = Version(id=release, build=Build(kafka=release), mode=line.mode)
             if not any(bug.affects(then) for bug in mended):
                 return release
     return ""

@@ -13,6 +13,7 @@ from audit.defaults import java
 from audit.known import known
 from evidence.errors import UsageError
 from harness.cluster import apache
+from harness.cluster.builds import Build
 from harness.cluster.versions import Version
 from pages.atlas import columns, events, lines, model, tables, terminal
 
@@ -153,7 +154,7 @@ def test_the_nearest_release_without_mended_bugs_has_none(data: model.Data) -> N
         for made in data.scenarios.values():
             bug = made.exhibit.bug if made.exhibit else None
             if free and bug and bug.fixed and bug.whose == "brokers":
-                then = Version(id=free, kafka=free, mode=line.mode)
+                then = Version(id=free, build=Build(kafka=free), mode=line.mode)
                 assert not bug.affects(then), (name, bug.id)
 
 
