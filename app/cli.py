@@ -1,5 +1,5 @@
 """The command line: `kafka-chaos run | matrix | suite | check | audit | atlas | report | guide | ledger | compare |
-museum | findings | explain | replicas | list | statements | setup | releases | doctor | clean`.
+incident | museum | findings | explain | replicas | list | statements | setup | releases | doctor | clean`.
 
 Every command ends with one of the statuses of evidence/errors.py: 0 all as documented, 1 unexpected or not
 reproduced, 2 unknown, 254 bad input (one line on stderr), 255 the harness failed; 130 after Ctrl-C, when
@@ -80,6 +80,7 @@ COMMANDS: Final[Mapping[str, str]] = {
     "replay": "app.commands.replay",
     "findings": "app.commands.findings",
     "atlas": "app.commands.atlas",
+    "incident": "app.commands.incident",
     "audit": "app.audit",
 }
 """The module whose `run` carries a command out. No other is loaded: an audit of files needs neither Docker nor Java."""

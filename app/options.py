@@ -260,6 +260,10 @@ def parser() -> argparse.ArgumentParser:
     pages.add_argument("--format", choices=("text", "csv", "json", "parquet"), default="text")
     pages.add_argument("--output", type=_file, metavar="FILE", help="write there")
 
+    saved = command("incident", "what saved logs, copied partitions and configuration tell of lost records")
+    saved.add_argument("places", nargs="+", type=Path, metavar="DIR", help="what you saved; one of each broker")
+    saved.add_argument("--version", metavar="V", help="the brokers' release (default: the newest that a log names)")
+
     found = command("findings", "what was found here that no document says, with its control and its status")
     found.add_argument("--json", action="store_true")
 

@@ -1,0 +1,57 @@
+"""`kafka-chaos incident`: what saved logs, partitions and configuration tell of lost records."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import results
+from app import incident, museum
+from app.output import result
+from audit import matrix
+from audit.grade import Grader
+from audit.readers import Options, read_paths
+from audit.topics import StatedByUser
+from harness.cluster import apache
+from harness.scenario import all_scenarios
+from pages.museum import shown
+
+
+def run(options: argparse.Namespace) -> int:
+    """Read what was saved, and print the answer."""
+    places: Sequence[Path] = options.places
+    found = incident.look(places)
+    seen, releases = incident.signs(found.logs)
+    version = options.version or (releases[-1] if releases else "")
+    bugs = _bugs(version) if version else []
+    compared = incident.replicas(found.parents)
+    settings = _settings([str(place) for place in places], version)
+    result(incident.text(found, seen, releases, compared, bugs, settings, version), end="")
+    return 0
+
+
+def _bugs(version: str) -> list[dict[str, Any]]:
+    """The bugs of a release, in any mode that it has."""
+    scenarios, data = all_scenarios(), results.by_scenario()
+    made = [one for one in scenarios.values() if one.exhibit is not None]
+    told: dict[str, dict[str, Any]] = {}
+    for asked in museum.ways(version, apache.releases()):
+        for bug in museum.bugs_of(asked, made, lambda name, on, case: shown(name, on, data, case))["has"]:
+            told.setdefault(bug["bug"], bug)
+    return list(told.values())
+
+
+def _settings(paths: Sequence[str], version: str) -> list[str]:
+    """What each producer that is configured there risks, in a line."""
+    inputs = read_paths(paths, Options(profiles=(), env={}, client=None, release=None))
+    if not inputs.producers:
+        return []
+    answer = Grader(matrix.load()).answer(inputs, StatedByUser(version=version))
+    lines = []
+    for row in answer.rows:
+        worst = row.worst
+        risk = f": {worst.findings[0].says} by {worst.findings[0].fault}" if worst.findings else ""
+        lines.append(f"{row.producer.name} ({row.producer.origin}): grade {row.grade}{risk}")
+    return lines
