@@ -84,6 +84,7 @@ class Container:
     """It cannot be removed."""
     said: list[str] = field(default_factory=list)
     """What it printed, beside its version."""
+    release: str = "2.8.2"
 
     @property
     def name(self) -> str:
@@ -119,6 +120,8 @@ class Container:
             self.stage.went(self.number)
 
     def exec_run(self, command: list[str], **_options: Any) -> ExecResult:
+        if command[0] == "sha256sum":
+            return ExecResult(0, f"{self.stage.digests[self.release]}  {command[1]}\n".encode())
         said = WATCHING if packet_filters.FILE in command[-1] else "-P INPUT ACCEPT"
         return ExecResult(0, f"{said}\n{WHOLE}\n".encode())
 
@@ -128,7 +131,7 @@ class Container:
         self._end(1)
 
     def logs(self, *, stream: bool = False, timestamps: bool = False, **_options: Any) -> Any:
-        lines = ["[...] INFO Kafka version: 2.8.2 (AppInfoParser)", *self.said] if self.number else []
+        lines = [f"[...] INFO Kafka version: {self.release} (AppInfoParser)", *self.said] if self.number else []
         stamp = "2026-01-01T00:00:00.000000000Z " if timestamps else ""
         printed = [f"{stamp}{line}\n".encode() for line in lines]
         return iter(printed) if stream else b"".join(printed)
@@ -190,6 +193,8 @@ class Stage:
         self.brokers = {number: Broker() for number in NODES if number}
         self.replicas: dict[Key, tuple[int, ...]] = {}
         self.stream = Stream()
+        self.digests: dict[str, str] = {}
+        """By release, what the jar of its broker has."""
         self.observer: Observer
         self.data: Path
         self.run: Run
@@ -217,6 +222,9 @@ class Stage:
             self.created += [each for each in self.containers_of.values() if each.name in arguments]
             for each in self.created:
                 each.attrs = {"Image": "sha256:0", "Labels": {NODE_LABEL: each.name}}
+        if "up" in arguments:
+            (renewed,) = (each for each in self.created if each.name == arguments[-1])
+            renewed.release = variables[f"KAFKA_VERSION_{renewed.number}"]
         return 0, "services: {}\n", ""
 
     # The cluster
@@ -424,14 +432,14 @@ class FinalReader(Client):
         return FinalRead(seen, ())
 
 
-def rehearsed(steps: Callable[[Run], None]) -> Scenario:
+def rehearsed(steps: Callable[[Run], None], cluster: ClusterPlan) -> Scenario:
     """A scenario of these steps, for which nothing is documented on any version."""
     return Scenario(
         name="rehearsal",
         claim="a claim",
         source="a source",
         operator="",
-        cluster=ClusterPlan(),
+        cluster=cluster,
         topic=TopicPlan(),
         cases={DEFAULT_CASE: Case(documented=(Documented(on=EVERY_VERSION, **STATED),))},
         steps=steps,
@@ -445,6 +453,7 @@ def rehearse(
     monkeypatch: pytest.MonkeyPatch,
     removals: Removals | None = None,
     seed: int = 1,
+    cluster: ClusterPlan | None = None,
 ) -> Finished:
     """Carry a scenario of these steps out on the stage."""
 
@@ -459,7 +468,9 @@ def rehearse(
     monkeypatch.setattr("harness.cluster.cluster.free_prefixes_here", lambda _: iter(["172.20.0"]))
     monkeypatch.setattr("harness.run.clients.ScriptedProducer", partial(Producer, stage))
     monkeypatch.setattr("harness.run.clients.FinalReader", partial(FinalReader, stage))
-    request = Request(scenario=rehearsed(steps), version=versions.get("2.8.2"), seed=seed, root=root)
+    request = Request(
+        scenario=rehearsed(steps, cluster or ClusterPlan()), version=versions.get("2.8.2"), seed=seed, root=root
+    )
     return execute(request, client=stage, removals=removals, echo=lambda _: None)  # type: ignore[arg-type]
 
 

@@ -35,13 +35,16 @@ from evidence.run_state import RunState
 from evidence.rundir import RunDir
 from evidence.timeline import read
 from harness import runner
+from harness.cluster import versions
 from harness.cluster.namespace import namespace
+from harness.cluster.requests import Spoken
 from harness.cluster.state import ClusterState
 from harness.plan import ClusterPlan, TopicPlan
 from harness.removal import Removals
 from harness.run import Partition, Run, Target
 from harness.run.who import Who
 from harness.runner import Recording
+from harness.setup import builds
 from judgement import ledger as telling
 from judgement.report.facts import load
 from judgement.soundness import sequence_not_ended
@@ -147,6 +150,39 @@ def test_what_nodes_run_and_their_packet_filters_are_on_record(tmp_path: Path, m
     reading = read(rehearse(Stage(), tmp_path, quiet, monkeypatch).run_dir.timeline)
     assert {event.version for event in reading.of(Software)} == {"2.8.2"}
     assert "broker-1" in {event.node for event in reading.of(Firewall)}
+
+
+NEW_JAR = "org.apache.kafka:kafka_2.13:3.9.2"
+
+
+@pytest.mark.parametrize("honest", [True, False], ids=["its jar", "another jar"])
+def test_an_upgrade_is_on_record_and_judged(honest: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    stage, spoken = Stage(), Spoken(apis={1: 17}, supported={}, finalized={})
+    wanted = builds.digests(versions.get("3.9.2-zk").build)[NEW_JAR]
+    stage.digests = {"3.9.2": wanted if honest else "0" * 64}
+    monkeypatch.setattr("harness.faults.upgrade._command_line", lambda pid: "java\0/libs/kafka_2.13-3.9.2.jar")
+    monkeypatch.setattr("harness.faults.upgrade.speaks", lambda node: spoken)
+
+    def steps(run: Run) -> None:
+        t = run.partition()
+        run.send(t, 3)
+        run.upgrade(run.broker(3))
+        run.wait_isr(t, run.replicas_of(t))
+        run.send(t, 2)
+
+    plan = ClusterPlan(upgrades={"2.8.2": "3.9.2-zk"})
+    run_dir = rehearse(stage, tmp_path, steps, monkeypatch, cluster=plan).run_dir
+    assert judged(run_dir).verdict == ("as-documented" if honest else "unknown")
+    made, events = run_dir.read_run(), read(run_dir.timeline)
+    assert made.releases == {"broker-3": ("2.8.2", "3.9.2")}
+    assert (made.all_releases, made.further_jars["3.9.2"][NEW_JAR]) == (("2.8.2", "3.9.2"), wanted)
+    assert {one.version for one in events.of(Software) if one.node == "broker-3"} == {"2.8.2", "3.9.2"}
+    assert [one.phase for one in events.of(Fault) if one.fault_kind == "upgrade"] == [
+        "inject",
+        "verified" if honest else "unproved",
+    ]
+    said = run_dir.log("broker-3").read_text()
+    assert said.index("Kafka version: 2.8.2") < said.index("Kafka version: 3.9.2")
 
 
 def test_what_a_sequence_leaves_open_is_drawn_by_the_seed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
