@@ -53,7 +53,8 @@ WHY: Final[Mapping[tuple[str, str], str]] = {
     ("dead-broker-not-fenced", "leader-crash"): (
         "after 60 s the dead leader was still named and registered, and the wait for another took that for a partition "
         "that is led; it was a failure of the harness, and the run then went on waiting until its limit of time. It is "
-        "held against Kafka since; `offline-leader-election` tells."
+        "held against Kafka since: the second run found it undone, but its limit of 170 s ended it before the packet "
+        "filters were read, and that doubt touches everything. `offline-leader-election` tells."
     ),
     ("commits-dropped", "exactly-once"): (
         "on 2.8.2 who asks for the offset that was dropped gets no answer but a time-out, and group-unavailable names "
