@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from evidence.run import DEFAULT_CASE
+from judgement.rates import telling
 from pages.atlas import model
-from pages.counted import telling
 from pages.site.build import findings_in_words, measured
 
 PAGE: Final = Path("README.md")
