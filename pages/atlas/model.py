@@ -26,12 +26,12 @@ from harness.cluster import apache, versions
 from harness.cluster.builds import Build
 from harness.cluster.versions import Version
 from harness.scenario import Scenario, all_scenarios
+from judgement.rates import telling
 from judgement.sampling import at_most, percent
 from pages.atlas import columns as columns_of
 from pages.atlas import events
 from pages.atlas.columns import ACKS_1, FLUSHED, RECOMMENDED, Column
 from pages.atlas.lines import Line
-from pages.counted import telling
 
 Value = Mapping[str, Any]
 

@@ -17,10 +17,10 @@ from markupsafe import Markup
 import results
 from evidence.text import plural
 from harness.discoveries import TAKEN_BACK
+from judgement.rates import telling
 from pages import findings, guide, museum
 from pages.atlas import lines, model, tables
 from pages.atlas.columns import ACKS_1
-from pages.counted import telling
 from pages.scenarios import described as describe
 from pages.site import articles, atlas, chapters, scenarios
 from pages.site.render import TEMPLATES, page

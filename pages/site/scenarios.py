@@ -15,12 +15,13 @@ from markupsafe import Markup
 import results
 from checks import claims
 from evidence.run import DEFAULT_CASE
+from judgement.rates import telling
 from judgement.report.cells import version_key
 from judgement.sampling import at_most, percent
 from pages import guide
 from pages.atlas import columns as columns_of
 from pages.atlas import events, lines, model
-from pages.counted import contradicted, telling
+from pages.counted import contradicted
 from pages.site import articles, words
 from pages.site.render import Place, page
 
