@@ -192,7 +192,7 @@ def cost_of_faults(
 ) -> list[Availability]:
     """What faults cost the clients of a partition; nothing if too little was written."""
     final = {process.name for process in run.processes if process.final}
-    cost = availability(*where, rows, run_state.faults, final=final, ended=_ended(history))
+    cost = availability(*where, rows, run_state.faults, final=final, beside=run.beside, ended=_ended(history))
     return [] if cost is None else [cost]
 
 

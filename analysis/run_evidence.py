@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -21,19 +23,25 @@ def evidence_of(run_dir: RunDir, run: RunRecord, run_state: RunState) -> RunEvid
     return RunEvidence(
         run=run,
         run_state=run_state,
-        acknowledged=lambda *where: _acknowledged(run_dir, run, where),
+        acknowledged=lambda *where: _acknowledged(run_dir, run, where, run.beside),
+        acknowledged_in_all=lambda *where: _acknowledged(run_dir, run, where, frozenset()),
         read_at=lambda *where: _read_at(run_dir, run, where),
         damaged=lambda *where: _damaged(run_dir, where),
         read_errors=lambda *where: _read_errors(run_dir, run, where),
     )
 
 
-def _acknowledged(run_dir: RunDir, run: RunRecord, where: tuple[str, int]) -> list[tuple[int, int]]:
-    """When each acknowledged record of a partition was sent and acknowledged, in the order of the latter."""
+def _acknowledged(
+    run_dir: RunDir, run: RunRecord, where: tuple[str, int], without: Collection[str]
+) -> list[tuple[int, int]]:
+    """When each acknowledged record of a partition was sent and acknowledged, in the order of the latter; of these
+    processes none.
+    """
     table = open_run(run_dir, run, only=where, counted=False).tables.get(where)
     if table is None:
         return []
     sends = table.filter(_ended_well(table, schema.SEND))
+    sends = sends.filter(pc.invert(pc.is_in(sends["process"], pa.array(sorted(without), pa.string()))))
     times = sends.select(["invoked_ns", "completed_ns"]).drop_null().sort_by("completed_ns")
     return list(zip(times["invoked_ns"].to_pylist(), times["completed_ns"].to_pylist(), strict=True))
 

@@ -43,7 +43,10 @@ class RunEvidence:
     run_state: RunState
     acknowledged: Callable[[str, int], Sequence[tuple[int, int]]] = lambda topic, partition: ()
     """Of a topic and partition, from the clients' histories: when each acknowledged record was sent, and when it was
-    acknowledged (CLOCK_MONOTONIC nanoseconds), in the order of the latter."""
+    acknowledged (CLOCK_MONOTONIC nanoseconds), in the order of the latter. Without what idempotent producers sent
+    beside a load, which would hide that its own producer waits."""
+    acknowledged_in_all: Callable[[str, int], Sequence[tuple[int, int]]] = lambda topic, partition: ()
+    """The same, with these."""
     read_at: Callable[[str, int], Mapping[tuple[int, int], tuple[int, ...]] | None] = lambda topic, partition: None
     """Of a topic and partition: the offsets at which readers were given each record, by its producer and sequence;
     None if nobody read to the end, so that a record which was not read may be there."""

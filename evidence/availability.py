@@ -62,9 +62,12 @@ class ClientsOfPartition:
     """By consumer: when it was given each record, ascending."""
 
 
-def clients_of(table: pa.Table, final: Collection[str] = ()) -> ClientsOfPartition:
-    """What the rows of a partition's histories say (evidence.history.read); `final` are the final readers."""
+def clients_of(table: pa.Table, final: Collection[str] = (), beside: Collection[str] = ()) -> ClientsOfPartition:
+    """What the rows of a partition's histories say (evidence.history.read); `final` are the final readers, and what
+    producers sent that are `beside` a load is left out.
+    """
     sends = table.filter(pc.equal(table["kind"], schema.SEND))
+    sends = sends.filter(pc.invert(pc.is_in(sends["process"], pa.array(sorted(beside), pa.string()))))
     acknowledged = sends.filter(pc.equal(sends["outcome"], schema.OK))
     times = acknowledged.select(["invoked_ns", "completed_ns"]).drop_null().sort_by("completed_ns")
     others = sends.filter(pc.not_equal(sends["outcome"], schema.OK))
@@ -111,14 +114,15 @@ def availability(
     faults: Sequence[FaultFact],
     *,
     final: Collection[str] = (),
+    beside: Collection[str] = (),
     ended: Mapping[str, int] = NEVER,
 ) -> Availability | None:
     """What faults cost the clients of a partition; None if too little was written.
 
     `final` are the final readers, `ended` says when processes ended. What was written when the last consumer had ended
-    is left out.
+    is left out, and what producers wrote that are `beside` a load.
     """
-    clients = clients_of(table, final)
+    clients = clients_of(table, final, beside)
     if len(clients.done_ns) < FEWEST:
         return None
     begin_ns, end_ns = int(clients.sent_ns.min()), max(clients.last_sent_ns, int(clients.done_ns[-1]))

@@ -72,6 +72,10 @@ class ProcessRecord(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The node that is the only one which the client knows, if it does not know all."""
     library: str | None = None
     """Which client it is, where that is not the run's: "librdkafka", "java-3.9.2"."""
+    beside: bool = False
+    """Whether it sends beside a load to be held to idempotence. How long writes pause is told without it: it would hide
+    that the load's own producer waits.
+    """
 
 
 class StatedRecord(Struct, frozen=True, kw_only=True):
@@ -261,6 +265,11 @@ class RunRecord(Struct, frozen=True, kw_only=True):
     def of_kind(self, kind: str) -> list[ProcessRecord]:
         """The processes of a kind."""
         return [process for process in self.processes if process.kind == kind]
+
+    @property
+    def beside(self) -> frozenset[str]:
+        """The names of the producers that send beside a load."""
+        return frozenset(process.name for process in self.processes if process.beside)
 
 
 def full_name(scenario: str, case: str) -> str:

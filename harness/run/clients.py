@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
@@ -46,6 +46,7 @@ SEND_LIMIT_S: Final = 45.0
 """A client that begins to connect while a broker's container is down tries again for the fifth time after 31 s."""
 FINAL_READ_LIMIT_S: Final = 300.0
 IDEMPOTENT: Final[Mapping[str, str]] = MappingProxyType({"enable.idempotence": "true"})
+GIVEN_UP_AFTER: Final = "message.timeout.ms"
 IDEMPOTENT_PER_S: Final = 10.0
 IDEMPOTENT_BYTES: Final = 200
 NO_SETTINGS: Final[Mapping[str, str]] = MappingProxyType({})
@@ -111,6 +112,7 @@ class Clients:
         final: bool = False,
         expected_loss: bool = False,
         library: str | None = None,
+        beside: bool = False,
     ) -> Client:
         """A new client, which run.json has from now on."""
         name = f"{kind}-{1 + len(self._record.run.of_kind(kind))}"
@@ -125,6 +127,7 @@ class Clients:
                 expected_loss=expected_loss,
                 only=only.node.name if only else None,
                 library=library,
+                beside=beside,
             )
         )
         return Client(self._run_dir, name, len(self._record.run.processes), bootstrap, settings)
@@ -234,7 +237,9 @@ class Clients:
 
         `also_idempotent` has a second producer send beside it to the same partitions, a few records a second with
         acks=all and idempotence (0.11 and later): of what it sends nothing is permitted, no duplicate and no other
-        order, and no loss is documented. It has no topic of its own, so the cluster has nothing more to do or to state.
+        order. Its loss is documented where that of a load with acks=all is, for idempotence does not keep records; it
+        gives them up after as long as the load. It has no topic of its own, so the cluster has nothing more to do or to
+        state.
         """
         options = self._library.settings(acks, self._version, self._library.lingering, self._case_settings, settings)
         generator = LoadGenerator(
@@ -249,19 +254,24 @@ class Clients:
         )
         self._watched(generator, t.topic)
         detail = {"acks": acks, "records": records, "rate_per_s": rate_per_s, "record_bytes": record_bytes}
-        beside = self._idempotent(t) if also_idempotent and self._is_idempotent_there() else nullcontext()
-        with self._sequence_log.step("load", **detail), generator, beside:
+        with ExitStack() as stack:
+            stack.enter_context(self._sequence_log.step("load", **detail))
+            stack.enter_context(generator)
+            if also_idempotent and self._is_idempotent_there():
+                given_up = {name: value for name, value in settings.items() if name == GIVEN_UP_AFTER}
+                beside = self._idempotent(t, given_up, expected_loss=expected_loss and acks == "all")
+                generator.beside = stack.enter_context(beside)
             yield generator
 
     def _is_idempotent_there(self) -> bool:
         """Whether brokers know idempotent producers: the release, and the format of what they write (KIP-98)."""
         return self._version.release >= (0, 11) and not self._version.truncates_to_high_watermark
 
-    def _idempotent(self, t: Partition) -> LoadGenerator:
-        """The producer that is there beside a load, whatever the load's own settings are."""
-        options = RDKAFKA.settings("all", self._version, IDEMPOTENT)
+    def _idempotent(self, t: Partition, settings: Mapping[str, str], *, expected_loss: bool) -> LoadGenerator:
+        """The producer that is there beside a load, whatever the load's own client is."""
+        options = RDKAFKA.settings("all", self._version, IDEMPOTENT, settings)
         generator = LoadGenerator(
-            self._register("producer", options, library=RDKAFKA.name),
+            self._register("producer", options, expected_loss=expected_loss, library=RDKAFKA.name, beside=True),
             topic=t.topic,
             partitions=self._partitions_of(t.topic),
             rate_per_s=IDEMPOTENT_PER_S,

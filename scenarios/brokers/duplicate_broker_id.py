@@ -53,7 +53,7 @@ REFUSAL_CLAIMS = ("duplicate-id-refused", "first-broker-keeps-registration")
 def duplicate_broker_id(run: Run) -> None:
     t = run.partition()
     run.send(t, 2)
-    with run.load(t, rate_per_s=50) as load:
+    with run.load(t, rate_per_s=50, also_idempotent=True) as load:
         load.wait_acked(50, timeout_s=30)
         double = run.start_double()
         run.expect_exit(double, ENDS)

@@ -19,7 +19,7 @@ def leader_ends(run: Run, end: Callable[[Run, Target], None]) -> None:
     """The leader ends under load, and another leads."""
     t = run.partition()
     leader, followers = run.leader_of(t), run.followers_of(t)
-    with run.consume(t) as consumer, run.load(t, rate_per_s=50) as load:
+    with run.consume(t) as consumer, run.load(t, rate_per_s=50, also_idempotent=True) as load:
         load.wait_acked(int(run.vary(BEFORE, low=60, high=180)), timeout_s=30)
         end(run, leader)
         run.wait_leader(t, *followers)

@@ -77,7 +77,7 @@ ONE_AFTER_THE_OTHER = (
 )
 def controller_failover(run: Run) -> None:
     partitions = [run.partition(number) for number in range(3)]
-    with run.consume(partitions[0]), run.load(partitions[0], rate_per_s=60) as load:
+    with run.consume(partitions[0]), run.load(partitions[0], rate_per_s=60, also_idempotent=True) as load:
         load.wait_acked(BEFORE, timeout_s=30)
         for t in partitions:
             run.send(t, 2)

@@ -37,7 +37,7 @@ ELECTED = ("preferred-leader-elected", "leader-elected-from-isr", "leader-epoch-
 def preferred_leader_election(run: Run) -> None:
     t = run.partition()
     preferred, heir, _ = run.replicas_of(t)
-    with run.consume(t) as consumer, run.load(t, rate_per_s=50) as load:
+    with run.consume(t) as consumer, run.load(t, rate_per_s=50, also_idempotent=True) as load:
         load.wait_acked(BEFORE, timeout_s=30)
         run.send(t, 3)
         run.kill(preferred)

@@ -51,7 +51,8 @@ UNCLEAN_LEADER_LOSES = (
         required=OTHERS_THERE,
         allowed=SHORTER,
         claims=["leader-elected-from-outside-isr", "leader-epoch-rises-by-one"],
-        sentence="B leads though it was not in sync, and what A acknowledged alone is lost.",
+        sentence="""B leads though it was not in sync, and what A acknowledged alone is lost, of an idempotent producer
+            too: idempotence is about writing once, and not about keeping.""",
         source="Kafka documentation, Design: unclean leader election",
         basis=Basis.DOCUMENTATION,
     ),
@@ -81,17 +82,17 @@ def all_in_sync_dead(run: Run, unclean: VersionRange) -> None:
     beside = TopicPlan(name="beside", replicas=((b.id,),))
     run.create_topic(beside)
     with run.consume(t):
-        with run.load(t, rate_per_s=50) as load:
+        with run.load(t, rate_per_s=50, also_idempotent=True) as load:
             load.wait_acked(BEFORE, timeout_s=30)
             run.send(t, 2)
 
-        with run.load(t, rate_per_s=50, expected_loss=True, settings=GIVEN_UP_SOON):
+        with run.load(t, rate_per_s=50, expected_loss=True, settings=GIVEN_UP_SOON, also_idempotent=True):
             run.stop(b)
             run.wait_isr(t, [a])
             run.send(t, 2, expected_loss=True)
             run.kill(a)
 
-        with run.load(t, rate_per_s=50):
+        with run.load(t, rate_per_s=50, also_idempotent=True):
             run.wait_no_leader(t, a)
             run.start(b)
             run.wait_leader(Partition(beside.name, 0), b)

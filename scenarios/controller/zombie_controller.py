@@ -26,7 +26,7 @@ NO_HARM = ["one-controller-at-a-time", "partition-state-never-goes-back"]
 def replaced(run: Run, sequence: Callable[[Run], None]) -> None:
     """A producer and a consumer are at work while the controller is replaced, and no partition has lost a replica."""
     partitions = [run.partition(number) for number in range(3)]
-    with run.consume(partitions[0]), run.load(partitions[0], rate_per_s=60) as load:
+    with run.consume(partitions[0]), run.load(partitions[0], rate_per_s=60, also_idempotent=True) as load:
         load.wait_acked(BEFORE, timeout_s=30)
         for t in partitions:
             run.send(t, 2)

@@ -32,7 +32,7 @@ def disk_full(run: Run, role: str, strike: Callable[[Run, Target], None]) -> Non
     t = run.partition()
     leader, followers = run.leader_of(t), run.followers_of(t)
     struck = leader if role == "leader" else followers[0]
-    with run.load(t, rate_per_s=RATE_PER_S) as load:
+    with run.load(t, rate_per_s=RATE_PER_S, also_idempotent=True) as load:
         load.wait_acked(USUAL, timeout_s=LIMIT_S)
         strike(run, struck)
         run.expect_exit(struck, GIVES_UP)

@@ -76,8 +76,9 @@ def strike_under_load(run: Run, t: Partition, strike: Callable[[], None]) -> int
     run.wait_high_watermark(t, FLUSHED, [run.leader_of(t), *run.followers_of(t)])
     run.flush_disks()
     load_s = run.vary(10, low=8, high=12)
-    with run.load(t, rate_per_s=RATE_PER_S, expected_loss=True, settings=GIVEN_UP_SOON) as load:
-        acked = FLUSHED + load.wait_acked(int(load_s * RATE_PER_S), timeout_s=3 * load_s + 60).acked
+    with run.load(t, rate_per_s=RATE_PER_S, expected_loss=True, settings=GIVEN_UP_SOON, also_idempotent=True) as load:
+        load.wait_acked(int(load_s * RATE_PER_S), timeout_s=3 * load_s + 60)
+        acked = FLUSHED + load.acked_in_all()
         strike()
     return acked
 

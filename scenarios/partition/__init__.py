@@ -46,7 +46,9 @@ def clients(run: Run, t: Partition, *, expected_loss: bool = False) -> Iterator[
             end, _ = run.log_end_and_high_watermark(run.leader_of(t), t)
             run.wait_log_end(t, end, run.replicas_of(t))
             run.wait_high_watermark(t, end, run.replicas_of(t))
-        with run.load(t, rate_per_s=RATE_PER_S, acks=run.case.acks, expected_loss=expected_loss) as load:
+        with run.load(
+            t, rate_per_s=RATE_PER_S, acks=run.case.acks, expected_loss=expected_loss, also_idempotent=True
+        ) as load:
             load.wait_acked(BEFORE, timeout_s=30)
             consumer.wait_read(BEFORE // 2, timeout_s=30)
             yield load

@@ -30,7 +30,7 @@ def returning_broker(run: Run, others: int, back: VersionRange) -> None:
     preferred, heir, _ = run.replicas_of(t)
     run.create_topic(TopicPlan(name="alone", replicas=((preferred.id,),) * others))
 
-    with run.consume(t) as consumer, run.load(t, rate_per_s=RATE_PER_S) as load:
+    with run.consume(t) as consumer, run.load(t, rate_per_s=RATE_PER_S, also_idempotent=True) as load:
         load.wait_more(50, timeout_s=30)
         run.kill(preferred)
         run.wait_leader(t, heir)

@@ -110,7 +110,7 @@ def moving(run: Run) -> Iterator[LoadGenerator]:
     with run.load(t, records=RECORDS, record_bytes=RECORD_BYTES, settings=SMALL_BATCHES) as before:
         before.wait_acked(RECORDS, timeout_s=60)
 
-    with run.consume(t) as consumer, run.load(t, rate_per_s=100, settings=SMALL_BATCHES) as load:
+    with run.consume(t) as consumer, run.load(t, rate_per_s=100, settings=SMALL_BATCHES, also_idempotent=True) as load:
         load.wait_more(50, timeout_s=30)
         run.reassign(t, run.without(t))
         yield load

@@ -88,7 +88,7 @@ def flushed_records_survive(evidence: RunEvidence) -> Judged:
         where = (row["topic"], row["partition"])
         state = evidence.run_state.state_at(*where, fault.inject_ns)
         if state is not None and row["node"] in map(broker, state.isr):
-            acked = sum(done_ns <= fault.inject_ns for _, done_ns in evidence.acknowledged(*where))
+            acked = sum(done_ns <= fault.inject_ns for _, done_ns in evidence.acknowledged_in_all(*where))
             rows.append(row | {"acknowledged": acked})
     wrong = [row for row in rows if (row["held"] or 0) < row["acknowledged"]]
     seen = plural(len(rows), "replica") + " with everything acknowledged on its disk"

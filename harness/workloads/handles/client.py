@@ -434,6 +434,8 @@ class LoadGenerator(Background[Summary]):
         )
         super().__init__(client.name, child, Summary(0, 0, 0))
         self._client, self._timeline = client, timeline
+        self.beside: LoadGenerator | None = None
+        """The idempotent producer that sends beside it, if one does."""
 
     def _take_ready(self, ready: Mapping[str, Any]) -> None:
         if self._timeline is not None:
@@ -448,10 +450,17 @@ class LoadGenerator(Background[Summary]):
 
     def wait_more(self, count: int, *, timeout_s: float) -> Summary:
         """Wait until so many records more are acknowledged than the process has told of by now; else the same."""
+        return self.wait_acked(self._latest_acked() + count, timeout_s=timeout_s)
+
+    def acked_in_all(self) -> int:
+        """How many records it, and the one beside it, have told of as acknowledged by now: at least so many are."""
+        return self._latest_acked() + (self.beside.acked_in_all() if self.beside is not None else 0)
+
+    def _latest_acked(self) -> int:
         with suppress(WaitTimeout):
             while not self._done:
                 self._hear(0.0, "catching up")
-        return self.wait_acked(self._latest.acked + count, timeout_s=timeout_s)
+        return self._latest.acked
 
 
 @dataclass(frozen=True, slots=True)

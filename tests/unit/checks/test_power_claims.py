@@ -44,7 +44,7 @@ def witness(events: list[Event], *, acked: int = 3, isr: tuple[int, ...] = (1, 2
     return RunEvidence(
         run=run_record(RUN | run),
         run_state=RunState((state, *events)),
-        acknowledged=lambda topic, partition: [(10, 20)] * acked + [(90, 300)],
+        acknowledged_in_all=lambda topic, partition: [(10, 20)] * acked + [(90, 300)],
     )
 
 

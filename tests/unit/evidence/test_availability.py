@@ -147,3 +147,16 @@ def test_the_buckets_of_a_long_run_are_longer() -> None:
 def test_a_pause_begins_when_something_waits(sent: list[int], done: list[int], longest: int) -> None:
     begins, ends = pauses(np.array(sent), np.array(done))
     assert (ends - begins).max() == longest
+
+
+def test_what_is_sent_beside_a_load_hides_no_pause() -> None:
+    """An idempotent producer goes on where the load's own waits."""
+    beside = [row("send", at, at + 5, process="producer-2") for at in range(0, 7000, 20)]
+    found = seen([*struck(), *beside], [fault(3000)], beside={"producer-2"})
+    assert found is not None
+    assert found.write_pause is not None
+    assert found.write_pause.ms == 2005.0
+    both = seen([*struck(), *beside], [fault(3000)])
+    assert both is not None
+    assert both.write_pause is not None
+    assert both.write_pause.ms < 50.0

@@ -153,12 +153,29 @@ def test_an_idempotent_producer_beside_a_load(
     assert [process.name for process in stage.record.run.processes] == names
     if len(names) > 1:
         beside = stage.record.run.processes[1]
+        assert (beside.beside, stage.record.run.beside) == (True, frozenset({"producer-2"}))
         assert (beside.settings["enable.idempotence"], beside.settings["acks"], beside.expected_loss) == (
             "true",
             "all",
             False,
         )
         assert (beside.library, Told.made[1].options["partitions"]) == ("librdkafka", [0, 1])
+
+
+@pytest.mark.parametrize(
+    ("acks", "expected_loss", "beside"),
+    [("all", True, True), ("1", True, False), ("all", False, False)],
+    ids=["what is lost of acks=all is lost of it", "acks=1 alone loses", "nothing is lost"],
+)
+def test_what_is_beside_a_load_is_lost_with_acks_all_and_given_up_as_soon(
+    acks: str, expected_loss: bool, beside: bool, stage: Stage
+) -> None:
+    settings = {"message.timeout.ms": "5000", "linger.ms": "9"}
+    with stage.clients.load(T, acks=acks, expected_loss=expected_loss, settings=settings, also_idempotent=True) as load:
+        told: object = load.beside
+    assert told is Told.made[1]
+    assert stage.record.run.processes[1].expected_loss == beside
+    assert (stage.settings(1)["message.timeout.ms"], stage.settings(1)["linger.ms"]) == ("5000", "0")
 
 
 @pytest.mark.parametrize(("commit", "end"), [(True, "commit"), (False, "abort")])
