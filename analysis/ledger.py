@@ -346,7 +346,9 @@ def _timings(told: _Told, old: _Restored) -> dict[str, tuple[Timing, ...]]:
 def _clients(told: _Told, old: _Restored) -> dict[str, Spread]:
     found: dict[str, Spread] = {}
     for key in ("write_pause_ms", "read_pause_ms", "first_success_ms", "errors"):
-        own = [float(value) for _, verdict in told if (value := getattr(verdict, key)) is not None]
+        known = ((started, getattr(verdict, key)) for started, verdict in told)
+        # A pause on a machine that had other work is that machine's too; an error is an error.
+        own = [float(value) for started, value in known if value is not None and (key == "errors" or not busy(started))]
         both = pooled([spread(own), *(cell.counts.clients.get(key, ()) for cell in old.apart)])
         if both:
             found[key] = both

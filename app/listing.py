@@ -8,10 +8,10 @@ from typing import Any
 import results
 from evidence.basis import in_words
 from evidence.run import DEFAULT_CASE
-from evidence.text import plural
 from harness.cluster import versions
 from harness.scenario import Scenario
 from harness.suite import SUITE
+from pages.counted import allowed
 from pages.scenarios import documented
 
 
@@ -57,17 +57,6 @@ def _known() -> Iterator[str]:
     yield "of exhibits alone: " + " ".join(v.id for v in versions.OF_EXHIBITS)
 
 
-def rate(name: str, cells: Iterable[Mapping[str, Any]]) -> str:
-    """How often what may be seen was seen, in the runs on record of some cells: "lost-write in 2 of 13 runs".
-
-    >>> rate("lost-write", [{"runs": 9, "seen": {"lost-write": 2}}, {"runs": 4, "seen": {}}]), rate("duplicate", [])
-    ('lost-write in 2 of 13 runs', 'duplicate, never run')
-    """
-    counted = [(cell["runs"], cell["seen"].get(name, 0)) for cell in cells]
-    runs = sum(ran for ran, _ in counted)
-    return f"{name} in {sum(times for _, times in counted)} of {plural(runs, 'run')}" if runs else f"{name}, never run"
-
-
 def _lines(made: Scenario, data: Mapping[str, Any]) -> Iterator[str]:
     yield from (made.name, f"  {made.claim}", f"  source: {made.source}")
     if part := SUITE.get(made.name):
@@ -81,8 +70,7 @@ def _lines(made: Scenario, data: Mapping[str, Any]) -> Iterator[str]:
         for outcome in documented(made, case):
             text = ", ".join(outcome["required"]) or "none"
             if outcome["allowed"]:
-                cells = [seen[version] for version in outcome["versions"] if version in seen]
-                text += f" (allowed: {', '.join(rate(name, cells) for name in outcome['allowed'])})"
+                text += f" (allowed: {', '.join(allowed(outcome, seen))})"
             if outcome["claims"]:
                 text += f"; claims {', '.join(outcome['claims'])}"
             yield f"{indent}{text}: {' '.join(outcome['versions'])}"

@@ -32,7 +32,8 @@ from evidence.errors import EXIT_AS_DOCUMENTED, KafkaChaosError, UsageError
 from evidence.ledger import Packed, RunJudged, RunStarted
 from evidence.rundir import write_atomically
 from evidence.text import plural
-from pages.counted import contradicted, telling
+from judgement.rates import telling
+from pages.counted import contradicted
 
 ROOT: Final = Path(__file__).parents[1]
 DIST: Final = Path("dist")

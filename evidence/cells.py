@@ -62,7 +62,8 @@ class CellRow(Struct, frozen=True, kw_only=True):
     """Claims, with the number of runs for each outcome."""
     timings: Mapping[str, tuple[Timing, ...]] = {}
     clients: Mapping[str, Spread] = {}
-    """What clients saw, of the worst partition of each run: write_pause_ms, read_pause_ms, first_success_ms, errors."""
+    """What clients saw, of the worst partition of each run: write_pause_ms, read_pause_ms, first_success_ms, errors.
+    Times of machines that were busy are left out."""
     seconds: float | None = None
     """The median time to a verdict."""
     ack_ms: float | None = None

@@ -38,6 +38,7 @@ from evidence.events import (
     Event,
     Fault,
     Log,
+    Machine,
     Partition,
     Send,
     Stillness,
@@ -238,6 +239,11 @@ class RunState:
     def still(self) -> tuple[tuple[int, int], ...]:
         """(begin, end) of each time in which the machine stood still."""
         return tuple((one.begin_ns, one.at_ns) for one in of(self.events, Stillness))
+
+    @cached_property
+    def busy(self) -> float:
+        """The share of the run in which some process waited for a CPU, from 0 to 1; 0 if the machine does not tell."""
+        return max((one.cpu for one in of(self.events, Machine)), default=0.0)
 
     @cached_property
     def sends(self) -> tuple[Sent, ...]:

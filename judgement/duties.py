@@ -11,7 +11,9 @@ a doubt.
 
 Some contradictions are of time: something took too long, or did not come within its limit, or a session ended that
 should have lasted. A machine that stood still meanwhile (harness/observers/machine.py) may have taken that time, so
-such a one is not observed: it is a doubt. What is of no time, such as an acknowledgement that ought not to have been
+such a one is not observed: it is a doubt. So is a time that is over its bound, but not by far (`BUSY_TIMES`), on a
+machine whose processors were wanted by more than they could serve through the run (`BUSY`): bounds have tolerances that
+were measured on machines that were not. What is of no time, such as an acknowledgement that ought not to have been
 given, is excused by no machine, and a lost record is no matter of this module at all.
 """
 
@@ -28,6 +30,12 @@ from evidence.findings import ClaimResult
 from evidence.run_state import NEVER_NS, RunState
 from judgement.scope import ALL, EVERYTHING, Doubt, Scope
 
+BUSY: Final = 0.8
+"""A machine on which some process waited for a CPU in this share of the run's time was busy."""
+BUSY_TIMES: Final = 4
+"""There nothing is contradicted by less than so many times its bound: 3.8 times were seen where Kafka was as ever (load
+of 28 on two cores). What never comes is beyond any such bound.
+"""
 SHARE: Final = 0.1
 """A limit is many times what the thing takes: a machine has to stand still for so much of it to be the reason."""
 SESSIONS_NS: Final = 60_000_000_000
@@ -47,6 +55,8 @@ class Contradiction:
     spans: tuple[tuple[int, int, int], ...] = ()
     """Of one of time: each time (from, to; monotonic ns) that was too long, or in which something ended too early, and
     how long a machine has to stand still in it to be the reason (ns)."""
+    times_its_bound: float | None = None
+    """Of what took longer than it has a bound for: how many times that, at most."""
 
     def stood_still(self, still: Sequence[tuple[int, int]]) -> Doubt | None:
         """That the machine stood still in every time that contradicts; None if it did not, or time is no matter."""
@@ -54,6 +64,14 @@ class Contradiction:
         if not found or any(stood_ns < max(enough_ns, 1) for stood_ns, enough_ns in found):
             return None
         return Doubt(f"the machine stood still for {max(stood_ns for stood_ns, _ in found) / 1e9:.1f} s meanwhile")
+
+    def slowed(self, busy: float) -> Doubt | None:
+        """That a machine on which processes waited for a CPU in this share of the time was too slow; None if not."""
+        if self.times_its_bound is None or busy < BUSY or self.times_its_bound >= BUSY_TIMES:
+            return None
+        return Doubt(
+            f"some process waited for a CPU in {busy:.0%} of the run's time, and {BUSY_TIMES} bounds are owed then"
+        )
 
     def doubted(self, doubts: Iterable[Doubt]) -> Doubt | None:
         """The first doubt that touches it; None if it stands."""
@@ -89,7 +107,21 @@ def _of_claim(claim: ClaimResult) -> Contradiction:
         # A row says when something began. When that was over is not said in one way, but for those that say it so.
         end_ns=max(over) if rows and len(over) == len(rows) else NEVER_NS,
     )
-    return Contradiction(text=text, scope=scope, spans=tuple(_spans(rows)) if claim.measured_ms is not None else ())
+    of_time = claim.measured_ms is not None
+    return Contradiction(
+        text=text,
+        scope=scope,
+        spans=tuple(_spans(rows)) if of_time else (),
+        times_its_bound=max(_times_of_bounds(rows), default=None) if of_time else None,
+    )
+
+
+def _times_of_bounds(rows: Iterable[Mapping[str, Any]]) -> Iterator[float]:
+    """Of the rows that took longer than their bound: how many times that."""
+    for row in rows:
+        took_ms, bound_ms = row.get("took_ms"), row.get("bound_ms")
+        if isinstance(took_ms, int | float) and isinstance(bound_ms, int | float) and took_ms > bound_ms > 0:
+            yield took_ms / bound_ms
 
 
 def _spans(rows: Iterable[Mapping[str, Any]]) -> Iterator[tuple[int, int, int]]:

@@ -268,13 +268,17 @@ def weigh(
     doubted: Sequence[Doubt],
     undone: Sequence[Contradiction] = (),
     still: Sequence[tuple[int, int]] = (),
+    busy: float = 0.0,
 ) -> Weighed:
     """What the rules ask. `judged` is what came of the claims, `doubted` what makes the run as a whole prove less,
-    `undone` what Kafka owes and did not do, `still` when the machine stood still.
+    `undone` what Kafka owes and did not do, `still` when the machine stood still, `busy` the share of
+    the run in which some process waited for a CPU.
     """
     refused = [f"{line}; {stated.unfounded}" for line in found.subjects.contradictions]
     undocumented = [one.named_summary for one, excuse in found.undocumented if excuse is None] + [*found.losses]
-    touched = [(one, one.doubted(_with_failure(run, doubted)) or one.stood_still(still)) for one in undone]
+    touched = [
+        (one, one.doubted(_with_failure(run, doubted)) or one.stood_still(still) or one.slowed(busy)) for one in undone
+    ]
     return Weighed(
         observed=stated.observed,
         unexpected=found.unexpected,
@@ -335,7 +339,7 @@ def judge(
     found = classify(run, run_state, known, stated, contradicted)
     doubted = doubts(run, run_state, findings, damaged, analysis_failure, stated.documented.required)
     undone = contradictions(run_state, judged, duties=not stated.observed)
-    weighed = weigh(run, stated, found, judged, doubted, undone, run_state.still)
+    weighed = weigh(run, stated, found, judged, doubted, undone, run_state.still, run_state.busy)
     verdict, reasons = decide(weighed)
     sound = not weighed.failure and not weighed.doubts
     return Verdict(

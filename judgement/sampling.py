@@ -50,6 +50,19 @@ def interval(otherwise: int, runs: int, confidence: float = CONFIDENCE) -> tuple
     return 1.0 - at_most(runs - otherwise, runs, side), at_most(otherwise, runs, side)
 
 
+def between(times: int, runs: int) -> str:
+    """The shares that so many of so many runs leave possible, in whole per cent.
+
+    >>> between(2, 13), between(0, 20), between(5, 5)
+    ('1 to 46 %', 'at most 14 %', 'at least 54 %')
+    """
+    if times == 0:
+        return f"at most {percent(at_most(0, runs))}"
+    least, most = interval(times, runs) if times < runs else (1.0 - at_most(0, runs), 1.0)
+    floor = math.floor(round(least * 100, 6))
+    return f"{floor} to {percent(most)}" if times < runs else f"at least {floor} %"
+
+
 def _at_most_so_many(k: int, n: int, p: float) -> float:
     """The chance of k successes or fewer in n attempts of chance p."""
     return math.fsum(math.comb(n, i) * p**i * (1 - p) ** (n - i) for i in range(k + 1))

@@ -7,22 +7,12 @@ are counted apart, and no interval rests on them.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any
 
-from evidence.cells import NOT_TOLD
 from judgement import sampling
-from judgement.verdict import ERROR, UNKNOWN
+from judgement.rates import NOTHING_SHOWN, rate, telling
 
 Value = Mapping[str, Any]
-
-NOTHING_SHOWN: Final = {UNKNOWN: "unknown", ERROR: "error", NOT_TOLD: "verdict not on record"}
-"""Verdicts that say nothing about Kafka, and how tables name them."""
-
-
-def telling(cell: Value) -> int:
-    """How many runs of a cell say something about Kafka."""
-    nothing: int = sum(cell["verdicts"].get(name, 0) for name in NOTHING_SHOWN)
-    return int(cell["runs"]) - nothing
 
 
 def contradicted(cell: Value) -> int:
@@ -71,3 +61,9 @@ def decision(cell: Value, outcome: Value) -> str:
         if sampling.decided(cell["good"], contradicted(cell)) == "often"
         else "decided"
     )
+
+
+def allowed(outcome: Value, seen: Mapping[str, Value]) -> list[str]:
+    """What may be seen, each with how often it was in the cells of a case, by version, on which that is stated."""
+    cells = [seen[version] for version in outcome["versions"] if version in seen]
+    return [rate(name, cells) for name in outcome["allowed"]]

@@ -20,10 +20,12 @@ from evidence.run import DEFAULT_CASE
 from evidence.rundir import write_atomically, write_json
 from evidence.text import markdown as escaped
 from evidence.text import plural
+from judgement.rates import NOTHING_SHOWN, telling
 from judgement.report import timings
 from judgement.report.cells import version_key
+from judgement.sampling import percent
 from pages import museum, survives, told
-from pages.counted import NOTHING_SHOWN, contradicted, decision, interval, ran, stated, telling
+from pages.counted import allowed, contradicted, decision, interval, ran, stated
 from pages.render import render
 
 FOLDER: Final = "scenarios"
@@ -121,7 +123,14 @@ def page(one: Value, data: Value) -> str:
         longest=LONGEST_SEQUENCE,
         changes=[(case["name"], _changes(case["changes"])) for case in one["cases"]] if _has_cases(one) else [],
         cases=[
-            (case["name"], [(_line(outcome, case), outcome) for outcome in case["documented"]]) for case in one["cases"]
+            (
+                case["name"],
+                [
+                    (_line(outcome, case), outcome, allowed(outcome, data.get("cases", {}).get(case["name"], {})))
+                    for outcome in case["documented"]
+                ],
+            )
+            for case in one["cases"]
         ],
         claims=claims.CATALOGUE,
         fault=one["name"].removeprefix(AUDIT) if one["name"].startswith(AUDIT) else "",
@@ -246,6 +255,30 @@ def _timings(cells: Iterable[tuple[str, str, Value]]) -> list[tuple[str, ...]]:
         for timing in of_load
     ]
     return sorted(rows, key=lambda row: row[0])
+
+
+def _margins(cells: Iterable[Value]) -> list[tuple[str, ...]]:
+    """A row for each claim with a bound: the greatest share of it that was measured on each kind of machine."""
+    shares: dict[str, dict[str, list[tuple[int, float]]]] = {}
+    for cell in cells:
+        for name, of_load in cell["timings"].items():
+            for timing in of_load:
+                if timing["ms"] and timing["bound_ms"] and timing["bound_ms"][0]:
+                    share = (int(timing["ms"][0]), timing["ms"][3] / timing["bound_ms"][0])
+                    shares.setdefault(name, {}).setdefault(timing["load"], []).append(share)
+
+    def told(found: Sequence[tuple[int, float]]) -> str:
+        most = percent(max((share for _, share in found), default=0.0))
+        return f"{most} in {plural(sum(runs for runs, _ in found), 'run')}" if found else "–"
+
+    return [
+        (
+            f"`{name}`",
+            str(known.bound_basis) if (known := claims.CATALOGUE.get(name)) else "–",
+            *(told(of_load.get(load, ())) for load in MACHINES),
+        )
+        for name, of_load in sorted(shares.items())
+    ]
 
 
 # The index
@@ -421,8 +454,16 @@ def _reproduced(cell: Value, outcome: Value) -> str:
 
 def durations(scenarios: Sequence[Value], data: Value) -> str:
     """docs/timings.md: the spread of every duration."""
-    found = [(one["name"], _timings(_cells(one, data.get(one["name"]) or {}))) for one in scenarios]
-    return render(DURATIONS, folder=FOLDER, headings=TIMINGS, scenarios=[(name, rows) for name, rows in found if rows])
+    every = {one["name"]: list(_cells(one, data.get(one["name"]) or {})) for one in scenarios}
+    found = [(name, _timings(cells)) for name, cells in every.items()]
+    margins = _margins(cell for cells in every.values() for _, _, cell in cells)
+    return render(
+        DURATIONS,
+        folder=FOLDER,
+        headings=TIMINGS,
+        scenarios=[(name, rows) for name, rows in found if rows],
+        margins=margins,
+    )
 
 
 # Files

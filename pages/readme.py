@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import results
 from evidence.run import DEFAULT_CASE
-from pages.counted import telling
+from judgement.rates import telling
 
 PAGE: Final = Path("README.md")
 HEADING: Final = re.compile(r"^\| what happens \| scenario \| (.*) \|$", re.MULTILINE)

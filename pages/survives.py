@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from evidence.run import DEFAULT_CASE
-from pages.counted import interval, ran, telling
+from judgement.rates import telling
+from pages.counted import interval, ran
 from pages.render import render
 
 Value = Mapping[str, Any]

@@ -140,6 +140,10 @@ REBOOTED_FOLLOWER_LOSES: Final = HIGH_WATERMARK_TRUNCATION & DEAD_CONTROLLER_STA
 """A follower that restarts truncates what it had acknowledged, and is still in the ISR: it may be elected so."""
 UNCLEAN_BY_DEFAULT: Final = before("0.11", "before 0.11")
 """unclean.leader.election.enable is true by default (KIP-106)."""
+COORDINATORS_READ_TO_HIGH_WATERMARK: Final = before(
+    "0.11", "coordinators read their partitions up to the high watermark (before 0.11)"
+)
+"""GroupMetadataManager.loadGroupsForPartition: up to getHighWatermark in 0.10.2.2, to getLogEndOffset in 0.11.0.0."""
 PREFERRED_ELECTION_BY_ZNODE: Final = VersionRange(
     "asked for in a znode (before 2.2)", lambda version: not version.has_elect_leaders
 )

@@ -26,6 +26,7 @@ from evidence.basis import in_words
 from evidence.run_state import acks_text
 from evidence.rundir import RunDir, write_atomically
 from evidence.text import plural, visible
+from judgement import rates
 from judgement.outcome import BAD, GOOD, UNCERTAIN
 from judgement.report import (
     availability,
@@ -59,6 +60,7 @@ def environment() -> Environment:
     )
     made.filters |= {
         "of_basis": in_words,
+        "rated": lambda names, run: rates.on_record(run.scenario, run.case, run.version, names),
         "at": pass_context(lambda context, at_ns: clock(context["facts"])(at_ns)),
         "proof": steps.proof_text,
         "state": pass_context(lambda context, step, told: _state(context["facts"], step, told)),

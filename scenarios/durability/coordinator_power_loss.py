@@ -8,8 +8,8 @@ there. A flush of each message prevents that as it does for records.
 
 Before 0.11 a coordinator that takes over a partition of __consumer_offsets reads it up to the high watermark only, and
 right after all were down that is the one that was checkpointed, unless the leader is alone in the ISR. What groups have
-committed since then may be forgotten, though all replicas have it and have flushed it (4 of 10 runs that did not wait
-for the checkpoint). So this scenario waits for it.
+committed since then may be forgotten, though all replicas have it and have flushed it: that is the case
+`offsets-not-checkpointed`, and the others wait for the checkpoint.
 
 A transaction is as durable as the least flushed of its partitions. Here one topic has flush.messages=1 and the other
 has not: of a transaction that was committed in both, the power loss leaves the records in the first, with their commit
@@ -61,6 +61,23 @@ def commit_offsets(run: Run, *, flushed: bool) -> None:
     lose_all(run, t)
     run.wait_committed(OLD, t, LAST if flushed else FIRST, timeout_s=ANSWER_LIMIT_S)
     run.wait_committed(NEW, t, LAST if flushed else None, timeout_s=ANSWER_LIMIT_S)
+    run.send(t)
+
+
+def commit_offsets_last(run: Run) -> None:
+    """Two groups commit, everything is flushed, and no high watermark is checkpointed any more."""
+    t = run.partition()
+    run.send(t, BEFORE)
+    run.wait_high_watermark(t, BEFORE, run.replicas_of(t))
+    run.commit(OLD, t, FIRST)
+    run.wait_high_watermark(OFFSETS, 1, run.replicas_of(t))
+    for group in (OLD, NEW):
+        run.commit(group, t, LAST)
+    run.copy_replicas("armed")
+    lose_all(run, t)
+    for group in (OLD, NEW):
+        answer = run.committed(group, t, ANSWER_LIMIT_S)
+        run.require("the group's coordinator answers", answer.error is None, group=group, error=answer.error)
     run.send(t)
 
 
@@ -131,6 +148,24 @@ scenario(
                     sentence="Coordinators' topics are flushed too: both groups are as they were.",
                     source="Kafka documentation, broker configuration: log.flush.interval.messages",
                     basis=Basis.DOCUMENTATION,
+                )
+            ],
+        ),
+        "offsets-not-checkpointed": Case(
+            steps=commit_offsets_last,
+            applies=ranges.COORDINATORS_READ_TO_HIGH_WATERMARK,
+            settings={"log.flush.interval.messages": "1"},
+            documented=[
+                Documented(
+                    on=ranges.COORDINATORS_READ_TO_HIGH_WATERMARK,
+                    allowed=frozenset({"committed-offset-regression", "committed-offset-lost"}),
+                    sentence="""Every replica has flushed what was committed, and the coordinator that takes over reads
+                        up to the high watermark in its file, or to its log's end if it is alone in the ISR: what was
+                        committed in the last seconds (replica.high.watermark.checkpoint.interval.ms) may be
+                        forgotten.""",
+                    source="GroupMetadataManager.loadGroupsForPartition: getHighWatermark (0.10.2.2), "
+                    "getLogEndOffset (0.11.0.0)",
+                    basis=Basis.SOURCE,
                 )
             ],
         ),

@@ -152,7 +152,7 @@ scenario(
                     allowed=DIVERGES | LOST | {"inconsistent-offsets"},
                     sentence="""The other rack leads and goes on, and has everything, unless the second broker of the
                         rack that is gone was elected first: then the others cut off their last record
-                        (memory-survives).""",
+                        (memory-survives), that one and no other.""",
                     source="KIP-101: scenario 1",
                     basis=Basis.KIP,
                 ),

@@ -34,7 +34,9 @@ from harness.words import (
 SETTINGS = {"min.insync.replicas": "2", "replica.socket.timeout.ms": "1500"}
 COMBINED = ClusterPlan(combined=True, settings=SETTINGS)
 ELECTED = ("leader-elected-from-isr", "leader-epoch-rises-by-one")
-TRUNCATES = "Followers that start truncate to their own high watermark: that nothing is lost by it is not documented."
+TRUNCATES = """Followers that start truncate to the high watermark in their files: that nothing is lost by it is not
+    documented. What lay below that of every replica when a broker ended cannot be: at stake is what was acknowledged in
+    the last seconds before (replica.high.watermark.checkpoint.interval.ms: 5 s)."""
 KILLED_IS_WAITED_FOR = """A controller that is killed stays in the ISR where it followed, and acks=all waits for
     it until its leaders have missed it for replica.lag.time.max.ms."""
 STOPPED_IS_WAITED_FOR = """A controller that is stopped may be back in an ISR before it ends, and then stays
@@ -58,7 +60,7 @@ def documented(
             allowed=LOST | {"replica-divergence"},
             claims=claimed,
             sentence=f"{sentence} {TRUNCATES}".strip(),
-            source=f"{source}; KIP-101",
+            source=f"{source}; KIP-101, broker configuration: replica.high.watermark.checkpoint.interval.ms",
             basis=basis,
         ),
         Documented(
@@ -82,6 +84,8 @@ def restart_all(run: Run, end: Callable[[Run, Target], None]) -> None:
     ):
         load.wait_more(100, timeout_s=30)
         for restarted in run.replicas_of(t):
+            for one in run.replicas_of(t) if may_be_lost else ():
+                run.read_checkpoints(one)  # what lies below these cannot be lost
             end(run, restarted)
             for p in partitions:
                 run.wait_isr(p, [one for one in run.replicas_of(p) if one.id != restarted.id])

@@ -22,7 +22,7 @@ MAY = {
     "pages": {"scenarios", "harness", "judgement", "checks", "audit", "evidence", "results"},
     "scenarios": {"harness", "results"},
     "harness": {"checks", "evidence", "kafkafiles"},
-    "judgement": {"checks", "evidence", "kafkafiles"},
+    "judgement": {"results", "checks", "evidence", "kafkafiles"},
     "analysis": {"checks", "evidence", "kafkafiles"},
     "checks": {"evidence", "kafkafiles"},
     "audit": {"evidence", "kafkafiles", "results"},

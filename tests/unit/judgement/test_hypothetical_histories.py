@@ -17,6 +17,7 @@ from evidence.events import (
     Ends,
     Event,
     FaultPhase,
+    Machine,
     Moment,
     Partition,
     Precondition,
@@ -474,3 +475,31 @@ def test_a_machine_that_stood_still_excuses_times_and_nothing_else(
 
 def test_a_lost_record_is_excused_by_no_machine() -> None:
     assert judge(KAFKA, [*PROVED, still(1, 100)], found("lost-write")).verdict == verdict.UNEXPECTED
+
+
+@pytest.mark.parametrize(
+    ("busy", "took_ms", "expected"),
+    [
+        (0.97, 9000.0, "unknown"),
+        (0.79, 9000.0, "unexpected"),
+        (0.97, 24000.0, "unexpected"),
+    ],
+    ids=["over the bound on a busy machine", "on one that was less busy", "four times the bound"],
+)
+def test_a_busy_machine_excuses_a_time_that_is_not_far_over_its_bound(
+    busy: float, took_ms: float, expected: str
+) -> None:
+    row = {"at_ns": 20 * SECOND, "took_ms": took_ms, "bound_ms": 6000.0}
+    facts, told = claimed("leader-replaced-in-time", row, measured_ms=took_ms)
+    machine = at(99 * SECOND, Machine(seconds=99.0, late_ms=300, cpu=busy))
+    judged = judge(facts, [*PROVED, machine], told)
+    assert judged.verdict == expected
+    assert any("waited for a CPU in 97% of the run's time" in reason for reason in judged.reasons) == (
+        expected == "unknown"
+    )
+
+
+def test_a_busy_machine_excuses_nothing_that_is_of_no_time() -> None:
+    facts, told = claimed("leader-replaced-in-time", {"at_ns": 20 * SECOND, "took_ms": 7.0, "bound_ms": 6.0})
+    machine = at(99 * SECOND, Machine(seconds=99.0, late_ms=300, cpu=1.0))
+    assert judge(facts, [*PROVED, machine], told).verdict == "unexpected"

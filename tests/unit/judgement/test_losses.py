@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from evidence.events import Ends, Event, Fault, Moment, Partition, Send, Target
+from evidence.events import Checkpoint, Ends, Event, Fault, Moment, Partition, Send, Target
 from evidence.run_state import RunState
 from judgement import losses, policy, verdict
 from tests.findings import finding, findings
@@ -67,8 +67,8 @@ def test_a_load_is_expected_to_be_lost_as_a_whole() -> None:
     assert judged(lost(1), run=run).verdict == verdict.UNEXPECTED
 
 
-def kill(ns: int, kind: str = "kill") -> Fault:
-    return at(ns, Fault(fault_kind=kind, id="f1", phase="inject", target=Target(node="broker-1"), description=kind))
+def kill(ns: int, kind: str = "kill", node: str = "broker-1") -> Fault:
+    return at(ns, Fault(fault_kind=kind, id=node, phase="inject", target=Target(node=node), description=kind))
 
 
 def led(ns: int, leader: int, epoch: int) -> Partition:
@@ -82,24 +82,67 @@ EARLY: list[Event] = [led(0, 1, 0), kill(4), COPIED]
 LATE: list[Event] = [led(0, 1, 0), COPIED, kill(6)]
 
 
+OLD = {"kafka": "0.10.2.2", "mode": "zookeeper"}
+NO_POWER: list[Event] = [led(0, 1, 0), COPIED, kill(6, "power-loss"), kill(7, "power-loss", "broker-2")]
+
+
 LOAD = RUN | {"processes": [{"name": "producer-1", "kind": "producer", "expected_loss": True}]}
 
 
 def test_of_a_load_the_loss_of_what_every_replica_had_committed_is_never_covered() -> None:
     early = losses.undocumented(run_record(LOAD), RunState(tuple(LATE)), [finding(lost(1, 2, 3))])
     assert early == [
-        "lost-write in t-0: m1 of producer-1, m2 of producer-1 lost, acknowledged before the first fault and below "
-        "every replica's high watermark"
+        "lost-write in t-0: m1 of producer-1, m2 of producer-1 lost, acknowledged and below every replica's "
+        "high watermark before anything happened that can have lost them"
     ]
 
 
 @pytest.mark.parametrize(
     ("events", "sequences"),
-    [(LATE, (3,)), (EARLY[:2], (1, 2)), (EARLY, (1, 2)), ([led(0, 1, 0), COPIED, kill(6, "power-loss")], (1, 2))],
-    ids=["above", "never copied", "copied after the fault", "power was lost"],
+    [(LATE, (3,)), (EARLY[:2], (1, 2)), (EARLY, (1, 2)), (NO_POWER, (1, 2))],
+    ids=["above", "never copied", "copied after the fault", "all in sync lost power"],
 )
 def test_any_other_loss_of_a_load_is_covered(events: list[Event], sequences: tuple[int, ...]) -> None:
     assert losses.undocumented(run_record(LOAD), RunState(tuple(events)), [finding(lost(*sequences))]) == []
+
+
+def test_a_power_loss_that_spares_a_replica_in_sync_takes_nothing_below_its_high_watermark() -> None:
+    spared = RunState(tuple(NO_POWER[:3]))
+    assert len(losses.undocumented(run_record(LOAD), spared, [finding(lost(1, 2, 3))])) == 1
+    run, where = run_record(LOAD | OLD), ("t", 0)
+    assert losses.reach_ns(run, spared, where) == losses.FETCHED_NS + 5 * losses.SECOND_NS
+    assert losses.reach_ns(run, RunState(tuple(NO_POWER)), where) == 40 * losses.SECOND_NS
+
+
+def test_the_checkpoint_interval_of_the_run_is_how_far_back_a_truncation_reaches() -> None:
+    run = LOAD | OLD | {"settings": {"replica.high.watermark.checkpoint.interval.ms": "1000"}}
+    assert losses.reach_ns(run_record(run), RunState(tuple(LATE)), ("t", 0)) == 6 * losses.SECOND_NS
+    assert losses.reach_ns(run_record(LOAD | {"kafka": "4.3.1"}), RunState(tuple(LATE)), ("t", 0)) == losses.FETCHED_NS
+
+
+def checkpoint(ns: int, node: str, mark: int | None) -> Checkpoint:
+    offsets = {} if mark is None else {"t-0": mark}
+    return at(ns, Checkpoint(node=node, file="replication-offset-checkpoint", offsets=offsets, written_ns=None))
+
+
+@pytest.mark.parametrize(
+    ("events", "expected"),
+    [
+        ([led(0, 1, 0), checkpoint(4, "broker-1", 7), checkpoint(5, "broker-2", 6), kill(9)], [(0, 9, 6)]),
+        ([led(0, 1, 0), checkpoint(4, "broker-1", 7), kill(9)], []),
+        ([led(0, 1, 0), checkpoint(4, "broker-1", 7), checkpoint(5, "broker-2", None), kill(9)], []),
+        ([led(0, 1, 0), checkpoint(4, "broker-1", 7), led(5, 2, 1), checkpoint(6, "broker-2", 6)], []),
+        (
+            [led(0, 1, 0), led(3, 2, 1), checkpoint(4, "broker-1", 7), checkpoint(5, "broker-2", 8), led(8, 1, 2)],
+            [(3, 8, 7)],
+        ),
+    ],
+    ids=["of both", "of one", "a file without it", "another leader meanwhile", "between two changes of leader"],
+)
+def test_floors_are_where_the_files_of_all_replicas_were_read(
+    events: list[Event], expected: list[tuple[int, int, int]]
+) -> None:
+    assert [tuple(one) for one in losses.floors(RunState(tuple(events)), ("t", 0))] == expected
 
 
 def test_a_user_of_settings_of_his_own_who_expects_a_loss_is_not_held_to_names() -> None:
