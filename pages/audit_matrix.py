@@ -11,14 +11,20 @@ line share a row; what was seen in some runs only has its count.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Final
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, Final
 from xml.sax.saxutils import escape
 
 from audit.cells import EQUIVALENCES, FAULTS, LINES, OUTCOMES, Cell, CellKey, canonical
+from evidence.cells import NOT_TOLD
+from evidence.text import plural
+from judgement.rates import telling
 from pages.render import render
 
 PAGE: Final = "audit-matrix.md"
+AUDIT: Final = "audit-"
+NO_DATA: Final[Mapping[str, Any]] = MappingProxyType({})
 COLOURS: Final[Mapping[str, str]] = {
     "loses": "#c62828",
     "duplicates": "#ef6c00",
@@ -43,12 +49,12 @@ Setting = tuple[str, bool, str, int]
 Topic = tuple[int, int, bool, bool]
 
 
-def pages(cells: Sequence[Cell]) -> dict[str, str]:
-    """Every page by its name in docs/."""
+def pages(cells: Sequence[Cell], data: Mapping[str, Any] = NO_DATA) -> dict[str, str]:
+    """Every page by its name in docs/; `data` is what the ledger has (`results.by_scenario`)."""
     measured = [cell for cell in cells if cell.runs]
     lines = [line for line in LINES if any(cell.key.line == line for cell in measured)]
     maps = {_map_name(line): heat_map(measured, line) for line in lines}
-    return {PAGE: page(measured), **maps}
+    return {PAGE: page(measured, data), **maps}
 
 
 def _map_name(line: str) -> str:
@@ -181,8 +187,8 @@ def _legend(y: int) -> Iterator[str]:
 # The page
 
 
-def page(cells: Sequence[Cell]) -> str:
-    """docs/audit-matrix.md."""
+def page(cells: Sequence[Cell], data: Mapping[str, Any] = NO_DATA) -> str:
+    """docs/audit-matrix.md, with what the ledger has of the runs (`results.by_scenario`)."""
     lines = [line for line in LINES if any(cell.key.line == line for cell in cells)]
     versions = {cell.key.line: cell.key.version for cell in cells}
     runs = {run.run: run for cell in cells for run in cell.runs}
@@ -193,6 +199,7 @@ def page(cells: Sequence[Cell]) -> str:
         cells=len(cells),
         measurements=sum(len(cell.runs) for cell in cells),
         runs=len(runs),
+        record=on_record(data, runs),
         dates=f"{dates[0]} to {dates[-1]}" if len(dates) > 1 else "".join(dates),
         lines=lines,
         maps=[(line, _map_name(line)) for line in lines],
@@ -217,6 +224,30 @@ def page(cells: Sequence[Cell]) -> str:
         equivalences=[one.label[0].upper() + one.label[1:] for one in EQUIVALENCES],
         given=[(client, _given(cells, client)) for client in CLIENTS if any(c.key.client == client for c in cells)],
     )
+
+
+def on_record(data: Mapping[str, Any], runs: Collection[str]) -> str:
+    """What the ledger has of the matrix's runs, and what it has not; "" if it has none."""
+    own = [
+        cell
+        for scenario, told in data.items()
+        if scenario.startswith(AUDIT)
+        for versions in told["cases"].values()
+        for cell in versions.values()
+    ]
+    if not own:
+        return ""
+    judged, untold = sum(map(telling, own)), sum(cell["verdicts"].get(NOT_TOLD, 0) for cell in own)
+    modified = len({each["run"] for cell in own for each in cell["aside"]} & set(runs))
+    known = f"Of {plural(judged, 'run')} of these faults the ledger has the verdict." if judged else ""
+    return " ".join(
+        (
+            known,
+            f"Of {plural(untold, 'run')} [the ledger](ledger.md#what-was-restored) has the name and no verdict: it was "
+            "not published, and the files were not kept. What stands here of them cannot be judged again.",
+            f"Trees with changes made {plural(modified, 'run')} of the matrix; no other page counts such runs.",
+        )
+    ).strip()
 
 
 def _given(cells: Iterable[Cell], client: str) -> str:

@@ -28,7 +28,7 @@ def pages(
     """
     data = results.by_scenario(root)
     made = guide.pages(scenarios or described(), data, history) | {findings.PAGE: findings.page(data)}
-    return made | catalogues.pages() | audit_matrix.pages(matrix.load(root / results.AUDIT))
+    return made | catalogues.pages() | audit_matrix.pages(matrix.load(root / results.AUDIT), data)
 
 
 def write(docs: Path, made: dict[str, str]) -> list[str]:

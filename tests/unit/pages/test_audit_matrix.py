@@ -85,3 +85,12 @@ def test_costs_are_medians() -> None:
 def test_there_is_a_map_for_each_line_that_was_measured() -> None:
     assert set(pages([lost(key(), 7)])) == {"audit-matrix.md", "audit-matrix-epoch.svg"}
     assert pages([replace(lost(key(), 7), runs=())]).keys() == {"audit-matrix.md"}
+
+
+def test_what_is_not_on_record_of_its_runs_is_said() -> None:
+    aside = [{"run": "r0", "runs": 1, "why": "modified"}, {"run": "of another time", "runs": 1, "why": "modified"}]
+    row = {"runs": 5, "verdicts": {"not told": 3, "as-documented": 2}, "aside": aside}
+    told = page([lost(key(), 7)], {"audit-none": {"cases": {"default": {"4.3.1": row}}}, "baseline": {"cases": {}}})
+    assert "Of 2 runs of these faults the ledger has the verdict. Of 3 runs [the ledger]" in told
+    assert "Trees with changes made 1 run of the matrix" in told
+    assert "the ledger" not in page([lost(key(), 7)])
