@@ -81,8 +81,8 @@ def refuse(run: Run) -> None:
 
 scenario(
     name="duplicate-id-counts-as-replica",
-    claim="""A second broker with a follower's id, which is refused as a duplicate, is counted as that follower by
-        leaders: a record that the leader and the wrong broker have is acknowledged with acks=all and
+    claim="""A second broker with the id of a follower that does not reach its leader is counted as that follower,
+        before it is registered: a record that the leader and the wrong broker have is acknowledged with acks=all and
         min.insync.replicas=2, and lost when the leader dies.""",
     source="Kafka sources, Replica.updateFetchStateOrThrow, Partition.isBrokerEpochIsrEligible, AssignmentsManager; "
     "KIP-903, KIP-858; found here, nothing documents it",
