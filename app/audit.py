@@ -4,7 +4,7 @@ Nothing that needs Docker, Java, Spark or a Kafka client is imported unless an o
 a machine that has none of them.
 
 Exit status: 0 graded; 1 if --fail-on is met by something that the baseline does not accept; 254 if nothing could be
-audited. What could not be read is said, and the rest is audited all the same.
+audited, unless --allow-empty. What could not be read is said, and the rest is audited all the same.
 """
 
 from __future__ import annotations
@@ -17,10 +17,11 @@ from shutil import get_terminal_size
 from typing import Final
 
 from app.output import result, say
-from audit import baseline, matrix
-from audit.grade import AuditAnswer, Grader
+from audit import baseline, matrix, policies
+from audit.grade import AuditAnswer, Breach, Grader
 from audit.model import Client, Inputs, Origin, ProducerConfig
 from audit.readers import Options, read_paths
+from audit.readers.log import read_logs
 from audit.report import console, data, junit, page, sarif
 from audit.topics import StatedByUser, parse_topic
 from evidence.errors import EXIT_AS_DOCUMENTED, EXIT_CONTRADICTED, UsageError
@@ -42,8 +43,8 @@ def run(options: argparse.Namespace, columns: int | None = None) -> int:
     accepted = baseline.load(options.baseline) if options.baseline else frozenset[str]()
     stated = _stated(options)
     inputs = _inputs(options)
-    answer = Grader(matrix.load()).answer(inputs, stated)
-    if not answer.rows:
+    answer = Grader(matrix.load(), policies.load(options.policy)).answer(inputs, stated)
+    if not answer.rows and not options.allow_empty:
         for problem in answer.problems:
             say(str(problem))
         raise UsageError(_nothing(options, inputs))
@@ -54,7 +55,7 @@ def run(options: argparse.Namespace, columns: int | None = None) -> int:
     if options.write_baseline:
         _write(options.write_baseline, baseline.text(answer))
         accepted |= baseline.every(answer)
-    met = baseline.new(answer, options.fail_on, accepted)
+    met = baseline.new(answer, options.fail_on, accepted, strict=options.strict)
     text = _rendered(options, answer, accepted, {finding.kind for _, finding in met}, columns)
     if options.output:
         _write(options.output, text)
@@ -63,7 +64,8 @@ def run(options: argparse.Namespace, columns: int | None = None) -> int:
         result(text, end="")
     for row, finding in met[:1]:
         more = f", and {len(met) - 1} more" if len(met) > 1 else ""
-        say(f"kafka-chaos: --fail-on {finding.kind}: {row.name}: {finding.says} by {finding.fault}{more}")
+        by = "" if isinstance(finding, Breach) else f" by {finding.fault}"
+        say(f"kafka-chaos: --fail-on {finding.kind}: {row.name}: {finding.says}{by}{more}")
     return EXIT_CONTRADICTED if met else EXIT_AS_DOCUMENTED
 
 
@@ -107,6 +109,8 @@ def _inputs(options: argparse.Namespace) -> Inputs:
         inputs += read_paths(
             options.paths, Options(profiles=tuple(options.profile), env=env, client=client, release=release)
         )
+    elif options.log:
+        pass
     elif client is not None:
         name = f"{client} {release or 'of any release'} with its defaults"
         told = "--client" if release else ""
@@ -117,6 +121,8 @@ def _inputs(options: argparse.Namespace) -> Inputs:
     else:
         why = "a cluster does not know what its producers are set to" if options.bootstrap else "there is no PATH"
         raise UsageError(f"{why}: name files or directories that configure producers, or {A_CLIENT}")
+    if options.log:
+        inputs += read_logs(options.log, Options(client=client, release=release))
     if options.bootstrap:
         from audit.live import read_cluster
 
@@ -137,11 +143,9 @@ def _nothing(options: argparse.Namespace, inputs: Inputs) -> str:
     if not read and not passed:
         return f"no file was read: name files or directories that configure producers, or {A_CLIENT}"
     counts = f"{plural(read, 'file')} of Kafka's read, {passed} passed over"
+    named = ", ".join([*options.paths, *map(str, options.log)])
     others = "only brokers and topics are: " if inputs.brokers or inputs.topics else ""
-    return (
-        f"no producer is configured in {', '.join(options.paths)} ({counts}); {others}name the file that configures "
-        f"one, or {A_CLIENT}"
-    )
+    return f"no producer is configured in {named} ({counts}); {others}name the file that configures one, or {A_CLIENT}"
 
 
 def _client(text: str | None) -> tuple[Client | None, str | None]:

@@ -15,7 +15,7 @@ from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any, Final
 
-from audit.grade import AuditAnswer, Effect, MeasuredHarm, ProducerRow
+from audit.grade import AuditAnswer, Breach, Effect, MeasuredHarm, ProducerRow
 from evidence.errors import UsageError
 
 SCHEMA: Final = 1
@@ -33,7 +33,7 @@ def fingerprints(row: ProducerRow, effect: Effect, fault: str = "") -> tuple[str
     return tuple(fingerprint(row, effect, fault, topic) for topic in row.topics or ("",))
 
 
-def is_accepted(row: ProducerRow, finding: MeasuredHarm, accepted: Collection[str]) -> bool:
+def is_accepted(row: ProducerRow, finding: MeasuredHarm | Breach, accepted: Collection[str]) -> bool:
     """Whether a finding is accepted for all topics of its row."""
     return all(name in accepted for name in fingerprints(row, finding.effect, finding.fault))
 
@@ -47,25 +47,27 @@ def place(path: str) -> str:
     return os.path.normpath(path).replace(os.sep, "/")
 
 
-def findings(answer: AuditAnswer) -> Iterator[tuple[ProducerRow, MeasuredHarm]]:
+def findings(answer: AuditAnswer) -> Iterator[tuple[ProducerRow, MeasuredHarm | Breach]]:
     """Every finding with its row, once, also if several cases of the row have it."""
     for row in answer.rows:
         seen = set()
         for case in row.cases:
-            for finding in case.every_finding:
+            for finding in case.harm:
                 if (finding.effect, finding.fault) not in seen:
                     seen.add((finding.effect, finding.fault))
                     yield row, finding
 
 
 def new(
-    answer: AuditAnswer, kinds: Collection[str], accepted: Collection[str]
-) -> list[tuple[ProducerRow, MeasuredHarm]]:
-    """The findings of these kinds that are not accepted."""
+    answer: AuditAnswer, kinds: Collection[str], accepted: Collection[str], *, strict: bool = False
+) -> list[tuple[ProducerRow, MeasuredHarm | Breach]]:
+    """The findings of these kinds that are not accepted, and that are certain; with `strict` those too that depend on
+    what is not told.
+    """
     return [
         (row, finding)
         for row, finding in findings(answer)
-        if finding.kind in kinds and not is_accepted(row, finding, accepted)
+        if finding.kind in kinds and (strict or row.certainly(finding.kind)) and not is_accepted(row, finding, accepted)
     ]
 
 

@@ -408,12 +408,19 @@ def _other(measured: CellKey, asked: Settings) -> bool:
     return replace(measured.settings, version="") != replace(asked, version="")
 
 
-def _distance(measured: CellKey, asked: Settings) -> tuple[tuple[int, ...], bool, CellKey]:
-    """Sort key: the distance of the releases, then whether the settings differ."""
+def _distance(measured: CellKey, asked: Settings) -> tuple[bool, tuple[int, ...], bool, CellKey]:
+    """Sort key: whether eligible leader replicas are in force in one alone (they are off in 4.0), the distance of the
+    releases, then whether the settings differ.
+    """
     one, other = numbers(measured.version), numbers(asked.version)
     width = max(len(one), len(other))
     apart = tuple(abs(a - b) for a, b in zip(_padded(one, width), _padded(other, width), strict=True))
-    return apart, _other(measured, asked), measured
+    eligible = _eligible_by_default(measured) is not _eligible_by_default(asked)
+    return eligible, apart, _other(measured, asked), measured
+
+
+def _eligible_by_default(key: Settings) -> bool:
+    return key.line == "kraft" and numbers(key.version) >= ELIGIBLE_LEADERS_BY_DEFAULT
 
 
 def _padded(numbers: tuple[int, ...], width: int) -> tuple[int, ...]:

@@ -16,7 +16,7 @@ releases made of 216 configurations each, and a unit test compares. What a relea
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final, Literal
@@ -28,6 +28,16 @@ FOREVER: Final = 2147483647
 REQUEST_TIMEOUT_MS: Final = 30_000
 """The default of kafka-clients of every release."""
 
+MEANT: Final[Mapping[Concept, tuple[str, ...]]] = MappingProxyType(
+    {
+        "acks": ("acks",),
+        "idempotence": ("enable.idempotence",),
+        "in_flight": ("max.in.flight.requests.per.connection",),
+        "retries": ("retries",),
+        "transactional_id": ("transactional.id",),
+    }
+)
+"""For clients with names of their own: readers translate them into these, and keep what was written."""
 NAMES: Final[Mapping[str, Mapping[Concept, tuple[str, ...]]]] = MappingProxyType(
     {
         "java": {
@@ -50,6 +60,7 @@ NAMES: Final[Mapping[str, Mapping[Concept, tuple[str, ...]]]] = MappingProxyType
             "acks": ("request.required.acks",),
             "retries": ("message.send.max.retries",),
         },
+        **dict.fromkeys(("sarama", "franz-go", "kafka-go", "kafkajs", "kafka-python", "aiokafka", "ruby-kafka"), MEANT),
     }
 )
 """What a client calls each thing that decides over records; the first name is the one to recommend."""
@@ -119,7 +130,61 @@ def scala(release: str) -> Rules:
     return Rules(acks="0", idempotence=None, retries=3, in_flight=1, delivery_timeout_ms=None)
 
 
-RULES: Final = MappingProxyType({"java": java, "librdkafka": librdkafka, "scala": scala})
+def _never_measured(acks: str, *, idempotence: bool | None, retries: int, in_flight: int) -> Callable[[str], Rules]:
+    rules = Rules(
+        acks=acks,
+        idempotence=idempotence,
+        retries=retries,
+        in_flight=in_flight,
+        delivery_timeout_ms=None,
+        drops=frozenset({"acks"}),
+    )
+    return lambda release: rules
+
+
+NEVER_MEASURED: Final[Mapping[str, Callable[[str], Rules]]] = MappingProxyType(
+    {
+        "sarama": _never_measured("1", idempotence=False, retries=3, in_flight=5),
+        "franz-go": _never_measured("all", idempotence=True, retries=FOREVER, in_flight=1),
+        "kafka-go": _never_measured("0", idempotence=None, retries=10, in_flight=1),
+        "kafkajs": _never_measured("all", idempotence=False, retries=5, in_flight=5),
+        "kafka-python": _never_measured("1", idempotence=False, retries=0, in_flight=5),
+        "aiokafka": _never_measured("1", idempotence=False, retries=FOREVER, in_flight=1),
+        "ruby-kafka": _never_measured("all", idempotence=False, retries=2, in_flight=1),
+    }
+)
+"""Clients that the matrix has no cell of: config.go of sarama 1.43, kgo/config.go of franz-go 1.17, writer.go of
+kafka-go 0.4.47 (Writer; a WriterConfig has all), producer/index.js of KafkaJS 2.2, KafkaProducer of kafka-python 2.0.2,
+AIOKafkaProducer of aiokafka 0.10, producer.rb of ruby-kafka 1.5.
+"""
+RULES: Final[Mapping[str, Callable[[str], Rules]]] = MappingProxyType(
+    {"java": java, "librdkafka": librdkafka, "scala": scala, **NEVER_MEASURED}
+)
+
+
+FRAMEWORK_SINCE: Final[Mapping[str, tuple[int, ...]]] = MappingProxyType(
+    {"smallrye": (2, 1), "connect": (0, 9), "streams": (0, 10), "flink": (0, 11), "strimzi": (0, 11)}
+)
+"""The oldest kafka-clients that a framework ever ran on."""
+
+
+def turns_idempotence_off(release: str) -> bool:
+    """Whether Connect of a release sets enable.idempotence=false for its producers (Worker.baseProducerConfigs).
+
+    >>> [turns_idempotence_off(one) for one in ("2.8.2", "3.0.1", "3.0.2", "3.1.0", "3.1.1", "3.2.0")]
+    [False, False, True, False, True, True]
+    """
+    at = numbers(release)
+    return at >= (3, 2) or (3, 1, 1) <= at < (3, 2) or (3, 0, 2) <= at < (3, 1)
+
+
+def passes_retries(framework: str, release: str) -> int | None:
+    """The retries that a framework passes where nothing is written: Connect's before 2.1 (Worker), Streams' up to 2.0
+    (StreamsConfig); None if it leaves them to the client.
+    """
+    if numbers(release) >= (2, 1):
+        return None
+    return {"connect": FOREVER, "streams": 10}.get(framework)
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,10 +208,11 @@ ERAS: Final = (
     Era("librdkafka", "0.11.6", "librdkafka before 1.0"),
     Era("librdkafka", "2.15.0", "librdkafka 1.0 or later"),
     Era("scala", "0.8.2.2", "the Scala producer"),
+    *(Era(client, "", client) for client in NEVER_MEASURED),
 )
 """For a client whose release is not told: each side of every boundary, oldest first."""
 
 
 def product(client: str, release: str) -> str:
     """What people call a client of a release."""
-    return {"java": "kafka-clients", "scala": "the Scala producer of"}.get(client, client) + f" {release}"
+    return {"java": "kafka-clients", "scala": "the Scala producer of"}.get(client, client) + f" {release}".rstrip()

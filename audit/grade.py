@@ -48,6 +48,7 @@ from audit.cells import (
 )
 from audit.defaults import FOREVER, NAMES, RULES, Concept
 from audit.model import InputProblem, Inputs, Origin, ProducerConfig, Setting
+from audit.policies import Policy
 from audit.proof import Proved
 from audit.resolve import Resolved, Value, resolve, written
 from audit.topics import (
@@ -129,8 +130,8 @@ class MeasuredHarm:
 
     @property
     def count(self) -> int:
-        """How many acknowledged records of that run."""
-        return int(getattr(self.run, COUNTED[self.effect]))
+        """How many acknowledged records of that run: one that is written three times is one that was written twice."""
+        return min(int(getattr(self.run, COUNTED[self.effect])), self.run.acknowledged)
 
     @property
     def kind(self) -> str:
@@ -161,6 +162,20 @@ class MeasuredHarm:
         asked = self.covering.cell.key.acks != "0"
         of = f"acknowledged {records}" if asked else f"{records} sent with acks=0"
         return f"{self.count} of {self.run.acknowledged} {of} {'was' if self.count == 1 else 'were'} {what}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Breach:
+    """What the policy grades beside measured losses: by Kafka's documents, or by refusals that cells show."""
+
+    fault: str
+    """The policy's own name of it: "single-replica", "acknowledged-by-one", "refused"."""
+    letter: str
+    says: str
+    source: str
+    """Whose statement it is, or the run that shows it."""
+    effect: Effect = "loss"
+    kind: str = "loss"
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,6 +257,9 @@ class ProducerCase:
     """What flushing each record does against these."""
     eligible: Fix | None = None
     """The smallest other change against what the last replica in sync loses: another one may lead."""
+    breaches: tuple[Breach, ...] = ()
+    """What the policy grades beside these, the worst first."""
+    policy: Policy = field(default_factory=Policy)
     proved: Proved | None = None
     measured: Mapping[str, Covering] = field(default_factory=dict)
     """The cells of the matrix alone, if something was proved: `covered` has the proofs of faults without a cell too."""
@@ -270,9 +288,15 @@ class ProducerCase:
         return (*self.findings, *self.ungraded)
 
     @property
+    def harm(self) -> tuple[MeasuredHarm | Breach, ...]:
+        """Everything that is found: by cells, and by the policy."""
+        return (*self.every_finding, *self.breaches)
+
+    @property
     def grade(self) -> str:
         """A to F, "?" if nothing was measured, "-" if the client refuses its settings."""
-        return grade_of(self.resolved, self.findings, measured=bool(_graded(self.applies) & self.covered.keys()))
+        measured = bool(_graded(self.applies) & self.covered.keys())
+        return grade_of(self.resolved, self.findings, self.breaches, measured=measured, policy=self.policy)
 
     @property
     def at_best(self) -> bool:
@@ -284,7 +308,7 @@ class ProducerCase:
     @property
     def worst(self) -> MeasuredHarm | None:
         """The finding that the grade is given for."""
-        return max(self.findings, key=_weight, default=None)
+        return max(self.findings, key=lambda one: _weight(one, self.policy), default=None)
 
     @property
     def reason(self) -> str:
@@ -294,6 +318,10 @@ class ProducerCase:
         if self.grade == NOT_MEASURED:
             return "no cell of the matrix covers these settings"
         finding = self.worst
+        if self.breaches and (
+            finding is None or ORDER.index(self.breaches[0].letter) > _weight(finding, self.policy)[0]
+        ):
+            return self.breaches[0].says
         if finding is None:
             few, of = len(_graded(self.not_measured)), len(_graded(self.applies))
             return GRADES["A"] + (f"; {few} of {of} faults are not measured" if self.at_best else "")
@@ -308,19 +336,31 @@ def _graded(faults: Iterable[str]) -> set[str]:
     return set(faults) - UNGRADED
 
 
-def _weight(finding: MeasuredHarm) -> tuple[int, int, float]:
-    letter = GRADE_IF_LOST.get(finding.fault, "B") if finding.effect == "loss" else "B"
-    return ORDER.index(letter), -EFFECTS.index(finding.effect), finding.count / max(1, finding.run.acknowledged)
+def _letter(finding: MeasuredHarm, policy: Policy) -> str:
+    counts = finding.effect == "loss" or (finding.effect == "reorder" and policy.reordered == "as-lost")
+    return GRADE_IF_LOST.get(finding.fault, "B") if counts else "B"
 
 
-def grade_of(resolved: Resolved, findings: Sequence[MeasuredHarm], *, measured: bool) -> str:
+def _weight(finding: MeasuredHarm, policy: Policy) -> tuple[int, int, float]:
+    share = finding.count / max(1, finding.run.acknowledged)
+    return ORDER.index(_letter(finding, policy)), -EFFECTS.index(finding.effect), share
+
+
+def grade_of(
+    resolved: Resolved,
+    findings: Sequence[MeasuredHarm],
+    breaches: Sequence[Breach] = (),
+    *,
+    measured: bool,
+    policy: Policy | None = None,
+) -> str:
     """The grade for what was found, by the table above."""
     if resolved.refused:
         return REFUSED
-    if not measured:
+    if not measured and not breaches:
         return NOT_MEASURED
-    letters = [GRADE_IF_LOST[one.fault] for one in findings if one.effect == "loss"]
-    return worst([*letters, "B" if findings else "A"])
+    letters = [_letter(one, policy or Policy()) for one in findings] + [one.letter for one in breaches]
+    return worst([*letters, "A"])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -338,9 +378,35 @@ class ProducerRow:
         return max(reversed(self.cases), key=lambda case: ORDER.index(case.grade))
 
     @property
+    def best(self) -> ProducerCase:
+        """The case with the best grade: what it says is certain. Of equals the one of the newest client."""
+        return min(reversed(self.cases), key=lambda case: ORDER.index(case.grade))
+
+    @property
+    def certain(self) -> bool:
+        """Whether all that is not told leaves the grade as it is."""
+        return len({case.grade for case in self.cases}) == 1
+
+    @property
+    def shown(self) -> ProducerCase:
+        """The case that is told first: the worst of those that are certain, else the best."""
+        return self.worst if self.certain else self.best
+
+    @property
     def grade(self) -> str:
-        """The worst grade of its cases."""
-        return self.worst.grade
+        """What is certain: the best grade of its cases; "?" if that is none of harm, and others say otherwise."""
+        return NOT_MEASURED if not self.certain and self.best.grade in ("A", REFUSED) else self.best.grade
+
+    @property
+    def reason(self) -> str:
+        """The grade's reason, in one line."""
+        if self.certain or self.grade != NOT_MEASURED:
+            return self.shown.reason
+        return f"what is not told decides: from {self.best.grade} to {self.worst.grade}"
+
+    def certainly(self, kind: str) -> bool:
+        """Whether every case has harm of a kind of --fail-on."""
+        return all(kind in {one.kind for one in case.harm} for case in self.cases)
 
     @property
     def topics(self) -> tuple[str, ...]:
@@ -380,8 +446,9 @@ class AuditAnswer:
 class Grader:
     """Grades producers against one matrix. Questions that agree are looked up once."""
 
-    def __init__(self, cells: Iterable[Cell]) -> None:
+    def __init__(self, cells: Iterable[Cell], policy: Policy | None = None) -> None:
         self.cells = tuple(cells)
+        self.policy = policy or Policy()
         self._index: Index = indexed(self.cells)
         self._covered: dict[Settings, Mapping[str, Covering]] = {}
 
@@ -405,7 +472,7 @@ class Grader:
     def _rows(self, producer: ProducerConfig, number: int, inputs: Inputs, stated: StatedByUser) -> list[ProducerRow]:
         by_topic: dict[tuple[str, ...], list[ProducerCase]] = {}
         for resolved in resolve(producer):
-            for topic in topics_of(producer, resolved, inputs, stated, self.cells):
+            for topic in topics_of(producer, resolved, inputs, stated):
                 by_topic.setdefault(topic.names, []).append(self.case(resolved, topic))
         return [ProducerRow(producer=producer, number=number, cases=tuple(cases)) for cases in by_topic.values()]
 
@@ -433,7 +500,14 @@ class Grader:
         covered: Mapping[str, Covering] = {} if resolved.refused else self._covering(settings)
         findings, ungraded = _sorted(_findings(covered))
         return ProducerCase(
-            resolved=resolved, topic=topic, settings=settings, covered=covered, findings=findings, ungraded=ungraded
+            resolved=resolved,
+            topic=topic,
+            settings=settings,
+            covered=covered,
+            findings=findings,
+            ungraded=ungraded,
+            breaches=tuple(_breaches(resolved, topic, covered, self.policy)),
+            policy=self.policy,
         )
 
     def _covering(self, settings: Settings) -> Mapping[str, Covering]:
@@ -534,7 +608,7 @@ class Grader:
         topic = case.topic
         if topic.line == "pinned":
             yield SettingChange(where="brokers", key=PROTOCOL, value="", written=PROTOCOL)
-        elif topic.line in ("old", "epoch"):
+        elif topic.line in ("old", "epoch") and topic.version.why != "assumed":
             measured = {cell.key.version for cell in self.cells if cell.runs and cell.key.line == "epoch"}
             newer = [each for each in measured if numbers(each) > numbers(topic.version.value)]
             if newer:
@@ -547,7 +621,8 @@ class Grader:
                 producer = _with(producer, case.resolved.client, change)
             else:
                 topic = _topic_with(topic, change)
-        told = replace(producer, client=case.resolved.client, release=case.resolved.release)  # type: ignore[arg-type]
+        release = case.resolved.release or None
+        told = replace(producer, client=case.resolved.client, release=release)  # type: ignore[arg-type]
         answers = resolve(told)
         return self._assessed(answers[0], topic) if len(answers) == 1 else None
 
@@ -574,9 +649,55 @@ class Grader:
         )
 
 
+def _breaches(
+    resolved: Resolved, topic: ResolvedTopic, covered: Mapping[str, Covering], policy: Policy
+) -> list[Breach]:
+    """What the policy grades beside measured losses, the worst first. Only what is told counts, nothing assumed."""
+    found: list[Breach] = []
+    factor, least = topic.replication_factor, topic.min_insync_replicas
+    if resolved.refused:
+        return found
+    if factor.value == 1 and not factor.why.startswith("assumed") and policy.single_replica:
+        says = "the topic has a single replica: a disk or node that is gone for good takes every record with it"
+        found.append(Breach(fault="single-replica", letter=policy.single_replica, says=says, source=REPLICATION))
+    elif (
+        least.value == 1
+        and resolved.acks.value == "all"
+        and not least.why.startswith("assumed")
+        and policy.acknowledged_by_one
+    ):
+        says = (
+            "acks=all is acknowledged by one replica where min.insync.replicas is 1: when the others are out of sync "
+            "and its disk is gone for good, so are the records"
+        )
+        found.append(Breach(fault="acknowledged-by-one", letter=policy.acknowledged_by_one, says=says, source=MIN_ISR))
+    if policy.refused == "always" or (policy.refused == "without-retries" and resolved.retries.value == 0):
+        found += _refusals(covered)
+    return sorted(found, key=lambda one: -ORDER.index(one.letter))
+
+
+REPLICATION: Final = "https://kafka.apache.org/documentation/#replication"
+MIN_ISR: Final = "https://kafka.apache.org/documentation/#topicconfigs_min.insync.replicas"
+
+
+def _failed(run: RunCounts) -> int:
+    """Sends that were refused, or never answered and not written."""
+    return run.refused + run.unknown_absent
+
+
+def _refusals(covered: Mapping[str, Covering]) -> Iterator[Breach]:
+    """Sends that failed for good in a cell: to an application that does not send them again, they are lost."""
+    for fault, covering in covered.items():
+        run = max(covering.cell.runs, key=_failed)
+        if (failed := _failed(run)) and fault in GRADE_IF_LOST and fault != "refused-then-accepted":
+            sent = failed + run.acknowledged
+            says = f"{failed} of {sent} sends failed, and are not in the log, by {fault}: {FAULTS[fault]}"
+            yield Breach(fault=f"refused-{fault}", letter=GRADE_IF_LOST[fault], says=says, source=f"run {run.run}")
+
+
 def _sorted(findings: Iterable[MeasuredHarm]) -> tuple[tuple[MeasuredHarm, ...], tuple[MeasuredHarm, ...]]:
     """Findings, the worst first: those that are graded, and the others."""
-    ordered = sorted(findings, key=_weight, reverse=True)
+    ordered = sorted(findings, key=lambda one: _weight(one, Policy()), reverse=True)
     return (
         tuple(one for one in ordered if one.graded),
         tuple(one for one in ordered if not one.graded),

@@ -22,8 +22,12 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Final, Literal
 
-Client = Literal["java", "scala", "librdkafka", "unknown"]
-"""Whose producer it is: the Java client, the old Scala one (0.8, `request.required.acks`), librdkafka, or not known."""
+Client = Literal[
+    "java", "scala", "librdkafka", "unknown",
+    "sarama", "franz-go", "kafka-go", "kafkajs", "kafka-python", "aiokafka", "ruby-kafka",
+]  # fmt: skip
+"""Whose producer it is: the Java client, the old Scala one (0.8, `request.required.acks`), librdkafka, or not known.
+Those of the second line were never measured: what is in force is told of them, and no grade."""
 
 Mode = Literal["zookeeper", "kraft"]
 
@@ -115,6 +119,12 @@ class ProducerConfig:
     framework: str = ""
     """What configures it: "spring", "spring-cloud-stream", "connect", "smallrye", "spark", "flink", "strimzi", "env", …
     or empty for a client's own properties."""
+    unit: str = ""
+    """The directory of its module: the nearest above with a build file; "*" if the user named the file."""
+    namespace: str = ""
+    """Of Kubernetes, if that is told."""
+    build: str = ""
+    """The directory that its program is built in, if that is not where its configuration is (Compose's `build:`)."""
     spelling: str = "{key}"
     """How a further setting is written in this place: `spelled` fills it in."""
     origin: Origin = field(default_factory=lambda: Origin("(nowhere)"))
@@ -158,6 +168,8 @@ class TopicConfig:
     """Of a live topic: each partition's replicas and ISR."""
     cluster: str = ""
     """Which `BrokerConfig.cluster` it belongs to; empty if that is not told."""
+    unit: str = ""
+    """As `ProducerConfig.unit`."""
     origin: Origin = field(default_factory=lambda: Origin("(nowhere)"))
 
 
@@ -192,6 +204,12 @@ class BrokerConfig:
     racks: int | None = None
     """Over how many racks the brokers are spread, where that is told."""
     cluster: str = ""
+    """What its brokers have in common: Strimzi's name, a Compose file; empty for what lies in one directory."""
+    addresses: tuple[str, ...] = ()
+    """Names by which clients reach it, as far as they are told."""
+    unit: str = ""
+    """As `ProducerConfig.unit`."""
+    namespace: str = ""
     origin: Origin = field(default_factory=lambda: Origin("(nowhere)"))
 
 

@@ -58,6 +58,22 @@ def _given(parser: ArgumentParser) -> None:
         "--env", action="append", default=[], metavar="K=V", help="what a placeholder ${K} stands for; again for more"
     )
 
+    group.add_argument(
+        "--log",
+        action="append",
+        type=Path,
+        default=[],
+        metavar="FILE",
+        help="an application's own log: what its clients print when they start (ProducerConfig values:, or "
+        "librdkafka's with debug=conf) is what is in force; again for more",
+    )
+    group.add_argument(
+        "--policy",
+        default="durable",
+        metavar="P",
+        help="the scale of grades: durable (default), ordered, available, or a file like audit/policies/durable.json",
+    )
+
 
 def add_cluster_options(parser: ArgumentParser) -> None:
     """The options that name a live cluster."""
@@ -120,7 +136,13 @@ def _answer(parser: ArgumentParser) -> None:
         type=_kinds,
         default=(),
         metavar="E",
-        help=f"{', '.join(KINDS)}, separated by commas: end with 1 if a measured fault does that",
+        help=f"{', '.join(KINDS)}, separated by commas: end with 1 if a measured fault certainly does that",
+    )
+    group.add_argument(
+        "--strict", action="store_true", help="--fail-on also if that depends on what is not told, such as a release"
+    )
+    group.add_argument(
+        "--allow-empty", action="store_true", help="end with 0, and an empty answer, if there is no producer"
     )
     group.add_argument("--baseline", type=Path, metavar="FILE", help="findings that are accepted, and fail nothing")
     group.add_argument("--write-baseline", type=Path, metavar="FILE", help="accept all that is found now")

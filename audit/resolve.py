@@ -13,9 +13,24 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Generic, TypeVar
 
-from audit.defaults import ERAS, FOREVER, NAMES, REQUEST_TIMEOUT_MS, RULES, Concept, Era, Rules, product
+from audit.defaults import (
+    ERAS,
+    FOREVER,
+    FRAMEWORK_SINCE,
+    NAMES,
+    NEVER_MEASURED,
+    REQUEST_TIMEOUT_MS,
+    RULES,
+    Concept,
+    Era,
+    Rules,
+    passes_retries,
+    product,
+    turns_idempotence_off,
+)
 from audit.known import known
 from audit.model import Origin, ProducerConfig, Setting
+from evidence.releases import numbers
 
 T = TypeVar("T")
 
@@ -28,6 +43,8 @@ UNTOLD: Final[Mapping[Concept, tuple[str, ...]]] = {
 """What a setting may be whose value depends on something that is not here."""
 
 
+DOTNET: Final[Mapping[str, str]] = {"none": "0", "leader": "1"}
+"""Confluent.Kafka's names of acks (enum Acks)."""
 World = tuple[str, tuple[str, ...]]
 """An era in words (empty: the release is told), and the values that settings are taken to have."""
 
@@ -114,7 +131,12 @@ def _eras(producer: ProducerConfig) -> Sequence[Era]:
     if producer.client != "unknown" and producer.release:
         return (Era(producer.client, producer.release, product(producer.client, producer.release)),)
     clients = ("java", "librdkafka") if producer.client == "unknown" else (producer.client,)
-    eras = [era for era in ERAS if era.client in clients]
+    if producer.client in NEVER_MEASURED:
+        return (Era(producer.client, producer.release or "", producer.client),)
+    since = FRAMEWORK_SINCE.get(producer.framework, ())
+    eras = [
+        era for era in ERAS if era.client in clients and not (era.client == "java" and numbers(era.release) < since)
+    ]
     return [era for era in eras if _knows(era, producer.settings)] or eras
 
 
@@ -188,7 +210,22 @@ def written(producer: ProducerConfig, client: str, concept: Concept) -> Setting 
     return None
 
 
+def _passed(producer: ProducerConfig, era: Era) -> ProducerConfig:
+    """A producer with what its framework passes at this release: presets are those of the newest."""
+    presets = dict(producer.presets)
+    if producer.framework == "connect" and "(KIP-618)" not in getattr(presets.get("enable.idempotence"), "note", ""):
+        own = presets.get("enable.idempotence")
+        if own is not None and own.note.startswith("Kafka Connect") and not turns_idempotence_off(era.release):
+            del presets["enable.idempotence"]
+    retries = passes_retries(producer.framework, era.release)
+    if retries is not None and "retries" not in presets:
+        note = f"what {producer.framework.capitalize()} passes before 2.1"
+        presets["retries"] = Setting("retries", str(retries), producer.origin, note=note)
+    return replace(producer, presets=presets)
+
+
 def _resolved(producer: ProducerConfig, era: Era, world: World) -> Resolved:
+    producer = _passed(producer, era)
     told = _Told(producer, era)
     rules = RULES[era.client](era.release)
     acks = told.acks(rules.acks)
@@ -286,6 +323,8 @@ class _Told:
         if setting is None:
             return Value(default, self._default)
         text = {"-1": "all"}.get(setting.value.strip().lower(), setting.value.strip().lower())
+        if self._era.client == "librdkafka":
+            text = DOTNET.get(text, text)
         if text not in ("0", "1", "all"):
             sent = text.isdigit() and self._era.client != "java"
             who = ", and brokers from 0.9 on refuse every record" if sent else ""

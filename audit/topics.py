@@ -1,9 +1,9 @@
 """The topic and broker side of an audit: what is in force for each topic that a producer writes to, and why.
 
-A topic's own setting counts, then the brokers', then Kafka's default of that release. What nobody tells is assumed, and
-every assumption is said: three replicas, and brokers that were measured with this client, as old as it is. Topics for
-which all of this is the same are answered once. Where several brokers' configurations might be meant and disagree, the
-weaker value counts.
+A topic's own setting counts, then the brokers', then Kafka's default of that release: a broker that writes nothing has
+it. Only topics and brokers that belong to the producer count (`audit.units`). What nobody tells is assumed, and every
+assumption is said: three replicas, and brokers as new as the client. Topics for which all of this is the same are
+answered once. Where the brokers of one cluster disagree, the weaker value counts.
 """
 
 from __future__ import annotations
@@ -12,15 +12,18 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from audit.cells import Cell, line_of
+from audit.cells import line_of
 from audit.cluster import weak_places
 from audit.model import BrokerConfig, Inputs, Origin, ProducerConfig, Setting, TopicConfig
 from audit.resolve import Resolved, Value
+from audit.units import brokers_of, topics_of_unit
 from evidence.errors import UsageError
 from evidence.releases import KRAFT_ONLY, KRAFT_SINCE, numbers
 
 ASSUMED_REPLICAS: Final = 3
 UNCLEAN_OFF_SINCE: Final = (0, 11)
+UNCLEAN_IN_KRAFT_SINCE: Final = (3, 9)
+"""ConfigurationControlManager.uncleanLeaderElectionEnabledForTopic returns false before."""
 NEWEST: Final = "4.4.0"
 
 
@@ -113,19 +116,25 @@ def _positive(text: str) -> bool:
 
 
 def topics_of(
-    producer: ProducerConfig, resolved: Resolved, inputs: Inputs, stated: StatedByUser, cells: Iterable[Cell]
+    producer: ProducerConfig, resolved: Resolved, inputs: Inputs, stated: StatedByUser
 ) -> tuple[ResolvedTopic, ...]:
     """The topics that a producer may write to, each with what is in force; alike ones together.
 
-    Those that its configuration names; else those of --topic; else all that are described anywhere; else any.
+    Those that its configuration names; else those of --topic; else all that are described for it; else any.
     """
-    described = {topic.name: topic for topic in inputs.topics}
+    brokers = brokers_of(producer, inputs.brokers)
+    beside = topics_of_unit(producer, brokers, inputs.topics)
+    described = {topic.name: topic for topic in beside}
     described |= {topic.name: _stated_over(described.get(topic.name), topic) for topic in stated.topics}
     names = producer.topics or tuple(topic.name for topic in stated.topics)
     names = names or tuple(name for name in described if not name.startswith("__"))
     found: dict[tuple[object, ...], ResolvedTopic] = {}
     for name in dict.fromkeys(names or ("",)):
-        one = _resolved(name, described.get(name), resolved, inputs.brokers, stated, tuple(cells))
+        topic = described.get(name)
+        own = brokers
+        if topic is not None and topic.cluster:
+            own = tuple(one for one in inputs.brokers if one.cluster == topic.cluster) or brokers
+        one = _resolved(name, topic, resolved, own, stated)
         known = found.get(one.does)
         found[one.does] = _and(known, one) if known else one
     return tuple(found.values())
@@ -148,18 +157,18 @@ def _resolved(
     name: str,
     topic: TopicConfig | None,
     resolved: Resolved,
-    all_brokers: Sequence[BrokerConfig],
+    brokers: Sequence[BrokerConfig],
     stated: StatedByUser,
-    cells: Sequence[Cell],
 ) -> ResolvedTopic:
-    brokers = _brokers_of(topic, all_brokers)
     assumed: list[str] = []
     remarks: list[str] = []
-    release, line = _version(resolved, brokers, stated, cells, assumed)
+    release, line = _version(resolved, brokers, stated, assumed)
     factor = _factor(topic, brokers, assumed)
-    least = _setting(MIN_INSYNC_REPLICAS, topic, brokers, remarks, int, min) or Value(1, "Kafka's default")
+    least = _least(topic, brokers, remarks)
     said = _setting(UNCLEAN_ELECTION, topic, brokers, remarks, lambda text: int(text.lower() == "true"), max)
-    if said is not None:
+    if line == "kraft" and numbers(release.value) < UNCLEAN_IN_KRAFT_SINCE:
+        unclean = Value(False, "KRaft before 3.9 has no unclean elections, whatever is set")
+    elif said is not None:
         unclean = Value(bool(said.value), said.why, said.origin)
     else:
         on = numbers(release.value) < UNCLEAN_OFF_SINCE
@@ -188,14 +197,8 @@ def _resolved(
     )
 
 
-def _brokers_of(topic: TopicConfig | None, brokers: Sequence[BrokerConfig]) -> Sequence[BrokerConfig]:
-    if topic is None or not topic.cluster:
-        return brokers
-    return [one for one in brokers if one.cluster in ("", topic.cluster)] or brokers
-
-
 def _version(
-    resolved: Resolved, brokers: Sequence[BrokerConfig], stated: StatedByUser, cells: Sequence[Cell], assumed: list[str]
+    resolved: Resolved, brokers: Sequence[BrokerConfig], stated: StatedByUser, assumed: list[str]
 ) -> tuple[Value[str], str]:
     """The brokers' release and their version line."""
     protocol = next((one.value for one in _written("inter.broker.protocol.version", brokers) if one.known), "")
@@ -211,30 +214,12 @@ def _version(
         where = oldest.release_from or f"told by {oldest.name}"
         kraft = _runs_kraft(release, brokers, assumed)
         return Value(release, where, oldest.origin), line_of(release, kraft=kraft, protocol=protocol)
-    version, which = _measured(resolved, cells)
-    release, _, how = version.partition("-")
-    assumed.append(f"brokers of {version}, {which} (--brokers-version tells)")
-    kraft = how == "kraft" or (not how and numbers(release) >= KRAFT_ONLY)
+    own = resolved.client in ("java", "scala")
+    release = resolved.release if own else NEWEST
+    which = "as new as the client" if own else "the newest"
+    assumed.append(f"brokers of {release}, {which} (--brokers-version tells)")
+    kraft = _runs_kraft(release, (), assumed)
     return Value(release, "assumed"), line_of(release, kraft=kraft, protocol=protocol)
-
-
-def _measured(resolved: Resolved, cells: Iterable[Cell]) -> tuple[str, str]:
-    """The version to assume, of those that were measured with this client, and why: for Kafka's own clients the nearest
-    to the client's release, for librdkafka the newest.
-    """
-    own = resolved.client != "librdkafka"
-    found = {cell.key.version for cell in cells if cell.runs and cell.key.client == resolved.client}
-    versions = [version for version in found if not version.endswith("-pinned")]
-    if not versions:
-        return (resolved.release if own else NEWEST), "as new as the client" if own else "the newest"
-    if not own:
-        return max(versions, key=_order), "the newest that are measured"
-    older = [each for each in versions if numbers(each)[:2] <= numbers(resolved.release)[:2]]
-    return max(older, key=_order) if older else min(versions, key=_order), "the measured ones nearest to the client's"
-
-
-def _order(version: str) -> tuple[tuple[int, ...], bool]:
-    return numbers(version), version.endswith("-kraft")
 
 
 def _runs_kraft(release: str, brokers: Sequence[BrokerConfig], assumed: list[str]) -> bool:
@@ -251,12 +236,29 @@ def _factor(topic: TopicConfig | None, brokers: Sequence[BrokerConfig], assumed:
     if topic is not None and topic.replication_factor:
         return Value(topic.replication_factor, REPLICATION_FACTOR, topic.origin)
     told = [one for one in _written("default.replication.factor", brokers) if one.known and _positive(one.value)]
-    if told:
+    count = sum(one.replicas or len(one.nodes) or 1 for one in brokers)
+    if count == 1:
+        why = "there is one broker"
+        return Value(1, why, brokers[0].origin)
+    if told and len(told) >= len(brokers):
         least = min(told, key=lambda one: int(one.value))
         assumed.append(f"{least.value} replicas, the brokers' default ({least.origin}): the topic's own are not told")
         return Value(int(least.value), "default.replication.factor", least.origin)
     assumed.append(f"{ASSUMED_REPLICAS} replicas (--topic NAME:replication.factor=N tells)")
     return Value(ASSUMED_REPLICAS, "assumed")
+
+
+def _least(topic: TopicConfig | None, brokers: Sequence[BrokerConfig], remarks: list[str]) -> Value[int]:
+    """min.insync.replicas: of brokers that do not write it the default counts."""
+    told = _setting(MIN_INSYNC_REPLICAS, topic, brokers, remarks, int, min)
+    of_topic = topic is not None and MIN_INSYNC_REPLICAS in topic.settings
+    live = any(one.nodes for one in brokers)
+    silent = [one for one in brokers if not one.settings.get(MIN_INSYNC_REPLICAS) and not live]
+    if told is not None and (of_topic or told.value <= 1 or not silent):
+        return told
+    if brokers:
+        return Value(1, "Kafka's default", (silent or brokers)[0].origin)
+    return Value(1, "Kafka's default" if topic is not None else "assumed, Kafka's default")
 
 
 def _written(key: str, brokers: Sequence[BrokerConfig]) -> list[Setting]:

@@ -71,7 +71,9 @@ BRACKETS: Final = re.compile(r"\.?\[([^][]*[A-Za-z][^][]*)\]")
 """A key of a map that stands as it is: properties[max.block.ms]."""
 CHANNEL: Final = re.compile(r'mp\.messaging\.outgoing\.("[^"]+"|[^.]+)\.(.+)')
 TOLD_BY: Final = ("SPRING_PROFILES_ACTIVE", "QUARKUS_PROFILE")
-OTHER_BROKERS: Final = ("pulsar.", "amqp", "rabbitmq", "mqtt")
+OTHER_BROKERS: Final = ("pulsar.", "amqp", "rabbitmq", "mqtt", "quarkus.rabbitmq", "quarkus.amqp", "quarkus.pulsar")
+OTHER_ATTRIBUTES: Final = ("exchange.", "queue.", "routing-key", "default-routing-key", "address", "destination")
+"""Attributes of channels of RabbitMQ, AMQP and JMS."""
 NOT_THE_CLIENTS: Final = frozenset(
     {"connector", "topic", "enabled", "merge", "key", "partition", "kafka-configuration"}
 )
@@ -190,18 +192,24 @@ def _nearest(rest: str) -> str:
     return f"spring.kafka.producer.properties.{key}"
 
 
-def read_boot(name: str, settings: Sequence[Setting], reading: Collected, look_up: Lookup) -> None:
-    """Add Spring Boot's producer, if there is one: something of a producer, or of Kafka but of no consumer."""
+def read_boot(
+    name: str, settings: Sequence[Setting], reading: Collected, look_up: Lookup, *, own: bool = False
+) -> None:
+    """Add Spring Boot's producer, if there is one: something of a producer, or of Kafka but of no consumer. `own`: only
+    if something of a producer is there, as in a container's environment: many only consume.
+    """
     parts = {setting.key.split(".")[2] for setting in settings if setting.key.startswith("spring.kafka.")}
     general = {squeezed(part) for part in parts} & {"bootstrap", "bootstrapservers", "properties"}
     if not parts & {"producer", "template"} and (not general or parts & {"consumer", "listener", "streams"}):
         return
-    own = boot(settings, reading.problems)
-    of_producers = [setting for setting in own if ".producer." in setting.written]
+    if own and not parts & {"producer", "template"}:
+        return
+    given = boot(settings, reading.problems)
+    of_producers = [setting for setting in given if ".producer." in setting.written]
     mark = next((each for each in settings if each.key.startswith("spring.kafka.")), settings[0])
     reading.producer(
         name,
-        own,
+        given,
         (of_producers[0] if of_producers else mark).origin,
         client="java",
         framework="spring",
@@ -222,6 +230,13 @@ def read_stream(settings: Sequence[Setting], reading: Collected, look_up: Lookup
         each.key.startswith("kafka.") or (each.key.endswith(".type") and each.value == "kafka") for each in stream
     ):
         return False
+    types = {each.key.split(".")[1]: each.value for each in stream if re.fullmatch(r"binders\.[^.]+\.type", each.key)}
+    usual = next((each.value for each in stream if squeezed(each.key) == "defaultbinder"), "")
+    own_binder = {
+        each.key.split(".")[1]: each.value for each in stream if re.fullmatch(r"bindings\.[^.]+\.binder", each.key)
+    }
+    message = any(re.match(r"kafka\.(?!streams\.)", each.key) for each in stream)
+    streams = not message and any(each.key.startswith("kafka.streams.") for each in stream)
     binder: list[Setting] = []
     steps: tuple[list[Setting], list[Setting]] = ([], [])
     bindings: dict[str, list[Setting]] = {}
@@ -241,14 +256,23 @@ def read_stream(settings: Sequence[Setting], reading: Collected, look_up: Lookup
             binding, inside = (first, second) if part == "bindings" else ("", rest)
             if inside == "destination":
                 destinations[binding] = each.value
-            if inside.startswith("producer.") or re.search(r"-out-\d+$", binding) or binding == "output":
+            if inside.startswith("producer.") or re.search(r"-out-|-out$|^output$", binding):
                 outputs.setdefault(binding, each)
             if each.key.startswith("kafka.") and inside.startswith("producer.configuration."):
                 below = inside.removeprefix("producer.configuration.")
                 bindings.setdefault(binding, []).append(dataclasses.replace(each, key=below))
     everyones = [*binder, *boot(plain), *steps[0], *steps[1], *bindings.get("", [])]
-    named = {binding: mark for binding, mark in outputs.items() if binding}
-    if not named and any(each.key in producer_keys() for each in everyones if each.key != "bootstrap.servers"):
+    elsewhere = {
+        binding
+        for binding in outputs
+        if "kafka" not in types.get(name := own_binder.get(binding, usual), name or "kafka").lower()
+    }
+    named = {binding: mark for binding, mark in outputs.items() if binding and binding not in elsewhere}
+    if (
+        not named
+        and not elsewhere
+        and any(each.key in producer_keys() for each in everyones if each.key != "bootstrap.servers")
+    ):
         named = {"binder": everyones[0]}
     for binding, mark in named.items():
         own = [*everyones, *bindings.get(binding, [])]
@@ -257,9 +281,11 @@ def read_stream(settings: Sequence[Setting], reading: Collected, look_up: Lookup
             own,
             mark.origin,
             client="java",
-            framework="spring-cloud-stream",
-            spelling=f"{BINDER}producer-properties.{{key}}",
-            presets=[preset("acks", "1", REQUIRED_ACKS, mark.origin)],
+            framework="streams" if streams else "spring-cloud-stream",
+            spelling="spring.cloud.stream.kafka.streams.binder.configuration.producer.{key}"
+            if streams
+            else f"{BINDER}producer-properties.{{key}}",
+            presets=[] if streams else [preset("acks", "1", REQUIRED_ACKS, mark.origin)],
             topics=[destinations.get(binding, "" if binding == "binder" else binding)],
             style="spring",
             look_up=look_up,
@@ -278,6 +304,7 @@ def read_smallrye(settings: Sequence[Setting], reading: Collected, look_up: Look
         by_key = latest(own)
         connector = by_key["connector"].value if "connector" in by_key else "smallrye-kafka"
         elsewhere = any(each.key.startswith(OTHER_BROKERS) for each in settings) and not everyones
+        elsewhere = elsewhere or any(each.key.startswith(OTHER_ATTRIBUTES) for each in own)
         elsewhere = elsewhere or ("topic" in by_key and by_key["topic"].value.startswith("persistent://"))
         if "kafka" not in connector or (elsewhere and "connector" not in by_key):
             continue

@@ -52,6 +52,8 @@ def check(inputs: Inputs) -> Iterator[InputProblem]:
 
 def check_producer(producer: ProducerConfig) -> Iterator[InputProblem]:
     """What there is to say of a producer's settings."""
+    if producer.client not in OF:
+        return
     what = OF[producer.client]
     if producer.client == "unknown":
         yield from _unknown_client(producer)

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Final
+from typing import Any, Final
 
 from audit.model import (
     BrokerConfig,
@@ -68,11 +68,17 @@ class Collected:
     pages: dict[str, list[Page]] = field(default_factory=dict)
     """Documents of applications, by directory (and, inside ConfigMaps, by ConfigMap)."""
     config_maps: dict[str, tuple[Text, Table]] = field(default_factory=dict)
-    containers: list[tuple[Text, Table, str]] = field(default_factory=list)
+    containers: list[tuple[Text, Table, str, str]] = field(default_factory=list)
     """Containers of Kubernetes: their environment may come from ConfigMaps of other files."""
     env_files: dict[str, Text] = field(default_factory=dict)
     """.env files, by their whole path: those that a Compose file names are read with it, and not by themselves."""
     named_env_files: set[str] = field(default_factory=set)
+    made: list[Any] = field(default_factory=list)
+    """Producers that source makes (`source.Made`), until it is settled whose they are."""
+    build: str = ""
+    """While a service of Compose's is read: the directory that its image is built in."""
+    namespace: str = ""
+    """While a resource of Kubernetes is read: its namespace."""
     pools: list[tuple[Text, Table]] = field(default_factory=list)
     clusters: list[tuple[Text, Table]] = field(default_factory=list)
 
@@ -95,6 +101,7 @@ class Collected:
         look_up: Lookup | None = None,
         release: str | None = None,
         release_from: str = "",
+        namespace: str = "",
     ) -> None:
         """Add a producer; its placeholders are resolved here, and of settings that are there twice the last counts."""
         look = look_up or self.look_up()
@@ -109,6 +116,8 @@ class Collected:
                 presets=MappingProxyType(dict(latest(presets))),
                 topics=tuple(dict.fromkeys(topic for topic in topics if topic)),
                 framework=framework,
+                namespace=namespace or self.namespace,
+                build=self.build,
                 spelling=spelling,
                 origin=origin,
             )
@@ -136,7 +145,12 @@ class Collected:
         """How many things were found."""
         pages = sum(map(len, self.pages.values()))
         apart = (
-            len(self.env_files) + len(self.config_maps) + len(self.containers) + len(self.pools) + len(self.clusters)
+            len(self.env_files)
+            + len(self.made)
+            + len(self.config_maps)
+            + len(self.containers)
+            + len(self.pools)
+            + len(self.clusters)
         )
         return len(self.producers) + len(self.topics) + len(self.brokers) + pages + apart
 

@@ -49,7 +49,30 @@ def read_compose(source: Text, document: Table, reading: Collected) -> None:
         given += pairs(service.get("environment"), source, look_up)
         image = resolved(Setting("image", service.text("image"), source.origin(service.line)), "shell", look_up).value
         own = [resolved(each, "shell", look_up) for each in latest(given).values()]
-        read_variables(source, name, image, own, reading, "none")
+        runs = not service.names() & {"command", "entrypoint"}
+        known = [name, service.text("container_name"), service.text("hostname"), *_aliases(service)]
+        reading.build = _context(source, service)
+        addresses = [each for each in known if each]
+        read_variables(source, name, image, own, reading, "none", runs=runs, addresses=addresses)
+        reading.build = ""
+
+
+def _aliases(service: Table) -> list[str]:
+    networks = service.table("networks")
+    return [
+        each.text
+        for name, _, _ in networks.items
+        for each in getattr(networks.get(name, "aliases"), "items", ())
+        if isinstance(each, Scalar)
+    ]
+
+
+def _context(source: Text, service: Table) -> str:
+    """The directory that a service's image is built in; empty if it is not built here."""
+    context = service.text("build") or service.text("build", "context")
+    if not context or "$" in context or "://" in context:
+        return ""
+    return str(Path(source.path).absolute().parent / context)
 
 
 def pairs(node: Node | None, source: Text, look_up: Lookup) -> list[Setting]:

@@ -8,6 +8,7 @@ producer only for its dead letter queue.
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Iterable, Sequence
 from pathlib import PurePath
 from typing import Final
@@ -18,7 +19,7 @@ from audit.readers.format import JSON, PROPERTIES, YAML, Document, Format
 from audit.readers.names import latest, under
 from audit.readers.placeholders import Style
 from audit.readers.text import Text
-from audit.readers.tree import flatten
+from audit.readers.tree import Table, flatten
 
 WORKER: Final = frozenset(
     {"config.storage.topic", "offset.storage.topic", "status.storage.topic", "offset.storage.file.filename"}
@@ -118,7 +119,9 @@ def join(producers: Sequence[ProducerConfig]) -> list[ProducerConfig]:
     def joined(producer: ProducerConfig) -> ProducerConfig:
         if producer.framework != "connect" or _is_workers(producer):
             return producer
-        beside = [each for each in workers if _folder(each) == _folder(producer)] or workers
+        beside = [each for each in workers if _folder(each) == _folder(producer)]
+        beside = beside or [each for each in workers if each.unit and each.unit == producer.unit]
+        beside = beside or [each for each in workers if _folder(each) in _folder(producer).parents]
         if len(beside) != 1:
             return producer
         note = f"its worker, {beside[0].origin}"
@@ -127,6 +130,8 @@ def join(producers: Sequence[ProducerConfig]) -> list[ProducerConfig]:
         return dataclasses.replace(
             producer,
             presets={**producer.presets, **beside[0].presets, **given},
+            build=beside[0].build,
+            namespace=producer.namespace or beside[0].namespace,
             release=told.release,
             release_from=told.release_from,
         )
@@ -142,10 +147,17 @@ def _folder(producer: ProducerConfig) -> PurePath:
     return PurePath(producer.origin.path).parent
 
 
+def _is_catalog(tree: Table) -> bool:
+    """Whether a document describes a connector that people may use: {"connector": {"class": …}, "properties": …}."""
+    return isinstance(tree.get("connector"), Table) and "class" in tree.table("connector").names()
+
+
 def _is_request(document: Document) -> bool:
     """Whether it is a connector as Connect's REST interface takes it: its settings, or its name and its `config`."""
     tree = document.tree
-    return tree is not None and "connector.class" in tree.names() | tree.table("config").names()
+    if tree is None or _is_catalog(tree):
+        return False
+    return "connector.class" in tree.names() | tree.table("config").names()
 
 
 def _read_request(document: Document, reading: Collected) -> bool:
@@ -161,7 +173,41 @@ def _read_worker(document: Document, reading: Collected) -> bool:
     return True
 
 
+ARROW: Final = re.compile(r"([\w.-]+)->([\w.-]+)\.enabled")
+MIRROR: Final = "MirrorMaker 2, MirrorMakerConfig"
+
+
+def _is_mirror(document: Document) -> bool:
+    return "clusters" in document.keys and any(ARROW.fullmatch(key) for key in document.keys)
+
+
+def _read_mirror(document: Document, reading: Collected) -> bool:
+    """MirrorMaker 2 by itself: for each flow that is enabled, the worker of the cluster that is written to."""
+    by_key = latest(document.settings)
+    enabled = [(found, each) for key, each in by_key.items() if (found := ARROW.fullmatch(key))]
+    targets = dict.fromkeys(found[2] for found, each in enabled if each.value.strip().lower() == "true")
+    for target in targets:
+        own = under(document.settings, f"{target}.")
+        shared = [each for each in document.settings if each.key.startswith("producer.")]
+        servers = [each for each in own if each.key == "bootstrap.servers"]
+        given = [*under(shared, "producer."), *under(own, "producer.")]
+        mark = given[-1] if given else servers[0] if servers else document.settings[0]
+        reading.producer(
+            target, [*servers, *given], mark.origin, client="java", framework="connect",
+            spelling=f"{target}.producer.{{key}}", presets=presets(mark.origin), style="none",
+        )  # fmt: skip
+    return bool(targets)
+
+
 FORMATS: Final = (
+    Format(
+        name="MirrorMaker 2",
+        reads="the producer of each cluster that a flow which is enabled writes to",
+        files=PROPERTIES,
+        rank=205,
+        claims=_is_mirror,
+        read=_read_mirror,
+    ),
     Format(
         name="Kafka Connect's connectors, in JSON",
         reads="`producer.override.*`, and what the worker beside it gives",
@@ -184,7 +230,9 @@ FORMATS: Final = (
         reads="as in JSON",
         files=PROPERTIES,
         rank=220,
-        claims=lambda document: "connector.class" in document.keys,
+        claims=lambda document: (
+            "connector.class" in document.keys and not (document.tree is not None and _is_catalog(document.tree))
+        ),
         read=lambda document, reading: read_connector("", document.settings, reading, "none"),
     ),
 )

@@ -9,11 +9,12 @@ from __future__ import annotations
 import dataclasses
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Final
 
-from audit.model import InputProblem, Inputs, Origin, ProducerConfig
+from audit.model import Client, InputProblem, Inputs, Origin, ProducerConfig, Setting
 from audit.readers.application import FILE as APPLICATION
 from audit.readers.application import read_applications
 from audit.readers.check import check
@@ -23,14 +24,17 @@ from audit.readers.connect import join
 from audit.readers.format import Document
 from audit.readers.kubernetes import read_clusters, read_containers
 from audit.readers.names import words
-from audit.readers.placeholders import TEMPLATE
+from audit.readers.placeholders import TEMPLATE, Lookup
 from audit.readers.properties import read_properties
 from audit.readers.registry import concerns_kafka, file_names, formats, speaks_of_kafka
-from audit.readers.releases import BuildRelease, beside, contradictions, tells_client, told_in
+from audit.readers.releases import BuildRelease, beside, binder_of, contradictions, module_of, tells_client, told_in
+from audit.readers.source import settle
 from audit.readers.text import Text, Unreadable
 from audit.readers.tree import Documents, Listing, Table, read_json, read_yaml
 from audit.readers.variables import read_variables
 from audit.readers.walk import Candidate, candidates
+from audit.units import NAMED
+from evidence.releases import numbers
 
 STDIN: Final = "-"
 PROPERTY: Final = re.compile(r"(?:[ \t]*(?:[#!].*)?\r?\n)*[ \t]*[\w.-]+[ \t]*=")
@@ -68,6 +72,8 @@ def read_paths(paths: Sequence[str | Path], options: Options | None = None) -> I
             read_variables(source, source.file, "", read_env(source), reading, "shell")
     read_containers(reading)
     read_clusters(reading)
+    _with_units(reading, tops)
+    reading.producers = settle(reading.made, reading.producers, lambda unit: _look_up(unit, reading))
     producers, contradicted = _with_releases(reading.producers, tops, reading.options)
     reading.producers = join(producers)
     reading.problems += contradicted
@@ -151,7 +157,7 @@ def _documents(source: Text, documents: Documents, reading: Collected) -> None:
         tables = [node] if isinstance(node, Table) else node.items if isinstance(node, Listing) else ()
         try:
             for table in tables:
-                if isinstance(table, Table):
+                if isinstance(table, Table) and not _is_schema(table) and not _is_task(table):
                     _offer(Document(source, tree=table, listed=table is not node), reading)
         except Unreadable as error:
             reading.unreadable(source, error)
@@ -164,6 +170,24 @@ def _documents(source: Text, documents: Documents, reading: Collected) -> None:
             reading.problems.append(source.problem("template", at, says, RENDER))
         else:
             reading.unreadable(source, documents.error)
+
+
+SCHEMAS: Final = ("$schema", "openapi", "swagger", "$defs", "definitions")
+
+
+def _is_schema(table: Table) -> bool:
+    """Whether a document describes settings in place of making them: a JSON schema, OpenAPI."""
+    names = table.names()
+    described = table.text("type") == "object" and isinstance(table.get("properties"), Table)
+    return described or (bool(names & set(SCHEMAS)) and "connector.class" not in names)
+
+
+def _is_task(table: Table) -> bool:
+    """Whether a document is a play or task of Ansible's: its `retries` are Ansible's."""
+    names = table.names()
+    return bool(
+        names & {"hosts", "tasks", "until", "register", "become", "include_tasks", "ansible.builtin.shell"}
+    ) or ("name" in names and bool(names & {"command", "shell", "when", "notify", "with_items", "loop", "delay"}))
 
 
 def _nested(inside: Text, reading: Collected) -> None:
@@ -179,6 +203,48 @@ def _nested(inside: Text, reading: Collected) -> None:
         del reading.problems[problems:]
 
 
+def _of_binder(producer: ProducerConfig, binder: str | None, release: str | None) -> Mapping[str, Setting]:
+    """A producer's presets, with requiredAcks as its binder has it: all from 5.0.2 on, of Spring Boot 4."""
+    acks = producer.presets.get("acks")
+    if producer.framework != "spring-cloud-stream" or acks is None:
+        return producer.presets
+    if binder is not None and numbers(binder) >= (5, 0, 2):
+        acks = dataclasses.replace(acks, value="all")
+    elif binder is None and release is not None and numbers(release) >= (4, 1):
+        acks = dataclasses.replace(acks, known=False, note=f"{acks.note}: 1 before 5.0.2, then all")
+    return MappingProxyType({**producer.presets, "acks": acks})
+
+
+def _look_up(unit: str, reading: Collected) -> Lookup:
+    """A look-up of placeholders in `--env`, then in what the applications of a module say without a profile."""
+    outside = reading.look_up()
+    said = {
+        setting.key: setting.value
+        for folder, pages in reading.pages.items()
+        if unit and folder.startswith(unit)
+        for page in pages
+        if not page.profile
+        for setting in page.settings
+    }
+    return lambda name: outside(name) if outside(name) is not None else said.get(name)
+
+
+def _with_units(reading: Collected, tops: dict[str, Path]) -> None:
+    """Give everything the module that it is in. What the user named file by file is meant for all that was named."""
+    known: dict[Path, bool] = {}
+
+    def unit(origin: Origin) -> str:
+        named = tops.get(origin.path) == Path("/") or origin.path.startswith("(standard input)")
+        return NAMED if named else module_of(origin.path, known) if origin.path in tops else ""
+
+    reading.producers = [dataclasses.replace(each, unit=unit(each.origin)) for each in reading.producers]
+    for at, one in enumerate(reading.made):
+        made = dataclasses.replace(one.producer, unit=unit(one.producer.origin))
+        reading.made[at] = dataclasses.replace(one, producer=made)
+    reading.brokers = [dataclasses.replace(each, unit=unit(each.origin)) for each in reading.brokers]
+    reading.topics = [dataclasses.replace(each, unit=unit(each.origin)) for each in reading.topics]
+
+
 def _with_releases(
     producers: Sequence[ProducerConfig], tops: dict[str, Path], options: Options
 ) -> tuple[list[ProducerConfig], list[InputProblem]]:
@@ -192,19 +258,25 @@ def _with_releases(
         path = producer.origin.path
         if options.client is not None or producer.release is not None or path not in tops:
             return producer
-        if producer.framework == "connect":
-            return producer  # the client is the worker's
-        client = producer.client
+        if producer.client not in ("java", "scala", "librdkafka", "unknown"):
+            return producer
+        client: Client = producer.client
         if client == "unknown":
             folder = Path(path).absolute().parent
             if folder not in folders:
                 folders[folder] = list(told_in(folder))
             client = tells_client(folders[folder]) or client
         # What a container runs need not be what is built above; beside it, it is likely.
-        top = Path(path).absolute().parent if producer.spelling.endswith("{KEY}") else tops[path]
+        contained = producer.spelling.endswith("{KEY}")
+        top = Path(path).absolute().parent if contained or producer.build else tops[path]
+        if producer.build:
+            path, top = str(Path(producer.build) / "Dockerfile"), Path(producer.build).absolute()
+        if contained and not producer.build and producer.framework in ("connect", "streams"):
+            return dataclasses.replace(producer, client=client)  # an image has it
         found = beside(path, top, client, folders) if client != "unknown" else None
         release, source = found if found is not None else (None, "")
-        return dataclasses.replace(producer, client=client, release=release, release_from=source)
+        presets = _of_binder(producer, binder_of(path, folders), release)
+        return dataclasses.replace(producer, client=client, release=release, release_from=source, presets=presets)
 
     found = [released(each) for each in producers]
     return found, [each for told in folders.values() for each in contradictions(told)]

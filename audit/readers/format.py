@@ -24,7 +24,7 @@ PROPERTIES: Final = ("*.properties", "*.conf", "*.config", "*.cfg", "*.props")
 """What is read as .properties, unless a format of its own claims it."""
 TEMPLATED: Final = (*YAML, *JSON, "*.properties")
 """Files that are also read under the name of a template (values.yaml.j2)."""
-TEMPLATES: Final = "tpl|tmpl|j2|erb|template"
+TEMPLATES: Final = "tpl|tmpl|j2|erb|template|example|sample|dist|orig"
 TOPIC_DEFAULTS: Final = "default.topic.config"
 
 

@@ -23,7 +23,9 @@ from audit.readers.text import Text
 from audit.readers.tree import Scalar, Table, flatten, inner
 from audit.readers.variables import read_variables
 
-STRIMZI: Final = "kafka.strimzi.io/"
+STRIMZI: Final = ("kafka.strimzi.io/", "eventstreams.ibm.com/", "eventstreams.ibm.cloud/", "kafka.banzaicloud.io/")
+CONFLUENT: Final = "platform.confluent.io/"
+JIKKOU: Final = "kafka.jikkou.io/"
 CLUSTER: Final = "strimzi.io/cluster"
 WORKLOADS: Final = frozenset(
     {
@@ -55,7 +57,13 @@ def read_resource(source: Text, document: Table, reading: Collected) -> None:
             if each.text("kind") != "List":
                 read_resource(source, each, reading)
     elif api.startswith(STRIMZI):
+        reading.namespace = document.text("metadata", "namespace")
         _strimzi(source, document, reading)
+        reading.namespace = ""
+    elif api.startswith(CONFLUENT):
+        _confluent(source, document, reading)
+    elif api.startswith(JIKKOU):
+        _jikkou(source, document, reading)
     elif kind == "ConfigMap":
         reading.config_maps[_name(document)] = (source, document)
         for key, _, value in document.table("data").items:
@@ -63,7 +71,7 @@ def read_resource(source: Text, document: Table, reading: Collected) -> None:
                 reading.nested(inner(value, source, f"{_name(document)}/{key}"))
     elif kind in WORKLOADS:
         for container in _containers(document):
-            reading.containers.append((source, container, _name(document)))
+            reading.containers.append((source, container, _name(document), document.text("metadata", "namespace")))
 
 
 def _name(document: Table) -> str:
@@ -79,7 +87,8 @@ def _containers(document: Table) -> Iterator[Table]:
 
 def read_containers(reading: Collected) -> None:
     """Add what the environment of every container configures."""
-    for source, container, workload in reading.containers:
+    for source, container, workload, namespace in reading.containers:
+        reading.namespace = namespace
         outside = reading.look_up()
         given: list[Setting] = []
         for each in container.tables("envFrom"):
@@ -91,6 +100,7 @@ def read_containers(reading: Collected) -> None:
 
         own = [_dollars(each, by_name, outside) for each in by_name.values()]
         read_variables(source, workload or container.text("name"), container.text("image"), own, reading, "spring")
+    reading.namespace = ""
 
 
 def _variable(source: Text, entry: Table, name: str, reading: Collected) -> Setting:
@@ -143,6 +153,8 @@ def _number(document: Table, *path: str) -> int | None:
 def _strimzi(source: Text, document: Table, reading: Collected) -> None:
     kind, spec = document.text("kind"), document.table("spec")
     cluster = document.text("metadata", "labels", CLUSTER)
+    if cluster and (namespace := document.text("metadata", "namespace")):
+        cluster = f"{namespace}/{cluster}"
     config = _config(source, spec.table("config"))
     if kind == "Kafka":
         reading.clusters.append((source, document))
@@ -181,21 +193,56 @@ def _strimzi(source: Text, document: Table, reading: Collected) -> None:
         _mirror(source, document, reading)
 
 
+def _described(source: Text, name: str, spec: Table, replicas: str, configs: str, reading: Collected) -> None:
+    config = _config(source, spec.table(configs))
+    reading.topic(
+        TopicConfig(
+            name=name,
+            partitions=_number(spec, "partitionCount") or _number(spec, "partitions"),
+            replication_factor=_number(spec, replicas),
+            settings=MappingProxyType(dict(latest(config))),
+            origin=source.origin(spec.line),
+        )
+    )
+
+
+def _confluent(source: Text, document: Table, reading: Collected) -> None:
+    """Confluent for Kubernetes: connectors and topics."""
+    kind, spec = document.text("kind"), document.table("spec")
+    if kind == "KafkaTopic":
+        _described(source, spec.text("name") or _name(document), spec, "replicas", "configs", reading)
+    elif kind == "Connector" and spec.text("class"):
+        line = next((line for key, line, _ in spec.items if key == "class"), spec.line)
+        mark = Setting("connector.class", spec.text("class"), source.origin(line))
+        read_connector(_name(document), [mark, *_config(source, spec.table("configs"))], reading, "any")
+
+
+def _jikkou(source: Text, document: Table, reading: Collected) -> None:
+    """Jikkou's topics, one or a list of them."""
+    for each in document.tables("items") or (document,):
+        if document.text("kind") in ("KafkaTopic", "KafkaTopicList"):
+            _described(source, each.text("metadata", "name"), each.table("spec"), "replicas", "configs", reading)
+
+
 def _mirror(source: Text, document: Table, reading: Collected) -> None:
     """MirrorMaker 2 is Connect: the worker is configured by the cluster that it connects to."""
     spec = document.table("spec")
-    for cluster in spec.tables("clusters"):
-        if cluster.text("alias") == spec.text("connectCluster"):
+    version = spec.text("version") or None
+    target = spec.table("target")
+    clusters = [target] if target.items else spec.tables("clusters")
+    for cluster in clusters:
+        if cluster is target or cluster.text("alias") == spec.text("connectCluster"):
             config = _config(source, cluster.table("config"))
             own = [*config, Setting("bootstrap.servers", cluster.text("bootstrapServers"), source.origin(cluster.line))]
-            read_worker(source, own, reading, "any", name=_name(document))
+            told = f"{source.origin(spec.line)}: spec.version {version}"
+            read_worker(source, own, reading, "any", name=_name(document), release=version, release_from=told)
 
 
 def read_clusters(reading: Collected) -> None:
     """Add the brokers of every Kafka resource, with the node pools that belong to it."""
     for source, document in reading.clusters:
         kafka = document.table("spec", "kafka")
-        name = _name(document)
+        name, namespace = _name(document), document.text("metadata", "namespace")
         pools = [pool for _, pool in reading.pools if pool.text("metadata", "labels", CLUSTER) == name]
         brokers = [pool for pool in pools if "broker" in {each.text for each in _roles(pool)} or not _roles(pool)]
         counts = [_number(pool, "spec", "replicas") for pool in brokers]
@@ -212,7 +259,9 @@ def read_clusters(reading: Collected) -> None:
                 mode="kraft" if annotation == "enabled" or not zookeeper else "zookeeper",
                 settings=settings,
                 replicas=replicas,
-                cluster=name,
+                cluster=f"{namespace}/{name}" if namespace else name,
+                addresses=(f"{name}-kafka-bootstrap", f"{name}-kafka-brokers"),
+                namespace=namespace,
                 origin=source.origin(document.line),
             )
         )

@@ -25,6 +25,11 @@ TOPICS: Final = ("topic", "topics", "kafka.topic", "topic.name", "output.topic",
 LONGEST: Final = 300
 NEAR: Final = 0.74
 """How alike (difflib's ratio) a key must be to one of a producer to count as a slip."""
+MAPS_OF_VARIABLES: Final = ("custom-environment-variables.yml", "custom-environment-variables.yaml",
+                            "custom-environment-variables.json")  # fmt: skip
+"""node-config's: values are names of variables."""
+WEAK: Final = frozenset({"retries", "compression.type", "batch.size", "max.request.size"})
+"""Keys of producers that other programs have too."""
 STREAMS: Final = "Kafka Streams, org.apache.kafka.streams.StreamsConfig"
 GUARANTEES: Final = frozenset({"exactly_once", "exactly_once_beta", "exactly_once_v2"})
 SPARK: Final = frozenset({"checkpointlocation", "outputmode", "trigger", "includeheaders", "format"})
@@ -38,7 +43,13 @@ def read_plain(source: Text, settings: Sequence[Setting], reading: Collected, *,
         return True
     marks = keys & (PRODUCERS - {"metadata.broker.list"})
     named = "producer" in source.file.lower()
-    addressed = keys & {"bootstrap.servers", "metadata.broker.list"} and (named or not keys & CONSUMERS)
+    if source.file.lower() in MAPS_OF_VARIABLES or any(each.key.startswith("$schema") for each in settings):
+        return False
+    # What all clients share tells none; `retries` and `compression.type` alone are many programs' own.
+    of_kcat = re.fullmatch(r"(kcat|kafkacat)\.conf", source.file) is not None and not keys & CONSUMERS
+    addressed = keys & {"bootstrap.servers", "metadata.broker.list"} and (named or of_kcat)
+    if marks <= WEAK and not named and not keys & {"bootstrap.servers", "metadata.broker.list"}:
+        marks = set()
     if not marks and not addressed and not (named and any(get_close_matches(key, PRODUCERS, 1, NEAR) for key in keys)):
         return False
     if not named and keys & CONSUMERS and marks <= {"compression.type", "retries", "request.timeout.ms"}:
@@ -96,6 +107,8 @@ def read_prefixed(
 ) -> bool:
     """Add the producers below an application's own prefixes; whether there were any."""
     prefixes: dict[str, None] = {}
+    if any(each.key in ("$schema", "openapi", "swagger") for each in settings):
+        return False
     for setting in settings:
         if (prefix := _prefix(setting.key)) is not None:
             prefixes[prefix] = None
@@ -136,6 +149,8 @@ def _prefix(key: str) -> str | None:
         if rest in PRODUCERS or relaxed(rest) in PRODUCERS:
             prefix = ".".join(parts[:start])
             low = prefix.lower()
+            if rest in WEAK and not low.endswith("producer"):
+                return None
             if "consumer" in low or low.startswith(("spring.", "mp.messaging", "%", "camel.")):
                 return None
             named = re.search(r"producer|(^|\.)kafka(\..*)?$", low)
@@ -153,6 +168,8 @@ def _read_streams(document: Document, reading: Collected) -> bool:
 
 
 def _read_client(document: Document, reading: Collected) -> bool:
+    if document.file in MAPS_OF_VARIABLES:
+        return True
     client: Client = "unknown" if document.tree is not None else "java"
     client = "librdkafka" if "rdkafka" in document.source.file else client
     found = read_plain(document.source, document.settings, reading, client=client, style="any")

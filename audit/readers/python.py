@@ -1,4 +1,5 @@
-"""Producers in Python source: the dictionary that is handed to confluent-kafka's Producer, if it can be followed.
+"""Producers in Python source: the dictionary that is handed to confluent-kafka's Producer, if it can be followed, what
+kafka-python's and aiokafka's producers are called with, and the options of PySpark's sinks.
 
 The source is parsed, never run. What is followed: a dictionary written in the call, or a name that is bound exactly
 once in its scope to one, with constant keys; `NAME["key"] = value` and `NAME.update({…})` on such a name in the same
@@ -11,25 +12,35 @@ from __future__ import annotations
 
 import ast
 import dataclasses
+import re
 import warnings
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from contextvars import ContextVar
 from typing import Final
 
-from audit.model import Setting
+from audit.model import Client, Setting
 from audit.readers.collect import Collected
 from audit.readers.format import Format
+from audit.readers.names import producer_keys
 from audit.readers.text import Text, Unreadable
 
 CLASSES: Final = frozenset({"Producer", "SerializingProducer", "AvroProducer", "AIOProducer", "DeserializingProducer"})
 READS: Final = frozenset({"get", "items", "keys", "values", "copy"})
 HARMLESS: Final = CLASSES | {"Consumer", "AdminClient", "print", "dict", "len", "info", "debug", "dumps", "str", "repr"}
 LIBRARY: Final = "confluent_kafka"
+OTHERS: Final[Mapping[str, tuple[str, Client]]] = {
+    "KafkaProducer": ("kafka", "kafka-python"),
+    "AIOKafkaProducer": ("aiokafka", "aiokafka"),
+}
+"""Classes that are called with their settings, and the package of each."""
+UNKNOWN: Final = "(an expression)"
 Scope = ast.Module | ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
 
 def read_python(source: Text, reading: Collected) -> bool:
     """Add the producers of a Python source; whether there are any."""
-    if LIBRARY not in source.content:
+    if not re.search(r"confluent_kafka|KafkaProducer|AIOKafkaProducer|pyspark", source.content):
         return False
     try:
         with warnings.catch_warnings():
@@ -40,14 +51,42 @@ def read_python(source: Text, reading: Collected) -> bool:
     except (RecursionError, ValueError, MemoryError):
         raise Unreadable("not Python") from None
     try:
-        return _producers(source, tree, reading)
+        found = _producers(source, tree, reading) if LIBRARY in source.content else False
+        found |= _called(source, tree, reading)
+        return _sinks(source, tree, reading) or found if "pyspark" in source.content else found
     except RecursionError:
         raise Unreadable("nested too deep") from None
+
+
+BOUND: Final[ContextVar[Mapping[str, ast.Dict]]] = ContextVar("BOUND")
+"""Of the source that is read: dictionaries that a name of its module is bound to, once."""
+
+
+def _dictionaries(tree: ast.Module) -> dict[str, ast.Dict]:
+    """The dictionaries that names of a module are bound to, where that is done once and nothing is put in."""
+    bound = [each for each in tree.body if isinstance(each, ast.Assign) and len(each.targets) == 1]
+    names = Counter(each.targets[0].id for each in bound if isinstance(each.targets[0], ast.Name))
+    changed = {
+        each.value.id
+        for each in ast.walk(tree)
+        if isinstance(each, ast.Subscript | ast.Attribute)
+        and isinstance(each.value, ast.Name)
+        and (isinstance(each.ctx, ast.Store) or getattr(each, "attr", "") in ("update", "pop", "setdefault", "clear"))
+    }
+    return {
+        each.targets[0].id: each.value
+        for each in bound
+        if isinstance(each.targets[0], ast.Name)
+        and isinstance(each.value, ast.Dict)
+        and names[each.targets[0].id] == 1
+        and each.targets[0].id not in changed
+    }
 
 
 def _producers(source: Text, tree: ast.Module, reading: Collected) -> bool:
     names = _imported(tree)
     found = False
+    BOUND.set(_dictionaries(tree))
     for scopes, call in _calls(tree, (tree,)):
         if not _is_producer(call.func, names):
             continue
@@ -62,12 +101,82 @@ def _producers(source: Text, tree: ast.Module, reading: Collected) -> bool:
             says = "the configuration of this producer is not a dictionary that can be followed"
             do = "give it as a file (JSON), or write the dictionary in the call"
             reading.problems.append(source.problem("unreadable", call.lineno, says, do))
-            continue
+            settings = [
+                Setting(key, UNKNOWN, source.origin(call.lineno), known=False) for key in ("acks", "enable.idempotence")
+            ]
         function = next((scope.name for scope in reversed(scopes) if not isinstance(scope, ast.Module)), "")
         name = f"{source.file}, {function}" if function else source.file
         reading.producer(
             name, settings, source.origin(call.lineno), client="librdkafka", framework="python", style="spring"
         )
+    return found
+
+
+def _called(source: Text, tree: ast.Module, reading: Collected) -> bool:
+    """Add the producers of kafka-python and aiokafka: their settings are the arguments' names, with underscores."""
+    imported = {
+        (each.module if isinstance(each, ast.ImportFrom) else one.name or "").split(".")[0]  # type: ignore[union-attr]
+        for each in ast.walk(tree)
+        if isinstance(each, ast.ImportFrom | ast.Import)
+        for one in each.names
+    }
+    found = False
+    for scopes, call in _calls(tree, (tree,)):
+        name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
+        package, client = OTHERS.get(name, ("", "unknown"))
+        if package not in imported or not package:
+            continue
+        given = [_setting(source, word.arg.replace("_", "."), word.value) for word in call.keywords if word.arg]
+        settings = [each for each in given if each.key in producer_keys()]
+        if any(word.arg is None for word in call.keywords):
+            named = {each.key for each in settings}
+            settings += [
+                Setting(key, UNKNOWN, source.origin(call.lineno), known=False)
+                for key in ("acks", "enable.idempotence", "retries")
+                if key not in named
+            ]
+        function = next((scope.name for scope in reversed(scopes) if not isinstance(scope, ast.Module)), "")
+        reading.producer(
+            f"{source.file}, {function}" if function else source.file, settings, source.origin(call.lineno),
+            client=client, framework="python", style="spring",
+        )  # fmt: skip
+        found = True
+    return found
+
+
+def _sinks(source: Text, tree: ast.Module, reading: Collected) -> bool:
+    """Add PySpark's sinks: `.write` or `.writeStream` with `.format("kafka")` and `.option("kafka.acks", …)`."""
+    inner: set[ast.expr] = set()
+    found = False
+    for _, call in _calls(tree, (tree,)):
+        if call in inner:
+            continue
+        options: list[Setting] = []
+        topics: list[str] = []
+        kafka = writes = False
+        node: ast.expr = call
+        while isinstance(node, ast.Call | ast.Attribute):
+            inner.add(node)
+            if isinstance(node, ast.Attribute):
+                writes |= node.attr in ("write", "writeStream")
+                node = node.value
+                continue
+            name = node.func.attr if isinstance(node.func, ast.Attribute) else ""
+            texts = [_constant(each) for each in node.args]
+            kafka |= name == "format" and texts[:1] == ["kafka"]
+            if name == "option" and len(node.args) == 2 and texts[0] is not None:
+                if texts[0].startswith("kafka."):
+                    options.append(_setting(source, texts[0].removeprefix("kafka."), node.args[1]))
+                elif texts[0] == "topic" and texts[1]:
+                    topics.append(texts[1])
+            node = node.func
+        if kafka and writes:
+            options.reverse()
+            reading.producer(
+                source.file, options, source.origin(call.lineno), client="java", framework="spark",
+                spelling="kafka.{key}", topics=topics, style="spring",
+            )  # fmt: skip
+            found = True
     return found
 
 
@@ -218,6 +327,12 @@ def _literal(source: Text, node: ast.expr) -> list[Setting] | None:
         return None
     found: list[Setting] = []
     for key, value in zip(node.keys, node.values, strict=True):
+        if key is None and isinstance(value, ast.Name) and (inside := BOUND.get({}).get(value.id)) is not None:
+            below = _literal(source, inside)
+            if below is None:
+                return None
+            found += below
+            continue
         if not isinstance(key, ast.Constant) or not isinstance(key.value, str):
             return None
         if key.value == "default.topic.config":
@@ -269,7 +384,8 @@ def _variable(value: ast.expr) -> tuple[str, str | None]:
 FORMATS: Final = (
     Format(
         name="Python sources",
-        reads="the dictionary that is handed to a producer of confluent-kafka",
+        reads="the dictionary that is handed to a producer of confluent-kafka; what producers of kafka-python and "
+        "aiokafka are called with; options of PySpark's sinks",
         files=("*.py",),
         rank=20,
         whole=True,

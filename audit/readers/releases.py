@@ -23,10 +23,17 @@ from audit.readers.text import Text, decode
 from audit.readers.variables import platform
 from evidence.releases import numbers
 
-Library = Literal["kafka-clients", "scala", "spring-kafka", "spring-boot", "librdkafka"]
-ORDER: Final[tuple[Library, ...]] = ("kafka-clients", "spring-kafka", "spring-boot")
+Library = Literal[
+    "kafka-clients", "scala", "spring-kafka", "spring-boot", "quarkus", "micronaut-kafka", "librdkafka", "stream-binder"
+]
+ORDER: Final[tuple[Library, ...]] = ("kafka-clients", "spring-kafka", "quarkus", "micronaut-kafka", "spring-boot")
+APACHE: Final = frozenset({"kafka-clients", "kafka-streams", "connect-runtime", "connect-api", "connect-json"})
+"""Artifacts of org.apache.kafka that are of one release with kafka-clients."""
 LARGEST: Final = 4_000_000
 EXACT: Final = re.compile(r"v?(\d+(?:\.\d+)+)(?:[.-][\w.+-]*)?")
+BUILD_FILES: Final = ("pom.xml", "build.gradle", "build.gradle.kts", "build.sbt", "go.mod", "package.json", "setup.py",
+                      "pyproject.toml", "requirements.txt", "Cargo.toml")  # fmt: skip
+"""Files that make a directory a module."""
 HIGHEST: Final = 12
 """How many directories are looked into above the configuration's own."""
 
@@ -45,10 +52,10 @@ class BuildRelease:
 @cache
 def brought() -> Mapping[str, Mapping[str, str]]:
     """Which kafka-clients each release of spring-kafka and spring-boot brings."""
-    text = resources.files("audit.known").joinpath("clients.json").read_text(encoding="utf-8")
-    told: dict[str, dict[str, str]] = {
-        name: value for name, value in json.loads(text).items() if isinstance(value, dict)
-    }
+    told: dict[str, dict[str, str]] = {}
+    for file in ("clients.json", "frameworks.json"):
+        text = resources.files("audit.known").joinpath(file).read_text(encoding="utf-8")
+        told |= {name: value for name, value in json.loads(text).items() if isinstance(value, dict)}
     return told
 
 
@@ -64,6 +71,31 @@ def of_framework(name: str, release: str) -> str | None:
         return entries[release]
     same = [each for each in entries if numbers(each)[:2] == wanted[:2] and numbers(each) <= wanted]
     return entries[max(same, key=numbers)] if same else None
+
+
+def binder_of(path: str, folders: dict[Path, list[BuildRelease]]) -> str | None:
+    """The release of Spring Cloud Stream's Kafka binder that the build file nearest to a path tells."""
+    folder = Path(path).absolute().parent
+    for _ in range(HIGHEST):
+        for each in folders.get(folder, ()):
+            if each.library == "stream-binder":
+                return each.release
+        folder = folder.parent
+    return None
+
+
+def module_of(path: str, known: dict[Path, bool]) -> str:
+    """The nearest directory at a path or above it that has a build file; empty if there is none."""
+    folder = Path(path).absolute().parent
+    for _ in range(HIGHEST):
+        if folder not in known:
+            known[folder] = any((folder / name).is_file() for name in BUILD_FILES) or any(folder.glob("*.csproj"))
+        if known[folder]:
+            return str(folder)
+        if folder == folder.parent or (folder / ".git").exists():
+            return ""
+        folder = folder.parent
+    return ""
 
 
 def beside(path: str, top: Path, client: Client, folders: dict[Path, list[BuildRelease]]) -> tuple[str, str] | None:
@@ -122,13 +154,50 @@ def tells_client(told: Iterable[BuildRelease]) -> Client | None:
 
 def told_in(folder: Path) -> Iterator[BuildRelease]:
     """What the build files of a directory tell."""
+    inherited: dict[str, str] | None = None
     for name, read in READERS.items():
         for path in sorted(folder.glob(name)) if "*" in name else [folder / name]:
             try:
                 if path.is_file() and path.stat().st_size <= LARGEST:
-                    yield from read(Text(_shown(path), decode(path.read_bytes())))
+                    if inherited is None:
+                        inherited = _inherited(folder)
+                    yield from read(Text(_shown(path), decode(path.read_bytes())), inherited)
             except (OSError, ValueError, RecursionError):
                 continue
+
+
+INHERITED: Final = ("pom.xml", "gradle.properties", "build.gradle", "build.gradle.kts")
+
+
+def _inherited(folder: Path) -> dict[str, str]:
+    """The versions that build files here and above give names to; the nearest counts."""
+    found: dict[str, str] = {}
+    for _ in range(HIGHEST):
+        here = False
+        for name in INHERITED:
+            path = folder / name
+            if path.is_file() and path.stat().st_size <= LARGEST:
+                here = True
+                text = decode(path.read_bytes())
+                found = {**(_properties(text) if name == "pom.xml" else _variables(text)), **found}
+        if folder == folder.parent or (folder / ".git").exists() or (not here and not _built(folder.parent)):
+            break
+        folder = folder.parent
+    return found
+
+
+def _built(folder: Path) -> bool:
+    return any((folder / name).is_file() for name in INHERITED)
+
+
+def _properties(text: str) -> dict[str, str]:
+    return {
+        name: value.strip() for name, value in re.findall(r"<([\w.-]+)>([^<>]*)</\1>", text) if "version" not in (name,)
+    }
+
+
+def _variables(text: str) -> dict[str, str]:
+    return dict(re.findall(r"""(?m)(?<![\w.])([A-Za-z_][\w.]*+)["'\]]*+[ \t]*+=[ \t]*+["']?([\w.+-]+)["']?""", text))
 
 
 def _shown(path: Path) -> str:
@@ -138,19 +207,29 @@ def _shown(path: Path) -> str:
         return path.name
 
 
-def _told(source: Text, offset: int, artifact: str, release: str) -> Iterator[BuildRelease]:
+def _library(group: str, artifact: str) -> Library | None:
+    """Which of the libraries that matter an artifact is, by its group too: anybody may call his own spring-kafka."""
+    match group:
+        case "org.apache.kafka" | "io.confluent.kafka":
+            if artifact in APACHE:
+                return "kafka-clients"
+            return "scala" if re.fullmatch(r"kafka_2\.[\d.x]+", artifact) else None
+        case "org.springframework.kafka":
+            return "spring-kafka" if artifact == "spring-kafka" else None
+        case "org.springframework.boot":
+            return "spring-boot" if artifact.startswith(("spring-boot", "org.springframework.boot")) else None
+        case "org.springframework.cloud":
+            return "stream-binder" if artifact.startswith("spring-cloud-stream-binder-kafka") else None
+        case "io.micronaut.kafka":
+            return "micronaut-kafka" if artifact == "micronaut-kafka" else None
+    return "quarkus" if group.startswith("io.quarkus") and artifact.endswith("bom") else None
+
+
+def _told(source: Text, offset: int, group: str, artifact: str, release: str) -> Iterator[BuildRelease]:
     """What an artifact of some release is, if it is one of those that matter."""
-    library: Library
-    if artifact in ("kafka-clients", "spring-kafka", "spring-boot"):
-        library = artifact  # type: ignore[assignment]
-    elif artifact in ("spring-boot-starter-parent", "spring-boot-dependencies", "org.springframework.boot"):
-        library = "spring-boot"
-    elif re.fullmatch(r"kafka_2\.[\d.x]+", artifact):
-        library = "scala"
-    else:
-        return
+    library = _library(group, artifact)
     exact = EXACT.fullmatch(release.strip())
-    if not exact:
+    if library is None or not exact:
         return
     number = exact[1]
     if library in ("kafka-clients", "scala") and re.search(r"-(ccs|ce)\b", release):
@@ -164,60 +243,85 @@ def _blanked(pattern: str, text: str) -> str:
     return re.sub(pattern, lambda found: re.sub(r"[^\n]", " ", found[0]), text)
 
 
-def read_pom(source: Text) -> Iterator[BuildRelease]:
-    """Maven: dependencies, managed ones and the parent, with the properties of the same file."""
+def read_pom(source: Text, inherited: Mapping[str, str]) -> Iterator[BuildRelease]:
+    """Maven: dependencies, managed ones and the parent, with the properties of this file and those above it. Of
+    profiles only those count that are active by default.
+    """
     text = _blanked(r"(?s)<!--.*?(?:-->|\Z)", source.content)
-    properties = {name: value.strip() for name, value in re.findall(r"<([\w.-]+)>([^<>]*)</\1>", text)}
+    text = re.sub(
+        r"(?s)<profile>.*?</profile>", lambda found: found[0] if _default(found[0]) else _blank(found[0]), text
+    )
+    properties = {**inherited, **_properties(text)}
 
     def filled(version: str) -> str:
-        return re.sub(r"\$\{([\w.-]+)\}", lambda found: properties.get(found[1], ""), version)
+        for _ in range(4):
+            version = re.sub(r"\$\{([\w.-]+)\}", lambda found: properties.get(found[1], ""), version)
+        return version
 
     for block in re.finditer(r"<(parent|dependency)>((?:(?!<(?:parent|dependency)>).)*?)</\1>", text, re.DOTALL):
-        artifact = re.search(r"<artifactId>\s*([\w.-]+)\s*</artifactId>", block[2])
+        group = re.search(r"<groupId>\s*([^<\s]+)\s*</groupId>", block[2])
+        artifact = re.search(r"<artifactId>\s*([^<\s]+)\s*</artifactId>", block[2])
         version = re.search(r"<version>\s*([^<\s]+)\s*</version>", block[2])
-        if artifact and version:
-            yield from _told(source, block.start(2) + version.start(), artifact[1], filled(str(version[1])))
+        if artifact and version and group:
+            at = block.start(2) + version.start()
+            yield from _told(source, at, filled(group[1]), filled(artifact[1]), filled(str(version[1])))
     if managed := re.search(r"<kafka\.version>\s*([^<\s]+)\s*<", text):
-        yield from _told(source, managed.start(), "kafka-clients", managed[1])
+        yield from _told(source, managed.start(), "org.apache.kafka", "kafka-clients", filled(managed[1]))
 
 
-def read_gradle(source: Text) -> Iterator[BuildRelease]:
-    """Gradle and sbt: coordinates, plugins, and variables that are set in the same file."""
+def _default(profile: str) -> bool:
+    return re.search(r"<activeByDefault>\s*true", profile) is not None
+
+
+def _blank(text: str) -> str:
+    return re.sub(r"[^\n]", " ", text)
+
+
+def read_gradle(source: Text, inherited: Mapping[str, str]) -> Iterator[BuildRelease]:
+    """Gradle and sbt: coordinates, plugins, and variables that are set in the same file, or in one above it."""
     text = _blanked(r"(?m)^[ \t]*//.*$|/\*(?s:.*?)(?:\*/|\Z)", source.content)
-    names = dict(re.findall(r"""(?<![\w.])([A-Za-z_][\w.]*+)["'\]]*+\s*+=\s*+["']?(\d[\w.+-]*)["']?""", text))
+    names = {**inherited, **_variables(text)}
 
     def filled(version: str) -> str:
         return re.sub(r"\$\{?([A-Za-z_][\w.]*)\}?", lambda found: names.get(found[1], ""), version)
 
-    for found in re.finditer(r"""["']([\w.-]+):([\w.-]+):([\w.${}+-]+)["']""", text):
-        yield from _told(source, found.start(), found[2], filled(str(found[3])))
-    for found in re.finditer(r"""name\s*[:=]\s*["']([\w.-]+)["']\s*,\s*version\s*[:=]\s*["']?([\w.${}+-]+)""", text):
-        yield from _told(source, found.start(), found[1], filled(found[2]))
+    for found in re.finditer(r"""["']([\w.${}-]+):([\w.${}-]+):([\w.${}+-]+)["']""", text):
+        yield from _told(source, found.start(), filled(found[1]), filled(found[2]), filled(str(found[3])))
+    for found in re.finditer(
+        r"""group\s*[:=]\s*["']([\w.-]+)["']\s*,\s*name\s*[:=]\s*["']([\w.-]+)["']\s*,\s*"""
+        r"""version\s*[:=]\s*["']?([\w.${}+-]+)""",
+        text,
+    ):
+        yield from _told(source, found.start(), found[1], found[2], filled(found[3]))
+    boot = "org.springframework.boot"
     for found in re.finditer(r"""["']org\.springframework\.boot["']\s*\)?\s*version\s*\(?["']([\w.${}-]+)["']""", text):
-        yield from _told(source, found.start(), "org.springframework.boot", filled(found[1]))
+        yield from _told(source, found.start(), boot, boot, filled(found[1]))
     for found in re.finditer(r""""org\.apache\.kafka"\s*%%?\s*"([\w.-]+)"\s*%\s*"?([\w.-]+)"?""", text):
         artifact = "kafka_2.x" if found[1] == "kafka" else found[1]
-        yield from _told(source, found.start(), artifact, str(names.get(found[2], found[2])))
+        yield from _told(source, found.start(), "org.apache.kafka", artifact, str(names.get(found[2], found[2])))
     for found in re.finditer(r"""kafka\.version["'\]]*\s*=\s*["']?(\d[\w.-]*)""", text):
-        yield from _told(source, found.start(), "kafka-clients", found[1])
+        yield from _told(source, found.start(), "org.apache.kafka", "kafka-clients", found[1])
+    for found in re.finditer(r"""(?m)^quarkusPlatformVersion\s*=\s*(\d[\w.-]*)""", text):
+        yield from _told(source, found.start(), "io.quarkus", "quarkus-bom", found[1])
 
 
-def read_catalog(source: Text) -> Iterator[BuildRelease]:
+def read_catalog(source: Text, inherited: Mapping[str, str]) -> Iterator[BuildRelease]:
     """Gradle's version catalogue."""
     names = dict(re.findall(r'(?m)^\s*([\w.-]+)\s*=\s*"([^"]+)"', source.content))
-    pattern = r'(?:module|id)\s*=\s*"(?:[\w.-]+:)?([\w.-]+)"\s*,\s*version(?:\.ref)?\s*=\s*"([^"]+)"'
+    pattern = r'(?:module|id)\s*=\s*"(?:([\w.-]+):)?([\w.-]+)"\s*,\s*version(?:\.ref)?\s*=\s*"([^"]+)"'
     for found in re.finditer(pattern, source.content):
-        yield from _told(source, found.start(), found[1], str(names.get(found[2], found[2])))
+        version = str(names.get(found[3], found[3]))
+        yield from _told(source, found.start(), found[1] or found[2], found[2], version)
 
 
-Reader = Callable[[Text], Iterator[BuildRelease]]
+Reader = Callable[[Text, Mapping[str, str]], Iterator[BuildRelease]]
 
 
 def _librdkafka(pattern: str, of: str) -> Reader:
     """A reader of lines that tell a client which bundles the librdkafka of the same number."""
     compiled = re.compile(pattern, re.MULTILINE | re.DOTALL)
 
-    def read(source: Text) -> Iterator[BuildRelease]:
+    def read(source: Text, inherited: Mapping[str, str]) -> Iterator[BuildRelease]:
         for found in compiled.finditer(source.content):
             release = re.sub(r"\.post\d+$", "", found[1])
             where = source.origin(source.line_at(found.start()))

@@ -12,8 +12,11 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import cache
+from importlib import resources
 from typing import Final
 
 from audit.known import known
@@ -26,11 +29,19 @@ from audit.readers.names import BROKERS, PRODUCERS, dotted, latest, relaxed, squ
 from audit.readers.placeholders import Style
 from audit.readers.text import Text, Unreadable
 from audit.readers.tree import flatten, read_json
+from audit.units import hosts
 
 BROKER_IMAGE: Final = re.compile(
-    r"(?:^|/)(cp-kafka|cp-server|confluent-local|cp-enterprise-kafka|kafka|kafka-native|kafka-server)(?::|@|$)"
+    r"(?:^|/)(?:[\w-]*-)?(cp-kafka|cp-server|confluent-local|cp-enterprise-kafka|kafka|kafka-native|kafka-server)(?::|@|$)"
 )
-CONFLUENT: Final = re.compile(r"(?:^|/)(?:cp-[\w-]+|confluent-local)(?::|$)")
+CONFLUENT: Final = re.compile(r"(?:^|[/-])(?:cp-[\w-]+|confluent-local)(?::|@|$)")
+SCALA_TAG: Final = re.compile(r":2\.1\d-\d+\.\d+\.\d+")
+KNOWN_BROKER: Final = re.compile(
+    r"(?:^|/)(?:apache/kafka(?:-native)?|confluentinc/(?:cp-kafka|cp-server|confluent-local)|bitnami/kafka|debezium/kafka"
+    r"|wurstmeister/kafka)(?::|@|$)"
+)
+"""Images that are brokers without being told anything."""
+DEBEZIUM: Final = re.compile(r"(?:^|/)debezium/(?:connect(?:-base)?|kafka|server)(?::|@|$)")
 LONGEST: Final = 300
 NOT_BROKERS: Final = frozenset({"kafka.heap.opts", "kafka.opts", "kafka.jmx.opts", "kafka.log4j.opts"})
 
@@ -44,11 +55,21 @@ def release_of(image: str) -> str | None:
     ('3.9.0', '2.8.1')
     """
     tag = image.partition("@")[0].rpartition(":")[2] if ":" in image.rpartition("/")[2] else ""
+    if DEBEZIUM.search(image) and (line := re.match(r"(\d+\.\d+)", tag)):
+        return lines_of("debezium").get(line[1])
     if CONFLUENT.search(image):
-        return platform(tag)
+        # A tag may begin with a number of its own: 0.6.4-7.6.0.
+        return platform(re.sub(r"^\d+(?:\.\d+)+-(?=\d+\.\d)", "", tag))
     found = re.search(r"kafka-(\d+\.\d+\.\d+)", tag) or re.search(r"^2\.1\d-(\d+\.\d+\.\d+)", tag)
     found = found or re.match(r"(\d+\.\d+(?:\.\d+)*)", tag)
     return found[1] if found else None
+
+
+@cache
+def lines_of(name: str) -> Mapping[str, str]:
+    """The kafka-clients of each line of a framework or image (audit/known/frameworks.json)."""
+    told = json.loads(resources.files("audit.known").joinpath("frameworks.json").read_text(encoding="utf-8"))
+    return dict(told[name])
 
 
 def platform(release: str) -> str | None:
@@ -65,21 +86,63 @@ def platform(release: str) -> str | None:
 
 
 def read_variables(
-    source: Text, name: str, image: str, variables: Sequence[Setting], reading: Collected, style: Style
+    source: Text,
+    name: str,
+    image: str,
+    variables: Sequence[Setting],
+    reading: Collected,
+    style: Style,
+    *,
+    runs: bool = True,
+    addresses: Sequence[str] = (),
 ) -> None:
-    """Add what a container's environment configures; `variables` have their names as keys."""
+    """Add what a container's environment configures; `variables` have their names as keys. `runs`: what its image
+    starts; `addresses`: by which others reach it.
+    """
     variables = [each for each in latest(variables).values() if len(each.key) < LONGEST]
     _spring(source, name, variables, reading)
     connect = [
-        _as(each, dotted(each.key.removeprefix("CONNECT_"))) for each in variables if each.key.startswith("CONNECT_")
+        _as(each, dotted(each.key.removeprefix("CONNECT_")))
+        for each in variables
+        if each.key.startswith("CONNECT_") or (each.key in DEBEZIUMS and DEBEZIUM.search(image))
     ]
+    read_ksql(source, name, image, variables, reading, style)
     if is_worker(each.key for each in connect) or any(each.key.startswith("producer.") for each in connect):
-        release = release_of(image) if CONFLUENT.search(image) or "strimzi" in image else None
+        tagged = CONFLUENT.search(image) or DEBEZIUM.search(image) or "strimzi" in image or SCALA_TAG.search(image)
+        release = release_of(image) if tagged else None
         spelling, told = "CONNECT_PRODUCER_{KEY}", f"{source.path}: image {image}"
         read_worker(source, connect, reading, style, spelling=spelling, name=name, release=release, release_from=told)
-    if read_broker_image(source, name, image, variables, reading, style):
+    if read_broker_image(source, name, image, variables, reading, style, runs=runs, addresses=addresses):
         return
-    _own(source, name, variables, reading, style)
+    if "ksql" not in image:
+        _own(source, name, variables, reading, style)
+
+
+DEBEZIUMS: Final = frozenset(
+    {"BOOTSTRAP_SERVERS", "GROUP_ID", "CONFIG_STORAGE_TOPIC", "OFFSET_STORAGE_TOPIC", "STATUS_STORAGE_TOPIC"}
+)
+"""What Debezium's image takes without CONNECT_ before it (its docker-entrypoint.sh)."""
+KSQL: Final = re.compile(r"KSQL_KSQL_STREAMS_(?:PRODUCER_)?([A-Z_]+)")
+
+
+def read_ksql(
+    source: Text, name: str, image: str, variables: Sequence[Setting], reading: Collected, style: Style
+) -> None:
+    """Add the producer of a ksqlDB server, which is Kafka Streams', if something is said of it."""
+    if "ksql" not in image:
+        return
+    own = [
+        _as(each, key)
+        for each in variables
+        if (found := KSQL.fullmatch(each.key)) and (key := relaxed(found[1])) is not None
+    ]
+    servers = [_as(each, "bootstrap.servers") for each in variables if each.key == "KSQL_BOOTSTRAP_SERVERS"]
+    if own:
+        release = release_of(image)
+        reading.producer(
+            name, [*servers, *own], own[0].origin, client="java", framework="streams", style=style,
+            spelling="KSQL_KSQL_STREAMS_PRODUCER_{KEY}", release=release, release_from=f"{source.path}: image {image}",
+        )  # fmt: skip
 
 
 def _spring(source: Text, name: str, variables: Sequence[Setting], reading: Collected) -> None:
@@ -95,7 +158,7 @@ def _spring(source: Text, name: str, variables: Sequence[Setting], reading: Coll
     look_up = reading.look_up()
     if not read_stream(settings, reading, look_up):
         before = len(reading.producers)
-        read_boot(name, settings, reading, look_up)
+        read_boot(name, settings, reading, look_up, own=True)
         for at in range(before, len(reading.producers)):
             spelling = "SPRING_KAFKA_PRODUCER_PROPERTIES_{KEY}"
             reading.producers[at] = dataclasses.replace(reading.producers[at], spelling=spelling)
@@ -128,9 +191,17 @@ def _application_json(source: Text, variable: Setting, reading: Collected) -> li
 
 
 def read_broker_image(
-    source: Text, name: str, image: str, variables: Sequence[Setting], reading: Collected, style: Style
+    source: Text,
+    name: str,
+    image: str,
+    variables: Sequence[Setting],
+    reading: Collected,
+    style: Style,
+    *,
+    runs: bool = True,
+    addresses: Sequence[str] = (),
 ) -> bool:
-    """Add the brokers that a container of a broker image is; whether it is one."""
+    """Add the brokers that a container of a broker image is; whether it is one. `runs`: what the image starts."""
     prefix = "KAFKA_CFG_" if any(each.key.startswith("KAFKA_CFG_") for each in variables) else "KAFKA_"
     names = set(known("broker").history)
     settings = []
@@ -151,7 +222,8 @@ def read_broker_image(
     placed = [
         each for each in by_key.values() if each.key in ("broker.id", "zookeeper.connect") and each.value == "ignored"
     ]
-    if placed or (not (is_one and keys & names) and len(keys & BROKERS) < 2):
+    bare = runs and KNOWN_BROKER.search(image) is not None
+    if placed or (not (is_one and keys & names) and len(keys & BROKERS) < 2 and not bare):
         return False
     release = release_of(image)
     reading.broker(
@@ -161,11 +233,20 @@ def read_broker_image(
             release_from=f"{source.path}: image {image}" if release else "",
             mode="kraft" if "process.roles" in keys else "zookeeper" if "zookeeper.connect" in keys else None,
             settings={key: setting for key, setting in by_key.items() if key in names or key in BROKERS},
-            origin=settings[0].origin,
+            cluster=source.path,
+            addresses=tuple(dict.fromkeys((name, *addresses, *advertised(by_key)))),
+            namespace=reading.namespace,
+            origin=settings[0].origin if settings else source.origin(),
         ),
         style,
     )
     return True
+
+
+def advertised(settings: Mapping[str, Setting]) -> tuple[str, ...]:
+    """The hosts that brokers tell clients to come to; empty if it is this machine, or not told."""
+    told = settings.get("advertised.listeners") or settings.get("listeners") or settings.get("advertised.host.name")
+    return tuple(sorted(hosts(told.value))) if told is not None and told.known else ()
 
 
 def _own(source: Text, name: str, variables: Sequence[Setting], reading: Collected, style: Style) -> None:

@@ -22,6 +22,9 @@ SKIPPED: Final = words(
     """.git .hg .svn node_modules target build dist out bin .venv venv .tox .nox .gradle .mvn .idea .vscode __pycache__
     .mypy_cache .ruff_cache .pytest_cache .terraform vendor site-packages .next coverage"""
 )
+ALSO_OWN: Final = words("vendor bin build dist out target")
+"""Those of them that are also names of people's own directories: a build file or sources of one's own tell."""
+OWN: Final = ("pom.xml", "build.gradle", "build.gradle.kts", "package.json", "go.mod", "src", "Dockerfile")
 BUILD: Final = frozenset({"package-lock.json", "package.json", "composer.json", "tsconfig.json"})
 LARGEST: Final = 1_000_000
 """Bytes of the largest file that is read."""
@@ -77,13 +80,17 @@ def _walk(path: str, seen: set[tuple[int, int]], ignored: Counter[str], problems
         deeper = []
         for entry in entries:
             if _is_directory(entry):
-                if entry.name in SKIPPED:
+                if entry.name in SKIPPED and not (entry.name in ALSO_OWN and _is_module(entry.path)):
                     ignored[f"in {entry.name}/"] += 1
                 else:
                     deeper.append(entry.path)
             else:
                 yield entry.path
         todo += reversed(deeper)
+
+
+def _is_module(path: str) -> bool:
+    return any(os.path.exists(os.path.join(path, name)) for name in OWN)
 
 
 def _is_directory(entry: os.DirEntry[str]) -> bool:

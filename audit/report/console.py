@@ -26,15 +26,15 @@ def render(answer: AuditAnswer, *, accepted: Collection[str] = (), width: int = 
 
 
 def _brief(row: ProducerRow) -> list[str]:
-    return [f"{words.grade(row.worst):12} {row.name}  {row.producer.origin}  {row.worst.reason}"]
+    return [f"{words.row_grade(row):12} {row.name}  {row.producer.origin}  {row.reason}"]
 
 
 def block(row: ProducerRow, accepted: Collection[str] = (), width: int = 100) -> Iterator[str]:
     """What is said of one producer and topic, in lines."""
     told = words.alternatives(row)
     condition, worst = told[0]
-    yield f"{words.grade(worst):4} {row.name}   {row.producer.origin}"
-    yield from _wrapped(worst.reason[0].upper() + worst.reason[1:] + ".", width)
+    yield f"{words.row_grade(row):4} {row.name}   {row.producer.origin}"
+    yield from _wrapped(row.reason[0].upper() + row.reason[1:] + ".", width)
     if condition:
         yield from _labelled("that is if", condition, width)
     yield from _case(row, worst, accepted, width)
@@ -55,6 +55,11 @@ def _case(row: ProducerRow, case: ProducerCase, accepted: Collection[str], width
             text = f"{finding.fault}: {finding.count} of {finding.run.acknowledged} ({words.evidence(finding)}){mark}"
             yield from _labelled(label, text, width)
             label = ""
+    label = "policy"
+    for breach in case.breaches:
+        mark = " [accepted]" if baseline.is_accepted(row, breach, accepted) else ""
+        yield from _labelled(label, f"{breach.letter}: {breach.says} ({breach.source}){mark}", width)
+        label = ""
     label = "power loss"
     for finding in case.ungraded:
         mark = " [accepted]" if baseline.is_accepted(row, finding, accepted) else ""

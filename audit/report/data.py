@@ -54,8 +54,11 @@ def _row(row: ProducerRow, accepted: Collection[str]) -> dict[str, Any]:
         "framework": one.framework,
         "topics": list(row.topics),
         "grade": row.grade,
-        "at_best": row.worst.at_best,
-        "reason": row.worst.reason,
+        "at_best": row.shown.at_best,
+        "reason": row.reason,
+        "certain": row.certain,
+        "best": row.best.grade,
+        "worst": row.worst.grade,
         "cases": [_case(row, case, accepted) for case in row.cases],
     }
 
@@ -79,6 +82,9 @@ def _case(row: ProducerRow, case: ProducerCase, accepted: Collection[str]) -> di
         }
         | {"line": topic.line},
         "findings": [_finding(row, one, accepted) for one in case.findings],
+        "breaches": [
+            {"rule": one.fault, "grade": one.letter, "says": one.says, "source": one.source} for one in case.breaches
+        ],
         "harmless": list(case.harmless),
         "not_measured": list(case.not_measured),
         "measure": list(words.commands(case)),

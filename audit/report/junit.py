@@ -6,14 +6,14 @@ from collections.abc import Collection
 from xml.etree import ElementTree as ET
 
 from audit import baseline
-from audit.grade import NOT_MEASURED, REFUSED, AuditAnswer, MeasuredHarm, ProducerRow
+from audit.grade import NOT_MEASURED, REFUSED, AuditAnswer, Breach, MeasuredHarm, ProducerRow
 from audit.report import console, words
 from evidence.text import visible
 
 
 def render(answer: AuditAnswer, *, fail_on: Collection[str] = (), accepted: Collection[str] = ()) -> str:
     """The answer as XML. What is not measured, or refused by its client, is skipped, and so never shown as passed."""
-    failing: dict[int, list[MeasuredHarm]] = {}
+    failing: dict[int, list[MeasuredHarm | Breach]] = {}
     for row, finding in baseline.new(answer, fail_on, accepted):
         failing.setdefault(id(row), []).append(finding)
     suite = ET.Element("testsuite", name="kafka-chaos audit")
@@ -36,21 +36,27 @@ def render(answer: AuditAnswer, *, fail_on: Collection[str] = (), accepted: Coll
     return '<?xml version="1.0" encoding="utf-8"?>\n' + ET.tostring(root, encoding="unicode") + "\n"
 
 
-def _case(row: ProducerRow, failing: list[MeasuredHarm], accepted: Collection[str]) -> ET.Element:
+def _case(row: ProducerRow, failing: list[MeasuredHarm | Breach], accepted: Collection[str]) -> ET.Element:
     case = ET.Element(
         "testcase", classname=_safe(row.producer.origin.path), name=_safe(row.name), time="0", file=_safe(_file(row))
     )
     if row.producer.origin.line is not None:
         case.set("line", str(row.producer.origin.line))
     if failing:
-        text = "\n".join(f"{one.says} by {one.fault} ({words.evidence(one)})" for one in failing)
-        ET.SubElement(
-            case, "failure", message=_safe(f"{row.grade}: {row.worst.reason}"), type=failing[0].kind
-        ).text = _safe(text)
+        text = "\n".join(_told(one) for one in failing)
+        ET.SubElement(case, "failure", message=_safe(f"{row.grade}: {row.reason}"), type=failing[0].kind).text = _safe(
+            text
+        )
     elif row.grade in (NOT_MEASURED, REFUSED):
-        ET.SubElement(case, "skipped", message=_safe(row.worst.reason))
+        ET.SubElement(case, "skipped", message=_safe(row.reason))
     ET.SubElement(case, "system-out").text = _safe("\n".join(console.block(row, accepted)))
     return case
+
+
+def _told(one: MeasuredHarm | Breach) -> str:
+    if isinstance(one, Breach):
+        return f"{one.says} ({one.source})"
+    return f"{one.says} by {one.fault} ({words.evidence(one)})"
 
 
 def _file(row: ProducerRow) -> str:

@@ -40,6 +40,7 @@ def render(answer: AuditAnswer, *, style: str, accepted: Collection[str] = ()) -
         grades=GRADES,
         tone=tone,
         grade=words.grade,
+        row_grade=words.row_grade,
         headline=words.headline,
         alternatives=words.alternatives,
         producer=words.producer,

@@ -29,6 +29,7 @@ RULES: Final = {
     "acknowledged-records-reordered": "With these settings, a measured fault reorders acknowledged records.",
     POWER_LOSS: "Acknowledged records are lost when all replicas lose power at one moment, whatever a producer sets.",
     LAST_REPLICA: "Acknowledged records are lost when the last replica in sync loses power and is back first.",
+    "policy": "What is written cannot keep acknowledged records, by Kafka's documents or by measured refusals.",
     "proved": "This configuration itself was run through faults in containers.",
     "settings-refused": "The client refuses these settings and does not start.",
     "not-measured": "No cell of the measured matrix covers these settings: nothing is claimed.",
@@ -76,7 +77,7 @@ def _of_row(row: ProducerRow, accepted: Collection[str], baselined: bool) -> Ite
         found = case.has(effect)
         result = _result(
             OF_EFFECT[effect],
-            LEVELS[effect],
+            LEVELS[effect] if row.certainly(effect) else "note",
             _message(row, case, effect),
             _cause(case, effect),
             row.name,
@@ -96,9 +97,23 @@ def _of_row(row: ProducerRow, accepted: Collection[str], baselined: bool) -> Ite
             yield _power_loss(row, having, fault, accepted, baselined)
     if proofs := [text for case in row.cases for text in words.proved(case)]:
         yield _result("proved", "note", f"{row.name}: {'; '.join(proofs)}", row.producer.origin, row.name)
+    if row.worst.breaches:
+        breach = row.worst.breaches[0]
+        level = "error" if row.certainly(breach.kind) else "note"
+        cause = row.worst.topic.origin or row.producer.origin
+        result = _result(
+            "policy", level, f"{row.name}, grade {breach.letter}: {breach.says} ({breach.source}).", cause, row.name
+        )
+        result["partialFingerprints"] = {
+            "kafkaChaosAudit/v1": baseline.fingerprints(row, breach.effect, breach.fault)[0]
+        }
+        if baselined:
+            known = all(baseline.is_accepted(row, one, accepted) for one in row.worst.breaches)
+            result["baselineState"] = "unchanged" if known else "new"
+        yield result
     if row.grade == REFUSED:
-        yield _result("settings-refused", "warning", row.worst.reason, row.producer.origin, row.name)
-    elif row.grade == NOT_MEASURED:
+        yield _result("settings-refused", "warning", row.reason, row.producer.origin, row.name)
+    elif row.grade == NOT_MEASURED and row.certain:
         text = f"{row.name}: {row.worst.reason}. To measure: {'; '.join(words.commands(row.worst))}"
         yield _result("not-measured", "note", text, row.producer.origin, row.name)
 

@@ -39,6 +39,15 @@ def grade(case: ProducerCase | Fix) -> str:
     return f"{told} at best" if case.at_best else told
 
 
+def row_grade(row: ProducerRow) -> str:
+    """What is certain, and what is possible: "F", "A to F"."""
+    if row.certain:
+        return grade(row.shown)
+    told = {NOT_MEASURED: "not measured", REFUSED: "refused"}
+    best, worst = row.best.grade, row.worst.grade
+    return f"{told.get(best, best)} to {told.get(worst, worst)}"
+
+
 def producer(case: ProducerCase) -> list[tuple[str, str]]:
     """What the producer does, each with why: (what, why)."""
     one = case.resolved
@@ -261,7 +270,7 @@ def summary(answer: AuditAnswer) -> str:
     """How many have which grade, in a sentence."""
     count = len(answer.rows)
     ordered = sorted(answer.rows, key=lambda row: -ORDER.index(row.grade))
-    graded = ", ".join(f"{number} × {letter}" for letter, number in Counter(grade(r.worst) for r in ordered).items())
+    graded = ", ".join(f"{number} × {letter}" for letter, number in Counter(row_grade(r) for r in ordered).items())
     pairs = "producer and topic" if count == 1 else "pairs of producer and topic"
     return f"{count} {pairs}: {graded}"
 
@@ -275,7 +284,7 @@ def measured(answer: AuditAnswer) -> str:
 
 def headline(row: ProducerRow) -> str:
     """Whose it is and the reason for its grade."""
-    return f"{row.name}: {grade(row.worst)}: {row.worst.reason}"
+    return f"{row.name}: {row_grade(row)}: {row.reason}"
 
 
 def fault(name: str) -> str:
@@ -284,16 +293,18 @@ def fault(name: str) -> str:
 
 
 def alternatives(row: ProducerRow) -> list[tuple[str, ProducerCase]]:
-    """The cases of a row that end differently, each with all the conditions under which it holds; the worst first."""
+    """The cases of a row that end differently, each with all the conditions under which it holds; what is certain
+    first.
+    """
     groups: dict[tuple[object, ...], list[ProducerCase]] = {}
     for case in row.cases:
         ends = tuple((one.effect, one.fault, one.count) for one in case.every_finding)
         groups.setdefault((case.grade, case.at_best, ends, case.not_measured, case.proved), []).append(case)
-    worst = row.worst
-    ordered = sorted(groups.values(), key=lambda cases: worst not in cases)
+    shown = row.shown
+    ordered = sorted(groups.values(), key=lambda cases: shown not in cases)
     told = []
     for cases in ordered:
-        first = worst if worst in cases else cases[0]
+        first = shown if shown in cases else cases[0]
         worlds = [world for case in cases for world in case.resolved.worlds]
         told.append((conditions(worlds) if len(groups) > 1 else "", first))
     return told

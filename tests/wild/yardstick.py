@@ -35,6 +35,7 @@ import yaml
 from audit import matrix
 from audit.grade import Grader, ProducerRow
 from audit.readers import read_paths
+from audit.readers.log import read_logs
 from audit.topics import StatedByUser
 
 HERE: Final = Path(__file__).parent
@@ -114,7 +115,8 @@ def unpack(one: Repository, folder: Path) -> None:
 
 def _score_one(one: Repository, folder: Path, grader: Grader, made: Score) -> None:
     unpack(one, folder)
-    answer = grader.answer(read_paths([folder]), StatedByUser())
+    logs = [folder / truth["at"] for truth in one.producers if truth.get("log")]
+    answer = grader.answer(read_paths([folder]) + read_logs(logs), StatedByUser())
     units: dict[Unit, list[ProducerRow]] = {}
     for row in answer.rows:
         path = os.path.relpath(row.producer.origin.path, folder)

@@ -246,9 +246,10 @@ def test_the_page_has_every_format_and_the_hook_looks_at_their_files() -> None:
         "x.SQL",
         "values.yaml.j2",
         "p.py",
+        "Main.java",
     ):
         assert files.search(name), name
-    for name in ("README.md", "yml", "pom.xml", "a.properties.bak", "Main.java"):
+    for name in ("README.md", "yml", "pom.xml", "a.properties.bak", "Main.class"):
         assert not files.search(name), name
 
 

@@ -7,8 +7,10 @@ import pytest
 from tests.unit.audit.reading import only, read, told
 
 POM = (
-    "<project><parent><artifactId>spring-boot-starter-parent</artifactId><version>2.7.18</version></parent>{}</project>"
+    "<project><parent><groupId>org.springframework.boot</groupId><artifactId>spring-boot-starter-parent</artifactId>"
+    "<version>2.7.18</version></parent>{}</project>"
 )
+KAFKA_CLIENTS = "<dependency><groupId>org.apache.kafka</groupId><artifactId>kafka-clients</artifactId>"
 CONFIG = {"java": ("p.properties", "acks=1\n"), "librdkafka": ("p.json", '{"bootstrap.servers": "k", "acks": 1}')}
 
 
@@ -19,14 +21,14 @@ CONFIG = {"java": ("p.properties", "acks=1\n"), "librdkafka": ("p.json", '{"boot
         ("pom.xml", POM.format("<properties><kafka.version>2.8.1</kafka.version></properties>"), "java", "2.8.1"),
         (
             "pom.xml",
-            "<p><v.k>2.2.2</v.k><dependency><artifactId>kafka-clients</artifactId><version>${v.k}</version></dependency></p>",
+            "<p><v.k>2.2.2</v.k>" + KAFKA_CLIENTS + "<version>${v.k}</version></dependency></p>",
             "java",
             "2.2.2",
         ),
         (
             "pom.xml",
-            "<!-- <dependency><artifactId>kafka-clients</artifactId><version>1.0.0</version></dependency> -->\n"
-            "<dependency><artifactId>kafka-clients</artifactId><version>7.5.1-ccs</version></dependency>",
+            f"<!-- {KAFKA_CLIENTS}<version>1.0.0</version></dependency> -->\n{KAFKA_CLIENTS}"
+            "<version>7.5.1-ccs</version></dependency>",
             "java",
             "3.5",
         ),
@@ -90,7 +92,8 @@ def test_a_damaged_build_file_says_nothing(tmp_path) -> None:
 
 def test_a_release_that_is_told_twice_and_differently_is_told(tmp_path) -> None:
     files = {
-        "pom.xml": "<dependency><artifactId>kafka-clients</artifactId><version>2.8.2</version></dependency>",
+        "pom.xml": "<dependency><groupId>org.apache.kafka</groupId>"
+        "<artifactId>kafka-clients</artifactId><version>2.8.2</version></dependency>",
         "build.gradle": "compile 'org.apache.kafka:kafka-clients:3.0.0'",
         "p.properties": "acks=1\n",
     }

@@ -1,0 +1,386 @@
+"""Agents and pipelines that send to Kafka: each has names of its own for what its client is set to.
+
+| program | client | where nothing is written |
+|---|---|---|
+| Beats (`output.kafka`) | sarama | required_acks 1; it retries for ever, whatever max_retries says |
+| Telegraf (`[[outputs.kafka]]`) | sarama | required_acks -1, max_retry 3 |
+| OpenTelemetry Collector (`exporters: kafka`) | sarama | producer.required_acks 1 |
+| Benthos, Redpanda Connect (`kafka`, `kafka_franz`) | sarama, franz-go | ack_replicas false; idempotent_write true |
+| Vector (`type = "kafka"` of a sink) | librdkafka | librdkafka's own defaults |
+| Fluent Bit (`Name kafka` of an OUTPUT) | librdkafka | librdkafka's own |
+| Fluentd (`kafka2`, `kafka_buffered`; `rdkafka2`) | ruby-kafka; librdkafka | required_acks -1 |
+| Logstash (`output { kafka {…} }`) | Java | acks 1; it retries for ever |
+
+By their own documents of 2024. What decides over records is told; of clients that were never measured no grade is
+given. Terraform's topics (`resource "kafka_topic"`) are read here too.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, Final
+
+from audit.defaults import FOREVER
+from audit.model import Client, Origin, Setting, TopicConfig
+from audit.readers.collect import Collected, preset
+from audit.readers.format import YAML, Document, Format
+from audit.readers.names import latest, librdkafka_keys
+from audit.readers.text import Text, Unreadable
+from audit.readers.tree import MOST, Listing, Node, Scalar, Table, flatten
+
+SARAMA: Final[Mapping[str, str]] = {
+    "required_acks": "acks",
+    "producer.required_acks": "acks",
+    "max_retry": "retries",
+    "idempotent_writes": "enable.idempotence",
+    "compression": "compression.type",
+    "producer.compression": "compression.type",
+    "compression_codec": "compression.type",
+}
+SERVERS: Final = ("hosts", "brokers", "addresses", "seed_brokers", "bootstrap_servers")
+TOPIC: Final = ("topic", "topics", "default_topic", "topic_id", "traces.topic", "logs.topic")
+
+
+def _settings(given: Sequence[Setting], names: Mapping[str, str]) -> list[Setting]:
+    """Settings by Kafka's names; addresses too."""
+    found = []
+    for each in given:
+        key = names.get(each.key) or ("bootstrap.servers" if each.key in SERVERS else None)
+        if key is not None:
+            value = {"true": "true", "-1": "all"}.get(each.value, each.value) if key == "acks" else each.value
+            found.append(Setting(key, value.strip("[]"), each.origin, written=each.key))
+    return found
+
+
+def _topics(given: Sequence[Setting]) -> list[str]:
+    by_key = latest(given)
+    return [by_key[key].value for key in TOPIC if key in by_key and "%{" not in by_key[key].value]
+
+
+def _add(
+    name: str,
+    given: Sequence[Setting],
+    origin: Origin,
+    reading: Collected,
+    program: str,
+    client: Client,
+    names: Mapping[str, str],
+    passed: Mapping[str, str],
+) -> None:
+    own = _settings(given, names)
+    presets = [preset(key, value, f"{program}'s default", origin) for key, value in passed.items()]
+    reading.producer(
+        name,
+        own,
+        own[0].origin if own else origin,
+        client=client,
+        framework=program.lower(),
+        presets=presets,
+        topics=_topics(given),
+        style="shell",
+        spelling="{key}",
+    )
+
+
+# YAML: Beats, OpenTelemetry, Benthos, Vector
+
+
+def _is_agent(document: Document) -> bool:
+    return document.tree is not None and any(True for _ in _outputs(document.tree))
+
+
+def _outputs(tree: Table) -> Iterator[tuple[str, str, Table]]:
+    """The outputs to Kafka of a document: (program, name, its table)."""
+    for name, _, value in tree.items:
+        if name == "output.kafka" and isinstance(value, Table):
+            yield "Beats", name, value
+    output = tree.table("output")
+    if "hosts" in output.table("kafka").names():
+        yield "Beats", "output.kafka", output.table("kafka")
+    yield from _within(tree.get("output") or Scalar("", None))
+    for name, _, value in tree.table("exporters").items:
+        if re.fullmatch(r"kafka(/.+)?", name) and isinstance(value, Table):
+            yield "OpenTelemetry", name, value
+    for name, _, value in tree.table("sinks").items:
+        if isinstance(value, Table) and value.text("type") == "kafka":
+            yield "Vector", name, value
+
+
+def _within(node: Node) -> Iterator[tuple[str, str, Table]]:
+    """Outputs of Benthos, which may be inside brokers, switches and fallbacks."""
+    todo, steps = [node], 0
+    while todo and steps < MOST:
+        steps += 1
+        each = todo.pop()
+        if isinstance(each, Listing):
+            todo += each.items
+        elif isinstance(each, Table):
+            for name, _, value in each.items:
+                if name == "kafka" and isinstance(value, Table) and "addresses" in value.names():
+                    yield "Benthos", "output.kafka", value
+                elif name in ("kafka_franz", "redpanda") and isinstance(value, Table):
+                    yield "Benthos Franz", f"output.{name}", value
+                else:
+                    todo.append(value)
+
+
+def _read_agent(document: Document, reading: Collected) -> bool:
+    assert document.tree is not None
+    for program, name, table in _outputs(document.tree):
+        given = flatten(table, document.source)
+        _of_program(program, name, given, document.source.origin(table.line), reading)
+    return True
+
+
+def _of_program(program: str, name: str, given: Sequence[Setting], origin: Origin, reading: Collected) -> None:
+    by_key = latest(given)
+    match program:
+        case "Beats":
+            names = {key: value for key, value in SARAMA.items() if key != "max_retry"}
+            _add(name, given, origin, reading, program, "sarama", names, {"acks": "1", "retries": str(FOREVER)})
+        case "Telegraf":
+            _add(name, given, origin, reading, program, "sarama", SARAMA, {"acks": "all"})
+        case "OpenTelemetry":
+            _add(name, given, origin, reading, program, "sarama", SARAMA, {"acks": "1"})
+        case "Benthos":
+            every = by_key["ack_replicas"].value == "true" if "ack_replicas" in by_key else False
+            _add(name, given, origin, reading, program, "sarama", {}, {"acks": "all" if every else "1"})
+        case "Benthos Franz":
+            off = "idempotent_write" in by_key and by_key["idempotent_write"].value == "false"
+            passed = {"enable.idempotence": "false"} if off else {}
+            _add(name, given, origin, reading, "Redpanda Connect", "franz-go", {}, passed)
+        case "Vector":
+            names = {each.key: each.key.removeprefix("librdkafka_options.") for each in given}
+            names = {key: value for key, value in names.items() if value in librdkafka_keys() and key != value}
+            _add(name, given, origin, reading, program, "librdkafka", names, {})
+
+
+# TOML: Telegraf, Vector
+
+
+def _toml_settings(values: Mapping[str, Any], origin: Origin, prefix: str = "") -> Iterator[Setting]:
+    for key, value in values.items():
+        if isinstance(value, Mapping):
+            yield from _toml_settings(value, origin, f"{prefix}{key}.")
+        else:
+            text = ",".join(map(str, value)) if isinstance(value, list) else str(value)
+            yield Setting(prefix + key, text.lower() if isinstance(value, bool) else text, origin)
+
+
+def _lined(settings: Iterator[Setting], source: Text, start: int) -> list[Setting]:
+    """Settings with their lines: where a key first stands at or below a line."""
+    lines = source.content.splitlines()
+    found = []
+    for each in settings:
+        last = each.key.rpartition("_options.")[2] or each.key
+        name = re.escape(last if "_options." in each.key else last.rpartition(".")[2])
+        at = next(
+            (number for number in range(start, len(lines)) if re.search(rf"(?<![\w.-]){name}\W", lines[number])), start
+        )
+        found.append(Setting(each.key, each.value, source.origin(at + 1)))
+    return found
+
+
+def _read_toml(document: Document, reading: Collected) -> bool:
+    source = document.source
+    try:
+        told = tomllib.loads(source.content)
+    except (tomllib.TOMLDecodeError, RecursionError):
+        raise Unreadable("not TOML") from None
+    outputs = told.get("outputs", {})
+    for table in outputs.get("kafka", []) if isinstance(outputs, dict) else []:
+        start = source.content[: source.content.find("[[outputs.kafka]]")].count("\n")
+        given = _lined(_toml_settings(table, source.origin()), source, start)
+        _of_program("Telegraf", "outputs.kafka", given, source.origin(start + 1), reading)
+    sinks = told.get("sinks", {})
+    for name, table in sinks.items() if isinstance(sinks, dict) else ():
+        if isinstance(table, dict) and table.get("type") == "kafka":
+            start = source.content[: max(0, source.content.find(f"[sinks.{name}]"))].count("\n")
+            given = _lined(_toml_settings(table, source.origin()), source, start)
+            _of_program("Vector", name, given, source.origin(start + 1), reading)
+    return True
+
+
+# Blocks: Fluent Bit, Fluentd, Logstash, Terraform
+
+FLUENT_BIT: Final = re.compile(r"(?im)^[ \t]*\[OUTPUT\][ \t]*\n((?:[ \t]+\S.*\n?|[ \t]*\n|[ \t]*#.*\n)*)")
+FLUENTD: Final = re.compile(r"(?ms)^[ \t]*<(?:match|store)\b[^>]*>(.*?)^[ \t]*</(?:match|store)>")
+FLUENTD_TYPES: Final = ("kafka2", "kafka", "kafka_buffered", "rdkafka2", "rdkafka")
+LOGSTASH: Final = re.compile(r"(?m)^[ \t]*(?:input|filter|output)[ \t]*\{")
+LOGSTASH_NAMES: Final[Mapping[str, str]] = {
+    "acks": "acks",
+    "retries": "retries",
+    "enable_idempotence": "enable.idempotence",
+    "compression_type": "compression.type",
+    "max_in_flight_requests_per_connection": "max.in.flight.requests.per.connection",
+}
+TERRAFORM: Final = re.compile(r'(?m)^resource[ \t]+"(?:\w*kafka_topic|aiven_kafka_topic)"[ \t]+"([\w-]+)"[ \t]*\{')
+
+
+def _pairs(source: Text, block: str, start: int, separator: str) -> list[Setting]:
+    """Lines of a block as settings: KEY separator VALUE."""
+    found = []
+    for line in re.finditer(
+        rf"(?m)^[ \t]*[\"']?([@\w.]+)[\"']?{separator}[\"']?([^\"'\n#]*?)[\"']?[ \t]*,?[ \t]*$", block
+    ):
+        found.append(Setting(line[1], line[2].strip(), source.origin(source.line_at(start + line.start(1)))))
+    return found
+
+
+def _read_fluent_bit(document: Document, reading: Collected) -> bool:
+    source = document.source
+    found = False
+    for block in FLUENT_BIT.finditer(source.content + "\n"):
+        given = [
+            Setting(each.key.lower(), each.value, each.origin)
+            for each in _pairs(source, block[1], block.start(1), r"[ \t]+")
+        ]
+        by_key = latest(given)
+        if "name" in by_key and by_key["name"].value.lower() == "kafka":
+            names = {each.key: each.key.removeprefix("rdkafka.") for each in given if each.key.startswith("rdkafka.")}
+            _add("output kafka", given, given[0].origin, reading, "Fluent Bit", "librdkafka", names, {})
+            found = True
+    return found
+
+
+def _read_fluentd(document: Document, reading: Collected) -> bool:
+    source = document.source
+    found = False
+    for block in FLUENTD.finditer(source.content):
+        # Sections inside (<format>, <buffer>) have an @type of their own.
+        outer = re.sub(
+            r"(?ms)^[ \t]*<(\w+)\b[^>]*>.*?^[ \t]*</\1>", lambda inner: re.sub(r"[^\n]", " ", inner[0]), block[1]
+        )
+        given = _pairs(source, outer, block.start(1), r"[ \t]+")
+        by_key = latest(given)
+        kind = by_key["@type"].value if "@type" in by_key else by_key["type"].value if "type" in by_key else ""
+        if kind not in FLUENTD_TYPES:
+            continue
+        native = kind.startswith("rdkafka")
+        names = {"required_acks": "acks", "max_send_retries": "retries", "idempotent": "enable.idempotence"}
+        client: Client = "librdkafka" if native else "ruby-kafka"
+        _add(f"match {kind}", given, given[0].origin, reading, "Fluentd", client, names, {"acks": "all"})
+        found = True
+    return found
+
+
+def _closing(text: str, at: int) -> int:
+    """Where the brace closes that was opened before `at`; the end if none does. Texts in quotes are passed over."""
+    depth = 1
+    for found in re.finditer(r'"(?:[^"\\]|\\.)*"|\'(?:[^\'\\]|\\.)*\'|#[^\n]*|[{}]', text[at:]):
+        depth += {"{": 1, "}": -1}.get(found[0], 0)
+        if depth == 0:
+            return at + found.start()
+    return len(text)
+
+
+def _read_logstash(document: Document, reading: Collected) -> bool:
+    source = document.source
+    found = False
+    for output in re.finditer(r"(?m)^[ \t]*output[ \t]*\{", source.content):
+        end = _closing(source.content, output.end())
+        for block in re.finditer(r"(?<![\w-])kafka[ \t\n]*\{", source.content[output.end() : end]):
+            start = output.end() + block.end()
+            text = source.content[start : _closing(source.content, start)]
+            given = [
+                Setting(
+                    each[1], (each[2] or each[3] or "").strip(), source.origin(source.line_at(start + each.start(1)))
+                )
+                for each in re.finditer(r"([\w]+)[ \t]*=>[ \t]*(?:[\"']([^\"']*)[\"']|([\w.-]+))", text)
+            ]
+            origin = source.origin(source.line_at(start))
+            passed = {"acks": "1", "retries": str(FOREVER)}
+            _add("output kafka", given, origin, reading, "Logstash", "java", LOGSTASH_NAMES, passed)
+            found = True
+    return found
+
+
+def _read_terraform(document: Document, reading: Collected) -> bool:
+    source = document.source
+    for block in TERRAFORM.finditer(source.content):
+        text = source.content[block.end() : _closing(source.content, block.end())]
+        given = latest(_pairs(source, text, block.end(), r"[ \t]*=[ \t]*"))
+        factor = next((given[key].value for key in ("replication_factor", "replication") if key in given), "")
+        settings = {
+            key.replace("_", "."): each
+            for key, each in given.items()
+            if key.replace("_", ".") in ("min.insync.replicas", "unclean.leader.election.enable", "flush.messages")
+        }
+        named = {key: Setting(key, each.value, each.origin) for key, each in settings.items()}
+        reading.topic(
+            TopicConfig(
+                name=given["name"].value
+                if "name" in given
+                else given["topic_name"].value
+                if "topic_name" in given
+                else block[1],
+                replication_factor=int(factor) if factor.isdecimal() else None,
+                settings=MappingProxyType(named),
+                origin=source.origin(source.line_at(block.start())),
+            )
+        )
+    return True
+
+
+FORMATS: Final = (
+    Format(
+        name="Logstash",
+        reads="`output { kafka { … } }`",
+        files=("*.conf",),
+        rank=50,
+        whole=True,
+        claims=lambda document: (
+            LOGSTASH.search(document.source.content) is not None and "=>" in document.source.content
+        ),
+        read=lambda document, reading: _read_logstash(document, reading) or True,
+    ),
+    Format(
+        name="Fluentd",
+        reads="`<match>` and `<store>` of kafka2 and rdkafka2",
+        files=("*.conf",),
+        rank=51,
+        whole=True,
+        claims=lambda document: FLUENTD.search(document.source.content) is not None,
+        read=lambda document, reading: _read_fluentd(document, reading) or True,
+    ),
+    Format(
+        name="Fluent Bit",
+        reads="`[OUTPUT]` with `Name kafka`",
+        files=("*.conf",),
+        rank=52,
+        whole=True,
+        claims=lambda document: FLUENT_BIT.search(document.source.content + "\n") is not None,
+        read=lambda document, reading: _read_fluent_bit(document, reading) or True,
+    ),
+    Format(
+        name="Telegraf and Vector, in TOML",
+        reads='`[[outputs.kafka]]`; sinks of `type = "kafka"`',
+        files=("*.toml", "telegraf.conf", "vector.conf"),
+        rank=53,
+        whole=True,
+        claims=lambda document: (
+            re.search(r"(?m)^[ \t]*\[\[?(outputs|inputs|sinks|sources|agent)\b", document.source.content) is not None
+        ),
+        read=_read_toml,
+    ),
+    Format(
+        name="Terraform",
+        reads='topics: `resource "kafka_topic"`, and those of Confluent and Aiven',
+        files=("*.tf",),
+        rank=54,
+        whole=True,
+        claims=lambda document: document.file.endswith(".tf"),
+        read=_read_terraform,
+    ),
+    Format(
+        name="Beats, OpenTelemetry, Benthos, Vector",
+        reads="`output.kafka`, `exporters: kafka`, `kafka_franz`, sinks of `type: kafka`",
+        files=YAML,
+        rank=105,
+        claims=_is_agent,
+        read=_read_agent,
+    ),
+)

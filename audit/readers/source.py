@@ -1,0 +1,705 @@
+"""Producers in source: Java, Kotlin, Scala, Go, C#, JavaScript and TypeScript, parsed by tree-sitter, never run.
+
+A *maker* is where a producer is made (`new KafkaProducer`, `sarama.NewSyncProducer`, `kafka.producer({…})`). It is
+set to the settings that are put into a map in the same function, in a function that is called in its arguments, or
+in a value named there. Values that are written out count, constants of the same file, `@Value("${…}")` and the
+environment's variables; every other value is told as unknown, and so is one that is set only under a condition.
+
+Where a program makes the producer that a framework's file configures (Spring's `DefaultKafkaProducerFactory`, or
+`Properties.load`), the source decides: `settle` puts what it sets above what the file says, with its line. A map of the
+program's own (without `buildProducerProperties`) replaces what the file says. A producer whose settings are not in its
+own file is told as unknown if its module has no other: a file that is loaded there is then the configuration.
+
+Tests (`src/test`, `_test.go`, `*.spec.ts`) are passed over: they configure nothing that runs.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from importlib import import_module
+from types import MappingProxyType
+from typing import Any, Final
+
+from audit.model import Client, ProducerConfig, Setting
+from audit.readers.collect import Collected
+from audit.readers.format import Format
+from audit.readers.names import java_keys, producer_keys, relaxed
+from audit.readers.placeholders import Lookup, resolved
+from audit.readers.text import Text, Unreadable
+
+LANGUAGES: Final[Mapping[str, tuple[str, str]]] = {
+    "java": ("tree_sitter_java", "language"),
+    "kt": ("tree_sitter_kotlin", "language"),
+    "kts": ("tree_sitter_kotlin", "language"),
+    "scala": ("tree_sitter_scala", "language"),
+    "go": ("tree_sitter_go", "language"),
+    "cs": ("tree_sitter_c_sharp", "language"),
+    "js": ("tree_sitter_javascript", "language"),
+    "mjs": ("tree_sitter_javascript", "language"),
+    "cjs": ("tree_sitter_javascript", "language"),
+    "ts": ("tree_sitter_typescript", "language_typescript"),
+}
+"""The grammar of each kind of file, by the end of its name."""
+MAKES: Final = re.compile(
+    r"KafkaProducer\b|DefaultKafkaProducerFactory|SenderOptions|sarama\.New|kafka\.(?:New)?Writer|kgo\.NewClient"
+    r"|NewProducer\(|new ProducerConfig|kafkajs|node-rdkafka"
+)
+TESTS: Final = re.compile(
+    r"(?:^|/)src/(?:test|testFixtures|integrationTest|it|jmh)/|(?:^|/)__tests__/|_test\.go$"
+    r"|(?:Tests?|IT|Spec)\.(?:java|kt|scala|cs)$"
+    r"|\.(?:test|spec)\.[cm]?[jt]s$"
+)
+FUNCTIONS: Final = frozenset(
+    {
+        "method_declaration",
+        "constructor_declaration",
+        "function_declaration",
+        "function_definition",
+        "method_definition",
+        "secondary_constructor",
+        "local_function_statement",
+        "func_literal",
+        "anonymous_initializer",
+    }
+)
+DECLARES: Final = frozenset(
+    {
+        "variable_declarator",
+        "property_declaration",
+        "val_definition",
+        "var_definition",
+        "short_var_declaration",
+        "const_spec",
+        "var_spec",
+    }
+)
+CONDITIONS: Final = frozenset(
+    {
+        "if_statement",
+        "if_expression",
+        "switch_statement",
+        "switch_expression",
+        "when_expression",
+        "match_expression",
+        "ternary_expression",
+        "conditional_expression",
+        "for_statement",
+        "while_statement",
+        "catch_clause",
+    }
+)
+CALLS: Final = frozenset({"method_invocation", "call_expression", "invocation_expression"})
+CREATES: Final = frozenset({"object_creation_expression", "instance_expression", "new_expression", "composite_literal"})
+STRINGS: Final = frozenset(
+    {
+        "string_literal",
+        "string",
+        "interpreted_string_literal",
+        "raw_string_literal",
+        "template_string",
+        "line_string_literal",
+    }
+)
+PUTS: Final = frozenset(
+    {
+        "put",
+        "setProperty",
+        "property",
+        "producerProperty",
+        "withProducerProperty",
+        "addOne",
+        "Set",
+        "SetKey",
+        "of",
+        "entry",
+    }
+)
+DEEPEST: Final = 400
+UNKNOWN: Final = "(not in this file)"
+SPRING: Final = frozenset({"DefaultKafkaProducerFactory", "SenderOptions"})
+Node = Any
+"""A node of tree-sitter's, whose package has no types of its own that hold across releases."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Value:
+    text: str
+    known: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class _Pair:
+    """One setting that is made, and where: the function, and the variable that it is put into."""
+
+    key: str
+    value: _Value
+    line: int
+    scope: str
+    owner: str
+    sure: bool
+    start: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Maker:
+    kind: str
+    line: int
+    scope: str
+    start: int
+    end: int
+    names: frozenset[str]
+    """The identifiers in its arguments."""
+    text: str
+
+
+@dataclass(slots=True)
+class _File:
+    """What a walk over a tree gathers."""
+
+    source: Text
+    language: str
+    pairs: list[_Pair] = field(default_factory=list)
+    makers: list[_Maker] = field(default_factory=list)
+    constants: dict[str, _Value] = field(default_factory=dict)
+    scopes: dict[str, str] = field(default_factory=dict)
+    """The text of each function, by its name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """A producer that a program makes: what settles whether it is one of its own."""
+
+    producer: ProducerConfig
+    kind: str
+    fresh: bool
+    """Whether the program's own map replaces what a framework's file says."""
+    loads: bool
+    """Whether it loads a file."""
+    followed: bool
+
+
+@cache
+def _parser(language: str) -> Any:
+    """A parser; None if the grammar is not installed."""
+    module, function = LANGUAGES[language]
+    try:
+        sitter = import_module("tree_sitter")
+        return sitter.Parser(sitter.Language(getattr(import_module(module), function)()))
+    except ImportError:
+        return None
+
+
+def _text(node: Node) -> str:
+    return str(node.text.decode(errors="replace"))
+
+
+def _named(node: Node, *kinds: str) -> list[Node]:
+    return [each for each in node.named_children if each.type in kinds]
+
+
+def _walk(node: Node) -> Iterator[tuple[Node, tuple[Node, ...]]]:
+    """Every named node with its ancestors, in the order of the source."""
+    todo: list[tuple[Node, tuple[Node, ...]]] = [(node, ())]
+    while todo:
+        each, above = todo.pop()
+        yield each, above
+        if len(above) < DEEPEST:
+            todo += [(child, (*above, each)) for child in reversed(each.named_children)]
+
+
+def _name_of(node: Node) -> str:
+    named = node.child_by_field_name("name") or node.child_by_field_name("pattern") or node.child_by_field_name("left")
+    if named is None:
+        found = _named(node, "variable_declaration", "identifier", "simple_identifier")
+        named = found[0] if found else None
+    return re.match(r"\w*", _text(named).strip())[0] if named is not None else ""  # type: ignore[index]
+
+
+def _scope(above: Sequence[Node]) -> str:
+    return next((f"{_name_of(each)}@{each.start_byte}" for each in reversed(above) if each.type in FUNCTIONS), "")
+
+
+def _owner(above: Sequence[Node]) -> str:
+    for each in reversed(above):
+        if each.type in DECLARES:
+            return _name_of(each)
+        if each.type in FUNCTIONS:
+            return ""
+    return ""
+
+
+def _sure(above: Sequence[Node]) -> bool:
+    for each in reversed(above):
+        if each.type in FUNCTIONS:
+            return True
+        if each.type in CONDITIONS:
+            return False
+    return True
+
+
+def _string(node: Node) -> str | None:
+    if node.type in STRINGS:
+        text = _text(node)
+        return None if "${" in text and node.type == "template_string" else text.strip("\"'`").removeprefix('@"')
+    return None
+
+
+WRITTEN: Final[Mapping[str, str]] = {
+    "Integer.MAX_VALUE": "2147483647",
+    "Int.MAX_VALUE": "2147483647",
+    "Int.MaxValue": "2147483647",
+    "int.MaxValue": "2147483647",
+    "math.MaxInt32": "2147483647",
+    "sarama.WaitForAll": "all",
+    "sarama.WaitForLocal": "1",
+    "sarama.NoResponse": "0",
+    "kafka.RequireAll": "all",
+    "kafka.RequireOne": "1",
+    "kafka.RequireNone": "0",
+    "Acks.All": "all",
+    "Acks.Leader": "1",
+    "Acks.None": "0",
+    "kgo.AllISRAcks()": "all",
+    "kgo.LeaderAck()": "1",
+    "kgo.NoAck()": "0",
+}
+
+
+def _value(node: Node, constants: Mapping[str, _Value]) -> _Value:
+    """What an expression is, as far as it is written out."""
+    while (
+        node.type in ("value_argument", "argument", "literal_element", "parenthesized_expression")
+        and node.named_child_count
+    ):
+        node = node.named_children[-1]
+    if (text := _string(node)) is not None:
+        return _Value(text)
+    text = _text(node).strip()
+    if text in WRITTEN:
+        return _Value(WRITTEN[text])
+    if re.fullmatch(r"-?\d[\d_]*[lL]?|true|false", text):
+        return _Value(text.replace("_", "").rstrip("lL"))
+    if text.rpartition(".")[2] in constants and re.fullmatch(r"[\w.]+", text):
+        return constants[text.rpartition(".")[2]]
+    if found := re.fullmatch(r"(?:String|Integer|Boolean|Objects)\.(?:valueOf|toString)\((.+)\)", text, re.DOTALL):
+        bare = found[1].strip()
+        return (
+            _Value(bare.strip('"'))
+            if re.fullmatch(r'"[^"]*"|-?\d+|true|false', bare)
+            else constants.get(bare, _Value(bare, False))
+        )
+    if found := re.fullmatch(r"(?:System\.getenv|os\.Getenv|Environment\.GetEnvironmentVariable)\(\"(\w+)\"\)", text):
+        return _Value(f"${{{found[1]}}}")
+    if found := re.fullmatch(r"System\.getenv\(\)\.getOrDefault\(\"(\w+)\",\s*\"([^\"]*)\"\)", text):
+        return _Value(f"${{{found[1]}:{found[2]}}}")
+    if found := re.fullmatch(r"process\.env\.(\w+)", text):
+        return _Value(f"${{{found[1]}}}")
+    return _Value(UNKNOWN, known=False)
+
+
+@cache
+def _constants_of_kafka() -> Mapping[str, str]:
+    """ProducerConfig's constants, and the keys that they are."""
+    found = {re.sub(r"[.-]", "_", key).upper() + "_CONFIG": key for key in java_keys()}
+    found |= {"MAX_IN_FLIGHT_REQUESTS_PER_CONNECTION": "max.in.flight.requests.per.connection"}
+    return found | {
+        "KEY_SERIALIZER_CLASS_CONFIG": "key.serializer",
+        "VALUE_SERIALIZER_CLASS_CONFIG": "value.serializer",
+    }
+
+
+def _key(node: Node, constants: Mapping[str, _Value]) -> str:
+    """The producer's key that an expression names; empty if it names none."""
+    while node.type in ("value_argument", "argument", "literal_element") and node.named_child_count:
+        node = node.named_children[-1]
+    text = _string(node)
+    if text is not None:
+        return text if text in producer_keys() else ""
+    name = _text(node).strip()
+    if (
+        "onsumer" in name.rpartition(".")[0]
+        or "Admin" in name.rpartition(".")[0]
+        or "Streams" in name.rpartition(".")[0]
+    ):
+        return ""
+    last = name.rpartition(".")[2]
+    if last in constants and constants[last].text in producer_keys():
+        return constants[last].text
+    return _constants_of_kafka().get(last, "")
+
+
+def _arguments(node: Node) -> list[Node]:
+    found = node.child_by_field_name("arguments")
+    if found is None:
+        inside = _named(node, "value_arguments", "call_suffix", "arguments", "argument_list")
+        found = inside[0] if inside else None
+    return [] if found is None else [each for each in found.named_children if "comment" not in each.type]
+
+
+def _callee(node: Node) -> str:
+    """What is called or made, without its arguments and types: "kafka.Writer", "props.put"."""
+    for name in ("constructor", "function", "type"):
+        if (found := node.child_by_field_name(name)) is not None:
+            return re.sub(r"[<\[].*", "", _text(found), flags=re.DOTALL).strip()
+    if node.type == "method_invocation":
+        owner = node.child_by_field_name("object")
+        name = node.child_by_field_name("name")
+        return (f"{_text(owner)}." if owner is not None else "") + (_text(name) if name is not None else "")
+    first = node.named_children[0] if node.named_child_count else None
+    return re.sub(r"[<\[].*", "", _text(first), flags=re.DOTALL).strip() if first is not None else ""
+
+
+def _gather(source: Text, language: str, root: Node) -> _File:
+    found = _File(source, language)
+    nodes = list(_walk(root))
+    for node, above in nodes:
+        if node.type in DECLARES:
+            _constant(node, above, found)
+        elif node.type == "field_declaration":
+            _injected(node, found)
+        if node.type in FUNCTIONS:
+            found.scopes[f"{_name_of(node)}@{node.start_byte}"] = _text(node)
+    for node, above in nodes:
+        _pairs_of(node, above, found)
+        _maker_of(node, above, found)
+    return found
+
+
+def _constant(node: Node, above: Sequence[Node], found: _File) -> None:
+    """A name that is bound to a literal: of the file's, or in a function."""
+    value = node.child_by_field_name("value") or node.child_by_field_name("right")
+    if value is None and node.named_child_count:
+        value = node.named_children[-1]
+    name = _name_of(node)
+    if value is None or not name or _text(value) == name:
+        return
+    while value.type == "expression_list" and value.named_child_count == 1:
+        value = value.named_children[0]
+    told = _value(value, {})
+    known = found.constants.get(name)
+    found.constants[name] = told if known is None or known == told else _Value(UNKNOWN, known=False)
+
+
+def _injected(node: Node, found: _File) -> None:
+    """Spring's `@Value("${…}") private String ack;`."""
+    if (text := re.search(r'@Value\(\s*(?:value\s*=\s*)?"(\$\{[^"]+\})"', _text(node))) is not None:
+        for each in _named(node, "variable_declarator"):
+            found.constants[_name_of(each)] = _Value(text[1])
+
+
+def _put(key: str, value: _Value, node: Node, above: Sequence[Node], found: _File, owner: str = "") -> None:
+    if key:
+        pair = _Pair(
+            key, value, node.start_point[0] + 1, _scope(above), owner or _owner(above), _sure(above), node.start_byte
+        )
+        found.pairs.append(pair)
+
+
+def _pairs_of(node: Node, above: Sequence[Node], found: _File) -> None:
+    """The settings that a node makes."""
+    constants = found.constants
+    if node.type in CALLS:
+        callee = _callee(node)
+        name, owner = callee.rpartition(".")[2], callee.rpartition(".")[0].rpartition(".")[2]
+        given = _arguments(node)
+        if name in PUTS and len(given) >= 2:
+            for key, value in zip(given[::2], given[1::2], strict=False):
+                _put(
+                    _key(key, constants),
+                    _value(value, constants),
+                    key,
+                    above,
+                    found,
+                    owner if name not in ("of", "entry") else "",
+                )
+        elif callee.startswith("kgo."):
+            _franz(name, given, node, above, found)
+    elif node.type == "infix_expression" and node.named_child_count >= 3:
+        left, middle, right = node.named_children[0], node.named_children[1], node.named_children[-1]
+        if _text(middle) in ("to", "->"):
+            _put(_key(left, constants), _value(right, constants), node, above, found)
+    elif node.type in ("assignment", "assignment_expression", "assignment_statement"):
+        _assigned(node, above, found)
+    elif node.type in ("keyed_element", "pair"):
+        key = node.child_by_field_name("key") or node.named_children[0]
+        value = node.child_by_field_name("value") or node.named_children[-1]
+        known = _key(key, constants) or FIELDS.get(_text(key).strip("\"'"), "")
+        if known and _allowed(found, known, _text(key)):
+            _put(known, _value(value, constants), node, above, found)
+
+
+FIELDS: Final[Mapping[str, str]] = {
+    "RequiredAcks": "acks",
+    "MaxAttempts": "retries",
+    "idempotent": "enable.idempotence",
+    "transactionalId": "transactional.id",
+    "maxInFlightRequests": "max.in.flight.requests.per.connection",
+}
+"""Fields of kafka-go's Writer, and of what KafkaJS' producer() takes."""
+SARAMA: Final[Mapping[str, str]] = {
+    "Producer.RequiredAcks": "acks",
+    "Producer.Retry.Max": "retries",
+    "Producer.Idempotent": "enable.idempotence",
+    "Net.MaxOpenRequests": "max.in.flight.requests.per.connection",
+    "Producer.Transaction.ID": "transactional.id",
+}
+
+
+def _allowed(found: _File, key: str, written: str) -> bool:
+    if found.language in ("js", "mjs", "cjs", "ts"):
+        quoted = written.startswith(("'", '"'))
+        return quoted or written in FIELDS or key == "acks"
+    return True
+
+
+def _franz(name: str, given: Sequence[Node], node: Node, above: Sequence[Node], found: _File) -> None:
+    if name == "DisableIdempotentWrite":
+        _put("enable.idempotence", _Value("false"), node, above, found)
+    elif name == "RequiredAcks" and given:
+        _put("acks", _value(given[0], found.constants), node, above, found)
+    elif name == "RecordRetries" and given:
+        _put("retries", _value(given[0], found.constants), node, above, found)
+    elif name == "MaxProduceRequestsInflightPerBroker" and given:
+        _put("max.in.flight.requests.per.connection", _value(given[0], found.constants), node, above, found)
+
+
+def _assigned(node: Node, above: Sequence[Node], found: _File) -> None:
+    """`props[KEY] = value`, sarama's `config.Producer.RequiredAcks = …`, a field of a .NET ProducerConfig."""
+    left = node.child_by_field_name("left") or (node.named_children[0] if node.named_child_count else None)
+    right = node.child_by_field_name("right") or (node.named_children[-1] if node.named_child_count else None)
+    if left is None or right is None:
+        return
+    text = _text(left).strip()
+    value = _value(
+        right.named_children[0] if right.type == "expression_list" and right.named_child_count else right,
+        found.constants,
+    )
+    if left.type in ("index_expression", "subscript_expression", "element_access_expression", "indexing_expression"):
+        _put(_key(left.named_children[-1], found.constants), value, node, above, found, text.partition("[")[0])
+        return
+    owner, _, rest = text.partition(".")
+    if found.language == "go" and rest in SARAMA:
+        _put(SARAMA[rest], value, node, above, found, owner)
+    elif found.language == "cs":
+        inside = next((each for each in reversed(above) if each.type in CREATES), None)
+        config = inside is not None and _callee(inside).endswith("ProducerConfig")
+        name = rest if rest and "." not in rest else text
+        key = relaxed(name) if re.fullmatch(r"[A-Z]\w+", name) else None
+        if key is not None and (config or rest):
+            _put(key, value, node, above, found, owner if rest else "")
+
+
+def _maker_of(node: Node, above: Sequence[Node], found: _File) -> None:
+    if node.type not in CALLS and node.type not in CREATES:
+        return
+    callee = _callee(node)
+    name = callee.rpartition(".")[2]
+    kind = _kind(found, callee, name, node)
+    if kind:
+        text = _text(node)
+        names = frozenset(re.findall(r"[A-Za-z_]\w*", " ".join(_text(each) for each in _arguments(node))))
+        found.makers.append(
+            _Maker(kind, node.start_point[0] + 1, _scope(above), node.start_byte, node.end_byte, names, text)
+        )
+
+
+def _kind(found: _File, callee: str, name: str, node: Node) -> str:
+    """What a call or creation makes; empty if no producer."""
+    content = found.source.content
+    match found.language:
+        case "java" | "kt" | "kts" | "scala":
+            makes = node.type in CREATES or found.language in ("kt", "kts", "scala")
+            # Camel, Pulsar and others have a KafkaProducer of their own.
+            kafkas = "org.apache.kafka.clients" in content or name != "KafkaProducer"
+            if name in ("KafkaProducer", "DefaultKafkaProducerFactory") and makes and kafkas:
+                return name
+            return "SenderOptions" if callee.endswith("SenderOptions.create") else ""
+        case "cs":
+            return (
+                "ProducerConfig"
+                if name == "ProducerConfig" and node.type in CREATES and "Confluent.Kafka" in content
+                else ""
+            )
+        case "go":
+            if re.fullmatch(r"sarama\.New(?:Sync|Async)Producer(?:FromClient)?", callee):
+                return "sarama"
+            if (
+                "segmentio/kafka-go" in content
+                and name in ("Writer", "WriterConfig")
+                and node.type == "composite_literal"
+            ):
+                return "kafka-go" if name == "Writer" else "kafka-go-config"
+            if callee == "kgo.NewClient" and re.search(
+                r"\bProduce|RequiredAcks|DefaultProduceTopic|RecordPartitioner", content
+            ):
+                return "franz-go"
+            return "confluent" if name == "NewProducer" and "confluentinc/confluent-kafka-go" in content else ""
+        case _:
+            if "kafkajs" in content and name == "producer" and node.type == "call_expression" and "." in callee:
+                return "kafkajs"
+            makes = node.type == "new_expression" and name in ("Producer", "HighLevelProducer")
+            return "node-rdkafka" if makes and "node-rdkafka" in content else ""
+
+
+def _selected(maker: _Maker, found: _File) -> list[_Pair]:
+    """The settings that a producer is made with."""
+    inside = [each for each in found.pairs if maker.start <= each.start < maker.end]
+    called = {scope for scope in found.scopes if scope.partition("@")[0] in maker.names and scope != maker.scope}
+    own = [each for each in found.pairs if each.scope == maker.scope and each not in inside and each.scope]
+    mine = [each for each in own if each.owner in maker.names]
+    own = mine or [each for each in own if not _anothers(each, maker, found)]
+    shared = [each for each in found.pairs if each.scope != maker.scope and each.owner in maker.names and each.owner]
+    shared += [each for each in found.pairs if each.scope in called and each not in shared]
+    if maker.kind in ("sarama", "franz-go") and not own:
+        shared = [each for each in found.pairs if each not in inside]
+    return sorted([*shared, *own, *inside], key=lambda one: one.start)
+
+
+def _anothers(pair: _Pair, maker: _Maker, found: _File) -> bool:
+    """Whether a setting is in a map that another producer of the same function takes."""
+    return any(pair.owner in each.names for each in found.makers if each is not maker)
+
+
+CLIENTS: Final[Mapping[str, Client]] = {
+    "sarama": "sarama",
+    "kafka-go": "kafka-go",
+    "kafka-go-config": "kafka-go",
+    "franz-go": "franz-go",
+    "kafkajs": "kafkajs",
+    "confluent": "librdkafka",
+    "node-rdkafka": "librdkafka",
+    "ProducerConfig": "librdkafka",
+}
+
+
+def read_source(source: Text, reading: Collected) -> bool:
+    """Add the producers that a source makes; what settles whose they are is in `reading.made`."""
+    language = source.file.rpartition(".")[2].lower()
+    parser = _parser(language)
+    if parser is None:
+        reading.ignored[f"source in {language}, for which no parser is installed"] += 1
+        return True
+    try:
+        tree = parser.parse(source.content.encode(errors="replace"))
+        found = _gather(source, language, tree.root_node)
+    except (RecursionError, ValueError):
+        raise Unreadable("nested too deep") from None
+    for maker in found.makers:
+        _add(maker, found, reading)
+    return True
+
+
+def _add(maker: _Maker, found: _File, reading: Collected) -> None:
+    pairs = _selected(maker, found)
+    source = found.source
+    settings = [
+        Setting(
+            each.key,
+            each.value.text,
+            source.origin(each.line),
+            known=each.value.known and each.sure,
+            note="" if each.value.known and each.sure else "decided elsewhere in the program",
+        )
+        for each in pairs
+    ]
+    body = found.scopes.get(maker.scope, source.content)
+    called = "".join(text for scope, text in found.scopes.items() if scope.partition("@")[0] in maker.names)
+    based = re.search(r"buildProducerProperties|getProducer\(\)\.build|kafkaProperties", body + called) is not None
+    loads = re.search(r"\.load\(|ConfigFactory|loadProps|Utils\.loadProps", body + called) is not None
+    followed = bool(pairs) or maker.kind in ("sarama", "kafka-go", "kafka-go-config", "franz-go", "kafkajs")
+    name = maker.scope.partition("@")[0]
+    before = len(reading.producers)
+    if not followed:
+        settings = [
+            Setting(key, UNKNOWN, source.origin(maker.line), known=False, note="decided elsewhere in the program")
+            for key in ("acks", "enable.idempotence")
+        ]
+    presets = (
+        [Setting("acks", "all", source.origin(maker.line), note="kafka.WriterConfig's default")]
+        if maker.kind == "kafka-go-config"
+        else []
+    )
+    reading.producer(
+        f"{source.file}, {name}" if name else source.file,
+        settings,
+        source.origin(maker.line),
+        client=CLIENTS.get(maker.kind, "java"),
+        framework="source",
+        presets=presets,
+        topics=_topics(maker),
+        style="none",
+    )
+    producer = reading.producers.pop(before)
+    reading.made.append(Made(producer, maker.kind, fresh=not based, loads=loads, followed=followed))
+
+
+def _topics(maker: _Maker) -> list[str]:
+    found = re.search(r"(?:\bTopic:\s*|DefaultProduceTopic\()\"([\w.-]+)\"", maker.text)
+    return [found[1]] if found else []
+
+
+def settle(
+    made: Iterable[Made], producers: Sequence[ProducerConfig], look_up: Callable[[str], Lookup]
+) -> list[ProducerConfig]:
+    """Producers with what source says of them put above what their file says, and those that only source makes.
+
+    `look_up` gives a module's own look-up of placeholders: what its application's files say.
+    """
+    found = list(producers)
+    for one in made:
+        own = _filled(one.producer, look_up(one.producer.unit))
+        if one.kind in SPRING and own.unit:
+            beside = [at for at, each in enumerate(found) if each.framework == "spring" and each.unit == own.unit]
+            if beside:
+                for at in beside:
+                    found[at] = _above(found[at], own, fresh=one.fresh and one.followed)
+                continue
+        if one.loads or not one.followed:
+            plain = [
+                at
+                for at, each in enumerate(found)
+                if each.unit == own.unit and each.framework in ("", "spring", "smallrye") and own.unit
+            ]
+            if plain:
+                for at in plain:
+                    found[at] = _above(found[at], own, fresh=False) if one.followed else found[at]
+                continue
+            if one.kind in SPRING:
+                continue
+        found.append(own)
+    return found
+
+
+def _filled(producer: ProducerConfig, look_up: Lookup) -> ProducerConfig:
+    settings = {key: resolved(each, "spring", look_up) for key, each in producer.settings.items()}
+    return dataclasses.replace(producer, settings=MappingProxyType(settings))
+
+
+def _above(producer: ProducerConfig, own: ProducerConfig, *, fresh: bool) -> ProducerConfig:
+    """A framework's producer, as the program makes it."""
+    note = "the program sets it: the file does not decide"
+    said = {key: dataclasses.replace(each, note=each.note or note) for key, each in own.settings.items()}
+    kept = {key: each for key, each in producer.settings.items() if not fresh or key in ("bootstrap.servers",)}
+    return dataclasses.replace(producer, settings=MappingProxyType({**kept, **said}))
+
+
+FORMATS: Final = (
+    Format(
+        name="Java, Kotlin, Scala, Go, C#, JavaScript, TypeScript",
+        reads="what a program sets for the producers that it makes: kafka-clients, Spring's factories, confluent's Go, "
+        "sarama, franz-go, kafka-go, Confluent.Kafka, KafkaJS, node-rdkafka",
+        files=tuple(f"*.{end}" for end in LANGUAGES if end not in ("kts",)),
+        rank=25,
+        whole=True,
+        claims=lambda document: document.file.rpartition(".")[2] in LANGUAGES,
+        read=lambda document, reading: (
+            read_source(document.source, reading)
+            if MAKES.search(document.source.content) and not TESTS.search(document.source.path)
+            else True
+        ),
+    ),
+)

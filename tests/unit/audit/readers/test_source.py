@@ -1,0 +1,110 @@
+"""Producers in source: whose settings decide, and what is not known."""
+
+from __future__ import annotations
+
+import pytest
+
+from audit.model import HIDDEN
+from tests.unit.audit.reading import lines, only, read, values
+
+JAVA = """package a;
+import org.apache.kafka.clients.producer.*;
+class A {{
+  static final String ACKS = "1";
+  KafkaProducer<String, String> make(boolean fast, Settings s) {{
+    Properties props = new Properties();
+    props.put(ProducerConfig.BOOTSTRAP_SERVERS_CONFIG, "k:9092");
+    {}
+    return new KafkaProducer<>(props);
+  }}
+}}
+"""
+PUT = "props.put(ProducerConfig.ACKS_CONFIG, {});"
+
+
+@pytest.mark.parametrize(
+    ("line", "value", "known"),
+    [
+        (PUT.format('"all"'), "all", True),
+        (PUT.format("ACKS"), "1", True),
+        (PUT.format("String.valueOf(0)"), "0", True),
+        ('props.setProperty("acks", "0");', "0", True),
+        (PUT.format("s.acks()"), "(not in this file)", False),
+        ("if (fast) { " + PUT.format('"0"') + " }", "0", False),
+        (PUT.format('System.getenv("ACKS")'), "${ACKS}", False),
+    ],
+)
+def test_what_java_puts_is_read_and_what_it_decides_elsewhere_is_unknown(tmp_path, line, value, known) -> None:
+    producer = only(read(tmp_path, {"src/main/java/a/A.java": JAVA.format(line)}))
+    acks = producer.settings["acks"]
+    assert (acks.value, acks.known) == (value, known)
+    assert lines(producer)["acks"] == "A.java:8"
+    assert producer.client == "java"
+
+
+def test_a_variable_of_the_environment_is_told_with_env(tmp_path) -> None:
+    files = {"A.java": JAVA.format(PUT.format('System.getenv("ACKS")'))}
+    assert values(only(read(tmp_path, files, env={"ACKS": "0"})))["acks"] == "0"
+
+
+def test_tests_and_consumers_configure_no_producer(tmp_path) -> None:
+    consumer = "import org.apache.kafka.clients.consumer.*;\nclass C { Object c = new KafkaConsumer<>(props); }\n"
+    files = {"src/test/java/a/ATest.java": JAVA.format(PUT.format('"0"')), "src/main/java/a/C.java": consumer}
+    files["src/main/java/a/D.java"] = "import org.apache.camel.*;\nclass D { Object p = new KafkaProducer(this); }\n"
+    assert read(tmp_path, files).producers == ()
+
+
+SPRING = """@Configuration class K {{
+  @Value("${{app.acks:all}}") private String acks;
+  @Bean ProducerFactory<String, String> f(KafkaProperties properties) {{
+    Map<String, Object> config = {};
+    config.put(ProducerConfig.ACKS_CONFIG, acks);
+    return new DefaultKafkaProducerFactory<>(config);
+  }}
+}}
+"""
+YAML = "app:\n  acks: 0\nspring:\n  kafka:\n    producer:\n      acks: all\n      retries: 3\n"
+
+
+@pytest.mark.parametrize(
+    ("made", "retries"), [("properties.buildProducerProperties()", "3"), ("new HashMap<>()", None)]
+)  # fmt: skip
+def test_springs_factory_decides_over_the_file_and_a_map_of_its_own_replaces_it(tmp_path, made, retries) -> None:
+    files = {"pom.xml": "<project/>", "src/main/resources/application.yml": YAML}
+    files["src/main/java/K.java"] = SPRING.format(made)
+    producer = only(read(tmp_path, files))
+    assert producer.origin.path.endswith("application.yml")
+    assert (values(producer)["acks"], lines(producer)["acks"]) == ("0", "K.java:5")
+    assert values(producer).get("retries") == retries
+
+
+def test_another_modules_source_decides_nothing(tmp_path) -> None:
+    files = {"a/pom.xml": "<project/>", "a/src/main/resources/application.yml": YAML, "b/pom.xml": "<project/>"}
+    files["b/src/main/java/K.java"] = SPRING.format("new HashMap<>()")
+    settings = {each.origin.path.rpartition("/")[2]: values(each)["acks"] for each in read(tmp_path, files).producers}
+    assert settings == {"application.yml": "all", "K.java": "all"}
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "client", "expected"),
+    [
+        ("a.go", 'package a\nimport "github.com/IBM/sarama"\nfunc f() { c := sarama.NewConfig()\n'
+         "c.Producer.RequiredAcks = sarama.NoResponse\nsarama.NewSyncProducer(nil, c) }", "sarama", {"acks": "0"}),
+        ("a.go", 'import "github.com/segmentio/kafka-go"\nvar w = kafka.Writer{RequiredAcks: kafka.RequireOne}',
+         "kafka-go", {"acks": "1"}),
+        ("a.ts", "import { Kafka } from 'kafkajs'\nconst p = kafka.producer({ idempotent: true })", "kafkajs",
+         {"enable.idempotence": "true"}),
+        ("A.cs", "using Confluent.Kafka;\nclass A { ProducerConfig c = new ProducerConfig { Acks = Acks.None }; }",
+         "librdkafka", {"acks": "0"}),
+        ("a.kt", 'import org.apache.kafka.clients.producer.*\nval p = KafkaProducer<A, B>(mapOf("acks" to "1"))',
+         "java", {"acks": "1"}),
+    ],
+)  # fmt: skip
+def test_each_language_has_its_own_way(tmp_path, name, content, client, expected) -> None:
+    producer = only(read(tmp_path, {name: content}))
+    assert (producer.client, values(producer)) == (client, expected)
+
+
+def test_a_secret_in_source_is_hidden(tmp_path) -> None:
+    line = PUT.format('"1"') + ' props.put("sasl.jaas.config", "x required password=s3cr3t;");'
+    assert values(only(read(tmp_path, {"A.java": JAVA.format(line)})))["sasl.jaas.config"] == HIDDEN
