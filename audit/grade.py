@@ -186,6 +186,8 @@ class Cost:
     latency_p99_ms: float | None
     records_per_s: float | None
     runs: tuple[str, ...]
+    spread: Mapping[str, tuple[float, float]] = field(default_factory=dict, hash=False)
+    """The least and the most of the runs, by the names above."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -736,12 +738,18 @@ def cost(covered: Mapping[str, Covering], beside: Mapping[str, Covering]) -> Cos
     others = {run.run for run in beside[NO_FAULT].cell.runs} if NO_FAULT in beside else set()
     runs = tuple(run for run in runs if run.run in others) or runs
 
-    def middle(name: str) -> float | None:
-        values = [value for run in runs if (value := getattr(run, name)) is not None]
-        return median(values) if values else None
-
+    measured = {
+        name: values
+        for name in ("latency_p50_ms", "latency_p99_ms", "records_per_s")
+        if (values := [value for run in runs if (value := getattr(run, name)) is not None])
+    }
+    middle = {name: median(values) for name, values in measured.items()}
     found = Cost(
-        middle("latency_p50_ms"), middle("latency_p99_ms"), middle("records_per_s"), tuple(run.run for run in runs)
+        middle.get("latency_p50_ms"),
+        middle.get("latency_p99_ms"),
+        middle.get("records_per_s"),
+        tuple(run.run for run in runs),
+        {name: (min(values), max(values)) for name, values in measured.items()},
     )
     return found if found.latency_p99_ms is not None or found.records_per_s is not None else None
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 
 from audit import baseline
 from audit.grade import EFFECTS, ORDER, REFUSED, AuditAnswer, ProducerCase, ProducerRow
@@ -17,12 +17,30 @@ LABEL = 14
 def render(answer: AuditAnswer, *, accepted: Collection[str] = (), width: int = 100, quiet: bool = False) -> str:
     """The whole answer; with `quiet` only a line each, and what could not be read."""
     lines: list[str] = []
-    for row in sorted(answer.rows, key=lambda row: -ORDER.index(row.grade)):
-        lines += _brief(row) if quiet else [*block(row, accepted, width), ""]
+    ordered = sorted(answer.rows, key=lambda row: -ORDER.index(row.grade))
+    if quiet:
+        lines += [line for row in ordered for line in _brief(row)]
+    else:
+        for alike in _folded(ordered, accepted, width):
+            lines += [*alike, ""]
     lines += _problems(answer, width)
+    if passed := words.passed_over(answer):
+        lines += [*_wrapped(passed, width, first="", then="  "), ""]
     if answer.rows:
         lines += [words.summary(answer), *([] if quiet else [words.measured(answer)])]
     return "\n".join(visible(line) for line in lines) + "\n"
+
+
+def _folded(rows: Sequence[ProducerRow], accepted: Collection[str], width: int) -> Iterator[list[str]]:
+    """A block for each row; of rows of which the same is said one, with the names of the others."""
+    groups: dict[tuple[str, ...], list[tuple[ProducerRow, str]]] = {}
+    for row in rows:
+        first, *body = block(row, accepted, width)
+        groups.setdefault((words.row_grade(row), *body), []).append((row, first))
+    for (_, *body), alike in groups.items():
+        others = "; ".join(f"{row.name} ({row.producer.origin})" for row, _ in alike[1:])
+        said = _labelled(f"and {len(alike) - 1} more", others, width) if others else ()
+        yield [alike[0][1], *said, *body]
 
 
 def _brief(row: ProducerRow) -> list[str]:
@@ -76,7 +94,7 @@ def _case(row: ProducerRow, case: ProducerCase, accepted: Collection[str], width
     label = "change"
     for fix in case.fixes:
         costs = words.costs(fix)
-        text = words.fix(case, fix) + (f"; {costs}" if costs else "; what it costs is not measured")
+        text = words.fix(case, fix) + (f"; {costs}" if costs else "; what it costs is not measured often enough")
         yield from _labelled(label, text, width)
         label = "or"
     if case.findings and not case.fixes:
@@ -98,8 +116,8 @@ def _problems(answer: AuditAnswer, width: int) -> Iterator[str]:
     if answer.problems:
         count = len(answer.problems)
         yield f"{plural(count, 'remark')} on what was read:"
-        for problem in answer.problems:
-            yield from _wrapped(f"- {problem}", width, first="", then="  ")
+        for text in words.remarks(answer.problems):
+            yield from _wrapped(f"- {text}", width, first="", then="  ")
         yield ""
 
 

@@ -35,6 +35,15 @@ RULES: Final = {
     "not-measured": "No cell of the measured matrix covers these settings: nothing is claimed.",
     "configuration": "Something in the configuration could not be read, or cannot be meant.",
 }
+GUIDE: Final = "docs/audit.md of kafka-chaos"
+SEVERITY: Final = {
+    "acknowledged-records-lost": ("error", "7.0"),
+    "policy": ("error", "7.0"),
+    "acknowledged-records-duplicated": ("warning", "4.0"),
+    "acknowledged-records-reordered": ("warning", "4.0"),
+    "settings-refused": ("warning", "4.0"),
+}
+"""The usual level of a rule's results, and the number by which code scanning sorts them; what is not here is a note."""
 OF_EFFECT: Final[dict[Effect, str]] = {
     "loss": "acknowledged-records-lost",
     "duplicate": "acknowledged-records-duplicated",
@@ -45,6 +54,7 @@ OF_EFFECT: Final[dict[Effect, str]] = {
 def render(answer: AuditAnswer, *, accepted: Collection[str] = (), baselined: bool = False) -> str:
     """The answer as SARIF text."""
     results = [result for row in answer.rows for result in _of_row(row, accepted, baselined)]
+    results = list(_once(results))
     results += [
         _result("configuration", "note", f"{one.says}{': ' + one.do if one.do else ''}", one.origin, "")
         for one in answer.problems
@@ -60,11 +70,37 @@ def render(answer: AuditAnswer, *, accepted: Collection[str] = (), baselined: bo
     return json.dumps({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}, indent=1) + "\n"
 
 
+def _once(results: Sequence[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """Results with those of lost power once: they are the same for nearly every producer. If one is new, a new one."""
+    of_power: dict[str, list[dict[str, Any]]] = {}
+    for result in results:
+        if result["ruleId"] in (POWER_LOSS, LAST_REPLICA):
+            of_power.setdefault(result["ruleId"], []).append(result)
+        else:
+            yield result
+    for same in of_power.values():
+        first = next((one for one in same if one.get("baselineState") == "new"), same[0])
+        if len(same) > 1:
+            first["message"]["text"] += f" So are {len(same) - 1} more."
+        yield first
+
+
 def _driver() -> dict[str, Any]:
     return {
         "name": "kafka-chaos audit",
         "version": metadata.version("kafka-chaos"),
-        "rules": [{"id": name, "shortDescription": {"text": says}} for name, says in RULES.items()],
+        "rules": [_rule(name, says) for name, says in RULES.items()],
+    }
+
+
+def _rule(name: str, says: str) -> dict[str, Any]:
+    level, severity = SEVERITY.get(name, ("note", "0.0"))
+    return {
+        "id": name,
+        "shortDescription": {"text": says},
+        "help": {"text": f"{says} What to change is in each result; grades and their evidence: {GUIDE}"},
+        "defaultConfiguration": {"level": level},
+        "properties": {"tags": ["kafka", "durability"], "security-severity": severity},
     }
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, Final
 
 from audit.cells import FAULTS, LAST_REPLICA, POWER_LOSS
 from audit.defaults import FOREVER, product
@@ -20,7 +20,7 @@ from audit.grade import (
     ProducerRow,
     SettingChange,
 )
-from audit.model import Origin
+from audit.model import InputProblem, Origin
 from audit.proof import HARM, Proof, contradicts
 from audit.resolve import Value, conditions
 from evidence.basis import OWN_RUNS, Basis
@@ -153,7 +153,7 @@ def ungraded(finding: MeasuredHarm) -> str:
 def against_power_loss(case: ProducerCase) -> str:
     """What to change against it, and what that costs."""
     told = [
-        f"{fix(case, one)}; {costs(one) or 'what it costs is not measured'}"
+        f"{fix(case, one)}; {costs(one) or 'what it costs is not measured often enough'}"
         for one in (case.flushed, case.eligible)
         if one is not None
     ]
@@ -233,21 +233,31 @@ def not_measured(case: ProducerCase, most: int = 6) -> str:
     return ", ".join(names) if len(names) <= most else f"{len(names)} of {len(case.applies)} faults"
 
 
+ENOUGH: Final = 5
+"""Runs without a fault that it takes to say what a change costs."""
+
+
 def costs(one: Fix) -> str:
-    """What a change costs, from the same cells without a fault; empty if that was not measured."""
-    if one.before is None or one.after is None:
+    """What a change costs, from the same cells without a fault: medians, the least and the most. Empty if fewer than
+    `ENOUGH` runs measured it: the same cell differs from run to run by more than most changes do.
+    """
+    if one.before is None or one.after is None or min(len(one.before.runs), len(one.after.runs)) < ENOUGH:
         return ""
-    pairs = [
-        (one.before.latency_p50_ms, one.after.latency_p50_ms, "median latency", "ms"),
-        (one.before.latency_p99_ms, one.after.latency_p99_ms, "99th percentile", "ms"),
-        (one.before.records_per_s, one.after.records_per_s, "throughput", "records/s"),
-    ]
-    told = [
-        f"{name} {number(before)} → {number(after)} {unit}"
-        for before, after, name, unit in pairs
-        if before is not None and after is not None
-    ]
-    return ", ".join(told)
+    names = {
+        "latency_p50_ms": ("median latency", "ms"),
+        "latency_p99_ms": ("99th percentile", "ms"),
+        "records_per_s": ("throughput", "records/s"),
+    }
+    return ", ".join(
+        f"{what} {_spread(one.before, name)} → {_spread(one.after, name)} {unit}"
+        for name, (what, unit) in names.items()
+        if name in one.before.spread and name in one.after.spread
+    )
+
+
+def _spread(cost: Cost, name: str) -> str:
+    least, most = cost.spread[name]
+    return f"{number(getattr(cost, name))} ({number(least)} to {number(most)})"
 
 
 def cost_runs(cost: Cost | None) -> str:
@@ -280,6 +290,26 @@ def measured(answer: AuditAnswer) -> str:
     if not answer.cells:
         return "nothing is measured yet: results/audit has no cells, `make audit-matrix` measures them"
     return f"looked up in {answer.cells} measured cells, {answer.runs} runs"
+
+
+FEW: Final = 3
+"""Up to so many remarks on releases that are not told each is told by itself."""
+
+
+def remarks(problems: Sequence[InputProblem]) -> list[str]:
+    """Problems as sentences; of releases that are not told, if they are many, one."""
+    untold = [one for one in problems if one.kind == "release" and "is not told" in one.says]
+    if len(untold) <= FEW:
+        return [str(one) for one in problems]
+    first = untold[0]
+    folded = f"{first.origin} and {len(untold) - 1} more: the client's release is not told: say it with --client"
+    return [*(str(one) for one in problems if one not in untold), folded]
+
+
+def passed_over(answer: AuditAnswer) -> str:
+    """What was not read, counted by reason; empty if nothing was."""
+    told = ", ".join(f"{count} {reason}" for reason, count in answer.ignored.items())
+    return f"passed over: {told}" if told else ""
 
 
 def headline(row: ProducerRow) -> str:

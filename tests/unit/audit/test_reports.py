@@ -14,9 +14,9 @@ import jsonschema
 import pytest
 
 from audit import baseline
-from audit.grade import AuditAnswer, Grader
+from audit.grade import AuditAnswer, Cost, Grader
 from audit.model import InputProblem, Inputs, Origin, ProducerConfig, Setting
-from audit.report import console, data, junit, page, sarif
+from audit.report import console, data, junit, page, sarif, words
 from audit.topics import StatedByUser, parse_topic
 from tests.unit.audit.cells import cell, dark, matrix, run, standing
 
@@ -206,7 +206,7 @@ def test_the_console_says_grade_place_reason_evidence_and_change() -> None:
         "loses         leader-crash-behind: 37 of 37 (run behind-1; so 2 of 2 runs)",
         "duplicates    lost-acknowledgement: 3 of 20 (run ack-1)",
         "change        acks=all (line 5): removes the losses (then B); brings reordering by lost-acknowledgement",
-        "99th percentile 2.1 → 3.4 ms, throughput 41 000 → 36 000 records/s",
+        "what it costs is not measured often enough",
         "or            acks=all (line 5) and enable.idempotence=true: removes the losses and duplicates (then A)",
         "not measured  10 of 16 faults",
         'make audit-matrix FAULT="leader-crash-under-load leader-cut-off shrunk-isr-crash double-failover ',
@@ -274,7 +274,9 @@ def test_every_format_says_what_power_loss_does_and_what_removes_it() -> None:
     for text in (console.render(told, width=400), page.render(told, style=""), junit.render(told), sarif.render(told)):
         flat = " ".join(text.split())
         assert SAYS in flat
-        assert re.search("change flush.messages=1 for the topic: removes the losses .*median latency", flat, re.I)
+        assert re.search(
+            "change flush.messages=1 for the topic: removes the losses .*not measured often enough", flat, re.I
+        )
     (case,) = data.as_json(told)["producers"][0]["cases"]
     assert [(one["fault"], one["count"]) for one in case["ungraded"]] == [("power-loss", 7)]
     assert [one["key"] for one in case["flushed"]["changes"]] == ["flush.messages"]
@@ -348,3 +350,47 @@ def test_the_console_breaks_no_path_in_two() -> None:
     path = f"{'deep/' * 30}broken.yml"
     told = replace(answer(producer()), problems=(InputProblem(Origin(path, 3), "unreadable", "cannot be read"),))
     assert f"{path}:3" in console.render(told, width=100)
+
+
+def test_what_a_change_costs_is_told_of_five_runs_with_its_spread_or_not_at_all() -> None:
+    def cost(runs: int, middle: float) -> Cost:
+        spread = {"latency_p50_ms": (middle / 2, middle * 2)}
+        return Cost(middle, None, None, tuple(f"r{at}" for at in range(runs)), spread)
+
+    (fix, *_) = answer(producer(acks="1")).rows[0].cases[0].fixes
+    assert words.costs(replace(fix, before=cost(5, 1.0), after=cost(4, 2.0))) == ""
+    told = words.costs(replace(fix, before=cost(5, 1.0), after=cost(6, 2.0)))
+    assert told == "median latency 1.0 (0.5 to 2.0) → 2.0 (1.0 to 4.0) ms"
+
+
+def test_rows_of_which_the_same_is_said_are_one_block_that_names_all() -> None:
+    alike = [replace(producer(acks="1"), name=name) for name in ("first", "second", "third")]
+    text = console.render(answer(*alike), width=200)
+    assert text.count("leader-crash-behind: 37 of 37") == 1
+    assert "and 2 more" in text
+    assert "second → " in text
+    assert "third → " in text
+
+
+def test_what_was_passed_over_is_counted_on_the_console() -> None:
+    told = replace(answer(producer(acks="1")), ignored={"binary": 2, "in target/": 1})
+    assert "passed over: 2 binary, 1 in target/" in console.render(told)
+
+
+def test_releases_that_are_not_told_are_one_remark_if_they_are_many() -> None:
+    def problems(count: int) -> list[str]:
+        says = "its client is not told for 'p', and defaults depend on it"
+        return words.remarks([InputProblem(Origin(f"{at}.yml"), "release", says) for at in range(count)])
+
+    assert len(problems(3)) == 3
+    (one,) = problems(300)
+    assert one.startswith("0.yml and 299 more: ")
+
+
+def test_every_rule_of_sarif_has_help_and_lost_power_is_told_once() -> None:
+    cells = [*matrix(), *dark()]
+    inputs = Inputs(producers=(producer(acks="1"), producer(acks="all")))
+    told = Grader(cells).answer(inputs, StatedByUser(version="2.8.2"))
+    made = json.loads(sarif.render(told))["runs"][0]
+    assert all(rule["help"]["text"] and rule["defaultConfiguration"] for rule in made["tool"]["driver"]["rules"])
+    assert [one["ruleId"] for one in made["results"]].count("power-loss") == 1
