@@ -1,5 +1,5 @@
-"""The command line: `kafka-chaos run | matrix | suite | check | audit | atlas | report | guide | ledger | compare |
-incident | museum | findings | explain | replicas | list | statements | setup | releases | doctor | clean`.
+"""The command line: `kafka-chaos run | matrix | suite | bisect | check | audit | atlas | report | guide | ledger |
+compare | incident | museum | findings | explain | replicas | list | statements | setup | releases | doctor | clean`.
 
 Every command ends with one of the statuses of evidence/errors.py: 0 all as documented, 1 unexpected or not
 reproduced, 2 unknown, 254 bad input (one line on stderr), 255 the harness failed; 130 after Ctrl-C, when
@@ -62,6 +62,7 @@ COMMANDS: Final[Mapping[str, str]] = {
     "run": "app.commands.run",
     "matrix": "app.commands.matrix",
     "suite": "app.commands.matrix",
+    "bisect": "app.commands.bisect",
     "check": "app.commands.check",
     "report": "app.commands.report",
     "explain": "app.commands.explain",

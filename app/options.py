@@ -135,6 +135,51 @@ def _compare(compare: argparse.ArgumentParser) -> None:
     compare.add_argument("--json", action="store_true")
 
 
+def _rate(text: str) -> float:
+    try:
+        rate = float(text)
+    except ValueError:
+        rate = 0.0
+    if not 0.05 <= rate < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is no share of runs from 0.05 to less than 1, such as 0.3")
+    return rate
+
+
+def _bisect(sub: argparse.ArgumentParser) -> None:
+    """The options of `kafka-chaos bisect`."""
+    sub.add_argument("scenario", metavar="SCENARIO")
+    sub.add_argument("--case", metavar="C", help="the case of the scenario (default: the first)")
+    sub.add_argument("--good", required=True, metavar="V", help="a version without the symptom")
+    sub.add_argument("--bad", required=True, metavar="V", help="a version with it")
+    sub.add_argument("--fix", action="store_true", help="the bad one is the older: which release mended it?")
+    sub.add_argument(
+        "--seen",
+        nargs="+",
+        default=[],
+        metavar="NAMES",
+        help="the anomalies that are the symptom (default: those that only the bad one shows)",
+    )
+    sub.add_argument(
+        "--rate",
+        type=_rate,
+        default=0.95,
+        metavar="P",
+        help="in what share of runs a release with the symptom shows it, at least (default 0.95)",
+    )
+    sub.add_argument("--each", action="store_true", help="test every release between the two, also beside the way")
+    sub.add_argument("--setting", action="append", default=[], metavar="K=V", help="override a broker setting")
+    sub.add_argument("--seed", type=_positive, default=1, help="seed of the first run (default 1)")
+    sub.add_argument(
+        "--runs-dir",
+        type=_directory,
+        default=RUNS / "bisect",
+        metavar="DIR",
+        help="where run directories go, and finished runs are taken from (default runs/bisect)",
+    )
+    sub.add_argument("--json", action="store_true", help="the result as JSON on stdout")
+    sub.add_argument("--quiet", action="store_true", help="no progress on stderr")
+
+
 def parser() -> argparse.ArgumentParser:
     """The parser of the command line; which command it is stands in `command`."""
     whole = _Parser(prog="kafka-chaos", description="What happens to acknowledged records when Kafka's brokers fail?")
@@ -230,6 +275,8 @@ def parser() -> argparse.ArgumentParser:
             help="run cells that are not good N times more, one at a time (default: 3 with --minutes, else 0)",
         )
         common(sub)
+
+    _bisect(command("bisect", "the release that a symptom came with, or went with, by runs on those between two"))
 
     check = command("check", "analysis and verdict again, from the files of runs alone")
     check.add_argument("run_dirs", nargs="*", type=Path, metavar="RUN_DIR")
