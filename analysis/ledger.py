@@ -50,6 +50,7 @@ UNTOLD: Final = "not told"
 BUSY_CPU: Final = 20.0
 """Per cent of the time in which some process waited for a CPU when the run began: from this on the machine is busy."""
 SHORT: Final = 8
+BUILD: Final = 12
 OWN: Final = "with settings, a client, subjects or an expectation of the user's own"
 
 Key = tuple[str, str, str]
@@ -90,6 +91,8 @@ class _Run:
             return f"run by a modified tree of {started.commit[:SHORT]}"
         if started.mutant:
             return f"of brokers that were changed on purpose ({started.mutant})"
+        if started.build:
+            return f"of an own build of Kafka, jars {started.build[:BUILD]}"
         if started.observed:
             return OWN
         if self.verdict is not None:

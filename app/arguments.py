@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import argparse
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from checks import catalogue as anomalies
 from evidence.errors import UsageError
 from evidence.rundir import RunDir
+from harness.cluster import versions as known_versions
 from harness.cluster.versions import Version
-from harness.setup import central, jars
+from harness.setup import central, jars, own
 from harness.setup.waiting import Echo
 from judgement.verdict import Verdict
 
@@ -42,6 +45,46 @@ def versions_of(names: Sequence[str], echo: Echo, *, locked: bool = False) -> li
     if locked:
         jars.refuse_unlocked(version.kafka for version in found)
     return found
+
+
+def version_of(options: argparse.Namespace, echo: Echo) -> Version:
+    """The version that --version names, or that --kafka and --jar make. Raises UsageError."""
+    _refuse_own_locked(options)
+    if options.kafka is not None:
+        return known_versions.of_build(own.take(options.kafka, options.jar, "", echo), options.version or "")
+    if options.version is None:
+        raise UsageError("name a release with --version, such as --version 4.3.1, or a build of your own with --kafka")
+    found = central.find(options.version, echo)
+    return _with_jars(found, options.jar, echo) if options.jar else found
+
+
+def own_versions(options: argparse.Namespace, echo: Echo) -> list[Version] | None:
+    """The versions that --kafka, or --jar, makes of a command that takes several: each way to run the build that
+    --versions names, or all; None without these options. Raises UsageError.
+    """
+    _refuse_own_locked(options)
+    names = names_of(options.versions or ())
+    if options.kafka is not None:
+        build = own.take(options.kafka, options.jar, "", echo)
+        asked = names if names and names != ["all"] else known_versions.ways(build.kafka)
+        return [known_versions.of_build(build, name) for name in asked]
+    if options.jar:
+        if not names or names == ["all"]:
+            raise UsageError("--jar is added to releases that --versions names, or to the build that --kafka gives")
+        return [_with_jars(central.find(name, echo), options.jar, echo) for name in names]
+    return None
+
+
+def _with_jars(version: Version, more: Sequence[Path], echo: Echo) -> Version:
+    if version.build.own:
+        raise UsageError(f"--jar: {version.id} is an own build already; give --kafka with it, and --jar")
+    build = own.take(None, more, version.kafka, echo)
+    return known_versions.of_build(build, version.id)
+
+
+def _refuse_own_locked(options: argparse.Namespace) -> None:
+    if options.locked and (options.kafka is not None or options.jar):
+        raise UsageError("--locked takes only releases whose jars have a committed lock: no --kafka, no --jar")
 
 
 def expected(text: str | None) -> tuple[str, ...] | None:

@@ -31,6 +31,7 @@ import threading
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field
 from itertools import count, zip_longest
 from pathlib import Path
@@ -109,14 +110,17 @@ def cells(
     return [MatrixCell(scenario=s, case=c, version=v, seed=seed + i) for i in range(repeat) for s, c, v in found]
 
 
-def suite_cells(scenarios: Mapping[str, Scenario], *, seed: int, repeat: int) -> list[MatrixCell]:
-    """The cells of the default suite (harness/suite.py), all of one seed before the next."""
-    parts = [
-        cells(
-            [scenarios[name]], list(map(known_versions.get, part.versions)), seed=seed, repeat=repeat, cases=part.cases
-        )
-        for name, part in SUITE.items()
-    ]
+def suite_cells(
+    scenarios: Mapping[str, Scenario], *, seed: int, repeat: int, versions: Sequence[Version] | None = None
+) -> list[MatrixCell]:
+    """The cells of the default suite (harness/suite.py), all of one seed before the next: on its own versions, or
+    on these as far as they apply.
+    """
+    parts = []
+    for name, part in SUITE.items():
+        chosen = list(map(known_versions.get, part.versions)) if versions is None else versions
+        with suppress(UsageError) if versions is not None else nullcontext():
+            parts.append(cells([scenarios[name]], chosen, seed=seed, repeat=repeat, cases=part.cases))
     return sorted((cell for part in parts for cell in part), key=lambda cell: cell.seed)
 
 

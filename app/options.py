@@ -205,11 +205,28 @@ def parser() -> argparse.ArgumentParser:
             metavar="NAMES",
             help="anomalies that must be seen, or none, in place of what is documented: any other outcome ends with 1",
         )
+        own(sub)
         locked(sub)
         sub.add_argument("--seed", type=_positive, default=1, help="seed of the first run (default 1)")
         sub.add_argument("--repeat", type=_positive, default=1, metavar="N", help="run N times, with seeds counting up")
         sub.add_argument("--json", action="store_true", help="results as JSON on stdout")
         sub.add_argument("--quiet", action="store_true", help="no progress on stderr")
+
+    def own(sub: argparse.ArgumentParser) -> None:
+        sub.add_argument(
+            "--kafka",
+            metavar="BUILD",
+            help="brokers of your own build: a directory (libs/, /usr/share/java/kafka, /opt/kafka, a source tree), a "
+            ".tgz of releaseTarGz, or an image",
+        )
+        sub.add_argument(
+            "--jar",
+            action="append",
+            type=Path,
+            default=[],
+            metavar="FILE",
+            help="a further jar for all nodes; again for more",
+        )
 
     def locked(sub: argparse.ArgumentParser) -> None:
         sub.add_argument(
@@ -220,9 +237,14 @@ def parser() -> argparse.ArgumentParser:
     run.add_argument("scenario", metavar="SCENARIO")
     run.add_argument(
         "--version",
-        required=True,
         metavar="V",
-        help="a release, with its way to run if it has several: 2.4.1, 3.9.2-zk",
+        help="a release, with its way to run if it has several: 2.4.1, 3.9.2-zk; of a build of your own (--kafka) the "
+        "way alone: zk",
+    )
+    run.add_argument(
+        "--for-bisect",
+        action="store_true",
+        help="end as `git bisect run` wants it: 0 good, 1 bad, 125 cannot be told",
     )
     run.add_argument(
         "--runs-dir", type=_directory, default=RUNS, metavar="DIR", help="where run directories go (default runs/)"
@@ -250,7 +272,7 @@ def parser() -> argparse.ArgumentParser:
     ):
         sub = command(name, text)
         sub.add_argument("--scenarios", nargs="+", required=needed, metavar="S", help="names, or all")
-        sub.add_argument("--versions", nargs="+", required=needed, metavar="V", help="ids, or all")
+        sub.add_argument("--versions", nargs="+", metavar="V", help="ids, or all; of --kafka the ways to run it")
         default = folder or RUNS / time.strftime("suite-%Y%m%dt%H%M%S", time.gmtime())
         sub.add_argument(
             "--runs-dir", type=_directory, default=default, metavar="DIR", help="where the run directories go"
@@ -394,8 +416,13 @@ def parser() -> argparse.ArgumentParser:
     statements.add_argument("--json", action="store_true")
 
     setup = command("setup", "install or build what is missing: Docker, Java, images")
-    setup.add_argument("--versions", nargs="+", default=DEFAULT_VERSIONS, metavar="V", help="ids, or all")
-
+    setup.add_argument(
+        "--versions",
+        nargs="+",
+        metavar="V",
+        help=f"ids, or all (default {' '.join(DEFAULT_VERSIONS)}); of --kafka the ways",
+    )
+    own(setup)
     locked(setup)
 
     releases = command(

@@ -27,6 +27,7 @@ from evidence.errors import UsageError, unknown_name
 from evidence.releases import numbers
 from evidence.rundir import write_atomically
 from harness.cluster import apache, versions
+from harness.cluster.builds import Build
 from harness.cluster.versions import Version
 from harness.scenario import Scenario, all_scenarios
 from harness.setup import central, images, jars
@@ -139,7 +140,7 @@ class Telling:
         both = [version for pair in what.pairs for version in pair]
         self.echo(f"Kafka {what.release} beside {what.before}: {', '.join(version.id for version in both)}")
         images.ensure_images([version.build for version in both], self.echo)
-        settings = [settings_of.defaults(kafka, self.echo) for kafka in (what.before, what.release)]
+        settings = [settings_of.defaults(Build(kafka=kafka), self.echo) for kafka in (what.before, what.release)]
         wanted = _in_turn(cells(scenarios, both, seed=self.seed, repeat=self.repeat))
         self.root.mkdir(parents=True, exist_ok=True)
         matrix = Matrix(self.root, {}, self.jobs, self.echo, None, self.until)

@@ -86,6 +86,8 @@ class RunStarted(Line, frozen=True, kw_only=True, tag="started"):
     """
     mutant: str = ""
     """What was changed in the brokers on purpose, by the mutant's name."""
+    build: str = ""
+    """Of an own build of Kafka, which counts nowhere: the digest of its jars."""
     documented: str
     """SHA-256 of what is documented of the run, before it (`digest`)."""
     code: str = ""
@@ -340,8 +342,9 @@ def started(run: RunRecord, load: Load | None, code: str = "") -> RunStarted:
         command=run.command,
         commit=commit.removesuffix(MODIFIED) or None,
         modified=commit.endswith(MODIFIED),
-        observed=any((run.observed, run.overridden, run.given, run.expect is not None, run.mutant)),
+        observed=any((run.observed, run.overridden, run.given, run.expect is not None, run.mutant, run.build)),
         mutant=run.mutant,
+        build=run.build.digest if run.build else "",
         documented=digest(run.documented),
         code=code,
         host=run.host,

@@ -182,6 +182,63 @@ class DisksRecord(Struct, frozen=True, kw_only=True):
     """The kernel's writeback settings, dirty memory and pages scanned for reclaim."""
 
 
+REPACKED: Final = "the same classes"
+"""How a jar of an own build differs from the release's whose classes do not."""
+
+
+class BuildRecord(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """An own build of Kafka: what its jars say, and what differs from the nearest release."""
+
+    version: str
+    """What it says itself."""
+    commit: str
+    digest: str
+    """SHA-256 of the names and digests of its jars."""
+    origin: str
+    """Where it was taken from: a directory, an archive, an image, or a release with further jars."""
+    logging: str
+    """Its logging binding: "log4j 1", "reload4j", "log4j 2"; "reload4j, added" if it had none."""
+    nearest: str
+    """The release that it was compared with; "" if that could not be had."""
+    extra: tuple[str, ...] = ()
+    """Jars that `--jar` added."""
+    added: tuple[str, ...] = ()
+    """Jars that the nearest release has not, by file name."""
+    gone: tuple[str, ...] = ()
+    """Jars of the nearest release that it has not."""
+    replaced: Mapping[str, str] = {}
+    """Jars that are others than the nearest release's, and how they differ, in words."""
+    requests: Mapping[str, str] = {}
+    """The versions of each request that its code knows, oldest to newest: "0-12" (ApiVersions)."""
+    requests_differ: tuple[str, ...] = ()
+    """Those that the nearest release knows otherwise, and features likewise, a line each."""
+    features: Mapping[str, str] = {}
+    """The newest level of each feature that is released: "metadata.version": "4.3-IV0"."""
+
+    @property
+    def differs(self) -> str:
+        """What differs from the nearest release, in a line."""
+        if not self.nearest:
+            return "not compared with a release"
+        others = {name: how for name, how in self.replaced.items() if not how.endswith(REPACKED)}
+        repacked = len(self.replaced) - len(others)
+        counts = (
+            (len(others), "with other classes"),
+            (repacked, "repacked"),
+            (len(self.added), "added"),
+            (len(self.gone), "gone"),
+        )
+        told = [f"{count} {word}" for count, word in counts if count]
+        few = "; ".join(f"{name}: {how}" for name, how in list(others.items())[:2])
+        return f"beside {self.nearest}: jars {', '.join(told) or 'alike'}" + (f" ({few})" if few else "")
+
+    @property
+    def in_words(self) -> str:
+        """The build, in a line."""
+        commit = f", commit {self.commit}" if self.commit else ""
+        return f"own build of {self.version}, jars {self.digest[:12]}{commit}, {self.differs}"
+
+
 class RunRecord(Struct, frozen=True, kw_only=True):
     """What was run."""
 
@@ -242,7 +299,9 @@ class RunRecord(Struct, frozen=True, kw_only=True):
     images: Mapping[str, str]
     """Of each node."""
     jars: Mapping[str, str]
-    """Of the release: the SHA-256 of each jar, by its Maven coordinate."""
+    """The SHA-256 of each jar: of a release by Maven coordinate, of an own build by file name."""
+    build: BuildRecord | None = None
+    """What the brokers were, if that was an own build; None of a release, and of runs of before there were such."""
     locked: bool
     """Whether the lock that these are of is committed (compose/locks/), or was resolved on this machine."""
     releases: Mapping[str, tuple[str, ...]] = {}

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import os
 import platform
+import re
 import secrets
 import shutil
 import subprocess
@@ -70,7 +71,7 @@ from harness.run import START_LIMIT_S, DutyNotDone, Partition, Parts, Preconditi
 from harness.run.record import GrowingRecord, topic_record
 from harness.run.who import partitions_of
 from harness.scenario import mistakes_told
-from harness.setup import builds, jars
+from harness.setup import builds, jars, own
 from harness.setup.images import ensure_image
 from harness.subjects import NOTHING_STATED, UserSubject, read_user_subjects
 from harness.workloads.handles.client import FinalReader
@@ -190,7 +191,7 @@ class Phases:
 def run_id(request: Request) -> str:
     """A name for a run that is a valid compose project name too, and that no other run has."""
     stamp = datetime.now(UTC).strftime("%Y%m%dt%H%M%S")
-    version = request.version.id.replace(".", "-")
+    version = re.sub(r"[^a-z0-9-]", "-", request.version.id.lower())
     case = f"-{request.case}" if request.case != DEFAULT_CASE else ""
     return f"{stamp}-{request.scenario.name}{case}-{version}-s{request.seed}-{secrets.token_hex(2)}"
 
@@ -313,6 +314,7 @@ def open_recording(request: Request, name: str, settings: Mapping[str, str], cli
                     unconfirmed="" if observed else request.unconfirmed,
                 ),
                 jars=builds.digests(request.version.build),
+                build=own.record(request.version.build),
                 locked=not request.version.build.own and jars.is_committed(request.version.kafka),
                 releases=clusters.first_releases(request.cluster),
                 further_jars={

@@ -346,6 +346,7 @@ def judge(
         verdict=verdict,
         documented=stated.documented,
         unconfirmed=run.documented.unconfirmed,
+        build=run.build.in_words if run.build else "",
         seen=found.seen,
         unexpected=found.unexpected,
         missing=_missing(stated, found),

@@ -69,6 +69,8 @@ class Verdict(Struct, frozen=True, kw_only=True):
     scenario: str = ""
     case: str = DEFAULT_CASE
     version: str = ""
+    build: str = ""
+    """Of an own build of Kafka: what it is, and what differs from the nearest release, in a line."""
     seed: int = 0
     run: str = ""
     seconds: float = 0.0

@@ -131,7 +131,8 @@ def as_text(found: dict[str, Any]) -> Iterator[str]:
     yield f"{found['scenario']}: {word} {symptom if found['fix'] else found['first']}" + (
         f": {found['first']}" if found["fix"] else f", with {symptom}"
     )
-    yield f"the release before it on the way from {found['good']} to {found['bad']}: {found['last']}"
+    ends = (found["bad"], found["good"]) if found["fix"] else (found["good"], found["bad"])
+    yield f"the release before it on the way from {ends[0]} to {ends[1]}: {found['last']}"
     if found["unsure"]:
         yield f"between them, and not to be told: {', '.join(found['unsure'])}: it may be one of these"
     if found["only_the_branch"]:

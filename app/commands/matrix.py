@@ -11,7 +11,7 @@ from pathlib import Path
 
 from app import ledger as store
 from app import plan
-from app.arguments import expected, judged_json, names_of, settings_of, versions_of
+from app.arguments import expected, judged_json, names_of, own_versions, settings_of, versions_of
 from app.matrix import AGAIN, Matrix, MatrixCell, cells, night_order, of_the_night, suite_cells, write_reports
 from app.output import Progress, result, say
 from evidence import ledger
@@ -39,12 +39,21 @@ def run(options: argparse.Namespace) -> int:
     progress = Progress(quiet=options.quiet)
     overrides, expect = settings_of(options.setting), expected(options.expect)
     cases = names_of(options.case)
-    if names or options.versions or cases:
+    if options.command == "matrix" and not options.versions and options.kafka is None:
+        raise UsageError("name versions with --versions, or a build of your own with --kafka")
+    own = own_versions(options, progress.line)
+    if own is not None and not names and not cases:
+        wanted = suite_cells(all_scenarios(), seed=options.seed, repeat=options.repeat, versions=own)
+    elif own is not None:
+        wanted = cells(chosen, own, seed=options.seed, repeat=options.repeat, cases=cases)
+    elif names or options.versions or cases:
         named = versions_of(options.versions or DEFAULT_VERSIONS, progress.line, locked=options.locked)
         wanted = cells(chosen, named, seed=options.seed, repeat=options.repeat, cases=cases)
     else:
         wanted = suite_cells(all_scenarios(), seed=options.seed, repeat=options.repeat)
-    versions = sorted(map(known_versions.get, {cell.version for cell in wanted}), key=lambda version: version.release)
+    by_id = {version.id: version for version in own or ()}
+    named_ids = {cell.version for cell in wanted}
+    versions = sorted((by_id.get(name) or known_versions.get(name) for name in named_ids), key=lambda one: one.release)
     for version in versions:
         known_settings.validate(version, overrides, "--setting", progress.line)
     if options.minutes is not None:

@@ -5,16 +5,18 @@ from __future__ import annotations
 import argparse
 import itertools
 import json
+from typing import Final
 
 import results as results_of
-from app.arguments import expected, judged_json, names_of, settings_of
+from app.arguments import expected, judged_json, names_of, settings_of, version_of
 from app.confirmed import unconfirmed
-from app.output import Progress, result
+from app.output import Progress, result, tell_failure
+from evidence.errors import EXIT_AS_DOCUMENTED, EXIT_CONTRADICTED, KafkaChaosError, UsageError
 from evidence.run import full_name
 from harness import runner
 from harness.removal import Removals
 from harness.scenario import get_scenario
-from harness.setup import central, jars
+from harness.setup import jars
 from harness.setup import settings as known_settings
 from harness.setup.java import java_home
 from harness.workloads.libraries import library
@@ -22,12 +24,35 @@ from judgement import judge as judging
 from judgement.report import console
 from judgement.verdict import worst
 
+BISECT_SKIP: Final = 125
+"""What tells `git bisect run` that a commit cannot be tested."""
+
 
 def run(options: argparse.Namespace) -> int:
-    """Run each case and seed in turn; the exit status is that of the worst verdict."""
+    """Run each case and seed in turn; the exit status is that of the worst verdict, or what `git bisect run` wants."""
+    if not options.for_bisect:
+        return _run(options)
+    # What is wrong in the command itself ends a bisection; what is wrong with a build skips its commit.
+    chosen = get_scenario(options.scenario)
+    for name in names_of(options.case):
+        chosen.case(name)
+    settings_of(options.setting)
+    expected(options.expect)
+    if options.no_check or options.version is None is options.kafka:
+        raise UsageError("--for-bisect needs a verdict on a build: give --kafka, and no --no-check")
+    try:
+        status = _run(options)
+    except KafkaChaosError as error:
+        tell_failure(error)
+        return BISECT_SKIP
+    return status if status in (EXIT_AS_DOCUMENTED, EXIT_CONTRADICTED) else BISECT_SKIP
+
+
+def _run(options: argparse.Namespace) -> int:
     progress = Progress(quiet=options.quiet)
-    chosen, version = get_scenario(options.scenario), central.find(options.version, progress.line)
+    chosen = get_scenario(options.scenario)
     overrides = settings_of(options.setting)
+    version = version_of(options, progress.line)
     cases, expect = chosen.cases_for(version, names_of(options.case)), expected(options.expect)
     if options.locked:
         clients = (library(options.client or case.client, version).release for case in cases)

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import argparse
 
-from app.arguments import versions_of
+from app.arguments import own_versions, versions_of
 from app.output import Progress
 from harness.cluster import versions
 from harness.setup import bootstrap
+from harness.suite import DEFAULT_VERSIONS
 
 
 def run(options: argparse.Namespace) -> int:
     """Install or build what the named versions need."""
     tell = Progress().line
-    named = versions_of(options.versions, tell, locked=options.locked)
+    named = own_versions(options, tell)
+    if named is None:
+        named = versions_of(options.versions or DEFAULT_VERSIONS, tell, locked=options.locked)
     bootstrap.setup(versions.ALL if named is None else named, tell)
     return 0

@@ -92,6 +92,16 @@ def nearest(kafka: str, known: Sequence[str]) -> list[str]:
     return list(known[start : start + NEAREST])
 
 
+def closest(version: str) -> str:
+    """The release that a version is nearest to: that of its numbers, or the last one before it.
+
+    >>> closest("4.3.1-rc2"), closest("4.3.99-SNAPSHOT"), closest("0.8.2-beta")
+    ('4.3.1', '4.3.1', '0.8.2.0')
+    """
+    known = releases()
+    return next((one for one in reversed(known) if numbers(one) <= numbers(version)), known[0])
+
+
 def may_be_newer(kafka: str, known: Sequence[str]) -> bool:
     """Whether a release that is not known may have come since the list was written: it is newer than all of its line
     that are known; or than all of its major number, if no release of its line is known.

@@ -135,21 +135,30 @@ class Version:
         return {"api.version.request": "false", "broker.version.fallback": fallback}
 
 
-def _zookeeper(kafka: str, suffix: str = "") -> Version:
-    return Version(id=kafka + suffix, build=Build(kafka=kafka), mode="zookeeper")
+def _zookeeper(kafka: str | Build, suffix: str = "") -> Version:
+    build = _build(kafka)
+    return Version(id=build.kafka + suffix + build.mark, build=build, mode="zookeeper")
 
 
-def _kraft(kafka: str, suffix: str = "") -> Version:
-    return Version(id=kafka + suffix, build=Build(kafka=kafka), mode="kraft")
+def _kraft(kafka: str | Build, suffix: str = "") -> Version:
+    build = _build(kafka)
+    return Version(id=build.kafka + suffix + build.mark, build=build, mode="kraft")
 
 
-def _held(kafka: str, protocol: str) -> Version:
+def _build(kafka: str | Build) -> Build:
+    return Build(kafka=kafka) if isinstance(kafka, str) else kafka
+
+
+def _held(kafka: str | Build, protocol: str) -> Version:
     """A release that is held at an older protocol, and at its message format where that is an old one."""
+    build = _build(kafka)
     settings = {"inter.broker.protocol.version": protocol}
-    if numbers(protocol) < (0, 11) and numbers(kafka) >= HAS_FORMATS:
+    if numbers(protocol) < (0, 11) and build.release >= HAS_FORMATS:
         settings["log.message.format.version"] = protocol
     way = "pinned" if protocol == PINNED_PROTOCOL else f"protocol-{protocol}"
-    return Version(id=f"{kafka}-{way}", build=Build(kafka=kafka), mode="zookeeper", settings=MappingProxyType(settings))
+    return Version(
+        id=f"{build.kafka}-{way}{build.mark}", build=build, mode="zookeeper", settings=MappingProxyType(settings)
+    )
 
 
 def _pinned(kafka: str) -> Version:
@@ -237,23 +246,42 @@ def _parsed(name: str) -> Version:
     kafka, way = match[1], match[2] or ""
     if kafka not in apache.releases():
         raise apache.UnknownRelease(kafka)
-    release, plain = numbers(kafka), " or ".join(ways(kafka))
+    return _run_as(Build(kafka=kafka), way)
+
+
+def of_build(build: Build, name: str) -> Version:
+    """An own build in a way to run it: the way alone ("zk", "kraft", "pinned", "protocol-2.3"), or behind the build's
+    version; "" if there is but one.
+
+    Raises UsageError for a way that it has not, and for the name of another version.
+    """
+    way = name.removeprefix(build.kafka)
+    if way == name and (match := NAME.fullmatch(name)) is not None:
+        if numbers(match[1]) != build.release:
+            raise UsageError(f"--version {name}: the build says itself that it is {build.kafka}")
+        way = match[2] or ""
+    return _run_as(build, way.removeprefix("-"))
+
+
+def _run_as(build: Build, way: str) -> Version:
+    kafka, release, plain = build.kafka, build.release, " or ".join(ways(build.kafka))
     if way in ("", "zk", "kraft") and release >= KRAFT_ONLY:
         if way == "zk":
             raise UsageError(f"Kafka {kafka} has no ZooKeeper, which 4.0 removed: ask for {plain}")
-        return _kraft(kafka)
+        return _kraft(build)
     if way == "kraft" and release < KRAFT_SINCE:
         raise UsageError(f"Kafka {kafka} has no KRaft for production, which came with 3.3 (KIP-833): ask for {plain}")
     if way in ("", "zk", "kraft") and release < KRAFT_SINCE:
-        return _zookeeper(kafka)
+        return _zookeeper(build)
     if way == "":
         raise UsageError(f"Kafka {kafka} runs with ZooKeeper or with KRaft: ask for {plain}")
     if way in ("zk", "kraft"):
-        return _zookeeper(kafka, "-zk") if way == "zk" else _kraft(kafka, "-kraft")
-    return _of_protocol(kafka, way, plain)
+        return _zookeeper(build, "-zk") if way == "zk" else _kraft(build, "-kraft")
+    return _of_protocol(build, way, plain)
 
 
-def _of_protocol(kafka: str, way: str, plain: str) -> Version:
+def _of_protocol(build: Build, way: str, plain: str) -> Version:
+    kafka = build.kafka
     match = HELD.fullmatch(way)
     protocol = PINNED_PROTOCOL if way == "pinned" else match[1] if match else ""
     if not protocol:
@@ -269,7 +297,7 @@ def _of_protocol(kafka: str, way: str, plain: str) -> Version:
             else "inter.broker.protocol.version is of 0.9 to 3.9, with ZooKeeper"
         )
         raise UsageError(f"Kafka {kafka} cannot be held at protocol {protocol}: {why}; ask for {plain}")
-    return _held(kafka, protocol)
+    return _held(build, protocol)
 
 
 def get(name: str) -> Version:

@@ -15,6 +15,7 @@ from evidence.errors import UsageError
 from evidence.rundir import write_atomically
 from harness.cluster import apache, versions
 from harness.cluster.versions import Version
+from harness.setup import own
 from harness.setup.waiting import Echo, saying
 
 CENTRAL: Final = "https://repo1.maven.org/maven2"
@@ -76,8 +77,11 @@ def keep(found: tuple[str, ...]) -> tuple[str, ...]:
 
 def find(name: str, echo: Echo) -> Version:
     """The version of this name, as `versions.get` has it; if its release may be newer than what is known here, Maven
-    Central is asked first. Raises UsageError as both do.
+    Central is asked first. An own build that was taken in before is found too (harness/setup/own.py). Raises UsageError
+    as these do.
     """
+    if (taken := own.find(name)) is not None:
+        return taken
     try:
         return versions.get(name)
     except apache.UnknownRelease as unknown:

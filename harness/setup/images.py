@@ -27,6 +27,7 @@ from harness.cluster.namespace import namespace
 from harness.setup import builds, jars
 from harness.setup.base import ensure_base
 from harness.setup.cache import exclusive
+from harness.setup.contents import JarFile, bindings_of
 from harness.setup.packages import explaining_lines
 from harness.setup.waiting import Echo, saying
 
@@ -161,7 +162,12 @@ def _build(client: DockerClient, build: Build, echo: Echo) -> str:
                 tag=build.image,
                 rm=True,
                 forcerm=True,
-                buildargs={"BASE_IMAGE": base, "JAVA": str(build.java), "KAFKA_VERSION": build.kafka},
+                buildargs={
+                    "BASE_IMAGE": base,
+                    "JAVA": str(build.java),
+                    "KAFKA_VERSION": ".".join(map(str, build.release)),
+                    "KAFKA_LOGGING": "".join(bindings_of(map(JarFile, sorted(libraries.glob("*.jar"))))),
+                },
                 labels={LABEL: namespace(), INPUTS_LABEL: digest, KAFKA_LABEL: build.kafka},
             )
             for line in notes(str(part.get("stream", "")) for part in output if isinstance(part, dict)):

@@ -22,12 +22,13 @@ from typing import TYPE_CHECKING, Final
 from evidence.errors import unknown_name
 from evidence.rundir import write_atomically
 from harness.cluster.docker import connect, printed
-from harness.setup import jars
+from harness.setup import builds, jars
 from harness.setup.cache import cache_dir
 from harness.setup.known_settings import CONFIG_DEFS, SETTING, Keys, asked
 from harness.setup.waiting import Echo
 
 if TYPE_CHECKING:
+    from harness.cluster.builds import Build
     from harness.cluster.versions import Version
 
 LISTS: Final = Path(__file__).resolve().parents[2] / "compose" / "settings"
@@ -42,27 +43,29 @@ def known(version: Version, echo: Echo = quiet) -> frozenset[str]:
 
     Raises UsageError if they cannot be had, HarnessError if their code does not answer.
     """
+    if version.build.own:
+        return frozenset(defaults(version.build, echo)["broker"])
     path = LISTS / f"{version.kafka}.txt"
     try:
         lines = path.read_text().splitlines()
     except FileNotFoundError:
-        return frozenset(defaults(version.kafka, echo)["broker"])
+        return frozenset(defaults(version.build, echo)["broker"])
     return frozenset(line for line in lines if line and not line.startswith("#"))
 
 
-def defaults(kafka: str, echo: Echo = quiet) -> dict[str, Keys]:
-    """The keys of a release's brokers ("broker"), topics ("topic") and Java producers ("java-producer"), each with its
+def defaults(build: Build, echo: Echo = quiet) -> dict[str, Keys]:
+    """The keys of a build's brokers ("broker"), topics ("topic") and Java producers ("java-producer"), each with its
     default, as the code in its jars has them. Raises as `known` does.
 
-    The answer is kept in the user's cache under the digest of the release's lock, so that other jars are asked anew.
+    The answer is kept in the user's cache under the digest of the list of jars, so that other jars are asked anew.
     """
-    libraries = jars.resolve(kafka, echo)
-    lock = hashlib.sha256((jars.lock_text(kafka) or "").encode()).hexdigest()[:16]
-    path = cache_dir() / "settings" / f"{kafka}-{lock}.json"
+    libraries = builds.libraries(build, echo)
+    recipe = hashlib.sha256((builds.recipe(build) or "").encode()).hexdigest()[:16]
+    path = cache_dir() / "settings" / f"{build.tag}-{recipe}.json"
     with suppress(OSError, ValueError):
         kept: dict[str, Keys] = json.loads(path.read_text())
         return kept
-    echo(f"asking the code of Kafka {kafka} for its settings")
+    echo(f"asking the code of {build} for its settings")
     found = asked(sorted(libraries.glob("*.jar")), list(CONFIG_DEFS))
     path.parent.mkdir(exist_ok=True)
     write_atomically(path, json.dumps(found))

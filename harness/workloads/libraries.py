@@ -1,7 +1,7 @@
 """Which producer a recorder drives: `librdkafka`, `java-<release>` or `scala-<release>`.
 
-`java` and `scala` alone mean the release of the cluster's own brokers. The jars are those of that release
-(harness/setup/jars.py), so every release has its clients; the Scala producer was removed in 2.0.
+`java` and `scala` alone mean the release of the cluster's own brokers, or the one nearest to an own build. The jars are
+those of that release (harness/setup/jars.py), so every release has its clients; the Scala producer was removed in 2.0.
 
 A librdkafka producer is given the harness's own defaults (harness/workloads/settings.py). The others are given nothing
 that the scenario does not say: they are there to show what their own defaults do.
@@ -81,7 +81,7 @@ RDKAFKA: Final = Library(LIBRDKAFKA)
 def library(name: str, version: Version) -> Library:
     """The library of a name. Raises UsageError for a name that is none, or a release that has no such client."""
     kind, _, release = name.partition("-")
-    release = release or version.kafka
+    release = release or (apache.closest(version.kafka) if version.build.own else version.kafka)
     if name == LIBRDKAFKA:
         return RDKAFKA
     if kind not in (JAVA, SCALA):

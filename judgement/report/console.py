@@ -182,7 +182,8 @@ def run_text(facts: JudgedRun, *, width: int = WIDTH, colour: bool = False) -> s
     """The headline of a run and the stories of its records, as plain text."""
     lines = [first_line(facts, colour=colour), *wrapped(headline(facts), width)]
     lines += [f"  - {visible(reason)}" for reason in facts.verdict.reasons]
-    lines += [f"  {line}" for line in wrapped(facts.verdict.unconfirmed, width - 2) if line]
+    for told in (facts.verdict.build, facts.verdict.unconfirmed):
+        lines += [f"  {visible(line)}" for line in wrapped(told, width - 2) if line]
     for judged in facts.verdict.claims:
         first, *rest = wrapped(f"claim {judged.name}: {visible(judged.text)}", width - 4)
         lines += [f"  {first}", *(f"    {line}" for line in rest)]
