@@ -26,6 +26,8 @@ PICTURES: Final = "pictures"
 AUDIT: Final = "audit"
 LEDGER: Final = "ledger"
 CELLS: Final = "cells.jsonl"
+OWN_BUILD: Final = "@"
+"""What the version of an own build has in its name, and no release (docs/own-builds.md)."""
 
 MEASURED_ON: Final[Mapping[str, str]] = {
     "old": "0.10.2.2",
@@ -41,9 +43,11 @@ def by_scenario(root: Path = ROOT) -> dict[str, Any]:
     """What runs showed, by the name of the scenario; empty if the folder has nothing.
 
     Of each scenario: `cases`, by case and version, each a row of cells.jsonl (evidence/cells.py has its fields);
-    `shown`, the run that is told in full, if there is one.
+    `shown`, the run that is told in full, if there is one. Rows of own builds are left out: they say nothing of a
+    release, and the pages are about releases.
     """
-    found = of_rows(map(json.loads, _lines(root / CELLS)))
+    rows = map(json.loads, _lines(root / CELLS))
+    found = of_rows(row for row in rows if OWN_BUILD not in row["version"])
     for path in sorted((root / TOLD).glob("*.json")):
         found.setdefault(path.stem, {"cases": {}})["shown"] = json.loads(path.read_text(encoding="utf-8"))
     return found

@@ -8,7 +8,8 @@ from pathlib import Path
 
 from harness.cluster import ranges
 
-REASON = re.compile(r"\b(KIP|KAFKA|ZOOKEEPER)-\d+|#\d+|\b[0-9a-f]{10,}\b")
+REASON = re.compile(r"\b(KIP|KAFKA|ZOOKEEPER)-\d+|#\d+|\b[0-9a-f]{10,}\b|\b[A-Z]\w+\.[a-z]\w+: .* in \d+(\.\d+){2,3}, ")
+"""A proposal, a ticket, a commit, or a method of Kafka's source with what it does in a release on either side."""
 OURS = {
     "DELETION_REASON_LOGGED",  # a line of the log that a claim reads: what it says, not what brokers do
     "BESIDE_PROTOCOL_2_0",  # the releases that the harness pins to it
