@@ -15,7 +15,7 @@ Settings are compared in classes: `retries` 0 or many, `in_flight` 1 or several 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, Final, Literal, NamedTuple
 
 from evidence.basis import Basis, fault_of
@@ -97,6 +97,11 @@ class Settings:
     """flush.messages=1: each replica flushes a record before it counts."""
 
 
+def _values(settings: Settings) -> dict[str, Any]:
+    """The settings by name, without a fault."""
+    return {one.name: getattr(settings, one.name) for one in fields(Settings)}
+
+
 @dataclass(frozen=True, slots=True, order=True, kw_only=True)
 class CellKey(Settings):
     """Settings and the fault: what names a cell."""
@@ -106,7 +111,7 @@ class CellKey(Settings):
     @property
     def settings(self) -> Settings:
         """Without the fault."""
-        return Settings(**{name: value for name, value in asdict(self).items() if name != "fault"})
+        return Settings(**_values(self))
 
     def __str__(self) -> str:
         told = [
@@ -395,7 +400,7 @@ def covering_in(measured: Index, settings: Settings, faults: Iterable[str] = FAU
     asked, differs = normal(settings)
     found: dict[str, Covering] = {}
     for fault in faults:
-        key, arguments = canonical(CellKey(**asdict(asked), fault=fault))
+        key, arguments = canonical(CellKey(**_values(asked), fault=fault))
         fit = measured.get((fault, replace(key, version="")), ())
         if fit:
             cell = min(fit, key=lambda one: _distance(one.key, asked))
@@ -405,7 +410,7 @@ def covering_in(measured: Index, settings: Settings, faults: Iterable[str] = FAU
 
 
 def _other(measured: CellKey, asked: Settings) -> bool:
-    return replace(measured.settings, version="") != replace(asked, version="")
+    return _values(measured) | {"version": ""} != _values(asked) | {"version": ""}
 
 
 def _distance(measured: CellKey, asked: Settings) -> tuple[bool, tuple[int, ...], bool, CellKey]:

@@ -9,7 +9,7 @@ where none is, there is a hole: what holds on 2.8 is not told of 3.9 unless the 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final
@@ -356,15 +356,16 @@ def atlas(line: Line, data: Data, own: Column | None = None) -> Atlas:
     )
 
 
-def grid(line: Line, client: str, found: Sequence[Column], measured: Index) -> dict[str, tuple[GridCell, ...]]:
-    """The cells of a client: a row for each event, a cell for each column."""
+def grid(
+    line: Line, client: str, found: Sequence[Column], measured: Index, faults: Collection[str] = tuple(events.EVENTS)
+) -> dict[str, tuple[GridCell, ...]]:
+    """The cells of a client: a row for each event, or each of these, and a cell for each column."""
     covered = {
-        column.id: covering_in(measured, column.settings(client, line.audit, line.newest), events.EVENTS)
-        for column in found
+        column.id: covering_in(measured, column.settings(client, line.audit, line.newest), faults) for column in found
     }
     return {
         fault: tuple(GridCell(fault=fault, column=column, covering=covered[column.id].get(fault)) for column in found)
-        for fault in events.EVENTS
+        for fault in faults
     }
 
 

@@ -206,11 +206,11 @@ def _clients(found: Sequence[tuple[str, str, Value]]) -> list[tuple[str, ...]]:
 def measured(fault: str, data: model.Data, set_aside: Mapping[str, str]) -> Iterator[dict[str, Any]]:
     """The measured cells of a fault that the Atlas shows, by version: settings, outcome and runs."""
     told: set[str] = set()
+    if fault not in events.EVENTS:
+        return
     for line in lines.every():
         for client in columns_of.CLIENTS:
-            if fault not in events.EVENTS:
-                continue
-            grid = model.grid(line, client, columns_of.columns(line.audit), data.measured)
+            grid = model.grid(line, client, columns_of.columns(line.audit), data.measured, (fault,))
             for cell in grid[fault]:
                 if cell.cell is None or cell.anchor in told:
                     continue
