@@ -29,7 +29,8 @@ TWO_CLEAN_ELECTIONS = ("leader-elected-from-isr", "leader-epoch-rises-by-one", "
         high watermark.""",
     source="KIP-101, KAFKA-1211",
     operator="""Before 0.11, and as long as inter.broker.protocol.version is older than 0.11, acks=all does not survive
-        two failures in a row. Finish upgrades: a new binary that still speaks the old protocol has the old bug.""",
+        two failures in a row. Finish upgrades, on every broker: a new binary that still speaks the old protocol has the
+        old bug.""",
     cluster=ClusterPlan(
         zookeeper_sessions_ms={2: 7000},
         settings={

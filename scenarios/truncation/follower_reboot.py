@@ -72,8 +72,9 @@ def leave_only_the_follower(run: Run, t: Partition, leader: Target, follower: Ta
     source="KIP-101, KAFKA-1211, KAFKA-3143",
     operator="""Up to 2.2 with a protocol before 0.11, a follower that restarts may throw away acknowledged records, and
         they are gone if it is elected before it has fetched them again. Finish the upgrade of
-        inter.broker.protocol.version; until then restart one broker at a time and wait until every partition has
-        its full ISR.""",
+        inter.broker.protocol.version and of log.message.format.version: records of the old format have no leader epoch,
+        so replicas truncate to the high watermark for them. Until then restart one broker at a time and wait until
+        every partition has its full ISR.""",
     cluster=ClusterPlan(
         brokers=(1, 2, 3),
         controller=2,
