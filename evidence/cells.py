@@ -87,10 +87,10 @@ def spread(values: Iterable[float]) -> Spread:
     """How many values there are, the least, the median and the most of them.
 
     >>> spread([3.0, 1.0, 2.0]), spread([])
-    ((3, 1.0, 2.0, 3.0), ())
+    ((3.0, 1.0, 2.0, 3.0), ())
     """
     known = sorted(values)
-    return (len(known), known[0], round(median(known), 1), known[-1]) if known else ()
+    return (float(len(known)), known[0], round(median(known), 1), known[-1]) if known else ()
 
 
 def pooled(spreads: Iterable[Spread]) -> Spread:

@@ -34,8 +34,8 @@ from judgement.scope import ALL, EVERYTHING, Doubt, Scope
 BUSY: Final = 0.8
 """A machine on which some process waited for a CPU in this share of the run's time was busy."""
 BUSY_TIMES: Final = 4
-"""There nothing is contradicted by less than so many times its bound: 3.8 times were seen where Kafka was as ever (load
-of 28 on two cores). What never comes is beyond any such bound.
+"""There nothing is contradicted by less than so many times its bound. Ours: 3.8 times were seen with starved clients,
+at a load of 28 on two cores. What never comes is beyond any such bound.
 """
 SHARE: Final = 0.1
 """A limit is many times what the thing takes: a machine has to stand still for so much of it to be the reason."""
