@@ -15,6 +15,7 @@ from audit import matrix
 from evidence.rundir import write_atomically
 from pages import audit_matrix, catalogues, findings, guide
 from pages.scenarios import described
+from pages.statements import page as statements
 
 COMMITTED: Final = (catalogues.ANOMALIES, catalogues.CLAIMS)
 """The pages that are in the repository too, by their names in docs/."""
@@ -27,7 +28,10 @@ def pages(
     commits that there are, if that is known.
     """
     data = results.by_scenario(root)
-    made = guide.pages(scenarios or described(), data, history) | {findings.PAGE: findings.page(data)}
+    made = guide.pages(scenarios or described(), data, history) | {
+        findings.PAGE: findings.page(data),
+        statements.PAGE: statements.page(data),
+    }
     return made | catalogues.pages() | audit_matrix.pages(matrix.load(root / results.AUDIT), data)
 
 

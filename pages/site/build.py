@@ -24,6 +24,7 @@ from pages.atlas.columns import ACKS_1
 from pages.scenarios import described as describe
 from pages.site import articles, atlas, chapters, scenarios
 from pages.site.render import TEMPLATES, page
+from pages.statements import page as statements
 
 ROOT: Final = Path(__file__).parents[2]
 DOCS: Final = ROOT / "docs"
@@ -39,6 +40,7 @@ GENERATED: Final[Mapping[str, str]] = {
     "docs/scenarios/README.md": "scenarios/index.html",
     "docs/museum.md": "bugs.html",
     "docs/findings.md": "findings/index.html",
+    "docs/statements.md": "reference/statements.html",
     "docs/audit-matrix.md": "atlas/index.html",
     "docs/reproduced.md": "scenarios/index.html",
     "docs/timings.md": "scenarios/index.html",
@@ -88,6 +90,7 @@ def pages(described: Mapping[str, Any] | None = None, data: model.Data | None = 
     made |= dict(chapters.pages(told, found, names))
     made |= dict(_findings(found, names))
     made |= dict(_documents(names))
+    made[GENERATED["docs/statements.md"]] = _statements(found, names)
     made["bugs.html"] = _bugs(told, found, atlases, names)
     made["index.html"] = _home(found, atlases)
     made["site.css"] = (TEMPLATES / "site.css").read_text(encoding="utf-8")
@@ -115,6 +118,14 @@ def _documents(names: frozenset[str]) -> Iterator[tuple[str, str]]:
     )
     for svg in DOCS.glob("*.svg"):
         yield f"reference/{svg.name}", svg.read_text(encoding="utf-8")
+
+
+def _statements(data: model.Data, names: frozenset[str]) -> str:
+    target = GENERATED["docs/statements.md"]
+    text = statements.page(data.runs)
+    body = articles.document(text, "docs/statements.md", sites(names), "../")
+    title = articles.title_of(text)
+    return page("article.html.j2", target, title=title, section="Reference", scenarios=names, body=body)
 
 
 def _findings(data: model.Data, names: frozenset[str]) -> Iterator[tuple[str, str]]:
