@@ -76,7 +76,7 @@ class Run(
         Migrator.__init__(self, parts, self, self, self, self)
         Upgrader.__init__(self, parts, self, self, self, self)
         Clients.__init__(self, parts, self)
-        Logs.__init__(self, parts, self, self, self, self)
+        Logs.__init__(self, parts, self, self, self._register)
         EndOffsets.__init__(self, parts, self)
         Groups.__init__(self, parts, self)
         self._random = Random(parts.record.run.seed)

@@ -18,18 +18,18 @@ from evidence.history import record, schema
 from evidence.history.writer import HistoryWriter
 from harness.cluster.cluster import KAFKA_PORT
 from harness.cluster.requests import produce
+from harness.observers.replicas import directory_of
 from kafkafiles.batches import BatchHeader, decode_batch, scan_batches
 from kafkafiles.making import gzip_batch
 from kafkafiles.stored import fingerprint, read_stored
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
-    from harness.run.clients import Clients
-    from harness.run.disks import LiveFiles
     from harness.run.parts import Parts
     from harness.run.sequence_log import SequenceLog
     from harness.run.who import Partition, Who
+    from harness.workloads.handles.client import Client
 
 ASK_S: Final = 30.0
 ALL: Final = -1
@@ -43,9 +43,12 @@ RAW: Final = {"acks": "all", "compression.type": "gzip", "retries": "0"}
 class Logs:
     """Sends batches and searches logs."""
 
-    def __init__(self, parts: Parts, sequence_log: SequenceLog, who: Who, files: LiveFiles, clients: Clients) -> None:
+    def __init__(
+        self, parts: Parts, sequence_log: SequenceLog, who: Who, register: Callable[[str, Mapping[str, str]], Client]
+    ) -> None:
+        """`register` puts a new client of a kind, with settings, into run.json."""
         self._timeline, self._run_dir, self._sequence_log = parts.timeline, parts.run_dir, sequence_log
-        self._who, self._files, self._clients = who, files, clients
+        self._cluster, self._who, self._register_client = parts.cluster, who, register
         self._searcher_settings: dict[str, Any] = {
             "bootstrap.servers": parts.cluster.bootstrap,
             "group.id": "searcher",
@@ -60,7 +63,7 @@ class Logs:
         The batch's bytes are the harness's own, by a connection of its own: no client library compresses them again.
         The records have a history like those of any producer. Raises HarnessError if the batch is not taken.
         """
-        client = self._clients.raw_producer(RAW)
+        client = self._register_client("producer", RAW)
         run, producer = record.run_hash(self._run_dir.path.name), client.producer_id
         address = (self._who.leader_of(t).node.address, KAFKA_PORT)
         first_ms = int(time.time() * 1000) - count * APART_MS
@@ -129,8 +132,8 @@ class Logs:
 
     def _samples(self, t: Partition, samples: int) -> Iterator[tuple[int, int]]:
         """Offsets and timestamps of records, evenly from the first to the last one of the leader's log."""
-        stored = read_stored(self._files.replica_directory(self._who.leader_of(t), t))
-        batches = stored.batches
+        leader = self._cluster.data / self._who.leader_of(t).node.name
+        batches = read_stored(directory_of(leader, str(t)) / str(t)).batches
         found = [pair for one in batches for pair in zip(one.offsets, one.timestamps_ms, strict=True)]
         if len(found) < samples:
             raise HarnessError(f"{t} has {len(found)} records, too few to search it in {samples} places")

@@ -14,6 +14,7 @@ committed.
 
 A disk may also give back what nobody wrote. In `torn-tail` a log ends in half a batch or in zeros, as a crash of the
 machine leaves it; in `bit-rot` one bit of a closed segment, or of its index, is another one.
+What lies there when nothing fails, and whose bytes they are, is in `what-is-on-disk`.
 How much of its logs a broker reads again after a kill is in `unclean-recovery`.
 What a broker does whose disk takes nothing any more is in `disk-full`, or only one of its two disks in
 `log-directory-failure`, and what becomes of the others while a disk is merely slow in `slow-disk`.
