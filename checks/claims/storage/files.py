@@ -40,6 +40,9 @@ SNAPSHOT_OF_EACH: Final = (2, 8)
 """KAFKA-9393: before, only the last ones are kept."""
 TOPIC_IDS: Final = (2, 8)
 """KIP-516, by the protocol."""
+TOPIC_IDS_AT_ONCE: Final = (3, 0)
+"""By the protocol. In 2.8.1 and 2.8.2 Partition.checkOrSetTopicId finds no log yet when a new replica is first told of
+its leader, so the file comes with the next leader. 3.0.0 gives the id to the log that it creates."""
 
 
 def _replicas(evidence: RunEvidence) -> Iterator[tuple[TopicPartition, str, StoredReplica]]:
@@ -119,7 +122,8 @@ def directory_has_files_of_release(evidence: RunEvidence) -> Judged:
     from 0.11 on a .snapshot for the offset at which a segment began, and leader-epoch-checkpoint, from 2.8 on
     partition.metadata; and none of these before.
 
-    Snapshots of older segments may be gone before 2.8, that of the last one may not.
+    Snapshots of older segments may be gone before 2.8, that of the last one may not. On 2.8 partition.metadata is not
+    asked for: a new replica gets it when its leader changes for the first time.
     """
     final = of(evidence.run_state.events, Moment)[-1:]
     rows = [
@@ -160,7 +164,7 @@ def _differences(evidence: RunEvidence, names: list[str]) -> tuple[list[str], li
         needed |= {"leader-epoch-checkpoint"}
     if protocol >= TOPIC_IDS:
         known |= {"partition.metadata"}
-        needed |= {"partition.metadata"}
+        needed |= {"partition.metadata"} if protocol >= TOPIC_IDS_AT_ONCE else set()
     more = [name for name in names if (PurePath(name).suffix or name) not in known and name not in known]
     return sorted(needed - set(names)), sorted(more)
 
