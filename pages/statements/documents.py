@@ -363,27 +363,50 @@ BROKERS: Final = (
         number=48,
         area=Area.BROKERS,
         sentence="A partition is a directory of segments, each named by its first offset, with indexes beside them.",
-        not_yet="names of segments, when they roll, and which release writes which files",
+        by=(
+            held(
+                "what-is-on-disk",
+                "segment-named-by-first-offset",
+                "segment-rolled-when-full",
+                "directory-has-files-of-release",
+                cases=("segments",),
+            ),
+        ),
+        corrected="""Which files there are depends on the release: .timeindex from 0.10.1 (KIP-33), .snapshot and
+            leader-epoch-checkpoint from 0.11 (KIP-98, KIP-101), partition.metadata from 2.8 (KIP-516).""",
     ),
     Statement(
         number=49,
         area=Area.BROKERS,
         sentence="A broker stores a compressed batch as the producer sent it.",
-        not_yet="the producer's batch beside those on the disks of leader and follower",
+        by=(held("what-is-on-disk", "batch-stored-as-sent", "follower-stores-leaders-bytes", cases=("compressed",)),),
+        corrected="""Before 0.10 the leader compresses each batch anew, to write offsets into its messages (KIP-31).
+            Later releases do so where a topic asks for another codec or an older format.""",
     ),
     Statement(
         number=50,
         area=Area.BROKERS,
         sentence="A record has the time of its creation or of its append, as the topic says.",
-        by=(held("clock-step", "clock-behind-refuses-records", "clock-behind-takes-records"),),
-        not_yet="both kinds of time stamps beside each other",
+        by=(
+            held("what-is-on-disk", "create-time-kept", cases=("compressed",)),
+            held("what-is-on-disk", "append-time-set", cases=("append-time",)),
+            held("clock-step", "clock-behind-refuses-records", "clock-behind-takes-records"),
+        ),
     ),
     Statement(
         number=51,
         area=Area.BROKERS,
         sentence="Indexes are sparse: an entry about every log.index.interval.bytes, for search by offset and by time.",
-        by=(as_documented("bit-rot", "index"),),
-        not_yet="how far entries lie apart, and a search by time",
+        by=(
+            held(
+                "what-is-on-disk",
+                "index-entries-spaced",
+                "offset-found-in-log",
+                "time-found-in-log",
+                cases=("segments",),
+            ),
+            as_documented("bit-rot", "index"),
+        ),
     ),
 )
 """Document 001."""
