@@ -31,7 +31,7 @@ from msgspec import Struct
 
 from evidence.errors import UsageError
 from evidence.run import DEFAULT_CASE, DocumentedRecord, HostRecord, RunRecord
-from evidence.text import visible, without_place
+from evidence.text import code_places, visible, without_place, without_places
 
 SCHEMA: Final = 1
 FILE: Final = "ledger.jsonl"
@@ -312,8 +312,10 @@ def digest(documented: DocumentedRecord) -> str:
 
 
 def told(text: str, run: str) -> str:
-    """What is told of a run, without the directories of one machine, in characters that any file can hold."""
-    return visible(without_place(text, run))
+    """What is told of a run, without the directories of one machine (the run's, the program's, the libraries'), in
+    characters that any file can hold.
+    """
+    return visible(without_places(without_place(text, run), code_places()))
 
 
 def blob(content: bytes) -> str:

@@ -9,9 +9,13 @@ place that shows text, so that nobody escapes by hand.
 from __future__ import annotations
 
 import io
+import os
 import re
 import sys
+import sysconfig
+from collections.abc import Iterable
 from html import escape
+from pathlib import Path
 from typing import Final
 
 CONTROL: Final = re.compile(
@@ -54,6 +58,27 @@ def without_place(text: str, run: str) -> str:
     'no room: data/broker-1'
     """
     return re.sub(rf"(?:/[\w.+-]+)+/{re.escape(run)}/", "", text)
+
+
+def without_places(text: str, places: Iterable[str]) -> str:
+    """Text in which files of these directories have their relative paths: a traceback names no place of one machine.
+
+    Of nested directories the innermost counts.
+
+    >>> without_places('File "/home/me/chaos/harness/run.py", line 3', ["/home/me/chaos"])
+    'File "harness/run.py", line 3'
+    """
+    roots = sorted({place.rstrip("/") for place in places} - {""}, key=len, reverse=True)
+    if not roots:
+        return text
+    return re.sub(rf"(?<![\w.+/-])(?:{'|'.join(map(re.escape, roots))})/", "", text)
+
+
+def code_places() -> frozenset[str]:
+    """The directories of this program's code: its own, the standard library's and those of installed packages."""
+    own = str(Path(__file__).resolve().parents[1])
+    paths = sysconfig.get_paths()
+    return frozenset({own, paths["stdlib"], paths["purelib"], paths["platlib"], *filter(os.path.isabs, sys.path)})
 
 
 def plural(n: int, noun: str) -> str:

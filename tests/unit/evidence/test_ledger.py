@@ -117,6 +117,12 @@ def test_what_is_told_of_a_run_has_no_place_of_one_machine_and_no_separator_of_l
     assert [each for _, each in ledger.read(tmp_path / "l")] == [line]
 
 
+def test_a_failure_in_the_code_is_told_without_where_the_code_lies() -> None:
+    failure = f'{ledger.__file__}, line 104: refused; File "{msgspec.__file__}", line 1'
+    line = ledger.ended(run_record(run="r1", failure=failure, started_wall_ns=0, ended_wall_ns=10**9), None)
+    assert line.failure == 'evidence/ledger.py, line 104: refused; File "msgspec/__init__.py", line 1'
+
+
 def test_a_line_that_excludes_says_why() -> None:
     with pytest.raises(ValueError, match="why"):
         ledger.decode('{"kind":"excluded","schema":1,"run":"r1","at":"x"}')

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import subprocess
 import sys
 from xml.etree import ElementTree as ET
@@ -70,3 +71,26 @@ def test_no_page_names_a_directory_of_the_machine_that_ran_it() -> None:
     told = "is full: '/home/me/runs.1/the-run-1/data/broker-1'; /home/me/runs.1/the-run-12/data stays"
     shown = "is full: 'data/broker-1'; /home/me/runs.1/the-run-12/data stays"
     assert text.without_place(told, "the-run-1") == shown
+
+
+def test_a_traceback_names_no_directory_of_the_code() -> None:
+    told = (
+        'File "/home/me/chaos/harness/run.py", line 3; File "/usr/lib/python3.11/json/decoder.py"; '
+        "/home/me/chaos/.venv/lib/python3.11/site-packages/pyspark/worker.py: /home/me/chaos"
+    )
+    places = ["/home/me/chaos/", "/usr/lib/python3.11", "/home/me/chaos/.venv/lib/python3.11/site-packages", ""]
+    assert text.without_places(told, places) == (
+        'File "harness/run.py", line 3; File "json/decoder.py"; pyspark/worker.py: /home/me/chaos'
+    )
+
+
+def test_a_directory_that_only_ends_or_begins_alike_is_kept() -> None:
+    told = "/srv/home/me/x.py, /home/me2/x.py, ./home/me/x.py"
+    assert text.without_places(told, ["/home/me"]) == told
+    assert text.without_places(told, [""]) == told
+
+
+def test_the_places_of_the_code_are_those_of_real_tracebacks() -> None:
+    for module in (text, json, pytest):
+        shown = text.without_places(f'File "{module.__file__}", line 1', text.code_places())
+        assert shown == f'File "{"/".join(module.__file__.split("/")[-2:])}", line 1'
