@@ -15,7 +15,7 @@ from typing import Any, Final, Literal, NamedTuple, TypeVar
 from audit import wire
 from audit.model import BrokerConfig, InputProblem, Inputs, LiveBroker, LivePartition, Origin, Setting, TopicConfig
 from audit.releases import Release, metadata_version, mode, release
-from audit.wire import Offer
+from kafkafiles.api_versions import Offer
 
 T = TypeVar("T")
 

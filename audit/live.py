@@ -47,8 +47,8 @@ from audit.cluster import (
     named,
 )
 from audit.model import InputProblem, Inputs, LivePartition, Origin
-from audit.wire import Offer
 from evidence.errors import UsageError
+from kafkafiles.api_versions import API_VERSIONS, Offer
 
 T = TypeVar("T")
 
@@ -65,7 +65,7 @@ REQUESTS: Final[Mapping[int, str]] = {
     METADATA: "Metadata",
     wire.LIST_GROUPS: "ListGroups",
     wire.SASL_HANDSHAKE: "SaslHandshake",
-    wire.API_VERSIONS: "ApiVersions",
+    API_VERSIONS: "ApiVersions",
     DESCRIBE_CONFIGS: "DescribeConfigs",
     wire.SASL_AUTHENTICATE: "SaslAuthenticate",
     DESCRIBE_TOPIC_PARTITIONS: "DescribeTopicPartitions",

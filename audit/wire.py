@@ -22,23 +22,30 @@ import struct
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from typing import Final, TypeVar
 
 from audit.access import Access
+from kafkafiles.api_versions import (
+    API_VERSIONS,
+    NONE,
+    UNSUPPORTED_VERSION,
+    Offer,
+    question,
+    read_offer,
+    with_tags,
+)
 from kafkafiles.encoding import NO_TAGS, Reader, length, old_string, string
 from kafkafiles.errors import Malformed
 
 T = TypeVar("T")
 
-LIST_GROUPS, SASL_HANDSHAKE, API_VERSIONS, SASL_AUTHENTICATE, DESCRIBE_TOPIC_PARTITIONS = 16, 17, 18, 36, 75
+LIST_GROUPS, SASL_HANDSHAKE, SASL_AUTHENTICATE, DESCRIBE_TOPIC_PARTITIONS = 16, 17, 36, 75
 
 CLIENT: Final = "kafka-chaos-audit"
 """client.id, which the owners of a cluster find in its request log."""
 CLIENT_VERSION: Final = "1"
-NONE: Final = 0
-UNSUPPORTED_VERSION: Final = 35
 NEWEST_API_VERSIONS: Final = 4
 MOST_BYTES: Final = 100 * 1024 * 1024
 """No answer is larger: Kafka's own limit of requests. Whoever says otherwise speaks another protocol."""
@@ -57,23 +64,6 @@ class Unspoken(WireError):
 
 class Rejected(WireError):
     """The broker does not accept who this says he is."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Offer:
-    """What a broker says of itself. Brokers before 0.10 say nothing: of these it is what was tried."""
-
-    apis: Mapping[int, int] = field(default_factory=dict)
-    """Request → the newest version that the broker takes."""
-    supported: Mapping[str, int] = field(default_factory=dict)
-    """Feature → the highest level that the broker supports (KIP-584)."""
-    features: Mapping[str, int] = field(default_factory=dict)
-    """Feature → the level in force in the cluster."""
-
-    @property
-    def told(self) -> bool:
-        """Whether it is the broker's own answer."""
-        return API_VERSIONS in self.apis
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -228,13 +218,13 @@ def offer(host: str, port: int, access: Access, timeout_s: float) -> Offer:
     until = time.monotonic() + timeout_s
 
     def ask(request: int, version: int, most_s: float, read: Callable[[Reader], T]) -> T:
-        body = string(CLIENT) + string(CLIENT_VERSION) + NO_TAGS if version >= 3 else b""
+        body = question(version, CLIENT, CLIENT_VERSION) if request == API_VERSIONS else b""
         with Connection(host, port, access, max(min(until - time.monotonic(), most_s), 0.001)) as connection:
-            return connection.ask(request, version, body, read, flexible=version >= 3)
+            return connection.ask(request, version, body, read, flexible=bool(body))
 
     version = NEWEST_API_VERSIONS
     while True:
-        read = partial(_offered, version=version)
+        read = partial(read_offer, version=version)
         try:
             code, found = ask(API_VERSIONS, version, timeout_s / 2, read)
         except (EndedError, SilentError) as error:
@@ -253,52 +243,6 @@ def offer(host: str, port: int, access: Access, timeout_s: float) -> Offer:
             raise WireError(f"it answers ApiVersions with error {code}")
         else:
             return found
-
-
-def _offered(answer: Reader, version: int) -> tuple[int, Offer]:
-    """The error code of an answer to ApiVersions, and what it offers; with UNSUPPORTED_VERSION that is what the broker
-    takes instead, if it says so.
-    """
-    code, flexible = answer.int16(), version >= 3
-    if code == UNSUPPORTED_VERSION:
-        return code, Offer(apis=dict(_request(answer) for _ in range(answer.int32())) if answer.left else {})
-    if code != NONE:
-        return code, Offer()
-    if not flexible:
-        return code, Offer(apis=dict(_request(answer) for _ in range(answer.int32())))
-    apis = dict(answer.array(_with_tags(_request)) or ())
-    answer.take(4)  # for how long the request was throttled
-    tags = answer.tagged()
-    supported = _features(tags.get(0))
-    in_force = _features(tags.get(2))
-    return code, Offer(
-        apis=apis,
-        supported={name: second for name, _, second in supported},
-        features={name: first for name, first, _ in in_force},
-    )
-
-
-def _request(answer: Reader) -> tuple[int, int]:
-    """A request and its newest version, as ApiVersions lists them."""
-    request, _, newest = answer.int16(), answer.int16(), answer.int16()
-    return request, newest
-
-
-def _features(tag: bytes | None) -> tuple[tuple[str, int, int], ...]:
-    """The features of a tagged field: (name, level, level)."""
-    read = _with_tags(lambda answer: (answer.string() or "", answer.int16(), answer.int16()))
-    return () if tag is None else Reader(tag).array(read) or ()
-
-
-def _with_tags(read: Callable[[Reader], T]) -> Callable[[Reader], T]:
-    """A reader of a structure that ends with its tagged fields, which say nothing here."""
-
-    def whole(answer: Reader) -> T:
-        found = read(answer)
-        answer.tagged()
-        return found
-
-    return whole
 
 
 def authenticate(connection: Connection, access: Access) -> None:
@@ -414,7 +358,7 @@ def _described(answer: Reader) -> tuple[dict[tuple[str, int], Eligible], tuple[s
     answer.tagged()
     answer.take(4)  # for how long the request was throttled
     found: dict[tuple[str, int], Eligible] = {}
-    for topic, partitions in answer.array(_with_tags(_topic)) or ():
+    for topic, partitions in answer.array(with_tags(_topic)) or ():
         found |= {(topic, number): eligible for number, eligible in partitions}
     following = None
     if answer.int8() >= 0:
@@ -427,7 +371,7 @@ def _topic(answer: Reader) -> tuple[str, tuple[tuple[int, Eligible], ...]]:
     """A topic's name and its partitions; none if it may not be described."""
     code, name = answer.int16(), answer.string() or ""
     answer.take(16 + 1)  # its id, and whether it is Kafka's own
-    partitions = answer.array(_with_tags(_partition)) or ()
+    partitions = answer.array(with_tags(_partition)) or ()
     answer.take(4)
     return name, partitions if code == NONE else ()
 

@@ -13,11 +13,19 @@ from __future__ import annotations
 
 import socket
 import struct
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from typing import Final, TypeVar
 
 from evidence.errors import HarnessError
+from kafkafiles.api_versions import (
+    API_VERSIONS,
+    FLEXIBLE_SINCE,
+    NONE,
+    UNSUPPORTED_VERSION,
+    Offer,
+    question,
+    read_offer,
+)
 from kafkafiles.encoding import NO_TAGS, Reader, length, old_string, string
 from kafkafiles.errors import Malformed
 
@@ -29,13 +37,7 @@ PRODUCE_VERSION: Final = {0: 0, 1: 2, 2: 3}
 OFFSET_FETCH: Final = 9
 INCREMENTAL_ALTER_CONFIGS: Final = 44
 ALTER_PARTITION_REASSIGNMENTS: Final = 45
-API_VERSIONS: Final = 18
 FETCH: Final = 1
-UNSUPPORTED_VERSION: Final = 35
-FINALIZED: Final = 2
-"""The tagged field of an answer to ApiVersions that has the cluster's finalized features."""
-SUPPORTED: Final = 0
-"""Likewise of the features that the broker supports."""
 UPDATE_FEATURES: Final = 57
 UPGRADE: Final = 1
 """How a level is changed: only to a higher one."""
@@ -44,10 +46,8 @@ DO_IT: Final = b"\x00"
 BROKER: Final = 4
 SET: Final = 0
 CLIENT: Final = "kafka-chaos"
-NONE: Final = 0
+CLIENT_VERSION: Final = "1"
 NOT_CONTROLLER: Final = 41
-NONE_OF_THEM: Final = b"\x01"
-"""An empty array of the flexible encoding."""
 
 
 class Refused(HarnessError):
@@ -84,32 +84,29 @@ def set_broker_default(address: tuple[str, int], name: str, value: str, *, timeo
         raise Refused(code, message)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Spoken:
-    """What a process says that it speaks."""
-
-    apis: Mapping[int, int]
-    """The highest version of each kind of request, by its key."""
-    supported: Mapping[str, int]
-    """The highest level of each feature that it supports (KIP-584); none before 2.7."""
-    finalized: Mapping[str, int]
-    """The level of each feature that the cluster has, as far as it knows."""
-
-
-def api_versions(address: tuple[str, int], *, timeout_s: float) -> Spoken:
+def api_versions(address: tuple[str, int], *, timeout_s: float) -> Offer:
     """What a broker, or a KRaft controller, says that it speaks: by version 3 of the request, or by version 0 where it
     does not know that one.
 
     Raises Refused, and OSError if there is no connection or no answer.
     """
-    header = struct.pack(">hhi", API_VERSIONS, 3, 0) + old_string(CLIENT) + NO_TAGS
-    code, spoken = _ask(address, header + string(CLIENT) + string("1") + NO_TAGS, timeout_s, _spoken)
-    if code == UNSUPPORTED_VERSION:  # answered in the form of version 0, whatever was asked (KIP-511)
-        header = struct.pack(">hhi", API_VERSIONS, 0, 0) + old_string(CLIENT)
-        code, spoken = _ask(address, header, timeout_s, _spoken_of_old)
+    code, offer = _ask_api_versions(address, FLEXIBLE_SINCE, timeout_s)
+    if code == UNSUPPORTED_VERSION:
+        code, offer = _ask_api_versions(address, 0, timeout_s)
     if code != NONE:
         raise Refused(code, "ApiVersions")
-    return spoken
+    return offer
+
+
+def _ask_api_versions(address: tuple[str, int], version: int, timeout_s: float) -> tuple[int, Offer]:
+    tags = NO_TAGS if version >= FLEXIBLE_SINCE else b""
+    header = struct.pack(">hhi", API_VERSIONS, version, 0) + old_string(CLIENT) + tags
+
+    def read(answer: Reader) -> tuple[int, Offer]:
+        answer.take(4)  # the header
+        return read_offer(answer, version)
+
+    return _ask(address, header + question(version, CLIENT, CLIENT_VERSION), timeout_s, read)
 
 
 def update_feature(address: tuple[str, int], feature: str, level: int, *, timeout_s: float) -> None:
@@ -139,47 +136,6 @@ def _outcome_of_feature(answer: Reader) -> tuple[int, str]:
     code, message = answer.int16(), answer.string() or ""
     answer.tagged()
     return code, message
-
-
-def _spoken(answer: Reader) -> tuple[int, Spoken]:
-    answer.take(4)
-    code = answer.int16()
-    if code == UNSUPPORTED_VERSION:
-        return code, Spoken(apis={}, supported={}, finalized={})
-    apis = dict(answer.array(_api) or ())
-    answer.take(4)
-    tags = answer.tagged()
-    return code, Spoken(
-        apis=apis,
-        supported=_features(tags.get(SUPPORTED, NONE_OF_THEM)),
-        finalized=_features(tags.get(FINALIZED, NONE_OF_THEM)),
-    )
-
-
-def _spoken_of_old(answer: Reader) -> tuple[int, Spoken]:
-    answer.take(4)
-    code, apis = answer.int16(), {}
-    for _ in range(answer.int32()):
-        key, _, highest = answer.int16(), answer.int16(), answer.int16()
-        apis[key] = highest
-    return code, Spoken(apis=apis, supported={}, finalized={})
-
-
-def _api(answer: Reader) -> tuple[int, int]:
-    key, _, highest = answer.int16(), answer.int16(), answer.int16()
-    answer.tagged()
-    return key, highest
-
-
-def _features(content: bytes) -> dict[str, int]:
-    """The highest level of each feature, by name: both kinds have two levels, of which the order differs."""
-    return dict(Reader(content).array(_feature) or ())
-
-
-def _feature(answer: Reader) -> tuple[str, int]:
-    name, levels = answer.string() or "", (answer.int16(), answer.int16())
-    answer.tagged()
-    return name, max(levels)
 
 
 def _ask(address: tuple[str, int], request: bytes, timeout_s: float, read: Callable[[Reader], T]) -> T:

@@ -22,10 +22,11 @@ from typing import TYPE_CHECKING, ClassVar, Final
 from evidence.errors import FaultUnproved, HarnessError, WaitTimeout
 from evidence.faults.upgrade import FinalizeProof, RaiseProof, RefusedProof, UpgradeProof
 from harness.cluster.cluster import CONTROLLER_PORT, KAFKA_PORT
-from harness.cluster.requests import FETCH, Spoken, api_versions
+from harness.cluster.requests import FETCH, api_versions
 from harness.faults.process import Exit, Start, StartWith
 from harness.observers import broker_logs
 from harness.polling import poll
+from kafkafiles.api_versions import Offer
 
 if TYPE_CHECKING:
     from docker.models.containers import Container
@@ -56,13 +57,23 @@ def broker_jar(command_line: str) -> str | None:
     return next((path for path in paths if BROKER_JAR.fullmatch(path.rpartition("/")[2])), None)
 
 
-def speaks(node: Node) -> Spoken | None:
+def speaks(node: Node) -> Offer | None:
     """What a node says that it speaks; None while it says nothing."""
     port = CONTROLLER_PORT if node.name.startswith(CONTROLLERS) else KAFKA_PORT
     try:
         return api_versions((node.address, port), timeout_s=ASKED_S)
     except (OSError, HarnessError):
         return None
+
+
+def renew(node: Node, cluster: Cluster, version: Version, run_dir: RunDir) -> str:
+    """Make the container of a node that is down anew, with another release, on the same disks and address; what the
+    old one had printed is kept. Returns the version that the node was.
+    """
+    before = cluster.version_of(node).id
+    broker_logs.collect({node.name: node.container}, run_dir)
+    cluster.renew(node, version)
+    return before
 
 
 @dataclass(slots=True, kw_only=True)
@@ -83,9 +94,7 @@ class Upgrade(Start):
         return f"start of {self.node.name} as {self.version.id}"
 
     def inject(self) -> None:
-        self._before = self.cluster.version_of(self.node).id
-        broker_logs.collect({self.node.name: self.node.container}, self.run_dir)
-        self.cluster.renew(self.node, self.version)
+        self._before = renew(self.node, self.cluster, self.version, self.run_dir)
         Start.inject(self)
 
     def verify(self) -> UpgradeProof:
@@ -96,8 +105,8 @@ class Upgrade(Start):
         name, digest = path.rpartition("/")[2], self.node.run_inside("sha256sum", path).split()[0]
         if digest not in self.digests.values():
             raise FaultUnproved(f"{self.node.name} runs {name} ({digest[:12]}…), which is none of {self.version.kafka}")
-        spoken = poll(lambda: speaks(self.node), ANSWER_LIMIT_S, every_s=POLL_S, watch=self._watch)
-        if spoken is None:
+        offer = poll(lambda: speaks(self.node), ANSWER_LIMIT_S, every_s=POLL_S, watch=self._watch)
+        if offer is None:
             raise FaultUnproved(f"{self.node.name} does not say what it speaks; it said:\n{self.node.last_lines()}")
         return UpgradeProof(
             pid=pid,
@@ -107,8 +116,8 @@ class Upgrade(Start):
             release=self.version.kafka,
             jar=name,
             sha256=digest,
-            apis=len(spoken.apis),
-            fetch=spoken.apis.get(FETCH, -1),
+            apis=len(offer.apis),
+            fetch=offer.apis.get(FETCH, -1),
         )
 
     def _watch(self) -> None:
@@ -134,9 +143,7 @@ class RefusedStart(Exit):
 
     def inject(self) -> None:
         self._begin()
-        self._before = self.cluster.version_of(self.node).id
-        broker_logs.collect({self.node.name: self.node.container}, self.run_dir)
-        self.cluster.renew(self.node, self.version)
+        self._before = renew(self.node, self.cluster, self.version, self.run_dir)
         self.node.container.start()
 
     def verify(self) -> RefusedProof:
@@ -221,8 +228,8 @@ class Finalize:
         return f"{self.feature} is set to {self.level}"
 
     def inject(self) -> None:
-        spoken = next(filter(None, map(speaks, self.members.values())), None)
-        self._before = spoken.finalized.get(self.feature, 0) if spoken else 0
+        offer = next(filter(None, map(speaks, self.members.values())), None)
+        self._before = offer.features.get(self.feature, 0) if offer else 0
         self.ask()
 
     def verify(self) -> FinalizeProof:
@@ -233,8 +240,8 @@ class Finalize:
             raise FaultUnproved(str(error)) from None
 
         def behind() -> list[str]:
-            spoken = {name: speaks(node) for name, node in self.members.items()}
-            return [n for n, one in spoken.items() if one is None or one.finalized.get(self.feature, 0) != self.level]
+            offers = {name: speaks(node) for name, node in self.members.items()}
+            return [n for n, one in offers.items() if one is None or one.features.get(self.feature, 0) != self.level]
 
         if left := poll(behind, self.timeout_s, every_s=POLL_S, until=lambda names: not names):
             raise FaultUnproved(f"{', '.join(left)} do not say that {self.feature} is {self.level}")

@@ -136,8 +136,8 @@ class Upgrader:
         """Wait until a KRaft controller knows the cluster's features: it has read the metadata log."""
 
         def loaded() -> bool:
-            spoken = speaks(target.node)
-            return spoken is not None and bool(spoken.finalized)
+            offer = speaks(target.node)
+            return offer is not None and bool(offer.features)
 
         if not poll(loaded, LOADED_LIMIT_S, every_s=POLL_S):
             raise WaitTimeout(f"{target.node.name} knows nothing of the metadata log after {LOADED_LIMIT_S:.0f} s")
@@ -232,8 +232,8 @@ class Upgrader:
 
     def level_of(self, feature: str) -> int:
         """KRaft: the level that a feature has, as the first node says that answers; 0 for none."""
-        spoken = next(filter(None, map(speaks, self._members().values())), None)
-        return spoken.finalized.get(feature, 0) if spoken else 0
+        offer = next(filter(None, map(speaks, self._members().values())), None)
+        return offer.features.get(feature, 0) if offer else 0
 
     def supported(self, feature: str) -> int:
         """KRaft: the highest level of a feature that every node which runs supports. HarnessError if one of them says
@@ -241,10 +241,10 @@ class Upgrader:
         """
         levels = []
         for name, node in self._members().items():
-            spoken = speaks(node)
-            if spoken is None:
+            offer = speaks(node)
+            if offer is None:
                 raise HarnessError(f"{name} does not say which features it supports")
-            levels.append(spoken.supported.get(feature, 0))
+            levels.append(offer.supported.get(feature, 0))
         return min(levels)
 
     def _members(self) -> dict[str, Node]:

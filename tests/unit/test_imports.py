@@ -77,6 +77,7 @@ def test_the_audit_knows_nothing_of_runs() -> None:
         "evidence.errors",
         "evidence.releases",
         "evidence.text",
+        "kafkafiles.api_versions",
         "kafkafiles.encoding",
         "kafkafiles.errors",
         "results",

@@ -37,7 +37,6 @@ from evidence.timeline import read
 from harness import runner
 from harness.cluster import versions
 from harness.cluster.namespace import namespace
-from harness.cluster.requests import Spoken
 from harness.cluster.state import ClusterState
 from harness.plan import ClusterPlan, TopicPlan
 from harness.removal import Removals
@@ -49,6 +48,7 @@ from judgement import ledger as telling
 from judgement.report.facts import load
 from judgement.soundness import sequence_not_ended
 from judgement.verdict import read_verdict
+from kafkafiles.api_versions import Offer
 from tests.records import changed, run_record, steps_ended
 from tests.unit.cluster.test_ownership import dead_identity
 from tests.unit.rehearsal import Stage, judged, rehearse
@@ -157,7 +157,7 @@ NEW_JAR = "org.apache.kafka:kafka_2.13:3.9.2"
 
 @pytest.mark.parametrize("honest", [True, False], ids=["its jar", "another jar"])
 def test_an_upgrade_is_on_record_and_judged(honest: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    stage, spoken = Stage(), Spoken(apis={1: 17}, supported={}, finalized={})
+    stage, spoken = Stage(), Offer(apis={1: 17}, supported={}, features={})
     wanted = builds.digests(versions.get("3.9.2-zk").build)[NEW_JAR]
     stage.digests = {"3.9.2": wanted if honest else "0" * 64}
     monkeypatch.setattr("harness.faults.upgrade._command_line", lambda pid: "java\0/libs/kafka_2.13-3.9.2.jar")

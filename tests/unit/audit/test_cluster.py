@@ -8,7 +8,7 @@ import pytest
 
 from audit.cluster import ClusterReport, ConfigEntry, Member, Refusal, inputs, weak_places
 from audit.model import BrokerConfig, LiveBroker, LivePartition, Origin, Setting, TopicConfig
-from audit.wire import Offer
+from kafkafiles.api_versions import Offer
 from tests.unit.audit.test_releases import OFFERED
 
 OLD, ZOOKEEPER, KRAFT = (Offer(apis=OFFERED[name]) for name in ("0.10.2.2 zookeeper", "2.8.2 zookeeper", "4.3.1 kraft"))

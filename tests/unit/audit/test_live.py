@@ -20,8 +20,9 @@ from audit.cluster import ConfigEntry, Refusal
 from audit.live import parse_addresses, read_cluster, znode_settings
 from audit.model import Inputs, LivePartition
 from audit.options import add_cluster_options
-from audit.wire import Eligible, EndedError, Offer, WireError
+from audit.wire import Eligible, EndedError, WireError
 from evidence.errors import UsageError
+from kafkafiles.api_versions import Offer
 from tests.unit.audit.test_releases import OFFERED
 
 CANARY = "canary-4711"

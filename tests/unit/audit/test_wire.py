@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 
 from audit import wire
 from audit.access import Access
-from audit.wire import Eligible, EndedError, Offer, Rejected, Scram, Unspoken, WireError
+from audit.wire import Eligible, EndedError, Rejected, Scram, Unspoken, WireError
+from kafkafiles.api_versions import UNSUPPORTED_VERSION, Offer
 from kafkafiles.encoding import Reader, length, old_string, string
 from kafkafiles.errors import Malformed
 
@@ -89,7 +90,6 @@ def offer_v4(apis: Sequence[tuple[int, int]], supported: dict[str, tuple[int, in
 MODERN = offer_v4(
     [(0, 13), (18, 4)], {"metadata.version": (7, 30), "kraft.version": (0, 1)}, {"metadata.version": 29, "x.y": 1}
 )
-UNSUPPORTED = 35
 
 
 def test_a_modern_broker_tells_requests_and_features() -> None:
@@ -107,7 +107,7 @@ def test_a_modern_broker_tells_requests_and_features() -> None:
 
 @pytest.mark.parametrize(
     ("refusal", "versions"),
-    [(offer_v0((18, 3), code=UNSUPPORTED), [4, 3]), (offer_v0(code=UNSUPPORTED), [4, 0])],
+    [(offer_v0((18, 3), code=UNSUPPORTED_VERSION), [4, 3]), (offer_v0(code=UNSUPPORTED_VERSION), [4, 0])],
     ids=["2.4 and later say what they know", "before, they say nothing"],
 )
 def test_an_older_broker_is_asked_as_it_wants(refusal: bytes, versions: list[int]) -> None:
@@ -119,7 +119,10 @@ def test_an_older_broker_is_asked_as_it_wants(refusal: bytes, versions: list[int
 
 
 def test_a_broker_that_refuses_for_ever_is_not_asked_for_ever() -> None:
-    with broker(*[offer_v0((18, 9), code=UNSUPPORTED)] * 9) as (at, heard), pytest.raises(WireError, match="error 35"):
+    with (
+        broker(*[offer_v0((18, 9), code=UNSUPPORTED_VERSION)] * 9) as (at, heard),
+        pytest.raises(WireError, match="error 35"),
+    ):
         wire.offer(*at, PLAINTEXT, LIMIT_S)
     assert [struct.unpack(">h", request[2:4])[0] for request in heard] == [4, 3, 2, 1, 0]
 
@@ -183,9 +186,6 @@ def test_no_tls_there() -> None:
 
 @given(st.binary(max_size=200))
 def test_any_answer_is_read_or_refused(answer: bytes) -> None:
-    for version in (0, 3):
-        with suppress(Malformed):
-            wire._offered(Reader(answer), version)
     with suppress(Malformed):
         wire._described(Reader(answer))
 

@@ -122,7 +122,7 @@ def test_what_a_broker_speaks_and_which_features_the_cluster_has() -> None:
     with broker(SPEAKS + TAGS) as (address, heard):
         spoken = api_versions(address, timeout_s=5)
     assert heard == [struct.pack(">hhih", 18, 3, 0, 11) + b"kafka-chaos\0" + b"\x0ckafka-chaos" + b"\x021" + b"\0"]
-    assert (spoken.apis, spoken.supported, spoken.finalized) == (
+    assert (spoken.apis, spoken.supported, spoken.features) == (
         {1: 17},
         {"metadata.version": 25},
         {"metadata.version": 21},
@@ -132,7 +132,7 @@ def test_what_a_broker_speaks_and_which_features_the_cluster_has() -> None:
 def test_a_broker_without_features_speaks_all_the_same() -> None:
     with broker(SPEAKS + b"\0") as (address, _):
         spoken = api_versions(address, timeout_s=5)
-    assert (spoken.apis, spoken.supported, spoken.finalized) == ({1: 17}, {}, {})
+    assert (spoken.apis, spoken.supported, spoken.features) == ({1: 17}, {}, {})
 
 
 def test_an_old_broker_is_asked_again_in_the_old_form() -> None:

@@ -20,7 +20,7 @@ from harness.cluster import cluster as clusters
 from harness.cluster import versions
 from harness.cluster.cluster import Cluster, Composed, environment
 from harness.cluster.docker import Node
-from harness.cluster.requests import Refused, Spoken
+from harness.cluster.requests import Refused
 from harness.cluster.state import ClusterState
 from harness.faults import upgrade
 from harness.faults.upgrade import Finalize, Raise, RefusedStart, Upgrade
@@ -29,6 +29,7 @@ from harness.run.record import GrowingRecord
 from harness.run.sequence_log import SequenceLog
 from harness.run.upgrades import Upgrader, refuse
 from harness.run.who import Who
+from kafkafiles.api_versions import Offer
 from tests.records import run_record
 
 OLD, NEW = versions.get("0.10.2.2"), versions.get("0.11.0.3")
@@ -146,7 +147,7 @@ def to(version: str) -> Callable[[Upgrader, Who], None]:
 def test_what_cannot_be_asked_is_one_line(
     version: str, asked: Callable[[Upgrader, Who], None], why: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    spoken = Spoken(apis={}, supported={"metadata.version": 25}, finalized={})
+    spoken = Offer(apis={}, supported={"metadata.version": 25}, features={})
     monkeypatch.setattr("harness.run.upgrades.speaks", lambda node: spoken)
     made, who, _, _, _ = upgrader(tmp_path, version)
     with pytest.raises(UsageError, match=why) as error:
@@ -236,7 +237,7 @@ def started(running: bool = True, inside: str = DIGEST) -> Any:
 
 
 EVENTS: Any = SimpleNamespace(wait=lambda *_, **__: SimpleNamespace(time_nano=12))
-SPOKEN = Spoken(apis={1: 5, 18: 1}, supported={}, finalized={})
+SPOKEN = Offer(apis={1: 5, 18: 1}, supported={}, features={})
 
 
 def upgraded(node: Any) -> Upgrade:
@@ -274,7 +275,7 @@ def test_an_upgrade_is_proved_by_the_process_itself(monkeypatch: pytest.MonkeyPa
     ids=["no jar", "another jar", "no answer", "no process"],
 )
 def test_an_upgrade_that_did_not_happen_is_unproved(
-    node: Any, line: str, spoken: Spoken | None, why: str, monkeypatch: pytest.MonkeyPatch
+    node: Any, line: str, spoken: Offer | None, why: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(upgrade, "ANSWER_LIMIT_S", 0.0)
     monkeypatch.setattr(upgrade, "_command_line", lambda pid: line)
@@ -358,7 +359,7 @@ def test_a_controller_is_waited_for_until_it_knows_the_metadata(
     with pytest.raises(WaitTimeout, match="controller-100 knows nothing of the metadata log"):
         made.upgrade(who.node("controller-100"))
     assert said.lines == ["stop controller-100", "prove start of controller-100 as 4.3.1"]
-    knows = Spoken(apis={}, supported={"metadata.version": 25}, finalized={"metadata.version": 25})
+    knows = Offer(apis={}, supported={"metadata.version": 25}, features={"metadata.version": 25})
     monkeypatch.setattr("harness.run.upgrades.speaks", lambda node: knows)
     made.downgrade(who.node("controller-100"))
     with pytest.raises(UsageError, match="is 25 already"):
@@ -387,8 +388,8 @@ def test_a_raised_protocol_is_what_the_process_says(tmp_path: Path, monkeypatch:
 
 
 def finalized(level: int, in_log: int, said: int, monkeypatch: pytest.MonkeyPatch) -> Finalize:
-    answers = iter([Spoken(apis={}, supported={}, finalized={"metadata.version": 21})])
-    later = Spoken(apis={}, supported={}, finalized={"metadata.version": said})
+    answers = iter([Offer(apis={}, supported={}, features={"metadata.version": 21})])
+    later = Offer(apis={}, supported={}, features={"metadata.version": said})
     monkeypatch.setattr(upgrade, "speaks", lambda node: next(answers, later))
 
     def wait(predicate: Any, *, what: str, timeout_s: float) -> ClusterState:
@@ -427,7 +428,7 @@ class Taken(Said):
 def test_a_level_is_asked_for_until_it_is_taken_or_refused(
     answers: list[Exception | None], why: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    spoken = Spoken(apis={}, supported={"metadata.version": 30}, finalized={"metadata.version": 7})
+    spoken = Offer(apis={}, supported={"metadata.version": 30}, features={"metadata.version": 7})
     monkeypatch.setattr("harness.run.upgrades.speaks", lambda node: spoken)
     monkeypatch.setattr("harness.faults.upgrade.speaks", lambda node: spoken)
     monkeypatch.setattr("harness.run.upgrades.POLL_S", 0.0)
