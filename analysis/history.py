@@ -15,13 +15,12 @@ from __future__ import annotations
 
 import argparse
 import sys
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from analysis.ledger import BUSY, BUSY_CPU, QUIET, UNTOLD, schema
-from analysis.spark import close_context, open_session
+from analysis.spark import short_session
 from evidence import ledger
 from evidence.errors import KafkaChaosError, UsageError
 
@@ -166,12 +165,8 @@ def main(words: Sequence[str] | None = None) -> int:
     arguments = parser.parse_args(words)
     try:
         paths = files(arguments.folders)
-        with tempfile.TemporaryDirectory() as scratch:
-            session = open_session(arguments.master, scratch)
-            try:
-                added = append(session, paths, arguments.out)
-            finally:
-                close_context(session.sparkContext)
+        with short_session(arguments.master) as session:
+            added = append(session, paths, arguments.out)
     except KafkaChaosError as error:
         print(f"analysis.history: {error}", file=sys.stderr)
         return error.exit_status

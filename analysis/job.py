@@ -39,7 +39,6 @@ from analysis.spark import (
     default_master,
     find_java_home,
     open_context,
-    open_session,
     prepare_archive,
     quoted,
 )
@@ -50,7 +49,7 @@ from evidence.rundir import RunDir
 if TYPE_CHECKING:
     from pyspark import SparkContext
 
-__all__ = ["check_runs", "find_java_home", "main", "open_context", "open_session"]
+__all__ = ["check_runs", "find_java_home", "main", "open_context"]
 
 FINDINGS = "findings/findings.json"
 PYTHON_ERROR = re.compile(r"[A-Za-z_.]*(Error|Exception)\b(?!.*\.java)(?!.*Job aborted).*:")

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import argparse
 import sys
-import tempfile
 import types
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -29,7 +28,7 @@ from typing import TYPE_CHECKING, Any, Final, Union, get_args, get_origin, get_t
 import msgspec
 from msgspec import Struct
 
-from analysis.spark import close_context, open_session
+from analysis.spark import short_session
 from checks.catalogue import LOST_WRITE
 from evidence import ledger
 from evidence.cells import NOT_TOLD, Aside, CellRow, Spread, Timing, pooled, spread
@@ -490,12 +489,8 @@ def main(words: Sequence[str] | None = None) -> int:
     try:
         if not any(arguments.folder.glob("*.jsonl")):  # before Spark starts, which says more than one line
             raise UsageError(f"{arguments.folder}: no ledger here (looked for *.jsonl)")
-        with tempfile.TemporaryDirectory() as scratch:
-            session = open_session(arguments.master, scratch)
-            try:
-                made = derive(session, arguments.folder)
-            finally:
-                close_context(session.sparkContext)
+        with short_session(arguments.master) as session:
+            made = derive(session, arguments.folder)
         write_atomically(arguments.out, text_of(made))
     except KafkaChaosError as error:
         print(f"analysis.ledger: {error}", file=sys.stderr)

@@ -22,7 +22,10 @@ import shutil
 import socket
 import subprocess
 import sys
+import tempfile
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -218,6 +221,17 @@ def open_session(master: str, scratch: str) -> SparkSession:
     from pyspark.sql import SparkSession
 
     return SparkSession.builder.config(conf=configuration(master, scratch)).getOrCreate()
+
+
+@contextmanager
+def short_session(master: str) -> Iterator[SparkSession]:
+    """A session for one piece of work, with a scratch directory of its own; both are gone afterwards."""
+    with tempfile.TemporaryDirectory(prefix="kafka-chaos-spark-") as scratch:
+        session = open_session(master, scratch)
+        try:
+            yield session
+        finally:
+            close_context(session.sparkContext)
 
 
 def prepare_archive() -> Path:

@@ -174,7 +174,6 @@ def _read_worker(document: Document, reading: Collected) -> bool:
 
 
 ARROW: Final = re.compile(r"([\w.-]+)->([\w.-]+)\.enabled")
-MIRROR: Final = "MirrorMaker 2, MirrorMakerConfig"
 
 
 def _is_mirror(document: Document) -> bool:

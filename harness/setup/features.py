@@ -24,7 +24,6 @@ from harness.setup.waiting import Echo
 
 MODULE: Final = "harness.setup.features"
 LIMIT_S: Final = 120
-NO_LEVEL: Final = "0"
 
 
 @dataclass(frozen=True, kw_only=True)

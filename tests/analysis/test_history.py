@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from analysis.history import COLUMNS, append, files, main
-from analysis.spark import close_context, open_session
+from analysis.spark import short_session
 from evidence import ledger
 from evidence.errors import UsageError
 from evidence.ledger import AnyLine, ClaimLine, Excluded, Load
@@ -26,11 +25,9 @@ PAGE = Path(__file__).parents[2] / "docs" / "nights.md"
 
 @pytest.fixture(scope="module")
 def session() -> Iterator[SparkSession]:
-    with tempfile.TemporaryDirectory() as scratch:
-        made = open_session("local[2]", scratch)
+    with short_session("local[2]") as made:
         made.conf.set("spark.sql.session.timeZone", "UTC")
         yield made
-        close_context(made.sparkContext)
 
 
 def write(folder: Path, *lines: AnyLine) -> Path:

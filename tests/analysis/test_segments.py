@@ -9,7 +9,7 @@ import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql.types import StructType, _parse_datatype_string
 
-from analysis.job import open_session
+from analysis.spark import open_session
 from kafkafiles import columns
 from kafkafiles.errors import RequestError
 from kafkafiles.files import KINDS

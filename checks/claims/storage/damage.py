@@ -22,7 +22,6 @@ TOLD: Final = "_BAD_MSG"
 """The error by which librdkafka tells of a batch whose checksum does not fit; it goes on behind it."""
 _NOTHING: Final = "no copy has a record in which a bit was flipped"
 _UNREAD: Final = "nobody was heard reading a replica with a damaged record"
-_CRC: Final = "Kafka documentation, Message Format: CRC"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
