@@ -17,9 +17,48 @@ first one's session ends between two thirds and the whole of it after its death 
 may die when between 28 and 40 % of it have passed. When exactly, the seed says.
 """
 
-from harness.words import LOST, Basis, ClusterPlan, Documented, Run, ranges, scenario
+from collections.abc import Sequence
 
+from harness.words import LOST, Basis, ClusterPlan, Documented, Partition, Run, Target, ranges, scenario
+
+CLUSTER = ClusterPlan(
+    zookeeper_sessions_ms={2: 7000},
+    settings={
+        "replica.fetch.wait.max.ms": "2500",
+        "replica.socket.timeout.ms": "3000",
+        "replica.lag.time.max.ms": "30000",
+        "min.insync.replicas": "1",
+    },
+)
 TWO_CLEAN_ELECTIONS = ("leader-elected-from-isr", "leader-epoch-rises-by-one", "dead-broker-leaves-in-session")
+
+
+def leader_dies(run: Run, t: Partition, leader: Target, followers: Sequence[Target], *, lost: bool = True) -> None:
+    """The leader dies right after it has acknowledged a record, which all followers hold above their high watermarks.
+    `lost`: the sequence is expected to lose that record.
+    """
+    end = run.log_end_and_high_watermark(leader, t)[0]
+    run.wait_checkpoint_written(leader)
+    run.send(t, acks="all", expected_loss=lost)
+    run.kill(leader)
+    for follower in followers:
+        leo, hw = run.log_end_and_high_watermark(follower, t)
+        held = (leo, hw) == (end + 1, end)
+        run.require(f"{follower.node.name} holds the record above its high watermark", held, leo=leo, hw=hw)
+
+
+def heir_dies(run: Run, t: Partition, leader: Target, heir: Target, last: Target) -> None:
+    """The next leader dies before the session of the dead leader ends, so that it is elected dead, and the last replica
+    leads.
+    """
+    run.wait_share_of_session(leader, run.vary(0.35, low=0.28, high=0.4))
+    run.kill(heir)
+    run.wait_leader(t, last)
+    run.require(
+        "the second leader was elected after its death, then the last replica",
+        run.elected_after_death(heir, t),
+        leader=run.state_of(t).leader,
+    )
 
 
 @scenario(
@@ -31,15 +70,7 @@ TWO_CLEAN_ELECTIONS = ("leader-elected-from-isr", "leader-epoch-rises-by-one", "
     operator="""Before 0.11, and as long as inter.broker.protocol.version is older than 0.11, acks=all does not survive
         two failures in a row. Finish upgrades, on every broker: a new binary that still speaks the old protocol has the
         old bug.""",
-    cluster=ClusterPlan(
-        zookeeper_sessions_ms={2: 7000},
-        settings={
-            "replica.fetch.wait.max.ms": "2500",
-            "replica.socket.timeout.ms": "3000",
-            "replica.lag.time.max.ms": "30000",
-            "min.insync.replicas": "1",
-        },
-    ),
+    cluster=CLUSTER,
     documented=[
         Documented(
             on=ranges.HIGH_WATERMARK_TRUNCATION,
@@ -65,27 +96,9 @@ def double_failover(run: Run) -> None:
     run.wait_high_watermark(t, 3, run.replicas_of(t))
 
     leader, (heir, last) = run.leader_of(t), run.followers_of(t)
-    run.wait_checkpoint_written(leader)
-    run.send(t, acks="all", expected_loss=True)
-    run.kill(leader)
-    for follower in (heir, last):
-        leo, hw = run.log_end_and_high_watermark(follower, t)
-        run.require(
-            f"{follower.node.name} holds the record above its high watermark",
-            (leo, hw) == (4, 3),
-            leo=leo,
-            hw=hw,
-        )
+    leader_dies(run, t, leader, (heir, last))
     run.copy_replicas("armed")
-
-    run.wait_share_of_session(leader, run.vary(0.35, low=0.28, high=0.4))
-    run.kill(heir)
-    run.wait_leader(t, last)
-    run.require(
-        "the second leader was elected after its death, then the last replica",
-        run.elected_after_death(heir, t),
-        leader=run.state_of(t).leader,
-    )
+    heir_dies(run, t, leader, heir, last)
 
     run.send(t)
     run.start(leader, heir)

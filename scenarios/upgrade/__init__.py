@@ -8,9 +8,10 @@ format, or the levels of features with KRaft. A new binary speaks as the old one
 common case, with and without a death meanwhile. `upgrade-downgrade` goes back, as far as that can be.
 """
 
+from collections.abc import Callable, Iterable
 from typing import Final
 
-from harness.words import Run, Target, VersionRange
+from harness.words import LOST, Basis, Documented, Partition, Run, Target, TopicPlan, VersionRange, ranges
 
 ROUTE: Final = {
     "0.10.2.2": "0.11.0.3",
@@ -25,9 +26,53 @@ HAS_FORMAT: Final = VersionRange(
     "log.message.format.version is looked at (0.10 to 2.8)", lambda version: (0, 10) <= version.release < (3,)
 )
 """KIP-724: from protocol 3.0 on every record is of format 2."""
+ELECTED: Final = ("leader-elected-from-isr", "leader-epoch-rises-by-one")
+TOPIC: Final = TopicPlan(replicas=((1, 2, 3), (2, 3, 1), (3, 1, 2)), settings={"min.insync.replicas": "2"})
+"""Three partitions, each led by another broker at first."""
+SOCKET_TIMEOUT: Final = {"replica.socket.timeout.ms": "1500"}
+
+
+def partitions(run: Run) -> list[Partition]:
+    """The partitions of the scenario's topic."""
+    return [run.partition(number) for number in range(len(run.topic.replicas))]
+
+
+def wait_whole(run: Run) -> None:
+    """Wait until all replicas are in sync."""
+    for t in partitions(run):
+        run.wait_isr(t, run.replicas_of(t))
 
 
 def restart(run: Run, target: Target) -> None:
     """What an upgrade does to a broker, but for the upgrade: it is stopped cleanly and started again."""
     run.stop(target)
     run.start(target)
+
+
+def one_by_one(run: Run, targets: Iterable[Target], change: Callable[[Target], None]) -> None:
+    """Change one node after the other; the next one's turn comes when all replicas are in sync."""
+    for target in targets:
+        change(target)
+        wait_whole(run)
+
+
+def may_lose(run: Run) -> bool:
+    """Whether the run begins with followers that truncate to their high watermark, which may lose records."""
+    return ranges.HIGH_WATERMARK_TRUNCATION.holds(run.version)
+
+
+def none_lost(sentence: str = "", *, source: str, seen: str) -> list[Documented]:
+    """Nothing is lost from leader epochs on, as `source` says; before, a loss is allowed, and `seen` is what tells that
+    there was none.
+    """
+    return [
+        Documented(
+            on=ranges.HIGH_WATERMARK_TRUNCATION,
+            allowed=LOST | {"replica-divergence"},
+            claims=ELECTED,
+            sentence=sentence,
+            source=seen,
+            basis=Basis.MEASURED,
+        ),
+        Documented(claims=ELECTED, sentence=sentence, source=source, basis=Basis.DOCUMENTATION),
+    ]

@@ -13,12 +13,12 @@ stages of the next upgrades lose nothing.
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 
-from harness.words import LOST, Basis, Case, ClusterPlan, Documented, Partition, Run, Target, one_of, ranges, scenario
-from scenarios.upgrade import HAS_FORMAT, ROUTE, restart
-
-ELECTED = ("leader-elected-from-isr", "leader-epoch-rises-by-one")
+from harness.words import LOST, Basis, Case, Documented, Partition, Run, Target, one_of, ranges, scenario
+from scenarios.truncation import double_failover
+from scenarios.upgrade import ELECTED, HAS_FORMAT, ROUTE, may_lose, one_by_one, restart
 
 
 def two_leaders_die(run: Run, t: Partition, *, lost: bool) -> None:
@@ -36,17 +36,8 @@ def two_leaders_die(run: Run, t: Partition, *, lost: bool) -> None:
     end = run.log_end_and_high_watermark(leader, t)[0]
     run.wait_high_watermark(t, end, replicas)
 
-    run.wait_checkpoint_written(leader)
-    run.send(t, expected_loss=lost)
-    run.kill(leader)
-    for follower in (heir, last):
-        leo, hw = run.log_end_and_high_watermark(follower, t)
-        held = (leo, hw) == (end + 1, end)
-        run.require(f"{follower.node.name} holds the record above its high watermark", held, leo=leo, hw=hw)
-    run.wait_share_of_session(leader, run.vary(0.35, low=0.28, high=0.4))
-    run.kill(heir)
-    run.wait_leader(t, last)
-    run.require("the second leader was elected after its death, then the last", run.elected_after_death(heir, t))
+    double_failover.leader_dies(run, t, leader, (heir, last), lost=lost)
+    double_failover.heir_dies(run, t, leader, heir, last)
     leo, _ = run.log_end_and_high_watermark(last, t)
     run.require(f"{last.node.name} has the record: {not lost}", leo == end + (not lost), leo=leo, end=end)
 
@@ -60,47 +51,32 @@ def at_every_stage(run: Run, *, upgraded: bool) -> None:
     t = run.partition()
     replicas, controller = run.replicas_of(t), run.broker(run.cluster.plan.controller)
     *others, last = replicas
-    old = ranges.HIGH_WATERMARK_TRUNCATION.holds(run.version)
+    old = may_lose(run)
     kept = upgraded or not old
 
-    def restart_each(*targets: Target, change: Callable[[Target], None]) -> None:
-        for target in targets:
-            if upgraded:
-                change(target)
-            else:
-                restart(run, target)
-            run.wait_isr(t, replicas)
+    def each(targets: list[Target], change: Callable[[Target], None]) -> None:
+        one_by_one(run, targets, change if upgraded else partial(restart, run))
 
     run.note("stage: nothing is upgraded")
     two_leaders_die(run, t, lost=old)
     run.note("stage: the last replica and the controller are the new release")
-    restart_each(last, controller, change=run.upgrade)
+    each([last, controller], run.upgrade)
     two_leaders_die(run, t, lost=old)
     run.note("stage: all brokers are the new release")
-    restart_each(*others, change=run.upgrade)
+    each(others, run.upgrade)
     two_leaders_die(run, t, lost=old)
     run.note("stage: the protocol is raised on all but the last replica")
-    restart_each(*others, controller, change=run.raise_protocol)
+    each([*others, controller], run.raise_protocol)
     two_leaders_die(run, t, lost=old)
     run.note("stage: the protocol is raised everywhere")
-    restart_each(last, change=run.raise_protocol)
+    each([last], run.raise_protocol)
     two_leaders_die(run, t, lost=not kept)
     if HAS_FORMAT.holds(run.next_version):
         run.note("stage: the message format is raised")
-        restart_each(*replicas, controller, change=run.raise_format)
+        each([*replicas, controller], run.raise_format)
         two_leaders_die(run, t, lost=not kept)
 
 
-CLUSTER = ClusterPlan(
-    upgrades=ROUTE,
-    zookeeper_sessions_ms={2: 7000},
-    settings={
-        "replica.fetch.wait.max.ms": "2500",
-        "replica.socket.timeout.ms": "3000",
-        "replica.lag.time.max.ms": "30000",
-        "min.insync.replicas": "1",
-    },
-)
 KEPT = Documented(
     on=ranges.LEADER_EPOCHS,
     claims=ELECTED,
@@ -108,6 +84,20 @@ KEPT = Documented(
     source="KIP-101",
     basis=Basis.KIP,
 )
+
+
+def lost(sentence: str = "", *, source: str) -> Documented:
+    """The record is lost where followers truncate to their high watermark."""
+    return Documented(
+        on=ranges.HIGH_WATERMARK_TRUNCATION,
+        required=LOST,
+        allowed=frozenset({"replica-divergence"}),
+        claims=ELECTED,
+        sentence=sentence,
+        source=source,
+        basis=Basis.KIP,
+    )
+
 
 scenario(
     name="upgrade-double-failover",
@@ -117,33 +107,21 @@ scenario(
     operator="""The new binaries alone change nothing: the old loss is there until inter.broker.protocol.version is 0.11
         on every broker. Do not leave an upgrade half done.""",
     applies=one_of("0.10.2.2", "0.11.0.3", "1.1.1", "2.8.2"),
-    cluster=CLUSTER,
+    cluster=replace(double_failover.CLUSTER, upgrades=ROUTE),
     cases={
         "upgraded": Case(
             steps=partial(at_every_stage, upgraded=True),
             documented=[
-                Documented(
-                    on=ranges.HIGH_WATERMARK_TRUNCATION,
-                    required=LOST,
-                    allowed=frozenset({"replica-divergence"}),
-                    claims=ELECTED,
-                    source="KIP-101: scenario 1, and Compatibility, Deprecation, and Migration Plan",
-                    basis=Basis.KIP,
-                ),
+                lost(source="KIP-101: scenario 1, and Compatibility, Deprecation, and Migration Plan"),
                 KEPT,
             ],
         ),
         "restarted": Case(
             steps=partial(at_every_stage, upgraded=False),
             documented=[
-                Documented(
-                    on=ranges.HIGH_WATERMARK_TRUNCATION,
-                    required=LOST,
-                    allowed=frozenset({"replica-divergence"}),
-                    claims=ELECTED,
-                    sentence="Without the upgrade the same restarts change nothing: the record is lost each time.",
+                lost(
+                    "Without the upgrade the same restarts change nothing: the record is lost each time.",
                     source="KIP-101: scenario 1",
-                    basis=Basis.KIP,
                 ),
                 KEPT,
             ],

@@ -14,38 +14,23 @@ that still is the old one. `restarted` restarts the same nodes as often, with th
 from collections.abc import Callable
 from functools import partial
 
-from harness.words import (
-    LOST,
-    Basis,
-    Case,
-    ClusterPlan,
-    Documented,
-    Partition,
-    Run,
-    Target,
-    TopicPlan,
-    one_of,
-    ranges,
-    scenario,
+from harness.words import Case, ClusterPlan, Run, Target, one_of, ranges, scenario
+from scenarios.upgrade import (
+    HAS_FORMAT,
+    ROUTE,
+    SOCKET_TIMEOUT,
+    TOPIC,
+    may_lose,
+    none_lost,
+    one_by_one,
+    partitions,
+    restart,
+    wait_whole,
 )
-from scenarios.upgrade import HAS_FORMAT, ROUTE, restart
 
-CLAIMS = ("leader-elected-from-isr", "leader-epoch-rises-by-one")
 FEATURES = ("metadata.version", "transaction.version", "eligible.leader.replicas.version")
 SOURCE = "Kafka documentation, Upgrading; Kafka documentation, topic configuration: min.insync.replicas"
-BETWEEN = "seen on 0.10.2.2: that nothing is lost while followers truncate to their high watermark is not documented"
-
-
-def partitions(run: Run) -> list[Partition]:
-    """The three partitions, each led by another broker at first."""
-    return [run.partition(number) for number in range(3)]
-
-
-def wait_whole(run: Run, without: tuple[Target, ...] = ()) -> None:
-    """Wait until all replicas are in sync, but for those on brokers that are down."""
-    down = {one.id for one in without}
-    for t in partitions(run):
-        run.wait_isr(t, [one for one in run.replicas_of(t) if one.id not in down])
+SEEN = "seen on 0.10.2.2: that nothing is lost while followers truncate to their high watermark is not documented"
 
 
 def nothing_dies(run: Run, old: list[Target]) -> None:
@@ -71,34 +56,31 @@ def old_leader_dies(run: Run, old: list[Target]) -> None:
 
 def roll(run: Run, *, meanwhile: Callable[[Run, list[Target]], None] = nothing_dies, upgraded: bool = True) -> None:
     """Every node, and then what the cluster speaks."""
-    t, old = run.partition(), ranges.HIGH_WATERMARK_TRUNCATION.holds(run.version)
-    kraft = ranges.KRAFT.holds(run.version)
+    t, kraft = run.partition(), ranges.KRAFT.holds(run.version)
     first = sorted(run.replicas_of(t), key=lambda one: one.id == run.cluster.plan.controller)
     controllers = [run.node(f"controller-{number}") for number in (100, 101, 102)] if kraft else []
     half = len(first) // 2 + 1
 
-    def each(*targets: Target, change: Callable[[Target], None]) -> None:
-        for target in targets:
-            if upgraded:
-                change(target)
-            else:
-                restart(run, target)
-            wait_whole(run)
+    def each(targets: list[Target], change: Callable[[Target], None]) -> None:
+        one_by_one(run, targets, change if upgraded else partial(restart, run))
 
-    with run.consume(t) as consumer, run.load(t, rate_per_s=50, expected_loss=old, also_idempotent=kraft) as load:
+    with (
+        run.consume(t) as consumer,
+        run.load(t, rate_per_s=50, expected_loss=may_lose(run), also_idempotent=kraft) as load,
+    ):
         load.wait_more(100, timeout_s=60)
         run.note("stage: every node as the next release, one after the other")
-        each(*controllers, *first[:half], change=run.upgrade)
+        each([*controllers, *first[:half]], run.upgrade)
         load.wait_more(50, timeout_s=60)
         meanwhile(run, first[half:])
         wait_whole(run)
-        each(*first[half:], change=run.upgrade)
+        each(first[half:], run.upgrade)
         load.wait_more(50, timeout_s=60)
         run.note("stage: what the cluster speaks is raised")
         if not kraft:
-            each(*first, change=run.raise_protocol)
+            each(first, run.raise_protocol)
             if HAS_FORMAT.holds(run.next_version):
-                each(*first, change=run.raise_format)
+                each(first, run.raise_format)
         for feature in FEATURES if kraft and upgraded else ():
             if run.supported(feature) > run.level_of(feature):
                 run.finalize(feature)
@@ -107,20 +89,7 @@ def roll(run: Run, *, meanwhile: Callable[[Run, list[Target]], None] = nothing_d
     run.send(t)
 
 
-def documented(sentence: str = "") -> list[Documented]:
-    """Nothing is lost from leader epochs on; before, a loss is allowed."""
-    return [
-        Documented(
-            on=ranges.HIGH_WATERMARK_TRUNCATION,
-            allowed=LOST | {"replica-divergence"},
-            claims=CLAIMS,
-            sentence=sentence,
-            source=BETWEEN,
-            basis=Basis.MEASURED,
-        ),
-        Documented(claims=CLAIMS, sentence=sentence, source=SOURCE, basis=Basis.DOCUMENTATION),
-    ]
-
+documented = partial(none_lost, source=SOURCE, seen=SEEN)
 
 scenario(
     name="upgrade-rolling",
@@ -131,8 +100,8 @@ scenario(
     operator="""Upgrade one node at a time, and wait until all replicas are in sync before the next. Raise the protocol,
         or metadata.version, when every node is new, and not before you are sure that you will not go back.""",
     applies=one_of(*ROUTE),
-    cluster=ClusterPlan(upgrades=ROUTE, controller=1, controllers=3, settings={"replica.socket.timeout.ms": "1500"}),
-    topic=TopicPlan(replicas=((1, 2, 3), (2, 3, 1), (3, 1, 2)), settings={"min.insync.replicas": "2"}),
+    cluster=ClusterPlan(upgrades=ROUTE, controller=1, controllers=3, settings=SOCKET_TIMEOUT),
+    topic=TOPIC,
     cases={
         "plain": Case(steps=roll, documented=documented()),
         "controller-dies": Case(steps=partial(roll, meanwhile=controller_dies), documented=documented()),
