@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
-from xml.etree import ElementTree as ET
 
 from checks.catalogue import LOST_WRITE
+from evidence.junit import Case, Result, Suite, render
 from evidence.rundir import write_atomically, write_json
 from evidence.text import markdown as escaped
 from evidence.text import plural, visible
@@ -266,22 +266,14 @@ def junit(one: Comparison) -> str:
             if not cell.accepted:
                 worse.setdefault(cell.cell, []).append(f"{cell.name} {figures(change.fact, cell)}")
     few = set(one.too_few)
-    suite = ET.Element("testsuite", name=visible(f"{one.new} beside {one.old}"))
-    for each in one.pairs:
-        case = ET.SubElement(suite, "testcase", classname=f"kafka-chaos.{each[0]}", name=name_of(each), time="0")
-        if each in worse:
-            ET.SubElement(case, "failure", message=visible(worse[each][0]), type="regression").text = visible(
-                "\n".join(worse[each]), keep="\n"
-            )
-        elif each in few:
-            ET.SubElement(case, "skipped", message="too few runs")
-    suite.set("tests", str(len(one.pairs)))
-    suite.set("failures", str(len(worse)))
-    suite.set("skipped", str(len(few - worse.keys())))
-    root = ET.Element("testsuites", name="kafka-chaos compare")
-    root.append(suite)
-    ET.indent(root)
-    return '<?xml version="1.0" encoding="utf-8"?>\n' + ET.tostring(root, encoding="unicode") + "\n"
+
+    def result(cell: Cell) -> Result | None:
+        if cell in worse:
+            return Result("failure", worse[cell][0], "regression", "\n".join(worse[cell]))
+        return Result("skipped", "too few runs") if cell in few else None
+
+    cases = [Case(f"kafka-chaos.{each[0]}", name_of(each), result=result(each)) for each in one.pairs]
+    return render("kafka-chaos compare", [Suite(f"{one.new} beside {one.old}", cases)])
 
 
 def write(one: Comparison, folder: Path) -> list[Path]:

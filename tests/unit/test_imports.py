@@ -75,6 +75,7 @@ def test_the_audit_knows_nothing_of_runs() -> None:
     may = {
         "evidence.basis",
         "evidence.errors",
+        "evidence.junit",
         "evidence.releases",
         "evidence.text",
         "kafkafiles.api_versions",
