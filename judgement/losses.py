@@ -21,14 +21,14 @@ was acknowledged, what may be lost is what an election and a truncation may lose
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from itertools import pairwise
 from typing import Final, NamedTuple
 
 from checks.catalogue import LOST_WRITE
 from checks.excuses import truncates_to_high_watermark
 from evidence.basis import Basis
-from evidence.events import Checkpoint, Moment
+from evidence.events import Checkpoint, Event, Moment
 from evidence.faults.process import PowerLossProof
 from evidence.findings import Finding, Row
 from evidence.nodes import broker
@@ -197,32 +197,45 @@ class Floor(NamedTuple):
 
 def floors(run_state: RunState, where: TopicPartition | None) -> list[Floor]:
     """Each time at which the high watermarks of all replicas were known: from brokers' files, or from copies."""
-    states = run_state.states.get(where, ()) if where is not None else ()
     if where is None:
         return []
+    states = run_state.states.get(where, ())
     replicas = {broker(number) for number in (states[0].replicas or states[0].isr)} if states else set()
-    place = f"{where[0]}-{where[1]}"
     happened = sorted(
         {at_ns for fault in run_state.faults if fault.proof_type.strikes for at_ns in (fault.inject_ns, fault.until_ns)}
         | {after.at_ns for before, after in pairwise(states) if before.leader != after.leader}
     )
-    found, read = [], dict[str, tuple[int, int]]()
-    for event in run_state.events:
+    found = []
+    for at_ns, marks in _high_watermarks(run_state.events, f"{where[0]}-{where[1]}", replicas):
+        begin_ns = max((each for each in happened if each < at_ns), default=0)
+        end_ns = min((each for each in happened if each >= at_ns), default=NEVER_NS)
+        if all(read_ns > begin_ns for read_ns, _ in marks.values()):
+            found.append(Floor(begin_ns, end_ns, min(mark for _, mark in marks.values())))
+    return found
+
+
+def _high_watermarks(
+    events: Iterable[Event], place: str, replicas: Set[str]
+) -> Iterator[tuple[int, Mapping[str, tuple[int, int]]]]:
+    """Each time at which the high watermark of every replica was known, and when each was read and what it was, by
+    node. A copy of the replicas begins anew; a checkpoint adds to what is known.
+    """
+    read: dict[str, tuple[int, int]] = {}
+    for event in events:
         if isinstance(event, Moment):
-            marks = {node: held[place].hw for node, held in event.nodes.items() if place in held}
-            read = {node: (event.at_ns, hw) for node, hw in marks.items() if hw is not None} if marks else read
-            known = len(read) == len(marks) and (set(read) >= replicas if marks else False)
+            copied = {node: held[place].hw for node, held in event.nodes.items() if place in held}
+            if not copied:
+                continue
+            read = {node: (event.at_ns, hw) for node, hw in copied.items() if hw is not None}
+            known = len(read) == len(copied) and set(read) >= replicas
         elif isinstance(event, Checkpoint) and event.file == HIGH_WATERMARKS:
             mark = (event.offsets or {}).get(place)
             read |= {event.node: (event.at_ns, mark)} if mark is not None else {}
             known = bool(replicas) and set(read) >= replicas
         else:
             continue
-        begin_ns = max((at_ns for at_ns in happened if at_ns < event.at_ns), default=0)
-        end_ns = min((at_ns for at_ns in happened if at_ns >= event.at_ns), default=NEVER_NS)
-        if known and all(at_ns > begin_ns for at_ns, _ in read.values()):
-            found.append(Floor(begin_ns, end_ns, min(mark for _, mark in read.values())))
-    return found
+        if known:
+            yield event.at_ns, dict(read)
 
 
 def _names(rows: Sequence[Row]) -> str:

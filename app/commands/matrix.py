@@ -6,7 +6,7 @@ import argparse
 import json
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from app import ledger as store
@@ -16,51 +16,36 @@ from app.matrix import AGAIN, Matrix, MatrixCell, cells, night_order, of_the_nig
 from app.output import Progress, result, say
 from evidence import ledger
 from evidence.errors import HarnessError, UsageError
+from evidence.rundir import RunDir
 from harness.cluster import versions as known_versions
-from harness.scenario import all_scenarios, get_scenario
+from harness.cluster.versions import Version
+from harness.scenario import Scenario, all_scenarios, get_scenario
 from harness.setup import images
 from harness.setup import settings as known_settings
 from harness.suite import DEFAULT_VERSIONS, SUITE
 from judgement import repeated
 from judgement.report import console
-from judgement.verdict import read_verdict, worst
+from judgement.verdict import Verdict, read_verdict, worst
 
 
 def run(options: argparse.Namespace) -> int:
     """Run the cells that the options name; the exit status is that of the worst verdict."""
-    names = names_of(options.scenarios or ())
     if options.shard and not options.plan:
         raise UsageError("--shard is a part of a plan: add --plan")
-    chosen = [get_scenario(name) for name in names if name != "all"]
-    if not chosen:
-        chosen = [each for each in all_scenarios().values() if names or each.name in SUITE]
-    if options.minutes is not None and names == ["all"] and not options.plan:
-        chosen = of_the_night(chosen, options.seed)
-    progress = Progress(quiet=options.quiet)
-    overrides, expect = settings_of(options.setting), expected(options.expect)
-    cases = names_of(options.case)
     if options.command == "matrix" and not options.versions and options.kafka is None:
         raise UsageError("name versions with --versions, or a build of your own with --kafka")
+    progress = Progress(quiet=options.quiet)
+    overrides, expect = settings_of(options.setting), expected(options.expect)
     own = own_versions(options, progress.line)
-    if own is not None and not names and not cases:
-        wanted = suite_cells(all_scenarios(), seed=options.seed, repeat=options.repeat, versions=own)
-    elif own is not None:
-        wanted = cells(chosen, own, seed=options.seed, repeat=options.repeat, cases=cases)
-    elif names or options.versions or cases:
-        named = versions_of(options.versions or DEFAULT_VERSIONS, progress.line, locked=options.locked)
-        wanted = cells(chosen, named, seed=options.seed, repeat=options.repeat, cases=cases)
-    else:
-        wanted = suite_cells(all_scenarios(), seed=options.seed, repeat=options.repeat)
-    by_id = {version.id: version for version in own or ()}
-    named_ids = {cell.version for cell in wanted}
-    versions = sorted((by_id.get(name) or known_versions.get(name) for name in named_ids), key=lambda one: one.release)
+    wanted = named_cells(options, own, progress.line)
+    versions = versions_in(wanted, own)
     for version in versions:
         known_settings.validate(version, overrides, "--setting", progress.line)
     if options.minutes is not None:
         wanted = night_order(wanted, options.seed)
     if options.plan:
         wanted = by_plan(wanted, options.shard, progress.line)
-        versions = [version for version in versions if version.id in {cell.version for cell in wanted}]
+        versions = versions_in(wanted, own)
     images.ensure_images([version.build for version in versions], progress.line)
     root: Path = options.runs_dir
     root.mkdir(parents=True, exist_ok=True)
@@ -74,15 +59,7 @@ def run(options: argparse.Namespace) -> int:
     loaded = write_reports(root, [run_dir for runs in by_cell.values() for run_dir in runs])
     told = {cell: repeated.in_words(verdicts[cell]) for cell in again}
     if options.json:
-        result(
-            json.dumps(
-                [
-                    judged_json(run_dir, verdict) | ({"repeated": told[cell]} if cell in told else {})
-                    for cell, runs in by_cell.items()
-                    for run_dir, verdict in zip(runs, verdicts[cell], strict=True)
-                ]
-            )
-        )
+        result(as_json(by_cell, verdicts, told))
     else:
         result(console.table(loaded))
         for cell, text in told.items():
@@ -97,6 +74,53 @@ def run(options: argparse.Namespace) -> int:
             f"{len(matrix.lost)} of {len(wanted)} runs left no run directory; the first: {matrix.lost[0]}"
         )
     return worst(repeated.overall(those) for those in verdicts.values()).exit_status
+
+
+def named_scenarios(options: argparse.Namespace) -> list[Scenario]:
+    """The scenarios that the options name; those of the suite if they name none."""
+    names = names_of(options.scenarios or ())
+    chosen = [get_scenario(name) for name in names if name != "all"]
+    if not chosen:
+        chosen = [each for each in all_scenarios().values() if names or each.name in SUITE]
+    if options.minutes is not None and names == ["all"] and not options.plan:
+        return of_the_night(chosen, options.seed)
+    return chosen
+
+
+def named_cells(
+    options: argparse.Namespace, own: Sequence[Version] | None, echo: Callable[[str], None]
+) -> list[MatrixCell]:
+    """The cells that the options name, on the user's `own` builds if there are any; those of the suite if they name
+    neither scenarios, cases nor versions.
+    """
+    chosen, cases = named_scenarios(options), names_of(options.case)
+    narrowed = bool(names_of(options.scenarios or ())) or bool(cases)
+    if not narrowed and (own is not None or not options.versions):
+        return suite_cells(all_scenarios(), seed=options.seed, repeat=options.repeat, versions=own)
+    named = own or versions_of(options.versions or DEFAULT_VERSIONS, echo, locked=options.locked)
+    return cells(chosen, named, seed=options.seed, repeat=options.repeat, cases=cases)
+
+
+def versions_in(wanted: Sequence[MatrixCell], own: Sequence[Version] | None) -> list[Version]:
+    """The versions of cells, oldest first."""
+    by_id = {version.id: version for version in own or ()}
+    names = {cell.version for cell in wanted}
+    return sorted((by_id.get(name) or known_versions.get(name) for name in names), key=lambda one: one.release)
+
+
+def as_json(
+    by_cell: Mapping[MatrixCell, Sequence[RunDir]],
+    verdicts: Mapping[MatrixCell, Sequence[Verdict]],
+    told: Mapping[MatrixCell, str],
+) -> str:
+    """Every run and its verdict, and what is told of the cells that were run again."""
+    return json.dumps(
+        [
+            judged_json(run_dir, verdict) | ({"repeated": told[cell]} if cell in told else {})
+            for cell, runs in by_cell.items()
+            for run_dir, verdict in zip(runs, verdicts[cell], strict=True)
+        ]
+    )
 
 
 def by_plan(

@@ -113,20 +113,17 @@ def published(lines: Iterable[AnyLine], bugs: Sequence[Affected], museum: Collec
     """
     every = list(lines)
     excluded = {line.run for line in every if isinstance(line, Excluded)}
-    of: dict[str, RunStarted | RestoredRun] = {}
-    said: dict[str, tuple[str, set[str], str]] = {}
     affected = {version for bug in bugs for version in bug.affected}
-    for line in every:
-        if isinstance(line, RunJudged):
-            names = {*line.unexpected, *(one.name for one in line.claims if one.outcome == CONTRADICTED)}
-            said.setdefault(line.run, (line.verdict, names, ""))
-        elif isinstance(line, RestoredRun):
-            said[line.run] = (line.verdict or "", set(line.seen or ()), line.told)
-        if not isinstance(line, RunStarted | RestoredRun) or line.run in excluded or line.scenario in museum:
-            continue
-        own = isinstance(line, RunStarted) and (line.modified or line.observed or bool(line.mutant))
-        if line.version in affected and not own:
-            of[line.run] = line
+    of = {
+        line.run: line
+        for line in every
+        if isinstance(line, RunStarted | RestoredRun)
+        and line.run not in excluded
+        and line.scenario not in museum
+        and line.version in affected
+        and _counts(line)
+    }
+    said = _said(every)
     unexpected = [run for run in of if run in said and said[run][0] == UNEXPECTED]
     found = [
         (bug.bug, run)
@@ -137,6 +134,23 @@ def published(lines: Iterable[AnyLine], bugs: Sequence[Affected], museum: Collec
     ]
     days = [of[run].at[:10] for run in of]
     return Published(runs=len(of), unexpected=len(unexpected), found=tuple(found), until=max(days, default=""))
+
+
+def _counts(line: RunStarted | RestoredRun) -> bool:
+    """Whether a run is of a clean tree, of unchanged brokers and of nobody's own settings."""
+    return isinstance(line, RestoredRun) or not (line.modified or line.observed or line.mutant)
+
+
+def _said(lines: Iterable[AnyLine]) -> dict[str, tuple[str, set[str], str]]:
+    """The verdict on each run, the names that it was given for, and what was published of it."""
+    said: dict[str, tuple[str, set[str], str]] = {}
+    for line in lines:
+        if isinstance(line, RunJudged):
+            names = {*line.unexpected, *(one.name for one in line.claims if one.outcome == CONTRADICTED)}
+            said.setdefault(line.run, (line.verdict, names, ""))
+        elif isinstance(line, RestoredRun):
+            said[line.run] = (line.verdict or "", set(line.seen or ()), line.told)
+    return said
 
 
 def in_ledger(root: Path, bugs: Sequence[Affected]) -> Published:
