@@ -4,7 +4,7 @@
     --shard 2/3                   of the table's tests those of the second of three parts, by file
     --turn 7                      begin with another entry of the table for each number; the others follow in its order
     --minutes 25                  begin no test later; each that is left out is named
-    HYPOTHESIS_PROFILE=quick      a quarter of the examples that a property test asks for; the default
+    HYPOTHESIS_PROFILE=quick      a tenth of the examples that a property test asks for; the default
     HYPOTHESIS_PROFILE=thorough   ten times as many: each night
 
 A property test that asks for a number of its own asks by `tests.properties.examples`. There is no deadline: the first

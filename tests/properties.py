@@ -11,7 +11,7 @@ from typing import Final
 
 from hypothesis import settings
 
-FACTORS: Final = {"quick": 0.25, "whole": 1.0, "thorough": 10.0}
+FACTORS: Final = {"quick": 0.1, "whole": 1.0, "thorough": 10.0}
 PROFILE: Final = os.environ.get("HYPOTHESIS_PROFILE", "quick")
 LEAST: Final = 10
 """Examples that every test takes."""

@@ -6,11 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from tests.properties import examples
 from tests.sabotage.mutations import fuzz
 from tests.unit.rehearsal import Stage, judged, rehearse
 from tests.unit.test_runner import leader_dies
 
-MUTATIONS = 30
+MUTATIONS = examples(40)
 
 
 def test_a_damaged_run_is_not_passed_and_never_a_traceback(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
