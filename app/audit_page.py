@@ -2,9 +2,9 @@
 
     python -m app.audit_page
 
-writes it anew (`make docs` and `make audit-matrix` do), and tests hold the files to it: in docs/audit.md the examples,
+writes it anew (`make docs` and `make audit-matrix` do), and tests hold the page to it: in docs/audit.md the examples,
 each of which is a command and what it says, run again with the matrix as it is committed, and the table of the formats
-that are read; in .pre-commit-hooks.yaml the files that the hook looks at.
+that are read.
 """
 
 from __future__ import annotations
@@ -21,8 +21,6 @@ from audit.readers import registry
 PAGE: Final = Path("docs/audit.md")
 EXAMPLE: Final = re.compile(r"^```console\n\$ kafka-chaos (audit [^\n]*)\n.*?^```$", re.DOTALL | re.MULTILINE)
 FORMATS: Final = re.compile(r"(?<=^<!-- formats -->\n)\|.*?(?=^<!-- end of formats -->$)", re.DOTALL | re.MULTILINE)
-HOOKS: Final = Path(".pre-commit-hooks.yaml")
-HOOK_FILES: Final = re.compile(r"(?<=^  files: ).*$", re.MULTILINE)
 COLUMNS: Final = 100
 
 
@@ -42,11 +40,6 @@ def renewed(text: str) -> str:
     return EXAMPLE.sub(lambda found: f"```console\n$ kafka-chaos {found[1]}\n{said(found[1])}```", text)
 
 
-def renewed_hooks(text: str) -> str:
-    """The pre-commit hooks, with the names of the files that formats are in."""
-    return HOOK_FILES.sub(lambda _: f"'{registry.hook_files()}'", text)
-
-
 def write(page: Path = PAGE) -> None:
     """Write the page anew."""
     page.write_text(renewed(page.read_text(encoding="utf-8")), encoding="utf-8")
@@ -54,4 +47,3 @@ def write(page: Path = PAGE) -> None:
 
 if __name__ == "__main__":
     write()
-    HOOKS.write_text(renewed_hooks(HOOKS.read_text(encoding="utf-8")), encoding="utf-8")

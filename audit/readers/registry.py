@@ -1,7 +1,6 @@
 """All formats that the audit reads, found in the reader modules beside this one.
 
-From them come the files that a walk through directories takes, those that the pre-commit hook looks at
-(.pre-commit-hooks.yaml) and the table in docs/audit.md.
+From them come the files that a walk through directories takes, and the table in docs/audit.md.
 """
 
 from __future__ import annotations
@@ -69,11 +68,6 @@ def concerns_kafka(source: Text) -> bool:
     """Whether a file may have to do with Kafka, by its name or by its words."""
     own = any(one.named is not None and one.named.fullmatch(source.file) for one in formats())
     return own or speaks_of_kafka(source.file) or speaks_of_kafka(source.content)
-
-
-def hook_files() -> str:
-    """The regular expression for `files` in .pre-commit-hooks.yaml, which is searched in whole paths."""
-    return rf"(?i)(^|/)({file_names().pattern})$"
 
 
 def table() -> str:

@@ -68,6 +68,5 @@ def test_the_guides_example_is_a_format(tmp_path: Path, formats: list[Format]) -
         cached.cache_clear()
     producer = only(read(tmp_path, {"app.ini": text}))
     assert (producer.client, values(producer)["acks"], lines(producer)["acks"]) == ("librdkafka", "1", "app.ini:5")
-    assert r".+\.ini" in registry.hook_files()
     assert "| INI files | `*.ini` | the section `[kafka_producer]`, with librdkafka's keys |\n" in registry.table()
     assert read(tmp_path / "b", {"app.ini": "[db]\nacks = 0\n"}).producers == ()
