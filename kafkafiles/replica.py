@@ -25,7 +25,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from itertools import islice
 from pathlib import Path
 from typing import Final, Generic, TypeVar
@@ -34,8 +34,8 @@ import numpy as np
 import pyarrow as pa
 
 from kafkafiles import checkpoints
-from kafkafiles.batches import Corrupt, Record
-from kafkafiles.columns import SCHEMA, read_arrow_batches
+from kafkafiles.batches import Corrupt, Record, records
+from kafkafiles.columns import SCHEMA, HeaderArray, read_arrow_batches, read_headers
 from kafkafiles.errors import ParseError
 from kafkafiles.walk import ANY_OFFSET, Alike, ByteArray, EpochRun, Slice, Walker, check_ahead, compiled, whole
 
@@ -120,6 +120,45 @@ class Replica:
         for found in self.record_batches():
             (problems if isinstance(found, SegmentProblem) else pieces).append(found)
         return pa.Table.from_batches(pieces, REPLICA_SCHEMA), problems
+
+
+class RecordsByOffset:
+    """The records of a replica by their offsets: the headers are read once, and of the batches only those are decoded
+    that have an offset which is asked for.
+    """
+
+    def __init__(self, replica: Replica) -> None:
+        self._segments = replica.segments
+        self._decoded: dict[tuple[int, int], dict[int, Record | Corrupt]] = {}
+
+    def at(self, offset: int) -> Record | Corrupt | None:
+        """What lies at an offset; None if nothing does. Damage lies at the last offset of its batch."""
+        for number, headers in enumerate(self._headers):
+            entry = int(np.searchsorted(headers["last_offset"], offset))
+            if entry < len(headers):
+                key = (number, entry)
+                if key not in self._decoded:
+                    self._decoded[key] = self._decode(number, entry)
+                return self._decoded[key].get(offset)
+        return None
+
+    @cached_property
+    def _headers(self) -> list[HeaderArray]:
+        """Of each segment the headers of its sound entries."""
+        return [read_headers(segment.path)[0] for segment in self._segments]
+
+    def _decode(self, number: int, entry: int) -> dict[int, Record | Corrupt]:
+        head = self._headers[number][entry]
+        with self._segments[number].path.open("rb") as file:
+            file.seek(int(head["position"]))
+            data = file.read(int(head["size"]))
+        found: dict[int, Record | Corrupt] = {}
+        for one in records(data):
+            if isinstance(one, Corrupt):
+                found.setdefault(int(head["last_offset"]), one)
+            else:
+                found[one.offset] = one
+        return found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -33,10 +33,9 @@ from evidence.records import RecordId, TopicPartition
 from evidence.run_state import Sent, acks_text
 from judgement.report.facts import JudgedRun
 from kafkafiles import checkpoints
-from kafkafiles.batches import Corrupt, Record, records
-from kafkafiles.columns import HeaderArray, read_headers
+from kafkafiles.batches import Corrupt, Record
 from kafkafiles.errors import ParseError
-from kafkafiles.replica import Replica, SegmentProblem, read_replica
+from kafkafiles.replica import RecordsByOffset, Replica, SegmentProblem, read_replica
 
 KINDS: Final = (schema.SEND, schema.POLL, schema.FINAL_READ)
 COLUMNS: Final = (
@@ -204,13 +203,8 @@ class ReplicaCopy:
     def __init__(self, node: str, directory: Path) -> None:
         self.node = node
         self._replica: Replica = read_replica(directory)
-        self._decoded: dict[tuple[int, int], dict[int, Content]] = {}
+        self._records = RecordsByOffset(self._replica)
         self._where = (self._replica.topic, self._replica.partition)
-
-    @cached_property
-    def _headers(self) -> list[HeaderArray]:
-        """Of each segment the headers of its sound entries."""
-        return [read_headers(segment.path)[0] for segment in self._replica.segments]
 
     @property
     def leo(self) -> int:
@@ -228,28 +222,10 @@ class ReplicaCopy:
 
     def at(self, offset: int) -> Content | None:
         """What lies at an offset; None if nothing does."""
-        for number, headers in enumerate(self._headers):
-            entry = int(np.searchsorted(headers["last_offset"], offset))
-            if entry < len(headers):
-                key = (number, entry)
-                if key not in self._decoded:
-                    self._decoded[key] = self._decode(number, entry)
-                return self._decoded[key].get(offset)
-        return None
-
-    def _decode(self, number: int, entry: int) -> dict[int, Content]:
-        head = self._headers[number][entry]
-        with self._replica.segments[number].path.open("rb") as file:
-            file.seek(int(head["position"]))
-            data = file.read(int(head["size"]))
-        contents: dict[int, Content] = {}
-        for found in records(data):
-            if isinstance(found, Corrupt):
-                damaged = Content(record=None, what=f"damaged bytes ({found.kind})", unclear=True)
-                contents |= {o: damaged for o in (int(head["last_offset"]),) if o not in contents}
-            else:
-                contents[found.offset] = self._content(found)
-        return contents
+        found = self._records.at(offset)
+        if isinstance(found, Corrupt):
+            return Content(record=None, what=f"damaged bytes ({found.kind})", unclear=True)
+        return None if found is None else self._content(found)
 
     def _content(self, found: Record) -> Content:
         if found.control is not None:

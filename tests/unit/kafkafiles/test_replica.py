@@ -388,3 +388,11 @@ def by_offset(replica: Replica) -> dict[int, Record]:
             if isinstance(each, Record):
                 found[each.offset] = each
     return found
+
+
+def test_a_record_is_found_by_its_offset_in_whatever_segment(put) -> None:
+    replica = put({0: batch(0, values(b"a", b"b")), 4: batch(4, values(b"c"), codec=GZIP)})
+    found = r.RecordsByOffset(replica)
+    told = {offset: found.at(offset) for offset in range(6)}
+    assert {offset: one.value for offset, one in told.items() if isinstance(one, Record)} == {0: b"a", 1: b"b", 4: b"c"}
+    assert [offset for offset, one in told.items() if one is None] == [2, 3, 5]
