@@ -39,8 +39,8 @@ REPLICAS: Final = (
         number=4,
         area=Area.REPLICAS,
         sentence="The default of replica.lag.time.max.ms is 30 seconds.",
+        by=(held("isr-shrink-expand", "isr-shrinks-in-lag-time", cases=("by-default",)),),
         corrected="It was 10 seconds up to 2.4; KIP-537 raised it in 2.5.",
-        not_yet="a run at the default; the audit reads the default of each release from the brokers' own code",
     ),
     Statement(
         number=5,
@@ -49,8 +49,9 @@ REPLICAS: Final = (
         by=(
             held("isr-lag-max-messages", "isr-does-not-count-messages"),
             held("slow-disk", "slow-follower-leaves-isr", cases=("follower-flaps",)),
+            held("isr-lag-max-messages", "endless-lag-leaves-isr", cases=("never-catches-up",)),
         ),
-        not_yet="a follower that fetches all the time and never catches up",
+        corrected="On 0.8.2 fetching is enough, up to replica.lag.max.messages behind.",
     ),
     Statement(
         number=6,
@@ -65,7 +66,6 @@ REPLICAS: Final = (
         sentence="The leader looks for lagging followers every half of replica.lag.time.max.ms.",
         by=(held("isr-shrink-expand", "isr-shrinks-in-lag-time"),),
         corrected="Up to 0.10.1 it looked once per whole replica.lag.time.max.ms.",
-        not_yet="a lag time so long that half of it and the whole can be told apart",
     ),
     Statement(
         number=8,
@@ -221,8 +221,8 @@ BROKERS: Final = (
         number=27,
         area=Area.BROKERS,
         sentence="The controller creates /controller and raises the epoch in one transaction of ZooKeeper.",
-        corrected="Before 1.1 these are two separate writes.",
-        not_yet="that both writes have one transaction id from 1.1 on",
+        by=(held("controller-failover", "controller-and-epoch-in-one-transaction"),),
+        corrected="Before 2.1 these are two separate writes (KAFKA-6082).",
     ),
     Statement(
         number=28,
@@ -473,9 +473,11 @@ REPLICATION: Final = (
         number=59,
         area=Area.REPLICATION,
         sentence="In 0.8 replica.lag.time.max.ms counts from the last fetch request, with a default of ten seconds.",
-        by=(held("isr-shrink-expand", "isr-shrinks-in-lag-time"),),
+        by=(
+            held("isr-shrink-expand", "isr-shrinks-in-lag-time"),
+            held("isr-lag-max-messages", "endless-lag-stays-in-isr", cases=("never-catches-up",)),
+        ),
         corrected="From 0.9 on it counts from the last time the follower was caught up (KIP-16).",
-        not_yet="the difference between 0.8 and 0.9, and the default",
     ),
     Statement(
         number=60,
@@ -646,8 +648,15 @@ WATERMARKS: Final = (
         number=82,
         area=Area.WATERMARKS,
         sentence="With read_committed the last stable offset decides what a consumer is given.",
-        by=(as_documented("exactly-once"),),
-        not_yet="the last stable offset held by the first open transaction and released by its end",
+        by=(
+            held(
+                "last-stable-offset",
+                "last-stable-offset-at-first-open",
+                "last-stable-offset-released",
+                "committed-reader-waits",
+            ),
+            as_documented("exactly-once"),
+        ),
     ),
 )
 """Document 003."""
