@@ -20,9 +20,9 @@ TIME_OUT = {"transaction.timeout.ms": "15000", "message.timeout.ms": "15000"}
 """Longer than the steps that need the transaction open."""
 INTERVAL = "transaction.abort.timed.out.transaction.cleanup.interval.ms"
 PATIENT = {"transaction.timeout.ms": "120000"}
-FIRST_READ = 2
+FIRST_READ = 3
 """Records before the first transaction."""
-IN_ALL = 5
+IN_ALL = 6
 """Records that are committed or not part of a transaction, without those of the first one."""
 
 
@@ -35,11 +35,20 @@ def hold_back(run: Run, t: Partition, first: OpenTransaction) -> None:
     run.watch_ends(t, LOOK_S)
 
 
+def begin(run: Run, t: Partition) -> None:
+    """Records before the first transaction, one of them of a transaction: its producer is at work from then on, and the
+    first transaction is not open for as long as a process takes to start.
+    """
+    run.send(t, 2)
+    with run.transaction("second", settings=PATIENT) as second:
+        second.send(t)
+    run.watch_ends(t, LOOK_S)
+
+
 def end_by_producer(run: Run, *, commit: bool) -> None:
     """The first transaction's producer ends it."""
     t = run.partition()
-    run.send(t, FIRST_READ)
-    run.watch_ends(t, LOOK_S)
+    begin(run, t)
     with run.consume(t, committed_only=True) as reader:
         reader.wait_read(FIRST_READ, timeout_s=RELEASED_S)
         with run.transaction("first", commit=commit, settings=PATIENT) as first:
@@ -51,8 +60,7 @@ def end_by_producer(run: Run, *, commit: bool) -> None:
 def end_by_time_out(run: Run) -> None:
     """The first transaction's producer stays silent, and is refused when it comes to commit."""
     t = run.partition()
-    run.send(t, FIRST_READ)
-    run.watch_ends(t, LOOK_S)
+    begin(run, t)
     with run.consume(t, committed_only=True) as reader:
         reader.wait_read(FIRST_READ, timeout_s=RELEASED_S)
         with run.transaction("first", settings=TIME_OUT) as first:
