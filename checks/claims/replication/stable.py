@@ -160,7 +160,7 @@ def silent_transaction_aborted_in_time(evidence: RunEvidence) -> Judged:
         for process in evidence.run.processes
         if "transactional.id" in process.settings
     }
-    rows = [
+    rows: list[dict[str, Any]] = [
         {"topic": where[0], "partition": where[1], "offset": marker.header.last_offset, "took_ms": float(took_ms)}
         | {"least_ms": min(limits), "bound_ms": _bound_ms(evidence, min(limits))}
         for where in evidence.run.assignment
