@@ -45,7 +45,8 @@ SIZES ?=
 SMALL ?=
 # The environment of `make lint` is its own: style and types need neither Spark nor most other packages.
 LINT := $(VENV)-lint
-PARALLEL := -n auto --maxprocesses 8
+# Tests of a file stay on one process, so that what they share is made once.
+PARALLEL := -n auto --maxprocesses 8 --dist loadfile
 # Tests on real brokers mostly wait for sessions to end, so two of them run at a time on two cores; those that share a
 # cluster stay together (xdist_group), and all begin in the order of CONTRIBUTING.md's table.
 TWO := -n 2 --dist loadgroup --no-loadscope-reorder -v

@@ -22,7 +22,7 @@ from evidence.errors import UsageError
 from evidence.releases import numbers
 from evidence.text import plural, visible
 from kafkafiles import errors
-from kafkafiles.side_by_side import Comparison, compare_directories
+from kafkafiles.side_by_side import ReplicaComparison, compare_directories
 
 LONGEST: Final = 220
 """Characters of a log line that are shown."""
@@ -242,7 +242,7 @@ def _lines(text: mmap.mmap, sign: Sign) -> Iterator[bytes]:
             at = text.find(literal, end) if end >= 0 else -1
 
 
-def replicas(parents: Sequence[Path]) -> tuple[list[Comparison], str]:
+def replicas(parents: Sequence[Path]) -> tuple[list[ReplicaComparison], str]:
     """Copied partitions compared, or why they are not."""
     if len(parents) < 2:
         return [], "at least two brokers' copies of a partition are needed" if parents else "no partition was found"
@@ -256,7 +256,7 @@ def text(
     found: Found,
     seen: Sequence[Seen],
     releases: Sequence[str],
-    compared: tuple[Sequence[Comparison], str],
+    compared: tuple[Sequence[ReplicaComparison], str],
     bugs: Sequence[Mapping[str, Any]],
     settings: Sequence[str],
     version: str,

@@ -3,8 +3,8 @@
 XML 1.0 has no way to write a control character, and a broker's log line may hold any: what others wrote is shown by
 its escape.
 
-    >>> case = Case("leader-crash", "4.3.1 seed 1", result=Result("skipped", "unknown: a wait ended"))
-    >>> print(render("kafka-chaos", [Suite("leader-crash", [case])]), end="")
+    >>> case = JUnitCase("leader-crash", "4.3.1 seed 1", result=NotPassed("skipped", "unknown: a wait ended"))
+    >>> print(render("kafka-chaos", [JUnitSuite("leader-crash", [case])]), end="")
     <?xml version="1.0" encoding="utf-8"?>
     <testsuites name="kafka-chaos" tests="1" failures="0" errors="0" skipped="1" time="0.000">
       <testsuite name="leader-crash" tests="1" failures="0" errors="0" skipped="1" time="0.000">
@@ -30,7 +30,7 @@ COUNTS: Final[Mapping[str, Kind]] = {"failures": "failure", "errors": "error", "
 
 
 @dataclass(frozen=True, slots=True)
-class Result:
+class NotPassed:
     """Why a case did not pass."""
 
     kind: Kind
@@ -40,13 +40,13 @@ class Result:
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
+class JUnitCase:
     """A test case. One without a result has passed."""
 
     classname: str
     name: str
     seconds: float = 0.0
-    result: Result | None = None
+    result: NotPassed | None = None
     file: str = ""
     line: int | None = None
     properties: Sequence[tuple[str, object]] = ()
@@ -54,16 +54,16 @@ class Case:
 
 
 @dataclass(frozen=True, slots=True)
-class Suite:
+class JUnitSuite:
     """Test cases under one name."""
 
     name: str
-    cases: Sequence[Case]
+    cases: Sequence[JUnitCase]
     errors: str = ""
     """What is told of the whole suite."""
 
 
-def render(name: str, suites: Sequence[Suite]) -> str:
+def render(name: str, suites: Sequence[JUnitSuite]) -> str:
     """The XML of these suites."""
     root = ET.Element("testsuites", _counted(name, [case for suite in suites for case in suite.cases]))
     root.extend(map(_suite, suites))
@@ -71,7 +71,7 @@ def render(name: str, suites: Sequence[Suite]) -> str:
     return '<?xml version="1.0" encoding="utf-8"?>\n' + ET.tostring(root, encoding="unicode") + "\n"
 
 
-def _suite(suite: Suite) -> ET.Element:
+def _suite(suite: JUnitSuite) -> ET.Element:
     element = ET.Element("testsuite", _counted(suite.name, suite.cases))
     element.extend(map(_case, suite.cases))
     if suite.errors:
@@ -79,7 +79,7 @@ def _suite(suite: Suite) -> ET.Element:
     return element
 
 
-def _counted(name: str, cases: Sequence[Case]) -> dict[str, str]:
+def _counted(name: str, cases: Sequence[JUnitCase]) -> dict[str, str]:
     kinds = [case.result.kind for case in cases if case.result]
     counts = {name: str(kinds.count(kind)) for name, kind in COUNTS.items()}
     return {
@@ -90,7 +90,7 @@ def _counted(name: str, cases: Sequence[Case]) -> dict[str, str]:
     }
 
 
-def _case(case: Case) -> ET.Element:
+def _case(case: JUnitCase) -> ET.Element:
     element = ET.Element("testcase", classname=_safe(case.classname), name=_safe(case.name), time=f"{case.seconds:.3f}")
     if case.file:
         element.set("file", _safe(case.file))

@@ -26,7 +26,7 @@ from typing import Final, Literal
 from checks.catalogue import LOST_WRITE
 from evidence.run import full_name
 from judgement import difference
-from judgement.difference import LEAST_RUNS, Counted, Effect, Significance, Timed
+from judgement.difference import LEAST_RUNS, CountedRuns, Effect, Significance, Timed
 
 ERROR: Final = 0.05
 """The greatest chance that anything is told of two samples of the same Kafka on the same machine."""
@@ -99,7 +99,7 @@ class CellChange:
     """What is different in a cell."""
 
     cell: Cell
-    counted: Counted | None = None
+    counted: CountedRuns | None = None
     """Of how many runs, of a fact that is counted."""
     effect: Effect | None = None
     """Of a time."""
@@ -257,27 +257,27 @@ class _Question:
     fact: Fact
     worse: bool
 
-    def count(self, sides: tuple[Sequence[Ran], Sequence[Ran]]) -> Counted | None:
+    def count(self, sides: tuple[Sequence[Ran], Sequence[Ran]]) -> CountedRuns | None:
         """How many runs show it, of those that can tell; None if one side has no such run."""
         old, new = (
             self._tell(side, every=self.worse == newer) for side, newer in zip(sides, (False, True), strict=True)
         )
-        return Counted(sum(old), len(old), sum(new), len(new)) if old and new else None
+        return CountedRuns(sum(old), len(old), sum(new), len(new)) if old and new else None
 
     def _tell(self, side: Sequence[Ran], *, every: bool) -> list[bool]:
         """What runs show of it: every run, or those that are not blind to it."""
         sees = every or self.fact.kind == "blind"
         return [shows for run in side if (sees or not run.blind) and (shows := run.shows(self.fact)) is not None]
 
-    def test(self, strata: Iterable[Counted]) -> Significance:
+    def test(self, strata: Iterable[CountedRuns]) -> Significance:
         return difference.counts(one if self.worse else one.swapped for one in strata)
 
-    def holds(self, one: Counted) -> bool:
+    def holds(self, one: CountedRuns) -> bool:
         """Whether a cell shows it by its shares, however likely that is."""
         return (_share(one) > 0) if self.worse else (_share(one) < 0)
 
 
-_Strata = dict[_Question, dict[Cell, Counted]]
+_Strata = dict[_Question, dict[Cell, CountedRuns]]
 
 
 def _counted(pairs: _Pairs, level: float) -> Iterator[Change]:
@@ -302,7 +302,7 @@ def _logged(pairs: _Pairs, level: float) -> Iterator[Change]:
     yield from _changes_of_counts(pairs, new, {}, level)
 
 
-def _before(which: _Question, one: Counted) -> int:
+def _before(which: _Question, one: CountedRuns) -> int:
     return one.old if which.worse else one.new
 
 
@@ -338,11 +338,11 @@ def _changes_of_counts(
         )
 
 
-def _share(one: Counted) -> float:
+def _share(one: CountedRuns) -> float:
     return one.new / one.new_runs - one.old / one.old_runs
 
 
-def _counted_cell(pairs: _Pairs, which: _Question, cell: Cell, one: Counted, *, alone: bool) -> CellChange:
+def _counted_cell(pairs: _Pairs, which: _Question, cell: Cell, one: CountedRuns, *, alone: bool) -> CellChange:
     old, new = pairs[cell]
     return CellChange(
         cell=cell,
@@ -353,14 +353,14 @@ def _counted_cell(pairs: _Pairs, which: _Question, cell: Cell, one: Counted, *, 
     )
 
 
-def _sum(pairs: _Pairs, which: _Question, cells: Mapping[Cell, Counted]) -> CellChange:
+def _sum(pairs: _Pairs, which: _Question, cells: Mapping[Cell, CountedRuns]) -> CellChange:
     every = [_counted_cell(pairs, which, cell, one, alone=False) for cell, one in cells.items()]
     old, old_runs, new, new_runs = (
         sum(numbers) for numbers in zip(*((o.old, o.old_runs, o.new, o.new_runs) for o in cells.values()), strict=True)
     )
     return CellChange(
         cell=every[0].cell,
-        counted=Counted(old, old_runs, new, new_runs),
+        counted=CountedRuns(old, old_runs, new, new_runs),
         alone=False,
         old=tuple(chain.from_iterable(one.old for one in every)),
         new=tuple(chain.from_iterable(one.new for one in every)),

@@ -42,7 +42,7 @@ Chances = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
-class Counted:
+class CountedRuns:
     """Of how many runs how many showed something, on both sides of a stratum."""
 
     old: int
@@ -51,9 +51,9 @@ class Counted:
     new_runs: int
 
     @property
-    def swapped(self) -> Counted:
+    def swapped(self) -> CountedRuns:
         """The same with the sides changed round."""
-        return Counted(self.new, self.new_runs, self.old, self.old_runs)
+        return CountedRuns(self.new, self.new_runs, self.old, self.old_runs)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,10 +74,10 @@ class Significance:
     """The smallest p that such samples can come to."""
 
 
-def counts(strata: Iterable[Counted]) -> Significance:
+def counts(strata: Iterable[CountedRuns]) -> Significance:
     """Whether something is seen more often in the newer runs.
 
-    >>> counts([Counted(0, 20, 5, 5)])
+    >>> counts([CountedRuns(0, 20, 5, 5)])
     Significance(p=1.882...e-05, least=1.882...e-05)
     """
     chances, first, seen = np.ones(1), 0, 0
@@ -88,7 +88,7 @@ def counts(strata: Iterable[Counted]) -> Significance:
     return Significance(min(1.0, float(chances[seen - first :].sum())), min(1.0, float(chances[there[-1]])))
 
 
-def _hypergeometric(one: Counted) -> tuple[Chances, int]:
+def _hypergeometric(one: CountedRuns) -> tuple[Chances, int]:
     """The chance of each number among the newer runs, and the first of these numbers."""
     shown, runs = one.old + one.new, one.old_runs + one.new_runs
     first, last = max(0, shown - one.old_runs), min(shown, one.new_runs)

@@ -35,7 +35,7 @@ _TEXT_MAX: Final = 48
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Comparison:
+class ReplicaComparison:
     """One partition: its replicas by name, the first differences, whether there are more, and what is corrupt."""
 
     topic: str
@@ -52,7 +52,7 @@ class Comparison:
 
 def compare_directories(
     directories: Sequence[Path], *, compacted: bool = False, limit: int = DEFAULT_LIMIT
-) -> list[Comparison]:
+) -> list[ReplicaComparison]:
     """Compare every partition that is in at least two of the directories.
 
     Raises RequestError if there is no such partition, ParseError if a directory is none or a file cannot be read.
@@ -81,7 +81,7 @@ def _found(directories: Sequence[Path]) -> dict[tuple[str, int], dict[str, Path]
     return found
 
 
-def _compare(at: tuple[str, int], paths: Mapping[str, Path], compacted: bool, limit: int) -> Comparison:
+def _compare(at: tuple[str, int], paths: Mapping[str, Path], compacted: bool, limit: int) -> ReplicaComparison:
     examined = examine(paths, compacted=compacted, limit=limit)
     corrupt = [
         f"{name}: segment {each.segment}, byte {each.corrupt.position}: {each.corrupt.kind}: {each.corrupt.reason}"
@@ -89,7 +89,7 @@ def _compare(at: tuple[str, int], paths: Mapping[str, Path], compacted: bool, li
         for each in replica.corruption
     ]
     corrupt += [f"{name}: {note}" for name, replica in examined.replicas.items() for note in replica.notes]
-    return Comparison(
+    return ReplicaComparison(
         topic=at[0],
         partition=at[1],
         replicas=examined.replicas,
@@ -134,7 +134,7 @@ def _names(directories: Sequence[Path]) -> list[str]:
 # Describing
 
 
-def lines(comparisons: Sequence[Comparison]) -> Iterator[str]:
+def lines(comparisons: Sequence[ReplicaComparison]) -> Iterator[str]:
     """The comparison for people: a line a partition, then its differences as small tables."""
     for one in comparisons:
         ends = ", ".join(f"{name} {replica.start_offset}…{replica.leo}" for name, replica in one.replicas.items())
@@ -173,7 +173,7 @@ def _text(data: bytes | None) -> str:
     return f"{readable}{'…' if len(data) > _TEXT_MAX else ''} ({len(data)} bytes, crc {crc32c(data):08x})"
 
 
-def as_json(comparisons: Sequence[Comparison]) -> list[dict[str, Any]]:
+def as_json(comparisons: Sequence[ReplicaComparison]) -> list[dict[str, Any]]:
     """The comparison for programs."""
     return [
         {

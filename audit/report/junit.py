@@ -8,7 +8,7 @@ from audit import baseline
 from audit.grade import NOT_MEASURED, REFUSED, AuditAnswer, Breach, MeasuredHarm, ProducerRow
 from audit.report import console, words
 from evidence import junit
-from evidence.junit import Case, Result, Suite
+from evidence.junit import JUnitCase, JUnitSuite, NotPassed
 
 
 def render(answer: AuditAnswer, *, fail_on: Collection[str] = (), accepted: Collection[str] = ()) -> str:
@@ -17,13 +17,13 @@ def render(answer: AuditAnswer, *, fail_on: Collection[str] = (), accepted: Coll
     for row, finding in baseline.new(answer, fail_on, accepted):
         failing.setdefault(id(row), []).append(finding)
     cases = [_case(row, failing.get(id(row), []), accepted) for row in answer.rows]
-    suite = Suite("kafka-chaos audit", cases, errors="\n".join(map(str, answer.problems)))
+    suite = JUnitSuite("kafka-chaos audit", cases, errors="\n".join(map(str, answer.problems)))
     return junit.render("kafka-chaos audit", [suite])
 
 
-def _case(row: ProducerRow, failing: list[MeasuredHarm | Breach], accepted: Collection[str]) -> Case:
+def _case(row: ProducerRow, failing: list[MeasuredHarm | Breach], accepted: Collection[str]) -> JUnitCase:
     origin = row.producer.origin
-    return Case(
+    return JUnitCase(
         origin.path,
         row.name,
         result=_result(row, failing),
@@ -33,10 +33,10 @@ def _case(row: ProducerRow, failing: list[MeasuredHarm | Breach], accepted: Coll
     )
 
 
-def _result(row: ProducerRow, failing: list[MeasuredHarm | Breach]) -> Result | None:
+def _result(row: ProducerRow, failing: list[MeasuredHarm | Breach]) -> NotPassed | None:
     if failing:
-        return Result("failure", f"{row.grade}: {row.reason}", failing[0].kind, "\n".join(map(_told, failing)))
-    return Result("skipped", row.reason) if row.grade in (NOT_MEASURED, REFUSED) else None
+        return NotPassed("failure", f"{row.grade}: {row.reason}", failing[0].kind, "\n".join(map(_told, failing)))
+    return NotPassed("skipped", row.reason) if row.grade in (NOT_MEASURED, REFUSED) else None
 
 
 def _told(one: MeasuredHarm | Breach) -> str:

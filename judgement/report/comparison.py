@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from checks.catalogue import LOST_WRITE
-from evidence.junit import Case, Result, Suite, render
+from evidence.junit import JUnitCase, JUnitSuite, NotPassed, render
 from evidence.rundir import write_atomically, write_json
 from evidence.text import markdown as escaped
 from evidence.text import plural, visible
@@ -267,13 +267,13 @@ def junit(one: Comparison) -> str:
                 worse.setdefault(cell.cell, []).append(f"{cell.name} {figures(change.fact, cell)}")
     few = set(one.too_few)
 
-    def result(cell: Cell) -> Result | None:
+    def result(cell: Cell) -> NotPassed | None:
         if cell in worse:
-            return Result("failure", worse[cell][0], "regression", "\n".join(worse[cell]))
-        return Result("skipped", "too few runs") if cell in few else None
+            return NotPassed("failure", worse[cell][0], "regression", "\n".join(worse[cell]))
+        return NotPassed("skipped", "too few runs") if cell in few else None
 
-    cases = [Case(f"kafka-chaos.{each[0]}", name_of(each), result=result(each)) for each in one.pairs]
-    return render("kafka-chaos compare", [Suite(f"{one.new} beside {one.old}", cases)])
+    cases = [JUnitCase(f"kafka-chaos.{each[0]}", name_of(each), result=result(each)) for each in one.pairs]
+    return render("kafka-chaos compare", [JUnitSuite(f"{one.new} beside {one.old}", cases)])
 
 
 def write(one: Comparison, folder: Path) -> list[Path]:

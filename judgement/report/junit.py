@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from evidence import junit
-from evidence.junit import Case, Result, Suite
+from evidence.junit import JUnitCase, JUnitSuite, NotPassed
 from evidence.run import DEFAULT_CASE
 from evidence.rundir import write_atomically
 from judgement.report import cells, console, story
@@ -20,11 +20,11 @@ from judgement.report.headline import headline, outcome
 from judgement.verdict import ERROR, UNKNOWN
 
 
-def _case(facts: JudgedRun) -> Case:
+def _case(facts: JudgedRun) -> JUnitCase:
     verdict, run = facts.verdict, facts.run
     overridden = "".join(f" {key}={value}" for key, value in sorted(run.overridden.items()))
     prefix = f"{run.case} " if run.case != DEFAULT_CASE else ""
-    return Case(
+    return JUnitCase(
         f"kafka-chaos.{run.scenario}",
         f"{prefix}{run.version} seed {run.seed}{overridden}",
         verdict.seconds,
@@ -47,13 +47,13 @@ def _case(facts: JudgedRun) -> Case:
     )
 
 
-def _result(facts: JudgedRun) -> Result | None:
+def _result(facts: JudgedRun) -> NotPassed | None:
     verdict, message, details = facts.verdict, headline(facts), "\n".join(facts.verdict.reasons)
     if verdict.verdict == UNKNOWN:
-        return Result("skipped", f"unknown: {message}")
+        return NotPassed("skipped", f"unknown: {message}")
     if verdict.verdict == ERROR:
-        return Result("error", message, ERROR, details)
-    return None if verdict.good else Result("failure", message, verdict.verdict, details)
+        return NotPassed("error", message, ERROR, details)
+    return None if verdict.good else NotPassed("failure", message, verdict.verdict, details)
 
 
 def _told(facts: JudgedRun, message: str) -> Iterable[str]:
@@ -74,10 +74,12 @@ def render(facts: Sequence[JudgedRun], unreadable: Iterable[str] = ()) -> str:
     by_scenario: dict[str, list[JudgedRun]] = {}
     for cell in cells.group(facts):
         by_scenario.setdefault(cell.runs[0].run.scenario, []).extend(cell.runs)
-    suites = [Suite(name, [_case(run) for run in runs]) for name, runs in by_scenario.items()]
-    broken = [Case("kafka-chaos", line.partition(":")[0], result=Result("error", line, ERROR)) for line in unreadable]
+    suites = [JUnitSuite(name, [_case(run) for run in runs]) for name, runs in by_scenario.items()]
+    broken = [
+        JUnitCase("kafka-chaos", line.partition(":")[0], result=NotPassed("error", line, ERROR)) for line in unreadable
+    ]
     if broken:
-        suites.append(Suite("run directories that cannot be read", broken))
+        suites.append(JUnitSuite("run directories that cannot be read", broken))
     return junit.render("kafka-chaos", suites)
 
 

@@ -87,7 +87,7 @@ class Content:
     """Whether damaged bytes may have been a record of ours."""
 
 
-class PartitionHistory:
+class RecordedPartition:
     """What all processes recorded about one partition."""
 
     def __init__(self, where: TopicPartition, table: pa.Table) -> None:
@@ -280,7 +280,7 @@ class RecordSources:
 
     def __init__(self, facts: JudgedRun) -> None:
         self._facts = facts
-        self._histories: dict[TopicPartition, PartitionHistory] = {}
+        self._histories: dict[TopicPartition, RecordedPartition] = {}
         self._copies: dict[TopicPartition, list[tuple[Moment, dict[str, ReplicaCopy]]]] = {}
         self._missing: dict[str, None] = {}
 
@@ -294,7 +294,7 @@ class RecordSources:
 
     # Histories
 
-    def history(self, where: TopicPartition) -> PartitionHistory:
+    def history(self, where: TopicPartition) -> RecordedPartition:
         """What clients recorded about a partition."""
         if where not in self._histories:
             table = PLAIN_SCHEMA.empty_table()
@@ -306,7 +306,7 @@ class RecordSources:
                 table = history.tables.get(where, table)
                 for problem in history.problems:
                     self._miss(f"{problem.what} of {problem.process}: {problem.detail}")
-            self._histories[where] = PartitionHistory(where, table)
+            self._histories[where] = RecordedPartition(where, table)
         return self._histories[where]
 
     def sends(self, ids: Sequence[RecordId]) -> dict[RecordId, list[Sent]]:

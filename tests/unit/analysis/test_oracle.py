@@ -154,7 +154,7 @@ def test_runs_are_checked_by_the_same_definitions(
 ) -> None:
     monkeypatch.setattr(partition, "LARGE_ROWS", 0 if large else 2**60)
     seen = Counter[str]()
-    for seed in range(examples(60)):
+    for seed in range(examples(150)):
         history = _single(generate(random.Random(seed))[1])
         expected = {(name, KEYS.index(key)): rows for (name, key), rows in anomalies(history, KEYS).items()}
         findings = check_run(_as_run(tmp_path / str(seed), history))

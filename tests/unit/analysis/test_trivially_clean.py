@@ -25,8 +25,8 @@ from tests.unit.analysis.runs import make_run
 from tests.unit.checks.histories import Row, asked_end, final_read, polled, sent
 from tests.unit.timelines import at
 
-PARTITIONS = 4
-IRREGULAR = 2
+PARTITIONS = 3
+IRREGULAR = 1
 """The partition that is changed."""
 RECORDS = 4
 Rows = dict[str, list[Row]]

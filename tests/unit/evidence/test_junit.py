@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from xml.etree import ElementTree as ET
 
-from evidence.junit import Case, Result, Suite, render
+from evidence.junit import JUnitCase, JUnitSuite, NotPassed, render
 
 
 def test_each_suite_and_all_of_them_are_counted() -> None:
-    passed = Case("c", "passed", 1.5)
-    failed = Case("c", "failed", 0.25, result=Result("failure", "m", "t", "why"))
-    broken = Case("c", "broken", result=Result("error", "m"))
-    skipped = Case("c", "skipped", result=Result("skipped", "m"))
-    root = ET.fromstring(render("all", [Suite("a", [passed, failed, skipped]), Suite("b", [broken])]))
+    passed = JUnitCase("c", "passed", 1.5)
+    failed = JUnitCase("c", "failed", 0.25, result=NotPassed("failure", "m", "t", "why"))
+    broken = JUnitCase("c", "broken", result=NotPassed("error", "m"))
+    skipped = JUnitCase("c", "skipped", result=NotPassed("skipped", "m"))
+    root = ET.fromstring(render("all", [JUnitSuite("a", [passed, failed, skipped]), JUnitSuite("b", [broken])]))
     counts = [
         [each.get(name) for name in ("tests", "failures", "errors", "skipped", "time")]
         for each in root.iter()
@@ -25,22 +25,22 @@ def test_each_suite_and_all_of_them_are_counted() -> None:
 
 
 def test_what_is_not_there_is_not_written() -> None:
-    (case,) = ET.fromstring(render("all", [Suite("a", [Case("c", "n")])])).iter("testcase")
+    (case,) = ET.fromstring(render("all", [JUnitSuite("a", [JUnitCase("c", "n")])])).iter("testcase")
     assert (dict(case.attrib), list(case)) == ({"classname": "c", "name": "n", "time": "0.000"}, [])
 
 
 def test_whatever_others_wrote_is_xml() -> None:
     nasty = 'a\x00\x1b"<&>\ud800\nb'
-    case = Case(
+    case = JUnitCase(
         nasty,
         nasty,
-        result=Result("failure", nasty, details=nasty),
+        result=NotPassed("failure", nasty, details=nasty),
         file=nasty,
         line=3,
         properties=[(nasty, nasty)],
         output=nasty,
     )
-    text = render(nasty, [Suite(nasty, [case], errors=nasty)])
+    text = render(nasty, [JUnitSuite(nasty, [case], errors=nasty)])
     root = ET.fromstring(text)
     shown = 'a\\x00\\x1b"<&>\\ud800\nb'
     assert [

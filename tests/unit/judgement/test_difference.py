@@ -8,21 +8,21 @@ from itertools import combinations
 import pytest
 
 from judgement import difference
-from judgement.difference import Counted, Significance, Timed, counts, effect, ranks, told
+from judgement.difference import CountedRuns, Significance, Timed, counts, effect, ranks, told
 
 
 def test_fishers_tea() -> None:
     # Fisher, The Design of Experiments, 1935: all of four cups of eight are named by one chance of 70.
-    assert counts([Counted(0, 4, 4, 4)]).p == pytest.approx(1 / 70)
-    assert counts([Counted(1, 4, 3, 4)]).p == pytest.approx(17 / 70)
-    assert counts([Counted(0, 9, 0, 7)]) == Significance(1.0, 1.0)
+    assert counts([CountedRuns(0, 4, 4, 4)]).p == pytest.approx(1 / 70)
+    assert counts([CountedRuns(1, 4, 3, 4)]).p == pytest.approx(17 / 70)
+    assert counts([CountedRuns(0, 9, 0, 7)]) == Significance(1.0, 1.0)
 
 
 def test_strata_add_up() -> None:
-    one = Counted(0, 5, 5, 5)
+    one = CountedRuns(0, 5, 5, 5)
     assert counts([one]).p == pytest.approx(1 / 252)
     assert counts([one, one]).p == pytest.approx(1 / 252**2)
-    assert counts([Counted(0, 20, 0, 5), one]).p == counts([one]).p
+    assert counts([CountedRuns(0, 20, 0, 5), one]).p == counts([one]).p
 
 
 def every_choice(old: list[float], new: list[float]) -> float:
@@ -88,7 +88,7 @@ def test_chance_is_told_no_more_often_than_stated() -> None:
         for number in range(40):
             rate = draw.choice((0.0, 0.02, 0.2, 0.5))
             old, new = (sum(draw.random() < rate for _ in range(runs)) for runs in (20, 6))
-            tests.append((number, counts([Counted(old, 20, new, 6)])))
+            tests.append((number, counts([CountedRuns(old, 20, new, 6)])))
         alarms += bool(told(tests, level))
     # 31 would be passed by chance once in a hundred if the rate were the stated one.
     assert alarms <= 31

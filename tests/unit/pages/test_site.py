@@ -17,6 +17,7 @@ from pages.site.links import NAMES, linked
 from pages.site.render import NAV, TEMPLATES
 
 BIGGEST = 15_000_000
+pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")
