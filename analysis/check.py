@@ -20,6 +20,7 @@ import msgspec
 import numpy as np
 import pyarrow.compute as pc
 
+from analysis.across import in_one_process
 from analysis.checks_of_partition import check_partition
 from analysis.indefinite import newly_settled, settle, unknown_operations
 from analysis.partition import PROCESSOR, PartitionHistory, cost_of_faults, see
@@ -205,4 +206,5 @@ def check_run(run_dir: RunDir) -> Findings:
     results = check_pieces(work)
     for place, piece in to_check_again(work, results).items():
         results[place] = check_piece(piece)
-    return merge(results, time.monotonic() - begun)
+    across = in_one_process(results)
+    return merge(results, time.monotonic() - begun, across)

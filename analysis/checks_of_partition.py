@@ -30,7 +30,7 @@ def check_partition(
 
 def gathers() -> Iterable[Gathered]:
     """What is gathered of each partition for checks over all of them."""
-    return dict.fromkeys(kind for check in checks_of("across partitions") for kind in gathered_by(check))
+    return dict.fromkeys(map(gathered_by, checks_of("across partitions")))
 
 
 def some_need_clean_ones() -> bool:

@@ -8,7 +8,8 @@ A run directory is a path, or a URL (s3a://bucket/runs/<run>: analysis.places); 
 
 Runs are cut into independent pieces, one for each topic-partition. A task reads a piece's own files into Arrow columns
 and returns findings, so nothing is shuffled and a partition's columns never leave their task. The few pieces for which
-other pieces prove something are checked again. With --serve the application stays up and takes one run directory a
+other pieces prove something are checked again. What pieces tell of transactions is shuffled by transaction, and checked
+there (analysis.across). With --serve the application stays up and takes one run directory a
 line: Spark takes seconds to start and a fraction of a second to check a run, so a suite starts it once, while the first
 cluster is still busy. --prepare makes later starts of Spark faster (analysis.spark says how).
 
@@ -24,16 +25,18 @@ import re
 import sys
 import tempfile
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final
 
-from analysis import check
+import msgspec
+
+from analysis import across, check
 from analysis.check import to_check_again
 from analysis.pieces import Piece
 from analysis.places import StoredPiece, fetched, stored_pieces, write_file
-from analysis.result import Result, merge
+from analysis.result import Answer, Result, merge
 from analysis.spark import (
     close_context,
     default_master,
@@ -47,7 +50,7 @@ from evidence.findings import Findings
 from evidence.rundir import RunDir
 
 if TYPE_CHECKING:
-    from pyspark import SparkContext
+    from pyspark import RDD, SparkContext
 
 __all__ = ["check_runs", "find_java_home", "main", "open_context"]
 
@@ -62,12 +65,14 @@ WARM_UP = Piece("", "", -1)
 """A piece of no run. A task that checks it loads every module that checking needs."""
 
 
-def check_pieces(work: Iterable[StoredPiece]) -> Iterator[bytes]:
-    """The work of one task: check each of its pieces. Yields their results as JSON, in order."""
-    for _, alike in groupby(work, lambda one: (one.piece.run_dir, one.files, one.streams)):
-        with fetched(list(alike)) as pieces:
-            for result in check.check_pieces(pieces):
-                yield result.as_json()
+def check_pieces(work: Iterable[tuple[int, StoredPiece]]) -> Iterator[Answer]:
+    """The work of one task: check each of its pieces. Yields an answer for each, in order."""
+    for _, alike in groupby(work, lambda one: (one[1].piece.run_dir, one[1].files, one[1].streams)):
+        numbers, stored = zip(*alike, strict=True)
+        with fetched(list(stored)) as pieces:
+            for number, result in zip(numbers, check.check_pieces(pieces), strict=True):
+                gathered = msgspec.json.encode(result.gathered) if result.gathered else b""
+                yield Answer(number, replace(result, gathered={}).as_json(), gathered)
     _settle_worker()
 
 
@@ -82,35 +87,84 @@ def _settle_worker() -> None:
 
 def check_places(context: SparkContext, places: Sequence[str]) -> dict[str, Findings]:
     """The findings of every run, by its path or URL. One Spark job checks all pieces; a second one checks those again
-    in which other pieces settle operations of unknown outcome.
+    in which other pieces settle operations of unknown outcome; a third one, if there are transactions, brings together
+    what pieces tell of these.
 
     Raises UsageError if one of them is not a run directory.
     """
     begun = time.monotonic()
     found = {place: stored_pieces(place) for place in places}
-    results = _in_turn(context, found)
-    again = {
-        place: {
-            at: replace(tasks[at], piece=piece)
-            for at, piece in to_check_again([task.piece for task in tasks], results[place]).items()
-        }
-        for place, tasks in found.items()
-    }
-    if any(again.values()):
-        anew = _in_turn(context, {place: list(tasks.values()) for place, tasks in again.items()})
-        for place, tasks in again.items():
-            for at, result in zip(tasks, anew[place], strict=True):
-                results[place][at] = result
+    work = [(place, task) for place, tasks in found.items() for task in tasks]
+    first = _Round(context, dict(enumerate(task for _, task in work)))
+    again = _Round(context, dict(_unsettled(found, first.results)))
+    results = first.results | again.results
+    told = first.told({number for number in first.telling if number not in again.results}) + again.told(again.telling)
+    runs = [place for place, _ in work]
+    across = _across(told, runs, places)
+    first.close()
+    again.close()
     seconds = time.monotonic() - begun
-    return {place: merge(of_place, seconds) for place, of_place in results.items()}
+    of_place: dict[str, list[Result]] = {place: [] for place in places}
+    for number, place in enumerate(runs):
+        of_place[place].append(results[number])
+    return {place: merge(of_place[place], seconds, across[place]) for place in places}
 
 
-def _in_turn(context: SparkContext, found: Mapping[str, Sequence[StoredPiece]]) -> dict[str, list[Result]]:
-    """The results of every run's pieces, in their order, from one Spark job."""
-    work = [one for of_place in found.values() for one in of_place]
-    tasks = max(1, min(len(work), TASKS_A_CORE * context.defaultParallelism))
-    answers = iter(context.parallelize(work, tasks).mapPartitions(check_pieces).collect())
-    return {place: [_result(next(answers)) for _ in tasks] for place, tasks in found.items()}
+class _Round:
+    """Pieces that are checked by one Spark job. What they gather stays with the workers until it is asked for."""
+
+    def __init__(self, context: SparkContext, work: Mapping[int, StoredPiece]) -> None:
+        from pyspark import StorageLevel
+
+        self.results: dict[int, Result] = {}
+        self.telling: set[int] = set()
+        """The numbers of pieces that gathered something."""
+        self._answers: RDD[Answer] | None = None
+        if work:
+            tasks = max(1, min(len(work), TASKS_A_CORE * context.defaultParallelism))
+            answers = context.parallelize(sorted(work.items()), tasks).mapPartitions(check_pieces)
+            self._answers = answers.persist(StorageLevel.MEMORY_AND_DISK)
+            for number, result, tells in self._answers.map(lambda one: (one[0], one[1], bool(one[2]))).collect():
+                self.results[number] = _result(result)
+                if tells:
+                    self.telling.add(number)
+
+    def told(self, numbers: Set[int]) -> list[RDD[Answer]]:
+        """The answers of pieces that gathered something."""
+        if self._answers is None or not numbers:
+            return []
+        return [self._answers.filter(lambda one: one[0] in numbers)]
+
+    def close(self) -> None:
+        """Let the workers forget the answers."""
+        if self._answers is not None:
+            self._answers.unpersist()
+
+
+def _unsettled(
+    found: Mapping[str, Sequence[StoredPiece]], results: Mapping[int, Result]
+) -> Iterator[tuple[int, StoredPiece]]:
+    """The pieces to check again, by number."""
+    begin = 0
+    for tasks in found.values():
+        own = [results[begin + place] for place in range(len(tasks))]
+        for place, piece in to_check_again([task.piece for task in tasks], own).items():
+            yield begin + place, replace(tasks[place], piece=piece)
+        begin += len(tasks)
+
+
+def _across(told: Sequence[RDD[Answer]], runs: Sequence[str], places: Sequence[str]) -> dict[str, Result]:
+    """What the checks that cross partitions find in each run."""
+    if not told:
+        return {place: across.in_one_process(()) for place in places}
+    rows = told[0].context.union(list(told)).flatMap(lambda one: _told(runs[one[0]], one[0], one[2]))
+    return across.on_spark(rows, places)
+
+
+def _told(run: str, number: int, gathered: bytes) -> Iterator[across.Told]:
+    for kind, rows in msgspec.json.decode(gathered).items():
+        for place, row in enumerate(rows):
+            yield across.Told(run, kind, (number, place), row)
 
 
 def _result(answer: bytes) -> Result:
@@ -131,7 +185,7 @@ def write_findings(place: str, findings: Findings) -> None:
 def warm_up(context: SparkContext) -> None:
     """Start the Python workers and let them load everything, before anybody waits for them."""
     cores = context.defaultParallelism
-    context.parallelize([StoredPiece(WARM_UP)] * cores, cores).mapPartitions(check_pieces).collect()
+    context.parallelize([(0, StoredPiece(WARM_UP))] * cores, cores).mapPartitions(check_pieces).collect()
 
 
 def answer_for(context: SparkContext, path: str) -> dict[str, Any]:

@@ -36,6 +36,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from analysis.across import in_one_process
 from analysis.checks_of_partition import some_need_clean_ones
 from analysis.jsonl_reader import NONE, OffsetStep, Others, PartitionLines, ValueLines, read
 from analysis.real_time_lag import real_time_lag
@@ -384,7 +385,8 @@ def check_history(path: Path) -> Findings:
         longest = max(longest, lag_ns)
         if not clean or lag_ns == longest > 0:
             _guarded(name, result, partial(_check_key, name, key, others, settled, times, result))
-    return merge([result], time.monotonic() - begun)
+    across = in_one_process([result])
+    return merge([result], time.monotonic() - begun, across)
 
 
 def _count(key: PartitionLines, result: Result) -> None:

@@ -6,14 +6,12 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from functools import partial
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import msgspec
 
 from checks import claims
-from checks.anomaly import Check, gathered_by
-from checks.catalogue import checks_of
+from checks.anomaly import Check
 from checks.claim import RunEvidence
 from checks.view import (
     EVIDENCE_LIMIT,
@@ -46,7 +44,7 @@ class Result:
     statistics: Counter[str] = field(default_factory=Counter)
     unknown_errors: Counter[str] = field(default_factory=Counter)
     gathered: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
-    """What this piece told, by the name of what is gathered (checks.anomaly.Gathered); put together in `merge`."""
+    """What this piece told, by the name of what is gathered (checks.anomaly.Gathered), for analysis.across."""
     lags: list[dict[str, Any]] = field(default_factory=list)
     """The longest real-time lag of this piece; the longest of all in `merge`."""
     claims: list[ClaimResult] = field(default_factory=list)
@@ -104,18 +102,27 @@ class Result:
         return msgspec.json.decode(value, type=cls, dec_hook=lambda kind, plain: kind(plain))
 
 
-def merge(results: Iterable[Result], seconds: float) -> Findings:
-    """The findings of a run from those of its pieces."""
+class Answer(NamedTuple):
+    """What a task answers for a piece."""
+
+    number: int
+    """Of the piece, among all of the job."""
+    result: bytes
+    """JSON of the result, without what was gathered."""
+    gathered: bytes
+    """JSON of what was gathered for the checks that cross partitions; it stays with the workers."""
+
+
+def merge(results: Iterable[Result], seconds: float, across: Result) -> Findings:
+    """The findings of a run: those of its pieces, and `across` (analysis.across) those of all partitions together."""
     total = Result()
     checks: dict[str, CheckResult] = {}
     problems: dict[Problem, None] = {}
-    for result in results:
+    for result in (*results, across):
         total.findings += result.findings
         problems |= dict.fromkeys(result.problems)
         total.statistics.update(result.statistics)
         total.unknown_errors.update(result.unknown_errors)
-        for name, rows in result.gathered.items():
-            total.gather(name, rows)
         total.lags += result.lags
         total.claims += result.claims
         total.availability += result.availability
@@ -123,9 +130,6 @@ def merge(results: Iterable[Result], seconds: float) -> Findings:
         for check in result.checks:
             checks[check.name] = _merged_check(checks[check.name], check) if check.name in checks else check
     total.problems = list(problems)
-    for one in checks_of("across partitions"):
-        total.run(one, None, partial(one.function, *(total.gathered.get(kind.name, []) for kind in gathered_by(one))))
-    checks |= {check.name: check for check in total.checks}
     if not total.statistics["sends_ok"]:
         detail = "no record was acknowledged: nothing can have been lost, and nothing was shown"
         total.problems.append(Problem("empty history", detail=detail))

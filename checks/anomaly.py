@@ -131,6 +131,9 @@ class Gathered(Reads):
 
     function: Callable[..., Sequence[Mapping[str, Any]]] = field(kw_only=True, repr=False)
     screened: RowsNeeded = field(kw_only=True, repr=False)
+    by: tuple[str, ...] = field(kw_only=True)
+    """Rows that differ in these fields have nothing to do with each other, so they may be looked at on different
+    machines. () for the edges of a graph whose cycles are sought (analysis/across.py)."""
 
     @property
     def name(self) -> str:
@@ -138,14 +141,19 @@ class Gathered(Reads):
         return self.function.__name__
 
 
-def gathered_by(check: Check) -> list[Gathered]:
+def gathered_by(check: Check) -> Gathered:
     """What a check over all partitions reads."""
-    return [kind for kind in check.reads if isinstance(kind, Gathered)]
+    (kind,) = check.reads
+    assert isinstance(kind, Gathered)
+    return kind
 
 
-def gathered(function: Callable[..., Sequence[Mapping[str, Any]]], screened: RowsNeeded) -> Gathered:
+def gathered(
+    function: Callable[..., Sequence[Mapping[str, Any]]], screened: RowsNeeded, *, by: tuple[str, ...] = ()
+) -> Gathered:
     """A kind of evidence for `reads`: the rows (as JSON has them) that a function of a PartitionView gives."""
-    return Gathered("list[dict]", "across partitions", (HISTORIES,), HISTORIES, function=function, screened=screened)
+    argument, files = "list[dict]", (HISTORIES,)
+    return Gathered(argument, "across partitions", files, HISTORIES, function=function, screened=screened, by=by)
 
 
 # The entries

@@ -9,7 +9,9 @@ A cycle of write-write dependencies alone is G0 (which Kafka's model permits: pa
 transactions that overlap may interleave), one with a write-read dependency in it is G1c. Aborted transactions have no
 place in the log and depend on nothing; reading their values is aborted-read.
 
-`dependencies` is of one partition; a cycle usually runs through several, so cycles are sought in those of all.
+`dependencies` is of one partition; a cycle usually runs through several, so cycles are sought in those of all. Each
+dependency also has a time of its two transactions: whoever seeks cycles on several machines cuts the graph by it
+(analysis/across.py).
 """
 
 from __future__ import annotations
@@ -34,6 +36,8 @@ from evidence.records import RecordId
 
 WRITE_WRITE: Final = "write-write"
 WRITE_READ: Final = "write-read"
+TIMES: Final = ("before_ns", "after_ns")
+"""When the two transactions were at work in this partition. Evidence does not tell them."""
 Transaction = tuple[str, int]
 Dependency = dict[str, Any]
 
@@ -46,13 +50,15 @@ def dependencies(view: PartitionView) -> list[Dependency]:
     rows = rows[np.argsort(place[rows], kind="stable")]
     found: dict[tuple[str, Transaction, Transaction], Dependency] = {}
 
-    def add(kind: str, writer: int, other: Transaction, detail: Mapping[str, Any]) -> None:
+    def add(kind: str, writer: int, other: Transaction, other_ns: int, detail: Mapping[str, Any]) -> None:
         before = (view.processes[sends.process[writer]], int(sends.transaction[writer]))
         if before != other:
             row = {
                 "kind": kind,
                 "before": list(before),
                 "after": list(other),
+                "before_ns": int(sends.invoked_ns[writer]),
+                "after_ns": other_ns,
                 "topic": view.topic,
                 "partition": view.partition,
                 "offset": int(place[writer]),
@@ -63,14 +69,15 @@ def dependencies(view: PartitionView) -> list[Dependency]:
 
     for one, other in zip(rows[:-1].tolist(), rows[1:].tolist(), strict=True):
         after = (view.processes[sends.process[other]], int(sends.transaction[other]))
-        add(WRITE_WRITE, one, after, {"next": identity_of(int(sends.value[other])), "next_offset": int(place[other])})
+        shown = {"next": identity_of(int(sends.value[other])), "next_offset": int(place[other])}
+        add(WRITE_WRITE, one, after, int(sends.invoked_ns[other]), shown)
     writers = {int(sends.value[row]): row for row in rows.tolist()}
     in_transaction = (polls.transaction >= 0) & polls.good & (polls.value != NO_IDENTITY)
     for row in np.flatnonzero(in_transaction).tolist() if writers else ():
         writer = writers.get(int(polls.value[row]))
         if writer is not None:
             reader = (view.processes[polls.process[row]], int(polls.transaction[row]))
-            add(WRITE_READ, writer, reader, {})
+            add(WRITE_READ, writer, reader, int(polls.invoked_ns[row]), {})
     return list(found.values())
 
 
@@ -133,30 +140,31 @@ def _path(
     return path[::-1]
 
 
+def ends_of(edge: Dependency) -> tuple[Transaction, Transaction]:
+    """The two transactions of a dependency."""
+    (process, number), (other, its_number) = edge["before"], edge["after"]
+    return (process, number), (other, its_number)
+
+
 def _graph(edges: Iterable[Dependency]) -> dict[Transaction, list[Transaction]]:
     graph: dict[Transaction, list[Transaction]] = {}
-    for edge in edges:
-        before, after = (edge["before"][0], edge["before"][1]), (edge["after"][0], edge["after"][1])
+    for before, after in map(ends_of, edges):
         graph.setdefault(before, []).append(after)
         graph.setdefault(after, [])
     return graph
 
 
-def _cycle(
-    edges: Sequence[Dependency], through: Sequence[Dependency], inside: set[Transaction]
-) -> list[Dependency] | None:
-    """The shortest cycle within `inside` that begins with one of the edges `through`, as its edges."""
-    own = [edge for edge in edges if {tuple(edge["before"]), tuple(edge["after"])} <= inside]
-    graph = _graph(own)
+def _shortest_cycle(edges: Sequence[Dependency], kind: str) -> list[Dependency] | None:
+    """The shortest cycle of a strongly connected component that begins with an edge of a kind, as its edges."""
+    graph = _graph(edges)
     best: list[Dependency] | None = None
-    for first in through:
-        before, after = tuple(first["before"]), tuple(first["after"])
-        if not {before, after} <= inside:
+    for first in edges:
+        if first["kind"] != kind:
             continue
+        before, after = ends_of(first)
         path = _path(graph, after, before)
         if path and (best is None or len(path) < len(best)):
-            steps = list(pairwise(path))
-            best = [first, *(next(e for e in own if (tuple(e["before"]), tuple(e["after"])) == step) for step in steps)]
+            best = [first, *(next(e for e in edges if ends_of(e) == step) for step in pairwise(path))]
     return best
 
 
@@ -176,8 +184,7 @@ def write_cycles(edges: Sequence[Dependency]) -> Rows:
 
     For each set of transactions whose writes depend on each other, a shortest cycle as its dependencies.
     """
-    of_writes = [edge for edge in edges if edge["kind"] == WRITE_WRITE]
-    return _cycles(of_writes, of_writes)
+    return _cycles([edge for edge in edges if edge["kind"] == WRITE_WRITE], WRITE_WRITE)
 
 
 @anomaly("G1c", source=ADYA, basis=Basis.DOCUMENTATION, reads=(DEPENDENCIES,))
@@ -186,22 +193,27 @@ def read_cycles(edges: Sequence[Dependency]) -> Rows:
 
     For each set of transactions that depend on each other, a shortest cycle with a read in it, as its dependencies.
     """
-    return _cycles(edges, [edge for edge in edges if edge["kind"] == WRITE_READ])
+    return _cycles(edges, WRITE_READ)
 
 
-def _cycles(edges: Sequence[Dependency], through: Sequence[Dependency]) -> Rows:
-    """For each strongly connected component, a shortest cycle that begins with one of the edges `through`."""
+def _cycles(edges: Sequence[Dependency], kind: str) -> Rows:
+    """For each strongly connected component, a shortest cycle that begins with an edge of a kind; in the order of the
+    first transactions of the components.
+    """
+    component = {node: number for number, nodes in enumerate(_components(_graph(edges))) for node in nodes}
+    inside: dict[int, list[Dependency]] = {}
+    for edge in edges:
+        before, after = (component.get(end) for end in ends_of(edge))
+        if before is not None and before == after:
+            inside.setdefault(before, []).append(edge)
     rows: list[Evidence] = []
-    for component in _components(_graph(edges)):
-        cycle = _cycle(edges, through, component)
-        if cycle:
-            rows.append(
-                {
-                    "records": _records(cycle),
-                    "cycle": cycle,
-                    "transactions": sorted(map(list, component))[:EVIDENCE_LIMIT],
-                }
-            )
+    for own in inside.values():
+        if cycle := _shortest_cycle(own, kind):
+            transactions = sorted({end for edge in own for end in ends_of(edge)})
+            told = [{name: part for name, part in edge.items() if name not in TIMES} for edge in cycle]
+            named = [list(one) for one in transactions[:EVIDENCE_LIMIT]]
+            rows.append({"records": _records(cycle), "cycle": told, "transactions": named})
+    rows.sort(key=lambda row: tuple(row["transactions"][0]))
     return Rows(rows[:EVIDENCE_LIMIT], total=len(rows))
 
 

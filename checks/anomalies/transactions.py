@@ -66,7 +66,7 @@ def transactions_of(view: PartitionView) -> list[dict[str, Any]]:
     return list(found.values())
 
 
-TRANSACTIONS: Final = gathered(transactions_of, KEPT_ROWS)
+TRANSACTIONS: Final = gathered(transactions_of, KEPT_ROWS, by=("process", "transaction"))
 
 
 @anomaly("torn-transaction", source="KIP-98", basis=Basis.KIP, reads=(TRANSACTIONS,))
@@ -80,7 +80,7 @@ def torn_transactions(seen: Iterable[Mapping[str, Any]]) -> Rows:
     for one in seen:
         parts.setdefault((one["process"], one["transaction"]), []).append(one)
     rows: list[Evidence] = []
-    for (process, transaction), of_it in parts.items():
+    for (process, transaction), of_it in sorted(parts.items()):
         read = [value | {"topic": p["topic"], "partition": p["partition"]} for p in of_it for value in p["read"]]
         missing = [value | {"topic": p["topic"], "partition": p["partition"]} for p in of_it for value in p["missing"]]
         aborted = any(part["fail"] for part in of_it)  # reading those is aborted-read
@@ -119,7 +119,7 @@ def _without_transactions(view: PartitionView) -> bool:
     return not bool((view.sends.transaction != NO_TRANSACTION).any())
 
 
-SEEN_BY_COMMITTED: Final = gathered(seen_by_committed, absent_if(_without_transactions))
+SEEN_BY_COMMITTED: Final = gathered(seen_by_committed, absent_if(_without_transactions), by=("process", "transaction"))
 """What both kinds of readers agree on may be left out of the rows that are kept: it needs all, if any transaction wrote
 to the partition.
 """
@@ -137,7 +137,7 @@ def half_committed_transactions(seen: Iterable[Mapping[str, Any]]) -> Rows:
         parts[one["seen"]].append(one)
     rows: list[Evidence] = [
         {"process": process, "transaction": transaction, "records": _records(parts[GIVEN] + parts[PASSED_OVER])} | parts
-        for (process, transaction), parts in of.items()
+        for (process, transaction), parts in sorted(of.items())
         if parts[GIVEN] and parts[PASSED_OVER]
     ]
     return Rows(rows[:EVIDENCE_LIMIT], total=len(rows))

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from analysis.across import in_one_process
 from analysis.check import check_piece, check_run
 from analysis.pieces import pieces
 from analysis.result import Result, merge
@@ -146,7 +147,7 @@ def test_results_survive_the_way_to_a_worker_and_back(tmp_path: Path) -> None:
     run_dir = make_run(tmp_path / "run", LOSS)
     results = [check_piece(piece) for piece in pieces(run_dir)]
     again = [Result.from_json(result.as_json()) for result in results]
-    merged, merged_again = merge(results, 0.0), merge(again, 0.0)
+    merged, merged_again = (merge(one, 0.0, in_one_process(())) for one in (results, again))
     assert merged_again == merged
 
 

@@ -11,10 +11,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from analysis import check
+from analysis.across import in_one_process
 from analysis.check import check_piece
 from analysis.pieces import Piece, pieces
 from analysis.result import Result, merge
 from evidence.events import Ends, Event, Log, Moment
+from evidence.findings import Findings
 from evidence.history import schema, seal
 from evidence.history.read import History, sealed_files
 from evidence.rundir import RunDir, read_json, write_json
@@ -124,10 +126,14 @@ def _results(run_dir: RunDir) -> list[Result]:
     return check.check_pieces(pieces(run_dir))
 
 
+def whole(results: list[Result]) -> Findings:
+    return merge(results, 0.0, in_one_process(results))
+
+
 def _same(run_dir: RunDir) -> bool:
     """Whether pieces together come to what each by itself does."""
     each = [check_piece(piece) for piece in pieces(run_dir)]
-    return timeless(merge(_results(run_dir), 0.0)) == timeless(merge(each, 0.0))
+    return timeless(whole(_results(run_dir))) == timeless(whole(each))
 
 
 def _by_itself(run_dir: RunDir, monkeypatch: pytest.MonkeyPatch) -> list[int]:
@@ -151,7 +157,7 @@ def test_of_trivially_clean_partitions_none_is_checked_by_itself(
     run_dir = _sealed(tmp_path / "run", _clean())
     assert _by_itself(run_dir, monkeypatch) == []
     assert _same(run_dir)
-    findings = merge(_results(run_dir), 0.0)
+    findings = whole(_results(run_dir))
     assert findings.findings == ()
     assert findings.statistics["sends_ok"] == PARTITIONS * RECORDS
     assert findings.real_time_lag is not None
@@ -200,7 +206,7 @@ def test_without_a_final_read_an_trivially_clean_partition_is_doubted(
     run_dir = _sealed(tmp_path / "run", histories)
     assert _by_itself(run_dir, monkeypatch) == []
     assert _same(run_dir)
-    told = [one.detail for one in merge(_results(run_dir), 0.0).problems if one.what == "no final read"]
+    told = [one.detail for one in whole(_results(run_dir)).problems if one.what == "no final read"]
     assert told == [f"t-{IRREGULAR} was not read to the brokers' end offset"]
 
 
@@ -219,7 +225,7 @@ def test_what_faults_cost_clients_is_told_of_trivially_clean_partitions_too(
         monkeypatch.setattr(where, RECORDS)
     run_dir = _sealed(tmp_path / "run", _clean())
     assert _by_itself(run_dir, monkeypatch) == []
-    assert len(merge(_results(run_dir), 0.0).availability) == PARTITIONS
+    assert len(whole(_results(run_dir)).availability) == PARTITIONS
     assert _same(run_dir)
 
 
@@ -241,7 +247,7 @@ def test_a_damaged_shared_file_is_left_to_the_streams(tmp_path: Path, monkeypatc
     content[40] ^= 1
     path.write_bytes(content)
     assert _by_itself(run_dir, monkeypatch) == list(range(PARTITIONS))
-    assert merge(_results(run_dir), 0.0).findings == ()
+    assert whole(_results(run_dir)).findings == ()
 
 
 def test_partitions_that_share_a_file_are_not_screened(tmp_path: Path) -> None:
