@@ -115,7 +115,7 @@ def _compare(compare: argparse.ArgumentParser) -> None:
     """The options of `kafka-chaos compare`."""
     where = "a folder of runs or of nights, or a ledger"
     compare.add_argument("old", type=Path, metavar="OLD", help=where)
-    compare.add_argument("new", type=Path, metavar="NEW", help=f"{where}, which is held against OLD")
+    compare.add_argument("new", type=Path, metavar="NEW", help=f"{where}, to compare with OLD")
     compare.add_argument(
         "--version",
         action="append",
@@ -398,7 +398,7 @@ def parser() -> argparse.ArgumentParser:
     listing = command("list", "scenarios, versions, and what is documented for each")
     listing.add_argument("--json", action="store_true")
     catalogue = listing.add_mutually_exclusive_group()
-    catalogue.add_argument("--anomalies", action="store_true", help="what each anomaly is, instead")
+    catalogue.add_argument("--anomalies", action="store_true", help="list the anomalies and their meanings instead")
     catalogue.add_argument("--claims", action="store_true", help="what each claim says, instead")
     catalogue.add_argument("--scenario", metavar="S", help="this scenario alone")
     catalogue.add_argument("--settings", metavar="V", help="the broker settings that a version knows, instead")
@@ -453,7 +453,7 @@ def parser() -> argparse.ArgumentParser:
     releases.add_argument("--json", action="store_true", help="results as JSON on stdout")
     releases.add_argument("--quiet", action="store_true", help="no progress on stderr")
 
-    doctor = command("doctor", "what works here, what is missing, what to do")
+    doctor = command("doctor", "check this machine: what works, and how to mend the rest")
     doctor.add_argument("--json", action="store_true")
 
     clean = command("clean", "remove what killed runs left behind; nothing that is not ours")

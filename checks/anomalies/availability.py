@@ -47,7 +47,7 @@ def well_since(run_state: RunState, node: str, at_ns: int) -> int | None:
 
 @anomaly("broker-exit", source=GUARANTEES, basis=Basis.DOCUMENTATION, reads=(CLUSTER,))
 def broker_exit(run_state: RunState) -> list[Evidence]:
-    """A broker or a controller ended itself, and no fault had struck it.
+    """A broker or a controller exited, and no fault had struck it.
 
     Processes of brokers and controllers that ended with an exit code that is no signal's, but for nodes that were down
     by a fault, had lost their disk, files, memory or clock to one, or whose end the scenario expects.

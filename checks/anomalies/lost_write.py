@@ -111,8 +111,8 @@ def _rows(view: PartitionView, which: Bools) -> Rows:
 @anomaly("lost-write", source=JEPSEN, basis=Basis.DOCUMENTATION, reads=(HISTORY,), screened=KEPT_ROWS)
 def lost_write(view: PartitionView) -> Rows:
     """An acknowledged record that no poll returned although a poll returned a later one, or that the final read, which
-    went to the end of the log, did not find; read once before, it is lost if it lies at or beyond that end, or another
-    record was read in its place.
+    went to the end of the log, did not find. If it was read once before, it is lost if it lies at or beyond that end,
+    or another record was read in its place.
 
     Committed values that readers have passed without seeing them, or that a complete final read did not find, or that
     were read and lie beyond its end.

@@ -45,7 +45,7 @@ REPLICAS: Final = (
     Statement(
         number=5,
         area=Area.REPLICAS,
-        sentence="What counts is when the follower was last caught up, not whether it fetches.",
+        sentence="The time since the follower was last caught up decides, not whether it fetches.",
         by=(
             held("isr-lag-max-messages", "isr-does-not-count-messages"),
             held("slow-disk", "slow-follower-leaves-isr", cases=("follower-flaps",)),

@@ -143,9 +143,9 @@ def _told(topic: Topic, version: Version, *, shared: bool, alone: bool) -> str:
 
 @scenario(
     name="audit-last-replica",
-    claim="""When the last replica in sync loses power and is back first, what it acknowledged and had not flushed is
-        lost, and the other replicas truncate it; with flush.messages=1 it is not, and eligible leader replicas with
-        min.insync.replicas=2 keep what the others have.""",
+    claim="""If the last in-sync replica loses power and returns first, records that it acknowledged and had not
+        flushed are lost, and the other replicas truncate them. flush.messages=1 prevents that. Eligible leader replicas
+        with min.insync.replicas=2 keep the records that other replicas have.""",
     source=f"{SOURCE}; {ELR_DOC}: unclean shutdown, last known leader",
     operator="""From 4.1 on use acks=all, min.insync.replicas=2 and eligible leader replicas (on by default in new
         clusters; kafka-features upgrades others). Before, see which replicas have its records before you start a leader

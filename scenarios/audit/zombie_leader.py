@@ -79,8 +79,8 @@ def stated(producer: Producer, topic: Topic) -> Outcome:
 
 @scenario(
     name="audit-zombie-leader",
-    claim="""A leader that stood still past its session acknowledges records with acks=1 when it goes on, and they are
-        lost; with acks=all it acknowledges none.""",
+    claim="""A leader that stood still past its session acknowledges acks=1 records when it continues, and they are
+        lost. With acks=all it acknowledges none.""",
     source=ACKS_DOC,
     operator=OPERATOR,
     cluster=ClusterPlan(settings=CLUSTER),

@@ -65,8 +65,8 @@ def still_in_isr(run: Run) -> None:
 
 scenario(
     name="blank-disk-replacement",
-    claim="""A broker that returns with an empty disk refills it from the leaders, and nothing is lost, if it was out
-        of the ISR; still in it, as its last member, it is elected with an empty log, and everything is lost.""",
+    claim="""A broker that returns with an empty disk refills it from the leaders, and nothing is lost, if it was
+        out of the ISR. If it is the last member of the ISR it is elected with an empty log, and everything is lost.""",
     source="Kafka documentation, Design: replication; KIP-966, KIP-858, apache/kafka#20716",
     operator="""Before you give a broker an empty disk, see to it that it is in no ISR: wait until its partitions
         have other leaders and have dropped it. The last member of an ISR must not come back blank; eligible leader

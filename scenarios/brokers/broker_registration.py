@@ -59,13 +59,13 @@ def restarted_early(run: Run) -> None:
 
 scenario(
     name="broker-registration",
-    claim="""A broker that is killed stays registered until its session has ended, and the controller acts only then; a
-        broker that is stopped ends its registration itself; one that returns before its session has ended finds its id
-        taken, and ends itself.""",
+    claim="""A broker that is killed stays registered until its session has ended, and the controller acts only
+        then. A broker that is stopped removes its registration. One that returns before its old session has ended finds
+        its id taken, and exits.""",
     source="Kafka documentation, Design: replication; KIP-500, KIP-631; KAFKA-7165",
     operator="""A broker that crashed is missed only when its session has ended: that is the pause of writes to its
-        partitions, so choose the session by it. A supervisor that restarts it sooner must try again: with ZooKeeper it
-        ends itself until then. Stop brokers by SIGTERM.""",
+        partitions, so choose the session by it. A supervisor that restarts it sooner must retry: with ZooKeeper the
+        broker exits until the old session has expired. Stop brokers by SIGTERM.""",
     cluster=ClusterPlan(session_timeout_ms=8000, settings=SETTINGS),
     cases={
         "killed": Case(

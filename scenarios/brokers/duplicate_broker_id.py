@@ -23,8 +23,8 @@ REFUSAL_CLAIMS = ("duplicate-id-refused", "first-broker-keeps-registration")
 
 @scenario(
     name="duplicate-broker-id",
-    claim="""A second broker with the id of one that lives is refused and ends itself; the first one keeps its
-        registration, and with ZooKeeper its leadership too.""",
+    claim="""A second broker with the id of a live one is refused and exits. The first one keeps its registration,
+        and with ZooKeeper its leadership too.""",
     source="Kafka documentation, broker configuration: broker.id, node.id, initial.broker.registration.timeout.ms; "
     "KIP-631, KIP-858",
     operator="""With ZooKeeper a broker.id in use twice harms nobody but the second broker, which does not start. With

@@ -81,9 +81,9 @@ def refuse(run: Run) -> None:
 
 scenario(
     name="duplicate-id-counts-as-replica",
-    claim="""A second broker with the id of a follower that does not reach its leader is counted as that follower,
-        before it is registered: a record that the leader and the wrong broker have is acknowledged with acks=all and
-        min.insync.replicas=2, and lost when the leader dies.""",
+    claim="""A second broker with the id of a follower that cannot reach its leader is counted as that follower,
+        before it is registered. A record that only the leader and the wrong broker have is acknowledged with acks=all
+        and min.insync.replicas=2. It is lost when the leader dies.""",
     source="Kafka sources, Replica.updateFetchStateOrThrow, Partition.isBrokerEpochIsrEligible, AssignmentsManager; "
     "KIP-903, KIP-858; found here, nothing documents it",
     operator="""Two machines with one node.id are a danger to acknowledged records with KRaft, whatever

@@ -22,8 +22,9 @@ that waits 6 s for an acknowledgement."""
 
 @scenario(
     name="isolated-broker",
-    claim="""A leader that is cut only from ZooKeeper or the controller is replaced when its session has ended, but goes
-        on acknowledging acks=1 to clients that know it alone: those records are lost. acks=all is not acknowledged.""",
+    claim="""A leader that is cut only from ZooKeeper or the controller is replaced when its session has ended. It
+        still acknowledges acks=1 to clients that know no other leader: those records are lost. It acknowledges nothing
+        with acks=all.""",
     source="Kafka documentation, Design: replication; producer configuration: acks; KIP-966, KIP-631",
     operator="""acks=1 is no protection against a leader that has been replaced and does not know it: use acks=all.
         An alert on brokers that have lost ZooKeeper or the controller finds such leaders while they still answer.""",

@@ -82,12 +82,12 @@ def without_coordinator(run: Run, take: Callable[[Run, Target], None], give_back
 
 scenario(
     name="coordinator-outage",
-    claim="""While ZooKeeper or the controllers are away leaders, ISRs and registrations stay as they are, and writes go
-        on as long as every member of the ISR is there; with acks=all they wait for one that is not until the
-        coordinator is back. Nothing acknowledged with acks=all is lost.""",
+    claim="""While ZooKeeper or the controllers are down leaders, ISRs and registrations do not change, and writes
+        continue as long as every member of the ISR is up. With acks=all writes wait for a member that is down until
+        ZooKeeper or the controllers return. Nothing acknowledged with acks=all is lost.""",
     source="Kafka documentation, Design: replication; KIP-497, KIP-500",
-    operator="""An outage of ZooKeeper or of the controllers is no outage of reads and writes, but nothing that fails
-        meanwhile is made good: do not restart brokers before it is over. A ZooKeeper that stalls for longer than the
+    operator="""Reads and writes continue while ZooKeeper or the controllers are down, but no failure is repaired
+        until they return: do not restart brokers before the outage is over. A ZooKeeper that stalls for longer than the
         sessions does more harm than one that crashes: all brokers lose their registration at once, and with acks=1
         records.""",
     cluster=ClusterPlan(settings=SETTINGS | ONE_REPLICA_OF_OFFSETS),

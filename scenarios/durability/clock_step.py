@@ -120,8 +120,8 @@ def set_right(run: Run, sequence: Callable[[Run, Partition], None]) -> None:
 
 scenario(
     name="clock-step",
-    claim="""A broker whose wall clock is ahead for a minute deletes what it has, also what was written a second ago,
-        and with it every replica, and forgets what groups committed; one whose clock is behind refuses records (4.0)
+    claim="""A broker whose wall clock is ahead for a minute deletes its records, even those of a second ago, on
+        every replica, and forgets the offsets that groups committed. One whose clock is behind refuses records (4.0)
         and does not see that a replica lags.""",
     source="Kafka documentation, topic configuration: retention.ms; KIP-32, KIP-33, KIP-107, KIP-937",
     operator="""Watch each broker's clock as you watch its disk, have time servers slew and never step, and start no

@@ -76,11 +76,11 @@ def cases(role: str, claims: Sequence[str]) -> dict[str, Case]:
 
 scenario(
     name="disk-full",
-    claim="""A broker that cannot write to its only log directory ends itself, whether that is full, broken or
-        read-only; nothing that was acknowledged is lost.""",
+    claim="""A broker that cannot write to its only log directory exits, whether that is full, broken or read-only.
+        No acknowledged record is lost.""",
     source="KIP-112; ReplicaManager, LogManager.handleLogDirFailure; KafkaStorageException (before 1.0)",
-    operator="""Alert on disk space long before there is none: a broker with a full disk ends itself, and one that has
-        lost its replicas to others fills theirs. Several log directories keep a broker alive when one breaks (from 1.0
+    operator="""Alert on disk space long before it runs out: a broker with a full disk exits. Moving its replicas to
+        other brokers fills their disks. Several log directories keep a broker alive when one breaks (from 1.0
         on). Retention frees no room on a broker that is down.""",
     cluster=ClusterPlan(disks=Disks(), settings={"min.insync.replicas": "2"}),
     cases=cases("leader", claims=["leader-elected-from-isr"]) | cases("follower", claims=[]),

@@ -127,8 +127,8 @@ def come_back(run: Run, struck: Target) -> None:
 
 scenario(
     name="log-directory-failure",
-    claim="""A broker with two log directories, one of which fails, gives up the replicas there and goes on with the
-        others; before 1.0, or if a KRaft broker's metadata log was there, it ends itself.""",
+    claim="""A broker with two log directories, one of which fails, gives up the replicas there and keeps the
+        others. Before 1.0, or if a KRaft broker's metadata log was there, it exits.""",
     source="KIP-112; KIP-858; Kafka documentation, broker configuration: log.dirs",
     operator="""Watch OfflineLogDirectoryCount: the broker is there, registered and in other ISRs, so nothing else tells
         that it lacks a disk, and its replicas there are missing until it is restarted. With KRaft keep the metadata log

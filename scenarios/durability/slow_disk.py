@@ -78,7 +78,7 @@ scenario(
     name="slow-disk",
     claim="""acks=all waits for a follower with a slow disk, which stays in the ISR as long as it writes each fetch in
         less than replica.lag.time.max.ms; one that is slower leaves the ISR and returns, again and again. A leader with
-        a slow disk goes on leading, and every write waits for it.""",
+        a slow disk remains the leader, and every write waits for it.""",
     source="Kafka documentation, Design: replication, broker configuration: replica.lag.time.max.ms; KIP-16",
     operator="""Watch what flushes and requests take on each broker (LogFlushRateAndTimeMs, RemoteTimeMs of produce
         requests), not only whether it is there and in sync: nobody takes leadership, or a place in the ISR, from a

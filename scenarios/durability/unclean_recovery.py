@@ -107,8 +107,9 @@ scenario(
         after a clean stop it reads nothing.""",
     source="""Kafka documentation, Design: log recovery, broker configuration: log.flush.offset.checkpoint.interval.ms,
         num.recovery.threads.per.data.dir""",
-    operator="""Stop brokers cleanly. What a crash costs is not the size of the logs but what was written in the minute
-        before, and one segment for each partition: many partitions with large segments start slowly. Raise
+    operator="""Stop brokers cleanly. The time to recover from a crash does not depend on the size of the logs. It
+        depends on what was written in the minute before, and on one segment for each partition: many partitions with
+        large segments start slowly. Raise
         num.recovery.threads.per.data.dir; a lower log.flush.offset.checkpoint.interval.ms costs little.""",
     topic=TopicPlan(settings={"segment.bytes": str(SEGMENT_BYTES)}),
     cases={

@@ -29,8 +29,8 @@ CLEANED_LIMIT_S = 90.0
 
 @scenario(
     name="museum-aborted-survives",
-    claim="""In a compacted topic a record of an aborted transaction takes the place of the committed record of its key,
-        for all readers and for ever.""",
+    claim="""In a compacted topic a record of an aborted transaction permanently replaces the committed record of
+        its key, for all readers.""",
     source="KAFKA-13727, KIP-98",
     operator="""Before 2.8.2, 3.0.2 and 3.1.1 give the cleaner a map that takes all keys between two passes
         (log.cleaner.dedupe.buffer.size, 24 bytes a key and thread) for compacted topics that transactions write to.""",

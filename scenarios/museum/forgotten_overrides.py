@@ -34,8 +34,8 @@ LIMIT_S = 60.0
         setting that has nothing to do with it was changed twice.""",
     source="KAFKA-9254",
     operator="""From 1.1 to 2.4.0 do not change cluster-wide broker settings while brokers run, or restart each broker
-        after the first change and before its next pass of retention. What describe-configs shows is not what the broker
-        goes by.""",
+        after the first change and before its next pass of retention. The broker may not use the values that
+        describe-configs shows.""",
     exhibit=Exhibit(bug=KAFKA_9254, affected=("2.2.2",), fixed=("2.8.2",)),
     applies=ranges.DYNAMIC_BROKER_SETTINGS,
     cluster=ClusterPlan(

@@ -49,7 +49,7 @@ DIVERGED = frozenset({"replica-divergence", "leader-epoch-regression"})
         offsets, and no log line, metric or consumer ever says so: which one a consumer is given depends on who
         leads.""",
     source="KAFKA-6361, KIP-279",
-    operator="""Before 2.0, replicas may differ for ever after unclean elections in a row. Keep
+    operator="""Before 2.0, replicas may differ permanently after several unclean elections in a row. Keep
         unclean.leader.election.enable=false; where it was on, compare replicas (kafka-replica-verification), and empty
         the disk of one that differs.""",
     exhibit=Exhibit(bug=KAFKA_6361, affected=("1.1.1",), fixed=("2.2.2",)),

@@ -78,8 +78,8 @@ def late_produce(run: Run, taken: VersionRange) -> None:
 
 scenario(
     name="museum-late-produce",
-    claim="""A record that its producer sent in a transaction, and that arrives when the transaction is aborted, keeps
-        every later record of the partition from consumers under read_committed, for ever.""",
+    claim="""A record of a transaction that arrives after the transaction was aborted permanently keeps every later
+        record of the partition from consumers under read_committed.""",
     source="KAFKA-14402, KIP-890",
     operator="""Be on 3.6 or later, and leave transaction.partition.verification.enable on. Before, look for open
         transactions that are older than transaction.max.timeout.ms (kafka-transactions find-hanging, 3.0 and later),

@@ -211,8 +211,8 @@ def restart_leader(run: Run, t: Partition, beside: Partition) -> None:
 
 scenario(
     name="museum-segment-below-batch",
-    claim="""After segment.bytes of a topic was lowered below the size of a batch that is in its log, a replica that has
-        not copied that batch yet never comes back into the ISR; when the leader dies, the partition is offline.""",
+    claim="""If a topic's segment.bytes is lowered below the size of a batch in its log, a replica that has not
+        copied that batch never returns to the ISR. When the leader dies, the partition is offline.""",
     source="KAFKA-17375",
     operator="""Keep segment.bytes of a topic above its max.message.bytes, and above the largest batch that was ever
         written to it, before you lower it or move replicas. If a follower logs that a partition is marked as failed,

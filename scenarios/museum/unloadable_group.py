@@ -25,8 +25,8 @@ GROUP = "wordy"
 
 @scenario(
     name="museum-unloadable-group",
-    claim="""After one large offset commit, the death of the group's coordinator leaves every group of that partition
-        without one for ever: no commit, no fetch of an offset, no rebalance.""",
+    claim="""After one large offset commit, the death of the group's coordinator permanently leaves every group of
+        that partition without a coordinator: no commit, no fetch of an offset, no rebalance.""",
     source="KAFKA-7286",
     operator="""Before 2.0.1, set offsets.load.buffer.size (5 MB) above the largest record of a group: hundreds of
         members, or large metadata. The transaction log has the same flaw (transaction.state.log.load.buffer.size).""",

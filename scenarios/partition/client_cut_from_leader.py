@@ -21,8 +21,8 @@ DOCUMENTED = [
 
 @scenario(
     name="client-cut-from-leader",
-    claim="""A leader that clients do not reach goes on leading, for as long as it may be: its partition takes no writes
-        until they reach it again, the partitions of others do, and nothing is lost.""",
+    claim="""A leader that clients cannot reach remains the leader, however long that lasts. Its partition takes no
+        writes until they reach it again, other partitions do, and nothing is lost.""",
     source="Kafka documentation, Design: replication; broker configuration: zookeeper.session.timeout.ms, "
     "broker.session.timeout.ms",
     operator="""Every client must reach every broker that leads; nothing in Kafka notices when one does not. Watch

@@ -43,8 +43,8 @@ DOCUMENTED = [
 
 @scenario(
     name="controller-isolated",
-    claim="""A controller that is cut from all other nodes is replaced, in a higher epoch, and stays replaced when it is
-        back; writes go on meanwhile, and nothing is lost.""",
+    claim="""A controller that is cut from all other nodes is replaced, in a higher epoch, and remains replaced when
+        it is back. Writes continue during the cut, and nothing is lost.""",
     source="Kafka documentation, Design: replication; KIP-500, KIP-595; KAFKA-15489",
     operator="""Reads and writes need no controller; elections, ISR changes and new topics do. Watch
         ActiveControllerCount summed over the cluster: an isolated controller may hold itself for one until it hears

@@ -17,8 +17,8 @@ CLAIMS = [*ELECTED, "leader-replaced-in-time", "isr-whole-after-heal"]
 
 @scenario(
     name="leader-isolated",
-    claim="""A leader that is cut from all other nodes is replaced when its session has ended. What it acknowledged with
-        acks=1 is lost when it is back; with acks=all it acknowledged nothing.""",
+    claim="""A leader that is cut from all other nodes is replaced when its session has ended. Records that it
+        acknowledged with acks=1 are lost when it is back. With acks=all it acknowledged nothing.""",
     source="Kafka documentation, Design: replication; producer configuration: acks",
     operator="""acks=1 is a promise of one broker, which may be cut off without knowing it. With acks=all a partition of
         the network costs a session of waiting and no record; shorten the session, not the promise.""",

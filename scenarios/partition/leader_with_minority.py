@@ -54,8 +54,8 @@ LAST = partial(split, companion_is_next=False)
 
 scenario(
     name="leader-with-minority",
-    claim="""A leader that is left with one of four followers is replaced by one of the others. What it acknowledged
-        with acks=1 is lost though two replicas had it; with acks=all it acknowledged nothing, though
+    claim="""A leader that is left with one of four followers is replaced by one of the others. Records that it
+        acknowledged with acks=1 are lost though two replicas had them. With acks=all it acknowledged nothing, though
         min.insync.replicas is two.""",
     source="Kafka documentation, Design: replication; topic configuration: min.insync.replicas",
     operator="""Copies are no majority: what counts is the ISR, and on which side of the partition ZooKeeper or the

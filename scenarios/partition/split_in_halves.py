@@ -19,12 +19,12 @@ CLAIMS = [*ELECTED, *SHRUNK, "leader-replaced-in-time"]
 
 @scenario(
     name="split-in-halves",
-    claim="""Of a cluster split in halves the side with ZooKeeper or the controller goes on: leaders there drop the
-        others from the ISR, and leaders on the other side are replaced. What those acknowledged with acks=1 is lost;
-        with acks=all they acknowledged nothing.""",
+    claim="""When a cluster is split in halves the side with ZooKeeper or the controller continues: leaders there
+        drop the others from the ISR, and leaders on the other side are replaced. Records that those acknowledged with
+        acks=1 are lost. With acks=all they acknowledged nothing.""",
     source="Kafka documentation, Design: replication; topic configuration: min.insync.replicas",
-    operator="""Place ZooKeeper or the controllers so that every split leaves a majority of them with the brokers
-        that are to go on: three places, not two. Two data centres and acks=1 lose records at each split.""",
+    operator="""Spread ZooKeeper or the controllers over three places, not two, so that after every split one side
+        has a majority of them and enough brokers. Two data centres and acks=1 lose records at each split.""",
     applies=ranges.FETCHES_END,
     cluster=ClusterPlan(brokers=(1, 2, 3, 4), settings=SETTINGS),
     topic=TopicPlan(replicas=((1, 2, 3, 4), (3, 4, 1, 2)), settings={"min.insync.replicas": "2"}),

@@ -140,7 +140,7 @@ scenario(
         if a broker dies half way.""",
     source="Kafka documentation, Expanding your cluster; KIP-455; Kafka sources, KafkaController: "
     "onPartitionReassignment, ReplicationControlManager: alterPartitionReassignments",
-    operator="""Moving partitions is safe under load, and goes on by itself when a broker that takes part dies and
+    operator="""Moving partitions is safe under load. If a broker that takes part dies, the move continues when it
         returns. Until the new replicas are in sync the old ones hold your records: do not take them down for good
         before the assignment has changed. Before 2.4 producers may stand still for request.timeout.ms when a leader
         moves.""",

@@ -99,12 +99,12 @@ def restart_all(run: Run, end: Callable[[Run, Target], None]) -> None:
 
 scenario(
     name="rolling-restart",
-    claim="""All brokers can be restarted in turn, cleanly or not, while producers with acks=all and
-        min.insync.replicas=2 go on: nothing acknowledged is lost.""",
+    claim="""All brokers can be restarted in turn, cleanly or not, while producers write with acks=all and
+        min.insync.replicas=2: no acknowledged record is lost.""",
     source="Kafka documentation, Graceful shutdown; Kafka documentation, topic configuration: min.insync.replicas; "
     "KIP-101, KAFKA-3143",
-    operator="""Restart brokers one at a time, by SIGTERM, and wait for all replicas to be in sync before the next: with
-        replication factor 3 and min.insync.replicas=2 writes pause for seconds at a time, and a producer that is not
+    operator="""Restart brokers one at a time, by SIGTERM, and wait for all replicas to be in sync before the next.
+        With replication factor 3 and min.insync.replicas=2 writes pause for seconds at a time. A producer that is not
         idempotent may write records twice. Killed brokers cost a session each.""",
     cluster=ClusterPlan(controller=1, settings=SETTINGS),
     topic=TopicPlan(replicas=((1, 2, 3), (2, 3, 1), (3, 1, 2))),

@@ -54,8 +54,8 @@ def cluster(session_ms: int, lag_ms: int | None = None) -> ClusterPlan:
 
 @scenario(
     name="isr-shrink-expand",
-    claim="""A follower that stands still leaves the ISR once it has not been caught up for replica.lag.time.max.ms,
-        acks=all goes on without it, and it comes back when it has caught up.""",
+    claim="""A follower that stands still leaves the ISR once it has not been caught up for replica.lag.time.max.ms.
+        acks=all continues without it, and it returns when it has caught up.""",
     source="Kafka documentation, Design: replication; KIP-16, KIP-497, KAFKA-13091",
     operator="""replica.lag.time.max.ms is how long acks=all waits for a follower that stands still. Alert on
         under-replicated partitions that last longer than that; a follower that comes back needs no help.""",

@@ -157,7 +157,7 @@ def come_back(run: Run) -> None:
 scenario(
     name="offset-checkpoints",
     claim="""A broker checkpoints its high watermarks every five seconds and when it stops cleanly; after kill -9 the
-        file is behind, and without it a high watermark is 0. What the file says is believed up to the log's end.""",
+        file is behind, and without it a high watermark is 0. A broker believes the file up to the log's end.""",
     source="Kafka documentation, broker configuration: replica.high.watermark.checkpoint.interval.ms; KIP-101",
     operator="""Never delete replication-offset-checkpoint or recovery-point-offset-checkpoint by hand, least of all
         before 0.11, where a follower without the file fetches its whole log again. Stop brokers cleanly, so that

@@ -69,8 +69,8 @@ def come_back(run: Run, leader: Target) -> None:
 
 scenario(
     name="shrink-to-leader",
-    claim="""A leader that is cut from its followers goes on alone with acks=all, and what it acknowledged is lost when
-        it dies and an unclean election follows.""",
+    claim="""A leader that is cut from its followers shrinks the ISR to itself and still acknowledges acks=all.
+        Those records are lost when it dies and an unclean election follows.""",
     source="Kafka documentation, broker configuration: unclean.leader.election.enable, min.insync.replicas; KAFKA-1555",
     operator="""acks=all alone does not mean several copies: when the ISR has shrunk to the leader, one copy is enough
         for it. Set min.insync.replicas=2 and keep unclean elections off; either of them prevents this loss.""",

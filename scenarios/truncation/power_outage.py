@@ -85,8 +85,8 @@ def outcomes(diverged: str, identical: str) -> list[Documented]:
 
 scenario(
     name="power-outage-divergence",
-    claim="""After a power outage the replica with less on its disk is back first and leads by a clean election; the
-        other one truncates nothing, and two in-sync replicas hold different records at the same offset for ever.""",
+    claim="""After a power outage the replica with less on its disk returns first and leads by a clean election. The
+        other one truncates nothing, and two in-sync replicas permanently hold different records at one offset.""",
     source="KIP-101: scenario 2",
     operator="""After a power outage, before 0.11 or with an inter.broker.protocol.version before 0.11, compare the
         replicas with `kafka-chaos replicas`: they may differ without any error. On every release the record that only

@@ -13,11 +13,12 @@ UNCLEAN_ELECTION = ("leader-elected-from-outside-isr", "leader-epoch-rises-by-on
 
 @scenario(
     name="replica-divergence",
-    claim="""After an unclean election the old leader returns with its log ending at its high watermark and truncates
-        nothing: two in-sync replicas hold different records at the same offset for ever.""",
+    claim="""After an unclean election the old leader returns with its log ending at its high watermark and
+        truncates nothing: two in-sync replicas permanently hold different records at one offset.""",
     source="KIP-101, KAFKA-1211",
-    operator="""Unclean elections lose records on every release; before 0.11 they may also leave replicas that differ
-        for ever, without any error. Keep unclean elections off, and compare replicas with `kafka-chaos replicas`
+    operator="""Unclean elections lose records on every release. Before 0.11 they may also leave replicas that
+        differ permanently, without any error. Keep unclean elections off, and compare replicas with `kafka-chaos
+        replicas`
         after an incident on an old protocol.""",
     cluster=ClusterPlan(
         brokers=(1, 2, 3),

@@ -60,7 +60,7 @@ def a_broker_is_refused(run: Run, load: LoadGenerator) -> None:
 scenario(
     name="upgrade-downgrade",
     claim="""As long as neither the protocol nor metadata.version was raised, a cluster can go back to the release
-        before, node by node; afterwards a node that is started as the old release ends itself. Nothing acknowledged is
+        before, node by node. Afterwards a node that is started as the old release exits. Nothing acknowledged is
         lost.""",
     source=SOURCE,
     operator="""Leave some days between the last new node and the new protocol, or metadata.version: until then you can

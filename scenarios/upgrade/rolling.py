@@ -93,8 +93,9 @@ documented = partial(none_lost, source=SOURCE, seen=SEEN)
 
 scenario(
     name="upgrade-rolling",
-    claim="""A cluster can be brought to the next release node by node, and then to what that release speaks, while
-        producers with acks=all and min.insync.replicas=2 go on: nothing acknowledged is lost, whoever dies meanwhile.
+    claim="""A cluster can be upgraded node by node, and then its protocol or metadata.version raised, while
+        producers write with acks=all and min.insync.replicas=2. No acknowledged record is lost, even if a broker dies
+        on the way.
         """,
     source=SOURCE,
     operator="""Upgrade one node at a time, and wait until all replicas are in sync before the next. Raise the protocol,

@@ -510,7 +510,7 @@ def controller_replaced_in_time(evidence: RunEvidence) -> Judged:
     basis=Basis.SOURCE,
 )
 def stale_controller_refused(evidence: RunEvidence) -> Judged:
-    """What a controller of an earlier epoch asks of a broker is refused."""
+    """A broker refuses requests of a controller of an earlier epoch."""
     refused = [one for one in of(evidence.run_state.events, Log) if one.event == "stale-controller"]
     rows = [{"node": one.node, "at_ns": one.at_ns, "line": one.line} for one in refused]
     return judged(

@@ -160,7 +160,7 @@ def reassignment_adds_before_it_removes(evidence: RunEvidence) -> Judged:
     basis=Basis.SOURCE,
 )
 def reassignment_elects_first_of_new(evidence: RunEvidence) -> Judged:
-    """If a partition's leader is none of its new replicas, the first of these that lives and is in sync leads."""
+    """If the leader is not among the new replicas, the first new replica that lives and is in sync leads."""
     rows, wrong = [], []
     for move in _moves(evidence.run_state):
         for before, after in pairwise((move.before, *move.states)):

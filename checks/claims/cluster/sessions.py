@@ -221,7 +221,7 @@ def _early_starts(run_state: RunState) -> Iterator[dict[str, Any]]:
     basis=Basis.SOURCE,
 )
 def early_restart_refused(evidence: RunEvidence) -> Judged:
-    """A broker that starts before its old session has ended finds its id taken and ends itself."""
+    """A broker that starts before its old session has ended finds its id taken and exits."""
     rows = list(_early_starts(evidence.run_state))
     wrong = [row for row in rows if not row["exit_code"] or row["line"] is None or row["registered_ns"] is not None]
     return judged(rows, wrong, plural(len(rows), "early start"), "no broker was started before its session had ended")
@@ -262,7 +262,7 @@ def _doubles(run_state: RunState) -> Iterator[tuple[FaultFact, str, int, int, in
     basis=Basis.DOCUMENTATION,
 )
 def duplicate_id_refused(evidence: RunEvidence) -> Judged:
-    """A second broker with the id of one that lives finds the id taken and ends itself."""
+    """A second broker with the id of a live one finds the id taken and exits."""
     rows = []
     for fault, first, begin_ns, end_ns, exit_code in _doubles(evidence.run_state):
         said = [one for one in of(evidence.run_state.events, Log) if one.node == fault.node and one.event == "id-taken"]

@@ -101,7 +101,7 @@ def _rows(evidence: RunEvidence, acks: str) -> list[dict[str, Any]]:
     basis=Basis.DOCUMENTATION,
 )
 def replaced_leader_acknowledges_acks_1(evidence: RunEvidence) -> Judged:
-    """A leader that is replaced without knowing it goes on acknowledging acks=1 to clients that know it alone."""
+    """A leader that is replaced without knowing it still acknowledges acks=1 to clients that know no other leader."""
     rows = _rows(evidence, "1")
     wrong = [row for row in rows if row["outcome"] != "acked"]
     return judged(rows, wrong, plural(len(rows), "record") + " sent to it", "nothing was sent to it with acks=1")

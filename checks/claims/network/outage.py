@@ -62,7 +62,7 @@ def _written_ns(event: Event) -> int:
     bound_basis=Basis.DOCUMENTATION,
 )
 def writes_go_on_without_coordinator(evidence: RunEvidence) -> Judged:
-    """While ZooKeeper or the only controller is away, and everybody else is there, writes go on without a pause.
+    """While ZooKeeper or the only controller is down, and everybody else is up, writes continue without a pause.
 
     Until the next fault a leader goes on acknowledging, as long as nothing has to change.
     """
@@ -154,7 +154,7 @@ def _writes_with_dead_member(evidence: RunEvidence, until_ms: int) -> Iterator[d
     bound_basis=Basis.KIP,
 )
 def writes_go_on_while_isr_cannot_shrink(evidence: RunEvidence) -> Judged:
-    """A leader goes on acknowledging acks=1 though a follower is dead and nobody can take it out of the ISR."""
+    """A leader still acknowledges acks=1 though a follower is dead and nobody can take it out of the ISR."""
     rows = [row | {"bound_ms": PAUSE_MS} for row in _writes_with_dead_member(evidence, 0)]
     return timed(
         rows,

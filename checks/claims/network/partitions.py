@@ -310,7 +310,7 @@ def _pauses(evidence: RunEvidence, *, waiting: bool) -> Iterator[dict[str, Any]]
     bound_basis=Basis.MEASURED,
 )
 def no_writes_while_clients_are_cut(evidence: RunEvidence) -> Judged:
-    """While clients are cut from a leader and nobody else is, it goes on leading, and nothing is written until the
+    """While clients are cut from a leader and nobody else is, it remains the leader, and nothing is written until the
     heal.
     """
     rows, wrong = [], []

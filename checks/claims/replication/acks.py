@@ -108,7 +108,7 @@ def _released(evidence: RunEvidence) -> Iterator[dict[str, Any]]:
     bound_basis=Basis.DOCUMENTATION,
 )
 def shrunk_isr_releases_acks_all(evidence: RunEvidence) -> Judged:
-    """What waits with acks=all for a replica that leaves the ISR is acknowledged when it has left.
+    """A record that waits with acks=all for a replica that leaves the ISR is acknowledged when it has left.
 
     What waited for a member of the ISR is acknowledged once that one has left, without another record's help.
     """
@@ -125,7 +125,9 @@ def shrunk_isr_releases_acks_all(evidence: RunEvidence) -> Judged:
 
 @claim("shrunk-isr-holds-back", source="KAFKA-13091 (protocol 2.7 to 3.0)", basis=Basis.JIRA)
 def shrunk_isr_holds_back(evidence: RunEvidence) -> Judged:
-    """What waits with acks=all for a replica that leaves the ISR is acknowledged only after the next record."""
+    """A record that waits with acks=all for a replica that leaves the ISR is acknowledged only after the next
+    record.
+    """
     rows = list(_released(evidence))
     wrong = [row for row in rows if row["before_the_next"]]
     seen = plural(len(rows), "record") + " acknowledged only after the next was written"

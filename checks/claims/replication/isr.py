@@ -198,7 +198,7 @@ def _thawed(run_state: RunState, node: str, frozen: Interval) -> int:
     bound_basis=Basis.DOCUMENTATION,
 )
 def isr_expands_when_caught_up(evidence: RunEvidence) -> Judged:
-    """A follower that went on is back in the ISR with the fetch by which it has caught up.
+    """A follower that resumed is back in the ISR with the fetch by which it has caught up.
 
     One that was alive, and stayed out for longer than the bound while nothing else struck, is late too.
     """

@@ -276,7 +276,7 @@ def _positions(evidence: RunEvidence) -> Iterator[dict[str, Any]]:
 
 @claim("reader-stops-at-damage", source="librdkafka 2.16, rd_kafka_msgset_reader_v2", basis=Basis.SOURCE)
 def reader_stops_at_damage(evidence: RunEvidence) -> Judged:
-    """A reader comes no further than to a damaged batch of format 2, until a replica leads that has it whole."""
+    """A reader stops at a damaged batch of format 2, until a replica leads that has it whole."""
     rows = list(_positions(evidence))
     wrong = [row for row in rows if row["position"] != row["offset"] or (row["later"] or 0) <= row["offset"]]
     return judged(rows, wrong, plural(len(rows), "reader") + " held up by a damaged record", _UNREAD)
@@ -284,7 +284,7 @@ def reader_stops_at_damage(evidence: RunEvidence) -> Judged:
 
 @claim("reader-goes-on-behind-damage", source="librdkafka 2.16, rd_kafka_msgset_reader_msg_v0_1", basis=Basis.SOURCE)
 def reader_goes_on_behind_damage(evidence: RunEvidence) -> Judged:
-    """A reader goes on behind a damaged message of format 0 or 1, and never has it.
+    """A reader skips a damaged message of format 0 or 1, and never has it.
 
     While the damaged replica leads a reader comes beyond the record.
     """

@@ -55,7 +55,9 @@ def _rows(evidence: RunEvidence) -> Iterator[tuple[FaultFact, PowerLossProof, di
     bound_basis=Basis.DOCUMENTATION,
 )
 def lost_records_are_recent(evidence: RunEvidence) -> Judged:
-    """What a disk loses with the power is no older than the kernel lets dirty pages become, or brokers flush."""
+    """Records that a disk loses with the power are no older than the kernel lets dirty pages become, or brokers
+    flush.
+    """
     rows, settings = [], evidence.run.settings
     flushed = [settings[name] for name in FLUSHES if name in settings]
     flushed_ms = sum(map(int, flushed)) if len(flushed) == len(FLUSHES) else None

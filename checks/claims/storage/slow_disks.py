@@ -221,7 +221,7 @@ def slow_follower_returns(evidence: RunEvidence) -> Judged:
     basis=Basis.DOCUMENTATION,
 )
 def slow_leader_keeps_leading(evidence: RunEvidence) -> Judged:
-    """A leader whose disk is slow goes on leading, stays registered, and has all its followers in the ISR."""
+    """A leader whose disk is slow remains the leader, stays registered, and has all its followers in the ISR."""
     rows = []
     for fault, where, states, leader, end_ns in _slowed(evidence):
         if broker(leader) != fault.node:
