@@ -75,8 +75,8 @@ HELD = ("last-stable-offset-at-first-open", "last-stable-offset-released", "comm
 
 scenario(
     name="last-stable-offset",
-    claim="""While a transaction is open readers under read_committed are given nothing from its first record on, of
-        nobody; its commit, its abort or its time-out lets them go on to the high watermark.""",
+    claim="""While a transaction is open readers under read_committed are given no record, of any producer, from its
+        first record on. Its commit, its abort or its time-out lets them read up to the high watermark.""",
     source="KIP-98: last stable offset; Kafka documentation, consumer configuration: isolation.level",
     operator="""One forgotten transaction holds back every reader under read_committed of its partitions for as long as
         transaction.timeout.ms (a minute by default) and the coordinator's next look. Keep transactions short and the

@@ -118,9 +118,9 @@ def segment_rolled_when_full(evidence: RunEvidence) -> Judged:
     basis=Basis.KIP,
 )
 def directory_has_files_of_release(evidence: RunEvidence) -> Judged:
-    """A partition's directory has the files of its release: beside each .log an .index, from 0.10.1 on a .timeindex,
-    from 0.11 on a .snapshot for the offset at which a segment began, and leader-epoch-checkpoint, from 2.8 on
-    partition.metadata; and none of these before.
+    """A partition's directory has the files of its release, and none of a later one. Beside each .log lies an .index,
+    and from 0.10.1 on a .timeindex. From 0.11 on there are leader-epoch-checkpoint and a .snapshot for the offset at
+    which a segment began, from 2.8 on partition.metadata.
 
     Snapshots of older segments may be gone before 2.8, that of the last one may not. On 2.8 partition.metadata is not
     asked for: a new replica gets it when its leader changes for the first time.
@@ -380,8 +380,8 @@ def offset_found_in_log(evidence: RunEvidence) -> Judged:
 
 @claim("time-found-in-log", source="KIP-79; KIP-33", basis=Basis.KIP)
 def time_found_in_log(evidence: RunEvidence) -> Judged:
-    """Who asks for a time is given the first offset of a record with that timestamp or a later one; nothing if there is
-    none.
+    """A client that asks for a time is given the first offset of a record with that timestamp or a later one, and no
+    offset if no record has one.
     """
     rows = []
     for search, replica in _searches(evidence, "time"):
