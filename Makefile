@@ -194,6 +194,7 @@ docs: venv ## The generated pages of docs/ anew (RUNS= tells one of these run di
 	$(CHAOS) guide $(RUNS)
 	$(BIN)/python -m app.audit_page
 	$(BIN)/python -m pages.readme
+	$(BIN)/python -m pages.trust
 	$(BIN)/python -m pages.faults
 	$(BIN)/python -m pages.ledger
 
