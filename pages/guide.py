@@ -40,6 +40,7 @@ ORDER: Final = (
     "brokers",
     "partition",
     "producer",
+    "delivery",
     "durability",
     "upgrade",
     "museum",
