@@ -44,15 +44,15 @@ UNKNOWN_NS: Final = 0
 """Of what was processed by nobody knows when: it may have been before anything else."""
 
 
-def _inputs(view: PartitionView, processed: Steps | None, committed: Steps | None) -> Ints:
+def _inputs(view: PartitionView) -> Ints:
     """Offsets of inputs, ascending."""
     polls, sends = view.polls, view.sends
-    own = [steps.process for steps in (processed, committed) if steps is not None]
+    steps = [one for one in (view.processed, view.committed_offsets) if one is not None]
+    own = [process for one in steps for process in np.unique(one.process).tolist()]
+    made = [one.offset for one in (view.processed, view.outputs) if one is not None]
     pending = sends.value[(sends.transaction >= 0) & ~view.committed]
     good = polls.good & (polls.offset >= 0)
-    begins = polls.offset[good & np.isin(polls.process, np.concatenate(own))]
-    if processed is not None:
-        begins = np.concatenate([begins, processed.offset])
+    begins = np.concatenate([polls.offset[good & np.isin(polls.process, own)], *made])
     if not len(begins):
         return np.zeros(0, np.int64)
     counts = good & (polls.value != NO_IDENTITY) & ~np.isin(polls.value, pending) & (polls.offset >= begins.min())
@@ -115,7 +115,7 @@ def committed_too_far(view: PartitionView) -> Rows:
     committed = view.committed_offsets
     if committed is None or _blind(view):
         return Rows()
-    inputs = _inputs(view, view.processed, committed)
+    inputs = _inputs(view)
     at_ns = _processed_at(inputs, view)
     rows = Rows()
     for row in np.flatnonzero(committed.ok & (committed.completed_ns >= 0)).tolist():
@@ -144,7 +144,7 @@ def skipped_processing(view: PartitionView) -> Rows:
     passed = _passed(view)
     if passed is None or _blind(view):
         return Rows()
-    inputs = _inputs(view, view.processed, view.committed_offsets)
+    inputs = _inputs(view)
     skipped = inputs[(_processed_at(inputs, view) == NEVER_NS) & (inputs < passed["offset"])]
     value = {int(view.polls.offset[row]): row for row in np.flatnonzero(np.isin(view.polls.offset, skipped)).tolist()}
     return Rows(

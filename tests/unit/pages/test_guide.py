@@ -27,7 +27,9 @@ def stated(name: str, **changes: Any) -> dict[str, Any]:
     """A scenario as the pages are told of it."""
     case = {"name": "default", "changes": {"acks": "all"}, "documented": []}
     about = {"name": name, "section": "a", "file": "scenarios/a/b.py", "claim": "C.", "source": "S", "operator": "O."}
-    return about | {"applies": "every", "suite": "", "told": "T.", "steps": "", "cases": [case]} | changes
+    return (
+        about | {"applies": "every", "suite": "", "told": "T.", "steps": "", "programs": "", "cases": [case]} | changes
+    )
 
 
 def guide_of(*lines: AnyLine, **changes: Any) -> dict[str, str]:
@@ -77,6 +79,11 @@ def test_the_index_says_where_acknowledged_records_are_lost() -> None:
 def test_helper_functions_of_the_steps_are_shown_too() -> None:
     assert "def frozen(run: Run)" in of(get_scenario("zombie-controller"))["steps"]
     assert steps_of("import a\n\n@b\ndef c() -> None:\n    d()\n\nE = 1\n") == "def c() -> None:\n    d()"
+
+
+def test_the_application_that_a_scenario_runs_is_quoted() -> None:
+    assert of(get_scenario("at-least-once"))["programs"].startswith("def process_then_commit(app")
+    assert of(get_scenario("zombie-controller"))["programs"] == ""
 
 
 def test_a_section_is_read_in_the_order_of_its_introduction_and_sections_in_theirs() -> None:
