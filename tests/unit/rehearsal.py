@@ -405,9 +405,16 @@ class FinalReader(Client):
     """In the place of the final reader."""
 
     def __init__(
-        self, stage: Stage, client: handles.Client, topics: Mapping[str, Sequence[int]], *, timeout_s: float
+        self,
+        stage: Stage,
+        client: handles.Client,
+        topics: Mapping[str, Sequence[int]],
+        *,
+        outputs: Mapping[str, Sequence[int]],
+        timeout_s: float,
     ) -> None:
         super().__init__(stage, client)
+        assert not outputs, "the stage has no applications"
         self._topics = topics
 
     def read(self) -> FinalRead:
