@@ -60,9 +60,8 @@ def crash(run: Run, program: str, stop: CrashPoint, committed: int | None) -> No
 
 scenario(
     name="auto-commit",
-    claim="""With automatic commits an application that dies before it has processed what it was given skips that, if
-        its client commits what it has handed over or other threads do the work; in the loop of Kafka's own consumer
-        it skips nothing.""",
+    claim="""An application with automatic commits dies before it has processed what it was given. It skips these inputs
+        with librdkafka, and where other threads do the work. The loop of Kafka's own consumer skips nothing.""",
     source=f"{DELIVERY}; {JAVA}; {LIBRDKAFKA}",
     operator="""With librdkafka, and clients made of it, set enable.auto.offset.store=false and store an offset when its
         input is processed. With Kafka's own consumer keep automatic commits to loops that process before they poll

@@ -35,7 +35,7 @@ scenario(
         later records and commits are refused.""",
     source=KIP_98,
     operator="""Give each instance of an application a transactional.id of its own, and the same one again after a
-        restart. Two that share one fence each other for ever.""",
+        restart. Two instances with one id end each other again and again.""",
     applies=ranges.TRANSACTIONS,
     cases={
         "librdkafka": Case(steps=fence, documented=DOCUMENTED),
