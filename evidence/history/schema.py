@@ -27,6 +27,8 @@ Rows that are no operation on a record:
                  of another topic; the outcome is that of the output's sending
     offsets      a pipeline committed `offset` (the next input to process) for this partition; with a `transaction`
                  that holds once the transaction is committed
+    group-offsets  a member of a group committed `offset` for this partition: what a client of the user's own says
+    client-failed  a client of the user's own said nothing, ended, or said what is no answer (`error_name`)
     close        the process ended properly; its last row. Without it the recorder died
 """
 
@@ -49,6 +51,8 @@ COMMIT: Final = "commit"
 ABORT: Final = "abort"
 PROCESSED: Final = "processed"
 OFFSETS: Final = "offsets"
+GROUP_OFFSETS: Final = "group-offsets"
+CLIENT_FAILED: Final = "client-failed"
 CLOSE: Final = "close"
 
 OK: Final = "ok"

@@ -10,7 +10,7 @@ from confluent_kafka import KafkaError, KafkaException
 
 from evidence.history.writer import HistoryWriter
 from harness.workloads.processes import single, transactional
-from harness.workloads.processes.java import Failure, Heard, JvmTransactions
+from harness.workloads.processes.adapted import AdaptedTransactions, Failure, Heard
 from harness.workloads.processes.transactional import Transactions
 from tests.unit.workloads.test_transactions import rows_of
 
@@ -39,9 +39,9 @@ class Client:
 
 
 def transactions(client: Client, writer: HistoryWriter, monkeypatch: pytest.MonkeyPatch) -> Transactions:
-    def opened(library: Any, bootstrap: str, settings: Any) -> tuple[JvmTransactions, dict[str, str]]:
+    def opened(library: Any, bootstrap: str, settings: Any) -> tuple[AdaptedTransactions, dict[str, str]]:
         assert library["name"] == "java-4.3.1"
-        return JvmTransactions(client), {}
+        return AdaptedTransactions(client), {}
 
     monkeypatch.setattr(single, "open_producer", opened)
     return Transactions(writer, 1, "r", {"transactional.id": "x"}, "nowhere", {"name": "java-4.3.1"})
