@@ -381,7 +381,8 @@ class Background(Handle, Generic[Progress]):
         """Stop, wait for what is in flight, and return the final progress."""
         if not self._done:
             try:
-                self._child.send_message(stop=True)
+                with suppress(RecorderDied):  # one that has done all that it was to do ends by itself, and has said so
+                    self._child.send_message(stop=True)
                 while not self._done:
                     self._hear(STOP_LIMIT_S, "stopping")
             except HarnessError:

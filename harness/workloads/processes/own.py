@@ -169,7 +169,7 @@ class OwnConsumer:
 
 
 def _message(record: protocol.PolledRecord) -> Message:
-    known = {} if record.leader_epoch is None else {"leader_epoch": record.leader_epoch}
+    known: dict[str, Any] = {} if record.leader_epoch is None else {"leader_epoch": record.leader_epoch}
     return Message(topic=record.topic, partition=record.partition, offset=record.offset, value=record.value, **known)
 
 

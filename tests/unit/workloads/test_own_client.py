@@ -6,14 +6,15 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
-from evidence.errors import ClientFailed, UsageError
+from evidence.errors import ClientFailed, RecorderDied, UsageError
 from evidence.history import schema
 from evidence.history.writer import HistoryWriter
 from harness.workloads import own_client, protocol
+from harness.workloads.handles.client import Background, LoadGenerator, Summary
 from harness.workloads.own_client import OwnClient, introduced
 from harness.workloads.processes.load import LoadSender
 from harness.workloads.processes.own import OwnReader, failure_of, started
@@ -285,3 +286,22 @@ def test_a_poll_that_fails_is_on_record(tmp_path: Path) -> None:
 def test_what_a_client_calls_an_error_is_safe_to_show() -> None:
     failure = failure_of(protocol.Failed(id=1, error="ProducerFenced\x1b", definite=True))
     assert (failure.name(), failure.code(), failure.definite) == (r"ProducerFenced\x1b", -1, True)
+
+
+def test_a_load_that_ended_by_itself_before_it_was_stopped_is_heard_out() -> None:
+    """Its last words lie in the pipe when nobody can tell it anything any more."""
+
+    class Ended:
+        said: ClassVar = [{"sent": 5, "acked": 5, "failed": 0, "done": True}]
+
+        def send_message(self, **_: Any) -> None:
+            raise RecorderDied("the process load-1 has ended (status 0)")
+
+        def receive(self, timeout_s: float, what: str) -> dict[str, Any]:
+            return self.said.pop()
+
+        def close(self) -> None: ...
+
+    load = LoadGenerator.__new__(LoadGenerator)
+    Background.__init__(load, "load-1", Ended(), Summary(0, 0, 0))  # type: ignore[arg-type]  # it stands in for a Child
+    assert load.stop() == Summary(5, 5, 0)
