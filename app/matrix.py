@@ -24,6 +24,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -44,6 +45,7 @@ from harness.cluster import versions as known_versions
 from harness.setup.java import java_home
 from harness.subjects import read_user_subjects
 from harness.suite import SUITE
+from harness.workloads.own_client import introduced
 from judgement.judge import AnalysisServer, judge
 from judgement.report import html, junit, summary
 from judgement.report.facts import load_all
@@ -158,21 +160,41 @@ def cell_of(run: RunRecord) -> MatrixCell:
     return MatrixCell(scenario=run.scenario, case=run.case, version=run.version, seed=run.seed)
 
 
+def client_of(run: RunRecord) -> str | None:
+    """The client that the command of a run named; None if it named none."""
+    words = shlex.split(run.command)
+    return words[words.index("--client") + 1] if "--client" in words else None
+
+
+def _same_client(run: RunRecord) -> bool:
+    """Whether a client of the user's own says the same of itself as it did in a run."""
+    own = run.own_client
+    return own is None or introduced(own.command).label == f"{own.name} {own.version}"
+
+
 def finished_cells(
-    root: Path, settings: Mapping[str, str], expect: Sequence[str] | None = None, subjects: Path | None = None
+    root: Path,
+    settings: Mapping[str, str],
+    expect: Sequence[str] | None = None,
+    subjects: Path | None = None,
+    client: str | None = None,
 ) -> dict[MatrixCell, RunDir]:
-    """The cells under `root` that are finished with these overridden settings, this expectation and these subjects of
-    the user's own, and the newest run of each.
+    """The cells under `root` that are finished with these overridden settings, this expectation, these subjects and
+    this client of the user's own, and the newest run of each.
     """
-    return {cell: runs[-1] for cell, runs in finished_runs(root, settings, expect, subjects).items()}
+    return {cell: runs[-1] for cell, runs in finished_runs(root, settings, expect, subjects, client).items()}
 
 
 def finished_runs(
-    root: Path, settings: Mapping[str, str], expect: Sequence[str] | None = None, subjects: Path | None = None
+    root: Path,
+    settings: Mapping[str, str],
+    expect: Sequence[str] | None = None,
+    subjects: Path | None = None,
+    client: str | None = None,
 ) -> dict[MatrixCell, list[RunDir]]:
     """Likewise, with all runs of each, the oldest first."""
     given = tuple(one.as_json for one in read_user_subjects(subjects)) if subjects else ()
-    asked = (settings, None if expect is None else tuple(expect), given)
+    asked = (settings, None if expect is None else tuple(expect), given, client)
     found: dict[MatrixCell, list[RunDir]] = {}
     for path in sorted(root.iterdir()) if root.is_dir() else ():
         run_dir = RunDir(path)
@@ -186,7 +208,8 @@ def finished_runs(
         if run.mutant:  # it tells nothing of the release
             continue
         # A proof is one run, so one that proves nothing is not the end of it.
-        if judged.verdict != ERROR and (judged.sound or not given) and asked == (run.overridden, run.expect, run.given):
+        was = (run.overridden, run.expect, run.given, client_of(run))
+        if judged.verdict != ERROR and (judged.sound or not given) and asked == was and _same_client(run):
             found.setdefault(cell_of(run), []).append(run_dir)
     return found
 
@@ -205,6 +228,8 @@ class Matrix:
     """When the last run may begin (time.monotonic)."""
     subjects: Path | None = None
     """A file of the user's own subjects, in place of the scenarios'."""
+    client: str | None = None
+    """The clients to drive, in place of the cases'."""
     lost: list[str] = field(default_factory=list)
     """Runs that left nothing behind, each with what it said."""
     left: int = 0
@@ -222,7 +247,9 @@ class Matrix:
         """
         done = {
             cell: run_dir
-            for cell, run_dir in finished_cells(self.root, self.settings, self.expect, self.subjects).items()
+            for cell, run_dir in finished_cells(
+                self.root, self.settings, self.expect, self.subjects, self.client
+            ).items()
             if cell in set(wanted)
         }
         if done:
@@ -235,7 +262,7 @@ class Matrix:
 
         What is there of an earlier call counts. Cells beyond AGAIN_CELLS are told and left.
         """
-        there = finished_runs(self.root, self.settings, self.expect, self.subjects)
+        there = finished_runs(self.root, self.settings, self.expect, self.subjects, self.client)
         every = {
             cell: sorted({*there.get(cell, ()), run_dir}, key=lambda one: one.path.name)
             for cell, run_dir in runs.items()
@@ -296,6 +323,7 @@ class Matrix:
         command += ["--case", cell.case]
         command += [part for key, value in sorted(self.settings.items()) for part in ("--setting", f"{key}={value}")]
         command += [] if self.subjects is None else ["--subjects", str(self.subjects.resolve())]
+        command += [] if self.client is None else ["--client", self.client]
         command += [] if self.expect is None else ["--expect", ",".join(self.expect) or "none"]
         with self._lock:
             if self._stopping:

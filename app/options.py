@@ -233,6 +233,14 @@ def parser() -> argparse.ArgumentParser:
             "--locked", action="store_true", help="take only releases whose jars have a committed lock (compose/locks/)"
         )
 
+    def client(sub: argparse.ArgumentParser) -> None:
+        sub.add_argument(
+            "--client",
+            metavar="C",
+            help="producers to use: librdkafka, java-<release>, scala-<release>, or a command: a client of your own "
+            "(docs/own-clients.md), which may be the consumer too; what is seen is `observed`",
+        )
+
     run = command("run", "run one scenario on one version")
     run.add_argument("scenario", metavar="SCENARIO")
     run.add_argument(
@@ -252,11 +260,7 @@ def parser() -> argparse.ArgumentParser:
     run.add_argument(
         "--keep", action="store_true", help="leave the cluster up afterwards; `kafka-chaos clean` removes it"
     )
-    run.add_argument(
-        "--client",
-        metavar="C",
-        help="producers to use: librdkafka, java-<release>, scala-<release>; what is seen is `observed`",
-    )
+    client(run)
     run.add_argument(
         "--subjects",
         type=Path,
@@ -277,6 +281,7 @@ def parser() -> argparse.ArgumentParser:
         sub.add_argument(
             "--runs-dir", type=_directory, default=default, metavar="DIR", help="where the run directories go"
         )
+        client(sub)
         sub.add_argument("--jobs", type=_positive, default=2, metavar="N", help="runs at the same time (default 2)")
         sub.add_argument(
             "--minutes",

@@ -47,19 +47,22 @@ def _in_flight(settings: Settings, default: int = 1_000_000) -> int:
     return _number(settings, default, "max.in.flight.requests.per.connection", "max.in.flight")
 
 
+IDEMPOTENCE: Final = "enable.idempotence"
 IDEMPOTENT_BY_DEFAULT: Final = (3,)
 """Java clients of this release and later (KIP-679)."""
 
 
 def _by_default(run: RunRecord, process: ProcessRecord) -> Settings:
     """What a producer's own documentation says of idempotence where its settings do not: Java clients have it from 3.0
-    on, if nothing that was set speaks against it.
+    on, if nothing that was set speaks against it. Of a client of the user's own, what it says itself.
     """
     kind, _, release = (process.library or run.client).partition("-")
     settings = process.settings
     against = settings.get("acks", "all") not in ("all", "-1") or _in_flight(settings, 5) > 5
+    if run.own_client is not None and process.library in (None, run.client):
+        return {name: value for name, value in run.own_client.defaults.items() if name != IDEMPOTENCE or not against}
     new = kind == "java" and numbers(release) >= IDEMPOTENT_BY_DEFAULT
-    return {"enable.idempotence": "true"} if new and not against else {}
+    return {IDEMPOTENCE: "true"} if new and not against else {}
 
 
 def _producers(run: RunRecord, finding: Finding) -> list[Settings]:

@@ -7,6 +7,7 @@
         ├── NodeEnded       a node that was to do something has ended; says what it printed last
         ├── FaultUnproved   a fault was injected but nothing outside shows that it took effect
         └── RecorderDied    a process that records what a client does has ended before it was told to
+            └── ClientFailed    a client of the user's own says nothing, has ended, or says what is no answer
 
 A `UsageError`'s message is one line: what is wrong, where, and what to do. An OSError that reaches the top of
 the program is the machine's refusal (a full disk, a directory of another user), told by `refusal` in one
@@ -61,6 +62,10 @@ class FaultUnproved(HarnessError):
 
 class RecorderDied(HarnessError):
     """A process that records a client's operations has ended before it was told to: the run is unknown."""
+
+
+class ClientFailed(RecorderDied):
+    """A client of the user's own says nothing, has ended, or says what is no answer: the run is unknown."""
 
 
 WAYS_OUT: Final[Mapping[int, str]] = {

@@ -56,6 +56,18 @@ class TopicRecord(Struct, frozen=True, kw_only=True):
     settings: Settings
 
 
+class OwnClientRecord(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A client of the user's own (docs/own-clients.md), as it says itself."""
+
+    name: str
+    version: str
+    command: str
+    can: tuple[str, ...]
+    """What it can: "produce", "consume", "idempotence", …"""
+    defaults: Settings = {}
+    """What it goes by where nothing is set."""
+
+
 class ProcessRecord(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A client process that recorded a history."""
 
@@ -258,7 +270,9 @@ class RunRecord(Struct, frozen=True, kw_only=True):
     mode: str
     """"zookeeper" or "kraft"."""
     client: str
-    """The producers: "librdkafka", "java-3.9.2"."""
+    """The producers: "librdkafka", "java-3.9.2"; a client of the user's own: "own-kafka-python-3.0.12"."""
+    own_client: OwnClientRecord | None = None
+    """Which client that is, and what it can."""
     seed: int
     layout: Mapping[int, int]
     """The broker that plays the role of each which the scenario names."""

@@ -12,6 +12,7 @@ everything sealed is renamed into place.
     history/sealed/…            the same by topic and partition, Parquet
     replicas/<moment>/<node>/   copies of each broker's log directory at named moments
     logs/<node>.log             what each node printed
+    logs/<process>.stderr       what a client of the user's own printed on stderr
     manifest.json               every file above, with size and SHA-256 (evidence/manifest.py)
     findings/findings.json      what the analysis found
     verdict.json  report.html  junit.xml
@@ -168,6 +169,10 @@ class RunDir:
     def log(self, node: str) -> Path:
         """What `node` printed, each line behind Docker's timestamp."""
         return self.logs / f"{node}.log"
+
+    def complaints(self, process: str) -> Path:
+        """What a client of the user's own printed on stderr."""
+        return self.logs / f"{process}.stderr"
 
     def read_run(self) -> RunRecord:
         """The record of the run.

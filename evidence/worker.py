@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import os
 import queue
+import signal
 import subprocess
 import sys
 import threading
@@ -149,6 +150,9 @@ class Worker:
                 stream.close()
 
     def kill(self) -> None:
-        """Kill -9: for those who want to see what becomes of what it recorded."""
-        self._process.kill()
+        """Kill -9, with every process of its group, which it leads: for those who want to see what becomes of what it
+        recorded.
+        """
+        if self._process.poll() is None:
+            os.killpg(self._process.pid, signal.SIGKILL)
         self.close()

@@ -92,6 +92,8 @@ class Case:
     """Its own function of steps, or one with arguments (functools.partial), in place of the scenario's."""
     cluster: ClusterPlan | None = None
     """A cluster of its own, in place of the scenario's."""
+    needs: frozenset[str] = frozenset()
+    """What its steps need of a client, beside what its acks and its settings do (harness/workloads/protocol.py)."""
     applies: VersionRange = EVERY_VERSION
     name: str = DEFAULT_CASE
     """Given by the scenario that declares it."""

@@ -16,6 +16,7 @@ import os
 import platform
 import re
 import secrets
+import shlex
 import shutil
 import subprocess
 import time
@@ -47,7 +48,16 @@ from evidence.errors import (
 )
 from evidence.events import End, Event, Firewall, Software, Unread
 from evidence.history.seal import seal_run
-from evidence.run import DEFAULT_CASE, CaseChanges, DisksRecord, DocumentedRecord, HostRecord, RunRecord, SequenceRecord
+from evidence.run import (
+    DEFAULT_CASE,
+    CaseChanges,
+    DisksRecord,
+    DocumentedRecord,
+    HostRecord,
+    RunRecord,
+    SequenceRecord,
+    full_name,
+)
 from evidence.rundir import RunDir
 from evidence.timeline import Timeline
 from harness.cluster import cluster as clusters
@@ -124,7 +134,7 @@ class Request:
         case = f" --case {self.case}" if self.case != DEFAULT_CASE else ""
         options = "".join(f" --setting {key}={value}" for key, value in sorted(self.settings.items()))
         if self.client is not None:
-            options += f" --client {self.client}"
+            options += f" --client {shlex.quote(self.client)}"
         if self.subjects is not None:
             options += f" --subjects {self.subjects}"
         if self.expect is not None:
@@ -152,6 +162,11 @@ class Request:
     def library(self) -> Library:
         """The producers of this run. Raises UsageError for a client that is none."""
         return library(self.client or self.scenario.case(self.case).client, self.version)
+
+    def require_client(self) -> None:
+        """Hold the client to what the case needs of it. Raises UsageError for one of the user's own that has it not."""
+        case = self.scenario.case(self.case)
+        self.library.require(self.scenario.needs_of(case), full_name(self.scenario.name, case.name))
 
     @cached_property
     def given(self) -> tuple[UserSubject, ...]:
@@ -281,6 +296,7 @@ def open_recording(request: Request, name: str, settings: Mapping[str, str], cli
                 scenario=request.scenario.name,
                 case=request.case,
                 client=request.library.name,
+                own_client=request.library.record,
                 case_changes=convert(request.scenario.case(request.case).as_json(), CaseChanges),
                 version=request.version.id,
                 kafka=request.version.kafka,
@@ -501,6 +517,7 @@ def execute(
     the run has been removed. Whoever gives `removals` waits for them, whatever happens.
     """
     request.scenario.documented_for(request.version, request.case)
+    request.require_client()
     _ = request.given
     client = client or connect()
     request.root.mkdir(parents=True, exist_ok=True)
@@ -510,9 +527,9 @@ def execute(
     further = [version.build for version in clusters.further_versions(request.version, request.cluster)]
     for build in (request.version.build, *further):
         ensure_image(build, echo)
-    recorders = request.library.arguments(echo)
+    recorders = request.library.arguments(request.version, echo)
     for one in request.given:
-        one.subject(NOTHING_STATED).library(request.version).arguments(echo)  # fetches its jars
+        one.subject(NOTHING_STATED).library(request.version).arguments(request.version, echo)  # fetches its jars
     name = run_id(request)
     removals = removals or Removals()
 
@@ -692,7 +709,8 @@ def _carry_out(
     cleanup.callback(_tidy, recording, run.close_clients)
     run.owing = False
     with phases.measure("start"):
-        run.producer()
+        if request.library.hello is None:  # one of the user's own may give up when it is made and finds no brokers
+            run.producer()
         _bring_up(run)
         run.create_topic(run.topic)
     if on_up is not None:
@@ -710,7 +728,9 @@ def _carry_out(
         except HarnessError as error:
             run.note(f"the sequence failed: {error}")
             cause = _one_line(error)
-            recording.record.change(failure=cause)
+            # What a client of the user's own does not do in time is no failure of the harness's, and not Kafka's.
+            if request.library.hello is None or not isinstance(error, WaitTimeout):
+                recording.record.change(failure=cause)
         finally:
             run.owing = False
         sequence = SequenceRecord(

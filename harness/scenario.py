@@ -34,6 +34,8 @@ from harness.case import Case, Documented, Steps
 from harness.cluster import versions
 from harness.cluster.ranges import EVERY_VERSION, VersionRange
 from harness.plan import ClusterPlan, TopicPlan
+from harness.workloads.libraries import needs_of
+from harness.workloads.protocol import CAPABILITIES
 
 if TYPE_CHECKING:
     from harness.cluster.versions import Version
@@ -59,6 +61,8 @@ class Scenario:
     steps: Steps | None = field(default=None, repr=False)
     """Of the cases that name none of their own."""
     applies: VersionRange = EVERY_VERSION
+    needs: frozenset[str] = frozenset()
+    """What its steps need of a client: words of harness/workloads/protocol.py."""
     exhibit: Exhibit | None = None
     """Of the museum: its bug, and the versions that show it."""
     file: str = ""
@@ -100,6 +104,10 @@ class Scenario:
         for case in wanted if not fit else ():
             self.documented_for(version, case.name)
         return fit
+
+    def needs_of(self, case: Case) -> frozenset[str]:
+        """What a case needs of a client of the user's own."""
+        return self.needs | case.needs | needs_of({"acks": case.acks} | dict(case.client_settings))
 
     def documented_for(self, version: Version, case: str = DEFAULT_CASE) -> Documented:
         """What is documented for a case on `version`.
@@ -149,6 +157,7 @@ def scenario(
     cluster: ClusterPlan | None = None,
     topic: TopicPlan | None = None,
     applies: VersionRange = EVERY_VERSION,
+    needs: Iterable[str] = (),
     exhibit: Exhibit | None = None,
 ) -> Callable[[Steps], Scenario]:
     """Register the decorated function of steps as a scenario; the name then stands for the `Scenario`. If each of the
@@ -160,6 +169,8 @@ def scenario(
     stated = tuple(documented)
     if bool(stated) == bool(cases):
         raise UsageError(f"scenario {name}: give it `documented` or `cases`, one of the two")
+    if unknown := sorted(set(needs) - set(CAPABILITIES)):
+        raise UsageError(f"scenario {name}: needs {', '.join(unknown)}, which is none of {', '.join(CAPABILITIES)}")
     for case in cases or ():
         if not CASE_NAME.fullmatch(case):
             raise UsageError(f"scenario {name}: case {case!r}: a name has small letters, digits and hyphens only")
@@ -177,6 +188,7 @@ def scenario(
             cases={key: replace(case, name=key, documented=tuple(case.documented)) for key, case in declared.items()},
             steps=steps,
             applies=applies,
+            needs=frozenset(needs),
             exhibit=exhibit,
             file=file,
         )

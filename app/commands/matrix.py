@@ -16,6 +16,7 @@ from app.matrix import AGAIN, Matrix, MatrixCell, cells, night_order, of_the_nig
 from app.output import Progress, result, say
 from evidence import ledger
 from evidence.errors import HarnessError, UsageError
+from evidence.run import full_name
 from evidence.rundir import RunDir
 from harness.cluster import versions as known_versions
 from harness.cluster.versions import Version
@@ -23,6 +24,7 @@ from harness.scenario import Scenario, all_scenarios, get_scenario
 from harness.setup import images
 from harness.setup import settings as known_settings
 from harness.suite import DEFAULT_VERSIONS, SUITE
+from harness.workloads.libraries import library
 from judgement import repeated
 from judgement.report import console
 from judgement.verdict import Verdict, read_verdict, worst
@@ -43,6 +45,8 @@ def run(options: argparse.Namespace) -> int:
         known_settings.validate(version, overrides, "--setting", progress.line)
     if options.minutes is not None:
         wanted = night_order(wanted, options.seed)
+    if options.client is not None:
+        wanted = by_client(wanted, options.client, {version.id: version for version in versions}, progress.line)
     if options.plan:
         wanted = by_plan(wanted, options.shard, progress.line)
         versions = versions_in(wanted, own)
@@ -50,7 +54,7 @@ def run(options: argparse.Namespace) -> int:
     root: Path = options.runs_dir
     root.mkdir(parents=True, exist_ok=True)
     until = math.inf if options.minutes is None else time.monotonic() + 60.0 * options.minutes
-    matrix = Matrix(root, overrides, options.jobs, progress.line, expect, until)
+    matrix = Matrix(root, overrides, options.jobs, progress.line, expect, until, client=options.client)
     first = matrix.run(wanted)
     night = AGAIN if options.minutes is not None else 0
     again = matrix.again(first, night if options.again is None else options.again)
@@ -121,6 +125,29 @@ def as_json(
             for run_dir, verdict in zip(runs, verdicts[cell], strict=True)
         ]
     )
+
+
+def by_client(
+    wanted: Sequence[MatrixCell], client: str, versions: Mapping[str, Version], echo: Callable[[str], None]
+) -> list[MatrixCell]:
+    """The cells that a client can be driven in; of the others it is told what they need.
+
+    Raises UsageError for a client that is none, and if none is left.
+    """
+    fit, refused = [], {}
+    for cell in wanted:
+        scenario, chosen = get_scenario(cell.scenario), library(client, versions[cell.version])
+        try:
+            chosen.require(scenario.needs_of(scenario.case(cell.case)), full_name(cell.scenario, cell.case))
+        except UsageError as error:
+            refused[cell.scenario, cell.case] = str(error)
+        else:
+            fit.append(cell)
+    for why in refused.values():
+        echo(f"not run: {why}")
+    if not fit:
+        raise UsageError(f"--client {client}: it can be driven in none of these scenarios")
+    return fit
 
 
 def by_plan(

@@ -59,6 +59,8 @@ def _run(options: argparse.Namespace) -> int:
         jars.refuse_unlocked([version.kafka, *filter(None, clients)])
     known_settings.validate(version, overrides, "--setting", progress.line)
     for case in cases:
+        client = library(options.client or case.client, version)
+        client.require(chosen.needs_of(case), full_name(chosen.name, case.name))
         known_settings.validate(version, chosen.cluster_of(case).settings, chosen.file, progress.line)
     recorded = results_of.of_scenario(chosen.name)
     verdicts, results, removals = [], [], Removals()

@@ -516,6 +516,8 @@ def open_run(
         others = sorted(set(pc.unique(history.operations["process"]).drop_null().to_pylist()) - {name})
         if others:
             problems.append(Problem("foreign history", name, f"it is what {', '.join(others)} recorded"))
+        failed = history.operations.filter(pc.equal(history.operations["kind"], schema.CLIENT_FAILED))
+        problems += [Problem("client failed", name, why) for why in failed["error_name"].to_pylist()]
         if not pc.any(pc.equal(history.operations["kind"], schema.CLOSE)).as_py():
             problems.append(Problem("recorder died", name, "its history has no closing row"))
     return History(

@@ -30,6 +30,8 @@ Rows that are no operation on a record:
                  of no topic says that all outputs were read to their ends
     offsets      a pipeline committed `offset` (the next input to process) for this partition; with a `transaction`
                  that holds once the transaction is committed
+    group-offsets  a member of a group committed `offset` for this partition: what a client of the user's own says
+    client-failed  a client of the user's own said nothing, ended, or said what is no answer (`error_name`)
     close        the process ended properly; its last row. Without it the recorder died
 """
 
@@ -53,6 +55,8 @@ ABORT: Final = "abort"
 PROCESSED: Final = "processed"
 OUTPUT: Final = "output"
 OFFSETS: Final = "offsets"
+GROUP_OFFSETS: Final = "group-offsets"
+CLIENT_FAILED: Final = "client-failed"
 CLOSE: Final = "close"
 
 OK: Final = "ok"

@@ -35,6 +35,7 @@ from harness.workloads.handles.client import (
 )
 from harness.workloads.handles.transactions import Pipeline, TransactionalProducer, TransactionStepResult
 from harness.workloads.libraries import RDKAFKA, Library
+from harness.workloads.protocol import GROUPS
 
 if TYPE_CHECKING:
     from harness.run.parts import Parts
@@ -93,8 +94,10 @@ class Clients:
     """Starts clients and tells them what to do."""
 
     def __init__(self, parts: Parts, sequence_log: SequenceLog) -> None:
-        self._library, self._recorders = parts.library, parts.recorders
-        """Which producers send; what their processes are told of that."""
+        self._whose, self._recorders = parts.library, parts.recorders
+        """Whose clients send and read; what their processes are told of it, if that is not librdkafka."""
+        self._library = parts.library.producers
+        """Which producers send."""
         self._case_settings = parts.case.client_settings
         self._cluster, self._version, self._run_dir = parts.cluster, parts.version, parts.run_dir
         self._timeline, self._topics, self._sequence_log = parts.timeline, parts.topics, sequence_log
@@ -137,11 +140,40 @@ class Clients:
         )
         return Client(self._run_dir, name, len(self._record.run.processes), bootstrap, settings)
 
+    def _library_of(self, role: Library) -> str | None:
+        """What run.json says of a process of this library, whose own client may be of the other role alone."""
+        return None if role == self._whose else role.name
+
+    def _told(self, client: Client, role: Library) -> Client:
+        """A client whose process is told which library it is of."""
+        return replace(client, library=self._recorders) if role == self._whose else client
+
     def _reader_settings(self, committed_only: bool, settings: Mapping[str, str]) -> dict[str, str]:
         isolation = defaults.READ_COMMITTED if committed_only else NO_SETTINGS
         return dict(defaults.CLIENT) | self._version.client_settings | dict(isolation) | dict(settings)
 
+    def _consumer_settings(self, committed_only: bool, settings: Mapping[str, str]) -> dict[str, str]:
+        """What a consumer is configured with; one of the user's own is given nothing that the scenario does not say."""
+        if self._whose.consumers == RDKAFKA:
+            return self._reader_settings(committed_only, settings)
+        return dict(defaults.READ_COMMITTED if committed_only else NO_SETTINGS) | dict(settings)
+
     # Producers
+
+    def _producer_client(
+        self,
+        settings: Mapping[str, str],
+        *,
+        bootstrap: str = "",
+        only: Target | None = None,
+        expected_loss: bool = False,
+    ) -> Client:
+        """A new client of the run's producers."""
+        library = self._library_of(self._library)
+        client = self._register(
+            "producer", settings, bootstrap=bootstrap, only=only, expected_loss=expected_loss, library=library
+        )
+        return self._told(client, self._library)
 
     def producer(
         self, *, acks: str = "all", only: Target | None = None, settings: Mapping[str, str] = NO_SETTINGS
@@ -154,8 +186,8 @@ class Clients:
         bootstrap = f"{only.node.address}:{KAFKA_PORT}" if only else self._cluster.bootstrap
         key = tuple(sorted((options | {"bootstrap": bootstrap}).items()))
         if key not in self._producers:
-            client = self._register("producer", options, bootstrap=bootstrap, only=only)
-            made = ScriptedProducer(replace(client, library=self._recorders), self._timeline)
+            client = self._producer_client(options, bootstrap=bootstrap, only=only)
+            made = ScriptedProducer(client, self._timeline)
             made.watch = self._sequence_log.notice
             self._producers[key] = made
         return self._producers[key]
@@ -191,7 +223,7 @@ class Clients:
             except Unanswered as error:
                 raise self._late([t])(owed, timeout_s, str(error), since_ns) from None
         for one in sent if must else ():
-            if one.outcome != "ok" and self._led([t]):
+            if one.outcome != "ok" and self._whose.hello is None and self._led([t]):
                 raise self._late([t])(owed, timeout_s, one.error_name or one.outcome, since_ns)
         _require_ok(self._sequence_log, sent if must else (), owed)
         return sent
@@ -201,10 +233,12 @@ class Clients:
         return all(led(self._observer.state, t) for t in places)
 
     def _late(self, places: Sequence[Partition]) -> Late:
-        """Who is at fault if clients of these partitions do not get what they wait for: Kafka, if they are led."""
+        """Who is at fault if clients of these partitions do not get what they wait for: Kafka, if they are led and the
+        clients are none of the user's own.
+        """
 
         def late(what: str, timeout_s: float, seen: str, since_ns: int) -> HarnessError:
-            if not self._led(places):
+            if self._whose.hello is not None or not self._led(places):
                 return not_in_time(what, timeout_s, seen, since_ns)
             return self._sequence_log.overdue(
                 what, witness="clients", since_ns=since_ns, timeout_s=timeout_s, seen=seen
@@ -248,7 +282,7 @@ class Clients:
         """
         options = self._library.settings(acks, self._version, self._library.lingering, self._case_settings, settings)
         generator = LoadGenerator(
-            replace(self._register("producer", options, expected_loss=expected_loss), library=self._recorders),
+            self._producer_client(options, expected_loss=expected_loss),
             topic=t.topic,
             partitions=self._partitions_of(t.topic),
             rate_per_s=rate_per_s,
@@ -320,7 +354,7 @@ class Clients:
     ) -> TransactionalProducer:
         if transactional_id not in self._transactional:
             options = self._transactional_settings(self._library, transactional_id, self._case_settings, settings)
-            client = replace(self._register("producer", options, expected_loss=expected_loss), library=self._recorders)
+            client = self._producer_client(options, expected_loss=expected_loss)
             self._transactional[transactional_id] = TransactionalProducer(client, self._timeline)
         return self._transactional[transactional_id]
 
@@ -330,7 +364,7 @@ class Clients:
         if self._version.release < (0, 11):
             raise UsageError(f"{self._version.id} has no transactions; they came with 0.11 (KIP-98)")
         if not library.has_transactions:
-            raise UsageError(f"{library.name} has no transactions; they came with the Java client 0.11 (KIP-98)")
+            raise UsageError(f"{library.name} has no transactions; Java clients have them from 0.11 on (KIP-98)")
         own = {"transactional.id": transactional_id, "enable.idempotence": "true"}
         return library.settings("all", self._version, own, *settings)
 
@@ -348,8 +382,10 @@ class Clients:
         """A consumer of the whole topic while the block lasts: assigned its partitions, from their beginning, or
         subscribed to it in `group`. `committed_only` reads as a consumer of transactions does (read_committed).
         """
-        options = self._reader_settings(committed_only, settings)
-        client = self._register("consumer", options)
+        options, readers = self._consumer_settings(committed_only, settings), self._whose.consumers
+        readers.require({GROUPS} if group else (), "a consumer in a group")
+        own = readers.name if readers != RDKAFKA else None
+        client = self._told(self._register("consumer", options, library=own), readers)
         consumer = BackgroundConsumer(
             client,
             assign={t.topic: self._partitions_of(t.topic)} if group is None else None,

@@ -112,7 +112,7 @@ class Subjects:
     def _start(self, members: list[tuple[Subject, Partition]]) -> None:
         run, version = self._run, self._run.version
         library = members[0][0].library(version)
-        told = library.arguments(run.note) | {"own": True}
+        told = library.arguments(version, run.note) | {"own": True}
         clients = []
         for subject, _ in members:
             time_outs = subject.time_outs(version, self._time_outs)

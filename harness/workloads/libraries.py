@@ -1,31 +1,48 @@
-"""Which producer a recorder drives: `librdkafka`, `java-<release>` or `scala-<release>`.
+"""Which client a recorder drives: `librdkafka`, `java-<release>`, `scala-<release>`, or one of the user's own.
 
 `java` and `scala` alone mean the release of the cluster's own brokers, or the one nearest to an own build. The jars are
 those of that release (harness/setup/jars.py), so every release has its clients; the Scala producer was removed in 2.0.
 
 A librdkafka producer is given the harness's own defaults (harness/workloads/settings.py). The others are given nothing
 that the scenario does not say: they are there to show what their own defaults do.
+
+A client of the user's own is a command, which is asked at once who it is and what it can (docs/own-clients.md). It is
+the producer of a run, or the consumer, or both; what it is not, librdkafka is, as beside Kafka's own producers. Its
+settings have the names of Kafka's own clients.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+import shlex
+import shutil
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from evidence.errors import UsageError
 from evidence.releases import numbers
+from evidence.run import OwnClientRecord
 from harness.cluster import apache
 from harness.setup.jars import SCALA_REMOVED, resolve
 from harness.setup.java import java_home
 from harness.workloads import settings as defaults
-from harness.workloads.settings import LIBRDKAFKA
+from harness.workloads.own_client import introduced
+from harness.workloads.protocol import ACKS_0, ACKS_1, CONSUME, IDEMPOTENCE, PRODUCE, TRANSACTIONS, Hello, missing
+from harness.workloads.settings import COMMAND, LIBRDKAFKA, OWN
 
 if TYPE_CHECKING:
     from harness.cluster.versions import Version
     from harness.setup.waiting import Echo
 
 JAVA, SCALA = "java", "scala"
+KAFKAS_NAMES: Final[Mapping[str, str]] = {
+    "message.timeout.ms": "delivery.timeout.ms",
+    "message.send.max.retries": "retries",
+    "max.in.flight": "max.in.flight.requests.per.connection",
+    "queue.buffering.max.ms": "linger.ms",
+}
+"""What Kafka's own clients call settings that scenarios give by librdkafka's names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,31 +51,78 @@ class Library:
 
     kind: str
     release: str = ""
+    """Of a client of the user's own: its name and its version."""
+    command: str = ""
+    """What starts a client of the user's own."""
+    hello: Hello | None = None
+    """What that says of itself."""
 
     @property
     def name(self) -> str:
-        """Such as "librdkafka" or "java-2.8.2"."""
+        """Such as "librdkafka", "java-2.8.2" or "own-kafka-python-3.0.12"."""
         return f"{self.kind}-{self.release}" if self.release else self.kind
+
+    @property
+    def producers(self) -> Library:
+        """Whose producers a run has whose client this is."""
+        return self if self.hello is None or PRODUCE in self.hello.can else RDKAFKA
+
+    @property
+    def consumers(self) -> Library:
+        """Whose consumers it has, but for the final read."""
+        return self if self.hello is not None and CONSUME in self.hello.can else RDKAFKA
+
+    @property
+    def record(self) -> OwnClientRecord | None:
+        """A client of the user's own, as run.json has it."""
+        if self.hello is None:
+            return None
+        said = self.hello
+        return OwnClientRecord(
+            name=said.name, version=said.version, command=self.command, can=said.can, defaults=said.defaults
+        )
+
+    def require(self, needs: Collection[str], what: str) -> None:
+        """Hold a client of the user's own to what something needs of it; any other says so where it is needed.
+
+        Raises UsageError.
+        """
+        if self.hello is not None and (lacking := missing(needs, self.hello.can)):
+            raise UsageError(f"{what} needs {' and '.join(lacking)}, which {self.hello.label} does not say that it can")
 
     @property
     def has_transactions(self) -> bool:
         """Whether its producer has transactions (KIP-98)."""
+        if self.hello is not None:
+            return TRANSACTIONS in self.hello.can
         return self.kind == LIBRDKAFKA or (self.kind == JAVA and numbers(self.release) >= (0, 11))
 
     def settings(self, acks: str, version: Version, *more: Mapping[str, str]) -> dict[str, str]:
-        """What its producer is configured with, later settings over earlier ones."""
+        """What its producer is configured with, later settings over earlier ones.
+
+        Raises UsageError for what a client of the user's own cannot.
+        """
         given: dict[str, str] = {}
         if self.kind == LIBRDKAFKA:
             given = dict(defaults.PRODUCER) | version.client_settings
         given |= {"request.required.acks": "-1" if acks == "all" else acks} if self.kind == SCALA else {"acks": acks}
         for each in more:
             given |= each
-        return given
+        if self.hello is None:
+            return given
+        self.require(needs_of(given), "this producer")
+        return {KAFKAS_NAMES.get(name, name): value for name, value in given.items()}
 
     def reading(self, version: Version, batch: int, *more: Mapping[str, str]) -> dict[str, str]:
         """What its consumer is configured with, later settings over earlier ones. A poll is to return so many records
         at most, which a Java consumer can be told since 0.10 (KIP-41), and librdkafka's is told with each poll.
+
+        Raises UsageError for a client that has no consumer to run an application with.
         """
+        if self.kind not in (LIBRDKAFKA, JAVA) or (self.kind == JAVA and numbers(self.release) < (0, 9)):
+            raise UsageError(
+                f"no application runs with {self.name}: take {LIBRDKAFKA}, or {JAVA}-<release> from 0.9 on"
+            )
         given: dict[str, str] = {}
         if self.kind == LIBRDKAFKA:
             given = dict(defaults.CLIENT) | version.client_settings
@@ -71,34 +135,57 @@ class Library:
     @property
     def one_attempt(self) -> dict[str, str]:
         """The setting that has every record sent once."""
-        return {"retries" if self.kind == JAVA else "message.send.max.retries": "0"}
+        return {"retries" if self.kind in (JAVA, OWN) else "message.send.max.retries": "0"}
 
     @property
     def lingering(self) -> dict[str, str]:
         """The setting that has a load's records share requests; the Scala producer, synchronous, has none."""
         return {} if self.kind == SCALA else {"linger.ms": "5"}
 
-    def arguments(self, echo: Echo) -> dict[str, Any]:
-        """What a recorder is told of it; its jars are fetched if they are not in the cache.
+    def arguments(self, version: Version, echo: Echo) -> dict[str, Any]:
+        """What a recorder is told of it on brokers of a version; its jars are fetched if they are not in the cache.
 
         Raises UsageError if they cannot be had, or no Java is found.
         """
         if self.kind == LIBRDKAFKA:
             return {"name": self.name}
+        if self.hello is not None:
+            told = {COMMAND: shlex.split(self.command), "label": self.hello.label, "kafka": version.kafka}
+            return {"name": self.name} | told
         return {"name": self.name, "jars": str(resolve(self.release, echo)), "java_home": java_home()}
+
+
+def needs_of(settings: Mapping[str, str]) -> frozenset[str]:
+    """What a producer's settings need of a client.
+
+    >>> sorted(needs_of({"acks": "1", "enable.idempotence": "false"}))
+    ['acks-1']
+    """
+    acks = {"0": {ACKS_0}, "1": {ACKS_1}}.get(settings.get("acks", "all"), set())
+    return frozenset(acks | ({IDEMPOTENCE} if settings.get("enable.idempotence") == "true" else set()))
 
 
 RDKAFKA: Final = Library(LIBRDKAFKA)
 
 
 def library(name: str, version: Version) -> Library:
-    """The library of a name. Raises UsageError for a name that is none, or a release that has no such client."""
+    """The library of a name, or of a command that is a client of the user's own.
+
+    Raises UsageError for a name that is none, a release that has no such client, and a command that does not speak the
+    protocol.
+    """
+    if _is_command(name):
+        hello = introduced(name)
+        return Library(OWN, f"{hello.name}-{hello.version}", name, hello)
     kind, _, release = name.partition("-")
     release = release or (apache.closest(version.kafka) if version.build.own else version.kafka)
     if name == LIBRDKAFKA:
         return RDKAFKA
     if kind not in (JAVA, SCALA):
-        raise UsageError(f"no client {name!r}: {LIBRDKAFKA}, {JAVA}-<release> or {SCALA}-<release>, such as java-2.8.2")
+        raise UsageError(
+            f"no client {name!r}: {LIBRDKAFKA}, {JAVA}-<release> or {SCALA}-<release>, such as java-2.8.2, or the "
+            "command of a client of your own (docs/own-clients.md)"
+        )
     if release not in apache.releases():
         raise UsageError(f"no client {name!r}: {apache.UnknownRelease(release)}")
     if kind == SCALA and numbers(release) >= SCALA_REMOVED:
@@ -108,6 +195,12 @@ def library(name: str, version: Version) -> Library:
     if not understood(numbers(release), version.release) or (kind == SCALA and version.release >= (4,)):
         raise UsageError(f"{kind}-{release} and a broker of {version.kafka} share no version of the Produce request")
     return Library(kind, release)
+
+
+def _is_command(name: str) -> bool:
+    """Whether this is the command of a client: it has a directory or arguments, or a program has this very name."""
+    ours = re.fullmatch(rf"{LIBRDKAFKA}|({JAVA}|{SCALA})(-.*)?", name)
+    return ours is None and (bool(re.search(r"[/\s]", name)) or shutil.which(name) is not None)
 
 
 def understood(client: tuple[int, ...], broker: tuple[int, ...]) -> bool:

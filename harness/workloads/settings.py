@@ -8,6 +8,10 @@ from typing import Any, Final
 
 LIBRDKAFKA: Final = "librdkafka"
 """The name of confluent-kafka's library; it reads and writes unless a case or a user says otherwise."""
+OWN: Final = "own"
+"""The kind of a client that is a process of the user's own (docs/own-clients.md)."""
+COMMAND: Final = "command"
+"""What tells such a client from others in what a recorder is told: its words."""
 OF_LIBRDKAFKA: Final[Mapping[str, Any]] = MappingProxyType({"name": LIBRDKAFKA})
 """What a recorder is told of it (harness/workloads/libraries.py)."""
 

@@ -71,6 +71,7 @@ scenario(
     operator="""Before you give a broker an empty disk, see to it that it is in no ISR: wait until its partitions
         have other leaders and have dropped it. The last member of an ISR must not come back blank; eligible leader
         replicas (from 4.3, with min.insync.replicas=2) guard against it.""",
+    needs=["acks-1"],
     cluster=ClusterPlan(settings={"replica.socket.timeout.ms": "3000"}),
     topic=TopicPlan(replicas=((1, 2),)),
     cases={

@@ -89,6 +89,7 @@ scenario(
     operator="""Two machines with one node.id are a danger to acknowledged records with KRaft, whatever
         min.insync.replicas says, even if the second never registers. Give no machine an id that was in use before the
         old one is known to be off, and let no supervisor restart a broker that was refused.""",
+    needs=["acks-1"],
     cluster=ClusterPlan(
         double_of=1,
         settings={

@@ -126,6 +126,7 @@ scenario(
         there in part: exactly once ends there. Topics that one transaction writes to need the same flush settings.
         Cluster-wide log.flush.interval.messages=1 includes the coordinators' topics; flush.messages of your own does
         not.""",
+    needs=["transactions"],
     cluster=ClusterPlan(controller=1, disks=Disks()),  # no fourth broker, which would keep a copy
     topic=TopicPlan(settings={"min.insync.replicas": "2"}),
     cases={

@@ -83,6 +83,7 @@ scenario(
     operator="""Watch what flushes and requests take on each broker (LogFlushRateAndTimeMs, RemoteTimeMs of produce
         requests), not only whether it is there and in sync: nobody takes leadership, or a place in the ISR, from a
         broker whose disk is dying. Stop it.""",
+    needs=["acks-1"],
     cluster=ClusterPlan(
         disks=Disks(),
         settings={

@@ -34,6 +34,7 @@ CLEANED_LIMIT_S = 90.0
     source="KAFKA-13727, KIP-98",
     operator="""Before 2.8.2, 3.0.2 and 3.1.1 give the cleaner a map that takes all keys between two passes
         (log.cleaner.dedupe.buffer.size, 24 bytes a key and thread) for compacted topics that transactions write to.""",
+    needs=["transactions"],
     exhibit=Exhibit(bug=KAFKA_13727, affected=("2.2.2",), fixed=("2.8.2",)),
     applies=ranges.TRANSACTIONS,
     cluster=ClusterPlan(

@@ -32,6 +32,7 @@ CHECK_S = 2.0
     source="KAFKA-4682, KIP-211",
     operator="""Before 2.1, set offsets.retention.minutes far above the longest time in which a topic may be silent
         (a weekend, a holiday): the defaults are a day, and a week in 2.0.""",
+    needs=["groups"],
     exhibit=Exhibit(bug=KAFKA_4682, affected=("1.1.1",), fixed=("2.2.2",)),
     applies=ranges.OFFSETS_KEPT_BY_KAFKA,
     cluster=ClusterPlan(

@@ -41,6 +41,7 @@ BEFORE, AFTER = 1, 3
     operator="""Do not migrate to KRaft on 3.4, on 3.5 before 3.5.2, or on 3.6.0: upgrade first. After a migration there
         the first thousand producer ids are those of before, and brokers remember these for as long as
         producer.id.expiration.ms says, a day by default, whether their producers live or not.""",
+    needs=["idempotence"],
     exhibit=Exhibit(bug=KAFKA_15552, affected=("3.5.1-zk",), fixed=("3.9.2-zk",)),
     applies=ranges.MIGRATES_TO_KRAFT,
     cluster=ClusterPlan(migrates=True),

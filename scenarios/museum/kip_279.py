@@ -52,6 +52,7 @@ DIVERGED = frozenset({"replica-divergence", "leader-epoch-regression"})
     operator="""Before 2.0, replicas may differ permanently after several unclean elections in a row. Keep
         unclean.leader.election.enable=false; where it was on, compare replicas (kafka-replica-verification), and empty
         the disk of one that differs.""",
+    needs=["acks-1"],
     exhibit=Exhibit(bug=KAFKA_6361, affected=("1.1.1",), fixed=("2.2.2",)),
     applies=ranges.TRUNCATES_BY_EPOCH_WITH_ZOOKEEPER,
     cluster=ClusterPlan(

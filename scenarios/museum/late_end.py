@@ -164,6 +164,7 @@ scenario(
     operator="""With librdkafka there is no release to be on (its issue 5423). Java clients of 4.0 and later with
         brokers of 4.0 and later, at transaction.version 2, are safe. With others, check after a commit that was asked
         for twice that all of it is there.""",
+    needs=["transactions"],
     exhibit=Exhibit(
         bug=KAFKA_17754,
         affected=("2.8.2", "3.9.2-kraft", "4.3.1"),

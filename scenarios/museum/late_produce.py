@@ -84,6 +84,7 @@ scenario(
     operator="""Be on 3.6 or later, and leave transaction.partition.verification.enable on. Before, look for open
         transactions that are older than transaction.max.timeout.ms (kafka-transactions find-hanging, 3.0 and later),
         and abort them.""",
+    needs=["transactions"],
     exhibit=Exhibit(bug=KAFKA_14402, affected=("2.8.2",), fixed=("3.9.2-kraft", "4.3.1")),
     applies=ranges.TRANSACTIONS,
     cases={

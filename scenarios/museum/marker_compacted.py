@@ -32,6 +32,7 @@ MARKER = (1, 1)
     source="KAFKA-14055, KIP-98",
     operator="""Before 3.0.2, 3.1.2 and 3.2.1 do not use keys of four bytes that are 0 or 1 (an integer serializer makes
         such) in compacted topics that transactions write to.""",
+    needs=["transactions"],
     exhibit=Exhibit(bug=KAFKA_14055, affected=("2.8.2",), fixed=("3.9.2-zk",)),
     applies=ranges.TRANSACTIONS,
     cluster=ClusterPlan(settings={"log.cleaner.backoff.ms": "1000"}),

@@ -220,6 +220,7 @@ scenario(
         replicas can do the same. If it happened, a transaction that the same producer commits in that partition
         releases the readers, and keeps what was committed. To abort the open one (kafka-transactions find-hanging, and
         abort) releases them too, but makes its records aborted ones.""",
+    needs=["transactions"],
     exhibit=Exhibit(bug=KAFKA_20716, affected=("3.9.2-kraft", "4.3.1", "4.4.0"), fixed=()),
     applies=ranges.TRANSACTIONS,
     cluster=ClusterPlan(brokers=(1, 2), controller=3, settings=TWO_BROKERS),

@@ -32,6 +32,7 @@ ABORTED_LIMIT_S = 120.0
     source="KAFKA-6119, KIP-98",
     operator="""Do not use transactions on 0.11.0.0 or 0.11.0.1. Everywhere, set transaction.timeout.ms above the
         longest pause of the producer (garbage collection, a paused container).""",
+    needs=["transactions"],
     exhibit=Exhibit(bug=KAFKA_6119, affected=("0.11.0.0",), fixed=("0.11.0.3",)),
     applies=ranges.TRANSACTIONS,
     topic=TopicPlan(replicas=((1, 2, 3), (2, 3, 1))),

@@ -30,6 +30,7 @@ WATCHED_S = 25.0
     operator="""Do not run 0.11.0.0 or 0.11.0.1 with idempotent producers: any reassignment, and any broker that comes
         back with an empty disk, may end a broker's replication. Restarting that broker does not help; deleting the
         partition's records while it is down does.""",
+    needs=["idempotence"],
     exhibit=Exhibit(bug=KAFKA_6003, affected=("0.11.0.0",), fixed=("0.11.0.3",)),
     applies=ranges.IDEMPOTENT_PRODUCERS,
     cluster=ClusterPlan(brokers=(1, 2), controller=3, settings={"replica.lag.time.max.ms": "6000"}),

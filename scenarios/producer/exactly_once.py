@@ -25,6 +25,7 @@ LIMIT_S = 60.0
     source="KIP-98, KIP-107; Kafka documentation, Design: message delivery semantics, consumer offset tracking",
     operator="""Nothing to do. A reader that is to see committed transactions alone needs
         isolation.level=read_committed: the default shows aborted ones too.""",
+    needs=["transactions"],
     topic=TopicPlan(settings={"min.insync.replicas": "2"}),
     applies=ranges.TRANSACTIONS,
     documented=[

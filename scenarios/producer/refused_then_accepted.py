@@ -134,6 +134,7 @@ scenario(
     source="Kafka documentation, producer configuration: max.in.flight.requests.per.connection; KIP-98",
     operator="""Where order matters set enable.idempotence=true (the default of Java clients from 3.0 on), or one
         request in flight.""",
+    needs=["acks-1"],
     cluster=ClusterPlan(session_timeout_ms=30_000, settings={"replica.lag.time.max.ms": "2000"}),
     topic=TopicPlan(settings={"min.insync.replicas": "2"}),
     cases=of_client("", "librdkafka") | of_client("java-", "java"),

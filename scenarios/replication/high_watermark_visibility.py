@@ -67,6 +67,7 @@ scenario(
     source="Kafka documentation, Design: replication; KIP-101",
     operator="""A consumer that does not see a new record is not necessarily behind: the record may be waiting for a
         slow replica. Look at the ISR and the followers before you look at the consumer.""",
+    needs=["acks-1"],
     cluster=ClusterPlan(session_timeout_ms=20000),
     topic=TopicPlan(replicas=((1, 2), (1, 3))),
     cases={

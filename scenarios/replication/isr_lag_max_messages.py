@@ -57,6 +57,7 @@ def never_catches_up(run: Run) -> None:
     source="KIP-16; Kafka documentation of 0.8.2, broker configuration: replica.lag.max.messages",
     operator="""On 0.8.2 replica.lag.max.messages has to be larger than what comes in one burst, or followers leave and
         join the ISR with each. From 0.9 on there is no such setting: only replica.lag.time.max.ms counts.""",
+    needs=["acks-1"],
     cluster=ClusterPlan(
         session_timeout_ms=20000,
         settings={"replica.lag.time.max.ms": str(LAG_TIME_MS)},

@@ -81,6 +81,7 @@ scenario(
     operator="""One forgotten transaction holds back every reader under read_committed of its partitions for as long as
         transaction.timeout.ms (a minute by default) and the coordinator's next look. Keep transactions short and the
         time-out near to what they need, and watch the last stable offset beside the high watermark.""",
+    needs=["transactions"],
     cluster=ClusterPlan(brokers=(1, 2, 3), controller=4, settings={INTERVAL: "2000"}),
     applies=ranges.TRANSACTIONS,
     cases={

@@ -18,6 +18,7 @@ ANSWER_LIMIT_S = 20.0
     source="Kafka documentation, topic configuration: min.insync.replicas; KAFKA-1555",
     operator="""min.insync.replicas protects only producers with acks=all, which then see NOT_ENOUGH_REPLICAS and have
         to retry. Leave room for one replica to be down: replication factor 3 with min.insync.replicas=2.""",
+    needs=["acks-1"],
     topic=TopicPlan(replicas=((1, 2),), settings={"min.insync.replicas": "2"}),
     documented=[
         Documented(

@@ -74,6 +74,7 @@ scenario(
     source="Kafka documentation, broker configuration: unclean.leader.election.enable, min.insync.replicas; KAFKA-1555",
     operator="""acks=all alone does not mean several copies: when the ISR has shrunk to the leader, one copy is enough
         for it. Set min.insync.replicas=2 and keep unclean elections off; either of them prevents this loss.""",
+    needs=["acks-1"],
     cluster=ClusterPlan(
         settings={
             "replica.lag.time.max.ms": "3000",

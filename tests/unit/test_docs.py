@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 from harness.run import Run
+from harness.workloads import protocol
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "writing-a-scenario.md"
@@ -26,6 +27,23 @@ OF_THE_RUNNER = {
 }
 """Of a run, and no words of its scenario: what harness/runner.py, harness/run/subjects.py and other words do with
 it."""
+
+
+OWN_CLIENTS = ROOT / "docs" / "own-clients.md"
+WORKED = ROOT / "tests" / "clients" / "worked" / "client.py"
+
+
+def test_the_client_on_the_page_is_the_one_that_is_run() -> None:
+    (shown,) = re.findall(r"```python\n(.*?)```", OWN_CLIENTS.read_text(), re.DOTALL)
+    assert shown == WORKED.read_text()
+
+
+def test_the_page_on_clients_has_every_line_and_word_of_the_protocol() -> None:
+    page = OWN_CLIENTS.read_text()
+    commands = {one.__struct_config__.tag for one in protocol.Command.__subclasses__()}
+    answers = {one.__struct_config__.tag for one in protocol.Answer.__subclasses__()}
+    assert {tag for tag in commands | answers if f'"type": "{tag}"' not in page} == set()
+    assert {word for word in protocol.CAPABILITIES if f"`{word}`" not in page} == set()
 
 
 def words() -> set[str]:

@@ -41,6 +41,36 @@ def outcome(scenario: str, version: str) -> tuple[frozenset[str], frozenset[str]
     return documented.required, documented.allowed
 
 
+WORDS_THAT_NEED = {
+    "transactions": re.compile(r"run\.transaction\("),
+    "groups": re.compile(r"run\.consume\([^)]*group="),
+    "acks-1": re.compile(r"run\.(send|load)\([^)]*acks=\"1\""),
+    "idempotence": re.compile(r"run\.(send|load)\([^)]*settings=IDEMPOTENT"),
+}
+
+
+@pytest.mark.parametrize("name", all_scenarios())
+def test_a_scenario_says_what_its_steps_need_of_a_client(name: str) -> None:
+    declared = get_scenario(name)
+    text = Path(declared.path).read_text()
+    needed = {word for word, used in WORDS_THAT_NEED.items() if used.search(text)}
+    if not name.startswith("audit-"):  # whose subjects have clients of their own
+        assert {word for case in declared.cases.values() for word in needed - declared.needs_of(case)} == set()
+
+
+@pytest.mark.parametrize(
+    ("case", "needed"), [("idempotent", ["idempotence"]), ("retries-acks-1", ["acks-1"]), ("retries", [])]
+)
+def test_a_case_needs_what_its_acks_and_its_settings_are(case: str, needed: list[str]) -> None:
+    declared = get_scenario("lost-acknowledgement")
+    assert sorted(declared.needs_of(declared.case(case))) == needed
+
+
+def test_what_no_client_has_a_word_for_is_refused() -> None:
+    with pytest.raises(UsageError, match="needs transaction, which is none of produce"):
+        scenario(name="s", claim="", source="", operator="", documented=[Documented(**STATED)], needs=["transaction"])
+
+
 @pytest.mark.parametrize("version", [*OLD, *PINNED])
 def test_old_truncation_loses(version: str) -> None:
     assert outcome("double-failover", version) == (LOST, DIVERGED)

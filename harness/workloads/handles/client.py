@@ -15,10 +15,10 @@ from types import MappingProxyType, TracebackType
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, Self, TypeVar
 
 from evidence import events
-from evidence.errors import HarnessError, RecorderDied, WaitTimeout
+from evidence.errors import ClientFailed, HarnessError, RecorderDied, WaitTimeout
 from evidence.events import Outcome
 from evidence.worker import Worker
-from harness.workloads.settings import OF_LIBRDKAFKA
+from harness.workloads.settings import COMMAND, OF_LIBRDKAFKA
 
 if TYPE_CHECKING:
     from evidence.rundir import RunDir
@@ -65,6 +65,13 @@ class Child(Worker):
             name, f"harness.workloads.processes.{module}", [json.dumps(dict(arguments))], gone=RecorderDied
         )
 
+    def receive(self, timeout_s: float, what: str) -> dict[str, Any]:
+        """The next message; ClientFailed if it is that a client of the user's own has failed."""
+        message = super().receive(timeout_s, what)
+        if "client_failed" in message:
+            raise ClientFailed(f"{self.name}: {message['client_failed']}")
+        return message
+
 
 @dataclass(frozen=True, slots=True)
 class Client:
@@ -88,9 +95,16 @@ class Client:
             "run": self.run_dir.path.name,
             "bootstrap": self.bootstrap,
             "settings": dict(self.settings),
-            "library": dict(self.library),
+            "library": dict(self.library) | self._of_own,
         }
         return Child(module, self.name, common | arguments)
+
+    @property
+    def _of_own(self) -> dict[str, str]:
+        """What the recorder of a client of the user's own is told beside: its name, and where its stderr goes."""
+        if COMMAND not in self.library:
+            return {}
+        return {"process": self.name, "stderr": str(self.run_dir.complaints(self.name).resolve())}
 
     def note_configuration(self, timeline: Timeline, ready: Mapping[str, Any]) -> None:
         """Put what its producer is configured with into the timeline, if the process said so when it was ready."""
@@ -367,7 +381,8 @@ class Background(Handle, Generic[Progress]):
         """Stop, wait for what is in flight, and return the final progress."""
         if not self._done:
             try:
-                self._child.send_message(stop=True)
+                with suppress(RecorderDied):  # one that has done all that it was to do ends by itself, and has said so
+                    self._child.send_message(stop=True)
                 while not self._done:
                     self._hear(STOP_LIMIT_S, "stopping")
             except HarnessError:

@@ -21,6 +21,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
+from evidence.errors import ClientFailed
+from evidence.history import schema
 from evidence.history.writer import HistoryWriter
 from harness.workloads.settings import CLIENT
 
@@ -112,11 +114,18 @@ class Commands:
 
 @contextmanager
 def recording() -> Iterator[tuple[dict[str, Any], Commands, HistoryWriter]]:
-    """The JSON object given as the process's only argument, its commands, and its history while the block lasts."""
+    """The JSON object given as the process's only argument, its commands, and its history while the block lasts. A
+    client of the user's own that fails ends the block: that is on record, and the harness is told.
+    """
     arguments: dict[str, Any] = json.loads(sys.argv[1])
     commands = Commands()
     with HistoryWriter(Path(arguments["path"]), arguments["process"], run=arguments["run"]) as writer:
-        yield arguments, commands, writer
+        try:
+            yield arguments, commands, writer
+        except ClientFailed as error:
+            # On record first: nobody may be listening any more.
+            writer.append(kind=schema.CLIENT_FAILED, outcome=schema.INFO, flush=True, error_name=str(error))
+            say(client_failed=str(error))
 
 
 def partitions_of(topics: Mapping[str, Iterable[int]]) -> list[tuple[str, int]]:

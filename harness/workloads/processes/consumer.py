@@ -16,8 +16,10 @@ from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaException, TopicPar
 from evidence.history import schema
 from evidence.history.writer import HistoryWriter
 from harness.workloads.processes import child
+from harness.workloads.processes.own import OwnReader
 from harness.workloads.processes.polls import ASSIGNED, READING, Key, Poll, PollRecorder, named
 from harness.workloads.processes.reader import LOST_POSITION
+from harness.workloads.settings import COMMAND
 
 BATCH: Final = 2_000
 POLL_S: Final = 0.05
@@ -100,6 +102,19 @@ class BackgroundReader:
         self._client.close()
 
 
+def open_reader(writer: HistoryWriter, arguments: Mapping[str, Any]) -> BackgroundReader | OwnReader:
+    """The reader that the arguments of the process name. Raises ClientFailed."""
+    places: dict[str, Any] = {
+        "group": arguments["group"],
+        "assign": child.partitions_of(arguments["assign"]),
+        "subscribe": arguments["subscribe"],
+    }
+    bootstrap, settings, library = (arguments[name] for name in ("bootstrap", "settings", "library"))
+    if COMMAND in library:
+        return OwnReader(writer, bootstrap, settings, library=library, **places)
+    return BackgroundReader(writer, bootstrap, settings, **places)
+
+
 def main() -> None:
     """Read until the harness says stop."""
     child.collect_garbage_rarely()
@@ -107,14 +122,7 @@ def main() -> None:
         child.say(ready=True)
         if commands.wait() is None:
             return
-        reader = BackgroundReader(
-            writer,
-            arguments["bootstrap"],
-            arguments["settings"],
-            group=arguments["group"],
-            assign=child.partitions_of(arguments["assign"]),
-            subscribe=arguments["subscribe"],
-        )
+        reader = open_reader(writer, arguments)
 
         def report(**more: Any) -> None:
             positions = [[topic, number, offset] for (topic, number), offset in reader.positions.items()]

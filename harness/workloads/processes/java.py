@@ -1,14 +1,10 @@
 """Kafka's own producers, of any release, in a recorder of ours: `java-<release>` and, the old one, `scala-<release>`.
 
 The Java virtual machine runs in the recorder's process (JPype), with the jars that the release was locked with; nothing
-of ours runs on the Java side. What is made here speaks the part of `confluent_kafka.Producer` that the recorders use
-(`evidence` of a record is written by the same code, whichever client sends it), and hands nothing to the client that
-the settings do not say, but for the address and the serializers: every default is the release's own. So a step of a
-transaction takes as long as the client lets it (max.block.ms), whatever limit the recorder has for librdkafka's.
-
-A report comes on a thread of the client's. It is put into a queue there and told when the recorder polls, so a recorder
-never runs on two threads. Java knows no purge: what is given up is reported as that, and what is heard of it later is
-dropped; the process ends soon after, and with it whatever was still on its way.
+of ours runs on the Java side. What is made here is used as librdkafka's producer is (adapted.py), and hands nothing to
+the client that the settings do not say, but for the address and the serializers: every default is the release's own. So
+a step of a transaction takes as long as the client lets it (max.block.ms), whatever limit the recorder has for
+librdkafka's. Java knows no purge.
 
 Errors have the numbers of Kafka's protocol, in librdkafka's spelling, which evidence.history.outcomes knows. What has
 no number of its own has its exception's name ("KafkaException", "IllegalStateException"), and is indefinite.
@@ -22,9 +18,7 @@ from __future__ import annotations
 import queue
 import re
 import threading
-import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Protocol
 
@@ -32,171 +26,19 @@ from confluent_kafka import KafkaError, KafkaException, TopicPartition
 
 from evidence.errors import HarnessError
 from harness.setup.java import properties
+from harness.workloads.processes.adapted import (
+    AdaptedProducer,
+    AdaptedTransactions,
+    Failure,
+    Heard,
+    Sending,
+    Transacting,
+)
 
 UNKNOWN_SERVER_ERROR: Final = -1
 OPTIONS: Final = ("-Xrs", "-Xms64m", "-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
 """-Xrs leaves signals to Python."""
 BYTES: Final = "org.apache.kafka.common.serialization.ByteArraySerializer"
-
-
-@dataclass(frozen=True, slots=True)
-class Failure:
-    """Why a record or a step of a transaction failed, as `confluent_kafka.KafkaError` tells it."""
-
-    number: int
-    text: str
-    again: bool = False
-    """Whether the step may be tried again."""
-
-    def code(self) -> int:
-        """The error's number in Kafka's protocol; -1 if it has none."""
-        return self.number
-
-    def name(self) -> str:
-        """The error's name."""
-        return self.text
-
-    def retriable(self) -> bool:
-        """Whether the step may be tried again: as KafkaProducer documents it, if it took too long."""
-        return self.again
-
-
-@dataclass(frozen=True, slots=True)
-class Report:
-    """What became of a record, as `confluent_kafka.Message` tells it."""
-
-    sent: bytes
-    at: int | None
-
-    def value(self) -> bytes:
-        """The record's own bytes."""
-        return self.sent
-
-    def offset(self) -> int | None:
-        """Its offset; None if the client was told none."""
-        return self.at
-
-
-OnDelivery = Callable[[Failure | None, Report], None]
-Heard = Callable[[Failure | None, int | None], None]
-
-
-class Sending(Protocol):
-    """One client's way to send a record."""
-
-    def send(self, topic: str, partition: int, key: bytes | None, value: bytes, heard: Heard) -> None:
-        """Hand a record over; `heard` is told its error or its offset, on any thread, once or not at all."""
-
-    def configuration(self) -> dict[str, str]:
-        """Every setting that the client goes by, as text; null is "null"."""
-
-
-class Transacting(Sending, Protocol):
-    """One that has transactions, too."""
-
-    def transact(self, step: str, *arguments: Any) -> None:
-        """Carry out a step of a transaction, by its name in KafkaProducer. Raises KafkaException with a Failure."""
-
-    def offsets(self, places: Sequence[TopicPartition]) -> Any:
-        """Offsets as the client's own methods take them."""
-
-
-class JvmProducer:
-    """A producer in this process's Java virtual machine, used as `confluent_kafka.Producer` is."""
-
-    def __init__(self, client: Sending) -> None:
-        self._client = client
-        self._reports: queue.SimpleQueue[tuple[int, Failure | None, int | None]] = queue.SimpleQueue()
-        self._waiting: dict[int, tuple[bytes, OnDelivery]] = {}
-        self._number = 0
-
-    def produce(
-        self, topic: str, *, value: bytes, key: bytes | None = None, partition: int, on_delivery: OnDelivery
-    ) -> None:
-        """Hand a record to the client. It may block as long as the client does (max.block.ms)."""
-        number = self._number
-        self._number += 1
-        self._waiting[number] = value, on_delivery
-        self._client.send(
-            topic, partition, key, value, lambda error, offset: self._reports.put((number, error, offset))
-        )
-
-    def produce_batch(
-        self, topic: str, entries: Sequence[Mapping[str, Any]], *, partition: int, on_delivery: OnDelivery
-    ) -> int:
-        """Hand records to the client one by one; returns how many: all."""
-        for entry in entries:
-            self.produce(
-                topic, value=entry["value"], key=entry.get("key"), partition=partition, on_delivery=on_delivery
-            )
-        return len(entries)
-
-    def poll(self, timeout_s: float = 0.0) -> int:
-        """Tell what has been reported, waiting so long for a first report; returns how many there were."""
-        told = 0
-        wait_s = timeout_s if self._waiting else 0.0
-        while True:
-            try:
-                number, error, offset = self._reports.get(timeout=wait_s) if wait_s > 0 else self._reports.get_nowait()
-            except queue.Empty:
-                return told
-            wait_s = 0.0
-            if (record := self._waiting.pop(number, None)) is not None:
-                record[1](error, Report(record[0], offset))
-                told += 1
-
-    def flush(self, timeout_s: float) -> int:
-        """Poll until every record is reported or the time is over; returns how many are not."""
-        deadline = time.monotonic() + timeout_s
-        while self._waiting and (left_s := deadline - time.monotonic()) > 0:
-            self.poll(min(left_s, 0.1))
-        return len(self._waiting)
-
-    def purge(self, **_which: bool) -> None:
-        """Give up every record that is not reported: whether it was written nobody knows."""
-        self.poll()
-        given_up, self._waiting = self._waiting, {}
-        purged = KafkaError(KafkaError._PURGE_INFLIGHT)
-        for value, on_delivery in given_up.values():
-            on_delivery(Failure(purged.code(), purged.name()), Report(value, None))
-
-    def __len__(self) -> int:
-        """How many records are not reported."""
-        return len(self._waiting)
-
-    def configuration(self) -> dict[str, str]:
-        """Every setting that the client goes by."""
-        return self._client.configuration()
-
-
-class JvmTransactions(JvmProducer):
-    """The same with transactions. Each step raises KafkaException with a Failure."""
-
-    def __init__(self, client: Transacting) -> None:
-        super().__init__(client)
-        self._transact, self._offsets = client.transact, client.offsets
-
-    def init_transactions(self, _timeout_s: float) -> None:
-        """Fence off earlier owners of the transactional.id."""
-        self._transact("initTransactions")
-
-    def begin_transaction(self) -> None:
-        """Begin a transaction."""
-        self._transact("beginTransaction")
-
-    def commit_transaction(self, _timeout_s: float) -> None:
-        """Commit it, when its records are delivered."""
-        self._transact("commitTransaction")
-
-    def abort_transaction(self, _timeout_s: float) -> None:
-        """Abort it."""
-        self._transact("abortTransaction")
-
-    def send_offsets_to_transaction(self, places: Sequence[TopicPartition], group: Any, _timeout_s: float) -> None:
-        """Commit offsets with the transaction, for a member as the consumer tells of it or, by a text, for a group
-        whoever its members are (KIP-447).
-        """
-        self._transact("sendOffsetsToTransaction", self._offsets(places), group)
 
 
 def offsets_of(places: Sequence[TopicPartition]) -> Any:
@@ -255,16 +97,19 @@ class JavaClient:
         except self._thrown as error:
             heard(failure_of(error), None)
 
-    def transact(self, step: str, *arguments: Any) -> None:
-        """KafkaProducer's own method."""
+    def transact(self, step: str) -> None:
+        """KafkaProducer's own method, with no arguments."""
+        self._transact(step)
+
+    def send_offsets(self, places: Sequence[TopicPartition], group: Any) -> None:
+        """KafkaProducer's sendOffsetsToTransaction."""
+        self._transact("sendOffsetsToTransaction", offsets_of(places), group)
+
+    def _transact(self, step: str, *arguments: Any) -> None:
         try:
             getattr(self._producer, step)(*arguments)
         except self._thrown as error:
             raise KafkaException(failure_of(error)) from None
-
-    def offsets(self, places: Sequence[TopicPartition]) -> Any:
-        """A Map of TopicPartition and OffsetAndMetadata."""
-        return offsets_of(places)
 
     def configuration(self) -> dict[str, str]:
         """From the producer's own ProducerConfig, which is private in every release."""
@@ -273,6 +118,27 @@ class JavaClient:
         config = _private(self._producer, self._producer.getClass(), "producerConfig")
         values = _private(config, JClass("org.apache.kafka.common.config.AbstractConfig").class_, "values")
         return {str(name): _text(values.get(name)) for name in sorted(values.keySet())}
+
+
+class TakingOffsets(Transacting, Protocol):
+    """A client whose transactions take offsets, too."""
+
+    def send_offsets(self, places: Sequence[TopicPartition], group: Any) -> None:
+        """Commit offsets with the transaction. Raises KafkaException with a Failure."""
+
+
+class JvmTransactions(AdaptedTransactions):
+    """A producer of Kafka's own with transactions."""
+
+    def __init__(self, client: TakingOffsets) -> None:
+        super().__init__(client)
+        self._send_offsets = client.send_offsets
+
+    def send_offsets_to_transaction(self, places: Sequence[TopicPartition], group: Any, _timeout_s: float) -> None:
+        """Commit offsets with the transaction, for a member as the consumer tells of it or, by a text, for a group
+        whoever its members are (KIP-447).
+        """
+        self._send_offsets(places, group)
 
 
 class ScalaClient:
@@ -345,7 +211,7 @@ def jvm_producer(
     jars: Path,
     java_home: Path,
     in_thread: bool = False,
-) -> JvmProducer:
+) -> AdaptedProducer:
     """The producer `java-<release>` or `scala-<release>`, with the jars in a directory and the Java of a home. With
     `in_thread` one that sends synchronously does so on a thread of its own.
 
@@ -362,7 +228,7 @@ def jvm_producer(
         raise HarnessError(f"{client} refuses its settings: {cause.getMessage()}") from None
     if isinstance(sending, JavaClient) and "transactional.id" in settings:
         return JvmTransactions(sending)
-    return JvmProducer(InThread(sending) if in_thread and isinstance(sending, ScalaClient) else sending)
+    return AdaptedProducer(InThread(sending) if in_thread and isinstance(sending, ScalaClient) else sending)
 
 
 def start_jvm(jars: Path, java_home: Path) -> None:

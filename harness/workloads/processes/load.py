@@ -23,11 +23,12 @@ import numpy as np
 import numpy.typing as npt
 from confluent_kafka import KafkaError, Message
 
+from evidence.errors import ClientFailed
 from evidence.history import record, runs, schema
-from evidence.history.outcomes import outcome_of
 from evidence.history.writer import NULL, HistoryWriter
 from harness.workloads.processes import child
-from harness.workloads.processes.producers import open_producer
+from harness.workloads.processes.adapted import outcome_of_error
+from harness.workloads.processes.producers import end, open_producer
 from harness.workloads.settings import OF_LIBRDKAFKA
 
 RESERVED: Final = 100_000
@@ -194,7 +195,7 @@ class LoadSender:
         self.failed += 1
         self._writer.append(
             kind=schema.SEND,
-            outcome=outcome_of(error.name()),
+            outcome=outcome_of_error(error),
             topic=self._topic,
             partition=int(self._partition[place]),
             producer=self._producer,
@@ -214,6 +215,11 @@ class LoadSender:
         if self.in_flight:
             self._client.purge(in_queue=True, in_flight=True, blocking=True)
             self._client.flush(ORPHAN_LIMIT_S)
+        self.conclude()
+        end(self._client)
+
+    def conclude(self) -> None:
+        """Record all that was heard; what nothing was heard of is given up, and recorded as that."""
         self._take_note()
         self._record_deliveries()
         newest = self.sent - 1
@@ -268,22 +274,31 @@ def main() -> None:
         sender = LoadSender(writer, **{name: arguments[name] for name in SENDER_ARGUMENTS})
         child.say(ready=True, configuration=sender.configuration)
         commands.wait()
-        start = reported = time.monotonic()
-        while not commands.stopped:
-            commands.next(0.0)
-            now = time.monotonic()
-            allowed = BLOCK if rate is None else min(BLOCK, int((now - start) * rate) - sender.sent)
-            if wanted is not None:
-                allowed = min(allowed, wanted - sender.sent)
-            taken = sender.send(allowed, spread=rate is not None) if allowed > 0 else 0
-            sender.poll(0.0 if taken == BLOCK else IDLE_POLL_S)
-            if now - reported >= REPORT_S:
-                reported = now
-                child.say(sent=sender.sent, acked=sender.acked, failed=sender.failed)
-            if wanted is not None and sender.acked + sender.failed >= wanted:
-                break
-        sender.close(ORPHAN_LIMIT_S if commands.orphaned else STOP_LIMIT_S)
+        try:
+            _work(sender, commands, wanted, rate)
+            sender.close(ORPHAN_LIMIT_S if commands.orphaned else STOP_LIMIT_S)
+        except ClientFailed:
+            sender.conclude()
+            raise
         child.say(sent=sender.sent, acked=sender.acked, failed=sender.failed, done=True)
+
+
+def _work(sender: LoadSender, commands: child.Commands, wanted: int | None, rate: float | None) -> None:
+    """Send, at a rate per second if there is one, until so many records have an outcome or the harness says stop."""
+    start = reported = time.monotonic()
+    while not commands.stopped:
+        commands.next(0.0)
+        now = time.monotonic()
+        allowed = BLOCK if rate is None else min(BLOCK, int((now - start) * rate) - sender.sent)
+        if wanted is not None:
+            allowed = min(allowed, wanted - sender.sent)
+        taken = sender.send(allowed, spread=rate is not None) if allowed > 0 else 0
+        sender.poll(0.0 if taken == BLOCK else IDLE_POLL_S)
+        if now - reported >= REPORT_S:
+            reported = now
+            child.say(sent=sender.sent, acked=sender.acked, failed=sender.failed)
+        if wanted is not None and sender.acked + sender.failed >= wanted:
+            return
 
 
 if __name__ == "__main__":

@@ -15,7 +15,8 @@ from confluent_kafka import Producer
 
 from harness.workloads.processes import child
 from harness.workloads.processes.java import jvm_producer
-from harness.workloads.settings import LIBRDKAFKA
+from harness.workloads.processes.own import OwnProducer, own_producer
+from harness.workloads.settings import COMMAND, LIBRDKAFKA
 
 ADDRESSES: Final = frozenset({"bootstrap.servers", "metadata.broker.list"})
 OURS: Final = frozenset({"log_level"})
@@ -32,8 +33,11 @@ def open_producer(
 
     A library that is told to be its `own` is given no defaults of the harness's, and shares its process with others.
 
-    Raises HarnessError or KafkaException for settings that the client refuses.
+    Raises HarnessError or KafkaException for settings that the client refuses, ClientFailed for a client of the user's
+    own that does not speak as it should.
     """
+    if COMMAND in library:
+        return own_producer(library, bootstrap, settings)
     if library["name"] == LIBRDKAFKA:
         wanted = child.client_settings(bootstrap, settings)
         if library.get("own"):
@@ -48,6 +52,12 @@ def open_producer(
         in_thread=bool(library.get("own")),
     )
     return producer, producer.configuration()
+
+
+def end(producer: Any) -> None:
+    """End what a producer has beside the recorder's own process."""
+    if isinstance(producer, OwnProducer):
+        producer.close()
 
 
 def librdkafka_configuration(settings: Mapping[str, Any]) -> dict[str, str]:

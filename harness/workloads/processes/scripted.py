@@ -30,6 +30,7 @@ def main() -> None:
                 sender.send_commanded(command)
             sender.poll(POLL_S if sender.in_flight else 0.0)
         sender.flush(LAST_FLUSH_S)
+        sender.end()
 
 
 if __name__ == "__main__":

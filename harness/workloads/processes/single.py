@@ -13,14 +13,14 @@ from confluent_kafka import KafkaError, KafkaException, Message
 
 from evidence.history import record, schema
 from evidence.history.inputs import Input
-from evidence.history.outcomes import outcome_of
 from evidence.history.writer import HistoryWriter
 from harness.workloads.processes import child
-from harness.workloads.processes.producers import open_producer
+from harness.workloads.processes.adapted import Failure, outcome_of_error
+from harness.workloads.processes.producers import end, open_producer
 from harness.workloads.settings import OF_LIBRDKAFKA
 
 
-def error_columns(error: KafkaError | None) -> dict[str, Any]:
+def error_columns(error: KafkaError | Failure | None) -> dict[str, Any]:
     """An error as a row of the history has it; both columns are None if there is none."""
     return {
         "error": None if error is None else error.code(),
@@ -76,7 +76,7 @@ class Sender:
         invoked_ns = time.monotonic_ns()
         transaction = self.number if self.transactional else None
 
-        def heard(error: KafkaError | None, offset: int | None) -> None:
+        def heard(error: KafkaError | Failure | None, offset: int | None) -> None:
             self.in_flight -= 1
             made: dict[str, Any] = {
                 "producer": self._producer,
@@ -86,7 +86,7 @@ class Sender:
                 "transaction": transaction,
             } | error_columns(error)
             sent = {"topic": topic, "partition": partition, "offset": offset, "acks": self._acks} | made
-            outcome = outcome_of(made["error_name"])
+            outcome = outcome_of_error(error)
             self._writer.append(kind=schema.SEND, outcome=outcome, flush=flush, **sent)
             if source is not None:
                 made |= zip(("topic", "partition", "offset"), source, strict=True)
@@ -139,3 +139,7 @@ class Sender:
             self._client.purge(in_queue=True, in_flight=True, blocking=True)
             self._client.flush(timeout_s)
         self._writer.flush()
+
+    def end(self) -> None:
+        """End the client."""
+        end(self._client)

@@ -150,6 +150,7 @@ def main() -> None:
             else:
                 transactions.send_commanded(command)
                 transactions.deliver(LIMIT_S)
+        transactions.end()
 
 
 if __name__ == "__main__":

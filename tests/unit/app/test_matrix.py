@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import sys
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -10,13 +11,17 @@ from typing import Any
 import pytest
 
 from app import matrix
+from app.commands.matrix import by_client
 from app.matrix import Matrix, MatrixCell, RunLost, finished_cells, night_order, of_the_night
 from evidence import manifest
+from evidence.errors import UsageError
 from evidence.rundir import RunDir
+from harness.cluster import versions
 from harness.scenario import all_scenarios
 from judgement.verdict import Name, Verdict, read_verdict
 from tests.records import run_record
 
+STUB = Path(__file__).parents[1] / "workloads" / "stub_client.py"
 ONE, TWO = (MatrixCell(scenario="baseline", version="4.3.1", seed=seed) for seed in (1, 2))
 
 
@@ -131,6 +136,31 @@ def test_a_cell_of_another_expectation_is_run_again(tmp_path: Path) -> None:
     finished(tmp_path / "expected", ONE, overridden={"a": "b"}, expect=["lost-write"])
     assert finished_cells(tmp_path, {"a": "b"}) == {}
     assert list(finished_cells(tmp_path, {"a": "b"}, ["lost-write"])) == [ONE]
+
+
+def test_a_cell_of_another_client_is_run_again(tmp_path: Path) -> None:
+    """Of a command, also one that is another release of its client by now."""
+    mine = f"{sys.executable} {STUB} good"
+    said = {"name": "stub", "version": "1.0", "command": mine, "can": ["produce"]}
+    command = f"kafka-chaos run baseline --client '{mine}'"
+    finished(tmp_path / "mine", ONE, own_client=said, command=command)
+    finished(tmp_path / "older", TWO, own_client=said | {"version": "0.9"}, command=command)
+    assert finished_cells(tmp_path, {}) == {}
+    assert finished_cells(tmp_path, {}, client="java-2.8.2") == {}
+    assert list(finished_cells(tmp_path, {}, client=mine)) == [ONE]
+
+
+def test_cells_that_need_what_a_client_has_not_are_left_out_and_told() -> None:
+    told: list[str] = []
+    versions_of = {"4.3.1": versions.get("4.3.1")}
+    wanted = [ONE, replace(ONE, scenario="exactly-once"), replace(ONE, scenario="leader-crash", case="acks-1")]
+    assert by_client(wanted, f"{sys.executable} {STUB} produces-only", versions_of, told.append) == [ONE]
+    assert told == [
+        "not run: exactly-once needs transactions, which stub 1.0 does not say that it can",
+        "not run: leader-crash (acks-1) needs acks-1, which stub 1.0 does not say that it can",
+    ]
+    with pytest.raises(UsageError, match="in none of these scenarios"):
+        by_client(wanted[1:], f"{sys.executable} {STUB} produces-only", versions_of, told.append)
 
 
 def test_a_run_that_was_cut_short_is_not_finished(tmp_path: Path) -> None:

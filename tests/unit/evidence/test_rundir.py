@@ -172,8 +172,8 @@ def test_a_timeline_of_another_schema_is_refused_in_one_line(tmp_path: Path) -> 
         assert run_dir.read_run() == run_record()
 
 
-NOT_ALWAYS = ("scenario", "version", "build", "releases", "further_jars")
-"""Parts that have a test of their own, and those that only runs of own builds, or of several releases, have."""
+NOT_ALWAYS = ("scenario", "version", "build", "releases", "further_jars", "own_client")
+"""Parts that have a test of their own, and those of own builds or clients, or of several releases, alone."""
 
 
 @pytest.mark.parametrize("name", [name for name in RunRecord.__struct_fields__ if name not in NOT_ALWAYS])

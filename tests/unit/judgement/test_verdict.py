@@ -399,6 +399,29 @@ def test_java_clients_from_3_0_on_are_documented_as_idempotent(
     assert seen.verdict == expected
 
 
+@pytest.mark.parametrize(
+    ("defaults", "settings", "expected"),
+    [
+        ({"enable.idempotence": "true"}, {"acks": "all"}, "unexpected"),
+        ({"enable.idempotence": "true"}, {"acks": "1"}, "as-documented"),
+        ({"enable.idempotence": "true"}, {"enable.idempotence": "false"}, "as-documented"),
+        ({}, {"acks": "all"}, "as-documented"),
+        ({}, {"enable.idempotence": "true"}, "unexpected"),
+    ],
+)
+def test_a_client_of_the_users_own_is_idempotent_if_it_says_so(
+    defaults: dict[str, str], settings: dict[str, str], expected: str
+) -> None:
+    own = {"name": "java-3", "version": "1", "command": "./x", "can": ["produce"], "defaults": defaults}
+    processes = [{"name": "producer-1", "kind": "producer", "settings": settings}, RUN["processes"][1]]
+    given = run(processes=processes, client="own-java-3-1", own_client=own)
+    assert judge(given, PROVED, in_flight("lost-write", "duplicate")).verdict == expected
+    # What librdkafka sends in the same run is held to librdkafka's.
+    processes[0] = processes[0] | {"library": "librdkafka", "settings": {"acks": "all"}}
+    beside = run(processes=processes, client="own-java-3-1", own_client=own)
+    assert judge(beside, PROVED, in_flight("lost-write", "duplicate")).verdict == "as-documented"
+
+
 def test_a_duplicate_of_the_idempotent_producer_is_not_excused_by_another() -> None:
     processes = [
         {"name": "producer-1", "kind": "producer", "settings": {"enable.idempotence": "true"}},

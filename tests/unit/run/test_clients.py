@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from evidence.errors import UsageError
+from evidence.errors import UsageError, WaitTimeout
 from evidence.events import Precondition, Step
 from evidence.rundir import RunDir
 from evidence.timeline import Timeline, read
@@ -23,6 +23,7 @@ from harness.run.record import GrowingRecord
 from harness.run.sequence_log import SequenceLog
 from harness.workloads.handles.transactions import TransactionStepResult
 from harness.workloads.libraries import RDKAFKA, Library
+from harness.workloads.protocol import Hello
 from harness.workloads.settings import OF_LIBRDKAFKA
 from tests.records import run_record
 
@@ -253,6 +254,38 @@ def test_a_transaction_is_the_cases_clients(tmp_path: Path, timeline: Timeline) 
         "linger.ms": "7",
         "request.timeout.ms": "3000",
     }
+
+
+def own(*can: str) -> Library:
+    return Library("own", "x-1", "./x", Hello(protocol=1, name="x", version="1", can=can))
+
+
+def test_a_client_of_the_users_own_is_producer_and_consumer(tmp_path: Path, timeline: Timeline) -> None:
+    """It is given what the scenario says, and run.json says which process is whose."""
+    stage = Stage(tmp_path, timeline, client=own("produce", "consume", "groups"))
+    with stage.clients.load(T), stage.clients.consume(T, group="g", settings={"fetch.min.bytes": "9"}):
+        pass
+    load, consumer = Told.made
+    assert load.arguments[0].library == consumer.arguments[0].library == {"name": "own-x-1"}
+    assert [one.library for one in stage.record.run.processes] == [None, "own-x-1"]
+    assert stage.settings() == {"bootstrap.servers": BOOTSTRAP, "acks": "all", "linger.ms": "7"}
+    assert stage.settings(1) == {"bootstrap.servers": BOOTSTRAP, "fetch.min.bytes": "9"}
+
+
+def test_a_client_that_only_consumes_leaves_producing_to_librdkafka(tmp_path: Path, timeline: Timeline) -> None:
+    stage = Stage(tmp_path, timeline, client=own("consume"))
+    with stage.clients.load(T), stage.clients.consume(T):
+        pass
+    assert Told.made[0].arguments[0].library == OF_LIBRDKAFKA
+    assert [one.library for one in stage.record.run.processes] == ["librdkafka", "own-x-1"]
+    with pytest.raises(UsageError, match=r"a consumer in a group needs groups"), stage.clients.consume(T, group="g"):
+        pass
+
+
+def test_that_a_client_of_the_users_own_is_late_is_held_against_nobody(tmp_path: Path, timeline: Timeline) -> None:
+    stage = Stage(tmp_path, timeline, client=own("produce"))
+    late = stage.clients._late([T])("a record is acknowledged", 9.0, "nothing", 0)
+    assert isinstance(late, WaitTimeout)
 
 
 @pytest.mark.parametrize("client", [Library("java", "0.10.2.2"), Library("scala", "0.11.0.3")])

@@ -11,7 +11,8 @@ from confluent_kafka import KafkaError, KafkaException, TopicPartition
 
 from evidence.history.writer import HistoryWriter
 from harness.workloads.processes import single, transactional
-from harness.workloads.processes.java import Failure, Heard, JvmTransactions
+from harness.workloads.processes.adapted import AdaptedTransactions, Failure, Heard
+from harness.workloads.processes.java import JvmTransactions
 from harness.workloads.processes.transactional import Transactions
 from tests.unit.workloads.test_transactions import rows_of
 
@@ -30,22 +31,19 @@ class Client:
         self.done.append(f"send {len(value)} bytes to {topic}-{partition}")
         heard(None, 4)
 
-    def transact(self, step: str, *arguments: Any) -> None:
-        self.done.append(" ".join([step, *map(str, arguments)]))
+    def transact(self, step: str) -> None:
+        self.done.append(step)
         if self._fails.get(step):
             raise KafkaException(self._fails[step].pop(0))
-
-    def offsets(self, places: Sequence[TopicPartition]) -> str:
-        return ", ".join(f"{one.topic}-{one.partition}@{one.offset}" for one in places)
 
     def configuration(self) -> dict[str, str]:
         return {}
 
 
 def transactions(client: Client, writer: HistoryWriter, monkeypatch: pytest.MonkeyPatch) -> Transactions:
-    def opened(library: Any, bootstrap: str, settings: Any) -> tuple[JvmTransactions, dict[str, str]]:
+    def opened(library: Any, bootstrap: str, settings: Any) -> tuple[AdaptedTransactions, dict[str, str]]:
         assert library["name"] == "java-4.3.1"
-        return JvmTransactions(client), {}
+        return AdaptedTransactions(client), {}
 
     monkeypatch.setattr(single, "open_producer", opened)
     return Transactions(writer, 1, "r", {"transactional.id": "x"}, "nowhere", {"name": "java-4.3.1"})
@@ -67,10 +65,18 @@ def test_the_steps_of_a_transaction_are_kafka_producers_own(tmp_path: Path, monk
     assert [row["kind"] for row in rows_of(path)] == [*steps, "commit", *steps, "abort", "close"]
 
 
+class TakingOffsets(Client):
+    """One whose transactions take offsets, too."""
+
+    def send_offsets(self, places: Sequence[TopicPartition], group: Any) -> None:
+        told = ", ".join(f"{one.topic}-{one.partition}@{one.offset}" for one in places)
+        self.transact(f"offsets {told} of {group}")
+
+
 def test_offsets_go_with_the_transaction_for_a_member_or_a_group() -> None:
-    client = Client()
+    client = TakingOffsets()
     JvmTransactions(client).send_offsets_to_transaction([TopicPartition("t", 1, 7)], "group", 1.0)
-    assert client.done == ["sendOffsetsToTransaction t-1@7 group"]
+    assert client.done == ["offsets t-1@7 of group"]
 
 
 def test_a_step_that_took_too_long_is_tried_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

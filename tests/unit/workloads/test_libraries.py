@@ -1,3 +1,6 @@
+import sys
+from pathlib import Path
+
 import pytest
 
 from evidence.errors import UsageError
@@ -68,6 +71,30 @@ def test_only_librdkafka_is_given_defaults_of_ours() -> None:
     assert Library("scala", "0.8.2.2").settings("all", OLD) == {"request.required.acks": "-1"}
 
 
+STUB = f"{sys.executable} {Path(__file__).with_name('stub_client.py')}"
+
+
+def test_a_command_is_a_client_of_the_users_own() -> None:
+    own = library(f"{STUB} good", NEW)
+    assert own.name == "own-stub-1.0"
+    assert own.producers == own.consumers == own
+    assert own.settings("1", NEW, {"message.timeout.ms": "5"}) == {"acks": "1", "delivery.timeout.ms": "5"}
+    assert own.record is not None
+    assert (own.record.name, own.record.version, own.record.command) == ("stub", "1.0", own.command)
+    told = own.arguments(OLD, lambda _: None)
+    assert (told["label"], told["kafka"], told["command"][-1]) == ("stub 1.0", "0.9.0.1", "good")
+
+
+def test_what_a_client_is_not_librdkafka_is_and_what_it_cannot_is_refused() -> None:
+    own = library(f"{STUB} produces-only", NEW)
+    assert (own.producers, own.consumers) == (own, RDKAFKA)
+    assert not own.has_transactions
+    for settings in ({"acks": "1"}, {"acks": "all", "enable.idempotence": "true"}):
+        with pytest.raises(UsageError, match=r"needs (acks-1|idempotence), which stub 1\.0 does not say that it can"):
+            own.settings(settings["acks"], NEW, settings)
+    own.require({"groups"}, "a group, of which librdkafka is the member,")
+
+
 def test_librdkafka_says_what_it_goes_by_and_what_one_setting_does_to_others() -> None:
     plain = librdkafka_configuration({"linger.ms": "0", "acks": "1", "log_level": 0})
     assert (plain["request.required.acks"], plain["queue.buffering.max.ms"], plain["enable.idempotence"]) == (
@@ -77,3 +104,15 @@ def test_librdkafka_says_what_it_goes_by_and_what_one_setting_does_to_others() -
     )
     idempotent = librdkafka_configuration({"enable.idempotence": True, "log_level": 0})
     assert (idempotent["request.required.acks"], idempotent["max.in.flight.requests.per.connection"]) == ("-1", "5")
+
+
+def test_what_the_consumer_of_an_application_is_told() -> None:
+    assert RDKAFKA.reading(NEW, 5, {"group.id": "g"})["group.id"] == "g"
+    assert Library("java", "4.3.1").reading(NEW, 5, {"group.id": "g"}) == {"max.poll.records": "5", "group.id": "g"}
+    assert Library("java", "0.9.0.1").reading(OLD, 5) == {}
+
+
+@pytest.mark.parametrize("of", [Library("scala", "0.8.2.2"), Library("java", "0.8.2.2"), Library("own", "c-1")])
+def test_a_client_that_no_application_runs_with(of: Library) -> None:
+    with pytest.raises(UsageError, match=f"no application runs with {of.name}: librdkafka, or java-<release> from 0.9"):
+        of.reading(OLD, 5)
