@@ -16,6 +16,7 @@ from evidence.run import RunRecord
 from evidence.run_state import RunState
 from evidence.rundir import RunDir
 from kafkafiles.replica import read_replica
+from kafkafiles.stored import StoredReplica, read_stored
 
 
 def evidence_of(run_dir: RunDir, run: RunRecord, run_state: RunState) -> RunEvidence:
@@ -27,6 +28,7 @@ def evidence_of(run_dir: RunDir, run: RunRecord, run_state: RunState) -> RunEvid
         acknowledged_in_all=lambda *where: _acknowledged(run_dir, run, where, frozenset()),
         read_at=lambda *where: _read_at(run_dir, run, where),
         damaged=lambda *where: _damaged(run_dir, where),
+        stored=lambda *where: _stored(run_dir, where),
         read_errors=lambda *where: _read_errors(run_dir, run, where),
     )
 
@@ -73,6 +75,13 @@ def _damaged(run_dir: RunDir, where: tuple[str, int]) -> list[Damage]:
         for problem in read_replica(directory).problems
         if problem.corrupt.kind == "checksum"
     ]
+
+
+def _stored(run_dir: RunDir, where: tuple[str, int]) -> dict[str, StoredReplica]:
+    """What the last copies of a partition's replicas hold, by node; nothing if none were taken."""
+    last = [run_dir.moment(moment) for moment in run_dir.moments()][-1:]
+    found = (directory for moment in last for directory in sorted(moment.glob(f"*/{where[0]}-{where[1]}")))
+    return {directory.parent.name: read_stored(directory) for directory in found}
 
 
 def _read_errors(run_dir: RunDir, run: RunRecord, where: tuple[str, int]) -> list[tuple[int, str]]:

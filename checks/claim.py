@@ -15,6 +15,7 @@ from checks.definition import definition_of
 from evidence.basis import Basis, fault_of
 from evidence.run import RunRecord
 from evidence.run_state import RunState
+from kafkafiles.stored import StoredReplica
 
 Outcome = Literal["held", "contradicted", "not-observed"]
 HELD: Final = "held"
@@ -52,6 +53,8 @@ class RunEvidence:
     None if nobody read to the end, so that a record which was not read may be there."""
     damaged: Callable[[str, int], Sequence[Damage]] = lambda topic, partition: ()
     """Of a topic and partition: the entries with a wrong checksum in the copies of its replicas."""
+    stored: Callable[[str, int], Mapping[str, StoredReplica]] = lambda topic, partition: {}
+    """Of a topic and partition: by node, what the last copies of its replicas hold, batch by batch."""
     read_errors: Callable[[str, int], Sequence[tuple[int, str]]] = lambda topic, partition: ()
     """Of a topic and partition: when readers were given errors instead of records (CLOCK_MONOTONIC nanoseconds), and
     their names."""

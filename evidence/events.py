@@ -368,6 +368,42 @@ class OffsetAnswer(Event, frozen=True, kw_only=True, tag="offset-answer"):
     """When (monotonic); the event's own time is that of the answer."""
 
 
+class BatchSent(Event, frozen=True, kw_only=True, tag="batch-sent"):
+    """A batch whose bytes the harness made itself was acknowledged with acks=all."""
+
+    source: Literal["client"] = "client"
+    process: str
+    topic: str
+    partition: int
+    offset: int
+    """The first of its records, as it was answered."""
+    magic: int
+    """Its message format."""
+    codec: int
+    size: int
+    """Bytes of the whole batch."""
+    fingerprint: str
+    """SHA-256 of what its producer writes of it (kafkafiles.stored)."""
+    timestamps_ms: tuple[int, ...]
+    """Its records', -1 in format 0."""
+    sent_wall_ns: int
+    """When it was sent; the event's own time is that of the answer."""
+
+
+class Search(Event, frozen=True, kw_only=True, tag="search"):
+    """What a client was given that asked a partition's leader for an offset, or for a time."""
+
+    source: Literal["runner"] = "runner"
+    topic: str
+    partition: int
+    by: Literal["offset", "time"]
+    """`offset`: read from this offset on. `time`: the first record of this time or later (ListOffsets)."""
+    asked: int
+    """An offset, or milliseconds since 1970."""
+    found: int | None
+    """The offset of the record that was given; None for none."""
+
+
 class EndsAnswer(Event, frozen=True, kw_only=True, tag="ends-answer"):
     """How far a partition may be read, as its leader answered two questions, one after the other."""
 
@@ -683,6 +719,8 @@ AnyEvent = (
     | Position
     | OffsetCommit
     | OffsetAnswer
+    | BatchSent
+    | Search
     | EndsAnswer
     | Transaction
     | Controller

@@ -187,6 +187,15 @@ OLD_MESSAGE_FORMATS: Final = VersionRange(
 )
 """KIP-98: format 2 is first in 0.11.0.0."""
 TIME_STAMPS: Final = since("0.10", "records have time stamps (KIP-32, 0.10)")
+TIMES_SEARCHED: Final = since("0.10.1", "logs are searched by time (KIP-33, KIP-79, 0.10.1)")
+FORMAT_2: Final = VersionRange(
+    "message format 2 (KIP-98, 0.11 and later, unless pinned to 0.10.2)",
+    lambda version: not version.truncates_to_high_watermark,
+)
+TOPICS_COMPRESS: Final = since("0.9", "topics have a compression.type (KAFKA-1499, 0.9)")
+TOPICS_HAVE_FORMATS: Final = between("0.11", "3.0", "topics may have an older message format (0.11 to 2.8)")
+"""message.format.version came with 0.10.0 (KIP-32), format 2 with 0.11.0 (KIP-98). From protocol 3.0 on the setting is
+not looked at (KIP-724)."""
 TIME_STAMPS_BOUNDED: Final = since("4.0", "time stamps are bounded by default (KIP-937, 4.0)")
 FOLLOWERS_FOLLOW_LOG_START: Final = since("0.11", "followers follow the leader's log start (0.11)")
 """KIP-107: the log start is in answers to fetches from 0.11.0.0 on."""

@@ -5,6 +5,7 @@ lengths and counts are varints, one more than the number, and each structure end
 IncrementalAlterConfigs (KIP-339) for all brokers, whose resource has an empty name, which a client library refuses.
 OffsetFetch, of which a client library asks no more than one at a time.
 UpdateFeatures (KIP-584), for levels of features.
+Produce, of a batch whose bytes the caller has made.
 ApiVersions (KIP-35, KIP-584), which a client library asks for itself, and tells nobody what was answered.
 """
 
@@ -22,6 +23,9 @@ from kafkafiles.errors import Malformed
 
 T = TypeVar("T")
 
+PRODUCE: Final = 0
+PRODUCE_VERSION: Final = {0: 0, 1: 2, 2: 3}
+"""The first version of Produce that takes a batch in each message format."""
 OFFSET_FETCH: Final = 9
 INCREMENTAL_ALTER_CONFIGS: Final = 44
 ALTER_PARTITION_REASSIGNMENTS: Final = 45
@@ -191,6 +195,32 @@ def _ask(address: tuple[str, int], request: bytes, timeout_s: float, read: Calla
         return read(Reader(answer))
     except Malformed as error:
         raise ConnectionError(f"the answer of {address[0]} cannot be read: {error}") from None
+
+
+def produce(address: tuple[str, int], topic: str, partition: int, batch: bytes, *, magic: int, timeout_s: float) -> int:
+    """Send one batch, in message format `magic`, to a partition's leader with acks=all: its first offset.
+
+    Raises Refused, and OSError if there is no connection or no answer.
+    """
+    version = PRODUCE_VERSION[magic]
+    header = struct.pack(">hhi", PRODUCE, version, 0) + old_string(CLIENT)
+    outside_transactions = struct.pack(">h", -1) if version >= 3 else b""
+    promise = struct.pack(">hi", -1, int(timeout_s * 1000))
+    partitions = struct.pack(">iii", 1, partition, len(batch)) + batch
+    topics = struct.pack(">i", 1) + old_string(topic) + partitions
+    code, offset = _ask(address, header + outside_transactions + promise + topics, timeout_s, _outcome_of_batch)
+    if code != NONE:
+        raise Refused(code, "Produce")
+    return offset
+
+
+def _outcome_of_batch(answer: Reader) -> tuple[int, int]:
+    """The error code of an answer about one partition, and the first offset of what it took."""
+    answer.take(4 + 4)  # the header, and how many topics follow: one
+    answer.old_string()
+    answer.take(4 + 4)  # how many partitions follow, and the partition's number
+    code = answer.int16()
+    return code, int.from_bytes(answer.take(8), "big", signed=True)
 
 
 def offset_fetch(group: str, topic: str, times: int) -> bytes:

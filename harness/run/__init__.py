@@ -9,6 +9,7 @@ module for each noun:
     who             roles and what the cluster states of them
     clients         producers, loads, consumers, transactions, pipelines
     groups          what consumer groups have committed
+    logs            batches whose bytes are known, and searches by offset and by time
     ends            how far a partition may be read
     waits           until the cluster states something, or a node has logged it
     disks           what lies on the brokers' disks, and copies of it
@@ -35,6 +36,7 @@ from harness.run.clients import NO_SETTINGS, Clients
 from harness.run.disks import LiveFiles
 from harness.run.ends import EndOffsets
 from harness.run.groups import Groups
+from harness.run.logs import Logs
 from harness.run.migration import Migrator
 from harness.run.nemesis import Nemesis
 from harness.run.parts import OfCase, Parts
@@ -52,7 +54,9 @@ if TYPE_CHECKING:
 __all__ = ["OFFSETS", "START_LIMIT_S", "DutyNotDone", "Partition", "Parts", "PreconditionNotHeld", "Run", "Target"]
 
 
-class Run(SequenceLog, Who, Waits, LiveFiles, Administration, Nemesis, Migrator, Upgrader, Clients, EndOffsets, Groups):
+class Run(
+    SequenceLog, Who, Waits, LiveFiles, Administration, Nemesis, Migrator, Upgrader, Clients, Logs, EndOffsets, Groups
+):
     """The running cluster, its witnesses and clients, in the words of a scenario."""
 
     version: Version
@@ -72,6 +76,7 @@ class Run(SequenceLog, Who, Waits, LiveFiles, Administration, Nemesis, Migrator,
         Migrator.__init__(self, parts, self, self, self, self)
         Upgrader.__init__(self, parts, self, self, self, self)
         Clients.__init__(self, parts, self)
+        Logs.__init__(self, parts, self, self, self, self)
         EndOffsets.__init__(self, parts, self)
         Groups.__init__(self, parts, self)
         self._random = Random(parts.record.run.seed)

@@ -191,6 +191,10 @@ class Clients:
         _require_ok(self._sequence_log, sent if must else (), owed)
         return sent
 
+    def raw_producer(self, settings: Mapping[str, str]) -> Client:
+        """A producer that the harness is itself, with bytes of its own, which run.json has from now on."""
+        return self._register("producer", settings, library=RDKAFKA.name)
+
     def _led(self, places: Iterable[Partition]) -> bool:
         """Whether a broker that is registered leads each of them."""
         return all(led(self._observer.state, t) for t in places)

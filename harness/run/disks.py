@@ -70,7 +70,7 @@ class LiveFiles:
         self._cluster.require_disks("flush_log")
         with self._sequence_log.step("flush a log", partition=str(t), nodes=[target.node.name for target in targets]):
             for target in targets:
-                segments = sorted(self._replica(target, t).glob("*.log"))
+                segments = sorted(self.replica_directory(target, t).glob("*.log"))
                 if not segments:
                     raise HarnessError(f"{target.node.name} has no segment of {t}")
                 for segment in segments:
@@ -177,7 +177,7 @@ class LiveFiles:
         """Wait until the first segment of these replicas begins at this offset or beyond: all before is deleted."""
 
         def starts() -> list[int]:
-            logs = [self._replica(target, t).glob("*.log") for target in targets]
+            logs = [self.replica_directory(target, t).glob("*.log") for target in targets]
             return [min((int(path.stem) for path in segments), default=0) for segments in logs]
 
         what = f"the log of {t} begins at {offset} on {', '.join(target.node.name for target in targets)}"
@@ -194,13 +194,13 @@ class LiveFiles:
         return [batch.producer_id for batch in self._headers(target, t)]
 
     def _headers(self, target: Target, t: Partition) -> list[BatchHeader]:
-        files = sorted(self._replica(target, t).glob("*.log"))
+        files = sorted(self.replica_directory(target, t).glob("*.log"))
         found = [entry for path in files for entry in scan_batches(path.read_bytes())]
         return [entry for entry in found if isinstance(entry, BatchHeader)]
 
     def second_directory_of(self, target: Target, t: Partition) -> bool:
         """Whether a broker has this replica in its second log directory."""
-        return self._replica(target, t).parts[-3] == SECOND
+        return self.replica_directory(target, t).parts[-3] == SECOND
 
     def wait_deleted(self, topic: str) -> None:
         """Wait until no broker has a directory of this topic any more; one that is renamed to be deleted is none."""
@@ -216,12 +216,13 @@ class LiveFiles:
     def _logs(self, node: str) -> Path:
         return self._cluster.data / node / LOG_DIR
 
-    def _replica(self, target: Target, t: Partition) -> Path:
+    def replica_directory(self, target: Target, t: Partition) -> Path:
+        """The live directory of a replica."""
         return directory_of(self._cluster.data / target.node.name, str(t)) / str(t)
 
     def epochs_of(self, target: Target, t: Partition) -> list[tuple[int, int]]:
         """(leader epoch, start offset) of a replica, from its leader-epoch-checkpoint."""
-        path = self._replica(target, t) / "leader-epoch-checkpoint"
+        path = self.replica_directory(target, t) / "leader-epoch-checkpoint"
         return [(entry.epoch, entry.start_offset) for entry in read_leader_epoch_checkpoint(path).entries]
 
     def require_next_epoch_starts_at(self, target: Target, t: Partition, *, epoch: int, offset: int) -> None:
