@@ -26,6 +26,8 @@ class StoredBatch:
     fingerprint: str
     offsets: tuple[int, ...]
     timestamps_ms: tuple[int, ...]
+    control: int | None = None
+    """Of a control batch, the type of its record (kafkafiles.batches: CONTROL_ABORT, …)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,6 +85,7 @@ def _stored(data: bytes, batch: Batch) -> StoredBatch:
         fingerprint=fingerprint(data, batch.header),
         offsets=tuple(batch.offsets),
         timestamps_ms=tuple(batch.timestamps_ms),
+        control=next(iter(batch.control_types()), None),
     )
 
 
