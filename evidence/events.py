@@ -526,6 +526,18 @@ class Znode(Event, frozen=True, kw_only=True, tag="znode"):
         return self.content if isinstance(self.content, dict) else {}
 
 
+class ControllerWritten(Event, frozen=True, kw_only=True, tag="controller-written"):
+    """A broker wrote itself into /controller and its epoch into /controller_epoch, by ZooKeeper's own log."""
+
+    source: Literal["zookeeper"] = "zookeeper"
+    node: str
+    epoch: int
+    controller_zxid: int
+    """The transaction that made /controller."""
+    epoch_zxid: int
+    """The transaction that made or changed /controller_epoch, by the same session."""
+
+
 class Metadata(Event, frozen=True, kw_only=True, tag="metadata"):
     """A record of KRaft's metadata log about a broker or a partition, once it is committed."""
 
@@ -729,6 +741,7 @@ AnyEvent = (
     | Missed
     | IsrChange
     | Znode
+    | ControllerWritten
     | Metadata
     | Blind
     | Container

@@ -144,6 +144,9 @@ COORDINATORS_READ_TO_HIGH_WATERMARK: Final = before(
     "0.11", "coordinators read their partitions up to the high watermark (before 0.11)"
 )
 """GroupMetadataManager.loadGroupsForPartition: up to getHighWatermark in 0.10.2.2, to getLogEndOffset in 0.11.0.0."""
+CONTROLLER_BY_ONE_TRANSACTION: Final = ZOOKEEPER & since(
+    "2.1", "/controller and its epoch are written in one transaction (2.1, KAFKA-6082)"
+)
 PREFERRED_ELECTION_BY_ZNODE: Final = VersionRange(
     "asked for in a znode (before 2.2)", lambda version: not version.has_elect_leaders
 )

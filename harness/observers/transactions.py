@@ -22,9 +22,12 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec import structs
 
-from evidence.events import Event, IsrChange, Note, Znode, of
+from evidence.events import ControllerWritten, Event, IsrChange, Note, Znode, of
+from evidence.nodes import broker
 from harness.observers.state import partition_event
 from harness.observers.znodes import (
+    CONTROLLER,
+    CONTROLLER_EPOCH,
     ISR_CHANGES,
     MS,
     PREFERRED_ELECTION,
@@ -88,6 +91,26 @@ def unseen(log: Iterable[ZnodeChange], told: Iterable[Event]) -> list[tuple[int,
     return found
 
 
+def controllers(log: Iterable[ZnodeChange]) -> Iterator[tuple[int, ControllerWritten]]:
+    """Who became the controller, by which transactions, each with its wall time in ns: whoever made /controller, and
+    what the same session wrote into /controller_epoch next.
+    """
+    made: ZnodeChange | None = None
+    for one in log:
+        if one.path == CONTROLLER.path and one.kind == "create":
+            made = one
+        elif made is not None and one.path == CONTROLLER_EPOCH.path and one.session == made.session:
+            with suppress(ValueError):
+                number = json.loads(made.data)["brokerid"]
+                yield (
+                    one.time_ms * MS,
+                    ControllerWritten(
+                        node=broker(number), epoch=int(one.data), controller_zxid=made.zxid, epoch_zxid=one.zxid
+                    ),
+                )
+            made = None
+
+
 def skipped_states(log: Iterable[ZnodeChange], told: Iterable[Event], *, wall_to_monotonic_ns: int) -> list[Event]:
     """The states of partitions that the observer skipped: in the log, and between two that it told. Each comes with its
     znode's content, as the observer would have told it, at its time by ZooKeeper's clock (in ms) or as near to that as
@@ -146,5 +169,7 @@ def append_to(timeline: Timeline, told: Iterable[Event], data: Path, *, wall_to_
         return
     for wall_ns, event in unseen(log, seen):
         timeline.append(structs.replace(event, monotonic_ns=wall_ns + wall_to_monotonic_ns, wall_ns=wall_ns))
+    for wall_ns, elected in controllers(log):
+        timeline.append(structs.replace(elected, monotonic_ns=wall_ns + wall_to_monotonic_ns, wall_ns=wall_ns))
     for event in skipped_states(log, seen, wall_to_monotonic_ns=wall_to_monotonic_ns):
         timeline.append(event)

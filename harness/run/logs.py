@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 from confluent_kafka import Consumer, TopicPartition
 
-from evidence.errors import HarnessError
+from evidence.errors import HarnessError, WaitTimeout
 from evidence.events import BatchSent, Search
 from evidence.history import record, schema
 from evidence.history.writer import HistoryWriter
 from harness.cluster.cluster import KAFKA_PORT
-from harness.cluster.requests import produce
+from harness.cluster.requests import Refused, produce
 from harness.observers.replicas import directory_of
+from harness.polling import poll
 from kafkafiles.batches import BatchHeader, decode_batch, scan_batches
 from kafkafiles.making import gzip_batch
 from kafkafiles.stored import fingerprint, read_stored
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
     from harness.workloads.handles.client import Client
 
 ASK_S: Final = 30.0
+AGAIN_S: Final = 0.5
+NOT_LEADER: Final = 6
 ALL: Final = -1
 PAYLOAD: Final = bytes(100)
 """Of each record, after its identity: something to compress."""
@@ -65,7 +68,6 @@ class Logs:
         """
         client = self._register_client("producer", RAW)
         run, producer = record.run_hash(self._run_dir.path.name), client.producer_id
-        address = (self._who.leader_of(t).node.address, KAFKA_PORT)
         first_ms = int(time.time() * 1000) - count * APART_MS
         values = [record.encode(run, producer, sequence, PAYLOAD) for sequence in range(count)]
         batch = gzip_batch(values, [first_ms + APART_MS * number for number in range(count)], magic=magic)
@@ -74,10 +76,7 @@ class Logs:
         with self._sequence_log.step("send a batch", **detail), HistoryWriter(path, client.name, run=name) as history:
             history.reserve(t.topic, [t.number], producer, 0, count)
             invoked_ns, sent_wall_ns = time.monotonic_ns(), time.time_ns()
-            try:
-                offset = produce(address, *t, batch, magic=magic, timeout_s=ASK_S)
-            except OSError as error:
-                raise HarnessError(f"{address[0]} did not answer to a batch: {error}") from None
+            offset = self._produce(t, batch, magic)
             completed_ns = time.monotonic_ns()
             for sequence in range(count):
                 history.append(
@@ -95,6 +94,27 @@ class Logs:
             sent = self._sent(t, client.name, batch, offset, sent_wall_ns)
             self._timeline.append(sent)
         return sent
+
+    def _produce(self, t: Partition, batch: bytes, magic: int) -> int:
+        """The first offset of a batch that the leader has taken. A broker that leads no longer has written nothing: the
+        next one is asked.
+        """
+
+        def ask() -> int | None:
+            address = (self._who.leader_of(t).node.address, KAFKA_PORT)
+            try:
+                return produce(address, *t, batch, magic=magic, timeout_s=ASK_S)
+            except OSError as error:
+                raise HarnessError(f"{address[0]} did not answer to a batch: {error}") from None
+            except Refused as error:
+                if error.code != NOT_LEADER:
+                    raise
+                return None
+
+        offset = poll(ask, ASK_S, until=lambda answer: answer is not None, every_s=AGAIN_S)
+        if offset is None:
+            raise WaitTimeout(f"no broker that leads {t} took a batch in {ASK_S:.0f} s")
+        return offset
 
     @staticmethod
     def _sent(t: Partition, process: str, batch: bytes, offset: int, sent_wall_ns: int) -> BatchSent:

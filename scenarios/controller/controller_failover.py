@@ -22,6 +22,13 @@ ONE_AFTER_THE_OTHER = (
     "leader-elected-from-isr",
     "leader-epoch-rises-by-one",
 )
+IN_ZOOKEEPER = (
+    *ONE_AFTER_THE_OTHER,
+    "controller-epoch-rises-by-one",
+    "dead-broker-leaves-in-session",
+    "controller-znode-content",
+    "controller-epoch-znode-content",
+)
 
 
 @scenario(
@@ -38,14 +45,14 @@ ONE_AFTER_THE_OTHER = (
         "a-broker": Case(
             documented=[
                 Documented(
+                    on=ranges.CONTROLLER_BY_ONE_TRANSACTION,
+                    claims=[*IN_ZOOKEEPER, "controller-and-epoch-in-one-transaction"],
+                    source="Kafka documentation, Design: replication; KAFKA-6082",
+                    basis=Basis.DOCUMENTATION,
+                ),
+                Documented(
                     on=ranges.ZOOKEEPER,
-                    claims=[
-                        *ONE_AFTER_THE_OTHER,
-                        "controller-epoch-rises-by-one",
-                        "dead-broker-leaves-in-session",
-                        "controller-znode-content",
-                        "controller-epoch-znode-content",
-                    ],
+                    claims=[*IN_ZOOKEEPER, "controller-and-epoch-in-two-writes"],
                     source="Kafka documentation, Design: replication",
                     basis=Basis.DOCUMENTATION,
                 ),

@@ -4,9 +4,13 @@ The link from the leader to its follower is slow, and records come in bursts: mo
 (4000) at once, which the link takes in less than the time to the next burst. The follower fetches all the while and
 catches up with each burst, well within replica.lag.time.max.ms. 0.8.2 takes it out of the ISR whenever it looks while a
 burst is on its way, and back in when it has caught up. From 0.9 on, where the setting is gone, it stays in.
+
+In `never-catches-up` the link takes half of what is written, all the time. The follower fetches again and again, and is
+further behind with each fetch, by less than 4000 messages. 0.8.2 asks whether it fetches, and keeps it. From 0.9 on the
+leader asks when the follower was last caught up, and takes it out of the ISR after replica.lag.time.max.ms.
 """
 
-from harness.words import Basis, ClusterPlan, Documented, Run, TopicPlan, ranges, scenario
+from harness.words import Basis, Case, ClusterPlan, Documented, Run, TopicPlan, ranges, scenario
 
 LINK_BYTES_PER_S = 450_000
 RECORDS_PER_S = 4000
@@ -19,6 +23,31 @@ of each, when the follower has just caught up."""
 STEADY_S = 4 * LAG_TIME_MS // 1000
 """So long records come in bursts where the follower is to stay: several times as long as it may take to catch up."""
 LOAD_LIMIT_S = 120.0
+HALF_BYTES_PER_S = 100_000
+LARGE_BYTES = 2000
+LARGE_PER_S = 100
+SMALL_FETCHES = {"replica.fetch.max.bytes": "65536", "message.max.bytes": "65536"}
+"""A fetch takes part of what is behind: one that took all of it would have caught up with what was there before."""
+SMALL_BATCHES = {"batch.num.messages": "10"}
+BEHIND_S = 3 * LAG_TIME_MS // 1000
+"""So long the follower is behind where it is to stay: at the end by some 750 messages."""
+TRACE = ("kafka.cluster",)
+
+
+def never_catches_up(run: Run) -> None:
+    """The link to the follower takes half of what is written."""
+    t = run.partition()
+    run.send(t)
+    leader, (follower,) = run.leader_of(t), run.followers_of(t)
+    run.slow([leader], [follower], HALF_BYTES_PER_S)
+    with run.load(t, rate_per_s=LARGE_PER_S, record_bytes=LARGE_BYTES, acks="1", settings=SMALL_BATCHES) as load:
+        if ranges.LAG_IN_MESSAGES.holds(run.version):
+            load.wait_acked(LARGE_PER_S * BEHIND_S, timeout_s=LOAD_LIMIT_S)
+        else:
+            run.wait_isr(t, [leader])
+    run.heal_network()
+    run.wait_isr(t, [leader, follower])
+    run.send(t)
 
 
 @scenario(
@@ -31,24 +60,50 @@ LOAD_LIMIT_S = 120.0
     cluster=ClusterPlan(
         session_timeout_ms=20000,
         settings={"replica.lag.time.max.ms": str(LAG_TIME_MS)},
-        trace=("kafka.cluster",),
+        trace=TRACE,
     ),
     topic=TopicPlan(replicas=((1, 2),)),
-    documented=[
-        Documented(
-            on=ranges.LAG_IN_MESSAGES,
-            sentence="""A follower that is more than replica.lag.max.messages behind leaves the ISR though it fetches,
-                and comes back when it has caught up: with bursts of records it leaves and joins again and again.""",
-            claims=["isr-counts-messages"],
-            source="Kafka documentation of 0.8.2, broker configuration: replica.lag.max.messages",
-            basis=Basis.DOCUMENTATION,
+    cases={
+        "default": Case(
+            documented=[
+                Documented(
+                    on=ranges.LAG_IN_MESSAGES,
+                    sentence="""A follower that is more than replica.lag.max.messages behind leaves the ISR though it
+                        fetches, and comes back when it has caught up: with bursts of records it leaves and joins again
+                        and again.""",
+                    claims=["isr-counts-messages"],
+                    source="Kafka documentation of 0.8.2, broker configuration: replica.lag.max.messages",
+                    basis=Basis.DOCUMENTATION,
+                ),
+                Documented(
+                    claims=["isr-does-not-count-messages"],
+                    source="KIP-16",
+                    basis=Basis.KIP,
+                ),
+            ]
         ),
-        Documented(
-            claims=["isr-does-not-count-messages"],
-            source="KIP-16",
-            basis=Basis.KIP,
+        "never-catches-up": Case(
+            steps=never_catches_up,
+            settings=SMALL_FETCHES,
+            documented=[
+                Documented(
+                    on=ranges.LAG_IN_MESSAGES,
+                    sentence="""A follower that fetches stays in the ISR as long as it is less than
+                        replica.lag.max.messages behind, though it never catches up.""",
+                    claims=["endless-lag-stays-in-isr"],
+                    source="Kafka documentation of 0.8.2, broker configuration: replica.lag.max.messages",
+                    basis=Basis.DOCUMENTATION,
+                ),
+                Documented(
+                    claims=["endless-lag-leaves-isr"],
+                    sentence="""A follower that fetches all the time and never catches up leaves the ISR after
+                        replica.lag.time.max.ms.""",
+                    source="KIP-16",
+                    basis=Basis.KIP,
+                ),
+            ],
         ),
-    ],
+    },
 )
 def isr_lag_max_messages(run: Run) -> None:
     t = run.partition()

@@ -8,13 +8,13 @@ least that the follower was behind.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Final
 
 from checks.claim import CONTRADICTED, HELD, NOT_OBSERVED, Judged, RunEvidence, claim
-from checks.claims.basis import elapsed_ms, setting_ms
+from checks.claims.basis import elapsed_ms, judged, setting_ms
 from evidence.basis import Basis
 from evidence.events import Partition
 from evidence.nodes import broker
@@ -27,6 +27,8 @@ MAX_MESSAGES: Final = 4000
 SEEN_LATER_NS: Final = 1_000_000_000
 """An observer hears of a departure so much later than the leader decided on it, at most; the follower may have fetched
 meanwhile."""
+BEHIND_TOLERANCE_MS: Final = 1500
+"""For the fetch from which on it was behind, which may have waited, and for an observer."""
 LAG_TIME_MS: Final = 10000
 """The default of replica.lag.time.max.ms up to 2.4; later it is longer."""
 
@@ -158,3 +160,76 @@ def isr_does_not_count_messages(evidence: RunEvidence) -> Judged:
     most = max(row["records_behind"] for row in rows)
     observed = f"{rows[0]['node']} was up to {most} records behind, {plural(len(rows), 'time')}, and stayed in the ISR"
     return Judged(outcome=HELD, observed=observed, evidence=rows)
+
+
+# A follower that never catches up
+
+
+def _endless(evidence: RunEvidence) -> Iterator[dict[str, Any]]:
+    """Of each follower the last stretch of fetches before all of which it was behind, up to its departure from the ISR
+    if it left; those who fetched more seldom than replica.lag.time.max.ms are left out, for that they may leave too.
+    """
+    for where, follower in _followers(evidence):
+        departures = _departures(evidence, where, follower)
+        left_ns = departures[0][0].at_ns if departures else None
+        behind = list[Lag]()
+        for lag in _lags(evidence, where, follower, until_ns=left_ns):
+            behind = [*behind, lag] if lag.records > 0 else []
+        longest_ms = max((elapsed_ms(lag.begin_ns, lag.end_ns) for lag in behind), default=0.0)
+        if behind and longest_ms * 1_000_000 < _lag_time_ns(evidence):
+            yield {
+                "topic": where[0],
+                "partition": where[1],
+                "node": behind[0].node,
+                "at_ns": behind[0].begin_ns,
+                "fetches": len(behind),
+                "longest_between_fetches_ms": longest_ms,
+                "most_behind": max(lag.records for lag in behind),
+                "behind_ms": elapsed_ms(behind[0].begin_ns, behind[-1].end_ns),
+                "left": left_ns is not None,
+            }
+
+
+@claim("endless-lag-leaves-isr", source="KIP-16", basis=Basis.KIP)
+def endless_lag_leaves_isr(evidence: RunEvidence) -> Judged:
+    """A follower that fetches all the time and is never caught up leaves the ISR after replica.lag.time.max.ms.
+
+    It is behind at each fetch for at least that long when it leaves; one that was behind for twice as long and is still
+    in the ISR contradicts it.
+    """
+    lag_ms = _lag_time_ns(evidence) / 1_000_000
+    found = list(_endless(evidence))
+    rows = [row for row in found if row["left"] or row["behind_ms"] > 2 * lag_ms + BEHIND_TOLERANCE_MS]
+    wrong = [row for row in rows if not row["left"] or row["behind_ms"] < lag_ms - BEHIND_TOLERANCE_MS]
+    return judged(rows, wrong, _told(rows, "left the ISR"), "no follower was behind for so long while it fetched")
+
+
+@claim(
+    "endless-lag-stays-in-isr",
+    source="Kafka documentation of 0.8.2, broker configuration: replica.lag.time.max.ms, replica.lag.max.messages",
+    basis=Basis.DOCUMENTATION,
+)
+def endless_lag_stays_in_isr(evidence: RunEvidence) -> Judged:
+    """On 0.8.2 a follower that fetches stays in the ISR though it is never caught up, as long as it is no more than
+    replica.lag.max.messages behind.
+
+    It is behind at each fetch for at least twice replica.lag.time.max.ms, which counts fetches only.
+    """
+    lag_ms = _lag_time_ns(evidence) / 1_000_000
+    most = setting_ms(evidence.run, "replica.lag.max.messages", MAX_MESSAGES)
+    rows = [
+        row
+        for row in _endless(evidence)
+        if row["most_behind"] <= most and (row["left"] or row["behind_ms"] >= 2 * lag_ms)
+    ]
+    wrong = [row for row in rows if row["left"]]
+    return judged(rows, wrong, _told(rows, "stayed in the ISR"), "no follower was behind for so long while it fetched")
+
+
+def _told(rows: Sequence[dict[str, Any]], what: str) -> str:
+    """What became of the first of them."""
+    return "; ".join(
+        f"{row['node']} was behind at each of {row['fetches']} fetches, for {row['behind_ms'] / 1000:.1f} s and by up "
+        f"to {row['most_behind']} records, and {what}"
+        for row in rows[:1]
+    )

@@ -102,3 +102,34 @@ def test_without_the_leaders_lines_nothing_is_observed(name: str, said: list[Eve
 def test_a_follower_that_is_never_far_behind_shows_nothing() -> None:
     close = [heard(2000 * number + 1, BURST * number) for number in range(5)]
     assert judged("isr-does-not-count-messages", *close, bursts=0).outcome == NOT_OBSERVED
+
+
+LEAVES, STAYS = "endless-lag-leaves-isr", "endless-lag-stays-in-isr"
+
+
+def endless(seconds: int, every_ms: int = 1000) -> list[Event]:
+    """A follower that fetches, and has half of what was acknowledged: 100 records a second."""
+    return [heard(at_ms, at_ms // 20) for at_ms in range(20, seconds * 1000, every_ms)]
+
+
+def behind(name: str, *events: Event) -> str:
+    acked = [(0, number * 10 * MS) for number in range(3000)]
+    run_state = RunState(tuple(sorted([isr(1, 1, 2), *events], key=lambda event: event.at_ns)))
+    evidence = RunEvidence(run=run_record(RUN), run_state=run_state, acknowledged=lambda topic, partition: acked)
+    return claims.judge(name, evidence).outcome
+
+
+@pytest.mark.parametrize(
+    ("events", "leaves", "stays"),
+    [
+        ([*endless(20), isr(8000, 1)], HELD, CONTRADICTED),
+        ([*endless(20)], CONTRADICTED, HELD),
+        ([*endless(20), isr(3000, 1)], CONTRADICTED, CONTRADICTED),
+        ([*endless(10)], NOT_OBSERVED, NOT_OBSERVED),
+        ([*endless(28, every_ms=7000), isr(15000, 1)], NOT_OBSERVED, NOT_OBSERVED),
+        ([*endless(20), heard(19500, 3000), heard(19600, 3000)], NOT_OBSERVED, NOT_OBSERVED),
+    ],
+    ids=["leaves in time", "stays", "leaves early", "for too short", "seldom fetches", "caught up in the end"],
+)
+def test_a_follower_that_is_never_caught_up(events: list[Event], leaves: str, stays: str) -> None:
+    assert (behind(LEAVES, *events), behind(STAYS, *events)) == (leaves, stays)

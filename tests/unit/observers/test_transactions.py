@@ -8,10 +8,10 @@ import time
 from pathlib import Path
 from typing import Any
 
-from evidence.events import Event, IsrChange, Note, Partition, Znode, of
+from evidence.events import ControllerWritten, Event, IsrChange, Note, Partition, Znode, of
 from evidence.timeline import Timeline
 from evidence.timeline import read as read_timeline
-from harness.observers.transactions import append_to, read_log, skipped_states, unseen
+from harness.observers.transactions import append_to, controllers, read_log, skipped_states, unseen
 from kafkafiles.zookeeper_log import ZnodeChange
 from tests.unit.kafkafiles.test_zookeeper_log import HEAD, created, entry, header
 
@@ -38,6 +38,22 @@ NOTIFIED = [
     IsrChange(path=NOTE, state="holds", partitions=("t-0",)),
     IsrChange(path=NOTE, state="gone"),
 ]
+
+
+def test_who_became_the_controller_by_which_transactions() -> None:
+    def epoch(zxid: int, number: int, session: int = 1) -> ZnodeChange:
+        data = str(number).encode()
+        return ZnodeChange(zxid=zxid, time_ms=1000, session=session, kind="set", path="/controller_epoch", data=data)
+
+    def controller(zxid: int, number: int) -> ZnodeChange:
+        return made("/controller", zxid, json.dumps({"brokerid": number}).encode())
+
+    log = [controller(3, 1), epoch(3, 1), controller(7, 2), epoch(8, 9, session=2), epoch(9, 2), epoch(10, 3)]
+    assert [event for _, event in controllers(log)] == [
+        ControllerWritten(node="broker-1", epoch=1, controller_zxid=3, epoch_zxid=3),
+        ControllerWritten(node="broker-2", epoch=2, controller_zxid=7, epoch_zxid=9),
+    ]
+    assert list(controllers([controller(3, 1)])) == []
 
 
 def told(*events: Event) -> list[tuple[int, Event]]:
