@@ -96,6 +96,8 @@ class ClusterPlan:
     double_of: int | None = None
     """A broker of which there is a second one, with the same id and a disk and an address of its own: the node
     "double", which only the scenario starts. Not for combined nodes."""
+    joins: tuple[int, ...] = ()
+    """Brokers that are no part of the cluster when it begins: `run.add_broker` starts each for the first time."""
     migrates: bool = False
     """ZooKeeper, 3.4 and later: there is a KRaft controller too, with id 100, which `run.migrate_to_kraft()` starts."""
     releases: Mapping[int, str] = field(default_factory=dict)

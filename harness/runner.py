@@ -357,7 +357,7 @@ def _observer(cluster: clusters.Cluster, timeline: Timeline) -> ClusterObserver:
 def _bring_up(run: Run) -> None:
     """Start the nodes in order and wait until the cluster is whole."""
     cluster, plan = run.cluster, run.cluster.plan
-    brokers = list(cluster.brokers.values())
+    brokers = [node for node in cluster.brokers.values() if node.id not in plan.joins]
     first = brokers[0]
     if cluster.version.mode == "zookeeper":
         # A broker that asks a ZooKeeper that is still starting is turned away, and may take its time to ask again.
@@ -374,7 +374,7 @@ def _bring_up(run: Run) -> None:
         )
         cluster.start(*brokers[1:])
     else:
-        cluster.start(*cluster.members)
+        cluster.start(*(node for node in cluster.members if node.id not in plan.joins))
         run.observer.start()
     wanted = {node.id for node in brokers}
     run.wait_state(

@@ -85,6 +85,7 @@ def services(version: Version, plan: ClusterPlan) -> tuple[str, ...]:
     second one with a broker's id.
     """
     brokers = tuple(f"broker-{b}" for b in plan.broker_ids(version.mode))
+    brokers += tuple(f"broker-{b}" for b in plan.joins)
     brokers += () if plan.double_of is None else (DOUBLE,)
     controllers = tuple(f"controller-{number}" for number in _controllers(plan))
     if version.mode == "zookeeper":

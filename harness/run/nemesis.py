@@ -449,6 +449,17 @@ class Nemesis:
         """Start a broker though its old registration has not ended, and wait for nothing."""
         self._start(target)
 
+    def add_broker(self, number: int) -> Target:
+        """Start a broker that was no part of the cluster yet (`ClusterPlan.joins`), with an empty disk; wait until it
+        is registered. Raises UsageError for another one.
+        """
+        if number not in self._cluster.plan.joins:
+            raise UsageError(f"add_broker({number}): the brokers that join are {list(self._cluster.plan.joins)}")
+        target = Target(f"broker {number}, which joins", self._cluster.node(number))
+        self._start(target)
+        self._waits.wait_registered([target])
+        return target
+
     def start_double(self) -> Target:
         """Start the plan's second broker with the id of another that runs, wait for nothing, and return it."""
         double, data = self._cluster.nodes[DOUBLE], self._cluster.data

@@ -16,10 +16,10 @@ from checks.claims.basis import CLIENT_BOUND, CLIENT_MS, ELECTION_MS, elapsed_ms
 from checks.claims.network.unavailability import longest_pause_ms
 from evidence.basis import Basis
 from evidence.events import NO_LEADER, Moment, Partition, PlaceTopic, Reassign, Znode, of
-from evidence.nodes import broker
+from evidence.nodes import broker, number_of
 from evidence.records import TopicPartition
 from evidence.run import RunRecord
-from evidence.run_state import RunState
+from evidence.run_state import ALIVE, RunState
 from evidence.text import plural
 
 REASSIGNMENT: Final = "/admin/reassign_partitions"
@@ -476,3 +476,61 @@ def replicas_placed_in_stripes(evidence: RunEvidence) -> Judged:
 
 def _stripes(order: Sequence[int], replication: int) -> list[tuple[int, ...]]:
     return [tuple(order[(first + j) % len(order)] for j in range(replication)) for first in range(len(order))]
+
+
+# Brokers that join
+
+
+def _joined(run_state: RunState) -> Iterator[tuple[int, int]]:
+    """Each broker that registered for the first time when there were partitions already, and when it did."""
+    first_ns = min((states[0].at_ns for states in run_state.states.values()), default=run_state.end_ns)
+    for node, registered in run_state.registrations.items():
+        alive_ns = next((one.begin_ns for one in registered if one.value == ALIVE), None)
+        if alive_ns is not None and alive_ns > first_ns and not run_state.died_by(node, alive_ns):
+            yield number_of(node), alive_ns
+
+
+@claim(
+    "joined-broker-gets-no-old-partition",
+    source="Kafka documentation, Expanding your cluster",
+    basis=Basis.DOCUMENTATION,
+)
+def joined_broker_gets_no_old_partition(evidence: RunEvidence) -> Judged:
+    """A broker that joins is given none of the partitions that are there: an operator must move them.
+
+    In no state of such a partition is it a replica, until the run ends.
+    """
+    run_state, rows = evidence.run_state, list[dict[str, Any]]()
+    asked = {(one.topic, one.partition) for one in of(run_state.events, Reassign)}
+    for number, joined_ns in _joined(run_state):
+        for (topic, partition), states in run_state.states.items():
+            later = [state for state in states if state.at_ns > joined_ns]
+            if states[0].at_ns < joined_ns and (topic, partition) not in asked:
+                has = any(number in (state.replicas or ()) for state in later)
+                about = {"topic": topic, "partition": partition, "node": broker(number), "at_ns": joined_ns}
+                rows.append(about | {"replicas": list((later or states)[-1].replicas or ()), "given": has})
+    wrong = [row for row in rows if row["given"]]
+    return judged(rows, wrong, plural(len(rows), "partition") + " left where it was", "no broker joined")
+
+
+@claim(
+    "joined-broker-gets-share-of-new-topics",
+    source="Kafka documentation, Expanding your cluster",
+    basis=Basis.DOCUMENTATION,
+)
+def joined_broker_gets_share_of_new_topics(evidence: RunEvidence) -> Judged:
+    """A topic that is made when a broker has joined has replicas on it, and partitions that it leads.
+
+    Topics whose replicas Kafka places itself, with as many partitions as there are brokers or more.
+    """
+    run_state, rows = evidence.run_state, list[dict[str, Any]]()
+    for number, joined_ns in _joined(run_state):
+        for made, placed, _ in _placed(run_state):
+            if made.at_ns > joined_ns:
+                leads = sum(replicas[0] == number for replicas in placed)
+                held = sum(number in replicas for replicas in placed)
+                about = {"topic": made.topic, "node": broker(number), "at_ns": made.at_ns, "partitions": len(placed)}
+                rows.append(about | {"first": leads, "replicas": held})
+    wrong = [row for row in rows if not row["first"] or not row["replicas"]]
+    seen = plural(len(rows), "topic") + " with replicas on the new broker"
+    return judged(rows, wrong, seen, "no topic was made after a broker had joined")

@@ -358,3 +358,53 @@ class TestPlacement:
     )
     def test_a_topic_that_was_placed_by_hand_shows_nothing(self, claim: str) -> None:
         assert judged(claim, *alive(1, 2), (1, state(0, (1, 2), (1, 2), 1))).outcome == NOT_OBSERVED
+
+
+def joined(second: float) -> list[Timed]:
+    """Broker 4 starts and registers."""
+    return [
+        (second, Container(node="broker-4", action="start")),
+        (second, Broker(source="zookeeper", node="broker-4", state="registered", fenced=False)),
+    ]
+
+
+def made_later(*placed: tuple[int, ...]) -> list[Timed]:
+    states = [(21.0, state(1, one, one, one[0], topic="new", partition=n)) for n, one in enumerate(placed)]
+    return [*states, (22.0, PlaceTopic(topic="new", partitions=len(placed), replication=2, by="request"))]
+
+
+OLD: Timed = (5, state(1, (1, 2, 3), (1, 2, 3), 1))
+SHARED = made_later((1, 2), (2, 3), (3, 4), (4, 1))
+
+
+@pytest.mark.parametrize(
+    ("events", "old", "new"),
+    [
+        ([OLD, *joined(10), *SHARED], HELD, HELD),
+        ([OLD, *joined(10), (15, state(2, (1, 2, 4), (1, 2), 1)), *SHARED], CONTRADICTED, HELD),
+        ([OLD, *joined(10), *made_later((1, 2), (2, 3), (3, 1), (1, 3))], HELD, CONTRADICTED),
+        ([OLD, *joined(10), *made_later((1, 4), (2, 4), (3, 4), (1, 4))], HELD, CONTRADICTED),
+        ([OLD, *joined(10)], HELD, NOT_OBSERVED),
+        ([OLD, *alive(4), *SHARED], NOT_OBSERVED, NOT_OBSERVED),
+        ([OLD, *alive(4), *killed(4, 8), *joined(10), *SHARED], NOT_OBSERVED, NOT_OBSERVED),
+        (
+            [OLD, *joined(10), (12, Reassign(topic="t", partition=0, replicas=(1, 2, 4), by="")), *SHARED],
+            NOT_OBSERVED,
+            HELD,
+        ),
+    ],
+    ids=[
+        "joins",
+        "is given one",
+        "gets nothing",
+        "leads nothing",
+        "no new topic",
+        "was there",
+        "came back",
+        "moved by hand",
+    ],
+)
+def test_brokers_that_join(events: list[Timed], old: str, new: str) -> None:
+    told = [*alive(1, 2, 3), *events, (40.0, Container(node="broker-1", action="die", exit_code=0))]
+    assert judged("joined-broker-gets-no-old-partition", *told).outcome == old
+    assert judged("joined-broker-gets-share-of-new-topics", *told).outcome == new

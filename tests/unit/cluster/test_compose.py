@@ -213,6 +213,13 @@ def test_a_second_broker_with_an_id_is_made_and_not_taken_for_the_first(
     assert f"CHAOS_ROLE: {role}, CHAOS_ID: '${{CHAOS_DOUBLE_OF:-1}}'" in service
 
 
+@pytest.mark.parametrize(("version", "last"), [("2.8.2", "broker-3"), ("4.3.1", "broker-3")])
+def test_brokers_that_join_are_made_with_the_others(version: str, last: str) -> None:
+    release = versions.get(version)
+    assert cluster.services(release, ClusterPlan(controller=1))[-1] == last
+    assert cluster.services(release, ClusterPlan(controller=1, joins=(4,)))[-2:] == (last, "broker-4")
+
+
 @pytest.mark.usefixtures("ranges")
 def test_a_second_broker_is_no_member(docker_command: Path, tmp_path: Path) -> None:
     docker_command.write_text("#!/bin/sh\nexit 0\n")
