@@ -314,7 +314,13 @@ BROKERS: Final = (
         number=40,
         area=Area.BROKERS,
         sentence="A new broker gets none of the partitions that exist, and its share of new topics.",
-        not_yet="a broker that is added to a running cluster",
+        by=(
+            held(
+                "broker-joins",
+                "joined-broker-gets-no-old-partition",
+                "joined-broker-gets-share-of-new-topics",
+            ),
+        ),
     ),
     Statement(
         number=41,
