@@ -10,7 +10,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import groupby, pairwise
 from typing import Any, Final
 
 from checks.claim import CONTRADICTED, HELD, NOT_OBSERVED, Judged, RunEvidence, claim
@@ -27,6 +27,8 @@ MAX_MESSAGES: Final = 4000
 SEEN_LATER_NS: Final = 1_000_000_000
 """An observer hears of a departure so much later than the leader decided on it, at most; the follower may have fetched
 meanwhile."""
+FETCHES: Final = 3
+"""So many at least, for a follower to fetch again and again."""
 BEHIND_TOLERANCE_MS: Final = 1500
 """For the fetch from which on it was behind, which may have waited, and for an observer."""
 LAG_TIME_MS: Final = 10000
@@ -166,17 +168,19 @@ def isr_does_not_count_messages(evidence: RunEvidence) -> Judged:
 
 
 def _endless(evidence: RunEvidence) -> Iterator[dict[str, Any]]:
-    """Of each follower the last stretch of fetches before all of which it was behind, up to its departure from the ISR
-    if it left; those who fetched more seldom than replica.lag.time.max.ms are left out, for that they may leave too.
+    """Stretches of fetches before all of which a follower was behind: the last one up to each departure from the ISR,
+    and the longest one if it stayed. Those with few fetches, or with replica.lag.time.max.ms between two, are left out:
+    for that a follower may leave too.
     """
     for where, follower in _followers(evidence):
-        departures = _departures(evidence, where, follower)
-        left_ns = departures[0][0].at_ns if departures else None
-        behind = list[Lag]()
-        for lag in _lags(evidence, where, follower, until_ns=left_ns):
-            behind = [*behind, lag] if lag.records > 0 else []
-        longest_ms = max((elapsed_ms(lag.begin_ns, lag.end_ns) for lag in behind), default=0.0)
-        if behind and longest_ms * 1_000_000 < _lag_time_ns(evidence):
+        departures: list[int | None] = [state.at_ns for state, _ in _departures(evidence, where, follower)]
+        for left in departures or [None]:
+            lags = _lags(evidence, where, follower, until_ns=left)
+            stretches = [list(each) for is_behind, each in groupby(lags, lambda lag: lag.records > 0) if is_behind]
+            behind = max(stretches[-1:] if left else stretches, key=_length_ns, default=[])
+            longest_ms = max((elapsed_ms(lag.begin_ns, lag.end_ns) for lag in behind), default=0.0)
+            if len(behind) < FETCHES or longest_ms * 1_000_000 >= _lag_time_ns(evidence):
+                continue
             yield {
                 "topic": where[0],
                 "partition": where[1],
@@ -186,8 +190,12 @@ def _endless(evidence: RunEvidence) -> Iterator[dict[str, Any]]:
                 "longest_between_fetches_ms": longest_ms,
                 "most_behind": max(lag.records for lag in behind),
                 "behind_ms": elapsed_ms(behind[0].begin_ns, behind[-1].end_ns),
-                "left": left_ns is not None,
+                "left": left is not None,
             }
+
+
+def _length_ns(stretch: Sequence[Lag]) -> int:
+    return stretch[-1].end_ns - stretch[0].begin_ns
 
 
 @claim("endless-lag-leaves-isr", source="KIP-16", basis=Basis.KIP)

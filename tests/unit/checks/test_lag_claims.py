@@ -127,9 +127,20 @@ def behind(name: str, *events: Event) -> str:
         ([*endless(20), isr(3000, 1)], CONTRADICTED, CONTRADICTED),
         ([*endless(10)], NOT_OBSERVED, NOT_OBSERVED),
         ([*endless(28, every_ms=7000), isr(15000, 1)], NOT_OBSERVED, NOT_OBSERVED),
-        ([*endless(20), heard(19500, 3000), heard(19600, 3000)], NOT_OBSERVED, NOT_OBSERVED),
+        ([*endless(20), heard(19500, 3000), heard(19600, 3000)], CONTRADICTED, HELD),
+        ([*endless(20), isr(600, 1), isr(900, 1, 2), isr(8000, 1)], HELD, CONTRADICTED),
+        ([*endless(8), heard(8500, 3000), heard(9000, 3000)], NOT_OBSERVED, NOT_OBSERVED),
     ],
-    ids=["leaves in time", "stays", "leaves early", "for too short", "seldom fetches", "caught up in the end"],
+    ids=[
+        "leaves in time",
+        "stays",
+        "leaves early",
+        "for too short",
+        "seldom fetches",
+        "caught up in the end",
+        "left at first too",
+        "caught up soon",
+    ],
 )
 def test_a_follower_that_is_never_caught_up(events: list[Event], leaves: str, stays: str) -> None:
     assert (behind(LEAVES, *events), behind(STAYS, *events)) == (leaves, stays)
