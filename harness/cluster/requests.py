@@ -6,6 +6,7 @@ IncrementalAlterConfigs (KIP-339) for all brokers, whose resource has an empty n
 OffsetFetch, of which a client library asks no more than one at a time.
 UpdateFeatures (KIP-584), for levels of features.
 Produce, of a batch whose bytes the caller has made.
+Metadata, of one broker: a client library goes by what any of them says.
 ApiVersions (KIP-35, KIP-584), which a client library asks for itself, and tells nobody what was answered.
 """
 
@@ -34,6 +35,7 @@ T = TypeVar("T")
 PRODUCE: Final = 0
 PRODUCE_VERSION: Final = {0: 0, 1: 2, 2: 3}
 """The first version of Produce that takes a batch in each message format."""
+METADATA: Final = 3
 OFFSET_FETCH: Final = 9
 INCREMENTAL_ALTER_CONFIGS: Final = 44
 ALTER_PARTITION_REASSIGNMENTS: Final = 45
@@ -177,6 +179,26 @@ def _outcome_of_batch(answer: Reader) -> tuple[int, int]:
     answer.take(4 + 4)  # how many partitions follow, and the partition's number
     code = answer.int16()
     return code, int.from_bytes(answer.take(8), "big", signed=True)
+
+
+def brokers_told(address: tuple[str, int], *, timeout_s: float) -> frozenset[int]:
+    """The ids of the brokers that a broker tells clients of: version 0 of Metadata, which every release answers.
+
+    Raises OSError if there is no connection or no answer.
+    """
+    every_topic = struct.pack(">i", 0)
+    request = struct.pack(">hhi", METADATA, 0, 0) + old_string(CLIENT) + every_topic
+    return _ask(address, request, timeout_s, _brokers_in)
+
+
+def _brokers_in(answer: Reader) -> frozenset[int]:
+    answer.take(4)
+    found = set()
+    for _ in range(answer.int32()):
+        found.add(answer.int32())
+        answer.old_string()
+        answer.take(4)  # the port
+    return frozenset(found)
 
 
 def offset_fetch(group: str, topic: str, times: int) -> bytes:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import operator
 import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Final, TypeVar
 
-from evidence.errors import HarnessError, UsageError
+from evidence.errors import HarnessError, UsageError, WaitTimeout
 from evidence.faults.base import FaultProof
 from evidence.faults.clock import ClockStepProof
 from evidence.faults.disks import DiskProof
@@ -15,6 +16,7 @@ from evidence.faults.network import NetworkProof
 from evidence.faults.pressure import PressureProof
 from evidence.faults.process import DeathProof, FreezeProof
 from harness.cluster.cluster import CLOCK, CONTROLLER_PORT, DOUBLE, ENVIRONMENT, KAFKA_PORT, PROPERTIES
+from harness.cluster.requests import brokers_told
 from harness.faults.answers import Hold, Reset, question
 from harness.faults.bad_disks import DeadDisk, FullDisk, ReadOnlyDisk
 from harness.faults.base import Faults, OfTheNetwork
@@ -47,6 +49,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from harness.cluster.disks import Disk
+    from harness.cluster.docker import Node
     from harness.faults.base import Fault
     from harness.faults.client import ClientProcess
     from harness.run.parts import Parts
@@ -58,6 +61,15 @@ BetweenClients = TypeVar("BetweenClients", Hold, Delay)
 DELIVERY_LIMIT_S: Final = 60.0
 """The kernel of a client that has closed a connection tries again at intervals that double."""
 DELIVERY_POLL_S: Final = 0.2
+KNOWN_LIMIT_S: Final = 60.0
+ASK_S: Final = 3.0
+
+
+def _tells_of(node: Node, number: int) -> bool:
+    try:
+        return number in brokers_told((node.address, KAFKA_PORT), timeout_s=ASK_S)
+    except OSError:
+        return False
 
 
 class Nemesis:
@@ -451,14 +463,24 @@ class Nemesis:
 
     def add_broker(self, number: int) -> Target:
         """Start a broker that was no part of the cluster yet (`ClusterPlan.joins`), with an empty disk; wait until it
-        is registered. Raises UsageError for another one.
+        is registered, and every broker that runs tells clients of it: those who place topics know it from then on.
+
+        Raises UsageError for another one, WaitTimeout if somebody does not hear of it.
         """
         if number not in self._cluster.plan.joins:
             raise UsageError(f"add_broker({number}): the brokers that join are {list(self._cluster.plan.joins)}")
         target = Target(f"broker {number}, which joins", self._cluster.node(number))
         self._start(target)
         self._waits.wait_registered([target])
+        with self._sequence_log.step(f"wait until every broker tells of {target.node.name}"):
+            if unaware := poll(partial(self._unaware_of, number), KNOWN_LIMIT_S, until=operator.not_, every_s=0.5):
+                raise WaitTimeout(f"{', '.join(unaware)} tell nobody of {target.node.name} after {KNOWN_LIMIT_S:.0f} s")
         return target
+
+    def _unaware_of(self, number: int) -> list[str]:
+        """The brokers that run and do not tell clients of this one, or do not answer."""
+        running = [node for node in self._cluster.brokers.values() if node.state()["Running"]]
+        return [node.name for node in running if not _tells_of(node, number)]
 
     def start_double(self) -> Target:
         """Start the plan's second broker with the id of another that runs, wait for nothing, and return it."""

@@ -15,7 +15,9 @@ from harness.cluster.requests import (
     Refused,
     alter_partition_reassignment,
     api_versions,
+    brokers_told,
     offset_fetch,
+    produce,
     set_broker_default,
     update_feature,
 )
@@ -182,3 +184,35 @@ def test_a_feature_is_asked_for_in_the_words_of_the_protocol() -> None:
 def test_a_level_that_is_refused_is_told(answer: bytes) -> None:
     with broker(answer) as (address, _), pytest.raises(Refused, match="error 91: bad"):
         update_feature(address, "f", 25, timeout_s=5)
+
+
+HEADER_OF_PRODUCE = b"\0\x0bkafka-chaos"
+
+
+@pytest.mark.parametrize(("magic", "version", "before"), [(0, 0, b""), (1, 2, b""), (2, 3, b"\xff\xff")])
+def test_a_batch_is_sent_in_the_words_of_its_format(magic: int, version: int, before: bytes) -> None:
+    answer = struct.pack(">iih", 0, 1, 1) + b"t" + struct.pack(">iihq", 1, 2, 0, 41)
+    with broker(answer) as (address, heard):
+        assert produce(address, "t", 2, b"batch", magic=magic, timeout_s=5) == 41
+    head = struct.pack(">hhi", 0, version, 0) + HEADER_OF_PRODUCE + before + struct.pack(">hi", -1, 5000)
+    assert heard == [head + struct.pack(">ih", 1, 1) + b"t" + struct.pack(">iii", 1, 2, 5) + b"batch"]
+
+
+def test_a_batch_that_is_refused_is_told() -> None:
+    answer = struct.pack(">iih", 0, 1, 1) + b"t" + struct.pack(">iihq", 1, 2, 6, -1)
+    with broker(answer) as (address, _), pytest.raises(Refused) as refused:
+        produce(address, "t", 2, b"batch", magic=2, timeout_s=5)
+    assert refused.value.code == 6
+
+
+@pytest.mark.parametrize("numbers", [(), (1,), (1, 4)])
+def test_which_brokers_a_broker_tells_of(numbers: tuple[int, ...]) -> None:
+    told = b"".join(struct.pack(">ih", number, 1) + b"h" + struct.pack(">i", 9092) for number in numbers)
+    with broker(struct.pack(">ii", 0, len(numbers)) + told + struct.pack(">i", 0)) as (address, heard):
+        assert brokers_told(address, timeout_s=5) == set(numbers)
+    assert heard == [struct.pack(">hhi", 3, 0, 0) + HEADER_OF_PRODUCE + struct.pack(">i", 0)]
+
+
+def test_a_broker_that_does_not_answer_tells_of_nobody() -> None:
+    with broker(b"") as (address, _), pytest.raises(ConnectionError):
+        brokers_told(address, timeout_s=5)
