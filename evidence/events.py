@@ -418,6 +418,21 @@ class EndsAnswer(Event, frozen=True, kw_only=True, tag="ends-answer"):
     """When (monotonic); the event's own time is that of the second answer."""
 
 
+class ThreadTime(Event, frozen=True, kw_only=True, tag="thread-time"):
+    """What a thread of a node had of the processors from `begin_ns` until the event's own time (monotonic)."""
+
+    source: Literal["runner"] = "runner"
+    node: str
+    thread: str
+    """The first 15 characters of its name, as the kernel keeps it."""
+    begin_ns: int
+    elapsed_ns: int
+    """Between the two readings, by the node's own clock: on a busy machine a reading reaches the harness late."""
+    running_ns: int
+    waiting_ns: int
+    """It could have run, and had no processor."""
+
+
 class Transaction(Event, frozen=True, kw_only=True, tag="transaction"):
     """A transaction began or ended, or tried to."""
 
@@ -734,6 +749,7 @@ AnyEvent = (
     | BatchSent
     | Search
     | EndsAnswer
+    | ThreadTime
     | Transaction
     | Controller
     | Broker
