@@ -382,6 +382,19 @@ class EndsAnswer(Event, frozen=True, kw_only=True, tag="ends-answer"):
     """When (monotonic); the event's own time is that of the second answer."""
 
 
+class ThreadTime(Event, frozen=True, kw_only=True, tag="thread-time"):
+    """What a thread of a node had of the processors from `begin_ns` until the event's own time (monotonic)."""
+
+    source: Literal["runner"] = "runner"
+    node: str
+    thread: str
+    """The first 15 characters of its name, as the kernel keeps it."""
+    begin_ns: int
+    running_ns: int
+    waiting_ns: int
+    """It could have run, and had no processor."""
+
+
 class Transaction(Event, frozen=True, kw_only=True, tag="transaction"):
     """A transaction began or ended, or tried to."""
 
@@ -684,6 +697,7 @@ AnyEvent = (
     | OffsetCommit
     | OffsetAnswer
     | EndsAnswer
+    | ThreadTime
     | Transaction
     | Controller
     | Broker

@@ -10,6 +10,7 @@ module for each noun:
     clients         producers, loads, consumers, transactions, pipelines
     groups          what consumer groups have committed
     ends            how far a partition may be read
+    threads         how busy a thread of a broker is
     waits           until the cluster states something, or a node has logged it
     disks           what lies on the brokers' disks, and copies of it
     administration  topics, settings, reassignments, elections that are asked for
@@ -39,6 +40,7 @@ from harness.run.migration import Migrator
 from harness.run.nemesis import Nemesis
 from harness.run.parts import OfCase, Parts
 from harness.run.sequence_log import DutyNotDone, PreconditionNotHeld, SequenceLog
+from harness.run.threads import Threads
 from harness.run.upgrades import Upgrader
 from harness.run.waits import START_LIMIT_S, Waits
 from harness.run.who import OFFSETS, Partition, Target, Who
@@ -52,7 +54,20 @@ if TYPE_CHECKING:
 __all__ = ["OFFSETS", "START_LIMIT_S", "DutyNotDone", "Partition", "Parts", "PreconditionNotHeld", "Run", "Target"]
 
 
-class Run(SequenceLog, Who, Waits, LiveFiles, Administration, Nemesis, Migrator, Upgrader, Clients, EndOffsets, Groups):
+class Run(
+    SequenceLog,
+    Who,
+    Waits,
+    LiveFiles,
+    Administration,
+    Nemesis,
+    Migrator,
+    Upgrader,
+    Clients,
+    EndOffsets,
+    Groups,
+    Threads,
+):
     """The running cluster, its witnesses and clients, in the words of a scenario."""
 
     version: Version
@@ -74,6 +89,7 @@ class Run(SequenceLog, Who, Waits, LiveFiles, Administration, Nemesis, Migrator,
         Clients.__init__(self, parts, self)
         EndOffsets.__init__(self, parts, self)
         Groups.__init__(self, parts, self)
+        Threads.__init__(self, parts.timeline, self)
         self._random = Random(parts.record.run.seed)
         self.version, self.topic, self.case, self.given = parts.version, parts.topics[0], parts.case, parts.given
         self.cluster, self.observer, self.timeline = parts.cluster, parts.observer, parts.timeline
