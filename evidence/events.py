@@ -390,6 +390,8 @@ class ThreadTime(Event, frozen=True, kw_only=True, tag="thread-time"):
     thread: str
     """The first 15 characters of its name, as the kernel keeps it."""
     begin_ns: int
+    elapsed_ns: int
+    """Between the two readings, by the node's own clock: on a busy machine a reading reaches the harness late."""
     running_ns: int
     waiting_ns: int
     """It could have run, and had no processor."""

@@ -20,13 +20,18 @@ if TYPE_CHECKING:
     from harness.run.sequence_log import SequenceLog
     from harness.run.who import Target
 
-EVERY_THREAD: Final = 'for task in /proc/[0-9]*/task/[0-9]*; do echo "$(cat $task/comm)" "$(cat $task/schedstat)"; done'
-"""One line each: its name, which may have spaces, and three numbers. Threads that end meanwhile have none."""
+EVERY_THREAD: Final = (
+    "for task in /proc/[0-9]*/task/[0-9]*; do"
+    " read -r name <$task/comm && read -r times <$task/schedstat && read -r up _ </proc/uptime"
+    ' && echo "$name $times $up"; done 2>/dev/null; true'
+)
+"""One line each: its name, which may have spaces, its three numbers, and the seconds since the machine was started. A
+thread that ends meanwhile has none. The shell starts no process for it, which would take long on a busy machine."""
 
 
 @dataclass(frozen=True, slots=True)
 class ThreadClock:
-    """What a thread has had of the processors since it began, read at a time (monotonic)."""
+    """What a thread has had of the processors since it began, and when it was read, by the node's clock."""
 
     thread: str
     at_ns: int
@@ -34,18 +39,18 @@ class ThreadClock:
     waiting_ns: int
 
 
-def read_thread(lines: str, part: str, at_ns: int) -> ThreadClock:
+def read_thread(lines: str, part: str) -> ThreadClock:
     r"""The only thread with `part` in its name, from the lines of EVERY_THREAD. Raises HarnessError for none or more.
 
-    >>> read_thread("main 5 6 7\nkafka-1-raft-io 900 40 3\n", "raft-io", 8)
-    ThreadClock(thread='kafka-1-raft-io', at_ns=8, running_ns=900, waiting_ns=40)
+    >>> read_thread("main 5 6 7 12.34\nkafka-1-raft-io 900 40 3 12.35\n", "raft-io")
+    ThreadClock(thread='kafka-1-raft-io', at_ns=12350000000, running_ns=900, waiting_ns=40)
     """
-    fields = [line.rsplit(maxsplit=3) for line in lines.splitlines()]
-    found = [one for one in fields if len(one) == 4 and part in one[0]]
+    fields = [line.rsplit(maxsplit=4) for line in lines.splitlines()]
+    found = [one for one in fields if len(one) == 5 and part in one[0]]
     if len(found) != 1:
         raise HarnessError(f"{len(found)} threads have {part!r} in their names, in place of one")
-    name, running, waiting, _ = found[0]
-    return ThreadClock(name, at_ns, int(running), int(waiting))
+    name, running, waiting, _, uptime_s = found[0]
+    return ThreadClock(name, round(float(uptime_s) * 1000) * 1_000_000, int(running), int(waiting))
 
 
 class Threads:
@@ -62,6 +67,7 @@ class Threads:
         with self._sequence_log.step(
             f"watch the threads called {part} of {', '.join(map(str, targets))}", seconds=seconds
         ):
+            begun_ns = time.monotonic_ns()
             before = [_read(target, part) for target in targets]
             time.sleep(seconds)  # what is measured is how long a thread runs in a given time
             for target, begun in zip(targets, before, strict=True):
@@ -70,7 +76,8 @@ class Threads:
                     ThreadTime(
                         node=target.node.name,
                         thread=ended.thread,
-                        begin_ns=begun.at_ns,
+                        begin_ns=begun_ns,
+                        elapsed_ns=ended.at_ns - begun.at_ns,
                         running_ns=ended.running_ns - begun.running_ns,
                         waiting_ns=ended.waiting_ns - begun.waiting_ns,
                     )
@@ -78,5 +85,4 @@ class Threads:
 
 
 def _read(target: Target, part: str) -> ThreadClock:
-    lines = target.node.run_inside("sh", "-c", EVERY_THREAD)
-    return read_thread(lines, part, time.monotonic_ns())
+    return read_thread(target.node.run_inside("sh", "-c", EVERY_THREAD), part)

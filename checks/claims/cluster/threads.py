@@ -76,7 +76,7 @@ def _reached(run_state: RunState, watched: ThreadTime) -> Iterator[bool]:
 
 
 def _row(one: ThreadTime) -> dict[str, Any]:
-    could_ns = max(one.at_ns - one.begin_ns - one.waiting_ns, 1)
+    could_ns = max(one.elapsed_ns - one.waiting_ns, 1)
     row = {"node": one.node, "thread": one.thread, "at_ns": one.begin_ns, "until_ns": one.at_ns}
     return row | {"running_ns": one.running_ns, "share": round(one.running_ns / could_ns, 3)}
 

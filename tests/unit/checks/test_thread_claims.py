@@ -36,6 +36,7 @@ def thread(begin_s: float, end_s: float, share: float, *, waiting_s: float = 0.0
         node=node,
         thread=f"kafka-{node[-1]}-raft-io",
         begin_ns=int(begin_s * SECOND),
+        elapsed_ns=int((end_s - begin_s) * SECOND),
         running_ns=running_ns,
         waiting_ns=int(waiting_s * SECOND),
     )
@@ -66,8 +67,8 @@ def test_a_broker_that_reaches_no_controller(away: list[Timed], watched: list[Ti
 @pytest.mark.parametrize(
     ("events", "outcome"),
     [
-        ([*DEAD, thread(1, 9, 0.05), thread(23, 28, 0.1)], HELD),
-        ([*DEAD, thread(1, 9, 0.9)], CONTRADICTED),
+        ([*DEAD, thread(3, 9, 0.05), thread(23, 28, 0.1)], HELD),
+        ([*DEAD, thread(3, 9, 0.9)], CONTRADICTED),
         ([*CUT, thread(14, 19, 0.9, node="broker-2")], CONTRADICTED),
         ([*CUT, BUSY, thread(14, 19, 0.01, node="broker-2")], HELD),
         ([*DEAD, BUSY], NOT_OBSERVED),
@@ -81,5 +82,8 @@ def test_a_broker_that_reaches_a_controller(events: list[Timed], outcome: str) -
 def test_other_threads_are_not_judged() -> None:
     at_s, seen = BUSY
     assert isinstance(seen, ThreadTime)
-    other = (at_s, ThreadTime(node="broker-1", thread="main", begin_ns=seen.begin_ns, running_ns=1, waiting_ns=0))
+    other = (
+        at_s,
+        ThreadTime(node="broker-1", thread="main", begin_ns=seen.begin_ns, elapsed_ns=9, running_ns=1, waiting_ns=0),
+    )
     assert outcome_of("quorum-lost-thread-waits", *DEAD, other) == NOT_OBSERVED
