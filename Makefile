@@ -3,7 +3,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 # Compiled modules are kept, whatever the shell says: without them each process of a test compiles the program, its tests
-# and its packages anew, which took more than half of the time of `make unit`.
+# and its packages anew, and a worker takes three times as long to collect its tests.
 unexport PYTHONDONTWRITEBYTECODE
 
 PYTHON ?= python3

@@ -445,6 +445,21 @@ class CrashPoint(Event, frozen=True, kw_only=True, tag="crash-point"):
     """The same with transactions that are open."""
 
 
+class ThreadTime(Event, frozen=True, kw_only=True, tag="thread-time"):
+    """What a thread of a node had of the processors from `begin_ns` until the event's own time (monotonic)."""
+
+    source: Literal["runner"] = "runner"
+    node: str
+    thread: str
+    """The first 15 characters of its name, as the kernel keeps it."""
+    begin_ns: int
+    elapsed_ns: int
+    """Between the two readings, by the node's own clock: on a busy machine a reading reaches the harness late."""
+    running_ns: int
+    waiting_ns: int
+    """It could have run, and had no processor."""
+
+
 class Transaction(Event, frozen=True, kw_only=True, tag="transaction"):
     """A transaction began or ended, or tried to."""
 
@@ -762,6 +777,7 @@ AnyEvent = (
     | Search
     | EndsAnswer
     | CrashPoint
+    | ThreadTime
     | Transaction
     | Controller
     | Broker

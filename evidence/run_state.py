@@ -228,12 +228,26 @@ class RunState:
         """When a cut began to be healed; the end of the run if it never was."""
         return self.end_ns if cut.heal_ns is None else cut.heal_ns
 
+    @cached_property
+    def coordinators(self) -> tuple[str, ...]:
+        """ZooKeeper, or KRaft's controllers apart."""
+        return tuple(one for one in self.processes if one == "zookeeper" or one.startswith("controller-"))
+
     def off_coordinator(self, node: str, at_ns: int) -> bool:
         """Whether a node is cut from ZooKeeper, or from all of KRaft's controllers apart (but itself)."""
-        keepers = [one for one in self.processes if one == "zookeeper" or one.startswith("controller-")]
-        lasting = [cut for cut in self.severed if cut.inject_ns <= at_ns < self.healing_of(cut)]
-        others = [keeper for keeper in keepers if keeper != node]
-        return bool(others) and all(any(cut.between(node, keeper) for cut in lasting) for keeper in others)
+        others = [keeper for keeper in self.coordinators if keeper != node]
+        return bool(others) and all(self._cut_between(node, keeper, at_ns) for keeper in others)
+
+    def reaches_coordinator(self, node: str, at_ns: int) -> bool:
+        """Whether ZooKeeper, or one of KRaft's controllers apart, runs at a time and is not cut from a node."""
+        return any(
+            self.condition_at(keeper, at_ns) == UP and not self._cut_between(node, keeper, at_ns)
+            for keeper in self.coordinators
+        )
+
+    def _cut_between(self, one: str, other: str, at_ns: int) -> bool:
+        lasting = (cut for cut in self.severed if cut.inject_ns <= at_ns < self.healing_of(cut))
+        return any(cut.between(one, other) for cut in lasting)
 
     @cached_property
     def blind(self) -> tuple[tuple[int, int, str], ...]:

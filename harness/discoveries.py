@@ -177,6 +177,22 @@ DISCOVERIES: Final[tuple[Discovery, ...]] = (
         ),
     ),
     Discovery(
+        id="observers-spin",
+        least="Brokers and one controller. The controller is killed, and four seconds pass.",
+        seen=Arm(
+            scenario="museum-observers-spin",
+            on=("4.2.0", "4.4.0", "4.3.1"),
+            shows="the raft-io thread of each broker keeps a processor busy until the controller is back",
+        ),
+        control=Arm(
+            scenario="museum-observers-spin",
+            on=("3.9.2-kraft", "4.1.2"),
+            shows="before 4.2 the same thread asks again each 20 ms, and is hardly busy",
+        ),
+        beside="It is the same when the controller stands still, and when one broker alone is cut from it: that "
+        "broker's thread is busy, and those of the others are not (cases frozen and cut).",
+    ),
+    Discovery(
         id="librdkafka-timed-out-batch",
         least="enable.idempotence=true. Two records in one batch, the second some seconds younger. The answer is "
         "late: message.timeout.ms of the first is over, and of the second is not.",

@@ -12,6 +12,7 @@ module for each noun:
     groups          what consumer groups have committed
     logs            batches whose bytes are known, and searches by offset and by time
     ends            how far a partition may be read
+    threads         how busy a thread of a broker is
     waits           until the cluster states something, or a node has logged it
     disks           what lies on the brokers' disks, and copies of it
     administration  topics, settings, reassignments, elections that are asked for
@@ -43,6 +44,7 @@ from harness.run.migration import Migrator
 from harness.run.nemesis import Nemesis
 from harness.run.parts import OfCase, Parts
 from harness.run.sequence_log import DutyNotDone, PreconditionNotHeld, SequenceLog
+from harness.run.threads import Threads
 from harness.run.upgrades import Upgrader
 from harness.run.waits import START_LIMIT_S, Waits
 from harness.run.who import OFFSETS, Partition, Target, Who
@@ -72,6 +74,7 @@ class Run(
     EndOffsets,
     Groups,
     CrashPoints,
+    Threads,
 ):
     """The running cluster, its witnesses and clients, in the words of a scenario."""
 
@@ -96,6 +99,7 @@ class Run(
         EndOffsets.__init__(self, parts, self)
         Groups.__init__(self, parts, self)
         CrashPoints.__init__(self, parts, self, self, self)
+        Threads.__init__(self, parts.timeline, self)
         self._random = Random(parts.record.run.seed)
         self.version, self.topic, self.case, self.given = parts.version, parts.topics[0], parts.case, parts.given
         self.cluster, self.observer, self.timeline = parts.cluster, parts.observer, parts.timeline

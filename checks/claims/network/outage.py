@@ -40,7 +40,7 @@ class _Outage:
 def _outages(evidence: RunEvidence) -> Iterator[_Outage]:
     """When nobody kept the cluster's state: the only coordinator of the run was away."""
     run_state = evidence.run_state
-    keepers = [one for one in run_state.processes if one == "zookeeper" or one.startswith("controller-")]
+    keepers = run_state.coordinators
     for fault in run_state.faults:
         if len(keepers) == 1 and fault.node == keepers[0] and fault.kind in ENDS and fault.proved_ns is not None:
             back_ns = fault.until_ns if fault.heal_ns is None else fault.heal_ns

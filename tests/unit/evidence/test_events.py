@@ -53,6 +53,7 @@ from evidence.events import (
     Step,
     Stillness,
     Target,
+    ThreadTime,
     Transaction,
     Unread,
     Znode,
@@ -136,6 +137,7 @@ EVERY: tuple[Event, ...] = (
     ),
     ControllerWritten(node="broker-2", epoch=3, controller_zxid=7, epoch_zxid=7),
     Search(topic="t", partition=0, by="time", asked=1_700_000_000_000, found=None),
+    ThreadTime(node="broker-1", thread="kafka-1-raft-io", begin_ns=1, elapsed_ns=9, running_ns=5, waiting_ns=3),
     EndsAnswer(topic="t", partition=0, high_watermark=5, last_stable_offset=2, asked_ns=8),
     CrashPoint(
         process="processor-1",

@@ -1,0 +1,134 @@
+"""Brokers keep a processor busy while they cannot reach KRaft's controllers (no JIRA).
+
+A broker follows the metadata log as an observer: its raft-io thread fetches from the active controller. When no fetch
+has succeeded for controller.quorum.fetch.timeout.ms (2 s) a voter stands for election, and an observer asks any of the
+controllers who leads now, controller.quorum.retry.backoff.ms (20 ms) after each attempt that failed.
+
+So it was up to 4.1 (KafkaRaftClient.pollFollowerAsObserver: a branch of its own for a time-out that is over). 4.2.0
+took that branch away, so that an observer goes back to the leader when it has found it (KAFKA-19354, pull request
+19854). What is left, maybeSendFetchToBestNode, returns the shorter of two times: until it may ask again, and until the
+fetch times out. The second is 0 from the time-out on, and nothing sets it anew but a fetch that succeeds. So the thread
+polls with a time-out of 0, as often as the processor lets it, until the controllers are back. Each broker has such a
+thread.
+
+It needs a leader of the metadata quorum that does not answer and is not replaced: all controllers are away at the same
+time (`default`, killed; `frozen`), or this broker alone cannot reach them (`cut`), while the others show what is usual.
+A loop of the same kind was mended in 2025 before a release had it (KAFKA-19605): it went by another timer.
+"""
+
+from collections.abc import Callable
+
+from harness.words import (
+    Basis,
+    Bug,
+    BugStatus,
+    Case,
+    ClusterPlan,
+    Documented,
+    Exhibit,
+    Run,
+    Status,
+    Target,
+    ranges,
+    scenario,
+)
+
+OBSERVERS_SPIN = Bug(
+    id="observers-spin",
+    title="each broker keeps a processor busy while it cannot reach KRaft's controllers",
+    whom="KRaft clusters whose controllers are all down or unreachable for more than two seconds",
+    since="4.2.0",
+    fixed=(),
+    mode="kraft",
+    status=Status(
+        state=BugStatus.OPEN,
+        told="It came with KAFKA-19354 (pull request 19854, first in 4.2.0). KAFKA-19605 mended a loop of observers "
+        "that went by another timer. Pull request 22111 (KAFKA-20514, open in April 2026) changes the same method for "
+        "another reason. No JIRA for this one was found; JIRA itself cannot be searched from here.",
+        sources=("pull requests and issues of apache/kafka on GitHub: not found",),
+        on="2026-11-23",
+        looked_at="4.3.1",
+    ),
+    code="KafkaRaftClient.maybeSendFetchToBestNode: Math.min(backoffMs, state.remainingFetchTimeMs(currentTimeMs)) is "
+    "0 once the fetch timer has expired, and an observer does not leave its state then, as a voter does.",
+)
+RAFT_IO = "raft-io"
+EXPIRED_S = 4.0
+"""Twice controller.quorum.fetch.timeout.ms, and once its request's."""
+WATCHED_S = 5.0
+FETCH_TIMEOUT = "Kafka documentation, broker configuration: controller.quorum.fetch.timeout.ms"
+
+
+def killed(run: Run) -> None:
+    """The only controller dies, and is started again."""
+    without_controller(run, Run.kill, Run.start)
+
+
+def frozen(run: Run) -> None:
+    """The only controller stands still, and goes on."""
+    without_controller(run, Run.freeze, lambda run, _controller: run.thaw())
+
+
+def without_controller(run: Run, take: Callable[[Run, Target], None], give_back: Callable[[Run, Target], None]) -> None:
+    """Brokers are watched while the controller is there, while it is away, and when it is back."""
+    t, controller = run.partition(), run.coordinator()
+    run.send(t, 3)
+    run.watch_thread(run.replicas_of(t), RAFT_IO, WATCHED_S)
+    take(run, controller)
+    run.let_pass(EXPIRED_S, "the fetches of all brokers have timed out")
+    run.watch_thread(run.replicas_of(t), RAFT_IO, WATCHED_S)
+    run.send(t, 3)
+    give_back(run, controller)
+    run.wait_isr(t, run.replicas_of(t))
+    run.let_pass(EXPIRED_S, "brokers fetch again")
+    run.watch_thread(run.replicas_of(t), RAFT_IO, WATCHED_S)
+    run.send(t)
+
+
+def cut_off(run: Run) -> None:
+    """One broker is cut from the controller, and watched beside the others."""
+    t, controller = run.partition(), run.coordinator()
+    run.send(t, 3)
+    (alone, *_) = run.followers_of(t)
+    run.cut([alone], [controller])
+    run.let_pass(EXPIRED_S, "the fetch of the broker that is cut off has timed out")
+    run.watch_thread(run.replicas_of(t), RAFT_IO, WATCHED_S)
+    run.heal_network()
+    run.wait_isr(t, run.replicas_of(t))
+    run.send(t)
+
+
+DOCUMENTED = [
+    Documented(
+        on=OBSERVERS_SPIN.affected,
+        claims=["quorum-lost-thread-spins", "quorum-reached-thread-waits"],
+        sentence="A processor of each broker that cannot reach the controllers is busy until it can.",
+        source="KafkaRaftClient.maybeSendFetchToBestNode (4.2.0, 4.3.1)",
+        basis=Basis.SOURCE,
+    ),
+    Documented(
+        on=OBSERVERS_SPIN.unaffected,
+        claims=["quorum-lost-thread-waits", "quorum-reached-thread-waits"],
+        sentence="Brokers that cannot reach the controllers ask again each 20 ms, and are hardly busy with it.",
+        source="KafkaRaftClient.pollFollowerAsObserver (3.9.2, 4.1.2)",
+        basis=Basis.SOURCE,
+    ),
+]
+
+scenario(
+    name="museum-observers-spin",
+    claim="""While KRaft's controllers cannot be reached, a thread of each broker of 4.2 and later asks for them without
+        a pause and keeps a processor busy; before 4.2 it waits 20 ms between two attempts. Nothing is lost.""",
+    source="found here, no JIRA found (it came with KAFKA-19354, apache/kafka pull request 19854)",
+    operator="""Do not let all controllers be away at the same time, and have three. On small machines leave a processor
+        to spare for each broker: in such an outage clients on the same machine are slow, and a limit on the
+        container's CPU slows the broker itself. A thread dump has its raft-io thread in KafkaRaftClient.poll.""",
+    exhibit=Exhibit(bug=OBSERVERS_SPIN, affected=("4.3.1", "4.4.0"), fixed=("4.1.2",)),
+    applies=ranges.KRAFT,
+    cluster=ClusterPlan(),
+    cases={
+        "default": Case(steps=killed, documented=DOCUMENTED),
+        "frozen": Case(steps=frozen, documented=DOCUMENTED),
+        "cut": Case(steps=cut_off, documented=DOCUMENTED),
+    },
+)
