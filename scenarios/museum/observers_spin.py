@@ -51,6 +51,7 @@ OBSERVERS_SPIN = Bug(
     ),
     code="KafkaRaftClient.maybeSendFetchToBestNode: Math.min(backoffMs, state.remainingFetchTimeMs(currentTimeMs)) is "
     "0 once the fetch timer has expired, and an observer does not leave its state then, as a voter does.",
+    log_patterns=("RaftManager.*Disconnecting from node", "RaftManager.*could not be established"),
 )
 RAFT_IO = "raft-io"
 EXPIRED_S = 4.0
