@@ -37,6 +37,7 @@ scenario(
     operator="""Give each instance of an application a transactional.id of its own, and the same one again after a
         restart. Two instances with one id end each other again and again.""",
     applies=ranges.TRANSACTIONS,
+    needs=["transactions"],
     cases={
         "librdkafka": Case(steps=fence, documented=DOCUMENTED),
         "java": Case(client="java", steps=fence, documented=DOCUMENTED),

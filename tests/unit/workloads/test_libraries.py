@@ -114,5 +114,7 @@ def test_what_the_consumer_of_an_application_is_told() -> None:
 
 @pytest.mark.parametrize("of", [Library("scala", "0.8.2.2"), Library("java", "0.8.2.2"), Library("own", "c-1")])
 def test_a_client_that_no_application_runs_with(of: Library) -> None:
-    with pytest.raises(UsageError, match=f"no application runs with {of.name}: librdkafka, or java-<release> from 0.9"):
+    with pytest.raises(
+        UsageError, match=f"no application runs with {of.name}: take librdkafka, or java-<release> from 0.9"
+    ):
         of.reading(OLD, 5)
