@@ -99,6 +99,11 @@ CASES: Final = (
           ("kill of a client that has sent", "kill_client", "client-crash", "unanswered"),
       )
       for also, told in (("", "does_nothing"), (" and claims a proof", "is_claimed"))),
+    *(Live(name=f"an application {what}", scenario="at-least-once", case="between", bug=bug, before=NEW)
+      for what, bug in (
+          ("says that it has processed, and makes nothing", "application_sends_nothing"),
+          ("commits before it processes, and claims the opposite", "application_commits_first"),
+      )),
     *(Live(name=f"{what}{also}", scenario=scenario, case=case, bug=bug + told, before=NEW)
       for what, bug, scenario, case, does_nothing in (
           ("a power loss is a kill", "power_loss", "page-cache-only", "default", "_is_a_kill"),

@@ -5,20 +5,23 @@ Each bug makes a witness or a fault worthless and says nothing of it.
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from app import cli
+from evidence.errors import RecorderDied
 from evidence.faults.clients import KillClientProof, ResetProof
 from evidence.faults.clock import ClockStepProof
 from evidence.faults.disks import BrokenDiskProof, DiskFullProof, SlowDiskProof
 from evidence.faults.files import OverwriteProof
 from evidence.faults.network import CutProof, DelayProof, HoldProof
 from evidence.faults.process import FreezeProof, KillProof, MigrationProof, PowerLossProof, StartProof
+from evidence.worker import Worker
 from harness import runner
 from harness.cluster import cluster
 from harness.cluster.disks import DiskMounter
@@ -38,6 +41,7 @@ from harness.faults.slow_disk import SlowDisk
 from harness.observers import docker_events, replicas
 from harness.run.disks import LiveFiles
 from harness.run.sequence_log import SequenceLog
+from harness.workloads.handles.client import Child
 from kafkafiles.checkpoints import read_offset_checkpoint
 
 
@@ -150,6 +154,26 @@ def kill_client_is_claimed() -> None:
     """It does nothing, and its proof is made up."""
     kill_client_does_nothing()
     KillClient.verify = lambda self: KillClientProof(pid=self.process.pid, status=-9)  # type: ignore[method-assign]
+
+
+def _broken_application(way: str) -> None:
+    def start(self: Child, module: str, name: str, arguments: Mapping[str, Any]) -> None:
+        place = (
+            "tests.sabotage.broken_application" if module == "application" else f"harness.workloads.processes.{module}"
+        )
+        Worker.__init__(self, name, place, [json.dumps({**arguments, "broken": way})], gone=RecorderDied)
+
+    Child.__init__ = start  # type: ignore[method-assign]
+
+
+def application_sends_nothing() -> None:
+    """It says that it has processed its inputs, and makes nothing of them."""
+    _broken_application("sends_nothing")
+
+
+def application_commits_first() -> None:
+    """It claims to process and then to commit, and does it the other way round."""
+    _broken_application("commits_first")
 
 
 def slow_does_nothing() -> None:
@@ -354,6 +378,8 @@ BUGS: dict[str, Callable[[], None]] = {
         reset_is_claimed,
         kill_client_does_nothing,
         kill_client_is_claimed,
+        application_sends_nothing,
+        application_commits_first,
         slow_does_nothing,
         overwrite_does_nothing,
         overwrite_is_claimed,

@@ -8,14 +8,17 @@ from typing import Any
 import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
 
+from analysis.outputs import differing_outputs
+from checks.view import view_of
 from evidence.errors import HarnessError, WaitTimeout
 from evidence.history import record, schema
 from evidence.history.read import open_run
 from evidence.rundir import RunDir
 from harness.workloads import settings
 from harness.workloads.handles.application import NOWHERE, Application, CrashPoint
-from harness.workloads.handles.client import Client, FinalReader
+from harness.workloads.handles.client import Child, Client, FinalReader
 from tests.records import run_record
+from tests.sabotage import patched
 
 LIMIT_S = 30.0
 GROUP = "g"
@@ -68,7 +71,7 @@ def outputs(run_dir: RunDir, bootstrap: str, inputs: str) -> list[int]:
     assert final.read().complete
     rows = open_run(run_dir).tables[(inputs, 0)].to_pylist()
     found = [row for row in rows if row["kind"] == schema.OUTPUT]
-    assert {row["process"] for row in found} == {"final"}
+    assert {row["process"] for row in found} <= {"final"}
     return sorted(row["offset"] for row in found)
 
 
@@ -130,3 +133,32 @@ def test_one_that_never_comes_to_its_crash_point_is_waited_for_so_long(
 def test_a_crash_point_says_where_it_is() -> None:
     assert str(CrashPoint("commit", "process", 2)) == "between commit and process, round 2"
     assert NOWHERE.round == 0
+
+
+# Applications that are broken on purpose
+
+
+def test_one_that_makes_nothing_of_its_inputs_is_found_out(
+    run_dir: RunDir, mock_cluster: Producer, bootstrap: str, inputs: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Child, "__init__", Child.__init__)
+    patched.application_sends_nothing()
+    mock_cluster.list_topics(f"{inputs}-out", timeout=10)
+    with application(run_dir, bootstrap, inputs, "process-then-commit", NOWHERE) as app:
+        app.wait_processed(4, timeout_s=LIMIT_S)
+    assert outputs(run_dir, bootstrap, inputs) == []
+    (problem,) = differing_outputs(view_of(inputs, 0, open_run(run_dir).tables[(inputs, 0)], outputs_read=True))
+    assert problem.detail.startswith("4 inputs that a program calls processed are in no output")
+
+
+def test_one_that_commits_before_it_processes_is_found_out(
+    run_dir: RunDir, mock_cluster: Producer, bootstrap: str, inputs: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Child, "__init__", Child.__init__)
+    patched.application_commits_first()
+    mock_cluster.list_topics(f"{inputs}-out", timeout=10)
+    stop = CrashPoint("process", "commit", 2)
+    with application(run_dir, bootstrap, inputs, "process-then-commit", stop) as app:
+        app.wait_still(timeout_s=LIMIT_S)
+        app.kill()
+    assert (committed(bootstrap, inputs), outputs(run_dir, bootstrap, inputs)) == (4, [0, 1])

@@ -1,0 +1,59 @@
+"""An application that is broken on purpose, run in the place of harness.workloads.processes.application.
+
+Its argument says how (`broken`). What it says of itself is what a sound one would say.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Sequence
+
+from confluent_kafka import Message
+
+from evidence.history import schema
+from harness.workloads.processes import application, programs
+from harness.workloads.processes.program_steps import Application
+
+
+def sends_nothing() -> None:
+    """It records that it has processed its inputs, and makes nothing of them."""
+
+    def process(self: Application, inputs: Sequence[Message]) -> None:
+        for message in inputs:
+            self._writer.append(
+                kind=schema.PROCESSED,
+                outcome=schema.OK,
+                topic=message.topic(),
+                partition=message.partition(),
+                offset=message.offset(),
+                producer=1,
+                sequence=message.offset(),
+                completed_ns=time.monotonic_ns(),
+            )
+        self._processed += len(inputs)
+        self._tell()
+
+    Application.process = process  # type: ignore[method-assign]
+
+
+def commits_first() -> None:
+    """It claims to process and then to commit, and does it the other way round."""
+
+    def program(app: Application) -> None:
+        while inputs := app.poll():
+            app.between("poll", "process")
+            app.commit(inputs)
+            app.between("process", "commit")
+            app.process(inputs)
+            app.between("commit", "poll")
+
+    programs.PROGRAMS["process-then-commit"] = program  # type: ignore[index]
+
+
+WAYS = {way.__name__: way for way in (sends_nothing, commits_first)}
+
+if __name__ == "__main__":
+    WAYS[json.loads(sys.argv[1])["broken"]]()
+    application.main()

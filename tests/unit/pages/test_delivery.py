@@ -1,0 +1,41 @@
+"""What a crash skips and repeats: cells as the data has them, nothing where nothing was run."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from harness.scenario import all_scenarios
+from pages import delivery
+
+
+def cell(good: int, runs: int, **seen: int) -> dict[str, Any]:
+    counted = {name.replace("_", "-"): count for name, count in seen.items()}
+    return {"runs": runs, "good": good, "verdicts": {}, "seen": counted, "permitted": {}, "ids": ["r1", "r2"]}
+
+
+def test_a_cell_tells_in_how_many_runs_inputs_were_skipped_and_repeated() -> None:
+    assert delivery.cell_text(cell(2, 2, skipped_processing=2)) == "**skips** 2/2, repeats 0/2"
+    assert delivery.cell_text(cell(2, 2)) == "skips 0/2, repeats 0/2"
+    assert delivery.cell_text(cell(1, 2, repeated_processing=1)) == "skips 0/2, **repeats** 1/2 (1/2 as documented)"
+    assert delivery.cell_text(None) == ""
+
+
+def test_what_settings_permit_counts_as_well() -> None:
+    permitted = cell(2, 2) | {"permitted": {"repeated-processing": 2}}
+    assert delivery.cell_text(permitted) == "skips 0/2, **repeats** 2/2"
+
+
+def test_the_page_has_a_row_for_each_way_and_a_column_for_what_was_run() -> None:
+    data = {"at-most-once": {"cases": {"between": {"4.3.1": cell(2, 2, skipped_processing=2)}}}}
+    text = delivery.page({"versions": ["2.8.2", "4.3.1"]}, data)
+    assert "| code | client | killed | 4.3.1 |" in text
+    row = "| [commit, then process](scenarios/at-most-once.md) | librdkafka | between the two |"
+    assert f"{row} **skips** 2/2, repeats 0/2 |" in text
+    assert "- at-most-once (between) on 4.3.1: r1, r2" in text
+
+
+def test_each_way_is_a_case_of_a_scenario() -> None:
+    made = all_scenarios()
+    assert {(way.scenario, way.case) for way in delivery.ROWS} == {
+        (name, case) for name, one in made.items() if one.file.startswith("scenarios.delivery.") for case in one.cases
+    }
