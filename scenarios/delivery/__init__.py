@@ -9,6 +9,7 @@ program takes over.
 `at-most-once` and `at-least-once` are the two orders of steps. `auto-commit` leaves the second step to the client.
 `exactly-once-transactions` makes one step of both. In `rebalance-while-processing` and `zombie-processor` an
 application is not killed: it is so slow that another one is given its inputs, and then it goes on.
+`producer-fencing` and `last-stable-offset` are what transactions rest on.
 """
 
 from harness.words import CrashPoint, Run

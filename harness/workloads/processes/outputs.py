@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import closing
 from typing import Any, Final
 
-from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, Message, TopicPartition
+from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, KafkaException, Message, TopicPartition
 
 from evidence.errors import HarnessError
 from evidence.history import record, schema
@@ -38,11 +38,12 @@ def read_outputs(
 ) -> None:
     """Read outputs to their ends and record what each was made from.
 
-    Raises HarnessError if one is not read to its end in time: then nobody knows what was processed.
+    Raises HarnessError if one is not read to its end in time: then nobody knows what was processed. A process of its
+    own calls this; one that ends so leaves a history that is not whole.
     """
     errors: list[str] = []
     with closing(Consumer(child.client_settings(bootstrap, settings, fixed=FIXED))) as client:
-        ends = {key: client.get_watermark_offsets(TopicPartition(*key), timeout=OFFSETS_S)[1] for key in partitions}
+        ends = {key: _end(client, key, deadline) for key in partitions}
         client.assign([TopicPartition(*key, OFFSET_BEGINNING) for key in partitions])
         unread = set(partitions)
         while unread:
@@ -58,6 +59,18 @@ def read_outputs(
                 elif (message.offset() or 0) >= ends[key]:
                     unread.discard(key)
     writer.flush()
+
+
+def _end(client: Consumer, key: Key, deadline: float) -> int:
+    """The end of an output for readers of what is committed, asked for again until the deadline."""
+    while True:
+        try:
+            return int(client.get_watermark_offsets(TopicPartition(*key), timeout=OFFSETS_S)[1])
+        except KafkaException as error:
+            # The client may hear of other brokers meanwhile.
+            if time.monotonic() >= deadline:
+                raise HarnessError(f"nobody says where {key[0]}-{key[1]} ends: {error.args[0].name()}") from None
+            client.poll(POLL_S)
 
 
 def _record(writer: HistoryWriter, message: Message) -> None:

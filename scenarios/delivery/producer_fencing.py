@@ -1,0 +1,44 @@
+"""Two producers with one transactional.id: the second one fences the first (KIP-98).
+
+The first one has a transaction open when the second one begins, as when an application is started again while its old
+process still lives. The coordinator aborts the open transaction and raises the epoch of the id. What the first one
+sends from then on is refused, and so is its commit: readers of what is committed are given the second one's records
+alone.
+"""
+
+from harness.words import Basis, Case, Documented, Run, ranges, scenario
+
+KIP_98 = "KIP-98"
+LIMIT_S = 60.0
+DOCUMENTED = [Documented(source=KIP_98, basis=Basis.KIP)]
+
+
+def fence(run: Run) -> None:
+    """The second producer begins while the first one's transaction is open."""
+    t = run.partition()
+    with run.transaction("one") as first:
+        first.send(t, 2)
+        with run.transaction("the same", settings={"transactional.id": "one"}) as second:
+            second.send(t, 3)
+        (late,) = first.send(t, must=False)
+        run.claim("what the first producer sends is refused", late.outcome != "ok", error=late.error_name)
+    refused = first.ended is not None and first.ended.outcome != "ok"
+    run.claim("its commit is refused", refused, error=first.ended.error_name if first.ended else None)
+    run.send(t)
+    with run.consume(t, committed_only=True) as reader:
+        run.claim("readers are given what the second one sent", reader.wait_read(4, timeout_s=LIMIT_S).records == 4)
+
+
+scenario(
+    name="producer-fencing",
+    claim="""A second producer with the same transactional.id aborts what the first one left open, and the first one's
+        later records and commits are refused.""",
+    source=KIP_98,
+    operator="""Give each instance of an application a transactional.id of its own, and the same one again after a
+        restart. Two that share one fence each other for ever.""",
+    applies=ranges.TRANSACTIONS,
+    cases={
+        "librdkafka": Case(steps=fence, documented=DOCUMENTED),
+        "java": Case(client="java", steps=fence, documented=DOCUMENTED),
+    },
+)
