@@ -46,6 +46,8 @@ class Groups:
             "bootstrap.servers": parts.cluster.bootstrap,
             "enable.auto.commit": False,
             "log_level": 0,
+            # One who reads what is committed is not answered while offsets are part of an open transaction (KIP-447).
+            "isolation.level": "read_uncommitted",
             **parts.version.client_settings,
         }
 
