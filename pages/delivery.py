@@ -130,7 +130,8 @@ def cell_text(cell: Value | None) -> str:
     """
     if cell is None:
         return ""
-    runs = telling(cell)
+    if not (runs := telling(cell)):
+        return f"not told: {ran(cell)} as documented"
     told = ", ".join(_told(cell, name, word, runs) for name, word in ((SKIPPED, "skips"), (REPEATED, "repeats")))
     return told + ("" if cell["good"] == cell["runs"] else f" ({ran(cell)} as documented)")
 

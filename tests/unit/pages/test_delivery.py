@@ -18,6 +18,8 @@ def test_a_cell_tells_in_how_many_runs_inputs_were_skipped_and_repeated() -> Non
     assert delivery.cell_text(cell(2, 2)) == "skips 0/2, repeats 0/2"
     assert delivery.cell_text(cell(1, 2, repeated_processing=1)) == "skips 0/2, **repeats** 1/2 (1/2 as documented)"
     assert delivery.cell_text(None) == ""
+    blind = cell(0, 1) | {"verdicts": {"unknown": 1}}
+    assert delivery.cell_text(blind) == "not told: 0/0, 1 unknown as documented"
 
 
 def test_what_settings_permit_counts_as_well() -> None:
