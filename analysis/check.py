@@ -22,6 +22,7 @@ import pyarrow.compute as pc
 
 from analysis.checks_of_partition import check_partition
 from analysis.indefinite import newly_settled, settle, unknown_operations
+from analysis.outputs import differing_outputs
 from analysis.partition import PROCESSOR, PartitionHistory, cost_of_faults, see
 from analysis.pieces import Piece, pieces
 from analysis.read_copies import holdings, unsent
@@ -111,7 +112,7 @@ def _check_partition(run_dir: RunDir, run: RunRecord, piece: Piece, history: His
     result.unknown += unknown_operations(view, _of_kind(run, PROCESSOR))
     lag = real_time_lag(view, seen.left_out.firsts if seen.left_out else None)
     result.lags += [] if lag is None else [lag]
-    result.problems += unsent(view, copies, seen.sent)
+    result.problems += (*unsent(view, copies, seen.sent), *differing_outputs(view))
     result.statistics["replica_records"] += sum(
         segment.records for copy in copies.copies for segment in copy.replica.segments
     )

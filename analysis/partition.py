@@ -84,7 +84,8 @@ def see(
         rows = history.tables.get(where, history.operations.slice(0, 0))
         endings = endings_of(history.operations)
         known = circumstances(run, history) | {"elsewhere": elsewhere(run_dir, run, where)}
-        return view_of(*where, rows, **known, endings=endings, settled=piece.settled)
+        read = bool(run.outputs)
+        return view_of(*where, rows, **known, endings=endings, settled=piece.settled, outputs_read=read)
 
     # Files of other partitions are counted once for the run, by the piece of its metadata.
     @cache

@@ -222,6 +222,8 @@ class PartitionView:
     """Answers to questions for the log's end, in the order of asking."""
     processed: Steps | None = None
     """Inputs that pipelines processed; None without pipelines."""
+    outputs: Steps | None = None
+    """Inputs that records in outputs name, as the final reader found them; None if the run has no outputs that do."""
     committed_offsets: Steps | None = None
     unordered: frozenset[int] = frozenset()
     """Processes whose operations overlap: which came first is not known."""
@@ -381,11 +383,13 @@ def view_of(
     endings: Endings | None = None,
     settled: Settled = NOTHING_SETTLED,
     elsewhere: Elsewhere = not_asked,
+    outputs_read: bool = False,
 ) -> PartitionView:
     """The view of one topic-partition's rows (evidence.history.read.PLAIN_SCHEMA), of all processes.
 
     `endings` says how transactions ended, one that is not among them being unknown; with None each row already has its
-    transaction's outcome. `settled` is what other partitions prove of operations of unknown outcome.
+    transaction's outcome. `settled` is what other partitions prove of operations of unknown outcome. `outputs_read`:
+    whether the final reader told what the run's outputs were made from.
     """
     sends, polls = _of(table, schema.SEND), _of(table, schema.POLL)
     reserves = _of(table, schema.RESERVE).to_pylist()
@@ -441,6 +445,7 @@ def view_of(
         torn=frozenset(torn),
         ends=ends_of(table, uncommitted_readers),
         processed=settled_steps(_steps(_of(table, schema.PROCESSED), processes, endings), names, settled),
+        outputs=_steps(_of(table, schema.OUTPUT), processes, endings, none=not outputs_read),
         committed_offsets=settled_steps(
             _steps(_of(table, schema.OFFSETS), processes, endings), names, settled.transactions
         ),
@@ -459,8 +464,9 @@ def settled_steps(steps: Steps | None, names: Sequence[str], settled: Settled) -
     return replace(steps, ok=steps.ok | proven, fail=steps.fail | absent)
 
 
-def _steps(table: pa.Table, processes: pa.Array, endings: Endings | None) -> Steps | None:
-    if not len(table):
+def _steps(table: pa.Table, processes: pa.Array, endings: Endings | None, *, none: bool = True) -> Steps | None:
+    """The steps in some rows; None if there are no rows, unless it is known that there are none (`none` is false)."""
+    if none and not len(table):
         return None
     ok, fail = _is(table, "outcome", schema.OK), _is(table, "outcome", schema.FAIL)
     completed_ns = _ints(table, "completed_ns")

@@ -74,6 +74,8 @@ class ProcessRecord(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The node that is the only one which the client knows, if it does not know all."""
     library: str | None = None
     """Which client it is, where that is not the run's: "librdkafka", "java-3.9.2"."""
+    output: str = ""
+    """Of one that makes outputs of inputs: the topic that these go to."""
     beside: bool = False
     """Whether it sends beside a load to be held to idempotence. How long writes pause is told without it: it would hide
     that the load's own producer waits.
@@ -336,6 +338,11 @@ class RunRecord(Struct, frozen=True, kw_only=True):
     def of_kind(self, kind: str) -> list[ProcessRecord]:
         """The processes of a kind."""
         return [process for process in self.processes if process.kind == kind]
+
+    @property
+    def outputs(self) -> frozenset[str]:
+        """The topics of outputs that name their inputs: the final reader tells of them."""
+        return frozenset(process.output for process in self.processes if process.output)
 
     @property
     def beside(self) -> frozenset[str]:

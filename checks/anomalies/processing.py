@@ -6,9 +6,15 @@
 
 An input is a record of this partition that some ok poll returned, from the first that the pipeline itself was given
 on: where it begins is its own affair. Values of transactions that are not committed for sure are no inputs. It is
-processed once its output is committed for sure; an output that nobody knows of may be there, so it neither makes an
-input processed twice, nor leaves it unprocessed. (What the output's own partition tells of it counts.)
-Where the history of a writer is missing, inputs may have been processed that no row tells of: none is called skipped.
+processed once its output is committed for sure.
+
+What is *in the output* says which inputs were processed, and how often: each output names its input, and the final
+reader has told of all of them (`view.outputs`). The pipelines' own rows say when; a pipeline that was killed may have
+said less than it did. Where no reader told of outputs (histories of others), the pipelines' rows are all there is. An
+output that nobody knows of may be there then, so it neither makes an input processed twice, nor leaves it unprocessed
+(what the output's own partition tells of it counts), and where the history of a writer is missing, inputs may have been
+processed that no row tells of: none is called skipped.
+
 Which of the three are wrong depends on the semantics that the pipeline was given (at most once, at least once, exactly
 once).
 
@@ -34,6 +40,8 @@ from evidence.spans import NEVER_NS
 
 NAMED: Final = 20
 """Inputs that one row of evidence names."""
+UNKNOWN_NS: Final = 0
+"""Of what was processed by nobody knows when: it may have been before anything else."""
 
 
 def _inputs(view: PartitionView, processed: Steps | None, committed: Steps | None) -> Ints:
@@ -51,13 +59,23 @@ def _inputs(view: PartitionView, processed: Steps | None, committed: Steps | Non
     return np.unique(polls.offset[counts])
 
 
-def _processed_at(inputs: Ints, processed: Steps | None) -> Ints:
+def _processed_at(inputs: Ints, view: PartitionView) -> Ints:
     """When each input may first have been processed; NEVER_NS for those that were not."""
     at_ns = np.full(len(inputs), NEVER_NS, np.int64)
+    processed, outputs = view.processed, view.outputs
     if processed is not None:
         rows = np.flatnonzero(~processed.fail & np.isin(processed.offset, inputs))
         np.minimum.at(at_ns, np.searchsorted(inputs, processed.offset[rows]), processed.completed_ns[rows])
+    if outputs is not None:
+        there = np.isin(inputs, outputs.offset)
+        at_ns[~there] = NEVER_NS
+        at_ns[there & ((at_ns == NEVER_NS) | view.writers_missing)] = UNKNOWN_NS
     return at_ns
+
+
+def _blind(view: PartitionView) -> bool:
+    """Whether inputs may have been processed that nothing tells of."""
+    return view.writers_missing and view.outputs is None
 
 
 def _step(view: PartitionView, steps: Steps, row: int) -> dict[str, Any]:
@@ -84,10 +102,10 @@ def without_pipelines(view: PartitionView) -> bool:
 def committed_too_far(view: PartitionView) -> Rows:
     """A pipeline committed an offset beyond an input that it had not processed."""
     committed = view.committed_offsets
-    if committed is None or view.writers_missing:
+    if committed is None or _blind(view):
         return Rows()
     inputs = _inputs(view, view.processed, committed)
-    at_ns = _processed_at(inputs, view.processed)
+    at_ns = _processed_at(inputs, view)
     rows = Rows()
     for row in np.flatnonzero(committed.ok & (committed.completed_ns >= 0)).tolist():
         below = inputs[: np.searchsorted(inputs, committed.offset[row])]
@@ -110,11 +128,11 @@ def committed_too_far(view: PartitionView) -> Rows:
 def skipped_processing(view: PartitionView) -> Rows:
     """A pipeline never processed an input that it had passed."""
     committed = view.committed_offsets
-    if committed is None or view.writers_missing or not committed.ok.any():
+    if committed is None or _blind(view) or not committed.ok.any():
         return Rows()
     last = int(np.flatnonzero(committed.ok)[np.argmax(committed.offset[committed.ok])])
     inputs = _inputs(view, view.processed, committed)
-    skipped = inputs[(_processed_at(inputs, view.processed) == NEVER_NS) & (inputs < committed.offset[last])]
+    skipped = inputs[(_processed_at(inputs, view) == NEVER_NS) & (inputs < committed.offset[last])]
     value = {int(view.polls.offset[row]): row for row in np.flatnonzero(np.isin(view.polls.offset, skipped)).tolist()}
     furthest = {"offset": int(committed.offset[last])} | _step(view, committed, last)
     return Rows(
@@ -138,20 +156,21 @@ def skipped_processing(view: PartitionView) -> Rows:
 def repeated_processing(view: PartitionView) -> Rows:
     """A pipeline processed an input more than once.
 
-    Inputs of which more than one processing took effect.
+    Inputs that several outputs name; without a reader of outputs, those of which more than one processing took effect.
     """
-    processed = view.processed
-    if processed is None:
+    done = view.processed if view.outputs is None else view.outputs
+    if done is None:
         return Rows()
-    done = np.flatnonzero(processed.ok)
-    offset, count = np.unique(processed.offset[done], return_counts=True)
+    offset, count = np.unique(done.offset[done.ok], return_counts=True)
     several = offset[count > 1]
-    rows = Rows(total=len(several))
-    for one in several[:EVIDENCE_LIMIT].tolist():
-        outputs = [
-            _step(view, processed, row)
-            | ({} if processed.value[row] == NO_IDENTITY else {"output": identity_of(int(processed.value[row]))})
-            for row in done[processed.offset[done] == one].tolist()
-        ]
-        rows.append({"offset": one, "process": outputs[-1]["process"], "outputs": outputs})
-    return rows
+    return Rows((_repeated(view, done, one) for one in several[:EVIDENCE_LIMIT].tolist()), total=len(several))
+
+
+def _repeated(view: PartitionView, done: Steps, offset: int) -> dict[str, Any]:
+    """The row of an input, with its outputs."""
+    outputs = [
+        _step(view, done, row)
+        | ({} if done.value[row] == NO_IDENTITY else {"output": identity_of(int(done.value[row]))})
+        for row in np.flatnonzero(done.ok & (done.offset == offset)).tolist()
+    ]
+    return {"offset": offset, "process": outputs[-1]["process"], "outputs": outputs}

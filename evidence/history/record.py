@@ -4,7 +4,7 @@
             4  u32      the run (CRC-32 of its name)
             8  i32      producer
            12  i64      sequence
-           20  …        payload
+           20  …        payload: zeros, or the input that the record was made from (evidence.history.inputs)
       last  4  u32      CRC-32C of everything before it, little-endian; the rest is big-endian
 
 With this a record found in any replica's segment, or read by any consumer, can be told without the history, and a

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from types import TracebackType
+from types import MappingProxyType, TracebackType
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, Self, TypeVar
 
 from evidence import events
@@ -479,9 +479,17 @@ class FinalRead:
 class FinalReader:
     """The final reader's process, started early and told to read when the cluster is at rest."""
 
-    def __init__(self, client: Client, topics: Mapping[str, Sequence[int]], *, timeout_s: float) -> None:
+    def __init__(
+        self,
+        client: Client,
+        topics: Mapping[str, Sequence[int]],
+        *,
+        outputs: Mapping[str, Sequence[int]] = MappingProxyType({}),
+        timeout_s: float,
+    ) -> None:
+        """`outputs`: those of the topics to which applications send what they make of inputs."""
         self._timeout_s = timeout_s
-        self._child = client.start("reader", topics=dict(topics), timeout_s=timeout_s)
+        self._child = client.start("reader", topics=dict(topics), outputs=dict(outputs), timeout_s=timeout_s)
 
     def read(self) -> FinalRead:
         """Read everything; the process has ended when this returns."""

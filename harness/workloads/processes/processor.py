@@ -18,6 +18,7 @@ from typing import Any, Final
 from confluent_kafka import OFFSET_BEGINNING, Consumer, TopicPartition
 
 from evidence.history import schema
+from evidence.history.inputs import Input
 from evidence.history.writer import HistoryWriter
 from harness.workloads.processes import child
 from harness.workloads.processes.polls import ASSIGNED, Key, Poll, PollRecorder
@@ -100,10 +101,10 @@ class Processor:
         transactions.reserve(self._output, range(self._output_partitions), first, count)
         outcomes: list[str] = []
         for number, message in enumerate(seen.messages):
-            source = (str(message.topic()), int(message.partition() or 0), int(message.offset() or 0))
+            source = Input(str(message.topic()), int(message.partition() or 0), int(message.offset() or 0))
             transactions.send(
                 self._output,
-                source[1] % self._output_partitions,
+                source.partition % self._output_partitions,
                 first + number,
                 source=source,
                 tell=lambda answer: outcomes.append(answer["outcome"]),

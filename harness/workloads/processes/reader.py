@@ -6,6 +6,8 @@ until the limit: if a position is refused, the partition's bounds are asked for 
 nearest offset that exists, which is recorded too. A client that is not told bounds for a while is replaced by another:
 what it heard of the cluster while that came up can stay with it (seen with librdkafka 2 and Kafka 0.10.2: it knew of no
 such partition for five minutes, though every broker knew who leads it).
+
+Topics to which applications send their outputs are read once more, for what these were made from (outputs.py).
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, KafkaExcepti
 from evidence.history import schema
 from evidence.history.writer import HistoryWriter
 from harness.workloads.processes import child
+from harness.workloads.processes.outputs import read_outputs
 from harness.workloads.processes.polls import ASSIGNED, Key, PollRecorder, named
 
 BATCH: Final = 4_000
@@ -125,7 +128,10 @@ def main() -> None:
         reader = FinalReaderProcess(writer, arguments["bootstrap"], arguments["settings"])
         child.say(ready=True)
         if commands.wait() is not None:
-            seen = reader.read(child.partitions_of(arguments["topics"]), time.monotonic() + arguments["timeout_s"])
+            deadline = time.monotonic() + arguments["timeout_s"]
+            seen = reader.read(child.partitions_of(arguments["topics"]), deadline)
+            if outputs := child.partitions_of(arguments["outputs"]):
+                read_outputs(writer, arguments["bootstrap"], arguments["settings"], outputs, deadline)
             child.say(
                 done=True,
                 errors=reader.errors[-5:],

@@ -12,6 +12,7 @@ from typing import Any
 from confluent_kafka import KafkaError, KafkaException, Message
 
 from evidence.history import record, schema
+from evidence.history.inputs import Input
 from evidence.history.outcomes import outcome_of
 from evidence.history.writer import HistoryWriter
 from harness.workloads.processes import child
@@ -61,7 +62,7 @@ class Sender:
         *,
         key: str | None = None,
         record_bytes: int = 0,
-        source: tuple[str, int, int] | None = None,
+        source: Input | None = None,
         tell: Callable[[dict[str, Any]], None] | None = None,
         flush: bool = False,
     ) -> None:
@@ -69,7 +70,7 @@ class Sender:
         once if the client refuses it. With `flush` it is on disk before it is told.
 
         `record_bytes`: the size of its value, if it is to be larger than its identity.
-        `source`: topic, partition and offset of the input that this record was made from.
+        `source`: the input that this record was made from, which its bytes name.
         """
         self.in_flight += 1
         invoked_ns = time.monotonic_ns()
@@ -99,7 +100,7 @@ class Sender:
             heard(error, None if offset is None or offset < 0 or self._acks == 0 else offset)
 
         keyed = {} if key is None else {"key": key.encode()}
-        payload = bytes(max(0, record_bytes - record.MINIMUM_BYTES))
+        payload = bytes(max(0, record_bytes - record.MINIMUM_BYTES)) if source is None else source.payload
         value = record.encode(self._run, self._producer, sequence, payload)
         try:
             self._client.produce(topic, value=value, partition=partition, on_delivery=delivered, **keyed)

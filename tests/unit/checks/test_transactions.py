@@ -211,6 +211,53 @@ def test_aborted_values_are_no_inputs() -> None:
     assert skipped_processing(view(*rows, **how)) == []
 
 
+# Outputs that name their inputs: what is there counts
+
+
+def output(offset: int, number: int, *, producer: int = 9) -> Row:
+    """The final reader found an output that names the input at an offset."""
+    row: Row = {"kind": "output", "outcome": "ok", "offset": offset, "producer": producer, "sequence": number}
+    return row | {"process": "final-read-1", "completed_ns": 500}
+
+
+READ = {"outputs_read": True}
+DIED = READ | {"writers_missing": True}
+"""A pipeline was killed: its rows may say less than it did."""
+
+
+def test_an_input_that_no_output_names_was_not_processed_whatever_the_program_says() -> None:
+    rows = (*INPUTS, *(made(n, n, 10) for n in range(3)), commits(3, 11))
+    assert processing(*rows, output(0, 0), output(1, 1), output(2, 2), **READ) == (0, 0, 0)
+    assert processing(*rows, output(0, 0), output(2, 2), **READ) == (1, 1, 0)
+    assert processing(*rows, **READ) == (1, 3, 0)
+
+
+def test_an_input_that_two_outputs_name_was_processed_twice_whatever_the_program_says() -> None:
+    rows = (*INPUTS[:1], made(0, 0, 10), commits(1, 11), output(0, 0), output(0, 1, producer=8))
+    assert processing(*rows, **READ) == (0, 0, 1)
+    (row,) = repeated_processing(view(*rows, **READ))
+    assert [one["output"]["producer"] for one in row["outputs"]] == [9, 8]
+
+
+def test_an_unknown_output_is_there_or_it_is_not() -> None:
+    rows = (*INPUTS[:1], made(0, 0, 10, "info"), commits(1, 11))
+    assert processing(*rows, output(0, 0), **READ) == (0, 0, 0)
+    assert processing(*rows, **READ) == (1, 1, 0)
+
+
+def test_a_pipeline_that_was_killed_skipped_what_no_output_names() -> None:
+    rows = (*INPUTS, made(0, 0, 10), commits(2, 11), output(0, 0), output(2, 2))
+    assert processing(*rows, **DIED) == (1, 1, 0)
+    # Without a reader of outputs it may have done more than its rows say.
+    assert processing(*rows[:-2], writers_missing=True) == (0, 0, 0)
+
+
+def test_when_a_killed_pipeline_processed_an_input_nobody_knows() -> None:
+    rows = (*INPUTS[:1], commits(1, 9), made(0, 0, 10), output(0, 0))
+    assert processing(*rows, **READ) == (1, 0, 0)
+    assert processing(*rows, **DIED) == (0, 0, 0)
+
+
 # Real-time lag
 
 

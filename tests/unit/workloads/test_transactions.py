@@ -9,6 +9,7 @@ import pyarrow as pa
 import pytest
 
 from evidence.history import schema
+from evidence.history.inputs import Input
 from evidence.history.read import PLAIN_SCHEMA, plain, stream_batches
 from evidence.history.writer import HistoryWriter
 from harness.workloads.processes import transactional
@@ -36,7 +37,7 @@ def test_each_step_of_a_transaction_is_on_record(tmp_path: Path, bootstrap: str,
         for sequence, end in enumerate((producer.commit, producer.abort)):
             assert producer.begin()["outcome"] == "ok"
             producer.reserve(topic, [0], sequence, 1)
-            producer.send(topic, 0, sequence, source=("in", 2, 40 + sequence), tell=told.append)
+            producer.send(topic, 0, sequence, source=Input("in", 2, 40 + sequence), tell=told.append)
             producer.flush(LIMIT_S)
             assert end()["outcome"] == "ok"
     rows = rows_of(path)

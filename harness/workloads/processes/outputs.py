@@ -1,0 +1,77 @@
+"""The final reader's second pass: what applications' outputs say that was processed.
+
+It reads each output to its last stable offset as a reader of what is committed does (read_committed), and records for
+each output the input that its bytes name. No program's own word is asked.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import closing
+from typing import Any, Final
+
+from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, Message, TopicPartition
+
+from evidence.errors import HarnessError
+from evidence.history import record, schema
+from evidence.history.inputs import input_of
+from evidence.history.writer import HistoryWriter
+from harness.workloads.processes import child
+from harness.workloads.processes.polls import ASSIGNED, Key
+from harness.workloads.settings import READ_COMMITTED
+
+BATCH: Final = 2_000
+POLL_S: Final = 0.1
+OFFSETS_S: Final = 10.0
+FIXED: Final[Mapping[str, Any]] = {
+    **ASSIGNED,
+    **READ_COMMITTED,
+    "group.id": "kafka-chaos-outputs",
+    "enable.partition.eof": True,
+    "fetch.wait.max.ms": 10,
+}
+
+
+def read_outputs(
+    writer: HistoryWriter, bootstrap: str, settings: Mapping[str, Any], partitions: Sequence[Key], deadline: float
+) -> None:
+    """Read outputs to their ends and record what each was made from.
+
+    Raises HarnessError if one is not read to its end in time: then nobody knows what was processed.
+    """
+    errors: list[str] = []
+    with closing(Consumer(child.client_settings(bootstrap, settings, fixed=FIXED))) as client:
+        ends = {key: client.get_watermark_offsets(TopicPartition(*key), timeout=OFFSETS_S)[1] for key in partitions}
+        client.assign([TopicPartition(*key, OFFSET_BEGINNING) for key in partitions])
+        unread = set(partitions)
+        while unread:
+            if time.monotonic() >= deadline:
+                names = ", ".join(f"{topic}-{number}" for topic, number in sorted(unread))
+                raise HarnessError(f"outputs {names} are not read to their ends; the last errors: {errors[-5:]}")
+            for message in client.consume(BATCH, POLL_S):
+                key = (str(message.topic()), int(message.partition() or 0))
+                if (error := message.error()) is None:
+                    _record(writer, message)
+                elif error.code() != KafkaError._PARTITION_EOF:
+                    errors.append(error.name())
+                elif (message.offset() or 0) >= ends[key]:
+                    unread.discard(key)
+    writer.flush()
+
+
+def _record(writer: HistoryWriter, message: Message) -> None:
+    """Record the input that an output names. One whose bytes are damaged or no output's is the other pass's affair."""
+    value = message.value() or b""
+    identity, source = record.decode(value), input_of(value)
+    if identity is not None and source is not None:
+        writer.append(
+            kind=schema.OUTPUT,
+            outcome=schema.OK,
+            topic=source.topic,
+            partition=source.partition,
+            offset=source.offset,
+            producer=identity.producer,
+            sequence=identity.sequence,
+            completed_ns=time.monotonic_ns(),
+        )
