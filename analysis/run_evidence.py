@@ -7,7 +7,7 @@ from collections.abc import Collection
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from checks.claim import Damage, RunEvidence
+from checks.claim import Damage, Processing, RunEvidence
 from evidence.history import schema
 from evidence.history.read import (
     open_run,
@@ -30,6 +30,7 @@ def evidence_of(run_dir: RunDir, run: RunRecord, run_state: RunState) -> RunEvid
         damaged=lambda *where: _damaged(run_dir, where),
         stored=lambda *where: _stored(run_dir, where),
         read_errors=lambda *where: _read_errors(run_dir, run, where),
+        processing=lambda *where: _processing(run_dir, run, where),
     )
 
 
@@ -58,6 +59,19 @@ def _read_at(run_dir: RunDir, run: RunRecord, where: tuple[str, int]) -> dict[tu
     for producer, sequence, offset in zip(*(column.to_pylist() for column in polls.columns), strict=True):
         found.setdefault((producer, sequence), set()).add(offset)
     return {record: tuple(sorted(offsets)) for record, offsets in found.items()}
+
+
+def _processing(run_dir: RunDir, run: RunRecord, where: tuple[str, int]) -> Processing | None:
+    """What became of a partition's inputs; None if nobody told what outputs were made from."""
+    table = open_run(run_dir, run, only=where, counted=False).tables.get(where)
+    if table is None or not run.outputs or not pc.any(_ended_well(table, schema.FINAL_READ)).as_py():
+        return None
+    inputs = table.filter(_ended_well(table, schema.POLL))["offset"].drop_null().to_pylist()
+    rows = table.filter(pc.equal(table["kind"], schema.OUTPUT))
+    outputs: dict[int, list[int]] = {}
+    for offset, producer in zip(rows["offset"].to_pylist(), rows["producer"].to_pylist(), strict=True):
+        outputs.setdefault(offset, []).append(producer)
+    return Processing(inputs=frozenset(inputs), outputs=outputs)
 
 
 def _damaged(run_dir: RunDir, where: tuple[str, int]) -> list[Damage]:

@@ -36,6 +36,26 @@ class Damage:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Processing:
+    """What became of the inputs of a partition, by what is in the outputs at the end."""
+
+    inputs: frozenset[int]
+    """The offsets of all records that readers were given."""
+    outputs: Mapping[int, Sequence[int]]
+    """Of each input that was processed: the producers of the outputs that name it, one for each output."""
+
+    @property
+    def skipped(self) -> frozenset[int]:
+        """The inputs that no output names."""
+        return self.inputs - self.outputs.keys()
+
+    @property
+    def repeated(self) -> frozenset[int]:
+        """The inputs that several outputs name."""
+        return frozenset(offset for offset, producers in self.outputs.items() if len(producers) > 1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RunEvidence:
     """What a run left behind, as far as claims are judged by it."""
 
@@ -58,6 +78,8 @@ class RunEvidence:
     read_errors: Callable[[str, int], Sequence[tuple[int, str]]] = lambda topic, partition: ()
     """Of a topic and partition: when readers were given errors instead of records (CLOCK_MONOTONIC nanoseconds), and
     their names."""
+    processing: Callable[[str, int], Processing | None] = lambda topic, partition: None
+    """Of a topic and partition of inputs; None if nobody read inputs and outputs to their ends."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -418,6 +418,33 @@ class EndsAnswer(Event, frozen=True, kw_only=True, tag="ends-answer"):
     """When (monotonic); the event's own time is that of the second answer."""
 
 
+class CrashPoint(Event, frozen=True, kw_only=True, tag="crash-point"):
+    """An application stands still between two of its steps. That it says itself; what it has done, others say: the
+    group's coordinator, and the leader of its output.
+    """
+
+    source: Literal["runner"] = "runner"
+    process: str
+    producer: int
+    """The number that its outputs carry."""
+    done: str
+    """The step that it has carried out last, such as "commit"."""
+    following: str
+    """The step that would be next."""
+    round: int
+    """How often it has been given inputs."""
+    group: str
+    topic: str
+    """Of its inputs."""
+    partition: int
+    committed: int | None
+    """The group's committed offset there, as the coordinator says; None for none."""
+    outputs: int
+    """Records in its output, as readers of what is committed may read it."""
+    written: int
+    """The same with transactions that are open."""
+
+
 class Transaction(Event, frozen=True, kw_only=True, tag="transaction"):
     """A transaction began or ended, or tried to."""
 
@@ -722,6 +749,7 @@ AnyEvent = (
     | BatchSent
     | Search
     | EndsAnswer
+    | CrashPoint
     | Transaction
     | Controller
     | Broker

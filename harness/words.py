@@ -28,6 +28,7 @@ from harness.subjects import (
     TimeOuts,
     Topic,
 )
+from harness.workloads.handles.application import Application, CrashPoint
 from harness.workloads.handles.client import LoadGenerator, Pending, ScriptedProducer, SendResult
 from harness.workloads.settings import LIBRDKAFKA
 
@@ -42,11 +43,13 @@ __all__ = [
     "NOTHING_STATED",
     "OFFSETS",
     "REQUEST_MS",
+    "Application",
     "Basis",
     "Bug",
     "BugStatus",
     "Case",
     "ClusterPlan",
+    "CrashPoint",
     "Disks",
     "Documented",
     "Exhibit",

@@ -8,6 +8,7 @@ module for each noun:
     sequence_log    steps, notes, and preconditions: what the timeline says of the sequence itself
     who             roles and what the cluster states of them
     clients         producers, loads, consumers, transactions, pipelines
+    crash_points    where an application stands still, and what others say of it there
     groups          what consumer groups have committed
     logs            batches whose bytes are known, and searches by offset and by time
     ends            how far a partition may be read
@@ -32,7 +33,8 @@ from random import Random
 from typing import TYPE_CHECKING
 
 from harness.run.administration import Administration
-from harness.run.clients import NO_SETTINGS, Clients
+from harness.run.clients import BATCH, NO_SETTINGS, Clients
+from harness.run.crash_points import CrashPoints
 from harness.run.disks import LiveFiles
 from harness.run.ends import EndOffsets
 from harness.run.groups import Groups
@@ -44,18 +46,32 @@ from harness.run.sequence_log import DutyNotDone, PreconditionNotHeld, SequenceL
 from harness.run.upgrades import Upgrader
 from harness.run.waits import START_LIMIT_S, Waits
 from harness.run.who import OFFSETS, Partition, Target, Who
+from harness.workloads.handles.application import NOWHERE, CrashPoint
 
 if TYPE_CHECKING:
     from harness.cluster.versions import Version
     from harness.plan import TopicPlan
     from harness.subjects import UserSubject
+    from harness.workloads.handles.application import Application
     from harness.workloads.handles.transactions import Pipeline
 
 __all__ = ["OFFSETS", "START_LIMIT_S", "DutyNotDone", "Partition", "Parts", "PreconditionNotHeld", "Run", "Target"]
 
 
 class Run(
-    SequenceLog, Who, Waits, LiveFiles, Administration, Nemesis, Migrator, Upgrader, Clients, Logs, EndOffsets, Groups
+    SequenceLog,
+    Who,
+    Waits,
+    LiveFiles,
+    Administration,
+    Nemesis,
+    Migrator,
+    Upgrader,
+    Clients,
+    Logs,
+    EndOffsets,
+    Groups,
+    CrashPoints,
 ):
     """The running cluster, its witnesses and clients, in the words of a scenario."""
 
@@ -79,6 +95,7 @@ class Run(
         Logs.__init__(self, parts, self, self, self._register)
         EndOffsets.__init__(self, parts, self)
         Groups.__init__(self, parts, self)
+        CrashPoints.__init__(self, parts, self, self, self)
         self._random = Random(parts.record.run.seed)
         self.version, self.topic, self.case, self.given = parts.version, parts.topics[0], parts.case, parts.given
         self.cluster, self.observer, self.timeline = parts.cluster, parts.observer, parts.timeline
@@ -110,8 +127,30 @@ class Run(
         `transactional_id` (0.11 and later), at least once without. The topic `output` is created like t's if there is
         none of that name.
         """
+        self._make_output(t, output)
+        with super().pipeline(t, output, transactional_id=transactional_id, settings=settings) as process:
+            yield process
+
+    @contextmanager
+    def application(
+        self,
+        program: str,
+        t: Partition,
+        output: str = "output",
+        *,
+        group: str,
+        stop: CrashPoint = NOWHERE,
+        batch: int = BATCH,
+        settings: Mapping[str, str] = NO_SETTINGS,
+    ) -> Iterator[Application]:
+        """A member of `group` that runs a program on the inputs of t's topic while the block lasts. The topic `output`
+        is created like t's if there is none of that name.
+        """
+        self._make_output(t, output)
+        with super().application(program, t, output, group=group, stop=stop, batch=batch, settings=settings) as process:
+            yield process
+
+    def _make_output(self, t: Partition, output: str) -> None:
         if all(plan.name != output for plan in self.topics):
             source = next(plan for plan in self.topics if plan.name == t.topic)
             self.create_topic(replace(source, name=output))
-        with super().pipeline(t, output, transactional_id=transactional_id, settings=settings) as process:
-            yield process

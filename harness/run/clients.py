@@ -19,6 +19,7 @@ from harness.cluster.cluster import KAFKA_PORT
 from harness.run.waits import led
 from harness.run.who import Partition
 from harness.workloads import settings as defaults
+from harness.workloads.handles.application import NOWHERE, Application, CrashPoint
 from harness.workloads.handles.client import (
     BackgroundConsumer,
     Client,
@@ -49,6 +50,8 @@ IDEMPOTENT: Final[Mapping[str, str]] = MappingProxyType({"enable.idempotence": "
 GIVEN_UP_AFTER: Final = "message.timeout.ms"
 IDEMPOTENT_PER_S: Final = 10.0
 IDEMPOTENT_BYTES: Final = 200
+BATCH: Final = 5
+"""Inputs that an application is given at a time."""
 NO_SETTINGS: Final[Mapping[str, str]] = MappingProxyType({})
 
 
@@ -113,6 +116,7 @@ class Clients:
         expected_loss: bool = False,
         library: str | None = None,
         beside: bool = False,
+        output: str = "",
     ) -> Client:
         """A new client, which run.json has from now on."""
         name = f"{kind}-{1 + len(self._record.run.of_kind(kind))}"
@@ -128,6 +132,7 @@ class Clients:
                 only=only.node.name if only else None,
                 library=library,
                 beside=beside,
+                output=output,
             )
         )
         return Client(self._run_dir, name, len(self._record.run.processes), bootstrap, settings)
@@ -374,7 +379,7 @@ class Clients:
             else self._transactional_settings(RDKAFKA, transactional_id, settings)
         )
         reading = self._reader_settings(transactional_id is not None, NO_SETTINGS)
-        client = self._register("processor", sending | reading)
+        client = self._register("processor", sending | reading, output=output)
         process = Pipeline(
             replace(client, settings=sending),
             consumer_settings=reading,
@@ -387,11 +392,47 @@ class Clients:
         with self._sequence_log.step("pipeline", **detail), process:
             yield process
 
+    @contextmanager
+    def application(
+        self,
+        program: str,
+        t: Partition,
+        output: str,
+        *,
+        group: str,
+        stop: CrashPoint = NOWHERE,
+        batch: int = BATCH,
+        settings: Mapping[str, str] = NO_SETTINGS,
+    ) -> Iterator[Application]:
+        """A process that runs a program of harness/workloads/processes/programs.py while the block lasts, with the
+        case's client: a member of `group`, it makes an output in the topic `output` of each record of t's topic, as
+        many at a time as `batch` says (a Java client before 0.10: as many as it is given). `stop` is where it stands
+        still. `settings` are its consumer's.
+        """
+        reading = self._library.reading(self._version, batch, defaults.MEMBER, settings, {"group.id": group})
+        sending = self._library.settings("all", self._version)
+        registered = self._register("processor", sending | reading, output=output)
+        process = Application(
+            replace(registered, settings=sending, library=self._recorders),
+            program=program,
+            consumer_settings=reading,
+            inputs=t.topic,
+            output=output,
+            output_partitions=len(self._partitions_of(output)),
+            batch=batch,
+            stop=stop,
+        )
+        self._watched(process, t.topic)
+        detail = {"program": program, "input": t.topic, "output": output, "group": group, "stop": str(stop)}
+        with self._sequence_log.step("application", **detail), process:
+            yield process
+
     def final_reader(self) -> FinalReader:
         """The final reader's process, started while the brokers still settle: it reads when it is told to."""
         client = self._register("final-read", self._version.client_settings, final=True)
         partitions = {topic.name: self._partitions_of(topic.name) for topic in self._topics}
-        return FinalReader(client, partitions, timeout_s=FINAL_READ_LIMIT_S)
+        outputs = {topic: partitions[topic] for topic in sorted(self._record.run.outputs)}
+        return FinalReader(client, partitions, outputs=outputs, timeout_s=FINAL_READ_LIMIT_S)
 
     # Subjects (harness/run/subjects.py)
 

@@ -55,6 +55,19 @@ class Library:
             given |= each
         return given
 
+    def reading(self, version: Version, batch: int, *more: Mapping[str, str]) -> dict[str, str]:
+        """What its consumer is configured with, later settings over earlier ones. A poll is to return so many records
+        at most, which a Java consumer can be told since 0.10 (KIP-41), and librdkafka's is told with each poll.
+        """
+        given: dict[str, str] = {}
+        if self.kind == LIBRDKAFKA:
+            given = dict(defaults.CLIENT) | version.client_settings
+        elif numbers(self.release) >= (0, 10):
+            given = {"max.poll.records": str(batch)}
+        for each in more:
+            given |= each
+        return given
+
     @property
     def one_attempt(self) -> dict[str, str]:
         """The setting that has every record sent once."""

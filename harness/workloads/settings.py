@@ -32,4 +32,12 @@ PRODUCER: Final[Mapping[str, str]] = {
     "enable.idempotence": "false",
 }
 
+MEMBER: Final[Mapping[str, str]] = {
+    "enable.auto.commit": "false",
+    "auto.offset.reset": "earliest",
+    # The shortest that brokers take (group.min.session.timeout.ms): so long does a group wait for a member that died.
+    "session.timeout.ms": "6000",
+}
+"""The consumer of an application: it begins where its group left off, and commits when its program says so."""
+
 READ_COMMITTED: Final[Mapping[str, str]] = {"isolation.level": "read_committed"}

@@ -64,25 +64,14 @@ class BackgroundReader:
         self._client.assign(places)
         self._note_given(self._client, places)
 
-    def _note(self, kind: str, outcome: str, partitions: Sequence[TopicPartition]) -> None:
-        for one in partitions:
-            self._writer.append(
-                kind=kind,
-                outcome=outcome,
-                topic=one.topic,
-                partition=one.partition,
-                offset=one.offset if one.offset >= 0 else None,
-                completed_ns=time.monotonic_ns(),
-            )
-
     def _note_given(self, _: Consumer, partitions: Sequence[TopicPartition]) -> None:
-        self._note(schema.ASSIGN, schema.OK, partitions)
+        self._polls.note(schema.ASSIGN, schema.OK, partitions)
 
     def _note_taken(self, _: Consumer, partitions: Sequence[TopicPartition]) -> None:
-        self._note(schema.REVOKE, schema.OK, partitions)
+        self._polls.note(schema.REVOKE, schema.OK, partitions)
 
     def _note_lost(self, _: Consumer, partitions: Sequence[TopicPartition]) -> None:
-        self._note(schema.REVOKE, schema.INFO, partitions)
+        self._polls.note(schema.REVOKE, schema.INFO, partitions)
 
     def poll(self, timeout_s: float) -> Poll:
         """One poll; partitions whose position does not exist any more begin anew."""

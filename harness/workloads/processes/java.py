@@ -190,6 +190,17 @@ class JvmTransactions(JvmProducer):
         self._transact("abortTransaction")
 
 
+def failure_of(error: Any) -> Failure:
+    """What a Java client threw, or handed over."""
+    from jpype import JClass
+
+    number = int(JClass("org.apache.kafka.common.protocol.Errors").forException(error).code())
+    again = isinstance(error, JClass("org.apache.kafka.common.errors.TimeoutException"))
+    if number == UNKNOWN_SERVER_ERROR:
+        return Failure(number, str(error.getClass().getSimpleName()), again)
+    return Failure(number, KafkaError(number).name(), again)
+
+
 class JavaClient:
     """org.apache.kafka.clients.producer.KafkaProducer."""
 
@@ -197,9 +208,7 @@ class JavaClient:
         from jpype import JArray, JByte, JClass, JProxy
 
         self._record = JClass("org.apache.kafka.clients.producer.ProducerRecord")
-        self._errors = JClass("org.apache.kafka.common.protocol.Errors")
         self._thrown = JClass("java.lang.Throwable")
-        self._took_too_long = JClass("org.apache.kafka.common.errors.TimeoutException")
         self._integer = JClass("java.lang.Integer")
         self._bytes: Callable[[bytes], Any] = JArray(JByte)
         self._callback: Callable[[Callable[..., None]], Any] = lambda heard: JProxy(
@@ -213,7 +222,7 @@ class JavaClient:
 
         def completed(metadata: Any, error: Any) -> None:
             if error is not None:
-                heard(self._failure(error), None)
+                heard(failure_of(error), None)
             else:
                 offset = int(metadata.offset())
                 heard(None, offset if offset >= 0 else None)
@@ -223,20 +232,14 @@ class JavaClient:
         try:
             self._producer.send(record, self._callback(completed))
         except self._thrown as error:
-            heard(self._failure(error), None)
+            heard(failure_of(error), None)
 
     def transact(self, step: str) -> None:
         """KafkaProducer's own method, with no arguments."""
         try:
             getattr(self._producer, step)()
         except self._thrown as error:
-            raise KafkaException(self._failure(error)) from None
-
-    def _failure(self, error: Any) -> Failure:
-        number, again = int(self._errors.forException(error).code()), isinstance(error, self._took_too_long)
-        if number == UNKNOWN_SERVER_ERROR:
-            return Failure(number, str(error.getClass().getSimpleName()), again)
-        return Failure(number, KafkaError(number).name(), again)
+            raise KafkaException(failure_of(error)) from None
 
     def configuration(self) -> dict[str, str]:
         """From the producer's own ProducerConfig, which is private in every release."""
@@ -326,13 +329,7 @@ def jvm_producer(
     import jpype
 
     kind = client.partition("-")[0]
-    if not jpype.isJVMStarted():
-        library = next(java_home.glob("lib/**/libjvm.so"), None)
-        classes = sorted(map(str, jars.glob("*.jar")))
-        jpype.startJVM(None if library is None else str(library), *OPTIONS, classpath=classes, convertStrings=False)
-        # What goes wrong is in the history; stderr is for the reasons of a crash.
-        log4j = jpype.JPackage("org").apache.log4j
-        log4j.LogManager.getRootLogger().setLevel(log4j.Level.OFF)
+    start_jvm(jars, java_home)
     try:
         sending = KINDS[kind](bootstrap, settings)
     except jpype.JException as error:
@@ -341,6 +338,20 @@ def jvm_producer(
     if isinstance(sending, JavaClient) and "transactional.id" in settings:
         return JvmTransactions(sending)
     return JvmProducer(InThread(sending) if in_thread and isinstance(sending, ScalaClient) else sending)
+
+
+def start_jvm(jars: Path, java_home: Path) -> None:
+    """Start this process's Java virtual machine with the jars in a directory and the Java of a home, once."""
+    import jpype
+
+    if jpype.isJVMStarted():
+        return
+    library = next(java_home.glob("lib/**/libjvm.so"), None)
+    classes = sorted(map(str, jars.glob("*.jar")))
+    jpype.startJVM(None if library is None else str(library), *OPTIONS, classpath=classes, convertStrings=False)
+    # What goes wrong is in the history; stderr is for the reasons of a crash.
+    log4j = jpype.JPackage("org").apache.log4j
+    log4j.LogManager.getRootLogger().setLevel(log4j.Level.OFF)
 
 
 def _text(value: Any) -> str:

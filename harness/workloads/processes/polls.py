@@ -15,7 +15,7 @@ that is no record of ours can be an error; librdkafka puts the error's text in p
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby, pairwise
 from typing import Any, Final, NamedTuple
@@ -176,6 +176,18 @@ class PollRecorder:
             middle = (begin + end) // 2
             yield from self._pieces(messages, begin, middle)
             yield from self._pieces(messages, middle, end)
+
+    def note(self, kind: str, outcome: str, partitions: Sequence[TopicPartition]) -> None:
+        """Record that the consumer was given partitions, or has lost them (`kind`)."""
+        for one in partitions:
+            self._writer.append(
+                kind=kind,
+                outcome=outcome,
+                topic=one.topic,
+                partition=one.partition,
+                offset=one.offset if one.offset >= 0 else None,
+                completed_ns=time.monotonic_ns(),
+            )
 
     def watermarks(self, topic: str, partition: int, timeout_s: float) -> tuple[int, int]:
         """Ask for a log's first offset and its end as a consumer may read it (the leader's high watermark); recorded.

@@ -1,0 +1,92 @@
+"""The harness's handle on an application: a program in a group, which stands still where it was told to."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from harness.workloads.handles.client import Background, Client
+
+
+@dataclass(frozen=True, slots=True)
+class CrashPoint:
+    """Between which two steps of a program, and in which of its rounds (the first is 1): a round is a poll that
+    returned inputs, and what is done with these.
+    """
+
+    done: str
+    following: str
+    round: int = 1
+
+    def __str__(self) -> str:
+        return f"between {self.done} and {self.following}, round {self.round}"
+
+
+NOWHERE = CrashPoint("", "", 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far an application has come, by its own word: outputs that were acknowledged, its last errors, and where it
+    stands still; None while it works.
+    """
+
+    processed: int
+    errors: tuple[str, ...]
+    at: CrashPoint | None = None
+
+    def __str__(self) -> str:
+        last = f", the last error {self.errors[-1]}" if self.errors else ""
+        where = f", stands {self.at}" if self.at else ""
+        return f"{self.processed} outputs{last}{where}"
+
+
+class Application(Background[Progress]):
+    """A process that runs a program (harness/workloads/processes/programs.py)."""
+
+    def __init__(
+        self,
+        client: Client,
+        *,
+        program: str,
+        consumer_settings: Mapping[str, str],
+        inputs: str,
+        output: str,
+        output_partitions: int,
+        batch: int,
+        stop: CrashPoint,
+    ) -> None:
+        child = client.start(
+            "application",
+            program=program,
+            consumer_settings=dict(consumer_settings),
+            input=inputs,
+            output=output,
+            output_partitions=output_partitions,
+            batch=batch,
+            stop_between=[stop.done, stop.following],
+            stop_in_round=stop.round,
+        )
+        super().__init__(client.name, child, Progress(0, ()))
+        self.group, self.inputs, self.output = consumer_settings["group.id"], inputs, output
+        self.producer_id = client.producer_id
+        self._stop = stop
+
+    def _progress(self, heard: Mapping[str, Any]) -> Progress:
+        at = CrashPoint(**heard["at"]) if "at" in heard else None
+        return Progress(heard["processed"], tuple(heard["errors"]), at)
+
+    def wait_still(self, *, timeout_s: float) -> CrashPoint:
+        """Wait until it says that it stands still, and where. WaitTimeout, or HarnessError if it has ended."""
+        progress = self._wait(lambda progress: progress.at is not None, f"it stands {self._stop}", timeout_s)
+        assert progress.at is not None
+        return progress.at
+
+    def wait_processed(self, count: int, *, timeout_s: float) -> Progress:
+        """Wait until so many outputs are acknowledged. WaitTimeout, or HarnessError if it has ended."""
+        return self._wait(lambda progress: progress.processed >= count, f"{count} outputs", timeout_s)
+
+    def go_on(self) -> None:
+        """Have it go on."""
+        self._child.send_message(go_on=True)

@@ -1,0 +1,130 @@
+"""Kafka's own consumer, of any release from 0.9 on, used as `confluent_kafka.Consumer` is (see java.py).
+
+The messages that it returns are confluent_kafka's own, so whatever records polls records these. The release's own
+defaults hold: the client is given the address, the deserializers, and what the settings say. `poll` takes a Duration
+since 2.0 and milliseconds before; how many records it returns is the client's affair (max.poll.records, 0.10.0 and
+later).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from confluent_kafka import KafkaException, Message, TopicPartition
+
+from evidence.errors import HarnessError
+from harness.setup.java import properties
+from harness.workloads.processes.java import failure_of, start_jvm
+
+BYTES: Final = "org.apache.kafka.common.serialization.ByteArrayDeserializer"
+NO_OFFSET: Final = -1001
+"""librdkafka's OFFSET_INVALID: begin where the group left off."""
+OnPartitions = Callable[["JvmConsumer", Sequence[TopicPartition]], None]
+
+
+class JvmConsumer:
+    """org.apache.kafka.clients.consumer.KafkaConsumer."""
+
+    def __init__(self, bootstrap: str, settings: Mapping[str, Any]) -> None:
+        from jpype import JClass
+
+        self._thrown = JClass("java.lang.Throwable")
+        self._partition = JClass("org.apache.kafka.common.TopicPartition")
+        self._offset = JClass("org.apache.kafka.clients.consumer.OffsetAndMetadata")
+        self._map, self._list = JClass("java.util.HashMap"), JClass("java.util.ArrayList")
+        self._group = settings["group.id"]
+        fixed = {"bootstrap.servers": bootstrap, "key.deserializer": BYTES, "value.deserializer": BYTES}
+        self._consumer = JClass("org.apache.kafka.clients.consumer.KafkaConsumer")(properties(settings, fixed))
+        self._wait = _waiting(self._consumer)
+
+    def subscribe(
+        self, topics: Sequence[str], *, on_assign: OnPartitions, on_revoke: OnPartitions, on_lost: OnPartitions
+    ) -> None:
+        """Join the group. Before 2.4 (KIP-429) partitions that are lost are told of as revoked."""
+        from jpype import JProxy
+
+        heard = {
+            "onPartitionsAssigned": lambda given: on_assign(self, _places(given)),
+            "onPartitionsRevoked": lambda taken: on_revoke(self, _places(taken)),
+            "onPartitionsLost": lambda lost: on_lost(self, _places(lost)),
+        }
+        listener = JProxy("org.apache.kafka.clients.consumer.ConsumerRebalanceListener", dict=heard)
+        self._consumer.subscribe(self._list(list(topics)), listener)
+
+    def consume(self, _size: int, timeout_s: float) -> list[Message]:
+        """One poll, waiting that long for a first record. Raises KafkaException if the client does."""
+        try:
+            found = self._consumer.poll(self._wait(timeout_s))
+        except self._thrown as error:
+            raise KafkaException(failure_of(error)) from None
+        return [
+            Message(
+                topic=str(one.topic()),
+                partition=int(one.partition()),
+                offset=int(one.offset()),
+                key=None if one.key() is None else bytes(one.key()),
+                value=None if one.value() is None else bytes(one.value()),
+            )
+            for one in found
+        ]
+
+    def commit(self, *, offsets: Sequence[TopicPartition], asynchronous: bool) -> None:
+        """Commit offsets and wait for the answer. Raises KafkaException if they are refused."""
+        assert not asynchronous
+        try:
+            self._consumer.commitSync(self.offsets(offsets))
+        except self._thrown as error:
+            raise KafkaException(failure_of(error)) from None
+
+    def offsets(self, places: Sequence[TopicPartition]) -> Any:
+        """Offsets as the client's own methods take them."""
+        found = self._map()
+        for one in places:
+            found.put(self._partition(one.topic, one.partition), self._offset(one.offset))
+        return found
+
+    def consumer_group_metadata(self) -> Any:
+        """The member and the generation that it is (KIP-447, 2.5 and later); before that the group's name."""
+        return self._consumer.groupMetadata() if hasattr(self._consumer, "groupMetadata") else self._group
+
+    def close(self) -> None:
+        """Leave the group."""
+        self._consumer.close()
+
+
+def _places(partitions: Any) -> list[TopicPartition]:
+    return [TopicPartition(str(one.topic()), int(one.partition()), NO_OFFSET) for one in partitions]
+
+
+def _waiting(consumer: Any) -> Callable[[float], Any]:
+    """How its release is told how long to wait, in seconds."""
+    from jpype import JClass
+
+    names = {
+        str(method.getParameterTypes()[0].getName())
+        for method in consumer.getClass().getMethods()
+        if method.getName() == "poll" and method.getParameterCount() == 1
+    }
+    if "java.time.Duration" in names:
+        duration = JClass("java.time.Duration")
+        return lambda seconds: duration.ofMillis(int(seconds * 1000))
+    return lambda seconds: int(seconds * 1000)
+
+
+def jvm_consumer(
+    client: str, bootstrap: str, settings: Mapping[str, Any], *, jars: Path, java_home: Path
+) -> JvmConsumer:
+    """The consumer `java-<release>`, with the jars in a directory and the Java of a home.
+
+    Raises HarnessError, with the client's own words, if it cannot be made: for settings that it refuses, say.
+    """
+    import jpype
+
+    start_jvm(jars, java_home)
+    try:
+        return JvmConsumer(bootstrap, settings)
+    except jpype.JException as error:
+        cause = error.getCause() or error
+        raise HarnessError(f"{client} refuses its settings: {cause.getMessage()}") from None

@@ -1,0 +1,132 @@
+"""Applications against a mock broker: stopped between two steps, they go on or die there; outputs name inputs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from confluent_kafka import Consumer, Producer, TopicPartition
+
+from evidence.errors import HarnessError, WaitTimeout
+from evidence.history import record, schema
+from evidence.history.read import open_run
+from evidence.rundir import RunDir
+from harness.workloads import settings
+from harness.workloads.handles.application import NOWHERE, Application, CrashPoint
+from harness.workloads.handles.client import Client, FinalReader
+from tests.records import run_record
+
+LIMIT_S = 30.0
+GROUP = "g"
+
+
+@pytest.fixture
+def run_dir(tmp_path: Path) -> RunDir:
+    found = RunDir(tmp_path / "run")
+    found.write_run(run_record({"run": found.path.name, "processes": []}))
+    return found
+
+
+@pytest.fixture
+def inputs(mock_cluster: Producer, topic: str) -> str:
+    """A topic with four inputs in one partition."""
+    for number in range(4):
+        mock_cluster.produce(topic, value=record.encode(1, 1, number), partition=0)
+    assert mock_cluster.flush(LIMIT_S) == 0
+    return topic
+
+
+def application(
+    run_dir: RunDir, bootstrap: str, inputs: str, program: str, stop: CrashPoint, name: str = "app", **more: Any
+) -> Application:
+    return Application(
+        Client(run_dir, name, 2, bootstrap, {"acks": "all"}),
+        program=program,
+        consumer_settings=dict(settings.MEMBER) | {"group.id": f"{GROUP}-{inputs}"},
+        inputs=inputs,
+        output=f"{inputs}-out",
+        output_partitions=4,
+        batch=2,
+        stop=stop,
+        **more,
+    )
+
+
+def committed(bootstrap: str, inputs: str) -> int:
+    client = Consumer({"bootstrap.servers": bootstrap, "group.id": f"{GROUP}-{inputs}", "log_level": 0})
+    try:
+        return int(client.committed([TopicPartition(inputs, 0)], timeout=LIMIT_S)[0].offset)
+    finally:
+        client.close()
+
+
+def outputs(run_dir: RunDir, bootstrap: str, inputs: str) -> list[int]:
+    """The inputs that outputs name, as the final reader tells of them."""
+    out = {f"{inputs}-out": [0, 1, 2, 3]}
+    final = FinalReader(Client(run_dir, "final", -1, bootstrap, {}), out, outputs=out, timeout_s=LIMIT_S)
+    assert final.read().complete
+    rows = open_run(run_dir).tables[(inputs, 0)].to_pylist()
+    found = [row for row in rows if row["kind"] == schema.OUTPUT]
+    assert {row["process"] for row in found} == {"final"}
+    return sorted(row["offset"] for row in found)
+
+
+@pytest.mark.parametrize(
+    ("program", "stop", "has_committed", "has_processed"),
+    [
+        ("commit-then-process", CrashPoint("poll", "commit", 2), 2, 2),
+        ("commit-then-process", CrashPoint("commit", "process", 2), 4, 2),
+        ("commit-then-process", CrashPoint("process", "poll", 2), 4, 4),
+        ("process-then-commit", CrashPoint("poll", "process", 2), 2, 2),
+        ("process-then-commit", CrashPoint("process", "commit", 2), 2, 4),
+        ("process-then-commit", CrashPoint("commit", "poll", 2), 4, 4),
+    ],
+)
+def test_a_program_is_killed_exactly_between_two_steps(
+    run_dir: RunDir,
+    mock_cluster: Producer,
+    bootstrap: str,
+    inputs: str,
+    program: str,
+    stop: CrashPoint,
+    has_committed: int,
+    has_processed: int,
+) -> None:
+    mock_cluster.list_topics(f"{inputs}-out", timeout=10)
+    with application(run_dir, bootstrap, inputs, program, stop) as app:
+        assert app.wait_still(timeout_s=LIMIT_S) == stop
+        app.kill()
+    assert committed(bootstrap, inputs) == has_committed
+    assert outputs(run_dir, bootstrap, inputs) == list(range(has_processed))
+
+
+def test_it_goes_on_when_it_is_told_to(run_dir: RunDir, mock_cluster: Producer, bootstrap: str, inputs: str) -> None:
+    mock_cluster.list_topics(f"{inputs}-out", timeout=10)
+    with application(run_dir, bootstrap, inputs, "process-then-commit", CrashPoint("poll", "process")) as app:
+        app.wait_still(timeout_s=LIMIT_S)
+        app.go_on()
+        app.wait_processed(4, timeout_s=LIMIT_S)
+    assert committed(bootstrap, inputs) == 4
+    assert outputs(run_dir, bootstrap, inputs) == [0, 1, 2, 3]
+
+
+def test_one_that_never_comes_to_its_crash_point_is_waited_for_so_long(
+    run_dir: RunDir, mock_cluster: Producer, bootstrap: str, inputs: str
+) -> None:
+    mock_cluster.list_topics(f"{inputs}-out", timeout=10)
+    stop = CrashPoint("poll", "process", round=9)
+    with application(run_dir, bootstrap, inputs, "process-then-commit", stop) as app:
+        app.wait_processed(4, timeout_s=LIMIT_S)
+        with pytest.raises(
+            WaitTimeout, match="4 outputs after 0 s, wanted it stands between poll and process, round 9"
+        ):
+            app.wait_still(timeout_s=0.1)
+        app.stop()
+        with pytest.raises(HarnessError, match="app ended with 4 outputs"):
+            app.wait_still(timeout_s=LIMIT_S)
+
+
+def test_a_crash_point_says_where_it_is() -> None:
+    assert str(CrashPoint("commit", "process", 2)) == "between commit and process, round 2"
+    assert NOWHERE.round == 0
