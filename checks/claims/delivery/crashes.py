@@ -1,0 +1,114 @@
+"""What a crash between two steps of an application does to its inputs, in numbers.
+
+A crash is an application that stood still at a crash point, of which others said what was committed there
+(evidence.events.CrashPoint), and was killed there. What it had processed is what the output says at the end that it, or
+one before it, has made; nobody can add to that once it is dead. (Applications are numbered as they are started.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from checks.anomaly import DELIVERY
+from checks.claim import CONTRADICTED, HELD, NOT_OBSERVED, Judged, Processing, RunEvidence, claim
+from evidence.basis import Basis
+from evidence.events import CrashPoint, of
+from evidence.faults.clients import KillClientProof
+from evidence.text import plural
+
+NAMED = 20
+"""Inputs that a row names."""
+NOTHING = "no application was killed at a crash point, or nobody read its inputs and its output to their ends"
+
+
+@dataclass(frozen=True, slots=True)
+class Crash:
+    """An application that was killed at a crash point, and what became of its inputs."""
+
+    point: CrashPoint
+    processing: Processing
+
+    @property
+    def processed(self) -> frozenset[int]:
+        """The inputs that were in the output when it was killed."""
+        made = self.processing.outputs.items()
+        return frozenset(offset for offset, producers in made if any(one <= self.point.producer for one in producers))
+
+    @property
+    def committed_only(self) -> frozenset[int]:
+        """The inputs that were committed then, and not processed."""
+        return frozenset(one for one in self.processing.inputs if one < self._committed) - self.processed
+
+    @property
+    def processed_only(self) -> frozenset[int]:
+        """The inputs that were processed then, and not committed."""
+        return frozenset(one for one in self.processed if one >= self._committed)
+
+    @property
+    def _committed(self) -> int:
+        return self.point.committed or 0
+
+
+def _crashes(evidence: RunEvidence) -> list[Crash]:
+    killed = {
+        name: fact.inject_ns for fact, _ in evidence.run_state.proved(KillClientProof) for name in fact.node.split(", ")
+    }
+    points = [one for one in of(evidence.run_state.events, CrashPoint) if one.at_ns < killed.get(one.process, -1)]
+    found = ((point, evidence.processing(point.topic, point.partition)) for point in points)
+    return [Crash(point, processing) for point, processing in found if processing is not None]
+
+
+def _compared(
+    crashes: Sequence[Crash],
+    owed: Callable[[Crash], frozenset[int]],
+    seen: Callable[[Processing], frozenset[int]],
+    words: tuple[str, str],
+) -> Judged:
+    """Whether what was seen of inputs is exactly what the crashes owe, partition by partition."""
+    if not crashes:
+        return Judged(outcome=NOT_OBSERVED, observed=NOTHING)
+    rows: list[dict[str, Any]] = []
+    wrong: list[dict[str, Any]] = []
+    for where in sorted({(crash.point.topic, crash.point.partition) for crash in crashes}):
+        here = [crash for crash in crashes if (crash.point.topic, crash.point.partition) == where]
+        expected, found = frozenset[int]().union(*map(owed, here)), seen(here[0].processing)
+        row = {
+            "topic": where[0],
+            "partition": where[1],
+            "committed": [crash.point.committed for crash in here],
+            "inputs": len(here[0].processing.inputs),
+            "expected": sorted(expected)[:NAMED],
+            "seen": sorted(found)[:NAMED],
+            "count": len(found),
+        }
+        rows.append(row)
+        wrong += [row] if expected != found else []
+    count = sum(row["count"] for row in rows)
+    exactly = f"{plural(count, 'input')} of {sum(row['inputs'] for row in rows)} {words[0]}"
+    if wrong:
+        return Judged(outcome=CONTRADICTED, observed=f"{exactly}, not exactly those {words[1]}", evidence=wrong)
+    return Judged(outcome=HELD, observed=f"{exactly}, exactly those {words[1]}", evidence=rows)
+
+
+@claim("crash-skips-what-was-committed", source=DELIVERY, basis=Basis.DOCUMENTATION)
+def crash_skips_what_was_committed(evidence: RunEvidence) -> Judged:
+    """The inputs that are never processed are exactly those that were committed and not processed when the application
+    was killed; none if there were none.
+
+    Committed is what the group's coordinator says at the crash point, processed is what is in the output.
+    """
+    words = "never processed", "that were committed and not processed at the crash"
+    return _compared(_crashes(evidence), lambda crash: crash.committed_only, lambda of_all: of_all.skipped, words)
+
+
+@claim("crash-repeats-what-was-not-committed", source=DELIVERY, basis=Basis.DOCUMENTATION)
+def crash_repeats_what_was_not_committed(evidence: RunEvidence) -> Judged:
+    """The inputs that are processed twice are exactly those that were processed and not committed when the application
+    was killed; none if there were none.
+
+    Committed is what the group's coordinator says at the crash point, processed is what is in the output.
+    """
+    words = "processed twice", "that were processed and not committed at the crash"
+    return _compared(_crashes(evidence), lambda crash: crash.processed_only, lambda of_all: of_all.repeated, words)

@@ -1,0 +1,30 @@
+"""Delivery semantics: which inputs an application skips, and which it processes twice, when it crashes.
+
+An application is given inputs, makes an output of each, and commits how far it has come. Kafka keeps that offset, and
+knows nothing of the outputs; what a crash between the two steps does is the program's choice. The programs are real
+ones, a process each, members of a group (`harness/workloads/processes/programs.py`). One of them stands still between
+two steps; others say what is committed there and what is in the output; then it is killed, and another one of the same
+program takes over.
+
+`at-most-once` and `at-least-once` are the two orders of steps.
+"""
+
+from harness.words import CrashPoint, Run
+
+GROUP = "application"
+INPUTS = 20
+LIMIT_S = 90.0
+DELIVERY = "Kafka documentation, Design: message delivery semantics"
+NUMBERS = ("crash-skips-what-was-committed", "crash-repeats-what-was-not-committed")
+"""The claims that say how many inputs, and which."""
+
+
+def crash(run: Run, program: str, stop: CrashPoint) -> None:
+    """A program is killed at a crash point, and another process goes on with what the group has committed."""
+    t = run.partition()
+    run.send(t, INPUTS)
+    with run.application(program, t, group=GROUP, stop=stop) as first:
+        run.wait_crash_point(first, t)
+        run.kill_client(first)
+    with run.application(program, t, group=GROUP):
+        run.wait_committed(GROUP, t, INPUTS, timeout_s=LIMIT_S)

@@ -1,0 +1,62 @@
+"""An application commits, and then processes: a crash in between loses what it had committed (Kafka documentation,
+Design: message delivery semantics).
+
+The offset says that these inputs are done, and nothing has been made of them. Whoever takes over begins after them. No
+error is raised anywhere, then or later. What was processed before is not read again, so nothing is processed twice.
+
+The control is a crash at the other place between the two steps: what is processed is committed, and nothing is skipped.
+"""
+
+from functools import partial
+
+from harness.words import Basis, Case, CrashPoint, Documented, ranges, scenario
+from scenarios.delivery import DELIVERY, NUMBERS, crash
+
+PROGRAM = "commit-then-process"
+SKIPPED = frozenset({"skipped-processing", "committed-too-far"})
+
+
+def stop(done: str, following: str) -> CrashPoint:
+    """In the second round: something was processed before."""
+    return CrashPoint(done, following, round=2)
+
+
+scenario(
+    name="at-most-once",
+    claim="""An application that commits before it processes skips, after a crash, exactly the inputs that it had
+        committed and not processed; none is processed twice.""",
+    source=DELIVERY,
+    operator="""Commit before processing only what may be lost without a word: nobody is told of the inputs that are
+        skipped. They are at most those of one poll, so a smaller max.poll.records loses less.""",
+    applies=ranges.OFFSETS_KEPT_BY_KAFKA,
+    cases={
+        "between": Case(
+            steps=partial(crash, program=PROGRAM, stop=stop("commit", "process")),
+            documented=[Documented(required=SKIPPED, claims=NUMBERS, source=DELIVERY, basis=Basis.DOCUMENTATION)],
+        ),
+        "before-commit": Case(
+            steps=partial(crash, program=PROGRAM, stop=stop("poll", "commit")),
+            documented=[
+                Documented(
+                    allowed=frozenset({"committed-too-far"}),
+                    claims=NUMBERS,
+                    sentence="Killed before it commits, it skips nothing and repeats nothing.",
+                    source=DELIVERY,
+                    basis=Basis.DOCUMENTATION,
+                )
+            ],
+        ),
+        "after-process": Case(
+            steps=partial(crash, program=PROGRAM, stop=stop("process", "poll")),
+            documented=[
+                Documented(
+                    allowed=frozenset({"committed-too-far"}),
+                    claims=NUMBERS,
+                    sentence="Killed after it has processed, it skips nothing and repeats nothing.",
+                    source=DELIVERY,
+                    basis=Basis.DOCUMENTATION,
+                )
+            ],
+        ),
+    },
+)

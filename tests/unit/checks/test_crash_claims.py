@@ -1,0 +1,118 @@
+"""Which inputs a crash skips and repeats: claims on histories that show it, contradict it, or neither."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import pytest
+
+from checks import claims
+from checks.claim import Processing
+from checks.claims import CONTRADICTED, HELD, NOT_OBSERVED, RunEvidence
+from evidence.events import CrashPoint, Event, Fault, Target
+from evidence.faults.clients import KillClientProof
+from evidence.findings import ClaimResult
+from evidence.run_state import RunState
+from tests.records import run_record
+from tests.unit.timelines import at
+
+SKIPS = "crash-skips-what-was-committed"
+REPEATS = "crash-repeats-what-was-not-committed"
+KILLED, NEXT = 3, 4
+"""Their producers' numbers."""
+Outputs = Mapping[int, Sequence[int]]
+
+
+def stands(committed: int | None, second: int = 1) -> CrashPoint:
+    return at(
+        second,
+        CrashPoint(
+            process="processor-1",
+            producer=KILLED,
+            done="commit",
+            following="process",
+            round=2,
+            group="g",
+            topic="t",
+            partition=0,
+            committed=committed,
+            outputs=0,
+            written=0,
+        ),
+    )
+
+
+def killed(process: str = "processor-1", second: int = 2) -> tuple[Event, ...]:
+    target = Target(node=process)
+    proof = KillClientProof(pid=7, status=-9)
+    return (
+        at(second, Fault(fault_kind="kill-client", id="f1", phase="inject", target=target, description="kill")),
+        at(
+            second,
+            Fault(fault_kind="kill-client", id="f1", phase="verified", target=target, description="kill", proof=proof),
+        ),
+    )
+
+
+def judged(name: str, *events: Event, outputs: Outputs | None, inputs: int = 6) -> ClaimResult:
+    seen = None if outputs is None else Processing(inputs=frozenset(range(inputs)), outputs=outputs)
+    evidence = RunEvidence(run=run_record({}), run_state=RunState(events), processing=lambda topic, partition: seen)
+    return claims.judge(name, evidence)
+
+
+def by(producer: int, *inputs: int) -> dict[int, tuple[int, ...]]:
+    return dict.fromkeys(inputs, (producer,))
+
+
+COMMITTED_FIRST = by(KILLED, 0, 1) | by(NEXT, 4, 5)
+"""Of six inputs two were processed when four were committed; the next one begins with the fifth."""
+PROCESSED_FIRST = by(KILLED, 0, 1) | {2: (KILLED, NEXT), 3: (KILLED, NEXT)} | by(NEXT, 4, 5)
+"""Four were processed when two were committed."""
+ONCE = by(KILLED, 0, 1) | by(NEXT, 2, 3, 4, 5)
+
+
+@pytest.mark.parametrize(
+    ("committed", "outputs", "skips", "repeats"),
+    [
+        (4, COMMITTED_FIRST, HELD, HELD),
+        (2, PROCESSED_FIRST, HELD, HELD),
+        (2, ONCE, HELD, HELD),
+        (None, by(NEXT, *range(6)), HELD, HELD),
+        # One more is gone than lay between.
+        (4, by(KILLED, 0, 1) | by(NEXT, 5), CONTRADICTED, HELD),
+        # What was committed is processed all the same.
+        (4, ONCE, CONTRADICTED, HELD),
+        # What was processed and not committed is not processed again.
+        (2, by(KILLED, 0, 1, 2, 3) | by(NEXT, 4, 5), HELD, CONTRADICTED),
+        # What was committed is processed again.
+        (4, PROCESSED_FIRST, HELD, CONTRADICTED),
+    ],
+)
+def test_exactly_what_lay_between(committed: int | None, outputs: Outputs, skips: str, repeats: str) -> None:
+    events = (stands(committed), *killed())
+    assert judged(SKIPS, *events, outputs=outputs).outcome == skips
+    assert judged(REPEATS, *events, outputs=outputs).outcome == repeats
+
+
+def test_the_numbers_are_told() -> None:
+    skipped = judged(SKIPS, stands(4), *killed(), outputs=COMMITTED_FIRST)
+    assert skipped.observed == (
+        "2 inputs of 6 never processed, exactly those that were committed and not processed at the crash"
+    )
+    assert [(row["expected"], row["seen"]) for row in skipped.evidence] == [([2, 3], [2, 3])]
+
+
+@pytest.mark.parametrize("name", [SKIPS, REPEATS])
+@pytest.mark.parametrize(
+    ("events", "outputs"),
+    [
+        ((stands(4),), COMMITTED_FIRST),
+        (killed(), COMMITTED_FIRST),
+        ((stands(4), *killed("processor-2")), COMMITTED_FIRST),
+        ((stands(4, second=3), *killed()), COMMITTED_FIRST),
+        ((stands(4), *killed()), None),
+    ],
+    ids=["not killed", "nowhere", "another one", "stood still afterwards", "nobody read"],
+)
+def test_nothing_is_said_without_a_crash(name: str, events: tuple[Event, ...], outputs: Outputs | None) -> None:
+    assert judged(name, *events, outputs=outputs).outcome == NOT_OBSERVED
