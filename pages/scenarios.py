@@ -19,6 +19,7 @@ from harness.case import Case
 from harness.cluster import versions
 from harness.scenario import PACKAGE, Scenario, all_scenarios
 from harness.suite import SUITE
+from harness.workloads.processes.programs import PROGRAMS
 
 
 def described() -> dict[str, Any]:
@@ -49,6 +50,7 @@ def of(made: Scenario) -> dict[str, Any]:
         "exhibit": None if made.exhibit is None else made.exhibit.as_json() | {"also": also(made)},
         "told": inspect.getdoc(module) or "",
         "steps": steps_of(inspect.getsource(module)),
+        "programs": programs_of(inspect.getsource(module)),
         "cases": [
             {"name": case.name, "changes": case.as_json(), "documented": documented(made, case)}
             for case in made.cases.values()
@@ -74,6 +76,12 @@ def steps_of(source: str) -> str:
     lines = source.splitlines()
     functions = [node for node in ast.parse(source).body if isinstance(node, ast.FunctionDef)]
     return "\n\n\n".join("\n".join(lines[node.lineno - 1 : node.end_lineno]) for node in functions)
+
+
+def programs_of(source: str) -> str:
+    """The applications that a scenario's file names, as they are written."""
+    named = [program for name, program in PROGRAMS.items() if f'"{name}"' in source]
+    return "\n\n".join(inspect.getsource(program) for program in named).rstrip()
 
 
 def documented(made: Scenario, case: Case) -> list[dict[str, Any]]:

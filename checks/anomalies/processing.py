@@ -87,9 +87,20 @@ def _step(view: PartitionView, steps: Steps, row: int) -> dict[str, Any]:
     }
 
 
+def _passed(view: PartitionView) -> dict[str, Any] | None:
+    """The step with which a pipeline came furthest, with the offset below which inputs are passed; None without one."""
+    steps = []
+    if (committed := view.committed_offsets) is not None and committed.ok.any():
+        steps.append((committed, int(np.flatnonzero(committed.ok)[np.argmax(committed.offset[committed.ok])])))
+    if (outputs := view.outputs) is not None and len(outputs):
+        steps.append((outputs, int(np.argmax(outputs.offset))))
+    reached = [{"offset": int(of.offset[row])} | _step(view, of, row) for of, row in steps]
+    return max(reached, key=lambda step: int(step["offset"]), default=None)
+
+
 def without_pipelines(view: PartitionView) -> bool:
     """Whether no pipeline processed or committed anything here."""
-    return view.processed is None and view.committed_offsets is None
+    return view.processed is None and view.committed_offsets is None and not view.outputs
 
 
 @anomaly(
@@ -126,18 +137,19 @@ def committed_too_far(view: PartitionView) -> Rows:
     screened=absent_if(without_pipelines),
 )
 def skipped_processing(view: PartitionView) -> Rows:
-    """A pipeline never processed an input that it had passed."""
-    committed = view.committed_offsets
-    if committed is None or _blind(view) or not committed.ok.any():
+    """A pipeline never processed an input that it had passed.
+
+    It has passed what lies below an offset that it has committed, or below an input that an output names.
+    """
+    passed = _passed(view)
+    if passed is None or _blind(view):
         return Rows()
-    last = int(np.flatnonzero(committed.ok)[np.argmax(committed.offset[committed.ok])])
-    inputs = _inputs(view, view.processed, committed)
-    skipped = inputs[(_processed_at(inputs, view) == NEVER_NS) & (inputs < committed.offset[last])]
+    inputs = _inputs(view, view.processed, view.committed_offsets)
+    skipped = inputs[(_processed_at(inputs, view) == NEVER_NS) & (inputs < passed["offset"])]
     value = {int(view.polls.offset[row]): row for row in np.flatnonzero(np.isin(view.polls.offset, skipped)).tolist()}
-    furthest = {"offset": int(committed.offset[last])} | _step(view, committed, last)
     return Rows(
         (
-            {"offset": offset, **identity_of(int(view.polls.value[value[offset]])), "committed": furthest}
+            {"offset": offset, **identity_of(int(view.polls.value[value[offset]])), "committed": passed}
             for offset in skipped[:EVIDENCE_LIMIT].tolist()
         ),
         total=len(skipped),

@@ -11,9 +11,9 @@ one, from the run's own settings, and a tolerance for the machine that is stated
 A scenario names claims beside anomalies, for each line of versions: `Documented(on=…, claims=[…])`.
 
 The catalogue is filled by importing every module of this package and of its folders, which follow subjects: storage,
-network, replication, cluster. Each function with `@claim` (checks/claim.py) is in it, and a new module needs no mention
-anywhere. So these modules import nothing heavier than what scenarios load anyway:
-no pyspark, no numba (tests/unit/checks/test_catalogue.py).
+network, replication, cluster, delivery. Each function with `@claim` (checks/claim.py) is in it, and a new module needs
+no mention anywhere. So these modules import nothing heavier than what scenarios load anyway: no pyspark, no numba
+(tests/unit/checks/test_catalogue.py).
 """
 
 from __future__ import annotations

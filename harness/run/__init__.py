@@ -139,6 +139,7 @@ class Run(
         output: str = "output",
         *,
         group: str,
+        transactional_id: str | None = None,
         stop: CrashPoint = NOWHERE,
         batch: int = BATCH,
         settings: Mapping[str, str] = NO_SETTINGS,

@@ -400,6 +400,7 @@ class Clients:
         output: str,
         *,
         group: str,
+        transactional_id: str | None = None,
         stop: CrashPoint = NOWHERE,
         batch: int = BATCH,
         settings: Mapping[str, str] = NO_SETTINGS,
@@ -407,10 +408,16 @@ class Clients:
         """A process that runs a program of harness/workloads/processes/programs.py while the block lasts, with the
         case's client: a member of `group`, it makes an output in the topic `output` of each record of t's topic, as
         many at a time as `batch` says (a Java client before 0.10: as many as it is given). `stop` is where it stands
-        still. `settings` are its consumer's.
+        still. `settings` are its consumer's. With a `transactional_id` (0.11 and later, UsageError before) its producer
+        has transactions, and its consumer reads what is committed.
         """
-        reading = self._library.reading(self._version, batch, defaults.MEMBER, settings, {"group.id": group})
-        sending = self._library.settings("all", self._version)
+        isolation = NO_SETTINGS if transactional_id is None else defaults.READ_COMMITTED
+        reading = self._library.reading(self._version, batch, defaults.MEMBER, isolation, settings, {"group.id": group})
+        sending = (
+            self._library.settings("all", self._version)
+            if transactional_id is None
+            else self._transactional_settings(self._library, transactional_id)
+        )
         registered = self._register("processor", sending | reading, output=output)
         process = Application(
             replace(registered, settings=sending, library=self._recorders),

@@ -30,15 +30,23 @@ class CrashPoints:
         self._timeline, self._sequence_log, self._groups, self._ends = parts.timeline, sequence_log, groups, ends
 
     def wait_crash_point(
-        self, application: Application, t: Partition, *, timeout_s: float = STILL_LIMIT_S
+        self,
+        application: Application,
+        t: Partition,
+        *,
+        committed: int | None = None,
+        timeout_s: float = STILL_LIMIT_S,
     ) -> events.CrashPoint:
         """Wait until an application that is given the inputs of t stands still where it was told to; what the group's
-        coordinator and the leader of its output say of it there, which the timeline has.
+        coordinator and the leader of its output say of it there, which the timeline has. If its client is to commit an
+        offset by itself there (`committed`), that is waited for, too.
 
         Raises WaitTimeout if it does not come there in time, PreconditionNotHeld if nobody answers.
         """
         with self._sequence_log.step("wait until an application stands still", process=application.name):
             at = application.wait_still(timeout_s=timeout_s)
+        if committed is not None:
+            self._groups.wait_committed(application.group, t, committed, timeout_s)
         answer = self._groups.committed(application.group, t, ASK_LIMIT_S)
         self._sequence_log.require("the coordinator says what is committed", answer.error is None, error=answer.error)
         ends = self._ends.watch_ends(Partition(application.output, t.number), 0.0)

@@ -6,7 +6,8 @@ ones, a process each, members of a group (`harness/workloads/processes/programs.
 two steps; others say what is committed there and what is in the output; then it is killed, and another one of the same
 program takes over.
 
-`at-most-once` and `at-least-once` are the two orders of steps.
+`at-most-once` and `at-least-once` are the two orders of steps. `auto-commit` leaves the second step to the client.
+`exactly-once-transactions` makes one step of both.
 """
 
 from harness.words import CrashPoint, Run

@@ -21,6 +21,7 @@ from evidence.text import plural
 NAMED = 20
 """Inputs that a row names."""
 NOTHING = "no application was killed at a crash point, or nobody read its inputs and its output to their ends"
+NEVER = "no application stood at a crash point, or nobody read its inputs and its output to their ends"
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,3 +113,28 @@ def crash_repeats_what_was_not_committed(evidence: RunEvidence) -> Judged:
     """
     words = "processed twice", "that were processed and not committed at the crash"
     return _compared(_crashes(evidence), lambda crash: crash.processed_only, lambda of_all: of_all.repeated, words)
+
+
+@claim("each-input-processed-once", source="KIP-98", basis=Basis.KIP)
+def each_input_processed_once(evidence: RunEvidence) -> Judged:
+    """Each input is processed exactly once: one output that is committed names it.
+
+    Inputs are the records of the partitions in which an application stood at a crash point. Without one nothing could
+    have gone wrong, and nothing is said.
+    """
+    points = of(evidence.run_state.events, CrashPoint)
+    rows: list[dict[str, Any]] = []
+    for topic, partition in sorted({(one.topic, one.partition) for one in points}):
+        if (found := evidence.processing(topic, partition)) is not None:
+            skipped, repeated = sorted(found.skipped), sorted(found.repeated)
+            counts = {"skipped_count": len(skipped), "repeated_count": len(repeated)}
+            named = {"skipped": skipped[:NAMED], "repeated": repeated[:NAMED]}
+            rows.append({"topic": topic, "partition": partition, "inputs": len(found.inputs)} | named | counts)
+    skips, repeats, inputs = (sum(row[name] for row in rows) for name in ("skipped_count", "repeated_count", "inputs"))
+    wrong = [row for row in rows if row["skipped_count"] or row["repeated_count"]]
+    seen = f"of {plural(inputs, 'input')} {skips} skipped, {repeats} processed more than once"
+    if wrong or not rows:
+        return Judged(
+            outcome=CONTRADICTED if wrong else NOT_OBSERVED, observed=seen if wrong else NEVER, evidence=wrong
+        )
+    return Judged(outcome=HELD, observed=seen, evidence=rows)

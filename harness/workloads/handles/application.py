@@ -11,9 +11,7 @@ from harness.workloads.handles.client import Background, Client
 
 @dataclass(frozen=True, slots=True)
 class CrashPoint:
-    """Between which two steps of a program, and in which of its rounds (the first is 1): a round is a poll that
-    returned inputs, and what is done with these.
-    """
+    """Between which two steps of a program, and the how manyth time that it comes there (the first is 1)."""
 
     done: str
     following: str

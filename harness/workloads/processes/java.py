@@ -28,7 +28,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Protocol
 
-from confluent_kafka import KafkaError, KafkaException
+from confluent_kafka import KafkaError, KafkaException, TopicPartition
 
 from evidence.errors import HarnessError
 from harness.setup.java import properties
@@ -94,8 +94,11 @@ class Sending(Protocol):
 class Transacting(Sending, Protocol):
     """One that has transactions, too."""
 
-    def transact(self, step: str) -> None:
+    def transact(self, step: str, *arguments: Any) -> None:
         """Carry out a step of a transaction, by its name in KafkaProducer. Raises KafkaException with a Failure."""
+
+    def offsets(self, places: Sequence[TopicPartition]) -> Any:
+        """Offsets as the client's own methods take them."""
 
 
 class JvmProducer:
@@ -171,7 +174,7 @@ class JvmTransactions(JvmProducer):
 
     def __init__(self, client: Transacting) -> None:
         super().__init__(client)
-        self._transact = client.transact
+        self._transact, self._offsets = client.transact, client.offsets
 
     def init_transactions(self, _timeout_s: float) -> None:
         """Fence off earlier owners of the transactional.id."""
@@ -188,6 +191,24 @@ class JvmTransactions(JvmProducer):
     def abort_transaction(self, _timeout_s: float) -> None:
         """Abort it."""
         self._transact("abortTransaction")
+
+    def send_offsets_to_transaction(self, places: Sequence[TopicPartition], group: Any, _timeout_s: float) -> None:
+        """Commit offsets with the transaction, for a member as the consumer tells of it or, by a text, for a group
+        whoever its members are (KIP-447).
+        """
+        self._transact("sendOffsetsToTransaction", self._offsets(places), group)
+
+
+def offsets_of(places: Sequence[TopicPartition]) -> Any:
+    """Offsets as Java clients take them: a Map of TopicPartition and OffsetAndMetadata."""
+    from jpype import JClass
+
+    partition = JClass("org.apache.kafka.common.TopicPartition")
+    offset = JClass("org.apache.kafka.clients.consumer.OffsetAndMetadata")
+    found = JClass("java.util.HashMap")()
+    for one in places:
+        found.put(partition(one.topic, one.partition), offset(one.offset))
+    return found
 
 
 def failure_of(error: Any) -> Failure:
@@ -234,12 +255,16 @@ class JavaClient:
         except self._thrown as error:
             heard(failure_of(error), None)
 
-    def transact(self, step: str) -> None:
-        """KafkaProducer's own method, with no arguments."""
+    def transact(self, step: str, *arguments: Any) -> None:
+        """KafkaProducer's own method."""
         try:
-            getattr(self._producer, step)()
+            getattr(self._producer, step)(*arguments)
         except self._thrown as error:
             raise KafkaException(failure_of(error)) from None
+
+    def offsets(self, places: Sequence[TopicPartition]) -> Any:
+        """A Map of TopicPartition and OffsetAndMetadata."""
+        return offsets_of(places)
 
     def configuration(self) -> dict[str, str]:
         """From the producer's own ProducerConfig, which is private in every release."""

@@ -16,7 +16,7 @@ from confluent_kafka import KafkaException, Message, TopicPartition
 
 from evidence.errors import HarnessError
 from harness.setup.java import properties
-from harness.workloads.processes.java import failure_of, start_jvm
+from harness.workloads.processes.java import failure_of, offsets_of, start_jvm
 
 BYTES: Final = "org.apache.kafka.common.serialization.ByteArrayDeserializer"
 NO_OFFSET: Final = -1001
@@ -31,9 +31,7 @@ class JvmConsumer:
         from jpype import JClass
 
         self._thrown = JClass("java.lang.Throwable")
-        self._partition = JClass("org.apache.kafka.common.TopicPartition")
-        self._offset = JClass("org.apache.kafka.clients.consumer.OffsetAndMetadata")
-        self._map, self._list = JClass("java.util.HashMap"), JClass("java.util.ArrayList")
+        self._list = JClass("java.util.ArrayList")
         self._group = settings["group.id"]
         fixed = {"bootstrap.servers": bootstrap, "key.deserializer": BYTES, "value.deserializer": BYTES}
         self._consumer = JClass("org.apache.kafka.clients.consumer.KafkaConsumer")(properties(settings, fixed))
@@ -74,16 +72,16 @@ class JvmConsumer:
         """Commit offsets and wait for the answer. Raises KafkaException if they are refused."""
         assert not asynchronous
         try:
-            self._consumer.commitSync(self.offsets(offsets))
+            self._consumer.commitSync(offsets_of(offsets))
         except self._thrown as error:
             raise KafkaException(failure_of(error)) from None
 
-    def offsets(self, places: Sequence[TopicPartition]) -> Any:
-        """Offsets as the client's own methods take them."""
-        found = self._map()
-        for one in places:
-            found.put(self._partition(one.topic, one.partition), self._offset(one.offset))
-        return found
+    def seek(self, place: TopicPartition) -> None:
+        """Go on reading a partition at an offset."""
+        from jpype import JClass
+
+        partition = JClass("org.apache.kafka.common.TopicPartition")(place.topic, place.partition)
+        self._consumer.seek(partition, JClass("java.lang.Long").valueOf(place.offset).longValue())
 
     def consumer_group_metadata(self) -> Any:
         """The member and the generation that it is (KIP-447, 2.5 and later); before that the group's name."""

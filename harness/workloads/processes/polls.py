@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from itertools import groupby, pairwise
 from typing import Any, Final, NamedTuple
@@ -41,6 +42,8 @@ ASSIGNED: Final[Mapping[str, Any]] = {
     **READING,
 }
 """What those have that are assigned their partitions: they begin nowhere but where they are told to."""
+
+NOBODY_ELSE: Final = nullcontext()
 
 # The type's own methods, called by map: as quick as it gets. They return None only for messages that stand for errors.
 _offset_of: Final[Callable[[Message], int]] = Message.offset  # type: ignore[assignment]
@@ -78,8 +81,19 @@ def named(key: Key | None, error: KafkaError) -> str:
 class PollRecorder:
     """Polls a consumer and records what it returns."""
 
-    def __init__(self, writer: HistoryWriter, client: Consumer, *, size: int, topic: str | None = None) -> None:
-        """`size`: how many records a poll returns at most; `topic`: the only one it can return records of, if known."""
+    def __init__(
+        self,
+        writer: HistoryWriter,
+        client: Consumer,
+        *,
+        size: int,
+        topic: str | None = None,
+        recording: AbstractContextManager[Any] = NOBODY_ELSE,
+    ) -> None:
+        """`size`: how many records a poll returns at most; `topic`: the only one it can return records of, if known;
+        `recording`: entered while a poll is recorded, where other threads write to the same history.
+        """
+        self._recording = recording
         self._writer, self._client, self._size, self._topic = writer, client, size, topic
         self._decoder = record.Decoder()
         self.transaction: int | None = None
@@ -90,9 +104,13 @@ class PollRecorder:
         invoked_ns = time.monotonic_ns()
         messages = self._client.consume(self._size, timeout_s)
         completed_ns = time.monotonic_ns()
-        seen = Poll()
         if not messages:
-            return seen
+            return Poll()
+        with self._recording:
+            return self._record(messages, invoked_ns, completed_ns)
+
+    def _record(self, messages: list[Message], invoked_ns: int, completed_ns: int) -> Poll:
+        seen = Poll()
         identities = self._decoder.decode(list(map(_value_of, messages)))
         if not identities.valid.all():
             doubtful = np.flatnonzero(~identities.valid).tolist()

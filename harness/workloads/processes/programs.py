@@ -7,11 +7,14 @@ least one input, or none once the program is to end; `process` returns when ever
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from harness.workloads.processes.application import Application
+    from confluent_kafka import Message
+
+    from harness.workloads.processes.program_steps import Application
 
 
 def commit_then_process(app: Application) -> None:
@@ -34,7 +37,45 @@ def process_then_commit(app: Application) -> None:
         app.between("commit", "poll")
 
 
+def process_and_poll(app: Application) -> None:
+    """The client commits by itself (enable.auto.commit)."""
+    while inputs := app.poll():
+        app.between("poll", "process")
+        app.process(inputs)
+        app.between("process", "poll")
+
+
+def hand_over(app: Application) -> None:
+    """The client commits by itself, and a thread of its own does the work: the loop polls on meanwhile."""
+
+    def work(inputs: Sequence[Message]) -> None:
+        app.between("hand-over", "process")
+        app.process(inputs)
+        app.between("process", "hand-over")
+
+    with ThreadPoolExecutor(max_workers=1) as worker:
+        while inputs := app.poll():
+            worker.submit(work, inputs)
+
+
+def transact(app: Application) -> None:
+    """Exactly once: the outputs and the offsets of their inputs are one transaction."""
+    while inputs := app.poll():
+        app.between("poll", "begin")
+        app.begin()
+        app.process(inputs)
+        app.between("process", "offsets")
+        added = app.commit(inputs)
+        app.between("offsets", "end")
+        if not (added and app.end()) and not app.give_up(inputs):
+            return
+        app.between("end", "poll")
+
+
 PROGRAMS: Final[Mapping[str, Callable[[Application], None]]] = {
     "commit-then-process": commit_then_process,
     "process-then-commit": process_then_commit,
+    "process-and-poll": process_and_poll,
+    "hand-over": hand_over,
+    "transact": transact,
 }

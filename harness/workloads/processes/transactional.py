@@ -41,12 +41,19 @@ class Transactions(Sender):
         self.number = self.next_number
 
         def work() -> None:
-            if not self._initialised:
-                self._client.init_transactions(LIMIT_S)
-                self._initialised = True
+            self.initialise()
             self._client.begin_transaction()
 
         return self._record(schema.BEGIN, work)
+
+    def initialise(self) -> None:
+        """Fence off earlier owners of the transactional.id, if that is not done; what they left open is aborted.
+
+        Raises KafkaException if it cannot be done in time.
+        """
+        if not self._initialised:
+            self._client.init_transactions(LIMIT_S)
+            self._initialised = True
 
     @property
     def next_number(self) -> int:

@@ -116,3 +116,12 @@ def test_the_numbers_are_told() -> None:
 )
 def test_nothing_is_said_without_a_crash(name: str, events: tuple[Event, ...], outputs: Outputs | None) -> None:
     assert judged(name, *events, outputs=outputs).outcome == NOT_OBSERVED
+
+
+@pytest.mark.parametrize(
+    ("outputs", "outcome"),
+    [(ONCE, HELD), (COMMITTED_FIRST, CONTRADICTED), (PROCESSED_FIRST, CONTRADICTED), (None, NOT_OBSERVED)],
+)
+def test_each_input_is_processed_once(outputs: Outputs | None, outcome: str) -> None:
+    assert judged("each-input-processed-once", stands(2), outputs=outputs).outcome == outcome
+    assert judged("each-input-processed-once", outputs=outputs).outcome == NOT_OBSERVED

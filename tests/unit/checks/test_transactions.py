@@ -252,6 +252,11 @@ def test_a_pipeline_that_was_killed_skipped_what_no_output_names() -> None:
     assert processing(*rows[:-2], writers_missing=True) == (0, 0, 0)
 
 
+def test_an_input_below_one_that_was_processed_is_passed_though_nobody_told_of_a_commit() -> None:
+    assert processing(*INPUTS, output(0, 0), output(2, 2), **DIED) == (0, 1, 0)
+    assert processing(*INPUTS, output(0, 0), output(1, 1), **DIED) == (0, 0, 0)
+
+
 def test_when_a_killed_pipeline_processed_an_input_nobody_knows() -> None:
     rows = (*INPUTS[:1], commits(1, 9), made(0, 0, 10), output(0, 0))
     assert processing(*rows, **READ) == (1, 0, 0)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
-from confluent_kafka import KafkaError, KafkaException
+from confluent_kafka import KafkaError, KafkaException, TopicPartition
 
 from evidence.history.writer import HistoryWriter
 from harness.workloads.processes import single, transactional
@@ -29,10 +30,13 @@ class Client:
         self.done.append(f"send {len(value)} bytes to {topic}-{partition}")
         heard(None, 4)
 
-    def transact(self, step: str) -> None:
-        self.done.append(step)
+    def transact(self, step: str, *arguments: Any) -> None:
+        self.done.append(" ".join([step, *map(str, arguments)]))
         if self._fails.get(step):
             raise KafkaException(self._fails[step].pop(0))
+
+    def offsets(self, places: Sequence[TopicPartition]) -> str:
+        return ", ".join(f"{one.topic}-{one.partition}@{one.offset}" for one in places)
 
     def configuration(self) -> dict[str, str]:
         return {}
@@ -61,6 +65,12 @@ def test_the_steps_of_a_transaction_are_kafka_producers_own(tmp_path: Path, monk
     assert client.done == ["initTransactions", *begun, "commitTransaction", *begun, "abortTransaction"]
     steps = ["begin", "reserve", "send"]
     assert [row["kind"] for row in rows_of(path)] == [*steps, "commit", *steps, "abort", "close"]
+
+
+def test_offsets_go_with_the_transaction_for_a_member_or_a_group() -> None:
+    client = Client()
+    JvmTransactions(client).send_offsets_to_transaction([TopicPartition("t", 1, 7)], "group", 1.0)
+    assert client.done == ["sendOffsetsToTransaction t-1@7 group"]
 
 
 def test_a_step_that_took_too_long_is_tried_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,160 @@
+"""What a program can do: the steps that programs.py writes applications with, each recorded in the history.
+
+An output names the input that it was made from in its own bytes (evidence.history.inputs). The history has the same
+rows as that of a pipeline: the polls, an output's `send` and `processed`, and each commit of `offsets`. A program
+stands still between two of its steps if it was told to; its client's own threads go on then, as they do while any
+program works.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from confluent_kafka import Message, TopicPartition
+
+from evidence.history import schema
+from evidence.history.inputs import Input
+from evidence.history.writer import HistoryWriter
+from harness.workloads.processes import child
+from harness.workloads.processes.consumers import open_consumer
+from harness.workloads.processes.polls import Key, PollRecorder
+from harness.workloads.processes.transactional import LIMIT_S, Transactions
+
+POLL_S: Final = 0.2
+
+
+class Application:
+    """What a program can do. Its steps may be called from several threads."""
+
+    def __init__(self, arguments: Mapping[str, Any], commands: child.Commands, writer: HistoryWriter) -> None:
+        bootstrap, library = arguments["bootstrap"], arguments["library"]
+        self._commands, self._writer = commands, writer
+        self._transactions = Transactions(
+            writer, arguments["producer"], arguments["run"], arguments["settings"], bootstrap, library
+        )
+        self._client = open_consumer(library, bootstrap, arguments["consumer_settings"])
+        self._one_at_a_time = threading.RLock()
+        """Held while a step writes to the history, never while the program polls or stands still."""
+        self._polls = PollRecorder(writer, self._client, size=arguments["batch"], recording=self._one_at_a_time)
+        self._output, self._output_partitions = arguments["output"], arguments["output_partitions"]
+        self._stops = (*arguments["stop_between"], arguments["stop_in_round"])
+        self._visits = Counter[tuple[str, str]]()
+        self._sequence = self._processed = 0
+        self._errors: list[str] = []
+        self._told_to_go_on = threading.Event()
+        self._one_at_a_time = threading.RLock()
+        """Held while a step works on the client or the history, never while the program stands still."""
+        self._client.subscribe([arguments["input"]], on_assign=self._given, on_revoke=self._taken, on_lost=self._lost)
+
+    def _given(self, _: Any, partitions: Sequence[Any]) -> None:
+        self._note(schema.ASSIGN, schema.OK, partitions)
+
+    def _taken(self, _: Any, partitions: Sequence[Any]) -> None:
+        self._note(schema.REVOKE, schema.OK, partitions)
+
+    def _lost(self, _: Any, partitions: Sequence[Any]) -> None:
+        self._note(schema.REVOKE, schema.INFO, partitions)
+
+    def _note(self, kind: str, outcome: str, partitions: Sequence[Any]) -> None:
+        with self._one_at_a_time:
+            self._polls.note(kind, outcome, partitions)
+
+    def poll(self) -> Sequence[Message]:
+        """The next inputs, at least one; none if the program is to end."""
+        while self._goes_on(0.0):
+            seen = self._polls.poll(POLL_S)
+            with self._one_at_a_time:
+                self._writer.flush()
+            self._errors += [error.name() for _, error in seen.errors]
+            if seen.messages:
+                return seen.messages
+        return ()
+
+    def process(self, inputs: Sequence[Message]) -> None:
+        """Send an output for each input and wait until all are acknowledged.
+
+        An output of which that is not known is an error that the harness hears of; the program goes on.
+        """
+        with self._one_at_a_time:
+            first, outcomes = self._sequence, list[str]()
+            self._sequence += len(inputs)
+            self._transactions.reserve(self._output, range(self._output_partitions), first, len(inputs))
+            for number, message in enumerate(inputs):
+                source = Input(str(message.topic()), int(message.partition() or 0), int(message.offset() or 0))
+                self._transactions.send(
+                    self._output,
+                    source.partition % self._output_partitions,
+                    first + number,
+                    source=source,
+                    tell=lambda answer: outcomes.append(answer["outcome"]),
+                )
+            self._transactions.flush(LIMIT_S)
+        self._processed += outcomes.count(schema.OK)
+        if outcomes != [schema.OK] * len(inputs):
+            self._errors.append("send")
+        self._tell()
+
+    def commit(self, inputs: Sequence[Message]) -> bool:
+        """Commit the offsets after these inputs and wait for the answer: whether the coordinator has taken them."""
+        with self._one_at_a_time:
+            outcome = self._transactions.offsets(self._client, after(inputs))
+        if outcome != schema.OK:
+            self._errors.append("commit")
+            self._tell()
+        return outcome == schema.OK
+
+    def begin(self) -> None:
+        """Begin a transaction."""
+        with self._one_at_a_time:
+            self._transactions.begin()
+
+    def end(self) -> bool:
+        """Commit the transaction: whether it is."""
+        with self._one_at_a_time:
+            return bool(self._transactions.commit()["outcome"] == schema.OK)
+
+    def give_up(self, inputs: Sequence[Message]) -> bool:
+        """Abort the transaction and go back to the first of its inputs: whether that can be done. It cannot if the
+        producer is fenced off, or if nobody knows how the transaction ended.
+        """
+        with self._one_at_a_time:
+            aborted = bool(self._transactions.abort()["outcome"] == schema.OK)
+        for message in reversed(inputs if aborted else ()):
+            # The last call of a partition counts: that of its first input.
+            self._client.seek(TopicPartition(str(message.topic()), message.partition() or 0, message.offset() or 0))
+        self._errors.append("given up" if aborted else "not aborted")
+        self._tell()
+        return aborted
+
+    def between(self, done: str, following: str) -> None:
+        """The program has carried out one step and not begun the other: the place to stand still, if this is it."""
+        self._visits[(done, following)] += 1
+        if (done, following, self._visits[(done, following)]) != self._stops:
+            return
+        self._told_to_go_on.clear()
+        self._tell(at={"done": done, "following": following, "round": self._stops[2]})
+        while not self._told_to_go_on.is_set() and self._goes_on(POLL_S):
+            pass
+
+    def _goes_on(self, wait_s: float) -> bool:
+        """Whether the program is not to end; commands of the harness are waited for that long."""
+        if self._commands.next(wait_s) is not None:
+            self._told_to_go_on.set()
+        return not self._commands.stopped
+
+    def _tell(self, **more: Any) -> None:
+        child.say(processed=self._processed, errors=self._errors[-5:], **more)
+
+    def close(self) -> None:
+        """Leave the group; the last word of the process."""
+        self._client.close()
+        self._writer.flush()
+        self._tell(done=True)
+
+
+def after(inputs: Sequence[Message]) -> dict[Key, int]:
+    """For each partition the offset after the last of some inputs."""
+    return {(str(message.topic()), int(message.partition() or 0)): int(message.offset() or 0) + 1 for message in inputs}
