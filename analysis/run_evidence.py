@@ -7,7 +7,7 @@ from collections.abc import Collection
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from checks.claim import Damage, Processing, RunEvidence
+from checks.claim import Damage, MemberCommit, Processing, RunEvidence
 from evidence.history import schema
 from evidence.history.read import (
     open_run,
@@ -31,6 +31,7 @@ def evidence_of(run_dir: RunDir, run: RunRecord, run_state: RunState) -> RunEvid
         stored=lambda *where: _stored(run_dir, where),
         read_errors=lambda *where: _read_errors(run_dir, run, where),
         processing=lambda *where: _processing(run_dir, run, where),
+        member_commits=lambda *where: _member_commits(run_dir, run, where),
     )
 
 
@@ -72,6 +73,24 @@ def _processing(run_dir: RunDir, run: RunRecord, where: tuple[str, int]) -> Proc
     for offset, producer in zip(rows["offset"].to_pylist(), rows["producer"].to_pylist(), strict=True):
         outputs.setdefault(offset, []).append(producer)
     return Processing(inputs=frozenset(inputs), outputs=outputs)
+
+
+def _member_commits(run_dir: RunDir, run: RunRecord, where: tuple[str, int]) -> list[MemberCommit]:
+    """What applications committed for a partition, in the order of their asking."""
+    table = open_run(run_dir, run, only=where, counted=False).tables.get(where)
+    if table is None:
+        return []
+    rows = table.filter(pc.equal(table["kind"], schema.OFFSETS)).sort_by("invoked_ns").to_pylist()
+    return [
+        MemberCommit(
+            process=row["process"],
+            offset=row["offset"],
+            invoked_ns=row["invoked_ns"],
+            outcome=row["outcome"],
+            error=row["error_name"],
+        )
+        for row in rows
+    ]
 
 
 def _damaged(run_dir: RunDir, where: tuple[str, int]) -> list[Damage]:

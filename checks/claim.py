@@ -56,6 +56,19 @@ class Processing:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class MemberCommit:
+    """An offset that an application tried to commit, and the answer."""
+
+    process: str
+    offset: int
+    invoked_ns: int
+    outcome: str
+    """"ok" if it was taken."""
+    error: str | None
+    """The error's name."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RunEvidence:
     """What a run left behind, as far as claims are judged by it."""
 
@@ -80,6 +93,8 @@ class RunEvidence:
     their names."""
     processing: Callable[[str, int], Processing | None] = lambda topic, partition: None
     """Of a topic and partition of inputs; None if nobody read inputs and outputs to their ends."""
+    member_commits: Callable[[str, int], Sequence[MemberCommit]] = lambda topic, partition: ()
+    """Of a topic and partition of inputs: what applications committed, in the order of their asking."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

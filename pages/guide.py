@@ -24,7 +24,7 @@ from judgement.rates import NOTHING_SHOWN, telling
 from judgement.report import timings
 from judgement.report.cells import version_key
 from judgement.sampling import percent
-from pages import museum, survives, told
+from pages import delivery, museum, survives, told
 from pages.counted import allowed, contradicted, decision, interval, ran, stated
 from pages.render import render
 
@@ -81,6 +81,8 @@ def pages(described: Value, data: Value, history: Collection[str] | None = None)
         made[DURATIONS] = durations(scenarios, data)
     if any(cell.get("lost_records") for cell in _counted(data)):
         made[survives.PAGE] = survives.page(described, data)
+    if any(way.scenario in data for way in delivery.ROWS):
+        made[delivery.PAGE] = delivery.page(described, data)
     return made
 
 

@@ -7,7 +7,8 @@ two steps; others say what is committed there and what is in the output; then it
 program takes over.
 
 `at-most-once` and `at-least-once` are the two orders of steps. `auto-commit` leaves the second step to the client.
-`exactly-once-transactions` makes one step of both.
+`exactly-once-transactions` makes one step of both. In `rebalance-while-processing` and `zombie-processor` an
+application is not killed: it is so slow that another one is given its inputs, and then it goes on.
 """
 
 from harness.words import CrashPoint, Run
@@ -29,3 +30,22 @@ def crash(run: Run, program: str, stop: CrashPoint) -> None:
         run.kill_client(first)
     with run.application(program, t, group=GROUP):
         run.wait_committed(GROUP, t, INPUTS, timeout_s=LIMIT_S)
+
+
+SLOW = {"max.poll.interval.ms": "10000"}
+"""So long may a member take from poll to poll."""
+
+
+def overtake(run: Run, program: str, stop: CrashPoint, transactional_ids: tuple[str, str] | None = None) -> None:
+    """A program stands still for longer than it may from poll to poll, another process is given its inputs, and then it
+    goes on.
+    """
+    t = run.partition()
+    run.send(t, INPUTS)
+    first, second = transactional_ids or (None, None)
+    with run.application(program, t, group=GROUP, stop=stop, settings=SLOW, transactional_id=first) as slow:
+        run.wait_crash_point(slow, t)
+        with run.application(program, t, group=GROUP, settings=SLOW, transactional_id=second):
+            run.wait_committed(GROUP, t, INPUTS, timeout_s=LIMIT_S)
+            slow.go_on()
+            slow.stop()

@@ -33,6 +33,11 @@ def in_a_loop(run: Run) -> None:
     crash(run, "process-and-poll", CrashPoint("poll", "process", 2), committed=None)
 
 
+def after_processing(run: Run) -> None:
+    """The same, when it has processed what it was given."""
+    crash(run, "process-and-poll", CrashPoint("process", "poll", 2), committed=None)
+
+
 def to_a_worker(run: Run) -> None:
     """The client commits in polls, which go on while the thread that does the work stands still."""
     crash(run, "hand-over", CrashPoint("hand-over", "process", 2), committed=INPUTS)
@@ -84,6 +89,19 @@ scenario(
                     allowed=frozenset({"repeated-processing"}),
                     claims=NUMBERS,
                     sentence="Nothing is skipped; what was processed since the last commit is repeated.",
+                    source=JAVA,
+                    basis=Basis.DOCUMENTATION,
+                )
+            ],
+        ),
+        "java-processed": Case(
+            client="java",
+            steps=after_processing,
+            documented=[
+                Documented(
+                    required=frozenset({"repeated-processing"}),
+                    claims=NUMBERS,
+                    sentence="Killed before its next poll, it repeats what it has processed, and skips nothing.",
                     source=JAVA,
                     basis=Basis.DOCUMENTATION,
                 )

@@ -13,9 +13,11 @@ from typing import Any
 
 from checks.anomaly import DELIVERY
 from checks.claim import CONTRADICTED, HELD, NOT_OBSERVED, Judged, Processing, RunEvidence, claim
+from checks.claims.basis import judged
 from evidence.basis import Basis
 from evidence.events import CrashPoint, of
 from evidence.faults.clients import KillClientProof
+from evidence.history.schema import OK
 from evidence.text import plural
 
 NAMED = 20
@@ -138,3 +140,31 @@ def each_input_processed_once(evidence: RunEvidence) -> Judged:
             outcome=CONTRADICTED if wrong else NOT_OBSERVED, observed=seen if wrong else NEVER, evidence=wrong
         )
     return Judged(outcome=HELD, observed=seen, evidence=rows)
+
+
+@claim(
+    "late-commit-refused",
+    source="Kafka protocol guide: ILLEGAL_GENERATION, UNKNOWN_MEMBER_ID; KIP-447 of offsets in a transaction",
+    basis=Basis.DOCUMENTATION,
+)
+def late_commit_refused(evidence: RunEvidence) -> Judged:
+    """The offsets that a member commits when its partition has another owner are refused.
+
+    The member stood still at a crash point, another application committed offsets of the partition meanwhile, and then
+    the first one tried to commit its own.
+    """
+    rows: list[dict[str, Any]] = []
+    for point in of(evidence.run_state.events, CrashPoint):
+        commits = evidence.member_commits(point.topic, point.partition)
+        own = [one for one in commits if one.process == point.process and one.invoked_ns > point.at_ns]
+        late = own[0] if own else None
+        others = [
+            one
+            for one in commits
+            if one.process != point.process and late is not None and point.at_ns < one.invoked_ns < late.invoked_ns
+        ]
+        if late is not None and any(one.outcome == OK for one in others):
+            rows.append({"process": late.process, "offset": late.offset, "outcome": late.outcome, "error": late.error})
+    wrong = [row for row in rows if row["outcome"] == OK]
+    errors = ", ".join(sorted({row["error"] for row in rows if row["error"]}))
+    return judged(rows, wrong, f"{plural(len(rows), 'late commit')} ({errors or 'no error'})", "nobody committed late")

@@ -87,6 +87,14 @@ class JvmConsumer:
         """The member and the generation that it is (KIP-447, 2.5 and later); before that the group's name."""
         return self._consumer.groupMetadata() if hasattr(self._consumer, "groupMetadata") else self._group
 
+    def group_alone(self) -> Any:
+        """The group without a member, as a producer before KIP-447 was told it."""
+        from jpype import JClass
+
+        if not hasattr(self._consumer, "groupMetadata"):
+            return self._group
+        return JClass("org.apache.kafka.clients.consumer.ConsumerGroupMetadata")(self._group)
+
     def close(self) -> None:
         """Leave the group."""
         self._consumer.close()

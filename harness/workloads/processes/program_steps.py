@@ -97,10 +97,12 @@ class Application:
             self._errors.append("send")
         self._tell()
 
-    def commit(self, inputs: Sequence[Message]) -> bool:
-        """Commit the offsets after these inputs and wait for the answer: whether the coordinator has taken them."""
+    def commit(self, inputs: Sequence[Message], *, as_member: bool = True) -> bool:
+        """Commit the offsets after these inputs and wait for the answer: whether the coordinator has taken them. Within
+        a transaction they may be committed for the group, whoever its members are (`as_member`).
+        """
         with self._one_at_a_time:
-            outcome = self._transactions.offsets(self._client, after(inputs))
+            outcome = self._transactions.offsets(self._client, after(inputs), as_member=as_member)
         if outcome != schema.OK:
             self._errors.append("commit")
             self._tell()

@@ -58,18 +58,23 @@ def hand_over(app: Application) -> None:
             worker.submit(work, inputs)
 
 
-def transact(app: Application) -> None:
+def transact(app: Application, *, as_member: bool = True) -> None:
     """Exactly once: the outputs and the offsets of their inputs are one transaction."""
     while inputs := app.poll():
         app.between("poll", "begin")
         app.begin()
         app.process(inputs)
         app.between("process", "offsets")
-        added = app.commit(inputs)
+        added = app.commit(inputs, as_member=as_member)
         app.between("offsets", "end")
         if not (added and app.end()) and not app.give_up(inputs):
             return
         app.between("end", "poll")
+
+
+def transact_for_group(app: Application) -> None:
+    """The same as before KIP-447: the offsets are the group's, whoever its members are."""
+    transact(app, as_member=False)
 
 
 PROGRAMS: Final[Mapping[str, Callable[[Application], None]]] = {
@@ -78,4 +83,5 @@ PROGRAMS: Final[Mapping[str, Callable[[Application], None]]] = {
     "process-and-poll": process_and_poll,
     "hand-over": hand_over,
     "transact": transact,
+    "transact-for-group": transact_for_group,
 }

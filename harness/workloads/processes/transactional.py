@@ -89,14 +89,17 @@ class Transactions(Sender):
         self._writer.append(kind=kind, outcome=outcome, flush=True, **columns)
         return {"outcome": outcome, **columns}
 
-    def offsets(self, consumer: Consumer, positions: Mapping[Key, int]) -> str:
-        """Commit the offsets of the inputs to process next, with the transaction if there is one; the outcome."""
+    def offsets(self, consumer: Consumer, positions: Mapping[Key, int], *, as_member: bool = True) -> str:
+        """Commit the offsets of the inputs to process next, with the transaction if there is one; the outcome. With the
+        transaction they are a member's (KIP-447), or those of a group whoever its members are.
+        """
         places = [TopicPartition(*key, offset) for key, offset in positions.items()]
         invoked_ns = time.monotonic_ns()
 
         def work() -> None:
             if self.transactional:
-                self._client.send_offsets_to_transaction(places, consumer.consumer_group_metadata(), LIMIT_S)
+                group = consumer.consumer_group_metadata() if as_member else consumer.group_alone()  # type: ignore[attr-defined]
+                self._client.send_offsets_to_transaction(places, group, LIMIT_S)
             else:
                 consumer.commit(offsets=places, asynchronous=False)
 

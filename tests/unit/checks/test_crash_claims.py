@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import pytest
 
 from checks import claims
-from checks.claim import Processing
+from checks.claim import MemberCommit, Processing
 from checks.claims import CONTRADICTED, HELD, NOT_OBSERVED, RunEvidence
 from evidence.events import CrashPoint, Event, Fault, Target
 from evidence.faults.clients import KillClientProof
@@ -125,3 +125,31 @@ def test_nothing_is_said_without_a_crash(name: str, events: tuple[Event, ...], o
 def test_each_input_is_processed_once(outputs: Outputs | None, outcome: str) -> None:
     assert judged("each-input-processed-once", stands(2), outputs=outputs).outcome == outcome
     assert judged("each-input-processed-once", outputs=outputs).outcome == NOT_OBSERVED
+
+
+def commit(process: str, second: int, outcome: str = "ok", error: str | None = None) -> MemberCommit:
+    return MemberCommit(process=process, offset=4, invoked_ns=second, outcome=outcome, error=error)
+
+
+OWN, OTHER = "processor-1", "processor-2"
+
+
+@pytest.mark.parametrize(
+    ("commits", "outcome"),
+    [
+        ([commit(OTHER, 2), commit(OWN, 3, "info", "ILLEGAL_GENERATION")], HELD),
+        ([commit(OTHER, 2), commit(OWN, 3)], CONTRADICTED),
+        # Nobody else had the partition, or nobody is known to.
+        ([commit(OWN, 3, "info", "_TIMED_OUT")], NOT_OBSERVED),
+        ([commit(OTHER, 2, "info", "_TIMED_OUT"), commit(OWN, 3, "info", "ILLEGAL_GENERATION")], NOT_OBSERVED),
+        # It committed before it stood still, or never again.
+        ([commit(OWN, 0), commit(OTHER, 2)], NOT_OBSERVED),
+        # When it is a member again it may commit.
+        ([commit(OTHER, 2), commit(OWN, 3, "info", "ILLEGAL_GENERATION"), commit(OWN, 4)], HELD),
+    ],
+)
+def test_a_late_commit_is_refused(commits: list[MemberCommit], outcome: str) -> None:
+    evidence = RunEvidence(
+        run=run_record({}), run_state=RunState((stands(2),)), member_commits=lambda topic, partition: commits
+    )
+    assert claims.judge("late-commit-refused", evidence).outcome == outcome

@@ -1,0 +1,140 @@
+"""docs/delivery.md: which inputs an application skips or repeats after a crash, by its code, its client and releases.
+
+Rows are cases of scenarios/delivery, told as code, settings and a crash. Cells are made of the ledger (results/): in
+how many runs of how many inputs were skipped, and repeated. How many inputs that were is a claim of each run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from judgement.rates import telling
+from pages.counted import ran
+from pages.render import render
+
+Value = Mapping[str, Any]
+
+PAGE: Final = "delivery.md"
+SKIPPED: Final = "skipped-processing"
+REPEATED: Final = "repeated-processing"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Way:
+    """A case of a scenario, as code, its client and settings, and where it is killed."""
+
+    code: str
+    client: str
+    crash: str
+    scenario: str
+    case: str
+
+
+COMMIT_FIRST: Final = "commit, then process"
+PROCESS_FIRST: Final = "process, then commit"
+LOOP: Final = "process, then poll again"
+WORKER: Final = "hand to a thread, then poll again"
+TRANSACTION: Final = "outputs and offsets in one transaction"
+ANY: Final = "librdkafka"
+AUTOMATIC: Final = "enable.auto.commit=true"
+SLOWER: Final = "not: slower than max.poll.interval.ms"
+OPEN: Final = "application, before the transaction ends"
+ROWS: Final = (
+    Way(code=COMMIT_FIRST, client=ANY, crash="between the two", scenario="at-most-once", case="between"),
+    Way(code=COMMIT_FIRST, client=ANY, crash="before it commits", scenario="at-most-once", case="before-commit"),
+    Way(code=COMMIT_FIRST, client=ANY, crash="after it has processed", scenario="at-most-once", case="after-process"),
+    Way(code=PROCESS_FIRST, client=ANY, crash="between the two", scenario="at-least-once", case="between"),
+    Way(code=PROCESS_FIRST, client=ANY, crash="before it processes", scenario="at-least-once", case="before-process"),
+    Way(code=PROCESS_FIRST, client=ANY, crash="after it has committed", scenario="at-least-once", case="after-commit"),
+    Way(
+        code=LOOP,
+        client=f"librdkafka, {AUTOMATIC}",
+        crash="before it processes",
+        scenario="auto-commit",
+        case="librdkafka",
+    ),
+    Way(code=LOOP, client=f"Java, {AUTOMATIC}", crash="before it processes", scenario="auto-commit", case="java"),
+    Way(
+        code=LOOP,
+        client=f"Java, {AUTOMATIC}",
+        crash="after it has processed",
+        scenario="auto-commit",
+        case="java-processed",
+    ),
+    Way(
+        code=WORKER,
+        client=f"Java, {AUTOMATIC}",
+        crash="before the thread processes",
+        scenario="auto-commit",
+        case="java-worker",
+    ),
+    *(
+        Way(code=TRANSACTION, client=client, crash=crash, scenario="exactly-once-transactions", case=case)
+        for client, crash, case in (
+            (ANY, "application, before it begins", "after-poll"),
+            (ANY, "application, outputs sent", "before-offsets"),
+            (ANY, OPEN, "before-commit"),
+            ("Java", OPEN, "java-before-commit"),
+            (ANY, "application, after the commit", "after-commit"),
+            (ANY, "leader of the output, transaction open", "leader"),
+            (ANY, "group coordinator, transaction open", "group-coordinator"),
+            (ANY, "transaction coordinator, transaction open", "transaction-coordinator"),
+        )
+    ),
+    Way(code=PROCESS_FIRST, client=ANY, crash=SLOWER, scenario="rebalance-while-processing", case="slower"),
+    Way(code=PROCESS_FIRST, client="Java", crash=SLOWER, scenario="rebalance-while-processing", case="java-slower"),
+    Way(code=TRANSACTION, client=ANY, crash=SLOWER, scenario="zombie-processor", case="member"),
+    Way(
+        code=TRANSACTION,
+        client="Java, offsets by group id alone",
+        crash=SLOWER,
+        scenario="zombie-processor",
+        case="group-alone",
+    ),
+)
+
+
+def page(described: Value, data: Value) -> str:
+    """The page; a way that was not run on a version has an empty cell there."""
+    versions = [v for v in described["versions"] if any(_cell(data, way, v) for way in ROWS)]
+    return render(
+        PAGE,
+        headings=["code", "client", "killed", *versions],
+        rows=[
+            [f"[{way.code}](scenarios/{way.scenario}.md)", way.client, way.crash]
+            + [cell_text(_cell(data, way, version)) for version in versions]
+            for way in ROWS
+        ],
+        runs=[
+            (way.scenario, way.case, version, cell["ids"])
+            for way in ROWS
+            for version in versions
+            if (cell := _cell(data, way, version)) is not None
+        ],
+    )
+
+
+def _cell(data: Value, way: Way, version: str) -> Value | None:
+    cells: Mapping[str, Value] = ((data.get(way.scenario) or {}).get("cases") or {}).get(way.case) or {}
+    return cells.get(version)
+
+
+def cell_text(cell: Value | None) -> str:
+    """In how many runs of a cell that say something inputs were skipped and repeated; how many were as documented, if
+    not all were.
+
+    >>> cell_text({"runs": 5, "good": 5, "verdicts": {}, "seen": {"skipped-processing": 5}, "permitted": {}})
+    '**skips** 5/5, repeats 0/5'
+    """
+    if cell is None:
+        return ""
+    runs = telling(cell)
+    told = ", ".join(_told(cell, name, word, runs) for name, word in ((SKIPPED, "skips"), (REPEATED, "repeats")))
+    return told + ("" if cell["good"] == cell["runs"] else f" ({ran(cell)} as documented)")
+
+
+def _told(cell: Value, anomaly: str, word: str, runs: int) -> str:
+    count = max(cell["seen"].get(anomaly, 0), cell["permitted"].get(anomaly, 0))
+    return f"{f'**{word}**' if count else word} {count}/{runs}"
