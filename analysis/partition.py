@@ -23,6 +23,7 @@ from checks.view import (
     PartitionView,
     endings_of,
     ends_of,
+    outputs_read,
     pack,
     view_of,
 )
@@ -84,7 +85,7 @@ def see(
         rows = history.tables.get(where, history.operations.slice(0, 0))
         endings = endings_of(history.operations)
         known = circumstances(run, history) | {"elsewhere": elsewhere(run_dir, run, where)}
-        read = bool(run.outputs)
+        read = outputs_read(history.operations)
         return view_of(*where, rows, **known, endings=endings, settled=piece.settled, outputs_read=read)
 
     # Files of other partitions are counted once for the run, by the piece of its metadata.

@@ -8,6 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from checks.claim import Damage, MemberCommit, Processing, RunEvidence
+from checks.view import outputs_read
 from evidence.history import schema
 from evidence.history.read import (
     open_run,
@@ -64,8 +65,10 @@ def _read_at(run_dir: RunDir, run: RunRecord, where: tuple[str, int]) -> dict[tu
 
 def _processing(run_dir: RunDir, run: RunRecord, where: tuple[str, int]) -> Processing | None:
     """What became of a partition's inputs; None if nobody told what outputs were made from."""
-    table = open_run(run_dir, run, only=where, counted=False).tables.get(where)
-    if table is None or not run.outputs or not pc.any(_ended_well(table, schema.FINAL_READ)).as_py():
+    history = open_run(run_dir, run, only=where, counted=False)
+    table = history.tables.get(where)
+    read = table is not None and outputs_read(history.operations)
+    if table is None or not read or not pc.any(_ended_well(table, schema.FINAL_READ)).as_py():
         return None
     inputs = table.filter(_ended_well(table, schema.POLL))["offset"].drop_null().to_pylist()
     rows = table.filter(pc.equal(table["kind"], schema.OUTPUT))

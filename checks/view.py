@@ -223,7 +223,9 @@ class PartitionView:
     processed: Steps | None = None
     """Inputs that pipelines processed; None without pipelines."""
     outputs: Steps | None = None
-    """Inputs that records in outputs name, as the final reader found them; None if the run has no outputs that do."""
+    """Inputs that records in outputs name, as the final reader found them; None unless it read all outputs to their
+    ends.
+    """
     committed_offsets: Steps | None = None
     unordered: frozenset[int] = frozenset()
     """Processes whose operations overlap: which came first is not known."""
@@ -445,7 +447,7 @@ def view_of(
         torn=frozenset(torn),
         ends=ends_of(table, uncommitted_readers),
         processed=settled_steps(_steps(_of(table, schema.PROCESSED), processes, endings), names, settled),
-        outputs=_steps(_of(table, schema.OUTPUT), processes, endings, none=not outputs_read),
+        outputs=None if not outputs_read else _steps(_of(table, schema.OUTPUT), processes, endings, none=False),
         committed_offsets=settled_steps(
             _steps(_of(table, schema.OFFSETS), processes, endings), names, settled.transactions
         ),
@@ -512,6 +514,11 @@ def endings_of(operations: pa.Table) -> dict[tuple[str, int], Ending]:
         else:
             endings.setdefault(key, Ending(schema.INFO, NO_TIME))
     return endings
+
+
+def outputs_read(operations: pa.Table) -> bool:
+    """Whether the final reader has read all outputs to their ends, from the rows of no partition."""
+    return len(_of(operations, schema.OUTPUT)) > 0
 
 
 def ends_of(table: pa.Table, uncommitted_readers: Collection[str] = ()) -> tuple[EndAnswer, ...]:

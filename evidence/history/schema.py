@@ -26,7 +26,8 @@ Rows that are no operation on a record:
     processed    a pipeline made the input at this topic, partition and `offset` into the record `producer`, `sequence`
                  of another topic; the outcome is that of the output's sending
     output       the final reader found the record `producer`, `sequence` in an output, as a reader of what is committed
-                 does; its bytes name the input at this topic, partition and `offset` as what it was made from
+                 does; its bytes name the input at this topic, partition and `offset` as what it was made from. One
+                 of no topic says that all outputs were read to their ends
     offsets      a pipeline committed `offset` (the next input to process) for this partition; with a `transaction`
                  that holds once the transaction is committed
     close        the process ended properly; its last row. Without it the recorder died

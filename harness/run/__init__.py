@@ -148,7 +148,16 @@ class Run(
         is created like t's if there is none of that name.
         """
         self._make_output(t, output)
-        with super().application(program, t, output, group=group, stop=stop, batch=batch, settings=settings) as process:
+        with super().application(
+            program,
+            t,
+            output,
+            group=group,
+            transactional_id=transactional_id,
+            stop=stop,
+            batch=batch,
+            settings=settings,
+        ) as process:
             yield process
 
     def _make_output(self, t: Partition, output: str) -> None:

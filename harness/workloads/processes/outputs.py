@@ -36,7 +36,7 @@ FIXED: Final[Mapping[str, Any]] = {
 def read_outputs(
     writer: HistoryWriter, bootstrap: str, settings: Mapping[str, Any], partitions: Sequence[Key], deadline: float
 ) -> None:
-    """Read outputs to their ends and record what each was made from.
+    """Read outputs to their ends and record what each was made from; the last row says that all are read.
 
     Raises HarnessError if one is not read to its end in time: then nobody knows what was processed. A process of its
     own calls this; one that ends so leaves a history that is not whole.
@@ -58,6 +58,7 @@ def read_outputs(
                     errors.append(error.name())
                 elif (message.offset() or 0) >= ends[key]:
                     unread.discard(key)
+    writer.append(kind=schema.OUTPUT, outcome=schema.OK, completed_ns=time.monotonic_ns())
     writer.flush()
 
 

@@ -45,8 +45,8 @@ class Application:
         self._sequence = self._processed = 0
         self._errors: list[str] = []
         self._told_to_go_on = threading.Event()
-        self._one_at_a_time = threading.RLock()
-        """Held while a step works on the client or the history, never while the program stands still."""
+        if self._transactions.transactional:
+            self._transactions.initialise()
         self._client.subscribe([arguments["input"]], on_assign=self._given, on_revoke=self._taken, on_lost=self._lost)
 
     def _given(self, _: Any, partitions: Sequence[Any]) -> None:

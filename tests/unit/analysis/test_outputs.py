@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from analysis.outputs import differing_outputs
-from tests.unit.checks.histories import Row, view
+from checks.view import outputs_read
+from tests.unit.checks.histories import Row, table, view
 from tests.unit.checks.test_transactions import made, output
 
 
@@ -32,3 +33,9 @@ def test_a_program_that_was_killed_may_have_done_more_than_it_told() -> None:
 
 def test_where_nobody_read_outputs_nothing_differs() -> None:
     assert differing_outputs(view(made(0, 0, 10))) == []
+
+
+def test_a_final_reader_that_died_has_not_read_outputs() -> None:
+    of_none = {"topic": None, "partition": None}
+    assert not outputs_read(table(output(0, 0)))
+    assert outputs_read(table(output(0, 0), {"kind": "output", "outcome": "ok", "process": "final-read-1"} | of_none))

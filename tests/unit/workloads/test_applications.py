@@ -9,7 +9,7 @@ import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
 
 from analysis.outputs import differing_outputs
-from checks.view import view_of
+from checks.view import outputs_read, view_of
 from evidence.errors import HarnessError, WaitTimeout
 from evidence.history import record, schema
 from evidence.history.read import open_run
@@ -69,7 +69,9 @@ def outputs(run_dir: RunDir, bootstrap: str, inputs: str) -> list[int]:
     out = {f"{inputs}-out": [0, 1, 2, 3]}
     final = FinalReader(Client(run_dir, "final", -1, bootstrap, {}), out, outputs=out, timeout_s=LIMIT_S)
     assert final.read().complete
-    rows = open_run(run_dir).tables[(inputs, 0)].to_pylist()
+    history = open_run(run_dir)
+    assert outputs_read(history.operations)
+    rows = history.tables[(inputs, 0)].to_pylist()
     found = [row for row in rows if row["kind"] == schema.OUTPUT]
     assert {row["process"] for row in found} <= {"final"}
     return sorted(row["offset"] for row in found)
