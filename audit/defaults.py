@@ -142,20 +142,37 @@ def _never_measured(acks: str, *, idempotence: bool | None, retries: int, in_fli
     return lambda release: rules
 
 
+def _kafka_python(release: str) -> Rules:
+    """The rules of kafka-python of a release: idempotence came with 2.2.0, and is on from 3.0 on.
+
+    >>> _kafka_python("2.1.5").retries, _kafka_python("2.2.0").acks, _kafka_python("3.0.0").idempotence
+    (0, '1', True)
+    """
+    at = numbers(release)
+    return _never_measured(
+        "all" if at >= (3,) else "1",
+        idempotence=at >= (3,) if at >= (2, 2) else None,
+        retries=FOREVER if at >= (2, 2) else 0,
+        in_flight=5,
+    )(release)
+
+
 NEVER_MEASURED: Final[Mapping[str, Callable[[str], Rules]]] = MappingProxyType(
     {
         "sarama": _never_measured("1", idempotence=False, retries=3, in_flight=5),
-        "franz-go": _never_measured("all", idempotence=True, retries=FOREVER, in_flight=1),
+        "franz-go": _never_measured("all", idempotence=True, retries=FOREVER, in_flight=5),
         "kafka-go": _never_measured("0", idempotence=None, retries=10, in_flight=1),
         "kafkajs": _never_measured("all", idempotence=False, retries=5, in_flight=5),
-        "kafka-python": _never_measured("1", idempotence=False, retries=0, in_flight=5),
+        "kafka-python": _kafka_python,
         "aiokafka": _never_measured("1", idempotence=False, retries=FOREVER, in_flight=1),
         "ruby-kafka": _never_measured("all", idempotence=False, retries=2, in_flight=1),
     }
 )
-"""Clients that the matrix has no cell of: config.go of sarama 1.43, kgo/config.go of franz-go 1.17, writer.go of
-kafka-go 0.4.47 (Writer; a WriterConfig has all), producer/index.js of KafkaJS 2.2, KafkaProducer of kafka-python 2.0.2,
-AIOKafkaProducer of aiokafka 0.10, producer.rb of ruby-kafka 1.5.
+"""Clients that the matrix has no cell of. Read in the packages themselves: config.go (NewConfig) of sarama 1.46.3;
+pkg/kgo/config.go (defaultCfg) and sink.go of franz-go 1.20.4 (in flight: 5 with idempotence, from Kafka 1.0 on, and 1
+where that is turned off); writer.go of kafka-go 0.4.49 (a WriterConfig makes all of 0); src/producer/index.js and
+messageProducer.js of KafkaJS 2.2.4; kafka/producer/kafka.py of kafka-python 2.0.2, 2.1.0, 2.1.5, 2.2.0, 2.2.15, 2.3.0
+and 3.0.12; aiokafka/producer/producer.py of aiokafka 0.12.0; lib/kafka/client.rb of ruby-kafka.
 """
 RULES: Final[Mapping[str, Callable[[str], Rules]]] = MappingProxyType(
     {"java": java, "librdkafka": librdkafka, "scala": scala, **NEVER_MEASURED}
@@ -208,7 +225,10 @@ ERAS: Final = (
     Era("librdkafka", "0.11.6", "librdkafka before 1.0"),
     Era("librdkafka", "2.15.0", "librdkafka 1.0 or later"),
     Era("scala", "0.8.2.2", "the Scala producer"),
-    *(Era(client, "", client) for client in NEVER_MEASURED),
+    Era("kafka-python", "2.1.5", "kafka-python before 2.2"),
+    Era("kafka-python", "2.3.0", "kafka-python 2.2 or 2.3"),
+    Era("kafka-python", "3.0.12", "kafka-python 3.0 or later"),
+    *(Era(client, "", client) for client in NEVER_MEASURED if client != "kafka-python"),
 )
 """For a client whose release is not told: each side of every boundary, oldest first."""
 

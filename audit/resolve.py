@@ -132,12 +132,18 @@ def _eras(producer: ProducerConfig) -> Sequence[Era]:
         return (Era(producer.client, producer.release, product(producer.client, producer.release)),)
     clients = ("java", "librdkafka") if producer.client == "unknown" else (producer.client,)
     if producer.client in NEVER_MEASURED:
-        return (Era(producer.client, producer.release or "", producer.client),)
+        own = [era for era in ERAS if era.client == producer.client]
+        return [era for era in own if _may_be(era, producer.settings)] or own
     since = FRAMEWORK_SINCE.get(producer.framework, ())
     eras = [
         era for era in ERAS if era.client in clients and not (era.client == "java" and numbers(era.release) < since)
     ]
     return [era for era in eras if _knows(era, producer.settings)] or eras
+
+
+def _may_be(era: Era, keys: Iterable[str]) -> bool:
+    """Whether a client that was never measured has what is written: idempotence, some have not."""
+    return "enable.idempotence" not in keys or RULES[era.client](era.release).idempotence is not None
 
 
 def _knows(era: Era, keys: Iterable[str]) -> bool:
@@ -233,6 +239,8 @@ def _resolved(producer: ProducerConfig, era: Era, world: World) -> Resolved:
     in_flight = told.number("in_flight", rules.in_flight)
     timeout = told.time_limit(rules)
     idempotence = told.idempotence(rules)
+    if era.client == "franz-go" and not in_flight.origin and not idempotence.value:
+        in_flight = Value(1, "the default of franz-go without idempotence")
     asked = idempotence.value and (idempotence.origin is not None or told.transactional is not None)
     if idempotence.value:
         found = _against_idempotence(rules, acks, retries, in_flight)

@@ -236,8 +236,9 @@ def _factor(topic: TopicConfig | None, brokers: Sequence[BrokerConfig], assumed:
     if topic is not None and topic.replication_factor:
         return Value(topic.replication_factor, REPLICATION_FACTOR, topic.origin)
     told = [one for one in _written("default.replication.factor", brokers) if one.known and _positive(one.value)]
-    # A live cluster names the brokers that are up: one that stands alone may have lost the others.
-    if sum(one.replicas or 1 for one in brokers) == 1 and not brokers[0].nodes:
+    # A server.properties is a file of each broker, and does not tell how many there are. A live cluster names the
+    # brokers that are up: one that stands alone may have lost the others.
+    if [one.replicas for one in brokers] == [1] and not brokers[0].nodes:
         return Value(1, "there is one broker", brokers[0].origin)
     if told and len(told) >= len(brokers):
         least = min(told, key=lambda one: int(one.value))

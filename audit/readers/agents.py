@@ -6,7 +6,7 @@
 | Telegraf (`[[outputs.kafka]]`) | sarama | required_acks -1, max_retry 3 |
 | OpenTelemetry Collector (`exporters: kafka`) | sarama | producer.required_acks 1 |
 | Benthos, Redpanda Connect (`kafka`, `kafka_franz`) | sarama, franz-go | ack_replicas false; idempotent_write true |
-| Vector (`type = "kafka"` of a sink) | librdkafka | librdkafka's own defaults |
+| Vector (`type = "kafka"` of a sink) | librdkafka | librdkafka's own defaults, of 1.0 at least |
 | Fluent Bit (`Name kafka` of an OUTPUT) | librdkafka | librdkafka's own |
 | Fluentd (`kafka2`, `kafka_buffered`; `rdkafka2`) | ruby-kafka; librdkafka | required_acks -1 |
 | Logstash (`output { kafka {…} }`) | Java | acks 1; it retries for ever |
@@ -104,6 +104,9 @@ def _outputs(tree: Table) -> Iterator[tuple[str, str, Table]]:
     for name, _, value in tree.table("exporters").items:
         if re.fullmatch(r"kafka(/.+)?", name) and isinstance(value, Table):
             yield "OpenTelemetry", name, value
+    for value in tree.table("pipeline").tables("outputs"):
+        if value.text("name").lower() == "kafka":
+            yield "Fluent Bit", "output kafka", value
     for name, _, value in tree.table("sinks").items:
         if isinstance(value, Table) and value.text("type") == "kafka":
             yield "Vector", name, value
@@ -129,10 +132,14 @@ def _within(node: Node) -> Iterator[tuple[str, str, Table]]:
 
 def _read_agent(document: Document, reading: Collected) -> bool:
     assert document.tree is not None
-    for program, name, table in _outputs(document.tree):
-        given = flatten(table, document.source)
-        _of_program(program, name, given, document.source.origin(table.line), reading)
+    read_outputs(document.source, document.tree, reading)
     return True
+
+
+def read_outputs(source: Text, tree: Table, reading: Collected) -> None:
+    """Add the outputs to Kafka that an agent's configuration has."""
+    for program, name, table in _outputs(tree):
+        _of_program(program, name, flatten(table, source), source.origin(table.line), reading)
 
 
 def _of_program(program: str, name: str, given: Sequence[Setting], origin: Origin, reading: Collected) -> None:
@@ -147,7 +154,8 @@ def _of_program(program: str, name: str, given: Sequence[Setting], origin: Origi
             _add(name, given, origin, reading, program, "sarama", SARAMA, {"acks": "1"})
         case "Benthos":
             every = by_key["ack_replicas"].value == "true" if "ack_replicas" in by_key else False
-            _add(name, given, origin, reading, program, "sarama", {}, {"acks": "all" if every else "1"})
+            names = {"idempotent_write": "enable.idempotence"}
+            _add(name, given, origin, reading, program, "sarama", names, {"acks": "all" if every else "1"})
         case "Benthos Franz":
             off = "idempotent_write" in by_key and by_key["idempotent_write"].value == "false"
             passed = {"enable.idempotence": "false"} if off else {}
@@ -155,7 +163,9 @@ def _of_program(program: str, name: str, given: Sequence[Setting], origin: Origi
         case "Vector":
             names = {each.key: each.key.removeprefix("librdkafka_options.") for each in given}
             names = {key: value for key, value in names.items() if value in librdkafka_keys() and key != value}
-            _add(name, given, origin, reading, program, "librdkafka", names, {})
+            _add(name, given, origin, reading, program, "librdkafka", names, {"acks": "all"})
+        case "Fluent Bit":
+            _fluent_bit(given, reading)
 
 
 # TOML: Telegraf, Vector
@@ -240,10 +250,14 @@ def _read_fluent_bit(document: Document, reading: Collected) -> bool:
         ]
         by_key = latest(given)
         if "name" in by_key and by_key["name"].value.lower() == "kafka":
-            names = {each.key: each.key.removeprefix("rdkafka.") for each in given if each.key.startswith("rdkafka.")}
-            _add("output kafka", given, given[0].origin, reading, "Fluent Bit", "librdkafka", names, {})
+            _fluent_bit(given, reading)
             found = True
     return found
+
+
+def _fluent_bit(given: Sequence[Setting], reading: Collected) -> None:
+    names = {each.key: each.key.removeprefix("rdkafka.") for each in given if each.key.startswith("rdkafka.")}
+    _add("output kafka", given, given[0].origin, reading, "Fluent Bit", "librdkafka", names, {})
 
 
 def _read_fluentd(document: Document, reading: Collected) -> bool:
@@ -376,8 +390,8 @@ FORMATS: Final = (
         read=_read_terraform,
     ),
     Format(
-        name="Beats, OpenTelemetry, Benthos, Vector",
-        reads="`output.kafka`, `exporters: kafka`, `kafka_franz`, sinks of `type: kafka`",
+        name="Beats, OpenTelemetry, Benthos, Vector, Fluent Bit",
+        reads="`output.kafka`, `exporters: kafka`, `kafka_franz`, sinks of `type: kafka`, `pipeline.outputs`",
         files=YAML,
         rank=105,
         claims=_is_agent,

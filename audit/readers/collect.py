@@ -6,6 +6,7 @@ import dataclasses
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -19,6 +20,7 @@ from audit.model import (
     Setting,
     TopicConfig,
 )
+from audit.readers.helm import Chart
 from audit.readers.names import latest, whose
 from audit.readers.placeholders import Lookup, Style, environment, resolved
 from audit.readers.text import Text, Unreadable
@@ -75,6 +77,8 @@ class Collected:
     named_env_files: set[str] = field(default_factory=set)
     made: list[Any] = field(default_factory=list)
     """Producers that source makes (`source.Made`), until it is settled whose they are."""
+    charts: dict[Path, Chart | None] = field(default_factory=dict)
+    """Charts of Helm, by their directory."""
     build: str = ""
     """While a service of Compose's is read: the directory that its image is built in."""
     namespace: str = ""

@@ -6,6 +6,7 @@ Compose resolves `${NAME:-default}` and `$NAME` itself, from the shell and from 
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path, PurePath
 from typing import Final
 
@@ -53,7 +54,9 @@ def read_compose(source: Text, document: Table, reading: Collected) -> None:
         known = [name, service.text("container_name"), service.text("hostname"), *_aliases(service)]
         reading.build = _context(source, service)
         addresses = [each for each in known if each]
+        before = len(reading.brokers)
         read_variables(source, name, image, own, reading, "none", runs=runs, addresses=addresses)
+        reading.brokers[before:] = [replace(each, replicas=1) for each in reading.brokers[before:]]
         reading.build = ""
 
 

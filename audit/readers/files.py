@@ -22,6 +22,7 @@ from audit.readers.collect import Collected, Options
 from audit.readers.compose import read_env
 from audit.readers.connect import join
 from audit.readers.format import Document
+from audit.readers.helm import RENDERED, chart_of, conditions, has_templates, rendered
 from audit.readers.kubernetes import read_clusters, read_containers
 from audit.readers.names import words
 from audit.readers.placeholders import TEMPLATE, Lookup
@@ -84,6 +85,12 @@ def read_paths(paths: Sequence[str | Path], options: Options | None = None) -> I
 def _read(candidate: Candidate, reading: Collected) -> None:
     """Read one file. What is not Kafka's at all leaves no trace but a count."""
     source = candidate.text
+    chart = chart_of(source.path, reading.charts)
+    if chart is not None:
+        template, source = source, rendered(source, chart)
+    elif not candidate.named and has_templates(source.path):
+        reading.ignored["values of a chart, read with its templates"] += 1
+        return
     if not concerns_kafka(source):
         reading.ignored[NOTHING] += 1
         if candidate.named:
@@ -96,6 +103,8 @@ def _read(candidate: Candidate, reading: Collected) -> None:
         read_text(source, reading)
     except Unreadable as error:
         reading.unreadable(source, error)
+    if chart is not None and reading.count() > before:
+        _told_of_template(template, reading, problems)
     if reading.count() > before or (len(reading.problems) > problems and _concerns(source)):
         return
     del reading.problems[problems:]
@@ -103,6 +112,13 @@ def _read(candidate: Candidate, reading: Collected) -> None:
     if candidate.named:
         do = "nothing in it tells that it is one's configuration: is it the right file?"
         reading.problems.append(source.problem("unreadable", None, NO_PRODUCER, do))
+
+
+def _told_of_template(template: Text, reading: Collected, since: int) -> None:
+    """Tell that a template has conditions, in place of the keys that its branches have twice."""
+    reading.problems[since:] = [each for each in reading.problems[since:] if each.kind != "duplicate"]
+    if (line := next(conditions(template), None)) is not None:
+        reading.problems.append(template.problem("template", line, RENDERED, RENDER))
 
 
 def _concerns(source: Text) -> bool:
@@ -258,7 +274,7 @@ def _with_releases(
         path = producer.origin.path
         if options.client is not None or producer.release is not None or path not in tops:
             return producer
-        if producer.client not in ("java", "scala", "librdkafka", "unknown"):
+        if producer.client not in ("java", "scala", "librdkafka", "kafka-python", "unknown"):
             return producer
         client: Client = producer.client
         if client == "unknown":

@@ -14,6 +14,7 @@ from types import MappingProxyType
 from typing import Final
 
 from audit.model import BrokerConfig, InputProblem, Setting, TopicConfig
+from audit.readers.agents import read_outputs
 from audit.readers.collect import Collected
 from audit.readers.connect import read_connector, read_worker
 from audit.readers.format import JSON, YAML, Document, Format
@@ -21,11 +22,12 @@ from audit.readers.names import latest
 from audit.readers.placeholders import Lookup
 from audit.readers.text import Text
 from audit.readers.tree import Scalar, Table, flatten, inner
-from audit.readers.variables import read_variables
+from audit.readers.variables import read_variables, release_of
 
 STRIMZI: Final = ("kafka.strimzi.io/", "eventstreams.ibm.com/", "eventstreams.ibm.cloud/", "kafka.banzaicloud.io/")
 CONFLUENT: Final = "platform.confluent.io/"
 JIKKOU: Final = "kafka.jikkou.io/"
+OPENTELEMETRY: Final = "opentelemetry.io/"
 CLUSTER: Final = "strimzi.io/cluster"
 WORKLOADS: Final = frozenset(
     {
@@ -62,6 +64,8 @@ def read_resource(source: Text, document: Table, reading: Collected) -> None:
         reading.namespace = ""
     elif api.startswith(CONFLUENT):
         _confluent(source, document, reading)
+    elif api.startswith(OPENTELEMETRY):
+        _collector(source, document, reading)
     elif api.startswith(JIKKOU):
         _jikkou(source, document, reading)
     elif kind == "ConfigMap":
@@ -191,6 +195,10 @@ def _strimzi(source: Text, document: Table, reading: Collected) -> None:
         )
     elif kind == "KafkaMirrorMaker2":
         _mirror(source, document, reading)
+    elif kind == "KafkaBridge":
+        own = _config(source, spec.table("producer", "config"))
+        own.append(Setting("bootstrap.servers", spec.text("bootstrapServers"), source.origin(spec.line)))
+        reading.producer(_name(document), own, source.origin(document.line), client="java", framework="bridge")
 
 
 def _described(source: Text, name: str, spec: Table, replicas: str, configs: str, reading: Collected) -> None:
@@ -206,9 +214,31 @@ def _described(source: Text, name: str, spec: Table, replicas: str, configs: str
     )
 
 
+def _collector(source: Text, document: Table, reading: Collected) -> None:
+    """The OpenTelemetry operator's collectors: a configuration as it is, or as a text."""
+    config = document.get("spec", "config")
+    if isinstance(config, Table):
+        read_outputs(source, config, reading)
+    elif isinstance(config, Scalar):
+        reading.nested(inner(config, source, f"{_name(document)}/collector.yaml"))
+
+
 def _confluent(source: Text, document: Table, reading: Collected) -> None:
-    """Confluent for Kubernetes: connectors and topics."""
+    """Confluent for Kubernetes: workers, connectors and topics."""
     kind, spec = document.text("kind"), document.table("spec")
+    if kind == "Connect":
+        server = spec.get("configOverrides", "server")
+        lines = [each for each in getattr(server, "items", ()) if isinstance(each, Scalar)]
+        own = [
+            Setting(key.strip(), value.strip(), source.origin(each.line))
+            for each in lines
+            for key, _, value in [each.text.partition("=")]
+        ]
+        at = spec.text("dependencies", "kafka", "bootstrapEndpoint")
+        own.append(Setting("bootstrap.servers", at, source.origin(spec.line)))
+        image = spec.text("image", "application")
+        told = f"{source.origin(spec.line)}: image {image}"
+        read_worker(source, own, reading, "any", name=_name(document), release=release_of(image), release_from=told)
     if kind == "KafkaTopic":
         _described(source, spec.text("name") or _name(document), spec, "replicas", "configs", reading)
     elif kind == "Connector" and spec.text("class"):
@@ -292,7 +322,8 @@ FORMATS: Final = (
     Format(
         name="Kubernetes and Strimzi",
         reads="the environment of containers and the files in ConfigMaps; `Kafka`, `KafkaNodePool`, `KafkaTopic`, "
-        "`KafkaConnect`, `KafkaConnector`, `KafkaMirrorMaker2`",
+        "`KafkaConnect`, `KafkaConnector`, `KafkaMirrorMaker2`, `KafkaBridge`; Confluent's `Connect`, "
+        "`Connector`, `KafkaTopic`; `OpenTelemetryCollector`; templates of a Helm chart, with its values",
         files=(*YAML, *JSON),
         rank=100,
         claims=lambda document: document.tree is not None and is_resource(document.tree),

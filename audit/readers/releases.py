@@ -24,7 +24,15 @@ from audit.readers.variables import platform
 from evidence.releases import numbers
 
 Library = Literal[
-    "kafka-clients", "scala", "spring-kafka", "spring-boot", "quarkus", "micronaut-kafka", "librdkafka", "stream-binder"
+    "kafka-clients",
+    "scala",
+    "spring-kafka",
+    "spring-boot",
+    "quarkus",
+    "micronaut-kafka",
+    "librdkafka",
+    "stream-binder",
+    "kafka-python",
 ]
 ORDER: Final[tuple[Library, ...]] = ("kafka-clients", "spring-kafka", "quarkus", "micronaut-kafka", "spring-boot")
 APACHE: Final = frozenset({"kafka-clients", "kafka-streams", "connect-runtime", "connect-api", "connect-json"})
@@ -120,7 +128,7 @@ def choose(told: Iterable[BuildRelease], client: Client) -> tuple[str, str] | No
     by_library: dict[Library, BuildRelease] = {}
     for each in told:
         by_library.setdefault(each.library, each)
-    if client in ("librdkafka", "scala"):
+    if client in ("librdkafka", "scala", "kafka-python"):
         own = by_library.get(client)
         return (own.release, own.source) if own is not None else None
     for library in ORDER:
@@ -148,7 +156,7 @@ def contradictions(told: Iterable[BuildRelease]) -> Iterator[InputProblem]:
 
 def tells_client(told: Iterable[BuildRelease]) -> Client | None:
     """Whose client the build files of a directory speak of, if of one kind only."""
-    kinds: set[Client] = {"librdkafka" if each.library == "librdkafka" else "java" for each in told}
+    kinds: set[Client] = {each.library if each.library in ("librdkafka", "kafka-python") else "java" for each in told}
     return kinds.pop() if len(kinds) == 1 else None
 
 
@@ -319,24 +327,44 @@ Reader = Callable[[Text, Mapping[str, str]], Iterator[BuildRelease]]
 
 def _librdkafka(pattern: str, of: str) -> Reader:
     """A reader of lines that tell a client which bundles the librdkafka of the same number."""
+    return _pinned("librdkafka", pattern, lambda number, release: f"{of} {number}, which bundles librdkafka {release}")
+
+
+def _pinned(library: Library, pattern: str, says: Callable[[str, str], str]) -> Reader:
+    """A reader of lines that tell a library's release; `says` has it in words, by the number that is written."""
     compiled = re.compile(pattern, re.MULTILINE | re.DOTALL)
 
     def read(source: Text, inherited: Mapping[str, str]) -> Iterator[BuildRelease]:
         for found in compiled.finditer(source.content):
             release = re.sub(r"\.post\d+$", "", found[1])
             where = source.origin(source.line_at(found.start()))
-            yield BuildRelease(
-                "librdkafka", release, where, f"{where}: {of} {found[1]}, which bundles librdkafka {release}"
-            )
+            yield BuildRelease(library, release, where, f"{where}: {says(found[1], release)}")
 
     return read
 
 
+def _both(*readers: Reader) -> Reader:
+    """A reader that reads what each of these does."""
+    return lambda source, inherited: (told for read in readers for told in read(source, inherited))
+
+
 NUMBER: Final = r"(\d+\.\d+\.\d+(?:\.post\d+)?)"
-PYTHON: Final = _librdkafka(
-    rf"""^\s*["']?confluent[-_]kafka(?:\[[\w, -]*\])?\s*={{2,3}}\s*{NUMBER}""", "confluent-kafka"
+PYTHON: Final = _both(
+    _librdkafka(rf"""^\s*["']?confluent[-_]kafka(?:\[[\w, -]*\])?\s*={{2,3}}\s*{NUMBER}""", "confluent-kafka"),
+    _pinned(
+        "kafka-python",
+        rf"""^\s*["']?kafka[-_]python(?:\[[\w, -]*\])?\s*={{2,3}}\s*{NUMBER}""",
+        lambda number, _: f"kafka-python {number}",
+    ),
 )
-LOCK: Final = _librdkafka(rf'name = "confluent-kafka"\s+version = "{NUMBER}"', "confluent-kafka")
+LOCK: Final = _both(
+    _librdkafka(rf'name = "confluent-kafka"\s+version = "{NUMBER}"', "confluent-kafka"),
+    _pinned(
+        "kafka-python",
+        rf'name = "kafka-python"\s+version = "{NUMBER}"',
+        lambda number, _: f"kafka-python {number}",
+    ),
+)
 READERS: Final[Mapping[str, Reader]] = {
     "pom.xml": read_pom,
     "build.gradle": read_gradle,

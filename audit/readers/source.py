@@ -18,7 +18,7 @@ from __future__ import annotations
 import dataclasses
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib import import_module
 from types import MappingProxyType
@@ -46,7 +46,8 @@ LANGUAGES: Final[Mapping[str, tuple[str, str]]] = {
 """The grammar of each kind of file, by the end of its name."""
 MAKES: Final = re.compile(
     r"KafkaProducer\b|DefaultKafkaProducerFactory|SenderOptions|sarama\.New|kafka\.(?:New)?Writer|kgo\.NewClient"
-    r"|NewProducer\(|new ProducerConfig|kafkajs|node-rdkafka"
+    r"|NewProducer\(|new ProducerConfig|kafkajs|node-rdkafka|segmentio/kafka-go|confluentinc/kafka-javascript"
+    r"|Transport\.KAFKA"
 )
 TESTS: Final = re.compile(
     r"(?:^|/)src/(?:test|testFixtures|integrationTest|it|jmh)/|(?:^|/)__tests__/|_test\.go$"
@@ -281,6 +282,8 @@ def _value(node: Node, constants: Mapping[str, _Value]) -> _Value:
     text = _text(node).strip()
     if text in WRITTEN:
         return _Value(WRITTEN[text])
+    if found := re.fullmatch(r"\w+\.(Require(?:All|One|None))", text):  # kafka-go, under a name of the file's own
+        return _Value(WRITTEN[f"kafka.{found[1]}"])
     if re.fullmatch(r"-?\d[\d_]*[lL]?|true|false", text):
         return _Value(text.replace("_", "").rstrip("lL"))
     if text.rpartition(".")[2] in constants and re.fullmatch(r"[\w.]+", text):
@@ -435,6 +438,7 @@ def _pairs_of(node: Node, above: Sequence[Node], found: _File) -> None:
 FIELDS: Final[Mapping[str, str]] = {
     "RequiredAcks": "acks",
     "MaxAttempts": "retries",
+    "acks": "acks",
     "idempotent": "enable.idempotence",
     "transactionalId": "transactional.id",
     "maxInFlightRequests": "max.in.flight.requests.per.connection",
@@ -452,8 +456,8 @@ SARAMA: Final[Mapping[str, str]] = {
 def _allowed(found: _File, key: str, written: str) -> bool:
     if found.language in ("js", "mjs", "cjs", "ts"):
         quoted = written.startswith(("'", '"'))
-        return quoted or written in FIELDS or key == "acks"
-    return True
+        return quoted or written in FIELDS
+    return written != "acks"
 
 
 def _franz(name: str, given: Sequence[Node], node: Node, above: Sequence[Node], found: _File) -> None:
@@ -494,6 +498,12 @@ def _assigned(node: Node, above: Sequence[Node], found: _File) -> None:
 
 
 def _maker_of(node: Node, above: Sequence[Node], found: _File) -> None:
+    if node.type == "pair" and _is_nest(node):
+        node = node.parent
+        found.makers.append(
+            _Maker("kafkajs", node.start_point[0] + 1, _scope(above), node.start_byte, node.end_byte, frozenset(), "")
+        )
+        return
     if node.type not in CALLS and node.type not in CREATES:
         return
     callee = _callee(node)
@@ -505,6 +515,14 @@ def _maker_of(node: Node, above: Sequence[Node], found: _File) -> None:
         found.makers.append(
             _Maker(kind, node.start_point[0] + 1, _scope(above), node.start_byte, node.end_byte, names, text)
         )
+
+
+def _is_nest(node: Node) -> bool:
+    """Whether it says that a microservice of NestJS sends to Kafka: `transport: Transport.KAFKA`, and a producer."""
+    key, value = node.child_by_field_name("key"), node.child_by_field_name("value")
+    if key is None or value is None or (_text(key), _text(value)) != ("transport", "Transport.KAFKA"):
+        return False
+    return node.parent is not None and re.search(r"\bproducer\b", _text(node.parent)) is not None
 
 
 def _kind(found: _File, callee: str, name: str, node: Node) -> str:
@@ -539,6 +557,9 @@ def _kind(found: _File, callee: str, name: str, node: Node) -> str:
                 return "franz-go"
             return "confluent" if name == "NewProducer" and "confluentinc/confluent-kafka-go" in content else ""
         case _:
+            if "confluentinc/kafka-javascript" in content:
+                made = name == "producer" and node.type == "call_expression" and "." in callee
+                return "confluent-javascript" if made else ""
             if "kafkajs" in content and name == "producer" and node.type == "call_expression" and "." in callee:
                 return "kafkajs"
             makes = node.type == "new_expression" and name in ("Producer", "HighLevelProducer")
@@ -554,9 +575,17 @@ def _selected(maker: _Maker, found: _File) -> list[_Pair]:
     own = mine or [each for each in own if not _anothers(each, maker, found)]
     shared = [each for each in found.pairs if each.scope != maker.scope and each.owner in maker.names and each.owner]
     shared += [each for each in found.pairs if each.scope in called and each not in shared]
+    if maker.kind == "kafkajs":
+        shared += _at_sends(found)
     if maker.kind in ("sarama", "franz-go") and not own:
         shared = [each for each in found.pairs if each not in inside]
     return sorted([*shared, *own, *inside], key=lambda one: one.start)
+
+
+def _at_sends(found: _File) -> list[_Pair]:
+    """What KafkaJS' sends ask for: acks is given with the records, not with the producer."""
+    asked = [each for each in found.pairs if each.key == "acks"]
+    return asked if len({each.value for each in asked}) == 1 else [replace(each, sure=False) for each in asked]
 
 
 def _anothers(pair: _Pair, maker: _Maker, found: _File) -> bool:
@@ -572,6 +601,7 @@ CLIENTS: Final[Mapping[str, Client]] = {
     "kafkajs": "kafkajs",
     "confluent": "librdkafka",
     "node-rdkafka": "librdkafka",
+    "confluent-javascript": "librdkafka",
     "ProducerConfig": "librdkafka",
 }
 
@@ -618,6 +648,8 @@ def _add(maker: _Maker, found: _File, reading: Collected) -> None:
             Setting(key, UNKNOWN, source.origin(maker.line), known=False, note="decided elsewhere in the program")
             for key in ("acks", "enable.idempotence")
         ]
+    if maker.kind == "kafka-go-config":  # writer.go: 0 is nothing written, and becomes all
+        settings = [each for each in settings if (each.key, each.value) != ("acks", "0")]
     presets = (
         [Setting("acks", "all", source.origin(maker.line), note="kafka.WriterConfig's default")]
         if maker.kind == "kafka-go-config"
@@ -691,10 +723,11 @@ FORMATS: Final = (
     Format(
         name="Java, Kotlin, Scala, Go, C#, JavaScript, TypeScript",
         reads="what a program sets for the producers that it makes: kafka-clients, Spring's factories, confluent's Go, "
-        "sarama, franz-go, kafka-go, Confluent.Kafka, KafkaJS, node-rdkafka",
+        "sarama, franz-go, kafka-go, Confluent.Kafka, KafkaJS (NestJS too), node-rdkafka, confluent's JavaScript",
         files=tuple(f"*.{end}" for end in LANGUAGES if end not in ("kts",)),
         rank=25,
         whole=True,
+        speaks=("twmb/franz-go",),
         claims=lambda document: document.file.rpartition(".")[2] in LANGUAGES,
         read=lambda document, reading: (
             read_source(document.source, reading)

@@ -255,3 +255,18 @@ def test_time_outs_that_are_not_told_refuse_nothing() -> None:
     config = producer(delivery_timeout_ms="1000", request_timeout_ms="${LIMIT}")
     unknown = replace(config.settings["request.timeout.ms"], known=False)
     assert only(replace(config, settings={**config.settings, "request.timeout.ms": unknown})).refused == ()
+
+
+@pytest.mark.parametrize(
+    ("release", "said"),
+    [("2.1.5", ("1", False, 0)), ("2.3.0", ("1", False, FOREVER)), ("3.0.12", ("all", True, FOREVER))],
+)
+def test_kafka_python_has_three_eras(release: str, said: tuple[str, bool, int]) -> None:
+    one = only(made({}, "kafka-python", release))
+    assert (one.acks.value, one.idempotence.value, one.retries.value) == said
+
+
+def test_franz_go_has_one_request_in_flight_only_without_idempotence() -> None:
+    on = only(made({}, "franz-go", None))
+    off = only(made({"enable.idempotence": "false"}, "franz-go", None))
+    assert (on.in_flight.value, off.in_flight.value) == (5, 1)

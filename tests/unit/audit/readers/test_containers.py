@@ -259,3 +259,10 @@ def test_a_brokers_image_that_runs_something_else(tmp_path) -> None:
     environment = "{KAFKA_BROKER_ID: ignored, KAFKA_ZOOKEEPER_CONNECT: ignored}"
     content = f"services: {{c: {{image: 'confluentinc/cp-kafka:7.5.0', environment: {environment}}}}}"
     assert read(tmp_path, {"compose.yml": content}).brokers == ()
+
+
+def test_a_server_properties_does_not_tell_how_many_brokers_there_are(tmp_path):
+    inputs = read(tmp_path, {"server.properties": "broker.id=1\nzookeeper.connect=z:2181\nlog.dirs=/d\n"})
+    assert [one.replicas for one in inputs.brokers] == [None]
+    compose = "services: {kafka: {image: 'apache/kafka:4.1.0', environment: {KAFKA_NODE_ID: 1}}}\n"
+    assert [one.replicas for one in read(tmp_path / "c", {"compose.yml": compose}).brokers] == [1]

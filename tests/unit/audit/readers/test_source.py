@@ -108,3 +108,31 @@ def test_each_language_has_its_own_way(tmp_path, name, content, client, expected
 def test_a_secret_in_source_is_hidden(tmp_path) -> None:
     line = PUT.format('"1"') + ' props.put("sasl.jaas.config", "x required password=s3cr3t;");'
     assert values(only(read(tmp_path, {"A.java": JAVA.format(line)})))["sasl.jaas.config"] == HIDDEN
+
+
+def test_kafkajs_is_given_acks_with_its_records(tmp_path):
+    code = (
+        "import { Kafka } from 'kafkajs'\nconst p = new Kafka({}).producer()\nfunction f() {\n p.send({ %s })\n%s }\n"
+    )
+    one = read(tmp_path / "one", {"a.ts": code % ("acks: 1, topic: 't'", "")})
+    assert values(only(one)) == {"acks": "1"}
+    two = read(tmp_path / "two", {"a.ts": code % ("acks: 1", " p.send({ acks: 0 })\n")})
+    assert not only(two).settings["acks"].known
+    none = read(tmp_path / "none", {"a.ts": code % ("topic: 't'", "")})
+    assert values(only(none)) == {}
+
+
+def test_a_microservice_of_nest_is_a_producer_if_it_says_so(tmp_path):
+    code = (
+        "import { Transport } from '@nestjs/microservices'\nconst o = { transport: Transport.KAFKA, options: { %s } }\n"
+    )
+    made = read(tmp_path / "p", {"a.ts": code % "producer: { idempotent: true }"})
+    assert (only(made).client, values(only(made))) == ("kafkajs", {"enable.idempotence": "true"})
+    assert read(tmp_path / "c", {"a.ts": code % "consumer: { groupId: 'g' }"}).producers == ()
+
+
+def test_a_writer_config_of_kafka_go_makes_all_of_nothing_and_of_0(tmp_path):
+    code = 'package m\nimport k "github.com/segmentio/kafka-go"\nfunc f() { _ = k.NewWriter(k.WriterConfig{%s}) }\n'
+    for written, acks in (("", "all"), ("RequiredAcks: 0", "all"), ("RequiredAcks: 1", "1")):
+        producer = only(read(tmp_path / (written or "none"), {"a.go": code % written}))
+        assert (producer.settings.get("acks") or producer.presets["acks"]).value == acks

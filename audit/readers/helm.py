@@ -1,0 +1,180 @@
+"""Templates of a Helm chart, rendered as far as that is certain: with the chart's values, line by line.
+
+An expression becomes what its value is where every file of values says the same (`values.yaml`, and the layers beside
+it, such as `values-prod.yaml`); where they differ, or nobody says it, it stays in quotes as it is, and is told as
+unknown. A line of control (`if`, `range`, `with`, `end`) is left out, so that every branch is read as if it counted.
+`toYaml` becomes its value in one line, so that lines keep their numbers. What a helper makes (`include`) is a name, or
+nothing where it makes a block.
+
+That is no `helm template`: conditions, loops, subcharts and values of `--set` are not known here. `RENDERED` says so in
+the answer, with the command that tells all of it.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Final
+
+from audit.readers.text import Text
+from audit.readers.tree import Listing, Node, Scalar, Table, read_yaml
+
+CHART: Final = "Chart.yaml"
+RENDERED: Final = "a Helm template, read with the chart's own values, every branch as if it counted"
+EXPRESSION: Final = re.compile(r"\{\{-?\s*(.*?)\s*-?\}\}", re.DOTALL)
+CONTROL: Final = re.compile(r"(?:if|else|end|range|with|define|block|template|fail)\b|/\*|\$\w+(?:, *\$\w+)?\s*:?=")
+BLOCK: Final = re.compile(r"^.*\|\s*n?indent\s+(\d+)$", re.DOTALL)
+UNKNOWN: Final = "__HELM__"
+"""Part of a text that is not known (`placeholders.OTHERS` takes it for what it is)."""
+LAYER: Final = re.compile(r"(?:.*[-_.])?values(?:[-_.].*)?\.ya?ml", re.IGNORECASE)
+LAYERS_IN: Final = (".", "values", "environments", "env", "envs", "config")
+"""The directories of a chart in which layers of values lie."""
+
+
+@dataclass(frozen=True, slots=True)
+class Chart:
+    """A chart: its values, and the layers that may lie above them."""
+
+    values: Table
+    layers: tuple[Table, ...] = ()
+
+    def value(self, path: Sequence[str]) -> Node | None:
+        """The value at a path, if the chart has one and no layer has another."""
+        found = self.values.get(*path)
+        others = [other for layer in self.layers if (other := layer.get(*path)) is not None]
+        if found is None or any(_plain(other) != _plain(found) for other in others):
+            return None
+        return found
+
+
+def chart_of(path: str, known: dict[Path, Chart | None]) -> Chart | None:
+    """The chart that a file is a template of; None for every other file. `known` keeps those that were read."""
+    if "templates" not in path:
+        return None
+    parts = Path(path).absolute().parts
+    if "templates" not in parts[:-1]:
+        return None
+    root = Path(*parts[: len(parts) - 1 - parts[::-1].index("templates")])
+    if root not in known:
+        known[root] = read_chart(root) if (root / CHART).is_file() else None
+    return known[root]
+
+
+def has_templates(path: str) -> bool:
+    """Whether a file is a layer of values of a chart whose templates are read with it."""
+    if LAYER.fullmatch(path.rpartition("/")[2]) is None:
+        return False
+    folder = Path(path).absolute().parent
+    beside = (folder, folder.parent) if folder.name in LAYERS_IN else (folder,)
+    return any((each / CHART).is_file() and (each / "templates").is_dir() for each in beside)
+
+
+def read_chart(root: Path) -> Chart:
+    """A chart's values, and the layers of values in its directory."""
+    tables = [_table(root / "values.yaml")]
+    for name in LAYERS_IN:
+        folder = root / name
+        for file in sorted(folder.iterdir()) if folder.is_dir() else ():
+            layer = LAYER.fullmatch(file.name) or (name != "." and file.suffix in (".yaml", ".yml"))
+            if layer and file != root / "values.yaml" and file.is_file():
+                tables.append(_table(file))
+    return Chart(tables[0], tuple(tables[1:]))
+
+
+def _table(file: Path) -> Table:
+    try:
+        content = file.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return Table((), None)
+    node = next(iter(read_yaml(Text(str(file), content)).nodes), None)
+    return node if isinstance(node, Table) else Table((), None)
+
+
+def rendered(source: Text, chart: Chart) -> Text:
+    """A template with its expressions replaced; its lines keep their numbers."""
+    done, at = [], 0
+    content = source.content
+    for found in EXPRESSION.finditer(content):
+        done += [content[at : found.start()], _replaced(found, content, chart)]
+        at = found.end()
+    return replace(source, content="".join([*done, content[at:]]))
+
+
+def _replaced(found: re.Match[str], content: str, chart: Chart) -> str:
+    lines = "\n" * found[0].count("\n")
+    inside = found[1].strip()
+    if CONTROL.match(inside):
+        return lines
+    line = content.rfind("\n", 0, found.start()) + 1
+    begins = not content[line : found.start()].strip()
+    block = BLOCK.match(inside)
+    node = _evaluated(inside, chart)
+    if block is not None:
+        return _block(node, " " * (int(block[1]) - (found.start() - line)) if begins else " ", alone=begins) + lines
+    if isinstance(node, Scalar):
+        quoted = re.search(r"\|\s*(?:quote|squote)\b|^quote\b", inside) is not None
+        return (json.dumps(node.text) if quoted else node.text) + lines
+    if isinstance(node, Table | Listing):
+        return json.dumps(_plain(node)) + lines
+    if begins and content[found.end() : found.end() + 1] in ("\n", ""):
+        return lines
+    if begins or inside.startswith(("include", ".Release", ".Chart", ".Capabilities", ".Template")):
+        return "helm" + lines
+    return _unknown(found, content) + lines
+
+
+def _block(node: Node | None, indent: str, *, alone: bool) -> str:
+    """A value in one line, where a template has a block of YAML: a mapping that has a line alone is merged into what
+    is around it. Nothing where the value is not known, or empty.
+    """
+    if not isinstance(node, Table | Listing) or not node.items:
+        return ""
+    merged = "<<: " if alone and isinstance(node, Table) else ""
+    return indent + merged + json.dumps(_plain(node))
+
+
+def _unknown(found: re.Match[str], content: str) -> str:
+    """What is not known, as a text that YAML takes: in quotes if it is all of a value, else a mark."""
+    text = re.sub(r"\s+", " ", found[0]).replace('"', "'")
+    line = content[content.rfind("\n", 0, found.start()) + 1 : found.start()]
+    if line.count('"') % 2:
+        return text
+    whole = line.endswith(" ") and content[found.end() : found.end() + 1] in ("\n", "")
+    return f'"{text}"' if whole else UNKNOWN
+
+
+def _evaluated(inside: str, chart: Chart) -> Node | None:
+    """The value of an expression that names one; of `default`, what it is set to, else the default that is written."""
+    named = re.search(r"\$?\.Values((?:\.\w+)+)", inside)
+    default = re.search(r"default\s+(?:\"([^\"]*)\"|([\w.-]+))", inside)
+    if (
+        named is None
+        or len(re.findall(r"\.Values\.", inside)) > 1
+        or re.search(r"\b(?:printf|ternary|eq|and|or)\b", inside)
+    ):
+        return None
+    path = named[1].strip(".").split(".")
+    value = chart.value(path)
+    nobody = all(each.get(*path) is None for each in (chart.values, *chart.layers))
+    if default is not None and (nobody or (isinstance(value, Scalar) and not value.text)):
+        return Scalar(default[1] if default[1] is not None else default[2], None)
+    return value
+
+
+def _plain(node: Node | None) -> object:
+    """A value as JSON has it."""
+    if isinstance(node, Table):
+        return {name: _plain(value) for name, _, value in node.items}
+    if isinstance(node, Listing):
+        return [_plain(each) for each in node.items]
+    return node.text if node is not None else None
+
+
+def conditions(source: Text) -> Iterator[int]:
+    """The lines that have a condition or a loop, which is not evaluated."""
+    for found in EXPRESSION.finditer(source.content):
+        if re.match(r"(?:if|range|with)\b", found[1].strip()):
+            yield source.line_at(found.start())
