@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator, Sequence
 
 from audit import baseline
 from audit.grade import EFFECTS, ORDER, REFUSED, AuditAnswer, ProducerCase, ProducerRow
+from audit.owners import owners_of
 from audit.report import words
 from evidence.text import plural, visible
 
@@ -55,6 +56,8 @@ def block(row: ProducerRow, accepted: Collection[str] = (), width: int = 100) ->
     yield from _wrapped(row.reason[0].upper() + row.reason[1:] + ".", width)
     if condition:
         yield from _labelled("that is if", condition, width)
+    if owners := owners_of(row.producer.origin.path):
+        yield from _labelled("owners", " ".join(owners), width)
     yield from _case(row, worst, accepted, width)
     for condition, case in told[1:]:
         yield from _labelled("but if", f"{condition or 'otherwise'}: {words.grade(case)}, {case.reason}", width)

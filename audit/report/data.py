@@ -9,6 +9,7 @@ from typing import Any, Final
 from audit import baseline
 from audit.grade import AuditAnswer, Cost, Fix, MeasuredHarm, ProducerCase, ProducerRow, SettingChange
 from audit.model import Origin
+from audit.owners import owners_of
 from audit.proof import Proof, Proved, contradicts
 from audit.report import words
 from audit.resolve import Value
@@ -53,6 +54,7 @@ def _row(row: ProducerRow, accepted: Collection[str]) -> dict[str, Any]:
         "release": one.release,
         "framework": one.framework,
         "topics": list(row.topics),
+        "owners": list(owners_of(one.origin.path)),
         "grade": row.grade,
         "at_best": row.shown.at_best,
         "reason": row.reason,

@@ -18,6 +18,7 @@ from audit import baseline
 from audit.cells import FAULTS, LAST_REPLICA, POWER_LOSS
 from audit.grade import EFFECTS, NOT_MEASURED, REFUSED, AuditAnswer, Effect, MeasuredHarm, ProducerCase, ProducerRow
 from audit.model import Origin
+from audit.owners import owners_of
 from audit.report import words
 from evidence.text import visible
 
@@ -53,7 +54,7 @@ OF_EFFECT: Final[dict[Effect, str]] = {
 
 def render(answer: AuditAnswer, *, accepted: Collection[str] = (), baselined: bool = False) -> str:
     """The answer as SARIF text."""
-    results = [result for row in answer.rows for result in _of_row(row, accepted, baselined)]
+    results = [_owned(result, row) for row in answer.rows for result in _of_row(row, accepted, baselined)]
     results = list(_once(results))
     results += [
         _result("configuration", "note", f"{one.says}{': ' + one.do if one.do else ''}", one.origin, "")
@@ -68,6 +69,12 @@ def render(answer: AuditAnswer, *, accepted: Collection[str] = (), baselined: bo
         "results": results,
     }
     return json.dumps({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}, indent=1) + "\n"
+
+
+def _owned(result: dict[str, Any], row: ProducerRow) -> dict[str, Any]:
+    """A result with the owners of the producer's file, if anybody says who they are."""
+    owners = owners_of(row.producer.origin.path)
+    return {**result, "properties": result.get("properties", {}) | {"owners": list(owners)}} if owners else result
 
 
 def _once(results: Sequence[dict[str, Any]]) -> Iterator[dict[str, Any]]:
