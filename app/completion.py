@@ -45,6 +45,12 @@ def _anomalies(**_: Any) -> Iterable[str]:
     return CATALOGUE
 
 
+def _claims(**_: Any) -> Iterable[str]:
+    from checks.claims import CATALOGUE
+
+    return CATALOGUE
+
+
 def _expected(**_: Any) -> Iterable[str]:
     return ("none", *_anomalies())
 
@@ -61,6 +67,7 @@ BY_METAVAR: Final[Mapping[str, Completer]] = {
     "C": _cases,
     "NAME": _anomalies,
     "NAMES": _expected,
+    "CLAIM": _claims,
     "RUN_DIR": _run_dirs,
 }
 

@@ -135,6 +135,31 @@ def _compare(compare: argparse.ArgumentParser) -> None:
     compare.add_argument("--json", action="store_true")
 
 
+def _list(listing: argparse.ArgumentParser) -> None:
+    """The options of `kafka-chaos list`."""
+    listing.add_argument(
+        "names",
+        nargs="*",
+        metavar="SCENARIO",
+        help="scenarios, each in full; or sections, or all, a line for each scenario (default: the sections)",
+    )
+    listing.add_argument("--suite", action="store_true", help="only those of the default suite")
+    listing.add_argument("--on", metavar="V", help="only those that apply to this version")
+    listing.add_argument("--seen", metavar="NAME", help="only those of which this anomaly must be seen (--on: there)")
+    listing.add_argument("--claim", metavar="CLAIM", help="only those that are held to this claim (--on: there)")
+    listing.add_argument("--find", metavar="TEXT", help="only those whose name, claim, source or story has this text")
+    listing.add_argument("--full", action="store_true", help="each in full")
+    catalogue = listing.add_mutually_exclusive_group()
+    catalogue.add_argument("--anomalies", action="store_true", help="list the anomalies and their meanings instead")
+    catalogue.add_argument("--claims", action="store_true", help="what each claim says, instead")
+    catalogue.add_argument("--settings", metavar="V", help="the broker settings that a version knows, instead")
+    catalogue.add_argument(
+        "--versions", action="store_true", help="every release, the ways to run it, and what is there of it, instead"
+    )
+    listing.add_argument("--json", action="store_true")
+    listing.add_argument("--markdown", action="store_true", help="anomalies or claims as their page in docs/ has them")
+
+
 def _rate(text: str) -> float:
     try:
         rate = float(text)
@@ -400,17 +425,7 @@ def parser() -> argparse.ArgumentParser:
     replicas = command("replicas", "compare replicas' data directories, copied from any cluster")
     options_of_replicas.add_arguments(replicas)
 
-    listing = command("list", "scenarios, versions, and what is documented for each")
-    listing.add_argument("--json", action="store_true")
-    catalogue = listing.add_mutually_exclusive_group()
-    catalogue.add_argument("--anomalies", action="store_true", help="list the anomalies and their meanings instead")
-    catalogue.add_argument("--claims", action="store_true", help="what each claim says, instead")
-    catalogue.add_argument("--scenario", metavar="S", help="this scenario alone")
-    catalogue.add_argument("--settings", metavar="V", help="the broker settings that a version knows, instead")
-    catalogue.add_argument(
-        "--versions", action="store_true", help="every release, the ways to run it, and what is there of it, instead"
-    )
-    listing.add_argument("--markdown", action="store_true", help="either of these as its page in docs/ has it")
+    _list(command("list", "scenarios, versions, and what is documented for each"))
 
     statements = command("statements", "what two commits state about Kafka, and which of them allows more")
     statements.add_argument(

@@ -25,12 +25,10 @@ from harness.workloads.processes.programs import PROGRAMS
 def described() -> dict[str, Any]:
     """Every scenario (`scenarios`), the docstrings of their folders (`sections`), and the versions in their order."""
     made = all_scenarios().values()
-    folders = sorted({_folder(one) for one in made} - {""})
+    folders = sorted({section_of(one) for one in made} - {""})
     return {
         "versions": [version.id for version in versions.KNOWN],
-        "sections": {
-            folder: inspect.getdoc(importlib.import_module(f"{PACKAGE}.{folder}")) or "" for folder in folders
-        },
+        "sections": {folder: told_of(folder) for folder in folders},
         "scenarios": [of(one) for one in made],
     }
 
@@ -40,7 +38,7 @@ def of(made: Scenario) -> dict[str, Any]:
     module = sys.modules[made.file]
     return {
         "name": made.name,
-        "section": _folder(made),
+        "section": section_of(made),
         "file": made.file.replace(".", "/") + ".py",
         "claim": made.claim,
         "source": made.source,
@@ -66,9 +64,15 @@ def also(made: Scenario) -> list[str]:
     return [case.name for case in made.cases.values() if case.name != DEFAULT_CASE and made.shows(newest, case)]
 
 
-def _folder(made: Scenario) -> str:
+def section_of(made: Scenario) -> str:
+    """The folder that a scenario lies in; "" of one that lies in none."""
     _, *folders, _ = made.file.split(".")
     return ".".join(folders)
+
+
+def told_of(section: str) -> str:
+    """The docstring of a section, which introduces it; "" if it has none."""
+    return inspect.getdoc(importlib.import_module(f"{PACKAGE}.{section}")) or ""
 
 
 def steps_of(source: str) -> str:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import argparse
 import json
+import shutil
+import sys
 from types import ModuleType
 
 from app import known_versions, listing
 from app.output import say
 from checks import catalogue as anomalies
 from checks import claims
-from harness.scenario import all_scenarios, get_scenario
 from harness.setup import central, settings
 from pages import catalogues
 
@@ -41,6 +42,26 @@ def run(options: argparse.Namespace) -> int:
         return 0
     if options.anomalies or options.claims:
         return _list_catalogue(anomalies if options.anomalies else claims, options)
-    shown = [get_scenario(options.scenario)] if options.scenario else list(all_scenarios().values())
-    print(json.dumps(listing.as_json(shown), indent=1) if options.json else listing.as_text(shown))
+    return _list_scenarios(options)
+
+
+def _list_scenarios(options: argparse.Namespace) -> int:
+    """Sections, scenarios a line each, or scenarios in full: what is named by itself is told in full."""
+    asked = listing.Asked(
+        suite=options.suite,
+        on=central.find(options.on, say) if options.on else None,
+        seen=options.seen,
+        claim=options.claim,
+        find=options.find,
+    )
+    shown = listing.chosen(options.names, asked)
+    every = [made for those in shown.values() for made in those]
+    if options.json:
+        print(json.dumps(listing.as_json(every), indent=1))
+    elif options.full or (every and {made.name for made in every} <= set(options.names)):
+        print(listing.as_text(every))
+    elif options.names or not asked.nothing:
+        print(listing.as_lines(shown, shutil.get_terminal_size().columns if sys.stdout.isatty() else None))
+    else:
+        print(listing.overview(shown))
     return 0
