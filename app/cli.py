@@ -1,4 +1,4 @@
-"""The command line: `kafka-chaos run | matrix | suite | bisect | check | audit | atlas | report | guide | ledger |
+"""The command line: `kafka-chaos run | matrix | suite | watch | bisect | check | audit | atlas | report | guide | ledger |
 compare | incident | museum | findings | explain | replicas | list | statements | setup | releases | doctor | clean`.
 
 Every command ends with one of the statuses of evidence/errors.py: 0 all as documented, 1 unexpected or not
@@ -65,6 +65,7 @@ COMMANDS: Final[Mapping[str, str]] = {
     "bisect": "app.commands.bisect",
     "check": "app.commands.check",
     "report": "app.commands.report",
+    "watch": "app.commands.watch",
     "explain": "app.commands.explain",
     "replicas": "app.commands.replicas",
     "list": "app.commands.catalogues",

@@ -36,8 +36,9 @@ from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field
 from itertools import count, zip_longest
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Literal
 
+from app.output import RUN
 from evidence.errors import HarnessError, UsageError
 from evidence.run import DEFAULT_CASE, RunRecord, full_name
 from evidence.rundir import RunDir, write_atomically
@@ -49,7 +50,7 @@ from harness.workloads.own_client import introduced
 from judgement.judge import AnalysisServer, judge
 from judgement.report import html, junit, summary
 from judgement.report.facts import load_all
-from judgement.verdict import ERROR, read_verdict
+from judgement.verdict import ERROR, Verdict, read_verdict
 
 if TYPE_CHECKING:
     from harness.cluster.versions import Version
@@ -84,6 +85,19 @@ class MatrixCell:
 
     def __str__(self) -> str:
         return f"{full_name(self.scenario, self.case)} on {self.version}, seed {self.seed}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Happened:
+    """Something that happened to a cell, for whoever watches (app/progress.py)."""
+
+    what: Literal["waits", "begins", "step", "told", "ends", "judged", "lost", "left"]
+    """`told` is a line of its run that is no step; `ends`: it is to be judged; `left`: it was too late to begin."""
+    cell: MatrixCell
+    text: str = ""
+    run_dir: RunDir | None = None
+    """When it is judged; so is what follows."""
+    verdict: Verdict | None = None
 
 
 def cells(
@@ -216,7 +230,7 @@ def finished_runs(
 
 @dataclass(slots=True)
 class Matrix:
-    """Runs cells and judges them. `echo` gets one line for each thing that happens."""
+    """Runs cells and judges them. `echo` gets a line for each run, and `watch` all that happens meanwhile."""
 
     root: Path
     settings: Mapping[str, str]
@@ -230,6 +244,7 @@ class Matrix:
     """A file of the user's own subjects, in place of the scenarios'."""
     client: str | None = None
     """The clients to drive, in place of the cases'."""
+    watch: Callable[[Happened], None] = lambda happened: None
     lost: list[str] = field(default_factory=list)
     """Runs that left nothing behind, each with what it said."""
     left: int = 0
@@ -283,6 +298,8 @@ class Matrix:
         done: dict[MatrixCell, RunDir] = {}
         if not cells:
             return done
+        for cell in cells:
+            self.watch(Happened(what="waits", cell=cell))
         with AnalysisServer(java_home=java_home()) as analyst, ThreadPoolExecutor(max_workers=jobs) as pool:
             futures: dict[Future[RunDir | None], MatrixCell] = {pool.submit(one, cell): cell for cell in cells}
             try:
@@ -292,14 +309,18 @@ class Matrix:
                         run_dir = future.result()
                     except RunLost as error:
                         self.lost.append(str(error))
+                        self.watch(Happened(what="lost", cell=cell, text=str(error)))
                         self.echo(str(error))
                         continue
                     if run_dir is None:
                         self.left += 1
+                        self.watch(Happened(what="left", cell=cell))
                         continue
                     verdict = judge(run_dir, analyst).verdict
                     done[cell] = run_dir
-                    self.echo(f"[{len(done)}] {cell} ({verdict.seconds:.0f} s): {verdict.in_words}")
+                    told = verdict.in_words
+                    self.watch(Happened(what="judged", cell=cell, text=told, run_dir=run_dir, verdict=verdict))
+                    self.echo(f"[{len(done)}/{len(cells)}] {cell} ({verdict.seconds:.0f} s): {told}")
             except BaseException:
                 self._stop()
                 pool.shutdown(wait=True, cancel_futures=True)
@@ -318,43 +339,57 @@ class Matrix:
         return self._one(cell) if time.monotonic() < self.until else None
 
     def _one(self, cell: MatrixCell) -> RunDir:
-        command = [sys.executable, "-m", "app", "run", cell.scenario, "--version", cell.version]
-        command += ["--seed", str(cell.seed), "--runs-dir", str(self.root.resolve()), "--no-check", "--json"]
-        command += ["--case", cell.case]
-        command += [part for key, value in sorted(self.settings.items()) for part in ("--setting", f"{key}={value}")]
-        command += [] if self.subjects is None else ["--subjects", str(self.subjects.resolve())]
-        command += [] if self.client is None else ["--client", self.client]
-        command += [] if self.expect is None else ["--expect", ",".join(self.expect) or "none"]
         with self._lock:
             if self._stopping:
                 raise HarnessError(f"{cell}: not started, the matrix is being stopped")
             child = subprocess.Popen(
-                command,
+                self._command(cell),
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
                 text=True,
                 start_new_session=True,
                 env=os.environ | {PARENT_VARIABLE: str(os.getpid())},
             )
             self._children.add(child)
+        self.watch(Happened(what="begins", cell=cell))
         try:
             with child:
-                said: list[str] = []
-                assert child.stderr is not None
-                assert child.stdout is not None
-                for line in child.stderr:
-                    said.append(line.rstrip())
-                    self.echo(f"{cell}: {line.rstrip()}")
-                answer = child.stdout.read()
+                run_dir, said = self._listen(cell, child.stdout or ())
         finally:
             with self._lock:
                 self._children.discard(child)
-        try:
-            return RunDir(Path(json.loads(answer)["run_dir"]))
-        except (json.JSONDecodeError, KeyError, TypeError):
+        if run_dir is None:
             last = " | ".join(said[-5:])
-            raise RunLost(f"{cell}: ended with {child.returncode} and left no run directory; it said: {last}") from None
+            raise RunLost(f"{cell}: ended with {child.returncode} and left no run directory; it said: {last}")
+        self.watch(Happened(what="ends", cell=cell))
+        return run_dir
+
+    def _command(self, cell: MatrixCell) -> list[str]:
+        command = [sys.executable, "-m", "app", "run", cell.scenario, "--version", cell.version]
+        command += ["--seed", str(cell.seed), "--runs-dir", str(self.root.resolve()), "--no-check", "--json-lines"]
+        command += ["--case", cell.case]
+        command += [part for key, value in sorted(self.settings.items()) for part in ("--setting", f"{key}={value}")]
+        command += [] if self.subjects is None else ["--subjects", str(self.subjects.resolve())]
+        command += [] if self.client is None else ["--client", self.client]
+        command += [] if self.expect is None else ["--expect", ",".join(self.expect) or "none"]
+        return command
+
+    def _listen(self, cell: MatrixCell, lines: Iterable[str]) -> tuple[RunDir | None, list[str]]:
+        """What a run says, until it ends: where it lies, and its lines. Its failures are lines that are no JSON."""
+        run_dir, said = None, []
+        for line in lines:
+            try:
+                told = json.loads(line)
+                kind, text = told["kind"], told.get("text", "")
+            except (json.JSONDecodeError, KeyError, TypeError):
+                kind, text = "failure", line.rstrip()
+            if kind == RUN:
+                run_dir = RunDir(Path(told["run_dir"]))
+            else:
+                said.append(text)
+                self.watch(Happened(what="step" if kind == "step" else "told", cell=cell, text=text))
+        return run_dir, said
 
 
 def write_reports(root: Path, runs: Sequence[RunDir]) -> Loaded:

@@ -234,7 +234,11 @@ def parser() -> argparse.ArgumentParser:
         locked(sub)
         sub.add_argument("--seed", type=_positive, default=1, help="seed of the first run (default 1)")
         sub.add_argument("--repeat", type=_positive, default=1, metavar="N", help="run N times, with seeds counting up")
-        sub.add_argument("--json", action="store_true", help="results as JSON on stdout")
+        told = sub.add_mutually_exclusive_group()
+        told.add_argument("--json", action="store_true", help="results as JSON on stdout")
+        told.add_argument(
+            "--json-lines", action="store_true", help="all that happens, as it happens, as lines of JSON on stdout"
+        )
         sub.add_argument("--quiet", action="store_true", help="no progress on stderr")
 
     def own(sub: argparse.ArgumentParser) -> None:
@@ -309,6 +313,9 @@ def parser() -> argparse.ArgumentParser:
         client(sub)
         sub.add_argument("--jobs", type=_positive, default=2, metavar="N", help="runs at the same time (default 2)")
         sub.add_argument(
+            "-v", "--verbose", action="store_true", help="the steps of each run too, as lines (no table on a terminal)"
+        )
+        sub.add_argument(
             "--minutes",
             type=_positive,
             metavar="N",
@@ -342,6 +349,10 @@ def parser() -> argparse.ArgumentParser:
     report.add_argument("run_dirs", nargs="+", type=Path, metavar="RUN_DIR")
     report.add_argument("--out", type=_file, metavar="FILE", help="one report for all of them")
     report.add_argument("--picture", type=_file, metavar="FILE", help="the picture of one run, as an SVG file")
+
+    watch = command("watch", "what a run does, or did, as it happens; then its verdict, whose status this ends with")
+    watch.add_argument("run_dir", type=Path, metavar="RUN_DIR")
+    watch.add_argument("--json-lines", action="store_true", help="as lines of JSON on stdout")
 
     bugs = command("museum", "which of Kafka's historical bugs can happen on a release, and what showed it")
     bugs.add_argument("--version", metavar="V", help="a release, such as 2.6.1 or 3.5.1-kraft; without it all bugs")

@@ -7,6 +7,7 @@ something ends with EXIT_UNREAD, quietly, as other programs do.
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import select
@@ -14,6 +15,8 @@ import sys
 import threading
 import time
 import traceback
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import TYPE_CHECKING, Final, TextIO
 
 from evidence.errors import EXIT_ERROR, KafkaChaosError, refusal
@@ -23,10 +26,26 @@ if TYPE_CHECKING:
     from evidence.events import Event
 
 
+_lifted: Callable[[], AbstractContextManager[object]] = nullcontext
+"""Takes what is painted at the end of the terminal away while a line is printed."""
+
+
+@contextmanager
+def painted(lifted: Callable[[], AbstractContextManager[object]]) -> Iterator[None]:
+    """While the block lasts something is painted at the end of the terminal, which `lifted` takes away for a line."""
+    global _lifted
+    _lifted = lifted
+    try:
+        yield
+    finally:
+        _lifted = nullcontext
+
+
 def say(text: str) -> None:
     """Tell the person who watches; if the terminal is closed or the matrix dead, the work goes on unwatched."""
     try:
-        print(visible(text, keep="\n"), file=sys.stderr, flush=True)
+        with _lifted():
+            print(visible(text, keep="\n"), file=sys.stderr, flush=True)
     except OSError:
         mute(sys.stderr)
 
@@ -71,25 +90,38 @@ PARTITION: Final = re.compile(r"(?<!\S)(?!(?:broker|controller|producer|consumer
 MOST_ALIKE: Final = 3
 
 
+RUN: Final = "run"
+"""The kind of a line of JSON that has a run; other lines of JSON are messages, or have the kind of an event."""
+MESSAGE: Final = "message"
+
+
 class Progress:
-    """Lines of progress, each behind the seconds since the start.
+    """Lines of progress, each behind the seconds since the start; as lines of JSON they go to standard output.
 
     Of events that differ in nothing but the partition, as of the fifty subjects of an audit, the first MOST_ALIKE in a
     row are told one by one, and the others by their number.
     """
 
-    def __init__(self, *, quiet: bool = False) -> None:
+    def __init__(self, *, quiet: bool = False, json_lines: bool = False) -> None:
         self._start = time.monotonic()
+        self._json_lines = json_lines
         self._quiet = quiet
         self._lock = threading.RLock()
         self._alike: dict[str, set[str]] = {}
         self._untold = 0
 
-    def line(self, text: str) -> None:
+    def line(self, text: str, kind: str = MESSAGE) -> None:
         """Print one line."""
-        if not self._quiet:
+        if self._json_lines:
+            self.json(kind, text=text.strip())
+        elif not self._quiet:
             with self._lock:
                 say(f"{time.monotonic() - self._start:7.1f} s  {visible(text)}")
+
+    def json(self, kind: str, **values: object) -> None:
+        """Print one line of JSON, with the seconds since the start."""
+        with self._lock:
+            result(json.dumps({"kind": kind, "at_s": round(time.monotonic() - self._start, 1)} | values))
 
     def event(self, event: Event) -> None:
         """Print what a person wants to see of the timeline: steps, faults and their proof, elections."""
@@ -98,7 +130,7 @@ class Progress:
         text = console.progress_line(event)
         with self._lock:
             if text and not self._is_like_others(text):
-                self.line(text)
+                self.line(text, event.kind)
 
     def _is_like_others(self, text: str) -> bool:
         """Whether enough lines like this one have been told in a row, of other partitions."""

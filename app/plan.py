@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import heapq
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 from statistics import median
@@ -71,20 +71,15 @@ def known(lines: Iterable[AnyLine]) -> dict[Key, KnownCell]:
     """What a ledger has of each cell; without runs that are excluded, of a mutant, or with settings of one's own."""
     every = list(lines)
     excluded = {line.run for line in every if isinstance(line, Excluded)}
-    started = {
-        line.run: line
-        for line in every
-        if isinstance(line, RunStarted) and line.run not in excluded and not line.observed and not line.mutant
-    }
+    started = _started(every, excluded)
     last: dict[Key, tuple[str, bool, str]] = {}
-    seconds: dict[Key, list[float]] = {}
+    seconds = _seconds(every, started)
     codes = codes_of(started.values())
     for line in every:
         if isinstance(line, RunJudged) and (begun := started.get(line.run)) is not None:
             key = (begun.scenario, begun.case, begun.version)
             good = line.verdict in ("as-documented", "observed")
             last[key] = max(last.get(key, ("", False, "")), (begun.at, good, codes[line.run]))
-            seconds.setdefault(key, []).append(line.seconds)
         elif isinstance(line, RestoredCell):
             key = (line.scenario, line.case, line.version)
             last[key] = max(last.get(key, ("", False, "")), (line.at, True, ""))
@@ -98,22 +93,52 @@ def known(lines: Iterable[AnyLine]) -> dict[Key, KnownCell]:
     }
 
 
+def _started(lines: Iterable[AnyLine], excluded: Collection[str]) -> dict[str, RunStarted]:
+    """The runs that tell of a release as it is, by name."""
+    return {
+        line.run: line
+        for line in lines
+        if isinstance(line, RunStarted) and line.run not in excluded and not line.observed and not line.mutant
+    }
+
+
+def _seconds(lines: Iterable[AnyLine], started: Mapping[str, RunStarted]) -> dict[Key, list[float]]:
+    """How long the runs of each cell took."""
+    found: dict[Key, list[float]] = {}
+    for line in lines:
+        if isinstance(line, RunJudged) and (begun := started.get(line.run)) is not None:
+            found.setdefault((begun.scenario, begun.case, begun.version), []).append(line.seconds)
+    return found
+
+
+def durations(lines: Iterable[AnyLine], cells: Iterable[MatrixCell]) -> dict[MatrixCell, float]:
+    """How long a run of each of these cells takes, by what a ledger has of it, or of its scenario."""
+    every = list(lines)
+    excluded = {line.run for line in every if isinstance(line, Excluded)}
+    of_cell = {key: median(those) for key, those in _seconds(every, _started(every, excluded)).items()}
+    of_scenario = _by_scenario(of_cell)
+    return {cell: _expected(cell, of_cell, of_scenario) for cell in cells}
+
+
+def _by_scenario(of_cell: Mapping[Key, float]) -> dict[str, float]:
+    found: dict[str, list[float]] = {}
+    for (scenario, _, _), took in of_cell.items():
+        found.setdefault(scenario, []).append(took)
+    return {scenario: median(those) for scenario, those in found.items()}
+
+
+def _expected(cell: MatrixCell, of_cell: Mapping[Key, float], of_scenario: Mapping[str, float]) -> float:
+    return of_cell.get(_key(cell), of_scenario.get(cell.scenario, SECONDS))
+
+
 def planned(wanted: Sequence[MatrixCell], there: Mapping[Key, KnownCell], code: Mapping[str, str]) -> list[PlannedRun]:
     """All of these runs, what is least known first; `code` is the text of each scenario as it is now."""
-    of_scenario: dict[str, list[float]] = {}
-    for (scenario, _, _), one in there.items():
-        if one.seconds is not None:
-            of_scenario.setdefault(scenario, []).append(one.seconds)
+    of_cell = {key: one.seconds for key, one in there.items() if one.seconds is not None}
+    of_scenario = _by_scenario(of_cell)
 
     def run(cell: MatrixCell) -> PlannedRun:
-        one = there.get(_key(cell))
-        took = one.seconds if one is not None else None
-        others = of_scenario.get(cell.scenario)
-        return PlannedRun(
-            cell=cell,
-            why=_why(one, code.get(cell.scenario, "")),
-            seconds=took if took is not None else median(others) if others else SECONDS,
-        )
+        why = _why(there.get(_key(cell)), code.get(cell.scenario, ""))
+        return PlannedRun(cell=cell, why=why, seconds=_expected(cell, of_cell, of_scenario))
 
     def place(one: PlannedRun) -> tuple[int, int, str]:
         before = there.get(_key(one.cell))

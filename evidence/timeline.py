@@ -14,6 +14,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -132,6 +133,28 @@ class TimelineRead:
 
 _DECODER: Final[msgspec.json.Decoder[Event]] = msgspec.json.Decoder(AnyEvent)
 _HEADERS: Final = msgspec.json.Decoder(Header)
+
+
+class Tail:
+    """Reads what is added to a timeline, while it is written. Lines that are no events are passed over."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._read = 0
+
+    def more(self) -> list[Event]:
+        """The events of whole lines that were not read yet; none if the file is not there."""
+        if not self._path.is_file():
+            return []
+        with self._path.open("rb") as file:
+            file.seek(self._read)
+            whole, newline, _ = file.read().rpartition(b"\n")
+        self._read += len(whole) + len(newline)
+        found = []
+        for line in whole.split(b"\n"):
+            with suppress(msgspec.DecodeError, UnicodeDecodeError):
+                found.append(_DECODER.decode(line))
+        return found
 
 
 def read(path: Path) -> TimelineRead:

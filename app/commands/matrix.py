@@ -14,6 +14,7 @@ from app import plan
 from app.arguments import expected, judged_json, names_of, own_versions, settings_of, versions_of
 from app.matrix import AGAIN, Matrix, MatrixCell, cells, night_order, of_the_night, suite_cells, write_reports
 from app.output import Progress, result, say
+from app.progress import watching
 from evidence import ledger
 from evidence.errors import HarnessError, UsageError
 from evidence.run import full_name
@@ -36,7 +37,7 @@ def run(options: argparse.Namespace) -> int:
         raise UsageError("--shard is a part of a plan: add --plan")
     if options.command == "matrix" and not options.versions and options.kafka is None:
         raise UsageError("name versions with --versions, or a build of your own with --kafka")
-    progress = Progress(quiet=options.quiet)
+    progress = Progress(quiet=options.quiet, json_lines=options.json_lines)
     overrides, expect = settings_of(options.setting), expected(options.expect)
     own = own_versions(options, progress.line)
     wanted = named_cells(options, own, progress.line)
@@ -55,16 +56,24 @@ def run(options: argparse.Namespace) -> int:
     root.mkdir(parents=True, exist_ok=True)
     until = math.inf if options.minutes is None else time.monotonic() + 60.0 * options.minutes
     matrix = Matrix(root, overrides, options.jobs, progress.line, expect, until, client=options.client)
-    first = matrix.run(wanted)
-    night = AGAIN if options.minutes is not None else 0
-    again = matrix.again(first, night if options.again is None else options.again)
+    with watching(
+        progress,
+        jobs=options.jobs,
+        expected=lambda: plan.durations(store.load().lines, wanted),
+        verbose=options.verbose,
+        json_lines=options.json_lines,
+        quiet=options.quiet,
+    ) as matrix.watch:
+        first = matrix.run(wanted)
+        night = AGAIN if options.minutes is not None else 0
+        again = matrix.again(first, night if options.again is None else options.again)
     by_cell = {cell: again.get(cell, [run_dir]) for cell, run_dir in first.items()}
     verdicts = {cell: [read_verdict(run_dir) for run_dir in runs] for cell, runs in by_cell.items()}
     loaded = write_reports(root, [run_dir for runs in by_cell.values() for run_dir in runs])
     told = {cell: repeated.in_words(verdicts[cell]) for cell in again}
     if options.json:
         result(as_json(by_cell, verdicts, told))
-    else:
+    elif not options.json_lines:
         result(console.table(loaded))
         for cell, text in told.items():
             result(f"run again: {cell}: {text}")

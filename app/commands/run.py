@@ -10,7 +10,7 @@ from typing import Final
 import results as results_of
 from app.arguments import expected, judged_json, names_of, settings_of, version_of
 from app.confirmed import unconfirmed
-from app.output import Progress, result, tell_failure
+from app.output import RUN, Progress, result, tell_failure
 from evidence.errors import EXIT_AS_DOCUMENTED, EXIT_CONTRADICTED, KafkaChaosError, UsageError
 from evidence.run import full_name
 from harness import runner
@@ -49,7 +49,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _run(options: argparse.Namespace) -> int:
-    progress = Progress(quiet=options.quiet)
+    progress = Progress(quiet=options.quiet, json_lines=options.json_lines)
     chosen = get_scenario(options.scenario)
     overrides = settings_of(options.setting)
     version = version_of(options, progress.line)
@@ -95,8 +95,10 @@ def _run(options: argparse.Namespace) -> int:
                 verdicts.append(judged.verdict)
                 results.append(judged_json(finished.run_dir, judged.verdict))
                 progress.line(f"verdict: {judged.verdict.in_words}")
-                if not options.json:
+                if not (options.json or options.json_lines):
                     result(console.run_summary(judged))
+            if options.json_lines:
+                progress.json(RUN, **results[-1])
             removals.wait()
     finally:
         # Whatever ended the run: nothing more is said before its cluster is gone.

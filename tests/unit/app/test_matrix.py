@@ -72,7 +72,7 @@ def test_a_run_that_leaves_nothing_is_told_and_keeps_no_other_from_running(
     assert sorted(ran, key=str) == [ONE, TWO]
     assert list(runs) == [ONE]
     assert made.lost == ["baseline on 4.3.1, seed 2: ended with -9 and left no run directory"]
-    assert sorted(said) == ["[1] baseline on 4.3.1, seed 1 (0 s): as-documented", *made.lost]
+    assert sorted(said) == ["[1/2] baseline on 4.3.1, seed 1 (0 s): as-documented", *made.lost]
 
 
 def test_no_run_begins_after_the_limit_and_what_is_left_is_counted(ran: list[MatrixCell], tmp_path: Path) -> None:
