@@ -1,5 +1,6 @@
-"""The command line: `kafka-chaos run | matrix | suite | watch | bisect | check | audit | atlas | report | guide | ledger |
-compare | incident | museum | findings | explain | replicas | list | statements | setup | releases | doctor | clean`.
+"""The command line: `kafka-chaos run | matrix | suite | watch | bisect | check | audit | atlas | report | guide |
+ledger | compare | incident | museum | findings | explain | replicas | list | statements | setup | releases | doctor |
+clean`.
 
 Every command ends with one of the statuses of evidence/errors.py: 0 all as documented, 1 unexpected or not
 reproduced, 2 unknown, 254 bad input (one line on stderr), 255 the harness failed; 130 after Ctrl-C, when

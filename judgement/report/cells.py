@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
-from typing import Any
+from typing import Any, Final
 
 from judgement import outcome
 from judgement.report import timings
 from judgement.report.facts import JudgedRun
 from judgement.report.headline import outcome as outcome_of
 from judgement.verdict import ERROR, SEVERITY, Verdict, worst
+
+MARKS: Final[Mapping[outcome.Tone, str]] = {outcome.BAD: "✕", outcome.UNCERTAIN: "?", outcome.GOOD: "✓"}
+"""Beside a colour, what tells how records fared; the Atlas has the same (pages/atlas/model.py)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,6 +57,17 @@ class SuiteCell:
             notes = [f"{len(texts)} of {total} runs"] * (len(same) > 1) + ["counts differ"] * (len(set(texts)) > 1)
             parts.append(texts[0] + (f" ({', '.join(notes)})" if notes else ""))
         return "; ".join(parts), outcome.worst(same)
+
+    @property
+    def mark(self) -> str:
+        """How records fared at worst, and in how many of the runs, as a grid has it: "✕ lost 2/5"."""
+        every = [outcome_of(run) for run in self.runs]
+        tone = self.outcome[1]
+        number = sum(one.tone == tone for one in every)
+        word = {outcome.GOOD: "kept", outcome.UNCERTAIN: "not known"}.get(tone) or (
+            "lost" if any(one.lost for one in every) else "inconsistent"
+        )
+        return f"{MARKS[tone]} {word} {len(every) if number == len(every) else f'{number}/{len(every)}'}"
 
     @property
     def documented(self) -> str:
@@ -120,6 +134,14 @@ def group(facts: Iterable[JudgedRun]) -> list[SuiteCell]:
         SuiteCell(scenario=s, version=v, overridden=o, runs=tuple(sorted(runs, key=lambda r: r.run.run)))
         for (s, v, o), runs in ordered
     ]
+
+
+def grid(cells: Iterable[SuiteCell]) -> tuple[list[str], list[tuple[str, list[SuiteCell | None]]]]:
+    """The versions, and for each scenario its cell on each of them, None where nothing was run."""
+    by_place = {(cell.scenario, cell.label): cell for cell in cells}
+    labels = sorted({label for _, label in by_place}, key=version_key)
+    scenarios = dict.fromkeys(scenario for scenario, _ in by_place)
+    return labels, [(scenario, [by_place.get((scenario, label)) for label in labels]) for scenario in scenarios]
 
 
 def spreads(cells: Iterable[SuiteCell]) -> list[tuple[str, ...]]:

@@ -288,6 +288,7 @@ def render_suite(facts: Sequence[JudgedRun], folder: Path, *, unreadable: Iterab
                 "runs": [{"good": r.verdict.good, "link": link(r), "label": f"seed {r.run.seed}"} for r in cell.runs],
             }
         )
+    versions, grid = cells.grid(cells.group(facts))
     shown = next((run for run in facts if run.verdict.good and run.found("lost-write")), None)
     bad = [run for run in facts if not run.verdict.good and run.partitions]
     shown = bad[0] if bad else shown
@@ -302,6 +303,9 @@ def render_suite(facts: Sequence[JudgedRun], folder: Path, *, unreadable: Iterab
             headline=suite_headline(facts),
             counts=sorted(counts.items(), key=lambda item: -SEVERITY[item[0]]),
             unreadable=unreadable,
+            versions=versions,
+            grid=grid,
+            link=link,
             cells=rows,
             figure=timeline_svg.render(shown) if shown else "",
             figure_name=shown.name if shown else "",

@@ -269,6 +269,21 @@ def test_runs_with_other_settings_are_a_cell_of_their_own(tmp_path: Path) -> Non
     assert [c.label for c in cells.group(facts.load_all([plain, other])[0])] == ["4.3.1", "4.3.1 with a=b"]
 
 
+def test_a_grid_has_a_cell_for_each_scenario_and_version(runs: list[RunDir], tmp_path: Path) -> None:
+    extra = synthetic.double_failover_kept(tmp_path / "again", seed=2)
+    versions, rows = cells.grid(cells.group(facts.load_all([*runs, extra])[0]))
+    assert versions == sorted(versions, key=cells.version_key)
+    marks = {
+        (scenario, version): cell.mark
+        for scenario, row in rows
+        for version, cell in zip(versions, row, strict=True)
+        if cell is not None
+    }
+    assert marks["double-failover", "0.10.2.2"] == "✕ lost 1/2"
+    assert marks["double-failover", "4.3.1"] == "✓ kept 2"
+    assert None in [cell for _, row in rows for cell in row]
+
+
 def test_the_suite_report_links_to_each_run(runs: list[RunDir], tmp_path: Path) -> None:
     for run_dir in runs:
         html.write_run(facts.load(run_dir))
