@@ -74,7 +74,7 @@ chaos-run: engine venv ## Set everything up and run the default suite (SCENARIO=
 nightly: engine venv ## What the ledger knows least of, and a part of the audit's cells; resumable (JOBS= MINUTES= change 3, 170; SHARD=3/8)
 	$(CHAOS) setup --versions $(or $(VERSION),all)
 	$(CHAOS) matrix --scenarios $(or $(SCENARIO),all) --versions $(or $(VERSION),all) --runs-dir runs/nightly \
-	  --jobs $(JOBS) --plan $(if $(SHARD),--shard $(SHARD)) --minutes $(or $(MINUTES),170) $(if $(SEED),--seed $(SEED)) $(if $(REPEAT),--repeat $(REPEAT)) || status=$$?; \
+	  --jobs $(JOBS) --retain interesting --plan $(if $(SHARD),--shard $(SHARD)) --minutes $(or $(MINUTES),170) $(if $(SEED),--seed $(SEED)) $(if $(REPEAT),--repeat $(REPEAT)) || status=$$?; \
 	$(BIN)/python -m app.audit_matrix nightly --runs-dir runs/nightly-audit --jobs $(JOBS) $(NARROWED) || status=$$?; \
 	exit $${status:-0}
 
@@ -197,6 +197,7 @@ docs: venv ## The generated pages of docs/ anew (RUNS= tells one of these run di
 	$(BIN)/python -m pages.trust
 	$(BIN)/python -m pages.faults
 	$(BIN)/python -m pages.ledger
+	$(BIN)/python -m pages.schemas
 
 .PHONY: site
 site: venv ## The site, as static pages, in site/ (TO= names another folder)

@@ -1,6 +1,6 @@
 """The command line: `kafka-chaos run | matrix | suite | watch | bisect | check | audit | atlas | report | guide |
 ledger | compare | incident | museum | findings | explain | replicas | list | statements | setup | releases | doctor |
-clean`.
+clean | prune`.
 
 Every command ends with one of the statuses of evidence/errors.py: 0 all as documented, 1 unexpected or not
 reproduced, 2 unknown, 254 bad input (one line on stderr), 255 the harness failed; 130 after Ctrl-C, when
@@ -75,6 +75,7 @@ COMMANDS: Final[Mapping[str, str]] = {
     "releases": "app.commands.releases",
     "doctor": "app.commands.doctor",
     "clean": "app.commands.clean",
+    "prune": "app.commands.prune",
     "guide": "app.commands.guide",
     "museum": "app.commands.museum",
     "ledger": "app.commands.ledger",

@@ -39,7 +39,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal
 
 from app.output import RUN
+from evidence import kept
 from evidence.errors import HarnessError, UsageError
+from evidence.kept import Retain
 from evidence.run import DEFAULT_CASE, RunRecord, full_name
 from evidence.rundir import RunDir, write_atomically
 from harness.cluster import versions as known_versions
@@ -245,6 +247,8 @@ class Matrix:
     client: str | None = None
     """The clients to drive, in place of the cases'."""
     watch: Callable[[Happened], None] = lambda happened: None
+    retain: Retain = "all"
+    """What is kept of a run when it has been judged."""
     lost: list[str] = field(default_factory=list)
     """Runs that left nothing behind, each with what it said."""
     left: int = 0
@@ -319,6 +323,7 @@ class Matrix:
                     verdict = judge(run_dir, analyst).verdict
                     done[cell] = run_dir
                     told = verdict.in_words
+                    kept.remove(run_dir, kept.superfluous(self.retain, good=verdict.good))
                     self.watch(Happened(what="judged", cell=cell, text=told, run_dir=run_dir, verdict=verdict))
                     self.echo(f"[{len(done)}/{len(cells)}] {cell} ({verdict.seconds:.0f} s): {told}")
             except BaseException:

@@ -12,6 +12,7 @@ from typing import Final, NoReturn
 
 from audit import options as options_of_audit
 from evidence.errors import EXIT_USAGE
+from evidence.kept import RETAIN
 from harness.suite import DEFAULT_VERSIONS
 from kafkafiles import options as options_of_replicas
 
@@ -44,6 +45,14 @@ def shard(text: str) -> tuple[int, int]:
     if not (number.isdigit() and of.isdigit() and 1 <= int(number) <= int(of)):
         raise argparse.ArgumentTypeError(f"{text!r} is no part of so many, such as 3/8")
     return int(number), int(of)
+
+
+def _age(text: str) -> float:
+    """Seconds of an age: "14d", "12h"."""
+    found = re.fullmatch(r"(\d+)([dh])", text)
+    if found is None:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of days or hours, such as 14d or 12h")
+    return int(found[1]) * {"d": 86400.0, "h": 3600.0}[found[2]]
 
 
 def _directory(text: str) -> Path:
@@ -155,6 +164,11 @@ def _list(listing: argparse.ArgumentParser) -> None:
     catalogue.add_argument("--settings", metavar="V", help="the broker settings that a version knows, instead")
     catalogue.add_argument(
         "--versions", action="store_true", help="every release, the ways to run it, and what is there of it, instead"
+    )
+    catalogue.add_argument(
+        "--schema",
+        choices=("verdict", "findings", "timeline", "run", "ledger"),
+        help="the JSON Schema of a file of runs, instead",
     )
     listing.add_argument("--json", action="store_true")
     listing.add_argument("--markdown", action="store_true", help="anomalies or claims as their page in docs/ has them")
@@ -326,6 +340,13 @@ def parser() -> argparse.ArgumentParser:
             action="store_true",
             help="begin with what the ledger knows least of: never run, not good last time, changed since, longest ago",
         )
+        sub.add_argument(
+            "--retain",
+            choices=RETAIN,
+            default="all",
+            help="what is kept of a run when it has been judged: all; of runs that ended well no histories and no "
+            "copies of replicas (interesting); of every run only what was found (verdicts)",
+        )
         sub.add_argument("--shard", type=shard, metavar="I/N", help="of a plan, the part of machine I of N")
         sub.add_argument(
             "--again",
@@ -376,6 +397,15 @@ def parser() -> argparse.ArgumentParser:
 
     found = command("findings", "what was found here that no document says, with its control and its status")
     found.add_argument("--json", action="store_true")
+
+    prune = command("prune", "remove old runs, or what is large of them; the ledger keeps their lines")
+    prune.add_argument("runs_dirs", nargs="+", type=Path, metavar="RUNS_DIR", help="folders of run directories")
+    prune.add_argument(
+        "--older-than", type=_age, required=True, metavar="AGE", help="since their end: 14d, 12h", dest="older_than"
+    )
+    prune.add_argument(
+        "--retain", choices=RETAIN[1:], help="in place of the whole directory, what `matrix --retain` would remove"
+    )
 
     guide = command("guide", "write the generated pages of docs/: scenarios, what was reproduced, durations")
     guide.add_argument(

@@ -9,7 +9,7 @@ so that a verdict is not taken for one of other files.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -71,17 +71,24 @@ def digest(run_dir: RunDir) -> str:
         return ""
 
 
-def verify(run_dir: RunDir, run: RunRecord, *, changed_since_ns: int | None = None) -> list[ChangedFile]:
+def verify(
+    run_dir: RunDir, run: RunRecord, *, changed_since_ns: int | None = None, removed: Collection[str] = ()
+) -> list[ChangedFile]:
     """What a run's files have otherwise than its manifest.
 
-    With `changed_since_ns` only files whose size differs, or that were changed since (wall time), are hashed.
+    With `changed_since_ns` only files whose size differs, or that were changed since (wall time), are hashed. Of what
+    was `removed` on purpose (evidence/kept.py), nothing need be there.
     """
     name = run_dir.manifest.name
     try:
         manifest = read_json(run_dir.manifest)
         if manifest["schema"] != SCHEMA:
             raise ValueError(f"schema {manifest['schema']!r}, not {SCHEMA}")
-        listed = {str(path): (int(one["bytes"]), str(one["sha256"])) for path, one in manifest["files"].items()}
+        listed = {
+            str(path): (int(one["bytes"]), str(one["sha256"]))
+            for path, one in manifest["files"].items()
+            if path.partition("/")[0] not in removed
+        }
         of_run, lines = str(manifest["run"]), int(manifest["timeline_lines"])
     except FileNotFoundError:
         return [ChangedFile(name, "missing")]

@@ -14,7 +14,7 @@ from typing import Any, Final, Literal
 import msgspec
 from msgspec import Struct
 
-from evidence import errors, manifest
+from evidence import errors, kept, manifest
 from evidence.findings import AvailabilityFigures, ClaimResult
 from evidence.run import DEFAULT_CASE
 from evidence.rundir import RunDir, read_json
@@ -145,7 +145,9 @@ def read_verdict(run_dir: RunDir) -> Verdict:
     if judged.manifest != manifest.digest(run_dir):
         raise errors.UsageError(f"{run_dir.verdict}: given for other files than are there; {advice}")
     if judged.manifest:
-        changed = manifest.describe(manifest.verify(run_dir, run_dir.read_run(), changed_since_ns=given_ns))
+        changed = manifest.describe(
+            manifest.verify(run_dir, run_dir.read_run(), changed_since_ns=given_ns, removed=kept.removed(run_dir))
+        )
         if {f"damaged: {line}" for line in changed} - set(judged.reasons):
             raise errors.UsageError(f"{run_dir.verdict}: given before the files changed ({changed[0]}); {advice}")
     return judged

@@ -13,7 +13,7 @@ from app.output import say
 from checks import catalogue as anomalies
 from checks import claims
 from harness.setup import central, settings
-from pages import catalogues
+from pages import catalogues, schemas
 
 
 def _list_catalogue(catalogue: ModuleType, options: argparse.Namespace) -> int:
@@ -32,6 +32,9 @@ def _list_catalogue(catalogue: ModuleType, options: argparse.Namespace) -> int:
 
 def run(options: argparse.Namespace) -> int:
     """List what the options name."""
+    if options.schema:
+        print(schemas.as_text(options.schema), end="")
+        return 0
     if options.settings:
         names = sorted(settings.known(central.find(options.settings, say), say))
         print(json.dumps(names, indent=1) if options.json else "\n".join(names))

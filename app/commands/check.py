@@ -11,6 +11,7 @@ from pathlib import Path
 
 from app.arguments import judged_json
 from app.output import result, tell_failure
+from evidence import kept
 from evidence.errors import EXIT_USAGE, UsageError
 from evidence.rundir import RunDir, find_runs
 from harness.setup.java import java_home
@@ -69,6 +70,7 @@ def _readable(paths: Sequence[Path]) -> tuple[list[RunDir], list[UsageError]]:
             try:
                 run_dir.refuse_special_files()
                 run_dir.read_run()
+                kept.refuse_removed(run_dir)
             except UsageError as error:
                 refusals.append(error)
             else:

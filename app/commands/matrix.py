@@ -55,7 +55,9 @@ def run(options: argparse.Namespace) -> int:
     root: Path = options.runs_dir
     root.mkdir(parents=True, exist_ok=True)
     until = math.inf if options.minutes is None else time.monotonic() + 60.0 * options.minutes
-    matrix = Matrix(root, overrides, options.jobs, progress.line, expect, until, client=options.client)
+    matrix = Matrix(
+        root, overrides, options.jobs, progress.line, expect, until, client=options.client, retain=options.retain
+    )
     with watching(
         progress,
         jobs=options.jobs,
