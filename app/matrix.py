@@ -41,7 +41,7 @@ from typing import TYPE_CHECKING, Final, Literal
 from app.output import RUN
 from evidence import kept
 from evidence.errors import HarnessError, UsageError
-from evidence.kept import Retain
+from evidence.retention import Retain
 from evidence.run import DEFAULT_CASE, RunRecord, full_name
 from evidence.rundir import RunDir, write_atomically
 from harness.cluster import versions as known_versions

@@ -12,7 +12,7 @@ from typing import Final, NoReturn
 
 from audit import options as options_of_audit
 from evidence.errors import EXIT_USAGE
-from evidence.kept import RETAIN
+from evidence.retention import RETAIN
 from harness.suite import DEFAULT_VERSIONS
 from kafkafiles import options as options_of_replicas
 

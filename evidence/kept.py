@@ -13,15 +13,14 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterable
-from typing import Final, Literal, get_args
+from typing import Final
 
 import msgspec
 
 from evidence.errors import UsageError
+from evidence.retention import Retain
 from evidence.rundir import RunDir, read_json, write_json
 
-Retain = Literal["all", "interesting", "verdicts"]
-RETAIN: Final[tuple[Retain, ...]] = get_args(Retain)
 HEAVY: Final = frozenset({"history", "replicas"})
 ALL_BUT_VERDICT: Final = HEAVY | {"timeline.jsonl", "logs", "config", "compose.yml"}
 FILE: Final = "removed.json"

@@ -11,6 +11,7 @@ from pathlib import Path
 from app.output import result, say
 from evidence import kept
 from evidence.errors import UsageError
+from evidence.retention import Retain
 from evidence.rundir import RunDir, find_runs
 from judgement.verdict import read_verdict
 
@@ -50,7 +51,7 @@ def old(roots: list[Path], before: float) -> Iterator[RunDir]:
                 yield run_dir
 
 
-def thin(run_dir: RunDir, retain: kept.Retain | None) -> None:
+def thin(run_dir: RunDir, retain: Retain | None) -> None:
     """Remove a run, or what need not be retained of it. Raises UsageError for one without a verdict to be kept."""
     if retain is None:
         shutil.rmtree(run_dir.path)

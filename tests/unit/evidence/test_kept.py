@@ -11,6 +11,7 @@ from app.cli import main
 from app.commands.prune import bytes_of
 from evidence import kept, manifest
 from evidence.errors import EXIT_USAGE, UsageError
+from evidence.retention import Retain
 from evidence.rundir import RunDir
 from judgement.verdict import Name, Verdict, read_verdict
 from tests.records import run_record
@@ -42,7 +43,7 @@ def judged(path: Path, verdict: Name = "as-documented", *, days_old: float = 0.0
         ("verdicts", False, set()),
     ],
 )
-def test_what_is_kept_of_a_run(tmp_path: Path, retain: kept.Retain, good: bool, left: set[str]) -> None:
+def test_what_is_kept_of_a_run(tmp_path: Path, retain: Retain, good: bool, left: set[str]) -> None:
     run_dir = judged(tmp_path / "run", "as-documented" if good else "unexpected")
     kept.remove(run_dir, kept.superfluous(retain, good=good))
     there = {path.name for path in run_dir.path.iterdir()}
