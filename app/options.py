@@ -344,8 +344,8 @@ def parser() -> argparse.ArgumentParser:
             "--retain",
             choices=RETAIN,
             default="all",
-            help="what is kept of a run when it has been judged: all; of runs that ended well no histories and no "
-            "copies of replicas (interesting); of every run only what was found (verdicts)",
+            help="all keeps everything of a judged run; interesting drops histories and copies of replicas if the run "
+            "ended well; verdicts keeps the findings alone",
         )
         sub.add_argument("--shard", type=shard, metavar="I/N", help="of a plan, the part of machine I of N")
         sub.add_argument(
