@@ -66,7 +66,7 @@ REPLICAS: Final = (
         sentence="The leader looks for lagging followers every half of replica.lag.time.max.ms.",
         by=(held("isr-shrink-expand", "isr-shrinks-in-lag-time"),),
         corrected="Up to 0.10.1 it looked once per whole replica.lag.time.max.ms.",
-        not_yet="a lag time so long that half of it and the whole differ (isr-shrink-expand, twenty-seconds: no run yet)",
+        not_yet="a lag time so long that half of it and the whole differ (case twenty-seconds: no run yet)",
     ),
     Statement(
         number=8,
