@@ -1,6 +1,6 @@
-"""The command line: `kafka-chaos run | matrix | suite | watch | bisect | check | audit | atlas | report | guide |
-ledger | compare | incident | museum | findings | explain | replicas | list | statements | setup | releases | doctor |
-clean | prune`.
+"""The command line: `kafka-chaos run | matrix | suite | watch | cluster | bisect | check | audit | atlas | report |
+guide | ledger | compare | incident | museum | findings | explain | replicas | list | statements | setup | releases |
+doctor | clean | prune`.
 
 Every command ends with one of the statuses of evidence/errors.py: 0 all as documented, 1 unexpected or not
 reproduced, 2 unknown, 254 bad input (one line on stderr), 255 the harness failed; 130 after Ctrl-C, when
@@ -63,6 +63,7 @@ COMMANDS: Final[Mapping[str, str]] = {
     "run": "app.commands.run",
     "matrix": "app.commands.matrix",
     "suite": "app.commands.matrix",
+    "cluster": "app.commands.cluster",
     "bisect": "app.commands.bisect",
     "check": "app.commands.check",
     "report": "app.commands.report",
@@ -98,7 +99,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         parser = options_of.parser()
         completion.answer(parser)
         options = parser.parse_args(arguments)
-        if options.command == "run":
+        if options.command in ("run", "cluster"):
             die_with_the_matrix()
         status: int = importlib.import_module(COMMANDS[options.command]).run(options)
         sys.stdout.flush()

@@ -348,6 +348,7 @@ def parser() -> argparse.ArgumentParser:
             "ended well; verdicts keeps the findings alone",
         )
         sub.add_argument("--shard", type=shard, metavar="I/N", help="of a plan, the part of machine I of N")
+        sub.add_argument("--dry-run", action="store_true", help="only tell what would be run (--json: as JSON)")
         sub.add_argument(
             "--again",
             type=_count,
@@ -355,6 +356,18 @@ def parser() -> argparse.ArgumentParser:
             help="run cells that are not good N times more, one at a time (default: 3 with --minutes, else 0)",
         )
         common(sub)
+
+    commanded = command("cluster", "a cluster for your own tests, which command it by lines of JSON on stdin")
+    commanded.add_argument("--version", metavar="V", help="a release; of --kafka the way to run it")
+    own(commanded)
+    locked(commanded)
+    commanded.add_argument("--brokers", type=_positive, default=3, metavar="N", help="3 to 5 (default 3)")
+    commanded.add_argument(
+        "--setting", action="append", default=[], metavar="K=V", help="a broker setting; again for more"
+    )
+    commanded.add_argument(
+        "--runs-dir", type=_directory, default=RUNS / "own-tests", metavar="DIR", help="(default runs/own-tests)"
+    )
 
     _bisect(command("bisect", "the release that a symptom came with, or went with, by runs on those between two"))
 

@@ -7,6 +7,7 @@ import json
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 
 from app import ledger as store
@@ -16,7 +17,7 @@ from app.matrix import AGAIN, Matrix, MatrixCell, cells, night_order, of_the_nig
 from app.output import Progress, result, say
 from app.progress import watching
 from evidence import ledger
-from evidence.errors import HarnessError, UsageError
+from evidence.errors import EXIT_AS_DOCUMENTED, HarnessError, UsageError
 from evidence.run import full_name
 from evidence.rundir import RunDir
 from harness.cluster import versions as known_versions
@@ -51,6 +52,9 @@ def run(options: argparse.Namespace) -> int:
     if options.plan:
         wanted = by_plan(wanted, options.shard, progress.line)
         versions = versions_in(wanted, own)
+    if options.dry_run:
+        result(json.dumps([asdict(cell) for cell in wanted]) if options.json else "\n".join(map(str, wanted)))
+        return EXIT_AS_DOCUMENTED
     images.ensure_images([version.build for version in versions], progress.line)
     root: Path = options.runs_dir
     root.mkdir(parents=True, exist_ok=True)

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from app import matrix
+from app.cli import main
 from app.commands.matrix import by_client
 from app.matrix import Matrix, MatrixCell, RunLost, finished_cells, night_order, of_the_night
 from evidence import manifest
@@ -226,3 +227,13 @@ def test_so_many_cells_are_no_noise(monkeypatch: pytest.MonkeyPatch, tmp_path: P
     monkeypatch.setattr(matrix, "AGAIN_CELLS", 0)
     again, left, said = rerun(monkeypatch, tmp_path, ["unknown"], "unknown")
     assert (again, left, said) == ({}, ["unknown"], ["1 cells are not good: the first 0 of them are run again"])
+
+
+def test_a_dry_run_tells_the_cells_and_runs_none(ran: list[MatrixCell], capsys: pytest.CaptureFixture[str]) -> None:
+    asked = ["matrix", "--scenarios", "leader-crash", "--versions", "4.3.1", "--repeat", "2", "--dry-run", "--quiet"]
+    assert main([*asked, "--json"]) == 0
+    told = [MatrixCell(**cell) for cell in json.loads(capsys.readouterr().out)]
+    assert [(cell.case, cell.seed) for cell in told] == [("acks-1", 1), ("acks-all", 1), ("acks-1", 2), ("acks-all", 2)]
+    assert main(asked) == 0
+    assert capsys.readouterr().out.splitlines()[0] == "leader-crash (acks-1) on 4.3.1, seed 1"
+    assert ran == []
