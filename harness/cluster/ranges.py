@@ -109,6 +109,8 @@ ISR_SHRINK_HOLDS_BACK: Final = VersionRange(
     "the high watermark stays when an ISR shrinks, until the next record (protocol 2.7 to 3.0, KAFKA-13091)",
     lambda version: version.uses_alter_partition and version.release < (3, 1),
 )
+FOLLOWERS_SERVE: Final = since("2.4", "followers serve consumers, if brokers have a replica selector (KIP-392, 2.4)")
+"""replica.selector.class is first in 2.4.0 (KAFKA-8443)."""
 PROTOCOL_OF_ITS_OWN: Final = VersionRange(
     "brokers with the protocol of their own release", lambda version: not version.settings
 )
@@ -160,6 +162,8 @@ ISR_CHANGES_IN_ZOOKEEPER: Final = VersionRange(
     lambda version: version.mode == "zookeeper" and not version.uses_alter_partition,
 )
 """KIP-497: protocol 2.7 asks the controller."""
+RACKS: Final = since("0.10", "brokers name their racks (KIP-36, 0.10)")
+"""broker.rack is first in 0.10.0.0."""
 WAITS_FOR_OLD_REGISTRATION: Final = before("0.9", "before 0.9")
 """A broker whose id is registered waits until that is gone (0.8.2.2, ZkUtils:
 createEphemeralPathExpectConflictHandleZKBug); later ones with ZooKeeper end themselves (0.9.0.1, ZKCheckedEphemeral,

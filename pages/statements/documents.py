@@ -64,9 +64,9 @@ REPLICAS: Final = (
         number=7,
         area=Area.REPLICAS,
         sentence="The leader looks for lagging followers every half of replica.lag.time.max.ms.",
-        by=(held("isr-shrink-expand", "isr-shrinks-in-lag-time"),),
-        corrected="Up to 0.10.1 it looked once per whole replica.lag.time.max.ms.",
-        not_yet="a lag time so long that half of it and the whole differ (case twenty-seconds: no run yet)",
+        by=(held("isr-shrink-expand", "isr-shrinks-in-lag-time", cases=("twenty-seconds",)),),
+        corrected="""Up to 0.10.1 it looked once per whole replica.lag.time.max.ms: there a follower may stay for
+            twice that time, elsewhere for one and a half times.""",
     ),
     Statement(
         number=8,
@@ -157,10 +157,18 @@ REPLICAS: Final = (
         number=19,
         area=Area.REPLICAS,
         sentence="Followers hold copies and serve no clients.",
-        by=(held("client-cut-from-leader", "no-writes-while-clients-are-cut"),),
+        by=(
+            held("client-cut-from-leader", "no-writes-while-clients-are-cut"),
+            held("follower-fetching", "only-leader-serves-consumer", cases=("by-default",)),
+            held(
+                "follower-fetching",
+                "closest-replica-serves-consumer",
+                "follower-serves-to-its-high-watermark",
+                cases=("racks",),
+            ),
+        ),
         corrected="""From 2.4 on a consumer may read from a follower, if the broker has a replica selector (KIP-392).
-            The default is still the leader.""",
-        not_yet="a consumer that reads from a follower",
+            The default is still the leader. A follower gives consumers what is below its own high watermark.""",
     ),
 )
 """Document 000."""
@@ -248,8 +256,11 @@ BROKERS: Final = (
         number=31,
         area=Area.BROKERS,
         sentence="The replicas of a topic are spread evenly over the brokers.",
-        by=(held("replica-assignment", "replicas-placed-evenly"),),
-        not_yet="racks (KIP-36)",
+        by=(
+            held("replica-assignment", "replicas-placed-evenly"),
+            held("replica-assignment", "replicas-spread-over-racks", cases=("racks",)),
+        ),
+        corrected="From 0.10 on racks come first, if all brokers name theirs (KIP-36).",
     ),
     Statement(
         number=32,

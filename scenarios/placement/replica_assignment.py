@@ -6,6 +6,8 @@ follows by a shift, and the shift grows by one each time that all brokers have h
 partition share few others. KRaft puts the brokers in a random order for each such turn, and each partition on brokers
 that follow each other in it. Either way leaders and replicas are even.
 
+In `racks` two brokers are in one rack and two in another. The replicas of a partition then lie in both (KIP-36).
+
 The code ran in the tool kafka-topics before 0.10.1; from then on it runs in the controller, which is asked by
 CreateTopics. What came of it is read from /brokers/topics/T, or from the metadata log.
 """
@@ -30,6 +32,8 @@ DOCUMENTED = (
     ),
 )
 
+RACKS = {"1:broker.rack": "east", "2:broker.rack": "east", "3:broker.rack": "west", "4:broker.rack": "west"}
+
 
 def brokers(count: int) -> Case:
     """The case of a cluster of so many brokers."""
@@ -45,7 +49,23 @@ def brokers(count: int) -> Case:
     operator="""Give a topic as many partitions as there are brokers, or a multiple of that: each broker then leads as
         many as any other. Brokers that join later get nothing of what is there: move partitions to them yourself.""",
     cluster=ClusterPlan(controller=1),
-    cases={"three-brokers": brokers(3), "four-brokers": brokers(4), "five-brokers": brokers(5)},
+    cases={
+        "three-brokers": brokers(3),
+        "four-brokers": brokers(4),
+        "five-brokers": brokers(5),
+        "racks": Case(
+            cluster=ClusterPlan(brokers=(1, 2, 3, 4), controller=1, settings=RACKS),
+            applies=ranges.RACKS,
+            documented=[
+                Documented(
+                    claims=["replicas-spread-over-racks"],
+                    sentence="""Each partition has a replica in both racks, if it has two or more.""",
+                    source="KIP-36; Kafka documentation, Balancing replicas across racks",
+                    basis=Basis.KIP,
+                )
+            ],
+        ),
+    },
 )
 def replica_assignment(run: Run) -> None:
     run.send(run.partition())

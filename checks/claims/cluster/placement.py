@@ -478,6 +478,28 @@ def _stripes(order: Sequence[int], replication: int) -> list[tuple[int, ...]]:
     return [tuple(order[(first + j) % len(order)] for j in range(replication)) for first in range(len(order))]
 
 
+@claim(
+    "replicas-spread-over-racks",
+    source="KIP-36; Kafka documentation, Balancing replicas across racks",
+    basis=Basis.KIP,
+)
+def replicas_spread_over_racks(evidence: RunEvidence) -> Judged:
+    """Where brokers name their racks, each partition of a new topic has replicas in as many racks as it can.
+
+    That is the smaller of its replicas and of the racks. In runs in which each broker has a rack by its settings.
+    """
+    settings, rows = evidence.run.settings, list[dict[str, Any]]()
+    for made, placed, brokers in _placed(evidence.run_state):
+        racks = {name.partition(":")[0]: rack for name, rack in settings.items() if name.endswith(":broker.rack")}
+        if len(racks) == brokers and len(set(racks.values())) > 1:
+            wanted = min(made.replication, len(set(racks.values())))
+            least = min(len({racks.get(str(number)) for number in replicas}) for replicas in placed)
+            about = {"racks": racks, "least": least, "wanted": wanted}
+            rows.append(_row(made, placed, brokers) | about)
+    wrong = [row for row in rows if row["least"] < row["wanted"]]
+    return judged(rows, wrong, plural(len(rows), "topic") + " spread over racks", "no topic was placed over racks")
+
+
 # Brokers that join
 
 

@@ -337,6 +337,36 @@ class TestPlacement:
     def test_where_replicas_lie(self, claim: str, placed: list[tuple[int, ...]], outcome: str) -> None:
         assert judged(claim, *made(*placed)).outcome == outcome
 
+    @pytest.mark.parametrize(
+        ("placed", "racks", "outcome"),
+        [
+            ([(1, 2), (2, 3), (3, 2)], {1: "east", 2: "west", 3: "east"}, HELD),
+            ([(1, 2, 3), (2, 3, 1), (3, 1, 2)], {1: "east", 2: "west", 3: "east"}, HELD),
+            ([(1,), (2,), (3,)], {1: "east", 2: "west", 3: "east"}, HELD),
+            ([(1, 2), (2, 3), (3, 1)], {1: "east", 2: "west", 3: "east"}, CONTRADICTED),
+            ([(1, 3), (3, 1), (1, 3)], {1: "east", 2: "west", 3: "east"}, CONTRADICTED),
+            ([(1, 2, 1), (2, 3, 1), (3, 1, 2)], {1: "east", 2: "west", 3: "north"}, CONTRADICTED),
+            ([(1, 2), (2, 3), (3, 1)], {1: "east", 2: "east", 3: "east"}, NOT_OBSERVED),
+            ([(1, 2), (2, 3), (3, 1)], {1: "east", 2: "west"}, NOT_OBSERVED),
+            ([(1, 2), (2, 3), (3, 1)], {}, NOT_OBSERVED),
+        ],
+        ids=[
+            "both",
+            "more than racks",
+            "one",
+            "one in a rack",
+            "all in a rack",
+            "two of three",
+            "one rack",
+            "not all have one",
+            "no racks",
+        ],
+    )
+    def test_racks(self, placed: list[tuple[int, ...]], racks: dict[int, str], outcome: str) -> None:
+        settings = {f"{number}:broker.rack": rack for number, rack in racks.items()}
+        found = judged("replicas-spread-over-racks", *made(*placed), run={"settings": settings})
+        assert found.outcome == outcome
+
     def test_a_shift_is_that_of_kafkas_own_example(self) -> None:
         """The table in the documentation of AdminUtils: five brokers, ten partitions, three replicas."""
         table = [
