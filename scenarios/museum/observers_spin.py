@@ -47,10 +47,11 @@ OBSERVERS_SPIN = Bug(
         "another reason. No JIRA for this one was found; JIRA itself cannot be searched from here.",
         sources=("pull requests and issues of apache/kafka on GitHub: not found",),
         on="2026-11-23",
-        looked_at="4.3.1",
+        looked_at="4.4.0",
     ),
     code="KafkaRaftClient.maybeSendFetchToBestNode: Math.min(backoffMs, state.remainingFetchTimeMs(currentTimeMs)) is "
-    "0 once the fetch timer has expired, and an observer does not leave its state then, as a voter does.",
+    "0 once the fetch timer has expired, and an observer does not leave its state then, as a voter does. The compiled "
+    "method of 4.4.0 is that of 4.3.1, instruction for instruction.",
     log_patterns=("RaftManager.*Disconnecting from node", "RaftManager.*could not be established"),
 )
 RAFT_IO = "raft-io"
