@@ -17,6 +17,8 @@ from harness.suite import DEFAULT_VERSIONS
 from kafkafiles import options as options_of_replicas
 
 RUNS: Final = Path("runs")
+FAIL_ON: Final = {"unexpected": "not-reproduced", "error": "error", "unknown": "unknown"}
+"""The least severe verdict that ends a matrix with another status than 0, by the word for it."""
 AUDIT: Final = "what producers' settings risk, with the measured run that shows it"
 
 
@@ -348,6 +350,13 @@ def parser() -> argparse.ArgumentParser:
             "ended well; verdicts keeps the findings alone",
         )
         sub.add_argument("--shard", type=shard, metavar="I/N", help="of a plan, the part of machine I of N")
+        sub.add_argument(
+            "--fail-on",
+            choices=tuple(FAIL_ON),
+            default="unknown",
+            help="end with 0 unless a verdict is so bad: unexpected (also not-reproduced), error or worse, unknown or "
+            "worse (default)",
+        )
         sub.add_argument("--dry-run", action="store_true", help="only tell what would be run (--json: as JSON)")
         sub.add_argument(
             "--again",

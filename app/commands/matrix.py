@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import math
+import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
@@ -14,6 +15,7 @@ from app import ledger as store
 from app import plan
 from app.arguments import expected, judged_json, names_of, own_versions, settings_of, versions_of
 from app.matrix import AGAIN, Matrix, MatrixCell, cells, night_order, of_the_night, suite_cells, write_reports
+from app.options import FAIL_ON
 from app.output import Progress, result, say
 from app.progress import watching
 from evidence import ledger
@@ -28,8 +30,8 @@ from harness.setup import settings as known_settings
 from harness.suite import DEFAULT_VERSIONS, SUITE
 from harness.workloads.libraries import library
 from judgement import repeated
-from judgement.report import console
-from judgement.verdict import Verdict, read_verdict, worst
+from judgement.report import console, github
+from judgement.verdict import SEVERITY, Verdict, read_verdict, worst
 
 
 def run(options: argparse.Namespace) -> int:
@@ -84,6 +86,9 @@ def run(options: argparse.Namespace) -> int:
         for cell, text in told.items():
             result(f"run again: {cell}: {text}")
         result(f"report: {root / 'report.html'}   JUnit: {root / 'junit.xml'}")
+        if os.environ.get("GITHUB_ACTIONS") == "true":
+            for line in github.commands(loaded):
+                result(line)
     if matrix.left:
         say(
             f"{matrix.left} of {len(wanted)} runs were not begun in {options.minutes} minutes; the same command goes on"
@@ -92,7 +97,8 @@ def run(options: argparse.Namespace) -> int:
         raise HarnessError(
             f"{len(matrix.lost)} of {len(wanted)} runs left no run directory; the first: {matrix.lost[0]}"
         )
-    return worst(repeated.overall(those) for those in verdicts.values()).exit_status
+    overall = worst(repeated.overall(those) for those in verdicts.values())
+    return overall.exit_status if SEVERITY[overall.verdict] >= SEVERITY[FAIL_ON[options.fail_on]] else 0
 
 
 def named_scenarios(options: argparse.Namespace) -> list[Scenario]:

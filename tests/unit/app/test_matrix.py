@@ -237,3 +237,20 @@ def test_a_dry_run_tells_the_cells_and_runs_none(ran: list[MatrixCell], capsys: 
     assert main(asked) == 0
     assert capsys.readouterr().out.splitlines()[0] == "leader-crash (acks-1) on 4.3.1, seed 1"
     assert ran == []
+
+
+@pytest.mark.parametrize(
+    ("verdict", "statuses"),
+    [("unexpected", (1, 1, 1)), ("not-reproduced", (1, 1, 1)), ("unknown", (0, 0, 2)), ("as-documented", (0, 0, 0))],
+)
+def test_what_a_matrix_fails_on(
+    ran: list[MatrixCell], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, verdict: Name, statuses: tuple[int, ...]
+) -> None:
+    monkeypatch.setattr("app.commands.matrix.images.ensure_images", lambda *_: None)
+    monkeypatch.setattr("app.commands.matrix.write_reports", lambda root, runs: None)
+    monkeypatch.setattr("app.commands.matrix.console.table", lambda loaded: "")
+    cell = MatrixCell(scenario="baseline", version="4.3.1", seed=1)
+    finished(tmp_path / "a-run", cell, verdict)
+    asked = ["matrix", "--scenarios", "baseline", "--versions", "4.3.1", "--quiet", "--runs-dir", str(tmp_path)]
+    assert tuple(main([*asked, "--fail-on", word]) for word in ("unexpected", "error", "unknown")) == statuses
+    assert main(asked) == statuses[2]

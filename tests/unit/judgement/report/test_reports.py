@@ -17,7 +17,7 @@ import pytest
 from evidence.events import Acked, Controller
 from evidence.rundir import RunDir
 from judgement import verdict
-from judgement.report import cells, console, facts, html, junit, story, summary, timeline_svg
+from judgement.report import cells, console, facts, github, html, junit, story, summary, timeline_svg
 from judgement.report.timeline_svg import drawing
 from tests.unit.judgement.report import synthetic
 from tests.unit.timelines import lines_of, write_lines
@@ -474,6 +474,22 @@ def test_the_summary_leads_with_the_verdict_and_tells_failures_first(runs: list[
     ]
     assert text.count("<details>") == text.count("</details>")
     assert "<b>" not in text
+
+
+def test_github_is_told_of_cells_that_did_not_end_well(runs: list[RunDir], tmp_path: Path) -> None:
+    told = list(github.commands(facts.load_all(runs)))
+    bad = [cell for cell in cells.group(facts.load_all(runs).facts) if cell.good < len(cell.runs)]
+    assert len(told) == len(bad)
+    assert [line.partition(" ")[0] for line in told] == sorted(line.partition(" ")[0] for line in told)  # errors first
+    assert {line.split("::")[1].partition(" ")[0] for line in told} == {"error", "warning"}
+    assert all(line.count("::") == 2 and "\n" not in line for line in told)
+    assert any("%0ATo run it again: kafka-chaos run " in line for line in told)
+    assert list(github.commands(facts.load_all([synthetic.double_failover_lost(tmp_path / "good")]))) == []
+
+
+def test_what_has_a_meaning_to_github_is_escaped(tmp_path: Path) -> None:
+    (told,) = github.commands(facts.Loaded([], ["runs/x: 50 % read\nand no more"]))
+    assert told == "::error title=a run that cannot be read::runs/x: 50 %25 read%0Aand no more"
 
 
 @pytest.mark.parametrize("budget", [400, 2_000, 5_000, 10**6])
