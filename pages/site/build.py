@@ -61,6 +61,7 @@ def documents() -> list[Path]:
         *(DOCS / "releases").glob("*.md"),
         ROOT / "compose" / "README.md",
         ROOT / "CONTRIBUTING.md",
+        ROOT / "SECURITY.md",
     )
     return sorted(path for path in found if path not in generated)
 

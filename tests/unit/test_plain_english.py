@@ -84,7 +84,7 @@ def texts() -> dict[str, str]:
     mine = [
         path for path in pages if f"/docs/{path.name}" not in generated and not path.name.startswith("audit-matrix")
     ]
-    return found | {path.name: path.read_text() for path in (ROOT / "README.md", *mine)}
+    return found | {path.name: path.read_text() for path in (ROOT / "README.md", ROOT / "SECURITY.md", *mine)}
 
 
 def test_what_people_read_is_plain() -> None:
