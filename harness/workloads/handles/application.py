@@ -35,7 +35,7 @@ class Progress:
     at: CrashPoint | None = None
 
     def __str__(self) -> str:
-        last = f", the last error {self.errors[-1]}" if self.errors else ""
+        last = f", the last errors {', '.join(self.errors)}" if self.errors else ""
         where = f", stands {self.at}" if self.at else ""
         return f"{self.processed} outputs{last}{where}"
 

@@ -112,7 +112,7 @@ class Processor:
         transactions.flush(LIMIT_S)
         if outcomes != [schema.OK] * count:
             return "send"
-        if transactions.offsets(self._client, seen.positions) != schema.OK:
+        if transactions.offsets(self._client, seen.positions)["outcome"] != schema.OK:
             return "offsets"
         if transactions.transactional and transactions.commit()["outcome"] != schema.OK:
             return "commit"

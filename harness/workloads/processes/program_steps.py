@@ -21,7 +21,7 @@ from evidence.history.writer import HistoryWriter
 from harness.workloads.processes import child
 from harness.workloads.processes.consumers import open_consumer
 from harness.workloads.processes.polls import Key, PollRecorder
-from harness.workloads.processes.transactional import LIMIT_S, Transactions
+from harness.workloads.processes.transactional import LIMIT_S, RESUMED_S, Transactions
 
 POLL_S: Final = 0.2
 
@@ -102,11 +102,8 @@ class Application:
         a transaction they may be committed for the group, whoever its members are (`as_member`).
         """
         with self._one_at_a_time:
-            outcome = self._transactions.offsets(self._client, after(inputs), as_member=as_member)
-        if outcome != schema.OK:
-            self._errors.append("commit")
-            self._tell()
-        return outcome == schema.OK
+            answer = self._transactions.offsets(self._client, after(inputs), as_member=as_member)
+        return self._ok("offsets", answer)
 
     def begin(self) -> None:
         """Begin a transaction."""
@@ -114,22 +111,30 @@ class Application:
             self._transactions.begin()
 
     def end(self) -> bool:
-        """Commit the transaction: whether it is."""
+        """Commit the transaction: whether it is. While nobody answers it is asked for again."""
         with self._one_at_a_time:
-            return bool(self._transactions.commit()["outcome"] == schema.OK)
+            answer = self._transactions.commit(RESUMED_S)
+        return self._ok("end", answer)
 
     def give_up(self, inputs: Sequence[Message]) -> bool:
         """Abort the transaction and go back to the first of its inputs: whether that can be done. It cannot if the
         producer is fenced off, or if nobody knows how the transaction ended.
         """
         with self._one_at_a_time:
-            aborted = bool(self._transactions.abort()["outcome"] == schema.OK)
+            answer = self._transactions.abort()
+        aborted = self._ok("abort", answer)
         for message in reversed(inputs if aborted else ()):
             # The last call of a partition counts: that of its first input.
             self._client.seek(TopicPartition(str(message.topic()), message.partition() or 0, message.offset() or 0))
-        self._errors.append("given up" if aborted else "not aborted")
-        self._tell()
         return aborted
+
+    def _ok(self, step: str, answer: Mapping[str, Any]) -> bool:
+        """Whether a step is done; if not, the harness hears which one, and of which error."""
+        done = bool(answer["outcome"] == schema.OK)
+        if not done:
+            self._errors.append(f"{step} {answer['error_name']}")
+            self._tell()
+        return done
 
     def between(self, done: str, following: str) -> None:
         """The program has carried out one step and not begun the other: the place to stand still, if this is it."""

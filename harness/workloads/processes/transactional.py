@@ -26,6 +26,9 @@ from harness.workloads.processes.single import Sender, error_columns
 IDLE_S: Final = 0.1
 LIMIT_S: Final = 30.0
 """How long a step may take before its outcome is unknown."""
+RESUMED_S: Final = 90.0
+"""The same where the end of a transaction is asked for again: longer than transaction.timeout.ms by default, after
+which the coordinator has ended it."""
 
 
 class Transactions(Sender):
@@ -60,9 +63,11 @@ class Transactions(Sender):
         """The number that the next transaction will have."""
         return 0 if self.number is None else self.number + 1
 
-    def commit(self) -> dict[str, Any]:
-        """Commit; records that are in flight are delivered first."""
-        return self._record(schema.COMMIT, lambda: self._client.commit_transaction(LIMIT_S))
+    def commit(self, limit_s: float | None = None) -> dict[str, Any]:
+        """Commit; records that are in flight are delivered first. A client that has waited in vain for the answer can do
+        nothing but ask for it again (librdkafka, rd_kafka_commit_transaction): it does until the limit.
+        """
+        return self._record(schema.COMMIT, lambda: self._client.commit_transaction(LIMIT_S), limit_s)
 
     def abort(self) -> dict[str, Any]:
         """Abort; records that are still in the queue are purged."""
@@ -77,9 +82,9 @@ class Transactions(Sender):
             self.poll(IDLE_S)
         self.flush(timeout_s)
 
-    def _record(self, kind: str, work: Callable[[], None]) -> dict[str, Any]:
+    def _record(self, kind: str, work: Callable[[], None], limit_s: float | None = None) -> dict[str, Any]:
         invoked_ns = time.monotonic_ns()
-        error = _tried(work, time.monotonic() + LIMIT_S)
+        error = _tried(work, time.monotonic() + (limit_s or LIMIT_S))
         columns = {
             "transaction": self.number,
             "invoked_ns": invoked_ns,
@@ -89,9 +94,9 @@ class Transactions(Sender):
         self._writer.append(kind=kind, outcome=outcome, flush=True, **columns)
         return {"outcome": outcome, **columns}
 
-    def offsets(self, consumer: Consumer, positions: Mapping[Key, int], *, as_member: bool = True) -> str:
-        """Commit the offsets of the inputs to process next, with the transaction if there is one; the outcome. With the
-        transaction they are a member's (KIP-447), or those of a group whoever its members are.
+    def offsets(self, consumer: Consumer, positions: Mapping[Key, int], *, as_member: bool = True) -> dict[str, Any]:
+        """Commit the offsets of the inputs to process next, with the transaction if there is one: its outcome and its
+        error. With the transaction they are a member's (KIP-447), or those of a group whoever its members are.
         """
         places = [TopicPartition(*key, offset) for key, offset in positions.items()]
         invoked_ns = time.monotonic_ns()
@@ -118,7 +123,7 @@ class Transactions(Sender):
                 **error_columns(error),
             )
         self._writer.flush()
-        return outcome
+        return {"outcome": outcome} | error_columns(error)
 
 
 def _tried(work: Callable[[], None], deadline: float) -> KafkaError | None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from confluent_kafka import KafkaError, KafkaException
 
 from evidence.history import schema
 from evidence.history.inputs import Input
@@ -67,6 +68,34 @@ def test_an_end_that_fails_is_unknown(tmp_path: Path, monkeypatch: pytest.Monkey
         (kind, "info", 0) for kind in ("begin", "commit", "abort")
     ]
     assert all(row["error_name"] for row in rows)
+
+
+class UnansweredOnce:
+    """A client whose first commit is not answered; what it does afterwards is the true client's."""
+
+    def __init__(self, client: Any) -> None:
+        self._client, self.asked = client, 0
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._client, name)
+
+    def commit_transaction(self, limit_s: float) -> None:
+        self.asked += 1
+        if self.asked == 1:
+            raise KafkaException(KafkaError(KafkaError._TIMED_OUT, "no answer", False, True))
+        self._client.commit_transaction(limit_s)
+
+
+@pytest.mark.parametrize(("limit_s", "asked", "outcome"), [(LIMIT_S, 2, "ok"), (1e-9, 1, "info")])
+def test_a_commit_that_is_not_answered_is_asked_for_again_until_the_limit(
+    tmp_path: Path, bootstrap: str, topic: str, limit_s: float, asked: int, outcome: str
+) -> None:
+    with HistoryWriter(tmp_path / "t.arrows", "t") as writer:
+        producer = transactions(writer, bootstrap, **{"transactional.id": f"{topic}-{asked}"})
+        producer._client = client = UnansweredOnce(producer._client)
+        assert producer.begin()["outcome"] == "ok"
+        assert producer.commit(limit_s)["outcome"] == outcome
+    assert client.asked == asked
 
 
 @pytest.mark.parametrize("exactly_once", [True, False])
