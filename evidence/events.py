@@ -420,7 +420,7 @@ class EndsAnswer(Event, frozen=True, kw_only=True, tag="ends-answer"):
 
 class CrashPoint(Event, frozen=True, kw_only=True, tag="crash-point"):
     """An application stands still between two of its steps. That it says itself; what it has done, others say: the
-    group's coordinator, and the leader of its output.
+    group's coordinator and the leader of its output, or the store that has both its outputs and its offsets.
     """
 
     source: Literal["runner"] = "runner"
@@ -438,11 +438,15 @@ class CrashPoint(Event, frozen=True, kw_only=True, tag="crash-point"):
     """Of its inputs."""
     partition: int
     committed: int | None
-    """The group's committed offset there, as the coordinator says; None for none."""
+    """The committed offset there, as the group's coordinator says, or the store; None for none."""
     outputs: int
-    """Records in its output, as readers of what is committed may read it."""
+    """Records in its output, as readers of what is committed may read it; in a store, those of this partition."""
     written: int
-    """The same with transactions that are open."""
+    """The same with transactions that are open; in a store, which tells nobody of these, without."""
+    store: str = ""
+    """The store that was asked, if its outputs are there."""
+    store_is_written_to: bool = False
+    """Whether a transaction that writes is open in the store, as its lock says."""
 
 
 class ThreadTime(Event, frozen=True, kw_only=True, tag="thread-time"):

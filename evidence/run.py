@@ -88,6 +88,8 @@ class ProcessRecord(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Which client it is, where that is not the run's: "librdkafka", "java-3.9.2"."""
     output: str = ""
     """Of one that makes outputs of inputs: the topic that these go to."""
+    store: str = ""
+    """Of one that makes outputs in a store: the store's file, within the run directory."""
     beside: bool = False
     """Whether it sends beside a load to be held to idempotence. How long writes pause is told without it: it would hide
     that the load's own producer waits.
@@ -357,6 +359,11 @@ class RunRecord(Struct, frozen=True, kw_only=True):
     def outputs(self) -> frozenset[str]:
         """The topics of outputs that name their inputs: the final reader tells of them."""
         return frozenset(process.output for process in self.processes if process.output)
+
+    @property
+    def stores(self) -> frozenset[str]:
+        """The files of stores to which applications write outputs that name their inputs."""
+        return frozenset(process.store for process in self.processes if process.store)
 
     @property
     def beside(self) -> frozenset[str]:

@@ -10,6 +10,7 @@ everything sealed is renamed into place.
     compose.yml, config/        the cluster as rendered, enough to bring it up again by hand
     history/<process>.arrows    operations as they were recorded (evidence/history)
     history/sealed/…            the same by topic and partition, Parquet
+    store/<name>.sqlite         what applications wrote to a store outside Kafka
     replicas/<moment>/<node>/   copies of each broker's log directory at named moments
     logs/<node>.log             what each node printed
     logs/<process>.stderr       what a client of the user's own printed on stderr

@@ -39,6 +39,8 @@ WORKER: Final = "hand to a thread, then poll again"
 TRANSACTION: Final = "outputs and offsets in one transaction"
 ANY: Final = "librdkafka"
 AUTOMATIC: Final = "enable.auto.commit=true"
+STORE: Final = "outputs and offsets in one transaction of a store"
+SQLITE: Final = "librdkafka, SQLite"
 SLOWER: Final = "not: slower than max.poll.interval.ms"
 OPEN: Final = "application, before the transaction ends"
 ROWS: Final = (
@@ -81,6 +83,15 @@ ROWS: Final = (
             (ANY, "leader of the output, transaction open", "leader"),
             (ANY, "group coordinator, transaction open", "group-coordinator"),
             (ANY, "transaction coordinator, transaction open", "transaction-coordinator"),
+        )
+    ),
+    *(
+        Way(code=code, client=SQLITE, crash=crash, scenario="exactly-once-external", case=case)
+        for code, crash, case in (
+            (STORE, "before the store's commit", "sqlite-before-commit"),
+            (STORE, "after the store's commit", "sqlite-after-commit"),
+            ("offsets into a store, then outputs", "between the two", "sqlite-offset-first"),
+            ("outputs into a store, then offsets", "between the two", "sqlite-output-first"),
         )
     ),
     Way(code=PROCESS_FIRST, client=ANY, crash=SLOWER, scenario="rebalance-while-processing", case="slower"),

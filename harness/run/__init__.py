@@ -147,11 +147,13 @@ class Run(
         stop: CrashPoint = NOWHERE,
         batch: int = BATCH,
         settings: Mapping[str, str] = NO_SETTINGS,
+        store: str = "",
     ) -> Iterator[Application]:
         """A member of `group` that runs a program on the inputs of t's topic while the block lasts. The topic `output`
-        is created like t's if there is none of that name.
+        is created like t's if there is none of that name; not for a program that writes to a `store`.
         """
-        self._make_output(t, output)
+        if not store:
+            self._make_output(t, output)
         with super().application(
             program,
             t,
@@ -161,6 +163,7 @@ class Run(
             stop=stop,
             batch=batch,
             settings=settings,
+            store=store,
         ) as process:
             yield process
 

@@ -120,6 +120,7 @@ class Clients:
         library: str | None = None,
         beside: bool = False,
         output: str = "",
+        store: str = "",
     ) -> Client:
         """A new client, which run.json has from now on."""
         name = f"{kind}-{1 + len(self._record.run.of_kind(kind))}"
@@ -136,6 +137,7 @@ class Clients:
                 library=library,
                 beside=beside,
                 output=output,
+                store=store,
             )
         )
         return Client(self._run_dir, name, len(self._record.run.processes), bootstrap, settings)
@@ -440,13 +442,18 @@ class Clients:
         stop: CrashPoint = NOWHERE,
         batch: int = BATCH,
         settings: Mapping[str, str] = NO_SETTINGS,
+        store: str = "",
     ) -> Iterator[Application]:
         """A process that runs a program of harness/workloads/processes/programs.py while the block lasts, with the
         case's client: a member of `group`, it makes an output in the topic `output` of each record of t's topic, as
         many at a time as `batch` says (a Java client before 0.10: as many as it is given). `stop` is where it stands
         still. `settings` are its consumer's. With a `transactional_id` (0.11 and later, UsageError before) its producer
-        has transactions, and its consumer reads what is committed.
+        has transactions, and its consumer reads what is committed. A program that writes to a `store` outside Kafka
+        makes its outputs there, and none in a topic: that is the store's name. UsageError if the case's client is not
+        librdkafka, which begins where the program says.
         """
+        if store and self._library != RDKAFKA:
+            raise UsageError(f"a program that writes to a store runs with librdkafka, not with {self._library.name}")
         isolation = NO_SETTINGS if transactional_id is None else defaults.READ_COMMITTED
         reading = self._library.reading(self._version, batch, defaults.MEMBER, isolation, settings, {"group.id": group})
         sending = (
@@ -454,19 +461,21 @@ class Clients:
             if transactional_id is None
             else self._transactional_settings(self._library, transactional_id)
         )
-        registered = self._register("processor", sending | reading, output=output)
+        file = f"store/{store}.sqlite" if store else ""
+        registered = self._register("processor", sending | reading, output="" if store else output, store=file)
         process = Application(
             replace(registered, settings=sending, library=self._recorders),
             program=program,
             consumer_settings=reading,
             inputs=t.topic,
             output=output,
-            output_partitions=len(self._partitions_of(output)),
+            output_partitions=0 if store else len(self._partitions_of(output)),
             batch=batch,
             stop=stop,
+            store=file,
         )
         self._watched(process, t.topic)
-        detail = {"program": program, "input": t.topic, "output": output, "group": group, "stop": str(stop)}
+        detail = {"program": program, "input": t.topic, "output": file or output, "group": group, "stop": str(stop)}
         with self._sequence_log.step("application", **detail), process:
             yield process
 
@@ -475,7 +484,8 @@ class Clients:
         client = self._register("final-read", self._version.client_settings, final=True)
         partitions = {topic.name: self._partitions_of(topic.name) for topic in self._topics}
         outputs = {topic: partitions[topic] for topic in sorted(self._record.run.outputs)}
-        return FinalReader(client, partitions, outputs=outputs, timeout_s=FINAL_READ_LIMIT_S)
+        stores = sorted(self._record.run.stores)
+        return FinalReader(client, partitions, outputs=outputs, stores=stores, timeout_s=FINAL_READ_LIMIT_S)
 
     # Subjects (harness/run/subjects.py)
 

@@ -1,7 +1,8 @@
 """Where an application stands still between two of its steps, and what others say of it there.
 
 The application says itself that it stands still; it cannot be asked what took effect. So the group's coordinator is
-asked what is committed, and the leader of its output how much can be read: both from outside, while nothing moves.
+asked what is committed, and the leader of its output how much can be read: both from outside, while nothing moves. Of a
+program that writes to a store the store is asked for both.
 """
 
 from __future__ import annotations
@@ -9,18 +10,23 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from evidence import events
+from evidence.errors import WaitTimeout
+from harness.polling import poll
 from harness.run.who import Partition
+from harness.workloads.store import Stored, is_written_to, read_store
 
 if TYPE_CHECKING:
     from harness.run.ends import EndOffsets
     from harness.run.groups import Groups
     from harness.run.parts import Parts
     from harness.run.sequence_log import SequenceLog
-    from harness.workloads.handles.application import Application
+    from harness.workloads.handles.application import Application, CrashPoint
 
 STILL_LIMIT_S: Final = 90.0
 """It has to join its group first, which may wait for a member that died."""
 ASK_LIMIT_S: Final = 30.0
+AGAIN_S: Final = 0.2
+"""A reader of a store keeps its writer from committing for a moment."""
 
 
 class CrashPoints:
@@ -47,12 +53,54 @@ class CrashPoints:
             at = application.wait_still(timeout_s=timeout_s)
         if committed is not None:
             self._groups.wait_committed(application.group, t, committed, timeout_s)
+        seen = self._of_brokers(application, t, at) if application.store is None else self._of_store(application, t, at)
+        self._timeline.append(seen)
+        return seen
+
+    def wait_stored(self, application: Application, t: Partition, offset: int, *, timeout_s: float) -> None:
+        """Wait until this offset of t is committed in the store that an application writes to. Raises WaitTimeout if
+        it is not in time, HarnessError if the store cannot be read.
+        """
+        key = (t.topic, t.number)
+        with self._sequence_log.step(f"wait until {offset} of {t} is committed in the store"):
+            found = poll(
+                lambda: _stored(application).offsets.get(key),
+                timeout_s,
+                until=lambda following: following == offset,
+                every_s=AGAIN_S,
+            )
+        if found != offset:
+            raise WaitTimeout(f"{offset} of {t} is not committed in the store after {timeout_s:.0f} s: {found} is")
+
+    def _of_store(self, application: Application, t: Partition, at: CrashPoint) -> events.CrashPoint:
+        """What the store says."""
+        assert application.store is not None
+        stored = _stored(application)
+        outputs = stored.made_of(t.topic, t.number)
+        return events.CrashPoint(
+            process=application.name,
+            producer=application.producer_id,
+            done=at.done,
+            following=at.following,
+            round=at.round,
+            group=application.group,
+            topic=t.topic,
+            partition=t.number,
+            committed=stored.offsets.get((t.topic, t.number)),
+            outputs=outputs,
+            written=outputs,
+            store=application.store.name,
+            store_is_written_to=is_written_to(application.store),
+        )
+
+    def _of_brokers(self, application: Application, t: Partition, at: CrashPoint) -> events.CrashPoint:
+        """What the group's coordinator and the leader of the output say."""
         answer = self._groups.committed(application.group, t, ASK_LIMIT_S)
         self._sequence_log.require("the coordinator says what is committed", answer.error is None, error=answer.error)
         ends = self._ends.watch_ends(Partition(application.output, t.number), 0.0)
         self._sequence_log.require("the leader says how far the output may be read", ends is not None)
         assert ends is not None
-        seen = events.CrashPoint(
+        return events.CrashPoint(
             process=application.name,
             producer=application.producer_id,
             done=at.done,
@@ -65,5 +113,9 @@ class CrashPoints:
             outputs=ends.last_stable_offset,
             written=ends.high_watermark,
         )
-        self._timeline.append(seen)
-        return seen
+
+
+def _stored(application: Application) -> Stored:
+    """What is committed in the store that an application writes to."""
+    assert application.store is not None
+    return read_store(application.store, application.run)

@@ -7,8 +7,9 @@ two steps; others say what is committed there and what is in the output; then it
 program takes over.
 
 `at-most-once` and `at-least-once` are the two orders of steps. `auto-commit` leaves the second step to the client.
-`exactly-once-transactions` makes one step of both. In `rebalance-while-processing` and `zombie-processor` an
-application is not killed: it is so slow that another one is given its inputs, and then it goes on.
+`exactly-once-transactions` makes one step of both, and so does `exactly-once-external` in a store outside Kafka. In
+`rebalance-while-processing` and `zombie-processor` an application is not killed: it is so slow that another one is
+given its inputs, and then it goes on.
 `producer-fencing` is what transactions rest on.
 """
 
@@ -20,6 +21,8 @@ LIMIT_S = 90.0
 DELIVERY = "Kafka documentation, Design: message delivery semantics"
 NUMBERS = ("crash-skips-what-was-committed", "crash-repeats-what-was-not-committed")
 """The claims that say how many inputs, and which."""
+SKIPPED = frozenset({"skipped-processing", "committed-too-far"})
+"""Inputs of which nothing was made, and which an offset had passed when it was committed."""
 
 
 def crash(run: Run, program: str, stop: CrashPoint) -> None:

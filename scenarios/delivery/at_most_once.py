@@ -10,10 +10,9 @@ The control is a crash at the other place between the two steps: what is process
 from functools import partial
 
 from harness.words import Basis, Case, CrashPoint, Documented, ranges, scenario
-from scenarios.delivery import DELIVERY, NUMBERS, crash
+from scenarios.delivery import DELIVERY, NUMBERS, SKIPPED, crash
 
 PROGRAM = "commit-then-process"
-SKIPPED = frozenset({"skipped-processing", "committed-too-far"})
 
 
 def stop(done: str, following: str) -> CrashPoint:

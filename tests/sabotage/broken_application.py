@@ -52,7 +52,23 @@ def commits_first() -> None:
     programs.PROGRAMS["process-then-commit"] = program  # type: ignore[index]
 
 
-WAYS = {way.__name__: way for way in (sends_nothing, commits_first)}
+def stores_apart() -> None:
+    """It claims to have outputs and offsets in one transaction of the store, and commits between the two."""
+
+    def program(app: Application) -> None:
+        while inputs := app.poll():
+            app.between("poll", "write")
+            app.write(inputs)
+            app.end_writing()
+            app.write_offsets(inputs)
+            app.between("write", "end")
+            app.end_writing()
+            app.between("end", "poll")
+
+    programs.PROGRAMS["store-transaction"] = program  # type: ignore[index]
+
+
+WAYS = {way.__name__: way for way in (sends_nothing, commits_first, stores_apart)}
 
 if __name__ == "__main__":
     WAYS[json.loads(sys.argv[1])["broken"]]()

@@ -176,6 +176,11 @@ def application_commits_first() -> None:
     _broken_application("commits_first")
 
 
+def application_stores_apart() -> None:
+    """It claims one transaction of a store, and has two."""
+    _broken_application("stores_apart")
+
+
 def slow_does_nothing() -> None:
     """The token buckets are there, and no packet goes through them."""
     apply = Slow.apply

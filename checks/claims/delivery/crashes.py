@@ -100,7 +100,8 @@ def crash_skips_what_was_committed(evidence: RunEvidence) -> Judged:
     """The inputs that are never processed are exactly those that were committed and not processed when the application
     was killed; none if there were none.
 
-    Committed is what the group's coordinator says at the crash point, processed is what is in the output.
+    Committed is what the group's coordinator says at the crash point, or the store that has the application's offsets;
+    processed is what is in the output.
     """
     words = "never processed", "that were committed and not processed at the crash"
     return _compared(_crashes(evidence), lambda crash: crash.committed_only, lambda of_all: of_all.skipped, words)
@@ -111,7 +112,8 @@ def crash_repeats_what_was_not_committed(evidence: RunEvidence) -> Judged:
     """The inputs that are processed twice are exactly those that were processed and not committed when the application
     was killed; none if there were none.
 
-    Committed is what the group's coordinator says at the crash point, processed is what is in the output.
+    Committed is what the group's coordinator says at the crash point, or the store that has the application's offsets;
+    processed is what is in the output.
     """
     words = "processed twice", "that were processed and not committed at the crash"
     return _compared(_crashes(evidence), lambda crash: crash.processed_only, lambda of_all: of_all.repeated, words)

@@ -54,7 +54,11 @@ class Application(Background[Progress]):
         output_partitions: int,
         batch: int,
         stop: CrashPoint,
+        store: str = "",
     ) -> None:
+        """`store`: the file, within the run directory, that a program which writes to a store has."""
+        self.run = client.run_dir.path.name
+        self.store = client.run_dir.path.resolve() / store if store else None
         child = client.start(
             "application",
             program=program,
@@ -65,6 +69,7 @@ class Application(Background[Progress]):
             batch=batch,
             stop_between=[stop.done, stop.following],
             stop_in_round=stop.round,
+            store=None if self.store is None else str(self.store),
         )
         super().__init__(client.name, child, Progress(0, ()))
         self.group, self.inputs, self.output = consumer_settings["group.id"], inputs, output

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from types import MappingProxyType, TracebackType
@@ -500,11 +500,20 @@ class FinalReader:
         topics: Mapping[str, Sequence[int]],
         *,
         outputs: Mapping[str, Sequence[int]] = MappingProxyType({}),
+        stores: Iterable[str] = (),
         timeout_s: float,
     ) -> None:
-        """`outputs`: those of the topics to which applications send what they make of inputs."""
+        """`outputs`: those of the topics to which applications send what they make of inputs; `stores`: the files,
+        within the run directory, to which they write it.
+        """
         self._timeout_s = timeout_s
-        self._child = client.start("reader", topics=dict(topics), outputs=dict(outputs), timeout_s=timeout_s)
+        self._child = client.start(
+            "reader",
+            topics=dict(topics),
+            outputs=dict(outputs),
+            stores=[str(client.run_dir.path.resolve() / store) for store in stores],
+            timeout_s=timeout_s,
+        )
 
     def read(self) -> FinalRead:
         """Read everything; the process has ended when this returns."""

@@ -1,7 +1,8 @@
 """The final reader's second pass: what applications' outputs say that was processed.
 
 It reads each output to its last stable offset as a reader of what is committed does (read_committed), and records for
-each output the input that its bytes name. No program's own word is asked.
+each output the input that its bytes name. Stores outside Kafka are read, too: what is committed there. No program's own
+word is asked.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import closing
+from pathlib import Path
 from typing import Any, Final
 
 from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, KafkaException, Message, TopicPartition
@@ -20,6 +22,7 @@ from evidence.history.writer import HistoryWriter
 from harness.workloads.processes import child
 from harness.workloads.processes.polls import ASSIGNED, Key
 from harness.workloads.settings import READ_COMMITTED
+from harness.workloads.store import Output, read_store
 
 BATCH: Final = 2_000
 POLL_S: Final = 0.1
@@ -34,13 +37,31 @@ FIXED: Final[Mapping[str, Any]] = {
 
 
 def read_outputs(
-    writer: HistoryWriter, bootstrap: str, settings: Mapping[str, Any], partitions: Sequence[Key], deadline: float
+    writer: HistoryWriter,
+    bootstrap: str,
+    settings: Mapping[str, Any],
+    partitions: Sequence[Key],
+    stores: Sequence[Path],
+    deadline: float,
+    run: str,
 ) -> None:
     """Read outputs to their ends and record what each was made from; the last row says that all are read.
 
-    Raises HarnessError if one is not read to its end in time: then nobody knows what was processed. A process of its
-    own calls this; one that ends so leaves a history that is not whole.
+    Raises HarnessError if one is not read to its end in time, or a store cannot be read: then nobody knows what was
+    processed. A process of its own calls this; one that ends so leaves a history that is not whole.
     """
+    if partitions:
+        _read_topics(writer, bootstrap, settings, partitions, deadline)
+    for path in stores:
+        for output in read_store(path, run).outputs:
+            _append(writer, output)
+    writer.append(kind=schema.OUTPUT, outcome=schema.OK, completed_ns=time.monotonic_ns())
+    writer.flush()
+
+
+def _read_topics(
+    writer: HistoryWriter, bootstrap: str, settings: Mapping[str, Any], partitions: Sequence[Key], deadline: float
+) -> None:
     errors: list[str] = []
     with closing(Consumer(child.client_settings(bootstrap, settings, fixed=FIXED))) as client:
         ends = {key: _end(client, key, deadline) for key in partitions}
@@ -58,8 +79,6 @@ def read_outputs(
                     errors.append(error.name())
                 elif (message.offset() or 0) >= ends[key]:
                     unread.discard(key)
-    writer.append(kind=schema.OUTPUT, outcome=schema.OK, completed_ns=time.monotonic_ns())
-    writer.flush()
 
 
 def _end(client: Consumer, key: Key, deadline: float) -> int:
@@ -79,13 +98,18 @@ def _record(writer: HistoryWriter, message: Message) -> None:
     value = message.value() or b""
     identity, source = record.decode(value), input_of(value)
     if identity is not None and source is not None:
-        writer.append(
-            kind=schema.OUTPUT,
-            outcome=schema.OK,
-            topic=source.topic,
-            partition=source.partition,
-            offset=source.offset,
-            producer=identity.producer,
-            sequence=identity.sequence,
-            completed_ns=time.monotonic_ns(),
-        )
+        _append(writer, Output(identity.producer, identity.sequence, source))
+
+
+def _append(writer: HistoryWriter, output: Output) -> None:
+    topic, partition, offset = output.source
+    writer.append(
+        kind=schema.OUTPUT,
+        outcome=schema.OK,
+        topic=topic,
+        partition=partition,
+        offset=offset,
+        producer=output.producer,
+        sequence=output.sequence,
+        completed_ns=time.monotonic_ns(),
+    )

@@ -1,7 +1,8 @@
 """What a program can do: the steps that programs.py writes applications with, each recorded in the history.
 
 An output names the input that it was made from in its own bytes (evidence.history.inputs). The history has the same
-rows as that of a pipeline: the polls, an output's `send` and `processed`, and each commit of `offsets`. A program
+rows as that of a pipeline: the polls, an output's `send` and `processed`, and each commit of `offsets`. One that writes
+to a store outside Kafka (harness/workloads/store.py) begins where the store says, and never asks its group. A program
 stands still between two of its steps if it was told to; its client's own threads go on then, as they do while any
 program works.
 """
@@ -9,11 +10,13 @@ program works.
 from __future__ import annotations
 
 import threading
+import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any, Final
 
-from confluent_kafka import Message, TopicPartition
+from confluent_kafka import OFFSET_BEGINNING, Message, TopicPartition
 
 from evidence.history import schema
 from evidence.history.inputs import Input
@@ -22,6 +25,7 @@ from harness.workloads.processes import child
 from harness.workloads.processes.consumers import open_consumer
 from harness.workloads.processes.polls import Key, PollRecorder
 from harness.workloads.processes.transactional import LIMIT_S, RESUMED_S, Transactions
+from harness.workloads.store import Output, Store
 
 POLL_S: Final = 0.2
 
@@ -45,11 +49,21 @@ class Application:
         self._sequence = self._processed = 0
         self._errors: list[str] = []
         self._told_to_go_on = threading.Event()
+        self._producer = arguments["producer"]
+        self._store = Store(Path(path), arguments["run"]) if (path := arguments["store"]) else None
+        self._made: list[Output] = []
+        self._next = dict[Key, int]()
+        """What is written to the store in the transaction that is open there."""
         if self._transactions.transactional:
             self._transactions.initialise()
         self._client.subscribe([arguments["input"]], on_assign=self._given, on_revoke=self._taken, on_lost=self._lost)
 
-    def _given(self, _: Any, partitions: Sequence[Any]) -> None:
+    def _given(self, client: Any, partitions: Sequence[Any]) -> None:
+        if self._store is not None:
+            for one in partitions:
+                following = self._store.next_of((one.topic, one.partition))
+                one.offset = OFFSET_BEGINNING if following is None else following
+            client.assign(partitions)
         self._note(schema.ASSIGN, schema.OK, partitions)
 
     def _taken(self, _: Any, partitions: Sequence[Any]) -> None:
@@ -83,7 +97,7 @@ class Application:
             self._sequence += len(inputs)
             self._transactions.reserve(self._output, range(self._output_partitions), first, len(inputs))
             for number, message in enumerate(inputs):
-                source = Input(str(message.topic()), int(message.partition() or 0), int(message.offset() or 0))
+                source = _source(message)
                 self._transactions.send(
                     self._output,
                     source.partition % self._output_partitions,
@@ -104,6 +118,42 @@ class Application:
         with self._one_at_a_time:
             answer = self._transactions.offsets(self._client, after(inputs), as_member=as_member)
         return self._ok("offsets", answer)
+
+    def write(self, inputs: Sequence[Message]) -> None:
+        """Write an output for each input to the store, in the transaction that is open there."""
+        assert self._store is not None
+        made = [Output(self._producer, self._sequence + number, _source(one)) for number, one in enumerate(inputs)]
+        self._sequence += len(made)
+        self._store.write(made)
+        self._made += made
+
+    def write_offsets(self, inputs: Sequence[Message]) -> None:
+        """Write the offsets after these inputs to the store, in the transaction that is open there."""
+        assert self._store is not None
+        self._store.write_offsets(after(inputs))
+        self._next |= after(inputs)
+
+    def end_writing(self) -> None:
+        """Commit the store's transaction: what was written is on the disk when this returns."""
+        assert self._store is not None
+        invoked_ns = time.monotonic_ns()
+        self._store.commit()
+        done: dict[str, Any] = {
+            "outcome": schema.OK,
+            "invoked_ns": invoked_ns,
+            "completed_ns": time.monotonic_ns(),
+        }
+        with self._one_at_a_time:
+            for output in self._made:
+                made: dict[str, Any] = {"producer": output.producer, "sequence": output.sequence}
+                made |= zip(("topic", "partition", "offset"), output.source, strict=True)
+                self._writer.append(kind=schema.PROCESSED, **made, **done)
+            for (topic, partition), offset in self._next.items():
+                self._writer.append(kind=schema.OFFSETS, topic=topic, partition=partition, offset=offset, **done)
+            self._writer.flush()
+        self._processed += len(self._made)
+        self._made, self._next = [], {}
+        self._tell()
 
     def begin(self) -> None:
         """Begin a transaction."""
@@ -158,8 +208,14 @@ class Application:
     def close(self) -> None:
         """Leave the group; the last word of the process."""
         self._client.close()
+        if self._store is not None:
+            self._store.close()
         self._writer.flush()
         self._tell(done=True)
+
+
+def _source(message: Message) -> Input:
+    return Input(str(message.topic()), int(message.partition() or 0), int(message.offset() or 0))
 
 
 def after(inputs: Sequence[Message]) -> dict[Key, int]:

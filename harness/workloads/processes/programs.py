@@ -77,6 +77,39 @@ def transact_for_group(app: Application) -> None:
     transact(app, as_member=False)
 
 
+def store_transaction(app: Application) -> None:
+    """Exactly once: the outputs and the offsets of their inputs are one transaction of the store that has both."""
+    while inputs := app.poll():
+        app.between("poll", "write")
+        app.write(inputs)
+        app.write_offsets(inputs)
+        app.between("write", "end")
+        app.end_writing()
+        app.between("end", "poll")
+
+
+def store_offset_first(app: Application) -> None:
+    """The same store, and two transactions: the offsets, then the outputs."""
+    while inputs := app.poll():
+        app.write_offsets(inputs)
+        app.end_writing()
+        app.between("offsets", "outputs")
+        app.write(inputs)
+        app.end_writing()
+        app.between("outputs", "poll")
+
+
+def store_output_first(app: Application) -> None:
+    """The same store, and two transactions: the outputs, then the offsets."""
+    while inputs := app.poll():
+        app.write(inputs)
+        app.end_writing()
+        app.between("outputs", "offsets")
+        app.write_offsets(inputs)
+        app.end_writing()
+        app.between("offsets", "poll")
+
+
 PROGRAMS: Final[Mapping[str, Callable[[Application], None]]] = {
     "commit-then-process": commit_then_process,
     "process-then-commit": process_then_commit,
@@ -84,4 +117,7 @@ PROGRAMS: Final[Mapping[str, Callable[[Application], None]]] = {
     "hand-over": hand_over,
     "transact": transact,
     "transact-for-group": transact_for_group,
+    "store-transaction": store_transaction,
+    "store-offset-first": store_offset_first,
+    "store-output-first": store_output_first,
 }

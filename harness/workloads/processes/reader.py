@@ -7,13 +7,15 @@ nearest offset that exists, which is recorded too. A client that is not told bou
 what it heard of the cluster while that came up can stay with it (seen with librdkafka 2 and Kafka 0.10.2: it knew of no
 such partition for five minutes, though every broker knew who leads it).
 
-Topics to which applications send their outputs are read once more, for what these were made from (outputs.py).
+Topics to which applications send their outputs are read once more, for what these were made from, and so are stores to
+which they write (outputs.py).
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, Final
 
 from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, KafkaException, TopicPartition
@@ -130,8 +132,10 @@ def main() -> None:
         if commands.wait() is not None:
             deadline = time.monotonic() + arguments["timeout_s"]
             seen = reader.read(child.partitions_of(arguments["topics"]), deadline)
-            if outputs := child.partitions_of(arguments["outputs"]):
-                read_outputs(writer, arguments["bootstrap"], arguments["settings"], outputs, deadline)
+            outputs, stores = child.partitions_of(arguments["outputs"]), list(map(Path, arguments["stores"]))
+            if outputs or stores:
+                bootstrap, settings = arguments["bootstrap"], arguments["settings"]
+                read_outputs(writer, bootstrap, settings, outputs, stores, deadline, arguments["run"])
             child.say(
                 done=True,
                 errors=reader.errors[-5:],

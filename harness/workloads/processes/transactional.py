@@ -64,8 +64,8 @@ class Transactions(Sender):
         return 0 if self.number is None else self.number + 1
 
     def commit(self, limit_s: float | None = None) -> dict[str, Any]:
-        """Commit; records that are in flight are delivered first. A client that has waited in vain for the answer can do
-        nothing but ask for it again (librdkafka, rd_kafka_commit_transaction): it does until the limit.
+        """Commit; records that are in flight are delivered first. A client that has waited in vain for the answer can
+        only ask for it again (librdkafka, rd_kafka_commit_transaction): it does until the limit.
         """
         return self._record(schema.COMMIT, lambda: self._client.commit_transaction(LIMIT_S), limit_s)
 

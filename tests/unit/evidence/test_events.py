@@ -151,6 +151,8 @@ EVERY: tuple[Event, ...] = (
         committed=10,
         outputs=5,
         written=5,
+        store="sqlite.sqlite",
+        store_is_written_to=True,
     ),
     DeleteTopic(topic="u", by="request DeleteTopics"),
     OffsetCommit(group="g", topic="t", partition=0, offset=7, metadata_bytes=5000),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from evidence.rundir import RunDir
 from harness.workloads import settings
 from harness.workloads.handles.application import NOWHERE, Application, CrashPoint
 from harness.workloads.handles.client import Child, Client, FinalReader
+from harness.workloads.store import is_written_to, read_store
 from tests.records import run_record
 from tests.sabotage import patched
 
@@ -137,6 +139,74 @@ def test_a_crash_point_says_where_it_is() -> None:
     assert NOWHERE.round == 0
 
 
+# A store outside Kafka
+
+STORE = "store/sqlite.sqlite"
+
+
+def stored(run_dir: RunDir) -> tuple[list[int], int | None]:
+    """The inputs of the store's outputs, and the next one to process."""
+    seen = read_store(run_dir.path / STORE, run_dir.path.name)
+    return [one.source.offset for one in seen.outputs], next(iter(seen.offsets.values()), None)
+
+
+def read_at_the_end(run_dir: RunDir, bootstrap: str, inputs: str) -> list[tuple[int, int]]:
+    """The inputs that outputs in the store name, and their producers, as the final reader tells of them."""
+    final = FinalReader(Client(run_dir, "final", -1, bootstrap, {}), {inputs: [0]}, stores=[STORE], timeout_s=LIMIT_S)
+    assert final.read().complete
+    history = open_run(run_dir)
+    assert outputs_read(history.operations)
+    rows = history.tables[(inputs, 0)].to_pylist()
+    return sorted((row["offset"], row["producer"]) for row in rows if row["kind"] == schema.OUTPUT)
+
+
+@pytest.mark.parametrize(
+    ("program", "stop", "there", "following", "written_to", "in_the_end"),
+    [
+        ("store-transaction", CrashPoint("poll", "write", 2), [0, 1], 2, False, [0, 1, 2, 3]),
+        ("store-transaction", CrashPoint("write", "end", 2), [0, 1], 2, True, [0, 1, 2, 3]),
+        ("store-transaction", CrashPoint("end", "poll", 2), [0, 1, 2, 3], 4, False, [0, 1, 2, 3]),
+        ("store-offset-first", CrashPoint("offsets", "outputs", 1), [], 2, False, [2, 3]),
+        ("store-offset-first", CrashPoint("outputs", "poll", 1), [0, 1], 2, False, [0, 1, 2, 3]),
+        ("store-output-first", CrashPoint("outputs", "offsets", 2), [0, 1, 2, 3], 2, False, [0, 1, 2, 2, 3, 3]),
+        ("store-output-first", CrashPoint("offsets", "poll", 1), [0, 1], 2, False, [0, 1, 2, 3]),
+    ],
+)
+def test_a_program_with_a_store_is_killed_and_another_one_begins_where_the_store_says(
+    run_dir: RunDir,
+    mock_cluster: Producer,
+    bootstrap: str,
+    inputs: str,
+    program: str,
+    stop: CrashPoint,
+    there: list[int],
+    following: int,
+    written_to: bool,
+    in_the_end: list[int],
+) -> None:
+    with application(run_dir, bootstrap, inputs, program, stop, store=STORE) as app:
+        assert app.wait_still(timeout_s=LIMIT_S) == stop
+        assert stored(run_dir) == (there, following)
+        assert is_written_to(run_dir.path / STORE) == written_to
+        app.kill()
+    assert stored(run_dir) == (there, following)
+    with application(run_dir, bootstrap, inputs, program, NOWHERE, "next", store=STORE) as app:
+        app.wait_processed(4 - following, timeout_s=LIMIT_S)
+    assert stored(run_dir)[1] == 4
+    assert [offset for offset, _ in read_at_the_end(run_dir, bootstrap, inputs)] == in_the_end
+
+
+def test_a_store_that_is_gone_leaves_a_history_that_is_not_whole(
+    run_dir: RunDir, mock_cluster: Producer, bootstrap: str, inputs: str
+) -> None:
+    final = FinalReader(
+        Client(run_dir, "final", -1, bootstrap, {}), {inputs: [0]}, stores=["store/none.sqlite"], timeout_s=LIMIT_S
+    )
+    with pytest.raises(HarnessError, match=r"the store none\.sqlite cannot be read"), closing(final):
+        final.read()
+    assert not outputs_read(open_run(run_dir).operations)
+
+
 # Applications that are broken on purpose
 
 
@@ -164,3 +234,17 @@ def test_one_that_commits_before_it_processes_is_found_out(
         app.wait_still(timeout_s=LIMIT_S)
         app.kill()
     assert (committed(bootstrap, inputs), outputs(run_dir, bootstrap, inputs)) == (4, [0, 1])
+
+
+def test_one_whose_transaction_is_two_is_found_out(
+    run_dir: RunDir, mock_cluster: Producer, bootstrap: str, inputs: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Child, "__init__", Child.__init__)
+    patched.application_stores_apart()
+    stop = CrashPoint("write", "end", 2)
+    with application(run_dir, bootstrap, inputs, "store-transaction", stop, store=STORE) as app:
+        app.wait_still(timeout_s=LIMIT_S)
+        app.kill()
+    with application(run_dir, bootstrap, inputs, "store-transaction", NOWHERE, "next", store=STORE) as app:
+        app.wait_processed(2, timeout_s=LIMIT_S)
+    assert [offset for offset, _ in read_at_the_end(run_dir, bootstrap, inputs)] == [0, 1, 2, 2, 3, 3]
