@@ -231,6 +231,34 @@ class RecordsDeleted(Event, frozen=True, kw_only=True, tag="records-deleted"):
     low_watermark: int
 
 
+class MoveReplica(Event, frozen=True, kw_only=True, tag="move-replica"):
+    """A broker was asked to move a replica to another of its log directories."""
+
+    source: Literal["runner"] = "runner"
+    node: str
+    topic: str
+    partition: int
+    directory: str
+    """As the broker knows it: "/data/second/kafka"."""
+
+
+class ReplicaPlace(Event, frozen=True, kw_only=True, tag="replica-place"):
+    """In which log directory of a broker a replica lies, and what is being copied of it to which other one."""
+
+    source: Literal["runner"] = "runner"
+    node: str
+    topic: str
+    partition: int
+    directory: str | None
+    """None if it is in none at this moment."""
+    bytes: int
+    """Of its segments."""
+    future: str | None = None
+    """The directory that it is being copied to."""
+    future_bytes: int = 0
+    """Of the copy's segments."""
+
+
 class DeleteTopic(Event, frozen=True, kw_only=True, tag="delete-topic"):
     """A topic is asked to be deleted, or that is withdrawn."""
 
@@ -584,6 +612,19 @@ class ControllerWritten(Event, frozen=True, kw_only=True, tag="controller-writte
     """The transaction that made or changed /controller_epoch, by the same session."""
 
 
+class CreationRefused(Event, frozen=True, kw_only=True, tag="creation-refused"):
+    """ZooKeeper refused a creation to another broker after one had made /controller, because of what was there
+    (NODEEXISTS), by ZooKeeper's own log: the first that was refused to it. The log does not say which znode it was.
+    """
+
+    source: Literal["zookeeper"] = "zookeeper"
+    node: str
+    controller_zxid: int
+    """The transaction that made /controller."""
+    zxid: int
+    """The transaction that was refused."""
+
+
 class Metadata(Event, frozen=True, kw_only=True, tag="metadata"):
     """A record of KRaft's metadata log about a broker or a partition, once it is committed."""
 
@@ -639,6 +680,8 @@ LogKind = Literal[
     "election",
     "unclean-election",
     "stale-controller",
+    "controller-refused",
+    "controller-found",
     "stale-leader-epoch",
     "id-taken",
     "retention",
@@ -767,6 +810,8 @@ AnyEvent = (
     | DeleteRecords
     | RecordsDeleted
     | DeleteTopic
+    | MoveReplica
+    | ReplicaPlace
     | Reassign
     | Send
     | Handed
@@ -790,6 +835,7 @@ AnyEvent = (
     | IsrChange
     | Znode
     | ControllerWritten
+    | CreationRefused
     | Metadata
     | Blind
     | Container

@@ -32,21 +32,27 @@ DELETE: Final = frozenset({2, 20})
 """delete, deleteContainer."""
 SET_DATA: Final = 5
 MULTI: Final = 14
+ERROR: Final = -1
+NODE_EXISTS: Final = -110
+"""ZooKeeper's error for a creation of what is there."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ZnodeChange:
-    """One change of a znode. Those of one `multi` share a zxid."""
+    """One change of a znode, or a request that was refused. The changes of one `multi` share a zxid."""
 
     zxid: int
     time_ms: int
     """Wall time of the server."""
     session: int
     """Of the client that asked for it."""
-    kind: Literal["create", "set", "delete"]
+    kind: Literal["create", "set", "delete", "refused"]
     path: str
+    """"" of what was refused: the log does not say what was asked for."""
     data: bytes = b""
     ephemeral: bool = False
+    error: int = 0
+    """Of what was refused: ZooKeeper's code."""
 
 
 class _Fields:
@@ -105,13 +111,15 @@ def _changes(entry: bytes) -> Iterator[ZnodeChange]:
     if kind != MULTI:
         yield from _change(kind, fields, zxid, time_ms, session)
         return
-    for _ in range(fields.number()):
-        kind = fields.number()
-        yield from _change(kind, _Fields(fields.array()), zxid, time_ms, session)
+    parts = [(fields.number(), _Fields(fields.array())) for _ in range(fields.number())]
+    refused = [part for part in parts if part[0] == ERROR]
+    # Of a multi that is refused nothing is done. The first error is the reason, and the others follow from it.
+    for kind, part in refused[:1] or parts:
+        yield from _change(kind, part, zxid, time_ms, session)
 
 
 def _change(kind: int, fields: _Fields, zxid: int, time_ms: int, session: int) -> Iterator[ZnodeChange]:
-    """The change that a transaction of this type is; none for sessions, errors and ACLs."""
+    """The change that a transaction of this type is, or its refusal; none for sessions and ACLs."""
     if kind in CREATE | CREATE_LASTING:
         path, data = fields.text(), fields.array()
         for _ in range(fields.number()):  # who may do what
@@ -125,3 +133,5 @@ def _change(kind: int, fields: _Fields, zxid: int, time_ms: int, session: int) -
     elif kind == SET_DATA:
         path, data = fields.text(), fields.array()
         yield ZnodeChange(zxid=zxid, time_ms=time_ms, session=session, kind="set", path=path, data=data)
+    elif kind == ERROR:
+        yield ZnodeChange(zxid=zxid, time_ms=time_ms, session=session, kind="refused", path="", error=fields.number())

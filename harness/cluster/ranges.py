@@ -168,6 +168,8 @@ WAITS_FOR_OLD_REGISTRATION: Final = before("0.9", "before 0.9")
 """A broker whose id is registered waits until that is gone (0.8.2.2, ZkUtils:
 createEphemeralPathExpectConflictHandleZKBug); later ones with ZooKeeper end themselves (0.9.0.1, ZKCheckedEphemeral,
 KAFKA-1387)."""
+BROKER_IDS_GENERATED: Final = ZOOKEEPER & since("0.9", "brokers without an id get one (KAFKA-1070, 0.9)")
+"""KRaft has no such thing: node.id must be set, and directories are formatted with it."""
 SESSIONS_BY_MONOTONIC_CLOCK: Final = since(
     "2.4", "sessions with ZooKeeper go by a monotonic clock (2.4, ZOOKEEPER-1366)"
 )
@@ -214,6 +216,11 @@ BAD_NUMBERS_FAIL_DIRECTORIES: Final = between(
 )
 """CheckpointFile.scala turned NumberFormatException into IOException from 1.0.0 to 3.0.2. What replaced it in 3.1.0
 does so for the two lines of its head alone (CheckpointFile.java, 923bc2e9f78)."""
+REPLICAS_MOVE: Final = VersionRange(
+    "replicas can be moved between log directories (KIP-113, 1.1; with KRaft KIP-858, 3.7)",
+    lambda version: version.release >= ((1, 1) if version.mode == "zookeeper" else (3, 7)),
+)
+BROKERS_SET_BY_REQUEST: Final = since("2.3", "brokers' settings are changed by request (KIP-339, 2.3)")
 GOES_ON_WITH_OTHER_DIRECTORIES: Final = since("1.0", "a broker goes on with its other log directories (KIP-112, 1.0)")
 
 # Producers, transactions, groups

@@ -3,6 +3,7 @@
 AlterPartitionReassignments (KIP-455): one connection, one request, one answer, in the flexible encoding of KIP-482:
 lengths and counts are varints, one more than the number, and each structure ends with its tagged fields, here none.
 IncrementalAlterConfigs (KIP-339) for all brokers, whose resource has an empty name, which a client library refuses.
+AlterReplicaLogDirs (KIP-113), which no client library that is used here has.
 OffsetFetch, of which a client library asks no more than one at a time.
 UpdateFeatures (KIP-584), for levels of features.
 Produce, of a batch whose bytes the caller has made.
@@ -37,6 +38,7 @@ PRODUCE_VERSION: Final = {0: 0, 1: 2, 2: 3}
 """The first version of Produce that takes a batch in each message format."""
 METADATA: Final = 3
 OFFSET_FETCH: Final = 9
+ALTER_REPLICA_LOG_DIRS: Final = 34
 INCREMENTAL_ALTER_CONFIGS: Final = 44
 ALTER_PARTITION_REASSIGNMENTS: Final = 45
 FETCH: Final = 1
@@ -73,12 +75,40 @@ def alter_partition_reassignment(
         raise Refused(code, message)
 
 
-def set_broker_default(address: tuple[str, int], name: str, value: str, *, timeout_s: float) -> None:
-    """Ask a broker (2.3 and later) to have a setting set for all brokers, beside those that are.
+def move_replica(
+    address: tuple[str, int], topic: str, partition: int, directory: str, *, version: int, timeout_s: float
+) -> None:
+    """Ask a broker (1.1 and later) to move its replica of a partition to another of its log directories. Version 0 of
+    the request is known up to 3.9, version 1 from 2.0 on, and they are alike.
 
     Raises Refused, and OSError if there is no connection or no answer.
     """
-    resource = struct.pack(">ib", 1, BROKER) + old_string("")
+    partitions = struct.pack(">ii", 1, partition)
+    directories = struct.pack(">i", 1) + old_string(directory)
+    topics = struct.pack(">i", 1) + old_string(topic) + partitions
+    header = struct.pack(">hhi", ALTER_REPLICA_LOG_DIRS, version, 0) + old_string(CLIENT)
+    code, message = _ask(address, header + directories + topics, timeout_s, _outcome_of_directory)
+    if code != NONE:
+        raise Refused(code, message)
+
+
+def _outcome_of_directory(answer: Reader) -> tuple[int, str]:
+    """The error code of an answer about one partition."""
+    answer.take(4 + 4 + 4)  # the header, for how long the request was throttled, and how many topics follow: one
+    topic = answer.old_string() or ""
+    answer.take(4 + 4)  # how many partitions follow, and the partition's number
+    return answer.int16(), topic
+
+
+def set_broker_default(
+    address: tuple[str, int], name: str, value: str, *, timeout_s: float, broker: int | None = None
+) -> None:
+    """Ask a broker (2.3 and later) to have a setting set for all brokers, beside those that are; or for itself alone,
+    with its own id.
+
+    Raises Refused, and OSError if there is no connection or no answer.
+    """
+    resource = struct.pack(">ib", 1, BROKER) + old_string("" if broker is None else str(broker))
     setting = struct.pack(">i", 1) + old_string(name) + struct.pack(">b", SET) + old_string(value)
     header = struct.pack(">hhi", INCREMENTAL_ALTER_CONFIGS, 0, 0) + old_string(CLIENT)
     code, message = _ask(address, header + resource + setting + b"\x00", timeout_s, _outcome_of_settings)

@@ -168,7 +168,8 @@ class StartWith(Start):
         return f"start of {self.node.name} with {', '.join(sorted(self.settings))}"
 
     def inject(self) -> None:
-        added = "".join(f";{name}={value}" for name, value in self.settings.items())
+        # Its own ("4:name"), which come after those of all brokers and after its own of before.
+        added = "".join(f";{self.node.id}:{name}={value}" for name, value in self.settings.items())
         with self.environment.open("a") as file:
             file.write(f"KAFKA_SETTINGS+={shlex.quote(added)}\n")
         Start.inject(self)

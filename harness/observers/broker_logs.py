@@ -21,6 +21,8 @@ What each event means, and what it does not:
 - `unclean-election`: the controller elected a replica outside the ISR. From 1.1 to 3.x with ZooKeeper nothing says so;
   the partition's states do.
 - `stale-controller`: a broker refused a request because its controller's epoch was old.
+- `controller-refused`, `controller-found`: with ZooKeeper and at DEBUG, a broker tried to become the controller and was
+  refused, because another had made /controller, or heard before it tried that another had.
 - `stale-leader-epoch`: a broker refused a controller's request, or a leader a follower's fetch, of an old leader epoch.
 - `id-taken`: a broker cannot register, because its id is registered, still or by another. It waits (0.8 for its own
   old registration; KRaft for any), or ends itself.
@@ -192,6 +194,9 @@ _PATTERNS: Final[tuple[_Pattern, ...]] = tuple(
             " controller epoch is ",
             r"(?:epoch \d+ is old|old controller .*)\. Latest known controller",
         ),
+        ("controller-refused", " instead of broker ", r"was elected as (?:leader|controller) instead of broker \d+"),
+        ("controller-found", "INFO New leader is ", r"INFO New leader is \d+ "),
+        ("controller-found", "stopping the election process", r"elected as (?:leader|the controller), so stopping"),
         (
             "stale-leader-epoch",
             " has an older epoch (",
@@ -221,6 +226,7 @@ _PATTERNS: Final[tuple[_Pattern, ...]] = tuple(
         ("fatal", "unable to register with the controller quorum", r"Shutting down"),
         ("fatal", "Shutdown broker because all log dirs in ", r"have failed"),
         ("fatal", "Shutdown broker because the metadata log dir ", r"has failed"),
+        ("fatal", "InconsistentBrokerIdException: ", r"onfigured broker\.?[iI]d \d+ doesn't match stored"),
         ("fatal", "Fatal error during ", r"Fatal error during \w+ startup"),
         ("fatal", " have failed", r"hutdown broker because all log dirs in .* have failed"),
         ("fatal", "unrecoverable I/O error", r"Halting due to unrecoverable I/O error"),

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec import structs
 
-from evidence.events import ControllerWritten, Event, IsrChange, Note, Znode, of
+from evidence.events import ControllerWritten, CreationRefused, Event, IsrChange, Note, Znode, of
 from evidence.nodes import broker
 from harness.observers.state import partition_event
 from harness.observers.znodes import (
@@ -41,13 +41,14 @@ from harness.observers.znodes import (
     parse_partition_state,
 )
 from kafkafiles.errors import ParseError
-from kafkafiles.zookeeper_log import ZnodeChange, transactions
+from kafkafiles.zookeeper_log import NODE_EXISTS, ZnodeChange, transactions
 
 if TYPE_CHECKING:
     from evidence.timeline import Timeline
 
 LOGS: Final = "zookeeper/version-2"
 """Where they are in the data of the node."""
+REGISTRATIONS: Final = "/brokers/ids"
 REQUESTS: Final = (PREFERRED_ELECTION.path, REASSIGNMENT.path)
 
 
@@ -111,6 +112,27 @@ def controllers(log: Iterable[ZnodeChange]) -> Iterator[tuple[int, ControllerWri
             made = None
 
 
+def refused_creations(log: Iterable[ZnodeChange]) -> Iterator[tuple[int, CreationRefused]]:
+    """After each creation of /controller, the first creation that was refused to each other broker because of what was
+    there, with its wall time in ns. Sessions are told by the registrations that they made.
+    """
+    entries = tuple(log)
+    owners = {one.session: one.path.rpartition("/")[2] for one in entries if one.kind == "create" and _registers(one)}
+    made: ZnodeChange | None = None
+    told: set[int] = set()
+    for one in entries:
+        if one.path == CONTROLLER.path and one.kind == "create":
+            made, told = one, {one.session}
+        elif made is not None and one.error == NODE_EXISTS and one.session in owners.keys() - told:
+            told.add(one.session)
+            node = broker(int(owners[one.session]))
+            yield one.time_ms * MS, CreationRefused(node=node, controller_zxid=made.zxid, zxid=one.zxid)
+
+
+def _registers(one: ZnodeChange) -> bool:
+    return one.path.startswith(f"{REGISTRATIONS}/")
+
+
 def skipped_states(log: Iterable[ZnodeChange], told: Iterable[Event], *, wall_to_monotonic_ns: int) -> list[Event]:
     """The states of partitions that the observer skipped: in the log, and between two that it told. Each comes with its
     znode's content, as the observer would have told it, at its time by ZooKeeper's clock (in ms) or as near to that as
@@ -171,5 +193,7 @@ def append_to(timeline: Timeline, told: Iterable[Event], data: Path, *, wall_to_
         timeline.append(structs.replace(event, monotonic_ns=wall_ns + wall_to_monotonic_ns, wall_ns=wall_ns))
     for wall_ns, elected in controllers(log):
         timeline.append(structs.replace(elected, monotonic_ns=wall_ns + wall_to_monotonic_ns, wall_ns=wall_ns))
+    for wall_ns, refused in refused_creations(log):
+        timeline.append(structs.replace(refused, monotonic_ns=wall_ns + wall_to_monotonic_ns, wall_ns=wall_ns))
     for event in skipped_states(log, seen, wall_to_monotonic_ns=wall_to_monotonic_ns):
         timeline.append(event)

@@ -15,6 +15,7 @@ module for each noun:
     threads         how busy a thread of a broker is
     waits           until the cluster states something, or a node has logged it
     disks           what lies on the brokers' disks, and copies of it
+    directories     replicas that are moved between a broker's log directories
     administration  topics, settings, reassignments, elections that are asked for
     nemesis         faults, and starting again what they struck
     migration       from ZooKeeper to KRaft
@@ -36,6 +37,7 @@ from typing import TYPE_CHECKING
 from harness.run.administration import Administration
 from harness.run.clients import BATCH, NO_SETTINGS, Clients
 from harness.run.crash_points import CrashPoints
+from harness.run.directories import LogDirectories
 from harness.run.disks import LiveFiles
 from harness.run.ends import EndOffsets
 from harness.run.groups import Groups
@@ -65,6 +67,7 @@ class Run(
     Who,
     Waits,
     LiveFiles,
+    LogDirectories,
     Administration,
     Nemesis,
     Migrator,
@@ -90,6 +93,7 @@ class Run(
         Who.__init__(self, parts.topics, parts.cluster, parts.observer)
         Waits.__init__(self, parts.observer, self, self, alters_by_request=parts.version.uses_alter_partition)
         LiveFiles.__init__(self, parts, self)
+        LogDirectories.__init__(self, parts, self, self)
         Administration.__init__(self, parts, self, self, self)
         Nemesis.__init__(self, parts, self, self)
         Migrator.__init__(self, parts, self, self, self, self)

@@ -444,14 +444,25 @@ class Nemesis:
         """ZooKeeper: stop a broker cleanly and start it again with these settings over those that it has, from now on.
         Waits until it is registered.
         """
-        node, data = target.node, self._cluster.data / target.node.name
         self.stop(target)
         self._waits.wait_unregistered(target)
+        self.start_with(target, settings, kind)
+
+    def start_with(
+        self, target: Target, settings: Mapping[str, str], kind: type[StartWith] = StartWith, *, refused: str = ""
+    ) -> None:
+        """ZooKeeper: start a broker that is down with these settings over those that it has, from now on. Waits until
+        it is registered; or, with a pattern of the line that says why (`refused`), until it has ended itself.
+        """
+        node, data = target.node, self._cluster.data / target.node.name
         start = kind(
             node, self._events, settings=settings, environment=data / ENVIRONMENT, properties=data / PROPERTIES
         )
         self._faults.carry_out(start, role=target.role)
-        self._waits.wait_registered([target])
+        if refused:
+            self.expect_exit(target, refused)
+        else:
+            self._waits.wait_registered([target])
 
     def prove(self, done: Fault, target: Target) -> None:
         """Prove what other faults have brought about."""

@@ -185,7 +185,9 @@ BROKERS: Final = (
         number=21,
         area=Area.BROKERS,
         sentence="A broker's id is configured or generated.",
-        not_yet="generated ids, and a directory that another broker id has written to",
+        by=(held("broker-ids", "broker-id-generated", "other-broker-id-refused"),),
+        corrected="""Generated from 0.9 to 3.9, with ZooKeeper (KAFKA-1070). KRaft generates none: node.id must be set.
+            A broker that finds another id in meta.properties exits.""",
     ),
     Statement(
         number=22,
@@ -217,8 +219,9 @@ BROKERS: Final = (
         by=(
             held("controller-failover", "one-controller-at-a-time"),
             held("controller-failover", "controller-znode-content"),
+            held("controller-failover", "one-broker-creates-controller-znode", cases=("watched",)),
         ),
-        not_yet="the refused creations (NODEEXISTS), and who watches",
+        corrected="A broker looks first: it is refused (NODEEXISTS) only if another is faster between the two.",
     ),
     Statement(
         number=26,
@@ -344,7 +347,12 @@ BROKERS: Final = (
         number=42,
         area=Area.BROKERS,
         sentence="A replica can move between log directories of one broker (KIP-113).",
-        not_yet="a replica that moves between directories",
+        by=(
+            held("log-directory-move", "replica-moves-between-directories"),
+            held("log-directory-move", "moving-replica-stays-in-sync", cases=("moved",)),
+            held("log-directory-move", "move-outlasts-kill", cases=("killed",)),
+        ),
+        corrected="From 1.1 on with ZooKeeper, and from 3.7 on with KRaft (KIP-858).",
     ),
     Statement(
         number=43,

@@ -6,6 +6,9 @@ partitions, and a consumer reads them, all the time. The controller is killed. W
 are the quorum: the voters miss their leader and elect another, in a higher epoch. The new controller then elects a
 leader for the partition that the dead broker led, and acks=all goes on.
 
+In `watched` the controller leads nothing, and three brokers are left to take its place. They tell at TRACE what came of
+their going to create /controller: one does, and the others are refused, or find it there.
+
 With the quorum apart (KRaft) the three controllers are no brokers: writes go on while there is no controller, and what
 shows that the new one is in office is that it elects a leader when a broker dies.
 """
@@ -22,6 +25,8 @@ ONE_AFTER_THE_OTHER = (
     "leader-elected-from-isr",
     "leader-epoch-rises-by-one",
 )
+ELECTION_TRACED = ("kafka.controller.KafkaController", "kafka.server.ZookeeperLeaderElector")
+"""The loggers of a broker that goes to become the controller, up to 0.11 and from 1.0 on."""
 IN_ZOOKEEPER = (
     *ONE_AFTER_THE_OTHER,
     "controller-epoch-rises-by-one",
@@ -65,6 +70,20 @@ IN_ZOOKEEPER = (
                     basis=Basis.KIP,
                 ),
             ]
+        ),
+        "watched": Case(
+            cluster=ClusterPlan(controller=4, settings=SETTINGS, trace=ELECTION_TRACED),
+            applies=ranges.ZOOKEEPER,
+            documented=[
+                Documented(
+                    on=ranges.ZOOKEEPER,
+                    claims=[*ONE_AFTER_THE_OTHER, "one-broker-creates-controller-znode"],
+                    sentence="""Every broker that lives hears that /controller is gone. One creates it anew; the others
+                        are refused, or find that it is there.""",
+                    source="ZookeeperLeaderElector.elect (0.8.2.2 to 0.11.0.3), KafkaController.elect (1.0.2 to 3.0.0)",
+                    basis=Basis.SOURCE,
+                )
+            ],
         ),
         "apart": Case(
             cluster=ClusterPlan(controllers=3, settings=SETTINGS),

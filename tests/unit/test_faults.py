@@ -749,7 +749,7 @@ def test_a_start_with_settings_is_proved_by_what_the_node_writes(tmp_path: Path)
     fault = restarted(tmp_path, FakeEngine(running=False), "a=b c\nd=e\nf=g\n")
     (tmp_path / "environment").write_text("# before\n")
     fault.inject()
-    assert (tmp_path / "environment").read_text() == "# before\nKAFKA_SETTINGS+=';a=b c;d=e'\n"
+    assert (tmp_path / "environment").read_text() == "# before\nKAFKA_SETTINGS+=';1:a=b c;1:d=e'\n"
     assert fault.verify().settings == {"a": "b c", "d": "e"}
 
 

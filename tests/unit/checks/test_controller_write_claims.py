@@ -6,7 +6,7 @@ import pytest
 
 from checks import claims
 from checks.claims import CONTRADICTED, HELD, NOT_OBSERVED, RunEvidence
-from evidence.events import ControllerWritten
+from evidence.events import Broker, ControllerWritten, CreationRefused, End, Event, Log, LogKind
 from evidence.run_state import RunState
 from tests.records import run_record
 from tests.unit.timelines import at
@@ -31,3 +31,53 @@ def test_writes_of_controllers(writes: list[tuple[int, int]], one: str, two: str
     )
     evidence = RunEvidence(run=run_record({}), run_state=RunState(tuple(at(n, event) for n, event in enumerate(told))))
     assert (claims.judge(ONE, evidence).outcome, claims.judge(TWO, evidence).outcome) == (one, two)
+
+
+def line(second: float, node: str, kind: LogKind) -> tuple[float, Event]:
+    return (second, Log(node=node, event=kind, line=""))
+
+
+LIVE: list[tuple[float, Event]] = [
+    *((0.0, Broker(source="zookeeper", node=f"broker-{n}", state="registered", fenced=False)) for n in (1, 2, 3, 4)),
+    (0.1, ControllerWritten(node="broker-1", epoch=1, controller_zxid=5, epoch_zxid=5)),
+    (0.2, line(0.2, "broker-2", "controller-found")[1]),
+    (9.0, Broker(source="zookeeper", node="broker-1", state="gone")),
+    (9.1, ControllerWritten(node="broker-2", epoch=2, controller_zxid=50, epoch_zxid=50)),
+    (20.0, End(run="r", lines=9)),
+]
+FOUND, REFUSED = line(9.2, "broker-3", "controller-found"), line(9.2, "broker-4", "controller-refused")
+BY_ZOOKEEPER = (9.15, CreationRefused(node="broker-4", controller_zxid=50, zxid=51))
+
+
+@pytest.mark.parametrize(
+    ("events", "outcome"),
+    [
+        ([FOUND, REFUSED, BY_ZOOKEEPER], HELD),
+        ([FOUND, REFUSED], CONTRADICTED),
+        ([FOUND, REFUSED, (9.15, CreationRefused(node="broker-4", controller_zxid=5, zxid=6))], CONTRADICTED),
+        ([REFUSED, BY_ZOOKEEPER], CONTRADICTED),
+        ([line(8.5, "broker-3", "controller-found"), REFUSED, BY_ZOOKEEPER], CONTRADICTED),
+        ([FOUND, line(9.05, "broker-4", "controller-found")], HELD),
+        ([FOUND, (9.05, Broker(source="zookeeper", node="broker-4", state="gone"))], HELD),
+    ],
+    ids=[
+        "found and refused",
+        "not refused by ZooKeeper",
+        "refused earlier",
+        "one says nothing",
+        "said earlier",
+        "clocks that differ",
+        "one is gone",
+    ],
+)
+def test_who_goes_to_create_the_controllers_znode(events: list[tuple[float, Event]], outcome: str) -> None:
+    timed = sorted([*LIVE, *events, (12.0, line(12.0, "broker-1", "controller-found")[1])], key=lambda one: one[0])
+    told = tuple(at(int(second * 1e9), event) for second, event in timed)
+    evidence = RunEvidence(run=run_record({}), run_state=RunState(told))
+    assert claims.judge("one-broker-creates-controller-znode", evidence).outcome == outcome
+
+
+def test_without_their_lines_nothing_is_known_of_the_others() -> None:
+    told = tuple(at(int(second * 1e9), event) for second, event in LIVE if not isinstance(event, Log))
+    evidence = RunEvidence(run=run_record({}), run_state=RunState(told))
+    assert claims.judge("one-broker-creates-controller-znode", evidence).outcome == NOT_OBSERVED

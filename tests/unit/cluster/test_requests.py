@@ -16,6 +16,7 @@ from harness.cluster.requests import (
     alter_partition_reassignment,
     api_versions,
     brokers_told,
+    move_replica,
     offset_fetch,
     produce,
     set_broker_default,
@@ -107,6 +108,33 @@ def test_a_default_that_is_refused_or_not_answered_is_told() -> None:
         set_broker_default(address, "a", "b", timeout_s=5)
     with broker(b"") as (address, _), pytest.raises(ConnectionError, match="without an answer"):
         set_broker_default(address, "a", "b", timeout_s=5)
+
+
+def test_a_setting_of_one_broker_names_it() -> None:
+    with broker(SET) as (address, heard):
+        set_broker_default(address, "a", "b", timeout_s=5, broker=17)
+    assert struct.pack(">ibh", 1, 4, 2) + b"17" in heard[0]
+
+
+def moved(code: int) -> bytes:
+    """The answer about partition 2 of topic t."""
+    return struct.pack(">iiih", 0, 0, 1, 1) + b"t" + struct.pack(">iih", 1, 2, code)
+
+
+@pytest.mark.parametrize("version", [0, 1])
+def test_a_replica_is_moved_to_another_directory(version: int) -> None:
+    """AlterReplicaLogDirs: one directory, one topic, one partition."""
+    with broker(moved(0)) as (address, heard):
+        move_replica(address, "t", 2, "/d", version=version, timeout_s=5)
+    header = struct.pack(">hhih", 34, version, 0, 11) + b"kafka-chaos"
+    body = struct.pack(">ih", 1, 2) + b"/d" + struct.pack(">ih", 1, 1) + b"t" + struct.pack(">ii", 1, 2)
+    assert heard == [header + body]
+
+
+def test_a_move_that_is_refused_is_told() -> None:
+    """LOG_DIR_NOT_FOUND."""
+    with broker(moved(57)) as (address, _), pytest.raises(Refused, match="error 57: t"):
+        move_replica(address, "t", 2, "/d", version=1, timeout_s=5)
 
 
 SPEAKS = bytes.fromhex("00000000 0000 02 0001 0000 0011 00 00000000")

@@ -55,7 +55,20 @@ def test_what_was_made_changed_and_deleted() -> None:
     ]
 
 
-@pytest.mark.parametrize("kind", [-10, -11, -1, 7], ids=["a session", "its end", "an error", "an ACL"])
+def test_what_was_refused() -> None:
+    """A single request, and a multi of which nothing is done."""
+    refused = struct.pack(">i", -110)
+    parts = [(1, created(b"/b", b"1")), (-1, refused), (-1, struct.pack(">i", -2))]
+    multi = struct.pack(">i", len(parts)) + b"".join(struct.pack(">i", kind) + array(part) for kind, part in parts)
+    found = read(entry(header(3, -1) + refused), entry(header(9, 14) + multi), DELETE)
+    assert [(one.zxid, one.kind, one.path, one.error) for one in found] == [
+        (3, "refused", "", -110),
+        (9, "refused", "", -110),
+        (6, "delete", "/a", 0),
+    ]
+
+
+@pytest.mark.parametrize("kind", [-10, -11, 7], ids=["a session", "its end", "an ACL"])
 def test_what_changes_no_znode(kind: int) -> None:
     assert read(entry(header(3, kind) + struct.pack(">i", 4000)), DELETE) == [DELETED]
 

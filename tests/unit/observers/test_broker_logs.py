@@ -292,6 +292,35 @@ def test_requests_of_an_old_controller_that_were_refused(line: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("line", "event"),
+    [
+        ("DEBUG Broker 2 was elected as leader instead of broker 3 (kafka.server.X)", "controller-refused"),
+        ("DEBUG [Controller id=3] Broker 2 was elected as controller instead of broker 3", "controller-refused"),
+        ("INFO New leader is 2 (kafka.server.ZookeeperLeaderElector$LeaderChangeListener)", "controller-found"),
+        ("DEBUG Broker 2 has been elected as leader, so stopping the election process.", "controller-found"),
+        ("DEBUG Broker 2 has been elected as the controller, so stopping the election process.", "controller-found"),
+    ],
+)
+def test_brokers_that_came_too_late_to_be_the_controller(line: str, event: str) -> None:
+    found = recognise(line)
+    assert found is not None
+    assert found[0] == event
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Configured brokerId 5 doesn't match stored brokerId 4 in",
+        "Configured broker.id 5 doesn't match stored broker.id 4",
+    ],
+)
+def test_a_broker_whose_directory_has_another_id(said: str) -> None:
+    found = recognise(f"kafka.common.InconsistentBrokerIdException: {said} meta.properties")
+    assert found is not None
+    assert found[0] == "fatal"
+
+
+@pytest.mark.parametrize(
     ("own", "wall_ms"),
     [("[2026-11-21T05:28:49.600Z] ", 600), ("[2026-11-21T05:28:49.700Z] ", 630), ("", 630)],
     ids=["read late", "a clock ahead", "none"],

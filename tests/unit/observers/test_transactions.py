@@ -11,7 +11,7 @@ from typing import Any
 from evidence.events import ControllerWritten, Event, IsrChange, Note, Partition, Znode, of
 from evidence.timeline import Timeline
 from evidence.timeline import read as read_timeline
-from harness.observers.transactions import append_to, controllers, read_log, skipped_states, unseen
+from harness.observers.transactions import append_to, controllers, read_log, refused_creations, skipped_states, unseen
 from kafkafiles.zookeeper_log import ZnodeChange
 from tests.unit.kafkafiles.test_zookeeper_log import HEAD, created, entry, header
 
@@ -54,6 +54,29 @@ def test_who_became_the_controller_by_which_transactions() -> None:
         ControllerWritten(node="broker-2", epoch=2, controller_zxid=7, epoch_zxid=9),
     ]
     assert list(controllers([controller(3, 1)])) == []
+
+
+def test_to_whom_a_creation_was_refused_when_another_had_made_the_controllers_znode() -> None:
+    def session(zxid: int, number: int, path: str = "", error: int = 0) -> ZnodeChange:
+        kind: Any = "refused" if error else "create"
+        return ZnodeChange(zxid=zxid, time_ms=zxid, session=number, kind=kind, path=path, error=error)
+
+    log = [
+        *(session(number, number, f"/brokers/ids/{number}") for number in (1, 2, 3)),
+        session(4, 2, error=-110),
+        session(5, 1, "/controller"),
+        session(6, 1, error=-110),
+        session(7, 2, error=-101),
+        session(8, 2, error=-110),
+        session(9, 2, error=-110),
+        session(10, 9, error=-110),
+        session(11, 3, "/controller"),
+        session(12, 2, error=-110),
+    ]
+    assert [(one.node, one.controller_zxid, one.zxid) for _, one in refused_creations(log)] == [
+        ("broker-2", 5, 8),
+        ("broker-2", 11, 12),
+    ]
 
 
 def told(*events: Event) -> list[tuple[int, Event]]:

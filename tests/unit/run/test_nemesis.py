@@ -231,3 +231,9 @@ def test_a_broker_is_restarted_with_settings_when_its_registration_has_ended() -
     assert said == ["clean stop (SIGTERM) of broker-1", "broker-1 is gone", start, "broker-1 is back"]
     made.prove(cast("Any", SimpleNamespace(description="what followed")), targets["broker-1"])
     assert said[-1] == "what followed"
+
+
+def test_a_broker_that_is_started_with_what_it_refuses_ends_itself() -> None:
+    made, faults, targets = nemesis("zookeeper", "zookeeper", "broker-1")
+    made.start_with(targets["broker-1"], {"broker.id": "5"}, refused="doesn't match")
+    assert faults.said == ["start of broker-1 with broker.id", "broker-1 ends itself"]
