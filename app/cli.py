@@ -1,6 +1,6 @@
 """The command line: `kafka-chaos run | matrix | suite | watch | cluster | bisect | check | audit | atlas | report |
-guide | ledger | compare | incident | museum | findings | explain | replicas | list | statements | setup | releases |
-doctor | clean | prune`.
+guide | ledger | compare | trend | incident | museum | findings | explain | replicas | list | statements | setup |
+releases | doctor | clean | prune`.
 
 Every command ends with one of the statuses of evidence/errors.py: 0 all as documented, 1 unexpected or not
 reproduced, 2 unknown, 254 bad input (one line on stderr), 255 the harness failed; 130 after Ctrl-C, when
@@ -81,6 +81,7 @@ COMMANDS: Final[Mapping[str, str]] = {
     "museum": "app.commands.museum",
     "ledger": "app.commands.ledger",
     "compare": "app.commands.compare",
+    "trend": "app.commands.trend",
     "evidence": "app.commands.evidence",
     "replay": "app.commands.replay",
     "findings": "app.commands.findings",

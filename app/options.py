@@ -146,6 +146,24 @@ def _compare(compare: argparse.ArgumentParser) -> None:
     compare.add_argument("--json", action="store_true")
 
 
+def _trend(trend: argparse.ArgumentParser) -> None:
+    """The options of `kafka-chaos trend`."""
+    trend.add_argument(
+        "folders", nargs="*", type=Path, metavar="FOLDER", help="of runs, of nights, or a ledger: added to the table"
+    )
+    trend.add_argument(
+        "--table",
+        type=_directory,
+        default=RUNS / "history.parquet",
+        metavar="DIR",
+        help="the table of all nights, by PySpark (default runs/history.parquet)",
+    )
+    trend.add_argument("--by", choices=("night", "release", "commit"), default="night", help="(default night)")
+    trend.add_argument("--scenarios", nargs="+", default=[], metavar="S", help="only these")
+    trend.add_argument("--versions", nargs="+", default=[], metavar="V", help="only these")
+    trend.add_argument("--out", type=_file, metavar="FILE", help="write a page with all of it there")
+
+
 def _list(listing: argparse.ArgumentParser) -> None:
     """The options of `kafka-chaos list`."""
     listing.add_argument(
@@ -450,6 +468,8 @@ def parser() -> argparse.ArgumentParser:
     _ledger(command("ledger", "the runs that were ever started: what counts, and which cells need runs"))
 
     _compare(command("compare", "what changed between two samples of runs, in one sentence; then what to look at"))
+
+    _trend(command("trend", "each cell and each duration over nights, releases or commits"))
 
     audit = commands.add_parser("audit", help=AUDIT, description=options_of_audit.DESCRIPTION)
     options_of_audit.add_options(audit)

@@ -11,9 +11,12 @@ import pytest
 
 from analysis.history import COLUMNS, append, files, main
 from analysis.spark import short_session
+from app.commands.trend import rows
 from evidence import ledger
 from evidence.errors import UsageError
 from evidence.ledger import AnyLine, ClaimLine, Excluded, Load
+from judgement.report.trend import marks
+from judgement.trend import trend
 from tests.ledgers import ended, judged, restored, started
 
 if TYPE_CHECKING:
@@ -84,6 +87,10 @@ def test_nights_are_added_once_and_the_queries_of_the_page_run(session: SparkSes
     assert answers[2][0][-2:] == (1, 4000.0)
     assert answers[3][0][:2] == ("s", "default")
     assert answers[4][0][:3] == ("leader-elected", 2, 1)
+    drawn = trend(rows(table), "night")
+    (cell,) = drawn.cells
+    assert (drawn.runs, marks(drawn.periods, drawn.cells[cell])) == (3, "✕✕")
+    assert {one.name for one in drawn.durations} == {"leader-elected", "write_pause_ms"}
 
 
 def test_a_table_of_other_columns_and_a_folder_without_a_ledger_are_refused(
