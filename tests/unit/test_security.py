@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import re
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -63,24 +62,29 @@ def test_containers_have_the_rights_that_are_told_and_no_others() -> None:
     assert [words[place] for place in words] == [{"NET_ADMIN"}, {"SYS_ADMIN", "SYS_PTRACE"}]
 
 
-def test_the_mounter_is_started_for_the_scenarios_that_are_named() -> None:
-    with_disks = [
-        name for name, one in all_scenarios().items() if any(one.cluster_of(case).disks for case in one.cases.values())
-    ]
-    paragraph = PAGE.partition("disks of their own:\n")[2].partition("\nA rootless")[0]
-    assert re.findall(r"`([a-z-]+)`", paragraph) == sorted(with_disks)
+def test_the_mounter_is_started_where_it_is_told() -> None:
+    found = {
+        (path.relative_to(ROOT).as_posix(), function.name)
+        for path in (ROOT / "harness").rglob("*.py")
+        for function in ast.walk(ast.parse(path.read_text()))
+        if isinstance(function, ast.FunctionDef) and "DiskMounter(" in ast.unparse(function)
+    }
+    disks = "harness/cluster/disks.py"
+    assert found == {("harness/runner.py", "_carry_out"), (disks, "release"), (disks, "probe")}
+    paragraph = PAGE.partition("disks of their own (")[2].partition("`doctor`")[0]
+    named = [all_scenarios()[name] for name in re.findall(r"`([a-z-]+)`", paragraph)]
+    assert len(named) == 3
+    assert all(any(one.cluster_of(case).disks for case in one.cases.values()) for one in named)
 
 
-def test_faults_that_write_control_groups_are_used_by_the_scenarios_that_are_named() -> None:
-    found = subprocess.run(
-        ["grep", "-rlE", r"run\.(slow_disk|squeeze_cpu|squeeze_memory)\(", str(ROOT / "scenarios"), "--include=*.py"],
-        capture_output=True,
-        text=True,
-        check=False,
-    ).stdout.split()
-    assert [Path(one).stem.replace("_", "-") for one in found] == ["slow-disk"]
+def test_words_that_write_control_groups_are_told() -> None:
+    writers = {
+        path.stem for path in (ROOT / "harness" / "faults").glob("*.py") if "cgroups import" in path.read_text()
+    }
+    assert writers == {"slow_disk", "pressure"}
     (row,) = (row for row in rows("What it may do on your machine") if "control groups" in row[1])
-    assert "`slow-disk`" in row[2]
+    assert set(re.findall(r"run\.(\w+)", row[2])) == {"slow_disk", "squeeze_cpu", "squeeze_memory"}
+    assert "run.slow_disk(" in Path(all_scenarios()["slow-disk"].path).read_text()
 
 
 def test_each_command_is_in_one_row() -> None:
