@@ -125,8 +125,23 @@ def _share(text: str) -> float:
 def _compare(compare: argparse.ArgumentParser) -> None:
     """The options of `kafka-chaos compare`."""
     where = "a folder of runs or of nights, or a ledger"
-    compare.add_argument("old", type=Path, metavar="OLD", help=where)
-    compare.add_argument("new", type=Path, metavar="NEW", help=f"{where}, to compare with OLD")
+    compare.add_argument("old", nargs="?", type=Path, metavar="OLD", help=where)
+    compare.add_argument("new", nargs="?", type=Path, metavar="NEW", help=f"{where}, to compare with OLD")
+    runs = compare.add_argument_group("two builds, run in turn on the same seeds and machine, in place of OLD and NEW")
+    build = "a release, or a build of your own: a directory, an archive or an image"
+    runs.add_argument("--kafka-under-test", metavar="BUILD", help=f"the new one: {build}")
+    runs.add_argument("--against", metavar="BUILD", help="the old one, likewise")
+    runs.add_argument("--way", default="", metavar="WAY", help="how to run both, where there are several: zk, kraft")
+    runs.add_argument("--scenarios", nargs="+", default=[], metavar="S", help="names, or all (default: the suite's)")
+    runs.add_argument("--case", action="append", default=[], metavar="C", help="only this case; again for more")
+    runs.add_argument("--seed", type=_positive, default=1, help="seed of the first run (default 1)")
+    runs.add_argument("--repeat", type=_positive, default=5, metavar="N", help="seeds of each cell (default 5)")
+    runs.add_argument("--jobs", type=_positive, default=1, metavar="N", help="runs at the same time (default 1)")
+    runs.add_argument("--minutes", type=_positive, metavar="N", help="begin no run after so long")
+    runs.add_argument("--quiet", action="store_true", help="no progress on stderr")
+    runs.add_argument(
+        "--runs-dir", type=_directory, default=RUNS / "compared", metavar="DIR", help="(default runs/compared)"
+    )
     compare.add_argument(
         "--version",
         action="append",

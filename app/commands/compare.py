@@ -19,7 +19,7 @@ def run(options: argparse.Namespace) -> int:
     """Compare, tell it, and end with 1 for a regression, 2 if there is too little to say."""
     today = datetime.now(UTC).date()
     exceptions = accepted.read(options.accept, today) if options.accept else accepted.Accepted((), today)
-    old, new = nights.alike(nights.side(options.old), nights.side(options.new), options.version)
+    old, new = nights.alike(*_sides(options), options.version)
     found = compare(
         old.runs,
         new.runs,
@@ -42,6 +42,18 @@ def run(options: argparse.Namespace) -> int:
         for path in report.write(found, options.out):
             say(f"written: {path}")
     return status(found)
+
+
+def _sides(options: argparse.Namespace) -> tuple[Side, Side]:
+    """What is compared: two places, or two builds that are run now."""
+    builds = (options.kafka_under_test, options.against)
+    if None not in builds and options.old is None:
+        from app import in_turn
+
+        return in_turn.sides(options)
+    if options.old is None or options.new is None or builds != (None, None):
+        raise UsageError("compare what? Name OLD and NEW, or --kafka-under-test BUILD and --against BUILD")
+    return nights.side(options.old), nights.side(options.new)
 
 
 def name_of(side: Side) -> str:

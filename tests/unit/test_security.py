@@ -91,7 +91,7 @@ def test_each_command_is_in_one_row() -> None:
     table = rows("What it may do on your machine")
     without, engine = ({word.split()[0] for word in re.findall(r"`([^`]+)`", table[at][2])} for at in (0, 1))
     assert without | engine == set(COMMANDS)
-    assert without & engine == {"audit"}  # of files, and --prove
+    assert without & engine == {"audit", "compare"}  # of files, and --prove; of runs, and --kafka-under-test
 
 
 @pytest.fixture

@@ -12,8 +12,11 @@ import pytest
 from msgspec import structs
 
 from app.cli import main
+from app.matrix import Matrix, MatrixCell
 from evidence import ledger
+from evidence.errors import EXIT_USAGE
 from evidence.ledger import AnyLine, ClaimLine, Excluded
+from evidence.rundir import RunDir
 from judgement.report.comparison import FILES
 from tests.ledgers import ended, judged, started
 
@@ -170,3 +173,77 @@ def test_a_wrong_file_of_exceptions_is_one_line(
     assert main(["compare", "a", "b", "--accept", str(tmp_path / "accept.toml")]) == 254
     (said,) = capsys.readouterr().err.splitlines()
     assert why in said
+
+
+@pytest.fixture
+def run_in_turn(monkeypatch: pytest.MonkeyPatch) -> list[MatrixCell]:
+    """Runs that need no brokers: those of 4.4.0 lose a record each, if the scenario is double-failover."""
+    order: list[MatrixCell] = []
+
+    def run(self: Matrix, wanted: list[MatrixCell]) -> dict[MatrixCell, RunDir]:
+        order.extend(wanted)
+        for number, cell in enumerate(wanted):
+            name, about = f"r{number}", {"scenario": cell.scenario, "case": cell.case, "version": cell.version}
+            lost = cell.version == "4.4.0" and cell.scenario == "double-failover"
+            what = LOSS if lost else {}
+            write(self.root, [started(name, seed=cell.seed, **about), ended(name), judged(name, **what)])
+        return {}
+
+    monkeypatch.setattr(Matrix, "run", run)
+    monkeypatch.setattr("app.in_turn.images.ensure_images", lambda *_: None)
+    monkeypatch.setattr("app.in_turn.write_reports", lambda *_: None)
+    return order
+
+
+def test_two_builds_are_run_in_turn_and_compared(
+    run_in_turn: list[MatrixCell], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked = ["compare", "--kafka-under-test", "4.4.0", "--against", "4.3.1", "--quiet", "--runs-dir", str(tmp_path)]
+    assert main([*asked, "--scenarios", "double-failover", "baseline", "--repeat", "6"]) == 1
+    assert [(cell.scenario, cell.version, cell.seed) for cell in run_in_turn[:6]] == [
+        ("double-failover", "4.3.1", 1),
+        ("double-failover", "4.4.0", 1),
+        ("baseline", "4.3.1", 1),
+        ("baseline", "4.4.0", 1),
+        ("double-failover", "4.4.0", 2),
+        ("double-failover", "4.3.1", 2),
+    ]
+    assert len(run_in_turn) == 24
+    assert capsys.readouterr().out.splitlines()[0] == (
+        f"4.4.0 in {tmp_path}: 1 regression in 2 cells: double-failover on 4.4.0 lost acknowledged records in "
+        "6 of 6 runs, was 0 of 6"
+    )
+
+
+def test_the_suite_is_what_is_run_in_turn_and_too_few_runs_are_2(
+    run_in_turn: list[MatrixCell], tmp_path: Path
+) -> None:
+    asked = ["compare", "--kafka-under-test", "3.9.2", "--against", "3.8.1", "--way", "kraft", "--quiet"]
+    assert main([*asked, "--runs-dir", str(tmp_path), "--repeat", "1"]) == 2
+    assert {cell.version for cell in run_in_turn} == {"3.8.1-kraft", "3.9.2-kraft"}
+    assert {"baseline", "leader-crash"} <= {cell.scenario for cell in run_in_turn}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "why"),
+    [
+        (["a"], "compare what?"),
+        ([], "compare what?"),
+        (["--kafka-under-test", "4.3.1"], "compare what?"),
+        (["a", "b", "--kafka-under-test", "4.3.1", "--against", "4.4.0"], "compare what?"),
+        (["--kafka-under-test", "4.3.1", "--against", "4.3.1"], "are the same: 4.3.1"),
+        (["--kafka-under-test", "3.9.2", "--against", "4.3.1"], "3.9.2-zk"),
+        (["--kafka-under-test", "4.4.0", "--against", "4.3.1-zk"], "Kafka 4.3.1 has no ZooKeeper"),
+        (
+            ["--kafka-under-test", "4.3.1", "--against", "2.8.2", "--scenarios", "museum-kip-279"],
+            "none of these scenarios applies",
+        ),
+    ],
+)
+def test_builds_that_cannot_be_compared_are_one_line(
+    arguments: list[str], why: str, run_in_turn: list[MatrixCell], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["compare", *arguments]) == EXIT_USAGE
+    (line,) = capsys.readouterr().err.splitlines()
+    assert why in line
+    assert run_in_turn == []
