@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Final
 
 from analysis.ledger import busy
+from app import parts
 from app.ledger import Store, of_runs_first
 from checks.claim import CONTRADICTED, NOT_OBSERVED
 from evidence import ledger
@@ -27,6 +28,7 @@ from evidence.errors import UsageError
 from evidence.ledger import AnyLine, Excluded, RunJudged, RunStarted
 from evidence.run import HostRecord
 from evidence.rundir import RunDir
+from evidence.text import plural
 from harness.scenario import all_scenarios
 from judgement.comparison import Cell, Fact, Ran
 from judgement.fingerprints import of_logs
@@ -54,10 +56,10 @@ class Side:
 
 def side(path: Path) -> Side:
     """Every run of a place. Raises UsageError, in one line, if there is none, or a ledger is of another schema."""
-    store, places = Store(path), dict[str, Path]()
+    store, places, notes = Store(path), dict[str, Path](), list[str]()
     sources = list(_ledgers(path))
     for source in sources:
-        for text, line in of_runs_first(ledger.read(source)):
+        for text, line in of_runs_first(ledger.read(source, notes.append)):
             store.add(text, line, str(source))
         places |= {run: source.parent / run for run in store.scenario_of if (source.parent / run).is_dir()}
     lines = list(store.lines)
@@ -70,7 +72,14 @@ def side(path: Path) -> Side:
             f"{path}: no runs here (looked for a ledger, {ledger.FILE}, and judged run directories); name a "
             "folder that `kafka-chaos run`, `matrix` or `make nightly` wrote, or a ledger"
         )
-    return _side(path, lines, places)
+    found = _side(path, lines, places)
+    if not found.runs:
+        raise UsageError(
+            f"{path}: {plural(len({line.run for line in lines}), 'run')} here, and none with a verdict that counts; "
+            "`kafka-chaos check RUN_DIR` gives one to runs that have ended"
+        )
+    found.notes += [*notes, *parts.told(path, [source.parent for source in sources])]
+    return found
 
 
 def _ledgers(path: Path) -> Iterator[Path]:

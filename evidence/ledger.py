@@ -21,7 +21,7 @@ from __future__ import annotations
 import fcntl
 import hashlib
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import ClassVar, Final
@@ -255,10 +255,12 @@ def decode(text: str) -> AnyLine:
     return line
 
 
-def read(path: Path) -> Iterator[tuple[str, AnyLine]]:
+def read(path: Path, cut_short: Callable[[str], None] | None = None) -> Iterator[tuple[str, AnyLine]]:
     """Every line of a file, as it stands there and decoded.
 
-    Raises UsageError, in one line, for a file that cannot be read or has something else in it.
+    `cut_short` is told of a line that is no JSON, such as a machine that fails or a full disk leaves, and it is passed
+    over. Raises UsageError, in one line, for a file that cannot be read or has something else in it; without
+    `cut_short` also for such a line.
     """
     try:
         texts = path.read_text(encoding="utf-8").removesuffix("\n").split("\n")
@@ -268,6 +270,11 @@ def read(path: Path) -> Iterator[tuple[str, AnyLine]]:
         try:
             yield text, decode(text)
         except (ValueError, RecursionError) as error:
+            # JSON that is no line of ours is a ValidationError, which is a kind of DecodeError.
+            no_json = isinstance(error, msgspec.DecodeError) and not isinstance(error, msgspec.ValidationError)
+            if cut_short is not None and no_json:
+                cut_short(f"{path}, line {number}: was cut short, and is passed over")
+                continue
             raise UsageError(
                 f"{path}, line {number}: not a line of the ledger ({error}); one that was cut short when the machine "
                 "failed is to be removed by hand, and its run excluded"

@@ -12,7 +12,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from app import ledger as store
-from app import plan
+from app import parts, plan
 from app.arguments import expected, judged_json, names_of, own_versions, settings_of, versions_of
 from app.matrix import AGAIN, Matrix, MatrixCell, cells, night_order, of_the_night, suite_cells, write_reports
 from app.options import FAIL_ON
@@ -60,6 +60,8 @@ def run(options: argparse.Namespace) -> int:
     images.ensure_images([version.build for version in versions], progress.line)
     root: Path = options.runs_dir
     root.mkdir(parents=True, exist_ok=True)
+    if options.shard:
+        parts.add(root, *options.shard)
     until = math.inf if options.minutes is None else time.monotonic() + 60.0 * options.minutes
     matrix = Matrix(
         root, overrides, options.jobs, progress.line, expect, until, client=options.client, retain=options.retain

@@ -32,10 +32,8 @@ def sentence(one: Comparison) -> str:
         count = plural(len(one.regressions), "regression")
         return f"{one.new}: {count} in {of}: {in_words(first)}{also}"
     if one.too_little:
-        return (
-            f"{one.new}: too little to say: {len(one.too_few)} of {of} have too few runs, and what there are show no "
-            "regression"
-        )
+        few = f"{len(one.too_few)} of {of} {'has' if len(one.pairs) == 1 else 'have'} too few runs"
+        return f"{one.new}: too little to say: {few}, and what there are show no regression"
     few = f" ({len(one.too_few)} of them with too few runs)" if one.too_few else ""
     better = sum(not change.worse for change in one.changes)
     accepted = sum(change.accepted for change in one.changes)

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import errno
 import json
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 from xml.etree import ElementTree as ET
 
 import pytest
 from msgspec import structs
 
+from app import parts
 from app.cli import main
 from app.matrix import Matrix, MatrixCell
 from evidence import ledger
-from evidence.errors import EXIT_USAGE
+from evidence.errors import EXIT_ERROR, EXIT_USAGE
 from evidence.ledger import AnyLine, ClaimLine, Excluded
 from evidence.rundir import RunDir
 from judgement.report.comparison import FILES
@@ -100,6 +102,49 @@ def test_a_night_that_was_killed_counts_as_far_as_it_came(tmp_path: Path, capsys
     assert f"{new}: 1 runs are excluded, and are not compared" in said
 
 
+def test_a_line_that_was_cut_short_is_passed_over_and_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    old, new = write(tmp_path / "a", night("a", 6)), write(tmp_path / "b", night("b", 6))
+    with (new / ledger.FILE).open("a") as file:
+        file.write('{"kind":"started","schema":1,"run":"tor')
+    write(new, night("c", 1))  # resumed
+    assert main(["compare", str(old), str(new)]) == 0
+    assert f"{new / ledger.FILE}, line 37: was cut short, and is passed over" in capsys.readouterr().out
+
+
+def test_parts_that_are_missing_or_there_twice_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    old, nights = write(tmp_path / "a", night("a", 6)), tmp_path / "nights"
+    for folder, name, number in (("one", "b", 1), ("two", "c", 3), ("copy", "c", 3)):
+        parts.add(write(nights / folder, night(name, 3)), number, 3)
+    assert main(["compare", str(old), str(nights)]) == 0
+    said = capsys.readouterr().out
+    assert f"{nights}: part 2 of 3 is not here; the cells of it are not compared" in said
+    assert f"{nights}: part 3 of 3 is here 2 times (copy, two); a run that was copied counts once" in said
+    parts.add(write(nights / "three", night("d", 1)), 2, 3)
+    (nights / "copy" / parts.FILE).unlink()
+    assert main(["compare", str(old), str(nights)]) == 0
+    assert "of 3" not in capsys.readouterr().out
+    assert parts.read(nights / "one") == {3: [1]}
+    parts.add(nights / "one", 2, 3)
+    assert parts.read(nights / "one") == {3: [1, 2]}
+    (nights / "one" / parts.FILE).write_text("[1]")
+    assert main(["compare", str(old), str(nights)]) == EXIT_USAGE
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "is not what `matrix --shard` writes" in line
+
+
+def test_a_full_disk_is_one_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> NoReturn:
+        raise OSError(errno.ENOSPC, "No space left on device", "out/comparison.html")
+
+    monkeypatch.setattr("judgement.report.comparison.write_atomically", full)
+    old, new = write(tmp_path / "a", night("a", 6)), write(tmp_path / "b", night("b", 6))
+    assert main(["compare", str(old), str(new), "--out", str(tmp_path / "out")]) == EXIT_ERROR
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("kafka-chaos: out/comparison.html: No space left on device (the disk is full: free some")
+
+
 def test_two_versions_are_held_side_by_side(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     old, new = (
         write(tmp_path / "a", night("a", 6)),
@@ -125,6 +170,7 @@ def test_two_versions_are_held_side_by_side(tmp_path: Path, capsys: pytest.Captu
         (night("b", 5, code="b" * 40), "double-failover on 4.3.1: aaaaaaaa, now bbbbbbbb"),
         ([*night("b", 1), started("b-leader-crash-0", scenario="leader-crash", seed=9)], "a line is never changed"),
         ([structs.replace(started("b"), schema=9)], "schema 9, this program reads 1"),
+        ([started("b"), started("c"), ended("c")], "2 runs here, and none with a verdict that counts"),
     ],
 )
 def test_what_cannot_be_compared_is_one_line(
@@ -215,9 +261,7 @@ def test_two_builds_are_run_in_turn_and_compared(
     )
 
 
-def test_the_suite_is_what_is_run_in_turn_and_too_few_runs_are_2(
-    run_in_turn: list[MatrixCell], tmp_path: Path
-) -> None:
+def test_the_suite_is_what_is_run_in_turn_and_too_few_runs_are_2(run_in_turn: list[MatrixCell], tmp_path: Path) -> None:
     asked = ["compare", "--kafka-under-test", "3.9.2", "--against", "3.8.1", "--way", "kraft", "--quiet"]
     assert main([*asked, "--runs-dir", str(tmp_path), "--repeat", "1"]) == 2
     assert {cell.version for cell in run_in_turn} == {"3.8.1-kraft", "3.9.2-kraft"}

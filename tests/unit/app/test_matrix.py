@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from app import matrix
+from app import matrix, parts
 from app.cli import main
 from app.commands.matrix import by_client
 from app.matrix import Matrix, MatrixCell, RunLost, finished_cells, night_order, of_the_night
@@ -254,3 +254,6 @@ def test_what_a_matrix_fails_on(
     asked = ["matrix", "--scenarios", "baseline", "--versions", "4.3.1", "--quiet", "--runs-dir", str(tmp_path)]
     assert tuple(main([*asked, "--fail-on", word]) for word in ("unexpected", "error", "unknown")) == statuses
     assert main(asked) == statuses[2]
+    assert parts.read(tmp_path) == {}
+    assert main([*asked, "--plan", "--shard", "1/1"]) == statuses[2]
+    assert parts.read(tmp_path) == {1: [1]}
