@@ -227,6 +227,7 @@ _PATTERNS: Final[tuple[_Pattern, ...]] = tuple(
         ("fatal", "Shutdown broker because all log dirs in ", r"have failed"),
         ("fatal", "Shutdown broker because the metadata log dir ", r"has failed"),
         ("fatal", "InconsistentBrokerIdException: ", r"onfigured broker\.?[iI]d \d+ doesn't match stored"),
+        ("fatal", "Stored node id ", r"Stored node id \d+ doesn't match previous node id"),
         ("fatal", "Fatal error during ", r"Fatal error during \w+ startup"),
         ("fatal", " have failed", r"hutdown broker because all log dirs in .* have failed"),
         ("fatal", "unrecoverable I/O error", r"Halting due to unrecoverable I/O error"),

@@ -10,7 +10,8 @@ from harness.words import Basis, ClusterPlan, Documented, Run, TopicPlan, ranges
 GENERATED = 4
 UNSET = {"broker.id": "-1"}
 ANOTHER = {"broker.id": "0"}
-REFUSED = r"InconsistentBrokerIdException: .*doesn't match stored"
+REFUSED = r"InconsistentBrokerIdException: .*doesn't match stored|Stored node id \d+ doesn't match previous"
+"""In the words of KafkaServer (0.9 to 3.6), and of MetaPropertiesEnsemble.verify (3.7 and later)."""
 LIMIT_S = 60.0
 
 

@@ -31,6 +31,7 @@ from harness.observers.broker_logs import (
     stopped_fetching,
     versions_in,
 )
+from scenarios.brokers.broker_ids import REFUSED
 
 LOGS = sorted((Path(__file__).parent / "data" / "logs").glob("*.txt"))
 STAMP = "2026-11-21T05:28:49.630000001Z "
@@ -310,12 +311,14 @@ def test_brokers_that_came_too_late_to_be_the_controller(line: str, event: str) 
 @pytest.mark.parametrize(
     "said",
     [
-        "Configured brokerId 5 doesn't match stored brokerId 4 in",
-        "Configured broker.id 5 doesn't match stored broker.id 4",
+        "kafka.common.InconsistentBrokerIdException: Configured brokerId 5 doesn't match stored brokerId 4 in",
+        "kafka.common.InconsistentBrokerIdException: Configured broker.id 5 doesn't match stored broker.id 4 in",
+        "java.lang.RuntimeException: Stored node id 4 doesn't match previous node id 0 in /data/kafka/meta.properties.",
     ],
 )
 def test_a_broker_whose_directory_has_another_id(said: str) -> None:
-    found = recognise(f"kafka.common.InconsistentBrokerIdException: {said} meta.properties")
+    found = recognise(said)
+    assert re.search(REFUSED, said)
     assert found is not None
     assert found[0] == "fatal"
 
