@@ -171,12 +171,14 @@ class OwnClient:
             self._first.put(said)
 
     def _match(self, said: WithId) -> None:
+        """Hand an answer to whoever asked. A command whose answer is nonsense still waits: `fail` tells it."""
         with self._lock:
-            command, heard = self._waiting.pop(said.id, (None, None))
-        if command is None or heard is None:
-            raise Nonsense(f"{protocol.kind(said)} {said.id}, which nobody asked for, or which was answered before")
-        if not isinstance(said, (protocol.EXPECTED[type(command)], Failed)):
-            raise Nonsense(f"{protocol.kind(said)} {said.id} is no answer to {command.__struct_config__.tag}")
+            command, heard = self._waiting.get(said.id, (None, None))
+            if command is None or heard is None:
+                raise Nonsense(f"{protocol.kind(said)} {said.id}, which nobody asked for, or which was answered before")
+            if not isinstance(said, (protocol.EXPECTED[type(command)], Failed)):
+                raise Nonsense(f"{protocol.kind(said)} {said.id} is no answer to {command.__struct_config__.tag}")
+            del self._waiting[said.id]
         if isinstance(command, protocol.Poll):
             self.moves.put(None)
         heard(said)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import queue
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -119,6 +120,9 @@ def test_a_client_that_does_not_start(
 def test_an_answer_to_something_else_is_nonsense(opened: Callable[[str], OwnClient]) -> None:
     client = opened("wrong-answer")
     start(client)
+    answers: queue.SimpleQueue[protocol.WithId | None] = queue.SimpleQueue()
+    client.tell(lambda number: protocol.Begin(id=number), answers.put)
+    assert answers.get(timeout=LIMIT_S) is None, "who asked is told that there will be no answer"
     with pytest.raises(ClientFailed, match="committed 1 is no answer to begin"):
         client.ask(lambda number: protocol.Begin(id=number), protocol.Begun, LIMIT_S)
 
