@@ -4,9 +4,9 @@ With min.insync.replicas a leader that has too few members in its ISR refuses wh
 it could be kept by too few to survive. Nothing need be lost for this to be broken.
 
 The cluster states an ISR before the leader goes by it (AlterPartition, LeaderAndIsr), so only records count that were
-sent when the ISR had been too small for a while (`HEARD_NS`), and were acknowledged before it had grown again. A leader
-that is cut from whoever keeps the cluster's state may not have heard at all: what it acknowledges, all members of the
-ISR that it knows of have.
+sent when the ISR had been too small for a while (`HEARD_NS`) under the same leader, whatever members it lost or gained
+meanwhile, and were acknowledged before it had grown again. A leader that is cut from whoever keeps the cluster's state
+may not have heard at all: what it acknowledges, all members of the ISR that it knows of have.
 """
 
 from __future__ import annotations
@@ -46,12 +46,17 @@ def min_insync(run: RunRecord, topic: str) -> int:
 
 def too_small(run: RunRecord, run_state: RunState, topic: str, partition: int) -> list[TooSmall]:
     """The times at which a partition's leader knew that its ISR is too small for acks=all."""
-    needed, found = min_insync(run, topic), list[TooSmall]()
+    needed, found, since, leader = min_insync(run, topic), list[TooSmall](), 0, NO_LEADER
     for state in run_state.partitions.get((topic, partition), ()):
-        begin_ns = state.begin_ns + HEARD_NS
-        if state.leader == NO_LEADER or len(state.isr) >= needed or begin_ns >= state.end_ns:
+        if state.leader == NO_LEADER or len(state.isr) >= needed:
+            leader = NO_LEADER
             continue
-        if not any(run_state.off_coordinator(broker(state.leader), at_ns) for at_ns in (state.begin_ns, begin_ns)):
+        if state.leader != leader:
+            since, leader = state.begin_ns, state.leader
+        begin_ns = max(state.begin_ns, since + HEARD_NS)
+        if begin_ns >= state.end_ns:
+            continue
+        if not any(run_state.off_coordinator(broker(leader), at_ns) for at_ns in (state.begin_ns, begin_ns)):
             found.append(TooSmall(begin_ns, state.end_ns, state.isr, needed))
     return found
 

@@ -249,12 +249,24 @@ def _out_of_sync(run: RunDir, _runs: Runs) -> bool:
     return put(run, [*events[:final], shrunk, *(_later(one, MINUTE_NS) for one in events[final:])])
 
 
+def _long_under_its_leader(events: Sequence[dict[str, Any]], acked: Mapping[str, Any]) -> bool:
+    """Whether a record was sent a tenth of a minute after its partition's leader was stated first, and acknowledged
+    before another was.
+    """
+    stated = _of_kind(events, "partition", topic=acked["topic"], partition=acked["partition"])
+    sent_ns, answered_ns = acked["invoked_ns"], acked["monotonic_ns"]
+    leader = next((one["leader"] for one in reversed(stated) if one["monotonic_ns"] <= sent_ns), None)
+    others = [one["monotonic_ns"] for one in stated if one["leader"] != leader]
+    before_ns = max((at_ns for at_ns in others if at_ns <= sent_ns), default=0)
+    since = [one["monotonic_ns"] for one in stated if before_ns < one["monotonic_ns"] <= sent_ns]
+    long = bool(since) and sent_ns > since[0] + MINUTE_NS // 10
+    return leader is not None and long and not any(sent_ns < at_ns <= answered_ns for at_ns in others)
+
+
 def _asks_for_four(run: RunDir, _runs: Runs) -> bool:
     """The topic wanted more replicas in sync than it had, and acknowledged all the same, long after it had them."""
     events = lines(run)
-    stated_ns = min(one["monotonic_ns"] for one in _of_kind(events, "partition", topic="t"))
-    acked = _of_kind(events, "acked", acks="all", outcome="ok")
-    if not any(one["invoked_ns"] > stated_ns + MINUTE_NS // 10 for one in acked):
+    if not any(_long_under_its_leader(events, one) for one in _of_kind(events, "acked", acks="all", outcome="ok")):
         return False
     facts = read_json(run.run_json)
     topics = [one | {"settings": one["settings"] | {"min.insync.replicas": "4"}} for one in facts["topics"]]

@@ -323,6 +323,9 @@ def test_when_an_isr_is_too_small() -> None:
     assert times(*SHRUNK, topics=own) == []
     assert times(stated(2, 1, (1, 2)), stated(10, -1, (1,)), stated(30, 1, (1, 2))) == []
     assert times(stated(2, 1, (1, 2)), stated(10, 1, (1,)), stated(12, 1, (1, 2))) == []
+    never_enough = [stated(2, 1, (1, 2)), stated(10, 1, (1,)), stated(12, 2, (1, 2)), stated(30, 2, (2,))]
+    three = times(*never_enough, settings={"min.insync.replicas": "3"})
+    assert [(one.begin_ns // SECOND, one.isr) for one in three][:3] == [(7, (1, 2)), (10, (1,)), (17, (1, 2))]
     keeper = docker(1, "controller-100", "start")
     links = (("broker-1", "controller-100"), ("controller-100", "broker-1"))
     cut = [fault(5, phase, "cut", "broker-1, controller-100") for phase in ("inject", "verified")]
