@@ -411,10 +411,11 @@ class FinalReader(Client):
         topics: Mapping[str, Sequence[int]],
         *,
         outputs: Mapping[str, Sequence[int]],
+        stores: Sequence[str],
         timeout_s: float,
     ) -> None:
         super().__init__(stage, client)
-        assert not outputs, "the stage has no applications"
+        assert not outputs and not stores, "the stage has no applications"
         self._topics = topics
 
     def read(self) -> FinalRead:
