@@ -9,6 +9,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
+from harness.cluster.namespace import namespace
 from tests.workflows import run_action
 
 ROOT = Path(__file__).parents[2]
@@ -34,5 +35,5 @@ def test_the_action_runs_and_a_second_job_finds_its_images(tmp_path: Path) -> No
     # A second job finds the images, and in this workspace the finished runs too.
     again = run_action(ROOT, tmp_path / "workspace", asked, environment=environment, hits=True)
     assert again.status == 0, again.said
-    assert re.search(r"Loaded image: kafka-chaos/kafka:4\.3\.1", again.said), again.said
+    assert re.search(rf"Loaded image: {re.escape(namespace())}/kafka:4\.3\.1", again.said), again.said
     assert "2 of 2 runs are finished already" in again.said
