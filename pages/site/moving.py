@@ -218,8 +218,7 @@ def _svg(picture: Moving, frames: Sequence[Frame]) -> str:
             if moving
             else (f'<g class="hw" transform="translate({at * CELL} 0)">{mark}</g>')
         )
-        shown = _shown(told)
-        parts.append(mark if all(told) else f'<g class="{_name(picture.id, "s", shown)}">{mark}</g>')
+        parts.append(mark if all(told) else f'<g class="{_name(picture.id, "s", _shown(told))}">{mark}</g>')
     if picture.plot and moving:
         parts.append(_plot(picture, len(lanes) * LANE + 10))
     about = escape(picture.about if moving else frames[0].caption)

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from html import escape
 
 import pytest
 
 from pages.site import chapters, lessons, moving
 from pages.site.moving import Frame, Moving, Replica
+from pages.site.render import TEMPLATES
 
 PICTURES = [chapter.lesson for chapter in chapters.CHAPTERS]
-CSS = (chapters.Path(moving.__file__).parents[1] / "templates" / "site" / "site.css").read_text()
+CSS = (TEMPLATES / "site.css").read_text()
 
 
 @pytest.mark.parametrize("picture", PICTURES, ids=lambda one: one.id)
@@ -51,7 +53,7 @@ def test_each_frame_is_there_without_motion_and_in_words(picture: Moving) -> Non
     drawn = moving.drawn(picture)
     assert drawn.count("<li>") == len(picture.frames)
     assert drawn.count("<svg") == len(picture.frames) + 1
-    assert all(moving.escape(frame.caption) in drawn for frame in picture.frames)
+    assert all(escape(frame.caption) in drawn for frame in picture.frames)
     assert "<script" not in drawn
 
 
