@@ -36,7 +36,6 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--minutes", type=float, metavar="N", help="begin no test after so many minutes")
 
 
-@pytest.hookimpl(tryfirst=True)
 def pytest_configure(config: pytest.Config) -> None:
     if parts.wanted(config):
         config.pluginmanager.register(parts.Parts(config), "parts")

@@ -10,15 +10,12 @@ A process that dies is not replaced: the test that it died of has failed, and wh
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
 
 import pytest
 
 from tests import tiers
-
-if TYPE_CHECKING:
-    from xdist.scheduler import EachScheduling
 
 KEY: Final = "kafka-chaos/seconds"
 """Where pytest's cache has the seconds of each file."""
@@ -70,10 +67,11 @@ class Parts:
     """The plugin of the process that starts the others."""
 
     def __init__(self, config: pytest.Config) -> None:
-        self._config = config
-        self._before: dict[str, float] = config.cache.get(KEY, {}) if config.cache else {}
+        self._cache: pytest.Cache | None = getattr(config, "cache", None)  # there is none with -p no:cacheprovider
+        self._before: dict[str, float] = self._cache.get(KEY, {}) if self._cache else {}
         self._now: defaultdict[str, float] = defaultdict(float)
         self._parts: list[list[str]] = []
+        self._collected = 0
         config.option.maxworkerrestart = "0"
 
     @pytest.hookimpl
@@ -83,11 +81,24 @@ class Parts:
         node.workerinput[FILES] = self._parts.pop()
 
     @pytest.hookimpl
-    def pytest_xdist_make_scheduler(self, config: pytest.Config, log: Any) -> EachScheduling:
+    def pytest_sessionstart(self, session: pytest.Session) -> None:
+        self._session = session
+
+    @pytest.hookimpl
+    def pytest_xdist_make_scheduler(self, config: pytest.Config, log: Any) -> Any:
         """Each process runs all that it has collected."""
         from xdist.scheduler import EachScheduling
 
         return EachScheduling(config, log)
+
+    @pytest.hookimpl
+    def pytest_xdist_node_collection_finished(self, ids: Sequence[str]) -> None:
+        self._collected += len(ids)
+
+    @pytest.hookimpl
+    def pytest_runtest_logstart(self) -> None:
+        """Progress is shown of all tests: pytest-xdist itself takes the last process's for those of each."""
+        self._session.testscollected = self._collected
 
     @pytest.hookimpl
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
@@ -96,5 +107,5 @@ class Parts:
     @pytest.hookimpl
     def pytest_sessionfinish(self, exitstatus: int) -> None:
         """Keep what each file took, unless the round was cut short."""
-        if self._config.cache and exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
-            self._config.cache.set(KEY, self._before | self._now)
+        if self._cache and exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
+            self._cache.set(KEY, self._before | self._now)
