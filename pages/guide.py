@@ -234,7 +234,7 @@ def _has_cases(one: Value) -> bool:
 
 def _held(cell: Value) -> str:
     every = list(cell["claims"].values())
-    total = sum(sum(outcomes.values()) for outcomes in every)
+    total = sum(outcomes.get(HELD, 0) + outcomes.get(CONTRADICTED, 0) for outcomes in every)
     return f"{sum(outcomes.get(HELD, 0) for outcomes in every)} of {total}" if total else "–"
 
 
@@ -387,7 +387,7 @@ def _sums(cells: Sequence[Value]) -> dict[str, int]:
         "restored": sum(cell["restored"] for cell in cells),
         "unnamed": sum(cell["unnamed"] for cell in cells),
         "held": sum(counts.get(HELD, 0) for counts in outcomes),
-        "judged": sum(sum(counts.values()) for counts in outcomes),
+        "judged": sum(counts.get(HELD, 0) + counts.get(CONTRADICTED, 0) for counts in outcomes),
     }
 
 
