@@ -53,6 +53,7 @@ AUDIT: Final = "audit-"
 """How the names of scenarios begin whose runs are the cells of the audit's matrix."""
 LONGEST_SEQUENCE: Final = 60
 HELD: Final = claims.HELD
+CONTRADICTED: Final = claims.CONTRADICTED
 MACHINES: Final = {"quiet": "quiet", "busy": "busy", "not told": "not on record"}
 """How tables name the load of a machine (analysis.ledger)."""
 TIMINGS: Final = (*timings.HEADINGS[:3], "machine", *timings.HEADINGS[3:])
@@ -377,7 +378,7 @@ def _every(data: Value) -> list[_Cell]:
 
 
 def _sums(cells: Sequence[Value]) -> dict[str, int]:
-    """How many runs there were, and how many of the claims that were judged in them held."""
+    """How many runs there were, and how many of the claims that they showed anything of held."""
     aside = sum(run["runs"] for cell in cells for run in cell["aside"])
     counted = sum(cell["runs"] for cell in cells)
     outcomes = [counts for cell in cells for counts in cell["claims"].values()]
