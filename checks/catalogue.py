@@ -24,9 +24,11 @@ __all__ = [
     "COORDINATORS",
     "EVERY",
     "HISTORIES",
+    "INCONSISTENT_OFFSETS",
     "LOST_WRITE",
     "METADATA",
     "REPLICAS",
+    "REPLICA_DIVERGENCE",
     "TRUNCATED",
     "UNSEEN",
     "WRITE_CYCLE",
@@ -41,6 +43,8 @@ LOST_WRITE: Final = "lost-write"
 UNSEEN: Final = "unseen"
 WRITE_CYCLE: Final = "G0"
 TRUNCATED: Final = "log-truncated-below-high-watermark"
+INCONSISTENT_OFFSETS: Final = "inconsistent-offsets"
+REPLICA_DIVERGENCE: Final = "replica-divergence"
 
 EVERY: Final[tuple[Anomaly, ...]] = tuple(REGISTRY.values())
 CATALOGUE: Final[Mapping[str, Anomaly]] = MappingProxyType(REGISTRY)

@@ -6,7 +6,9 @@ was an error that a retry may mend. None of these comes about by itself. So a re
 while nothing happened cannot have been sent twice by its client, and if it is there twice the broker wrote it twice.
 
 A record is within reach of what happened if it was in flight then: from its sending until its outcome was known, which
-has its client's time-outs in it, or shortly before, for a connection that ends when a fault is over ends late.
+has its client's time-outs in it, or shortly before, for a connection that ends when a fault is over ends late. A client
+waits for retry.backoff.ms before it sends a record again. So a record that was acknowledged sooner was sent once, and
+what happened meanwhile explains nothing.
 """
 
 from __future__ import annotations
@@ -36,14 +38,19 @@ def disturbances(run_state: RunState, where: TopicPartition | None) -> list[Span
     return widened(found, 0, AFTER_NS)
 
 
-def within_reach(run_state: RunState, finding: Finding) -> bool:
-    """Whether each record of a finding that is listed was in flight when something happened; one of which nobody knows
-    when it was sent was not.
+def within_reach(run_state: RunState, finding: Finding, backoff_ns: int = 0) -> bool:
+    """Whether each record of a finding that is listed was in flight when something happened, for `backoff_ns` at least;
+    one of which nobody knows when it was sent was not.
     """
     times = disturbances(run_state, finding.where)
     return bool(finding.evidence) and all(
-        any(overlap(flight, time) for flight in flights(row) for time in times) for row in finding.evidence
+        any(overlap(flight, time) for flight in _retried(row, backoff_ns) for time in times) for row in finding.evidence
     )
+
+
+def _retried(row: Row, backoff_ns: int) -> Iterator[Span]:
+    """The flights that are long enough for a second attempt."""
+    return (flight for flight in flights(row) if flight[1] - flight[0] >= backoff_ns)
 
 
 def flights(row: Row) -> Iterator[Span]:

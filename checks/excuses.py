@@ -16,7 +16,7 @@ from evidence.events import NO_LEADER
 from evidence.findings import Finding
 from evidence.node_releases import LEADER_EPOCHS, has_epochs_at
 from evidence.records import RecordId
-from evidence.releases import numbers
+from evidence.releases import IDEMPOTENT_IN_NAME, numbers
 from evidence.run import ProcessRecord, RunRecord, Settings
 from evidence.run_state import RunState
 from evidence.spans import NEVER_NS
@@ -47,6 +47,10 @@ def _in_flight(settings: Settings, default: int = 1_000_000) -> int:
     return _number(settings, default, "max.in.flight.requests.per.connection", "max.in.flight")
 
 
+RETRY_BACKOFF_MS: Final = 100
+"""The default of retry.backoff.ms, of Java clients, the Scala producer and librdkafka."""
+LEAST_BACKOFF: Final = 0.8
+"""Clients may wait for so much of it (KIP-580: a jitter of 20 %; librdkafka 2.3 and later likewise)."""
 IDEMPOTENCE: Final = "enable.idempotence"
 IDEMPOTENT_BY_DEFAULT: Final = (3,)
 """Java clients of this release and later (KIP-679)."""
@@ -61,7 +65,7 @@ def _by_default(run: RunRecord, process: ProcessRecord) -> Settings:
     against = settings.get("acks", "all") not in ("all", "-1") or _in_flight(settings, 5) > 5
     if run.own_client is not None and process.library in (None, run.client):
         return {name: value for name, value in run.own_client.defaults.items() if name != IDEMPOTENCE or not against}
-    new = kind == "java" and numbers(release) >= IDEMPOTENT_BY_DEFAULT
+    new = kind == "java" and numbers(release) >= IDEMPOTENT_BY_DEFAULT and numbers(release) not in IDEMPOTENT_IN_NAME
     return {IDEMPOTENCE: "true"} if new and not against else {}
 
 
@@ -70,23 +74,37 @@ def _producers(run: RunRecord, finding: Finding) -> list[Settings]:
     return [{**_by_default(run, process), **process.settings} for process in concerned]
 
 
-def _reached(run_state: RunState | None, finding: Finding) -> bool:
-    return run_state is None or within_reach(run_state, finding)
+def _reached(run: RunRecord, run_state: RunState | None, finding: Finding) -> bool:
+    return run_state is None or within_reach(run_state, finding, _backoff_ns(run, finding))
+
+
+def _backoff_ns(run: RunRecord, finding: Finding) -> int:
+    """How long the producers concerned wait at least before they send a record again; 0 of a client of the user's own,
+    of which nobody knows.
+    """
+    if run.own_client is not None:
+        return 0
+    backoffs_ms = [_number(one, RETRY_BACKOFF_MS, "retry.backoff.ms") for one in _producers(run, finding)]
+    return round(min(backoffs_ms, default=0) * LEAST_BACKOFF * 1e6)
+
+
+RETRIED: Final = "retries without idempotence may write a record twice"
+REORDERED: Final = "retries with several requests in flight and no idempotence may reorder records"
 
 
 def retried(run: RunRecord, finding: Finding, run_state: RunState | None = None) -> str | None:
     """Every producer concerned retries without idempotence, and each record was in flight when something happened."""
     producers = _producers(run, finding)
-    permitted = bool(producers) and all(map(_retries, producers)) and _reached(run_state, finding)
-    return "retries without idempotence may write a record twice" if permitted else None
+    permitted = bool(producers) and all(map(_retries, producers)) and _reached(run, run_state, finding)
+    return RETRIED if permitted else None
 
 
 def reordered(run: RunRecord, finding: Finding, run_state: RunState | None = None) -> str | None:
     """The same, with several requests in flight."""
     producers = _producers(run, finding)
     several = bool(producers) and all(_retries(settings) and _in_flight(settings) > 1 for settings in producers)
-    permitted = several and _reached(run_state, finding)
-    return "retries with several requests in flight and no idempotence may reorder records" if permitted else None
+    permitted = several and _reached(run, run_state, finding)
+    return REORDERED if permitted else None
 
 
 def processed_at_least_once(run: RunRecord, finding: Finding, run_state: RunState | None = None) -> str | None:

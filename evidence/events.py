@@ -113,6 +113,8 @@ class Duty(Event, frozen=True, kw_only=True, tag="duty"):
     """Of a state that was to come: since when it was waited for (monotonic)."""
     limit_ms: int | None = None
     """Of a state that was to come: within which time it was owed."""
+    of_sessions: bool = True
+    """Whether a machine that stood still may bring the other state about: by a session that ends, or a lag."""
 
 
 class Target(Struct, frozen=True, kw_only=True):

@@ -37,6 +37,8 @@ def line_of(release: Release) -> Release:
     return release[:2] if release >= (1,) else release[:3]
 
 
+IDEMPOTENT_IN_NAME: Final[tuple[Release, ...]] = ((3, 0, 0), (3, 1, 0))
+"""Java clients that document idempotence as their default (KIP-679), and have it off (KAFKA-13598)."""
 KRAFT_SINCE: Final[Release] = (3, 3)
 """KRaft may be used in production from here on (KIP-833)."""
 KRAFT_ONLY: Final[Release] = (4,)

@@ -136,7 +136,7 @@ def _of_duty(duty: Duty) -> Contradiction:
     spans: tuple[tuple[int, int, int], ...] = ()
     if duty.limit_ms is not None and duty.since_ns is not None:
         spans = ((duty.since_ns, duty.at_ns, round(duty.limit_ms * 1e6 * SHARE)),)
-    elif duty.witness == "metadata":  # a session that ended, or a replica that lagged
+    elif duty.witness == "metadata" and duty.of_sessions:  # one ended, or a replica lagged
         spans = ((duty.at_ns - SESSIONS_NS, duty.at_ns, 1),)
     return Contradiction(text=in_words(duty), scope=scope, spans=spans)
 

@@ -28,7 +28,7 @@ are reported and do not fail a run; the catalogue of anomalies says which, and w
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -36,12 +36,13 @@ from msgspec.structs import replace
 
 from checks import claims
 from checks.catalogue import LOST_WRITE, METADATA, consequence, permitted
+from checks.excuses import REORDERED, RETRIED
 from evidence.basis import OWN_RUNS, Basis
 from evidence.events import Configuration, of
 from evidence.findings import ClaimResult, Finding, Findings
 from evidence.run import RunRecord
 from evidence.run_state import RunState
-from judgement import losses, soundness, subjects
+from judgement import bounds, losses, soundness, subjects
 from judgement.contradicted import TIMELINE, depends_on
 from judgement.doubts import doubts, unshown_claims
 from judgement.duties import Contradiction, contradictions
@@ -211,6 +212,8 @@ class Classified:
     """The others that are not documented, each with why that is no surprise, or None."""
     losses: Lines
     """A line for each documented loss of more than the records whose loss the scenario expects."""
+    out_of_bounds: tuple[tuple[str, str], ...]
+    """Of other documented anomalies, those where none is documented (judgement/bounds.py): the name, and a line."""
     loss_doubts: Lines
 
     @property
@@ -222,7 +225,8 @@ class Classified:
     def unexpected(self) -> Lines:
         """Names of those that nothing documents or permits."""
         unexcused = {finding.anomaly for finding, excuse in self.undocumented if excuse is None}
-        return tuple(sorted(unexcused | ({LOST_WRITE} if self.losses else set()) | self.subjects.unexpected))
+        beyond = {name for name, _ in self.out_of_bounds} | ({LOST_WRITE} if self.losses else set())
+        return tuple(sorted(unexcused | beyond | self.subjects.unexpected))
 
 
 def classify(
@@ -249,9 +253,32 @@ def classify(
             for finding in others
             if finding.anomaly not in named
         ),
+        out_of_bounds=() if stated.observed else tuple(_out_of_bounds(run, run_state, others, named)),
         losses=tuple(losses.undocumented(run, run_state, told)),
-        loss_doubts=tuple(losses.unnamed(run, others if held else ())),
+        loss_doubts=(*losses.unnamed(run, others if held else ()), *_unlisted(run, run_state, others, named)),
     )
+
+
+def _out_of_bounds(
+    run: RunRecord, run_state: RunState, found: Iterable[Finding], named: Collection[str]
+) -> Iterator[tuple[str, str]]:
+    """Of the findings with a documented name, those that what is documented does not cover: the name, and a line."""
+    for one in found:
+        why = bounds.out_of_bounds(run, run_state, one) if one.anomaly in named else None
+        if why is not None:
+            yield one.anomaly, f"{one.named_summary}, but {why}"
+
+
+def _unlisted(run: RunRecord, run_state: RunState, found: Iterable[Finding], named: Collection[str]) -> Iterator[str]:
+    """A doubt for each permitted repetition that lists some of its records only: whether the others were in flight when
+    something happened cannot be told.
+    """
+    for one in found:
+        if one.anomaly not in named and not one.whole and permitted(run, one, run_state) in (RETRIED, REORDERED):
+            yield (
+                f"{one.anomaly}: {len(one.evidence)} of {one.count} in {one.place} are listed; whether the others were "
+                "in flight when something happened cannot be told"
+            )
 
 
 def _contradicted_files(run: RunRecord, run_state: RunState, findings: Findings) -> list[str]:
@@ -275,7 +302,8 @@ def weigh(
     the run in which some process waited for a CPU.
     """
     refused = [f"{line}; {stated.unfounded}" for line in found.subjects.contradictions]
-    undocumented = [one.named_summary for one, excuse in found.undocumented if excuse is None] + [*found.losses]
+    undocumented = [one.named_summary for one, excuse in found.undocumented if excuse is None]
+    undocumented += [*found.losses, *(line for _, line in found.out_of_bounds)]
     touched = [
         (one, one.doubted(_with_failure(run, doubted)) or one.stood_still(still) or one.slowed(busy)) for one in undone
     ]

@@ -53,6 +53,7 @@ AUDIT: Final = "audit-"
 """How the names of scenarios begin whose runs are the cells of the audit's matrix."""
 LONGEST_SEQUENCE: Final = 60
 HELD: Final = claims.HELD
+CONTRADICTED: Final = claims.CONTRADICTED
 MACHINES: Final = {"quiet": "quiet", "busy": "busy", "not told": "not on record"}
 """How tables name the load of a machine (analysis.ledger)."""
 TIMINGS: Final = (*timings.HEADINGS[:3], "machine", *timings.HEADINGS[3:])
@@ -234,7 +235,7 @@ def _has_cases(one: Value) -> bool:
 
 def _held(cell: Value) -> str:
     every = list(cell["claims"].values())
-    total = sum(sum(outcomes.values()) for outcomes in every)
+    total = sum(outcomes.get(HELD, 0) + outcomes.get(CONTRADICTED, 0) for outcomes in every)
     return f"{sum(outcomes.get(HELD, 0) for outcomes in every)} of {total}" if total else "–"
 
 
@@ -377,7 +378,7 @@ def _every(data: Value) -> list[_Cell]:
 
 
 def _sums(cells: Sequence[Value]) -> dict[str, int]:
-    """How many runs there were, and how many of the claims that were judged in them held."""
+    """How many runs there were, and how many of the claims that they showed anything of held."""
     aside = sum(run["runs"] for cell in cells for run in cell["aside"])
     counted = sum(cell["runs"] for cell in cells)
     outcomes = [counts for cell in cells for counts in cell["claims"].values()]
@@ -387,7 +388,7 @@ def _sums(cells: Sequence[Value]) -> dict[str, int]:
         "restored": sum(cell["restored"] for cell in cells),
         "unnamed": sum(cell["unnamed"] for cell in cells),
         "held": sum(counts.get(HELD, 0) for counts in outcomes),
-        "judged": sum(sum(counts.values()) for counts in outcomes),
+        "judged": sum(counts.get(HELD, 0) + counts.get(CONTRADICTED, 0) for counts in outcomes),
     }
 
 

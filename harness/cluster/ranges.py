@@ -14,6 +14,7 @@ from evidence.releases import (
     ELIGIBLE_LEADERS_BY_DEFAULT,
     ELIGIBLE_LEADERS_KEPT,
     ELIGIBLE_LEADERS_SUPPORTED,
+    IDEMPOTENT_IN_NAME,
     numbers,
 )
 from harness.cluster.versions import Version
@@ -123,9 +124,10 @@ ReplicaFetcherThread.shutdown waits for the thread and closes its connection the
 it first (KAFKA-6051)."""
 FETCHES_END: Final = since("1.1", "a follower's last fetch holds nothing up (1.1 and later, KAFKA-6051)")
 HANGS_RATHER_THAN_TRUNCATES: Final = between(
-    "0.10", "0.11", "followers hang in their own end rather than truncate what is committed (0.10)"
+    "0.10.0.1", "0.11", "followers hang in their own end rather than truncate what is committed (0.10.0.1 to 0.10.2)"
 )
-"""KAFKA-3924, KAFKA-4039."""
+"""ReplicaFetcherThread calls Runtime.halt in 0.10.0.0, System.exit from 0.10.0.1 on (KAFKA-3924), which hangs, and
+throws FatalExitError from 0.11.0.0 on (KAFKA-4039)."""
 ENDS_RATHER_THAN_TRUNCATES: Final = before(
     "2.0.1", "followers end themselves rather than truncate what is committed (0.8.2, 0.9, 0.11 to 2.0.0)"
 )
@@ -238,9 +240,11 @@ IDEMPOTENCE: Final = VersionRange(
 )
 JAVA_TRIES_ONCE: Final = before("2.1", "retries is 0 by default (Java clients before 2.1)")
 """KIP-91: 2.1.0 has retries without end and delivery.timeout.ms."""
-JAVA_RETRIES: Final = between(
-    "2.1", "3.0", "retries without end and no idempotence by default (Java clients 2.1 to 2.8; KIP-91)"
+JAVA_RETRIES: Final = VersionRange(
+    "retries without end and no idempotence by default (Java clients 2.1 to 2.8, 3.0.0 and 3.1.0; KIP-91, KAFKA-13598)",
+    lambda version: (2, 1) <= version.release < (3,) or version.release in IDEMPOTENT_IN_NAME,
 )
+"""KIP-91 is in 2.1.0. KIP-679 made 3.0.0 idempotent by default, but not in force before 3.0.1 and 3.1.1."""
 JAVA_IDEMPOTENT: Final = since("3.0", "idempotent by default (Java clients of 3.0 and later, KIP-679)")
 JAVA_SINCE_2_8: Final = since("2.8", "Java clients of 2.8 and later")
 """Those that KAFKA-19012 is about."""

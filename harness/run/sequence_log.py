@@ -68,13 +68,16 @@ class SequenceLog:
         if not held:
             raise PreconditionNotHeld(f"{name}: did not hold ({', '.join(f'{k}={v}' for k, v in detail.items())})")
 
-    def claim(self, name: str, held: bool, *, witness: Witness = "clients", **detail: Any) -> None:
+    def claim(
+        self, name: str, held: bool, *, witness: Witness = "clients", of_sessions: bool = True, **detail: Any
+    ) -> None:
         """Record whether Kafka does what it owes at this moment, and who saw that: clients by the answers they got, or
-        another `witness`.
+        another `witness`. `of_sessions`: whether a session that ends may bring the other state about, which a machine
+        that stood still then excuses.
 
         Raises DutyNotDone if it does not: the sequence ends there and the run is unexpected.
         """
-        self._duty(Duty(name=name, held=held, witness=witness, detail=detail))
+        self._duty(Duty(name=name, held=held, witness=witness, detail=detail, of_sessions=of_sessions))
         if not held:
             raise DutyNotDone(f"Kafka owes this and did not do it: {name} ({_told(detail)})")
 

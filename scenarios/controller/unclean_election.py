@@ -102,7 +102,9 @@ def all_in_sync_dead(run: Run, unclean: VersionRange) -> None:
                 run.start(a)
             else:
                 leader = run.state_of(t).leader
-                run.claim("the partition waits for its ISR", leader != b.id, witness="metadata", leader=leader)
+                # No session decides this: a replica that is not in the ISR may not lead, however long it takes.
+                waits, who = leader != b.id, {"leader": leader}
+                run.claim("the partition waits for its ISR", waits, witness="metadata", of_sessions=False, **who)
                 run.start(a)
                 run.wait_leader(t, a)
             run.wait_isr(t, [a, b])

@@ -110,12 +110,19 @@ def test_what_a_broker_has_to_live_through(before: list[Event]) -> None:
     assert len(broker_exit(course(UP, *before, DIED))) == 1
 
 
+def test_a_broker_that_nobody_asked_to_end_has_to_stay() -> None:
+    """Whatever its exit code says, and also long after a fault of its own was over."""
+    assert len(broker_exit(course(UP, docker(20, "broker-2", "die", 0)))) == 1
+    full = [fault(10, "inject", "disk-full"), fault(12, "heal", "disk-full"), fault(13, "healed", "disk-full")]
+    assert broker_exit(course(UP, *full, docker(70, "broker-2", "die", 1))) == []
+    assert len(broker_exit(course(UP, *full, docker(75, "broker-2", "die", 1)))) == 1
+
+
 @pytest.mark.parametrize(
     "events",
     [
         [docker(20, "broker-2", "die", 137)],
         [docker(20, "broker-2", "die", 143)],
-        [docker(20, "broker-2", "die", 0)],
         [docker(20, "zookeeper", "die", 1)],
         [fault(19, "inject", "kill"), DIED],
         [fault(19, "inject", "stop"), DIED],
@@ -128,7 +135,6 @@ def test_what_a_broker_has_to_live_through(before: list[Event]) -> None:
     ids=[
         "a signal",
         "it was stopped",
-        "it ended well",
         "not Kafka",
         "a kill of ours",
         "a stop of ours",

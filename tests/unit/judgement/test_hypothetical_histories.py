@@ -503,3 +503,62 @@ def test_a_busy_machine_excuses_nothing_that_is_of_no_time() -> None:
     facts, told = claimed("leader-replaced-in-time", {"at_ns": 20 * SECOND, "took_ms": 7.0, "bound_ms": 6.0})
     machine = at(99 * SECOND, Machine(seconds=99.0, late_ms=300, cpu=1.0))
     assert judge(facts, [*PROVED, machine], told).verdict == "unexpected"
+
+
+# Variants of the histories above: bounds of count, place and time
+
+
+TOPIC: dict[str, Any] = {"name": "t", "partitions": {"0": [1, 2, 3]}, "settings": {}}
+
+
+@TWICE_OR_BACK
+def test_h24_what_was_answered_before_a_client_tries_again_was_sent_once(name: str) -> None:
+    """A client waits for retry.backoff.ms, 100 ms by default."""
+    quick = [(30 + n / 100, 30 + n / 100 + 0.002) for n in range(500)]
+    assert judge(KAFKA | {"processes": PLAIN}, FROZEN, again(name, *quick)).verdict == "unexpected"
+    slow = [(30 + n / 100, 30 + n / 100 + 0.2) for n in range(500)]
+    assert judge(KAFKA | {"processes": PLAIN}, FROZEN, again(name, *slow)).unexpected == ()
+    patient = [PLAIN[0] | {"settings": {"retry.backoff.ms": "1000"}}, PLAIN[1]]
+    assert judge(KAFKA | {"processes": patient}, FROZEN, again(name, *slow)).verdict == "unexpected"
+
+
+@TWICE_OR_BACK
+def test_h24_of_records_that_are_not_listed_nothing_is_permitted(name: str) -> None:
+    judged = judge(KAFKA | {"processes": PLAIN}, FROZEN, again(name, (29, 33), (29, 33), count=5000))
+    assert judged.verdict == "unknown"
+    assert any("2 of 5000" in reason for reason in judged.reasons)
+
+
+@pytest.mark.parametrize(("topic", "covered"), [("t", True), ("other", False), ("__consumer_offsets", True)])
+def test_a_documented_anomaly_is_documented_of_the_scenarios_own_topics(topic: str, covered: bool) -> None:
+    facts = KAFKA | {"documented": {"required": ["replica-divergence"], "allowed": []}, "topics": [TOPIC]}
+    findings = found("replica-divergence")
+    findings["findings"][0] |= {"topic": topic}
+    assert judge(facts, struck((20, 30)), findings).unexpected == (() if covered else ("replica-divergence",))
+
+
+@pytest.mark.parametrize(
+    ("offset", "kind", "covered"),
+    [(7, "freeze", False), (8, "freeze", True), (7, "power-loss", True)],
+    ids=["below every high watermark", "above one", "the power went: it was on no disk"],
+)
+def test_no_election_makes_replicas_differ_below_every_high_watermark(offset: int, kind: str, covered: bool) -> None:
+    ends = {f"broker-{n}": {"t-0": Ends(leo=9, hw=8)} for n in (1, 2)}
+    events = [at(19 * SECOND, Moment(name="00-copied", nodes=ends, begun_ns=19 * SECOND)), *struck((20, 30), kind=kind)]
+    findings = found("replica-divergence")
+    findings["findings"][0] |= {"evidence": [{"offset": offset}], "count": 1}
+    facts = KAFKA | {"documented": {"required": ["replica-divergence"], "allowed": []}}
+    assert judge(facts, events, findings).unexpected == (() if covered else ("replica-divergence",))
+
+
+@pytest.mark.parametrize(("acknowledged_s", "covered"), [(34, True), (44, False)])
+def test_h8_what_a_leader_acknowledges_long_after_the_fault_is_not_at_stake(acknowledged_s: int, covered: bool) -> None:
+    judged = judge(load_at_stake(), struck((20, 30)), losing(acknowledged_s))
+    assert judged.unexpected == (() if covered else ("lost-write",))
+
+
+@pytest.mark.parametrize(("of_sessions", "expected"), [(True, "unknown"), (False, "unexpected")])
+def test_a_stall_excuses_what_sessions_decide_and_nothing_else(of_sessions: bool, expected: str) -> None:
+    duty = Duty(name="the partition waits for its ISR", held=False, witness="metadata", of_sessions=of_sessions)
+    still = at(31 * SECOND, Stillness(begin_ns=30 * SECOND, late_ms=1000))
+    assert judge(KAFKA, [still, at(80 * SECOND, duty)], found()).verdict == expected
