@@ -40,11 +40,8 @@ def _switched(evidence: RunEvidence, at_ns: int, to: str) -> list[str] | None:
     """
     run_state = evidence.run_state
     proved = [start for start in faults(run_state, StartProof) if (start.proved_ns or NEVER_NS) < at_ns]
-    set_to = {
-        start.node: start.proof.settings[SWITCH]
-        for start in proved
-        if isinstance(start.proof, StartProof) and SWITCH in (start.proof.settings or {})
-    }
+    settings = [(start.node, start.proof.settings or {}) for start in proved if isinstance(start.proof, StartProof)]
+    set_to = {node: given[SWITCH] for node, given in settings if SWITCH in given}
     brokers = [node for node in run_state.registrations if run_state.alive_at(node, at_ns)]
     return [node for node in brokers if set_to.get(node) != to] if brokers else None
 
