@@ -423,7 +423,9 @@ def _settle(run: Run) -> list[Partition]:
     down = [
         run.broker(node.id) if node in run.cluster.brokers.values() else run.node(node.name)
         for node in run.cluster.members
-        if not (state := node.state())["Running"] and state.get("Status") != "created"
+        if node.name not in run.cluster.retired
+        and not (state := node.state())["Running"]
+        and state.get("Status") != "created"
     ]
     try:
         if down:

@@ -24,6 +24,7 @@ from evidence.faults.process import (
     MigrationProof,
     PowerLossProof,
     ReplicaOnDisk,
+    RevertProof,
     StartProof,
     StopProof,
 )
@@ -50,6 +51,7 @@ PROOFS: Final[Mapping[str, FaultProof]] = {
         DoubleProof(pid=4711, time_nano=12, id=1, pid_of_first=4712),
         FreezeProof(status="paused", cpu_ticks=(55, 55), watched_ms=100),
         MigrationProof(line="Completed migration of metadata", controller="broker-1", epoch=3, brokers=("broker-2",)),
+        RevertProof(before="controller-100", epoch_before=3, controller="broker-1", epoch=4),
         UpgradeProof(
             pid=4711,
             time_nano=12,

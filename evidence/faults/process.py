@@ -1,4 +1,6 @@
-"""Faults of a node's process: it is killed, stopped, started or frozen, or has ended itself; and a migration."""
+"""Faults of a node's process: it is killed, stopped, started or frozen, or has ended itself; and a migration, there and
+back.
+"""
 
 from __future__ import annotations
 
@@ -16,6 +18,7 @@ TRIANGLE = Icon(-2, -3, "l5 3l-5 3z", filled=True)
 FLAKE = Icon(0, -4, "v8m-3.5 -6l7 4m0 -4l-7 4")
 
 NOT_MIGRATED = "its proof does not show brokers that migrated, and whom ZooKeeper names as the controller"
+NOT_REVERTED = "its proof does not show a broker that is the controller again, in a later epoch"
 
 
 class EndProof(FaultProof, frozen=True, kw_only=True):
@@ -282,3 +285,22 @@ class MigrationProof(FaultProof, frozen=True, kw_only=True, tag="migration"):
         if (witnesses.node, self.line) not in witnesses.logged:
             return "the controller's log does not say so"
         return None if self.controller == witnesses.node else NOT_MIGRATED
+
+
+class RevertProof(FaultProof, frozen=True, kw_only=True, tag="revert"):
+    """A migration to KRaft was reverted (no fault, but like one it may silently not have happened): ZooKeeper has no
+    /migration any more, and names a broker as the controller, in a later epoch than the KRaft controller's.
+    """
+
+    lasts: ClassVar = Lasts.AT_ONCE
+    mark: ClassVar = Mark(verb="revert")
+
+    before: str
+    """The node that was the controller."""
+    epoch_before: int
+    controller: str
+    epoch: int
+
+    def missing(self) -> str | None:
+        over = self.controller.startswith("broker-") and self.epoch > self.epoch_before and self.before
+        return None if over else NOT_REVERTED

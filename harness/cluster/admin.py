@@ -79,6 +79,9 @@ class Admin(Protocol):
     def set_cluster_id(self, cluster_id: str) -> None:
         """Give the cluster its id before its first broker starts. UsageError where that is a matter of formatting."""
 
+    def forget_migration(self) -> None:
+        """Delete what a KRaft controller wrote of itself when it took over the metadata. UsageError with KRaft."""
+
     def place_controller(self, broker: int) -> None:
         """Make this broker the controller. UsageError where that cannot be chosen."""
 
@@ -145,6 +148,11 @@ class ZnodeAdmin:
         """By the znode that the first broker makes if it is not there (0.10.1 and later)."""
         self._client.ensure_path("/cluster")
         self._client.create("/cluster/id", _json({"version": "1", "id": cluster_id}))
+
+    def forget_migration(self) -> None:
+        """By deleting /controller, which brokers watch, so that one of them makes it anew; and then /migration."""
+        self._client.delete(CONTROLLER)
+        self._client.delete("/migration")
 
     def place_controller(self, broker: int) -> None:
         """Delete /controller until `broker` is the one that creates it anew.
@@ -308,6 +316,9 @@ class ProtocolAdmin:
 
     def set_cluster_id(self, cluster_id: str) -> None:
         raise UsageError(f"the cluster's id cannot be set to {cluster_id}: with KRaft nodes are formatted with it")
+
+    def forget_migration(self) -> None:
+        raise UsageError("there is no migration to revert: the cluster has no ZooKeeper")
 
     def place_controller(self, broker: int) -> None:
         raise UsageError(f"the controller cannot be placed on broker {broker}: with KRaft the quorum elects it")

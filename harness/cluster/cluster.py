@@ -270,6 +270,8 @@ class Cluster:
     """What its containers were made with; None for a cluster that was not made here."""
     versions: dict[str, Version] = field(default_factory=dict)
     """By node: what it runs, where that is not the cluster's version."""
+    retired: set[str] = field(default_factory=set)
+    """Nodes that were taken out of the cluster for good: nobody starts them again."""
 
     @property
     def coordinator(self) -> Node:

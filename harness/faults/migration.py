@@ -1,20 +1,25 @@
-"""A migration from ZooKeeper to KRaft (KIP-866), once it was set going: the proof that it came to its end.
+"""A migration from ZooKeeper to KRaft (KIP-866), once it was set going: the proof that it came to its end, and the way
+back.
 
 It is no fault, but like one it may silently not have happened, and then an affected release looks safe. Its steps have
 proofs of their own: the start of a KRaft controller, and of each broker anew with the settings of a migration. Proof of
 the whole, by three witnesses that know nothing of each other: the controller's log says that it has completed the
 migration of the metadata; ZooKeeper names it as the one that keeps them (/migration), and as the controller; and each
 broker runs with properties that have it register with that controller.
+
+The way back is two deletions in ZooKeeper, of /controller and of /migration (Kafka documentation, Reverting to
+ZooKeeper mode during the migration). Proof: ZooKeeper names a broker as the controller, in a later epoch, and nobody as
+the one that keeps the metadata.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from evidence.errors import FaultUnproved, WaitTimeout
-from evidence.faults.process import MigrationProof
+from evidence.faults.process import MigrationProof, RevertProof
 from harness.observers.broker_logs import recognise
 from harness.polling import poll
 
@@ -82,3 +87,50 @@ class Migration:
 
     def _taken_over(self, state: ClusterState) -> bool:
         return self.node.id == state.migrated_to == state.controller
+
+
+@dataclass(slots=True, kw_only=True)
+class Revert:
+    """ZooKeeper is made to forget that a KRaft controller has the metadata, so that a broker becomes the controller."""
+
+    node: Node
+    """The KRaft controller, which is down."""
+    forget: Callable[[], object]
+    """Deletes /controller and /migration."""
+    observer: ClusterObserver
+    """Of ZooKeeper."""
+    _epoch_before: int = field(default=-1, init=False)
+    proof_type: ClassVar = RevertProof
+    timeout_s: float = LIMIT_S
+
+    @property
+    def nodes(self) -> tuple[Node, ...]:
+        return (self.node,)
+
+    @property
+    def description(self) -> str:
+        return f"/controller and /migration of {self.node.name} are deleted"
+
+    def inject(self) -> None:
+        self._epoch_before = self.observer.state.controller_epoch
+        self.forget()
+
+    def verify(self) -> RevertProof:
+        what = "ZooKeeper names a broker as the controller, and nobody as the one that keeps the metadata"
+        try:
+            state = self.observer.wait(self._taken_back, what=what, timeout_s=self.timeout_s)
+        except WaitTimeout as error:
+            raise FaultUnproved(str(error)) from None
+        return RevertProof(
+            before=self.node.name,
+            epoch_before=self._epoch_before,
+            controller=f"broker-{state.controller}",
+            epoch=state.controller_epoch,
+        )
+
+    def heal(self) -> None:
+        """The migration can be tried again."""
+
+    def _taken_back(self, state: ClusterState) -> bool:
+        controller, later = state.controller, state.controller_epoch > self._epoch_before
+        return state.migrated_to is None and controller is not None and controller in state.brokers and later

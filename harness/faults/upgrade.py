@@ -44,6 +44,7 @@ POLL_S: Final = 0.2
 BROKER_JAR: Final = re.compile(r"kafka_\d+\.\d+(?:\.\d+)?-[^/]*\.jar")
 """The name of the jar that has the broker, whatever its release and its Scala."""
 LIBRARIES: Final = "/opt/kafka/libs"
+EXCEPTION: Final = re.compile(r"\b[\w.$]+(?:Exception|Error): ")
 CONTROLLERS: Final = "controller-"
 
 
@@ -55,6 +56,20 @@ def broker_jar(command_line: str) -> str | None:
     """
     paths = (path for argument in command_line.split("\0") for path in argument.split(":"))
     return next((path for path in paths if BROKER_JAR.fullmatch(path.rpartition("/")[2])), None)
+
+
+def why_ended(said: str) -> str:
+    r"""The line by which a process that ended says why: the last exception that is no cause of another, or the last
+    line.
+
+    >>> why_ended("INFO x\njava.lang.IllegalArgumentException: No MetadataVersion\n\tat a.B\nCaused by: c.D: e\n")
+    'java.lang.IllegalArgumentException: No MetadataVersion'
+    >>> why_ended("INFO x\nINFO shut down\n"), why_ended("")
+    ('INFO shut down', 'it said nothing')
+    """
+    lines = [line.strip() for line in said.splitlines() if line.strip()]
+    named = [line for line in lines if EXCEPTION.search(line) and not line.startswith(("at ", "Caused by:"))]
+    return (named or lines or ["it said nothing"])[-1]
 
 
 def speaks(node: Node) -> Offer | None:
@@ -99,7 +114,7 @@ class Upgrade(Start):
 
     def verify(self) -> UpgradeProof:
         pid, time_nano = self._started()
-        path = poll(lambda: broker_jar(_command_line(pid)), ANSWER_LIMIT_S, every_s=POLL_S)
+        path = poll(lambda: broker_jar(_command_line(pid)), ANSWER_LIMIT_S, every_s=POLL_S, watch=self._watch)
         if path is None:
             raise FaultUnproved(f"{self.node.name}: no jar of a broker is on the command line of its process {pid}")
         name, digest = path.rpartition("/")[2], self.node.run_inside("sha256sum", path).split()[0]
@@ -122,7 +137,8 @@ class Upgrade(Start):
 
     def _watch(self) -> None:
         if not self.node.state()["Running"]:
-            raise FaultUnproved(f"{self.node.name} ended as {self.version.id}; it said:\n{self.node.last_lines()}")
+            why = why_ended(self.node.said())
+            raise FaultUnproved(f"{self.node.name}, which was {self._before}, ended itself as {self.version.id}: {why}")
 
 
 @dataclass(slots=True, kw_only=True)

@@ -69,7 +69,8 @@ def heir_dies(run: Run, t: Partition, leader: Target, heir: Target, last: Target
     source="KIP-101, KAFKA-1211",
     operator="""Before 0.11, and as long as inter.broker.protocol.version is older than 0.11, acks=all does not survive
         two failures in a row. Finish upgrades, on every broker: a new binary that still speaks the old protocol has the
-        old bug.""",
+        old bug. Raise log.message.format.version too: with the older format a broker that returns still truncates to
+        its high watermark.""",
     cluster=CLUSTER,
     documented=[
         Documented(

@@ -15,7 +15,8 @@ from scenarios.truncation.follower_reboot import PARKED_FETCHES, kill_follower_a
         offset, and truncates nothing: the record survives the leader's death.""",
     source="KIP-101",
     operator="""From protocol 0.11 on a follower may restart at any time: it asks the leader before it truncates.
-        Nothing has to be set for this but a current inter.broker.protocol.version.""",
+        This takes inter.broker.protocol.version 0.11 and, up to 2.8, log.message.format.version 0.11: records of an
+        older format have no leader epoch, and the follower truncates to its high watermark.""",
     cluster=ClusterPlan(
         brokers=(1, 2, 3),
         controller=3,

@@ -105,7 +105,8 @@ scenario(
         until the last replica goes by protocol 0.11, whichever binary it is; from then on it is kept.""",
     source="KIP-101, KAFKA-1211; Kafka documentation, Upgrading from 0.8.x, 0.9.x or 0.10.x to 0.11.0.0",
     operator="""The new binaries alone change nothing: the old loss is there until inter.broker.protocol.version is 0.11
-        on every broker. Do not leave an upgrade half done.""",
+        on every broker. Raise log.message.format.version too: with protocol 0.11 and format 0.10.2 a broker that
+        returns still truncates to its high watermark. Do not leave an upgrade half done.""",
     applies=one_of("0.10.2.2", "0.11.0.3", "1.1.1", "2.8.2"),
     cluster=replace(double_failover.CLUSTER, upgrades=ROUTE),
     cases={

@@ -118,6 +118,32 @@ def packed(directory: Path, to: Path) -> Path:
     return to
 
 
+START: Final = '#!/bin/sh\nexec java -cp "$(dirname "$0")/../libs/*" kafka.Kafka "$@"\n'
+
+
+def as_apache_ships(kafka: str, root: Path) -> Path:
+    """An archive with everything where releaseTarGz puts it: bin/, bin/windows/, config/, libs/, licenses/, site-docs/
+    with an archive of its own, LICENSE and NOTICE; it logs by log4j 2, as releases from 4.0 on do.
+    """
+    top = root / f"kafka_2.13-{kafka}"
+    log4j_2(released(kafka, top))
+    for name, text in {
+        "bin/kafka-server-start.sh": START,
+        "bin/windows/kafka-server-start.bat": "java -cp ..\\..\\libs\\* kafka.Kafka %*\n",
+        "config/server.properties": "process.roles=broker,controller\n",
+        "licenses/slf4j-MIT": "MIT\n",
+        "LICENSE": "Apache License 2.0\n",
+        "NOTICE": "Apache Kafka\n",
+        "docs/index.html": "<p>documentation</p>\n",
+    }.items():
+        (top / name).parent.mkdir(parents=True, exist_ok=True)
+        (top / name).write_text(text)
+    (top / "site-docs").mkdir()
+    packed(top / "docs", top / "site-docs" / f"kafka_2.13-{kafka}-site-docs.tgz")
+    shutil.rmtree(top / "docs")
+    return packed(top, root / f"kafka_2.13-{kafka}.tgz")
+
+
 SAID: Final = "a patched broker says so"
 
 

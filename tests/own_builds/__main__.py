@@ -7,15 +7,17 @@ import sys
 from pathlib import Path
 
 from harness.setup import jars
-from tests.own_builds import log4j_2, module_anew, packed, patched, released, say, saying
+from tests.own_builds import as_apache_ships, log4j_2, module_anew, packed, patched, released, say, saying
 
 DOCKERFILE = 'FROM scratch\nCOPY opt /opt\nCMD ["none"]\n'
 
 
 def make(root: Path) -> None:
     """A directory with one class replaced; an archive with a module compiled anew and log4j 2; what an image is made
-    of (`docker build`); and a package's directory with log4j 1.
+    of (`docker build`); a package's directory with log4j 1; and an archive as Apache ships it.
     """
+    as_apache_ships("4.3.1", root)
+
     libraries = released("4.3.1", root / "patched")
     patched(libraries, "4.3.1", 17)
     saying(libraries, "4.3.1-rc2", "feedbeef")

@@ -23,7 +23,7 @@ from harness.faults import process
 from harness.faults.base import Faults
 from harness.faults.cut import Cut, Host, PacketRule, parse_counters
 from harness.faults.files import Overwrite, Remove, Wipe
-from harness.faults.migration import Migration
+from harness.faults.migration import Migration, Revert
 from harness.faults.network import foreign_rules
 from harness.faults.process import FREEZE_ATTEMPTS, Double, Exit, Freeze, Kill, Start, StartWith, Stop
 from harness.faults.slow import Bucket, Slow, parse_buckets
@@ -819,3 +819,42 @@ def test_a_migration_that_one_witness_does_not_bear_out_is_unproved(
 ) -> None:
     with pytest.raises(FaultUnproved, match=f"(?s){seen}"):
         migration(tmp_path, said, state, *properties).verify()
+
+
+def revert(before: ClusterState, after: ClusterState) -> Revert:
+    def wait(predicate: Any, *, what: str, timeout_s: float) -> ClusterState:
+        if not predicate(after):
+            raise WaitTimeout(f"not seen: {what}")
+        return after
+
+    node: Any = SimpleNamespace(name="controller-100", id=100)
+    observer: Any = SimpleNamespace(state=before, wait=wait)
+    return Revert(node=node, forget=lambda: None, observer=observer, timeout_s=0.0)
+
+
+TAKEN_BACK = ClusterState(controller=2, controller_epoch=6, brokers=frozenset({1, 2}))
+
+
+def test_a_revert_is_proved_by_a_broker_that_is_the_controller_again() -> None:
+    fault = revert(TAKEN_OVER, TAKEN_BACK)
+    fault.inject()
+    proof = fault.verify()
+    fault.heal()
+    assert shown(proof) == {"before": "controller-100", "epoch_before": 5, "controller": "broker-2", "epoch": 6}
+
+
+@pytest.mark.parametrize(
+    "after",
+    [
+        replace(TAKEN_BACK, controller=None),
+        replace(TAKEN_BACK, controller=100),
+        replace(TAKEN_BACK, controller_epoch=5),
+        replace(TAKEN_BACK, migrated_to=100),
+    ],
+    ids=["nobody is the controller", "KRaft's is", "in the same epoch", "the metadata are KRaft's"],
+)
+def test_a_revert_that_zookeeper_does_not_bear_out_is_unproved(after: ClusterState) -> None:
+    fault = revert(TAKEN_OVER, after)
+    fault.inject()
+    with pytest.raises(FaultUnproved, match="ZooKeeper names a broker as the controller"):
+        fault.verify()

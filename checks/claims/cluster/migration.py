@@ -4,6 +4,9 @@ It has happened when three say so: the KRaft controller in its log; ZooKeeper, w
 the metadata (/migration) and that it is the controller; and the proofs that brokers were started with what a migration
 takes. A line in a log alone is of a controller that nobody may heed. Where one of the three says nothing, nothing is
 shown. A broker that is down at that moment, and has no replica, is not waited for (seen on 3.5.1): it joins later.
+
+The way back is shown by ZooKeeper again, which names a broker as the controller and has no /migration any more, and by
+the starts of brokers.
 """
 
 from __future__ import annotations
@@ -28,11 +31,19 @@ def _prepared(evidence: RunEvidence, line: Log) -> bool:
     """Whether every broker that was registered when a controller said that the migration is over had been started with
     the settings of one.
     """
+    return _switched(evidence, line.at_ns, "true") == []
+
+
+def _switched(evidence: RunEvidence, at_ns: int, to: str) -> list[str] | None:
+    """The brokers, registered at a moment, of which the last start that set the switch did not set it to this value: a
+    setting counts from a start on. None if no broker is registered.
+    """
     run_state = evidence.run_state
-    proved = [start for start in faults(run_state, StartProof) if (start.proved_ns or NEVER_NS) < line.at_ns]
-    started = {start.node: start.proof.settings for start in proved if isinstance(start.proof, StartProof)}
-    brokers = [node for node in run_state.registrations if run_state.alive_at(node, line.at_ns)]
-    return bool(brokers) and all((started.get(node) or {}).get(SWITCH) == "true" for node in brokers)
+    proved = [start for start in faults(run_state, StartProof) if (start.proved_ns or NEVER_NS) < at_ns]
+    settings = [(start.node, start.proof.settings or {}) for start in proved if isinstance(start.proof, StartProof)]
+    set_to = {node: given[SWITCH] for node, given in settings if SWITCH in given}
+    brokers = [node for node in run_state.registrations if run_state.alive_at(node, at_ns)]
+    return [node for node in brokers if set_to.get(node) != to] if brokers else None
 
 
 def _otherwise(evidence: RunEvidence, line: Log, kept: Znode) -> Iterator[str]:
@@ -64,3 +75,42 @@ def metadata_migrated_to_kraft(evidence: RunEvidence) -> Judged:
     ]
     wrong = [row for row in rows if row["otherwise"]]
     return judged(rows, wrong, plural(len(rows), "migration") + " completed", "no migration was seen to its end")
+
+
+def _not_reverted(evidence: RunEvidence, gone: Znode, last_ns: int) -> Iterator[str]:
+    """What speaks against a revert, once /migration is gone."""
+    since = [one.value for one in evidence.run_state.controllers if one.value and one.end_ns > gone.at_ns]
+    if not since:
+        yield "nobody is the controller"
+    if others := sorted({one for one in since if not one.startswith("broker-")}):
+        yield f"{', '.join(others)} is the controller after it"
+    left = _switched(evidence, last_ns, "false")
+    if left is None or left:
+        yield f"{', '.join(left or ())} migrates still" if left else "no broker is registered at the end"
+
+
+@claim(
+    "migration-reverted",
+    source="Kafka documentation, Reverting to ZooKeeper mode during the migration",
+    basis=Basis.DOCUMENTATION,
+)
+def migration_reverted(evidence: RunEvidence) -> Judged:
+    """After a migration was completed and then reverted, ZooKeeper has no /migration, brokers alone are the controller
+    to the end, and every broker that is registered was started without the settings of a migration.
+    """
+    events = evidence.run_state.events
+    lines = [one for one in of(events, Log) if one.event == "migrated"]
+    kept = [one for one in of(events, Znode) if one.path == MIGRATION]
+    last_ns = events[-1].at_ns - 1 if events else 0
+    rows: list[dict[str, Any]] = [
+        {
+            "node": line.node,
+            "at_ns": kept[-1].at_ns,
+            "completed_ns": line.at_ns,
+            "otherwise": [*_not_reverted(evidence, kept[-1], last_ns)],
+        }
+        for line in lines
+        if kept and kept[-1].content is None and kept[-1].at_ns > line.at_ns
+    ]
+    wrong = [row for row in rows if row["otherwise"]]
+    return judged(rows, wrong, plural(len(rows), "migration") + " reverted", "no migration was reverted")

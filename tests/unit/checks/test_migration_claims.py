@@ -18,18 +18,24 @@ from tests.unit.timelines import at
 Timed = tuple[int, Event]
 
 
-def judged(*events: Timed) -> ClaimResult:
+def judged(*events: Timed, claim: str = "metadata-migrated-to-kraft") -> ClaimResult:
     timed = [at(second * 10**9, event) for second, event in sorted(events, key=lambda one: one[0])]
-    return claims.judge("metadata-migrated-to-kraft", RunEvidence(run=run_record({}), run_state=RunState(tuple(timed))))
+    return claims.judge(claim, RunEvidence(run=run_record({}), run_state=RunState(tuple(timed))))
 
 
 def registered(node: str) -> Timed:
     return 1, Broker(source="zookeeper", node=node, state="registered", fenced=False)
 
 
-def restarted(second: int, node: str, switch: str = "true") -> list[Timed]:
-    about: dict[str, Any] = {"fault_kind": "start", "id": node, "target": Target(node=node), "description": "start"}
-    proof = proof_of("start", settings={"zookeeper.metadata.migration.enable": switch})
+def restarted(second: int, node: str, switch: str | None = "true") -> list[Timed]:
+    about: dict[str, Any] = {
+        "fault_kind": "start",
+        "id": f"{node} {second}",
+        "target": Target(node=node),
+        "description": "start",
+    }
+    settings = None if switch is None else {"zookeeper.metadata.migration.enable": switch}
+    proof = proof_of("start", settings=settings)
     return [(second, Fault(**about, phase="inject")), (second + 1, Fault(**about, phase="verified", proof=proof))]
 
 
@@ -101,3 +107,41 @@ def test_what_one_witness_says_nothing_of_is_not_observed(events: list[Timed]) -
 )
 def test_a_migration_that_zookeeper_does_not_bear_out(events: list[Timed]) -> None:
     assert judged(*CLUSTER, *RESTARTS, *events, LINE, END).outcome == CONTRADICTED
+
+
+def test_a_setting_counts_also_after_a_start_that_names_none() -> None:
+    again = restarted(15, "broker-1", None)
+    assert judged(*CLUSTER, *RESTARTS, *again, *TAKEN_OVER, LINE, END).outcome == HELD
+
+
+GONE: Timed = (25, Znode(path="/migration", content=None))
+BACK: list[Timed] = [controller(24, "broker-2", 3), GONE]
+WITHOUT: list[Timed] = [*restarted(28, "broker-2", "false"), *restarted(32, "broker-1", "false")]
+
+
+def reverted(*events: Timed) -> ClaimResult:
+    return judged(*CLUSTER, *RESTARTS, *TAKEN_OVER, LINE, *events, END, claim="migration-reverted")
+
+
+def test_a_migration_that_was_reverted() -> None:
+    found = reverted(*BACK, *WITHOUT)
+    assert (found.outcome, found.observed) == (HELD, "1 migration reverted")
+
+
+@pytest.mark.parametrize(
+    "events",
+    [
+        [GONE, *WITHOUT],
+        [*BACK, *WITHOUT, controller(38, "controller-100", 4)],
+        [*BACK, *restarted(28, "broker-2", "false")],
+        [*BACK, *WITHOUT, *restarted(36, "broker-1", "true")],
+    ],
+    ids=["KRaft's is the controller", "it is again", "one broker migrates still", "one migrates again"],
+)
+def test_a_revert_that_something_speaks_against(events: list[Timed]) -> None:
+    assert reverted(*events).outcome == CONTRADICTED
+
+
+@pytest.mark.parametrize("events", [[], WITHOUT, [*BACK, *WITHOUT, kept(38)]], ids=["nothing", "starts", "it is back"])
+def test_what_was_not_reverted_is_not_observed(events: list[Timed]) -> None:
+    assert reverted(*events).outcome == NOT_OBSERVED

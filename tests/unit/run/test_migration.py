@@ -34,7 +34,11 @@ class Said:
         self.settings = settings
 
     def prove(self, done: Any, target: Any) -> None:
-        self.lines.append(f"prove {done.description} of {', '.join(done.brokers)}")
+        brokers = getattr(done, "brokers", None)
+        self.lines.append(f"prove {done.description}" + (f" of {', '.join(brokers)}" if brokers else ""))
+
+    def stop(self, target: Any) -> None:
+        self.lines.append(f"stop {target.node.name}")
 
     def wait_leader(self, t: Any) -> None:
         self.lines.append(f"{t} is led")
@@ -50,7 +54,8 @@ def migration(tmp_path: Path, version: str, plan: ClusterPlan) -> tuple[Migrator
     cluster = Cluster(none, versions.get(version), plan, "run", "172.20.1", tmp_path, nodes)
     said: Any = Said()
     topics = [TopicPlan(replicas=((1,),))]
-    parts: Any = SimpleNamespace(cluster=cluster, observer=none, topics=topics)
+    admin = SimpleNamespace(forget_migration=lambda: None)
+    parts: Any = SimpleNamespace(cluster=cluster, observer=none, topics=topics, open_admin=lambda: admin)
     timeline: Any = SimpleNamespace(append=lambda event: None, listen=lambda listener: None)
     return Migrator(parts, said, said, Who(topics, cluster, none), SequenceLog(timeline)), said
 
@@ -72,6 +77,23 @@ def test_brokers_are_restarted_one_by_one_and_the_first_one_last(tmp_path: Path)
     assert said.settings["zookeeper.metadata.migration.enable"] == "true"
     assert said.settings["controller.quorum.voters"] == "100@172.20.1.100:9093"
     assert said.settings["broker.heartbeat.interval.ms"] == "500"
+
+
+def test_a_migration_is_reverted_without_its_controller(tmp_path: Path) -> None:
+    made, said = migration(tmp_path, "3.9.2-zk", ClusterPlan(migrates=True))
+    made.revert_migration()
+    whole = ["t-0 is led", "t-0 is whole"]
+    assert said.lines == [
+        "stop controller-100",
+        "prove /controller and /migration of controller-100 are deleted",
+        "restart broker-1",
+        *whole,
+        "restart broker-2",
+        *whole,
+    ]
+    assert said.settings["zookeeper.metadata.migration.enable"] == "false"
+    assert said.settings["controller.quorum.voters"] == ""
+    assert made._cluster.retired == {"controller-100"}
 
 
 @pytest.mark.parametrize(("version", "migrates"), [("3.9.2-zk", False), ("3.9.2-kraft", True)])

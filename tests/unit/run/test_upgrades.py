@@ -284,6 +284,17 @@ def test_an_upgrade_that_did_not_happen_is_unproved(
         upgraded(node).verify()
 
 
+def test_a_downgrade_that_kafka_refuses_is_told_in_a_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    node = started()
+    states = iter([{"Running": True, "Pid": 4711}])
+    node.state = lambda: next(states, {"Running": False})
+    node.said = lambda: f"INFO starting\n{WHY}\n\tat kafka.server.KafkaConfig\nINFO shut down\n"
+    monkeypatch.setattr(upgrade, "_command_line", lambda pid: "")
+    with pytest.raises(FaultUnproved) as told:
+        upgraded(node).verify()
+    assert str(told.value) == f"broker-1, which was 0.10.2.2, ended itself as 0.11.0.3: {WHY}"
+
+
 def archive(name: str, content: bytes) -> Any:
     """A container that has one jar, as the engine gives it out."""
     packed = io.BytesIO()
