@@ -22,6 +22,7 @@ from audit.readers import Options, read_paths
 from audit.topics import StatedByUser
 from evidence.errors import UsageError
 from pages.atlas import columns, lines, model, tables, terminal
+from pages.site import words
 
 NARROWEST: Final = 80
 WIDEST: Final = 120
@@ -99,7 +100,9 @@ def _pages(
     """The page of a line, once for each of somebody's producers; once without."""
     mine = settings.get(line.name) or []
     if not mine:
-        return [terminal.text(model.atlas(line, data), client, width=width, named={})]
+        atlas = model.atlas(line, data)
+        first = _first(atlas, client, words.chosen(atlas))
+        return [terminal.text(atlas, client, width=width, named={}, first=first)]
     pages = []
     for who, own in dict(mine).items():
         asked = replace(own, line=line.audit, version=line.newest)
@@ -107,5 +110,19 @@ def _pages(
         fits = columns.falls_in(data.measured, asked, line)
         column = fits or columns.of(own, who)
         atlas = model.atlas(line, data, None if fits else column)
-        pages.append(terminal.text(atlas, shown, width=width, mine=[column.id], named={column.id: who}))
+        first = _first(atlas, shown, column.id)
+        pages.append(terminal.text(atlas, shown, width=width, mine=[column.id], named={column.id: who}, first=first))
     return pages
+
+
+def _first(atlas: model.Atlas, client: str, chosen: str) -> list[str]:
+    """What can be lost with a column's settings, what to set, which release to be on: what stands above the grid."""
+    column = next(one for one in atlas.columns if one.id == chosen)
+    answer = words.answer(atlas, client, column)
+    lost = f" They are: {'; '.join(answer['lost'])}." if answer["lost"] else ""
+    return [
+        f"Lost: {answer['sentence']}{lost}",
+        f"Set: {words.advice(atlas, column)} The settings are at the end.",
+        f"Release: {words.release(atlas)}",
+        *filter(None, [words.clients(atlas)]),
+    ]

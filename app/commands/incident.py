@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import results
-from app import incident, museum
+from app import incident, incident_causes, incident_logs, museum
 from app.output import result
 from audit import matrix
 from audit.grade import Grader
@@ -23,12 +23,14 @@ def run(options: argparse.Namespace) -> int:
     """Read what was saved, and print the answer."""
     places: Sequence[Path] = options.places
     found = incident.look(places)
-    seen, releases = incident.signs(found.logs)
+    logs = incident_logs.read_all(found.logs)
+    releases = incident_causes.releases(logs)
     version = options.version or (releases[-1] if releases else "")
     bugs = _bugs(version) if version else []
     compared = incident.replicas(found.parents)
+    case = incident_causes.Case(logs, compared[0], found.partitions, version)
     settings = _settings([str(place) for place in places], version)
-    result(incident.text(found, seen, releases, compared, bugs, settings, version), end="")
+    result(incident.text(found, incident_causes.causes(case), releases, compared, bugs, settings, version), end="")
     return 0
 
 

@@ -91,7 +91,7 @@ ROWS: Final[tuple[Row, ...]] = (
         settings=f"{MIN_2}; a flush each second",
         scenario="page-cache-only",
         case="flush-interval",
-        do="Do not rely on log.flush.interval.ms: it bounds the loss and does not prevent it.",
+        do="Set log.flush.interval.messages=1. A flush each second bounds the loss and does not prevent it.",
         prevented_by=("page-cache-only", "flush-each"),
     ),
     Row(

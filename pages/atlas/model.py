@@ -228,6 +228,16 @@ class SettingOnPage:
         return self.value != self.default
 
 
+@dataclass(frozen=True, slots=True)
+class BugCount:
+    """How many known bugs of brokers a release has."""
+
+    release: str
+    bugs: int
+    lose: int
+    """Of these, how many lose records."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BugOnPage:
     """A known bug of a line."""
@@ -273,6 +283,12 @@ class Atlas:
     bugs: tuple[BugOnPage, ...]
     client_bugs: tuple[BugOnPage, ...]
     """Bugs of Java's client, which go by the client's release."""
+    counts: tuple[BugCount, ...]
+    """Of each release of the line, the newest first."""
+    remaining: BugCount | None
+    """What is left in `free_of_mended`; None if there is no such release."""
+    newest_free: str
+    """The newest release, in this mode, of which the same is true."""
     free_of_mended: str
     """The nearest release from this one on, in this mode, without any bug that a release mends; "" if there is none."""
 
@@ -339,6 +355,7 @@ def load() -> Data:
 def atlas(line: Line, data: Data, own: Column | None = None) -> Atlas:
     """The page of a line. `own` are somebody's settings, as one more column."""
     found = (*columns_of.columns(line.audit), *([own] if own else []))
+    free = releases_free_of_mended(line, data)
     return Atlas(
         line=line,
         columns=found,
@@ -348,7 +365,10 @@ def atlas(line: Line, data: Data, own: Column | None = None) -> Atlas:
         pauses=tuple(_pauses(line, data)),
         bugs=_by_harm(_bugs(line, data, "brokers")),
         client_bugs=_by_harm(_bugs(line, data, "Java clients")),
-        free_of_mended=free_of_mended(line, data),
+        counts=tuple(bug_count(line.version(release), data) for release in reversed(line.releases)),
+        remaining=bug_count(_in_mode(free[0], line), data) if free else None,
+        newest_free=free[-1] if free else "",
+        free_of_mended=free[0] if free else "",
     )
 
 
@@ -586,20 +606,33 @@ def _bugs(line: Line, data: Data, whose: str) -> Iterator[BugOnPage]:
         )
 
 
-def free_of_mended(line: Line, data: Data) -> str:
-    """The nearest release from a line's newest on, run in the same mode, that has no bug of brokers which some release
-    mends; "" if there is none.
-    """
+def bug_count(version: Version, data: Data) -> BugCount:
+    """How many known bugs of brokers a version has."""
+    has = [
+        made
+        for made in data.scenarios.values()
+        if made.exhibit and made.exhibit.bug.whose == "brokers" and made.exhibit.bug.affects(version)
+    ]
+    return BugCount(version.kafka, len(has), sum(harm_of(made) == HARM_ORDER[0] for made in has))
+
+
+def _in_mode(release: str, line: Line) -> Version:
+    return Version(id=release, build=Build(kafka=release), mode=line.mode)
+
+
+def releases_free_of_mended(line: Line, data: Data) -> list[str]:
+    """The releases from a line's newest on, in the same mode, without any bug of brokers that some release mends."""
     bugs = [one.exhibit.bug for one in data.scenarios.values() if one.exhibit and one.exhibit.bug.whose == "brokers"]
     mended = [bug for bug in bugs if bug.fixed]
+    found = []
     for release in apache.releases():
         at = numbers(release)
         has_mode = at < KRAFT_ONLY if line.mode == "zookeeper" else at >= KRAFT_SINCE
         if at >= numbers(line.newest) and has_mode:
-            then = Version(id=release, build=Build(kafka=release), mode=line.mode)
+            then = _in_mode(release, line)
             if not any(bug.affects(then) for bug in mended):
-                return release
-    return ""
+                found.append(release)
+    return found
 
 
 def _shown(made: Scenario, affected: Iterable[str], line: Line, data: Data) -> str:

@@ -15,14 +15,28 @@ EVENT: Final = 42
 MARK: Final = "▼ yours"
 
 
-def text(atlas: Atlas, client: str, *, width: int = 110, mine: Sequence[str] = (), named: Mapping[str, str]) -> str:
-    """A page as text. `mine` are the columns that somebody's settings fall in, `named` who they are, by column."""
-    return "\n".join(_lines(atlas, client, width, frozenset(mine), named)) + "\n"
+def text(
+    atlas: Atlas,
+    client: str,
+    *,
+    width: int = 110,
+    mine: Sequence[str] = (),
+    named: Mapping[str, str],
+    first: Sequence[str] = (),
+) -> str:
+    """A page as text. `mine` are the columns that somebody's settings fall in, `named` who they are, by column; `first`
+    is what stands above the grid.
+    """
+    return "\n".join(_lines(atlas, client, width, frozenset(mine), named, first)) + "\n"
 
 
-def _lines(atlas: Atlas, client: str, width: int, mine: frozenset[str], named: Mapping[str, str]) -> Iterator[str]:
+def _lines(
+    atlas: Atlas, client: str, width: int, mine: frozenset[str], named: Mapping[str, str], first: Sequence[str]
+) -> Iterator[str]:
     line = atlas.line
     yield f"Kafka {line.label}: what can happen to acknowledged records"
+    for paragraph in first:
+        yield from textwrap.wrap(paragraph, width, initial_indent="  ", subsequent_indent="    ")
     near = "" if atlas.measured_here else f", the nearest release that was measured, not {line.newest} itself"
     yield f"measured on {atlas.measured_on or 'no release'}{near}; {client} producer, three replicas"
     yield ""
@@ -70,8 +84,14 @@ def _lines(atlas: Atlas, client: str, width: int, mine: frozenset[str], named: M
         yield from textwrap.wrap(
             f"{bug.id} {bug.harm}: {bug.title}; {fixed}", width, initial_indent="  ", subsequent_indent="    "
         )
-    if atlas.free_of_mended and atlas.free_of_mended != line.newest:
-        yield f"  nearest release without any of them that has been fixed: {atlas.free_of_mended}"
+    for bug in atlas.client_bugs:
+        fixed = f"fixed in {bug.fixed}" if bug.fixed else bug.status or "fixed in no later release"
+        yield from textwrap.wrap(
+            f"Java clients: {bug.id} {bug.harm}: {bug.title}; {fixed}",
+            width,
+            initial_indent="  ",
+            subsequent_indent="    ",
+        )
 
 
 def _cell(cell: GridCell) -> str:

@@ -18,6 +18,8 @@ LINK: Final = re.compile(r'<a href="([^"]*)">(.*?)</a>', re.DOTALL)
 IMAGE: Final = re.compile(r'<img src="([^"]*)" alt="([^"]*)"[^>]*>')
 SIBLING: Final = re.compile(r'<a href="([\w-]+)\.md')
 """A link from one scenario's docstring to another scenario."""
+FILE: Final = re.compile(r"(?:<code>)?(?:[\w.]+/)*[\w-]+\.md(?:</code>)?")
+"""A link's text that is no more than a file's name."""
 HEADING: Final = re.compile(r"<(h[1-4])>(.*?)</\1>", re.DOTALL)
 TAGS: Final = re.compile(r"<[^>]+>")
 
@@ -59,6 +61,8 @@ def _link(target: str, text: str, path: str, sites: Mapping[str, str], up: str) 
     if "://" in target or target.startswith("#"):
         return f'<a href="{target}">{text}</a>'
     found = _target(target, path, sites, up)
+    if FILE.fullmatch(text) and found:
+        text = found.rpartition("/")[2].partition(".html")[0].replace("-", " ")
     return f'<a href="{found}">{text}</a>' if found else text
 
 

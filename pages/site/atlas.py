@@ -36,8 +36,9 @@ def pages(data: model.Data, atlases: Sequence[model.Atlas]) -> Iterator[tuple[st
     found = [one.line for one in atlases]
     versions = switch(found)
     for index, one in enumerate(atlases):
-        before = (found[index - 1].label, _path(found[index - 1])) if index else None
-        after = (found[index + 1].label, _path(found[index + 1])) if index + 1 < len(found) else None
+        # The switch begins with the newest: what is before a page is the older line.
+        before = (found[index + 1].label, _path(found[index + 1])) if index + 1 < len(found) else None
+        after = (found[index - 1].label, _path(found[index - 1])) if index else None
         yield _path(one.line), of_line(one, data, versions, before, after)
     yield f"{FOLDER}/index.html", index_page(atlases)
 
@@ -89,6 +90,7 @@ def of_line(
         here=lambda version: version.partition("-")[0] == line.newest,
         sessions=words.sessions(atlas),
         release=words.release(atlas),
+        of_clients=words.clients(atlas),
         to_set=[one for one in atlas.settings if one.differs],
         bug_lead=words.bug_lead(atlas),
         fixed_here=model.fixed_in_line(line, data),

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from html import unescape
 from pathlib import Path
 from typing import Any, Final
 
@@ -246,7 +247,15 @@ def _home(data: model.Data, atlases: Sequence[model.Atlas]) -> str:
 
 
 TITLE: Final = re.compile(r"<title>(.*?) · kafka-chaos</title>", re.DOTALL)
+WORDS: Final = re.compile(r"<(?:h2|h3|code)[^>]*>(.*?)</(?:h2|h3|code)>", re.DOTALL)
+TAGS: Final = re.compile(r"<[^>]+>")
 DESCRIPTION: Final = re.compile(r'<meta name="description" content="([^"]*)">')
+
+
+def _words(text: str) -> str:
+    """The words by which a page is found beside its title: of its headings and of its code."""
+    parts = " ".join(TAGS.sub(" ", found) for found in WORDS.findall(text))
+    return " ".join(sorted(set(re.findall(r"[\w.-]{3,}", unescape(parts).lower()))))[:600]
 
 
 def _search(made: Mapping[str, str]) -> str:
@@ -255,8 +264,8 @@ def _search(made: Mapping[str, str]) -> str:
         text = made[path]
         title, about = TITLE.search(text), DESCRIPTION.search(text)
         if path.endswith(".html") and title:
-            words = about[1] if about and about[1] != title[1] else ""
-            entries.append((Markup(title[1]), path, Markup(words)))
+            first = about[1] if about and about[1] != title[1] else ""
+            entries.append((Markup(title[1]), path, Markup(first), _words(text)))
     return page("search.html.j2", "search.html", title="Search", section="Search", entries=entries)
 
 

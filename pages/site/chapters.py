@@ -62,7 +62,8 @@ CHAPTERS: Final = (
         picture="double-failover.svg",
         question="Why does a follower remove records from its log?",
         answer="Its new leader does not have them. Before 0.11 it cuts at its own high watermark, which may be behind; "
-        "since KIP-101 it asks its leader where their logs part.",
+        "since KIP-101 it asks its leader where the epoch of its last record ended, which every replica knows from its "
+        "file leader-epoch-checkpoint, and cuts there.",
         lesson=lessons.TRUNCATION,
         first="A follower copies its leader. Its log must be the beginning of its leader's log, record by record, or "
         "two replicas would hold different records at one offset. After an election a follower may hold records "

@@ -82,7 +82,26 @@ TRUNCATION: Final = Moving(
     "Two leaders die in a row; a follower that truncated to its own high watermark is elected, and a record is lost",
     (
         Frame(
-            "d is on all three replicas, and acknowledged with acks=all. The followers have not yet heard that it is "
+            "Why at all: broker-1 leads, and appends x. No follower has x yet, and nobody was told that it is safe.",
+            (_leader(ONE, "abcx", 3, unsure=3), _follower(TWO, "abc", 3), _follower(THREE, "abc", 3)),
+        ),
+        Frame(
+            "broker-1 dies. broker-2 leads, and gives the offset of x to D.",
+            (_down(ONE, "abcx", unsure=3), _leader(TWO, "abcD", 4, epoch=1), _follower(THREE, "abcD", 4)),
+        ),
+        Frame(
+            "broker-1 returns. At offset 3 it has x, its leader has D. It removes x and fetches D: "
+            "needed, and harmless, for "
+            "x was never committed.",
+            (
+                _follower(ONE, "abcD", 4, "follower: truncated x"),
+                _leader(TWO, "abcD", 4, epoch=1),
+                _follower(THREE, "abcD", 4),
+            ),
+        ),
+        Frame(
+            "Where it goes wrong, before 0.11: d is on all three replicas, and acknowledged with "
+            "acks=all. The followers have not yet heard that it is "
             "committed: their high watermark is 3.",
             (_leader(ONE, "abcd", 4), _follower(TWO, "abcd", 3), _follower(THREE, "abcd", 3)),
         ),
@@ -105,7 +124,9 @@ TRUNCATION: Final = Moving(
             (_down(ONE, "abcd"), _down(TWO, "abcd"), _follower(THREE, "abc", 3, "follower, in the ISR")),
         ),
         Frame(
-            "broker-3 is in the ISR, so it is elected: a clean election. d is on no leader.",
+            "A truncation does not change the ISR: broker-3 is still in it, and is elected. The election "
+            "is clean, and d is "
+            "lost.",
             (_down(ONE, "abcd"), _down(TWO, "abcd"), _leader(THREE, "abc", 3, epoch=2)),
             lost="d",
         ),
@@ -119,7 +140,8 @@ TRUNCATION: Final = Moving(
             lost="d",
         ),
         Frame(
-            "The same moment with leader epochs (KIP-101, since 0.11): broker-3 asks broker-2 where epoch "
+            "The same moment since 0.11 (KIP-101). Each replica keeps the offset at which each leader "
+            "epoch began. broker-3 asks broker-2 where epoch "
             "0 ended. At 4: it "
             "truncates nothing, …",
             (

@@ -142,16 +142,12 @@ def costs(data: Data, atlas: Atlas, client: str) -> dict[str, str]:
     for column in atlas.columns:
         settings = column.settings(client, atlas.line.audit, atlas.line.newest)
         priced = cost(covering_in(data.measured, settings, ["none"]), {})
-        found[column.id] = (
-            "" if priced is None else _cost(priced.latency_p50_ms, priced.latency_p99_ms, priced.records_per_s)
-        )
+        found[column.id] = "" if priced is None else _cost(priced.latency_p50_ms, priced.latency_p99_ms)
     return found
 
 
-def _cost(median: float | None, slow: float | None, rate: float | None) -> str:
-    parts = [f"{median:.1f} ms, {slow:.0f} ms" if median is not None and slow is not None else ""]
-    parts.append(f"{rate:,.0f}/s".replace(",", " ") if rate is not None else "")
-    return "; ".join(filter(None, parts))
+def _cost(median: float | None, slow: float | None) -> str:
+    return f"{median:.1f} ms, {slow:.0f} ms" if median is not None and slow is not None else ""
 
 
 def row_detail(cell: RowCell, newest: str) -> str:
@@ -176,19 +172,43 @@ def backing(one: RowOnPage) -> str:
 
 
 def release(atlas: Atlas) -> str:
-    """Which release to be on."""
+    """Which release to be on, and why."""
     newest, free = atlas.line.newest, atlas.free_of_mended
     mode = "KRaft" if atlas.line.mode == "kraft" else "ZooKeeper"
-    has = f"{newest} has {plural(len(atlas.bugs), 'known bug')}, of which {_lose(atlas.bugs_that_lose)}."
-    if not free:
-        return f"{has} No release of {mode} is free of all bugs that were ever fixed."
+    groups: dict[tuple[int, int], list[str]] = {}
+    for one in atlas.counts:
+        groups.setdefault((one.bugs, one.lose), []).append(one.release)
+    has = "; ".join(f"{', '.join(of)}: {_known(*count)}" for count, of in groups.items())
+    if not free or atlas.remaining is None:
+        return f"Yours: {has}. No release with {mode} is free of all bugs that any release fixes."
+    lose = {0: "none loses", 1: "1 loses"}.get(atlas.remaining.lose, f"{atlas.remaining.lose} lose")
+    left = f"{plural(atlas.remaining.bugs, 'known bug')} that no release fixes; {lose} records"
     if free == newest:
-        return f"Stay on {newest}: it has no bug recorded here that any release fixes."
-    return f"Be on {free}: the nearest release with {mode} without any bug recorded here that has been fixed. {has}"
+        be = f"Stay on {newest}"
+    elif atlas.newest_free != free:
+        be = f"Be on {atlas.newest_free} (with {mode}); {free} is the first release that is as good"
+    else:
+        be = f"Be on {free} (with {mode})"
+    return f"{be}. What is left there: {left}. Yours: {has}."
 
 
-def _lose(count: int) -> str:
-    return {0: "none loses records", 1: "1 loses records"}.get(count, f"{count} lose records")
+def _known(bugs: int, lose: int) -> str:
+    which = {0: "none loses records", 1: "1 loses records"}.get(lose, f"{lose} lose records")
+    return f"{plural(bugs, 'known bug')}, {which}" if bugs else "no known bug"
+
+
+def clients(atlas: Atlas) -> str:
+    """What bugs Java clients of this release have, whatever the brokers are."""
+    bugs = atlas.client_bugs
+    if not bugs:
+        return ""
+    told = "; ".join(
+        f"{bug.id} {bug.harm}{f', fixed in {bug.fixed}' if bug.fixed else ''}" for bug in bugs
+    )  # fmt: skip
+    return (
+        f"Java clients of {atlas.line.newest} have {plural(len(bugs), 'known bug')} of their own: {told}. A newer "
+        "client works with these brokers."
+    )
 
 
 def bug_lead(atlas: Atlas) -> str:
@@ -196,11 +216,7 @@ def bug_lead(atlas: Atlas) -> str:
     if not atlas.bugs:
         return f"None of the bugs recorded here is in {atlas.line.newest}."
     told = f"{plural(len(atlas.bugs), 'bug')} of those recorded here. Each was shown on a release that has it."
-    if atlas.free_of_mended and atlas.free_of_mended != atlas.line.newest:
-        told += f" The nearest release without any bug that has been fixed is {atlas.free_of_mended}."
-    elif atlas.free_of_mended:
-        told += " No release fixes any of them."
-    return told
+    return f"{told} {release(atlas)}"
 
 
 def sessions(atlas: Atlas) -> str:

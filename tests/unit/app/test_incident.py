@@ -1,23 +1,42 @@
-"""What saved logs, partitions and configuration tell of lost records."""
+"""What saved logs, partitions and configuration tell of lost records.
+
+tests/data/incidents has what people would have saved of runs whose cause is known: brokers' logs, partitions as they
+were in the end, and configuration. Nothing of it says which scenario it was.
+"""
 
 from __future__ import annotations
 
+import re
 import tarfile
 from pathlib import Path
 
 import pytest
 
-from app import incident
+from app import incident, incident_causes, incident_logs
 from app.cli import main
 from harness.scenario import all_scenarios
 
 FIXTURES = Path(__file__).parents[2] / "data" / "runs"
-LOADED = "[2026-11-23 10:00:00,000] INFO Loading logs from log dirs (kafka.log.LogManager)\n"
+INCIDENTS = Path(__file__).parents[2] / "data" / "incidents"
+CLEANING = "[2026-11-23 10:00:00,000] INFO Starting log cleanup with a period of 300000 ms. (kafka.log.LogManager)\n"
 NO_EFFECT = "INFO [UnifiedLog partition=t-0] Truncating to 0 has no effect as the largest offset in the log is -1\n"
 CUT = "INFO [UnifiedLog partition=t-0, dir=/d] Truncating to offset 111 (kafka.log.UnifiedLog)\n"
 CUT_OLD = "INFO Truncating log t-0 to offset 3. (kafka.log.Log)\n"
-RECOVERED = "INFO [LogLoader partition=t-0, dir=/d] Recovering unflushed segment 0. (kafka.log.LogLoader)\n"
-UNCLEAN = "INFO [QuorumController id=100] UNCLEAN partition change for t-0: isr: [] -> [2]\n"
+STARTED = "[2026-11-23 10:00:01,000] INFO Kafka version: 2.8.2 (org.apache.kafka.common.utils.AppInfoParser)\n"
+OLD = "[2026-11-23 10:00:01,000] INFO Kafka version : 0.10.2.2 (org.apache.kafka.common.utils.AppInfoParser)\n"
+RECOVERED = "[2026-11-23 10:00:00,500] INFO [LogLoader partition=t-0, dir=/d] Recovering unflushed segment 0.\n"
+ZEROS = (
+    "WARN Found invalid messages in log segment /d/t-0/0.log at byte offset 9: Found record size 0 smaller than 14\n"
+)
+UNCLEAN = "INFO [QuorumController id=100] UNCLEAN partition change for t-0: isr: [] -> [2], leader: -1 -> 2\n"
+ENABLED = "\tunclean.leader.election.enable = true\n"
+NO_LEADER = "Failed to elect leader for partition t-0 under strategy OfflinePartitionLeaderElectionStrategy(false)\n"
+REFUSED = "INFO Unable to register broker 1 because the controller returned error DUPLICATE_BROKER_REGISTRATION\n"
+DELETED = "INFO [Log partition=t-0] Deleting segment 0 due to retention time 604800000ms breach\n"
+EMPTY = "WARN No meta.properties file under dir /d/meta.properties (kafka.server.BrokerMetadataCheckpoint)\n"
+DISK = "java.io.IOException: No space left on device\n"
+AHEAD = "[2026-12-01 10:00:00,000] " + DELETED
+CHANGED = "INFO Processing override for entityPath: brokers/<default> with config: Map(message.max.bytes -> 1)\n"
 
 
 def logs(folder: Path, **texts: str) -> list[Path]:
@@ -26,46 +45,121 @@ def logs(folder: Path, **texts: str) -> list[Path]:
     return sorted(folder.glob("*.log"))
 
 
-def first(paths: list[Path]) -> list[str]:
-    return [one.sign.id for one in incident.signs(paths)[0]]
+def causes_of(paths: list[Path], release: str = "2.8.2") -> list[str]:
+    case = incident_causes.Case(incident_logs.read_all(paths), (), (), release)
+    return [one.kind.id for one in incident_causes.causes(case)]
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "causes"),
     [
         (CUT, ["truncation"]),
         (CUT_OLD, ["truncation"]),
+        ("\tinter.broker.protocol.version = 0.10.2\n" + CUT, ["truncation-to-high-watermark"]),
         (NO_EFFECT, []),
         ("INFO Truncating log t-0 to offset 0. (kafka.log.Log)\n", []),
         (UNCLEAN, ["unclean-election"]),
-        ("unclean.leader.election.enable = false\n", []),
-        ("Deleting segment due to log retention time 604800000ms breach\n", ["retention"]),
+        (UNCLEAN.replace(", leader: -1 -> 2", ""), []),
+        (ENABLED, []),
+        (NO_LEADER, []),
+        (ENABLED + NO_LEADER, ["unclean-election"]),
+        (DELETED, ["retention"]),
         ("log.retention.ms = 604800000\n", []),
-        ("java.io.IOException: No space left on device\n", ["disk"]),
+        (CLEANING + AHEAD + STARTED, ["clock-ahead", "retention"]),
+        (CLEANING + DELETED + STARTED, ["retention"]),
+        (DISK, ["disk"]),
         (RECOVERED, ["crash"]),
+        (RECOVERED + ZEROS, ["power-loss", "crash"]),
+        (DISK + RECOVERED + ZEROS, ["disk", "crash"]),
+        (ZEROS, []),
+        (REFUSED, ["duplicate-broker-id"]),
+        (STARTED + CLEANING + REFUSED, ["duplicate-broker-id"]),
+        (REFUSED + CLEANING + STARTED, []),
+        (EMPTY + STARTED, []),
+        (STARTED + EMPTY + CLEANING, ["empty-disk"]),
+        ("INFO Truncating to offset 0 (kafka.log.Log)\n", ["empty-disk", "truncation"]),
         (CUT + UNCLEAN, ["unclean-election", "truncation"]),
         ("", []),
     ],
 )
-def test_a_line_is_a_sign_or_none(tmp_path: Path, text: str, told: list[str]) -> None:
-    assert first(logs(tmp_path, server=LOADED + text)) == told
+def test_lines_tell_of_a_cause_or_of_none(tmp_path: Path, text: str, causes: list[str]) -> None:
+    assert causes_of(logs(tmp_path, server=text)) == causes
 
 
-def test_a_crash_of_all_brokers_comes_first_and_one_of_some_does_not(tmp_path: Path) -> None:
-    some = logs(tmp_path, a=LOADED + RECOVERED, b=LOADED + CUT, controller=UNCLEAN)
-    assert first(some) == ["unclean-election", "truncation", "crash"]
-    every = logs(tmp_path, b=LOADED + RECOVERED + CUT)
-    assert first(every) == ["all-brokers-crashed", "unclean-election", "truncation"]
+def test_an_old_release_truncates_to_the_high_watermark(tmp_path: Path) -> None:
+    assert causes_of(logs(tmp_path, server=OLD + CUT_OLD), "0.10.2.2") == ["truncation-to-high-watermark"]
+
+
+def test_settings_are_forgotten_on_releases_that_forget_them(tmp_path: Path) -> None:
+    paths = logs(tmp_path, server=CHANGED + DELETED)
+    assert causes_of(paths, "2.2.2") == ["forgotten-overrides", "retention"]
+    assert causes_of(paths, "2.8.2") == ["retention"]
+
+
+def test_a_crash_of_all_brokers_and_one_of_some(tmp_path: Path) -> None:
+    assert causes_of(logs(tmp_path, a=CLEANING + RECOVERED, b=CLEANING + CUT)) == ["truncation", "crash"]
+    assert causes_of(logs(tmp_path, b=CLEANING + RECOVERED)) == ["all-brokers-crashed"]
 
 
 def test_releases_are_read_from_logs(tmp_path: Path) -> None:
-    paths = logs(tmp_path, new="INFO Kafka version: 2.8.2\n", old="INFO Kafka version : 0.10.2.2\n")
-    assert incident.signs(paths)[1] == ["0.10.2.2", "2.8.2"]
+    paths = logs(tmp_path, new=STARTED, old=OLD)
+    assert incident_causes.releases(incident_logs.read_all(paths)) == ["0.10.2.2", "2.8.2"]
 
 
-def test_each_sign_names_a_scenario_that_shows_it() -> None:
-    assert {sign.scenario for sign in incident.SIGNS} <= all_scenarios().keys()
-    assert len({sign.id for sign in incident.SIGNS}) == len(incident.SIGNS)
+def test_lines_are_found_wherever_pieces_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    filler = "INFO nothing of interest happens here, and it is told at some length\n"
+    text = "".join(filler * 3 + line for line in (CUT, UNCLEAN, RECOVERED, REFUSED) for _ in range(9)) + CUT.strip()
+    (path,) = logs(tmp_path, server=text)
+    whole = incident_logs.read(path).lines
+    assert {kind: len(lines) for kind, lines in whole.items()} == {
+        "truncated": 10,
+        "unclean": 9,
+        "recovering": 9,
+        "refused id": 9,
+    }
+    for piece, block in ((64, 8), (100, 200), (4096, 64)):
+        monkeypatch.setattr(incident_logs, "PIECE", piece)
+        monkeypatch.setattr(incident_logs, "BLOCK", block)
+        assert incident_logs.read(path).lines == whole
+    assert text[whole["unclean"][0].at :].startswith(UNCLEAN)
+
+
+def test_each_cause_names_a_scenario_that_shows_it() -> None:
+    assert {kind.scenario for kind in incident_causes.kinds()} <= all_scenarios().keys()
+    assert len({kind.id for kind in incident_causes.kinds()}) == len(list(incident_causes.kinds()))
+
+
+def test_the_lines_of_a_cause_are_looked_for() -> None:
+    literals = " ".join(one.decode() for of_kind in incident_logs.LITERALS.values() for one in of_kind)
+    literals += " Failed to elect leader for partition  Truncating to offset 0"
+    for kind in incident_causes.kinds():
+        assert all(line in literals for line in kind.lines), kind.id
+
+
+@pytest.mark.parametrize(
+    ("name", "first"),
+    [
+        ("power", "power-loss"),
+        ("unclean", "unclean-election"),
+        ("clock", "clock-ahead"),
+        ("second-machine", "duplicate-broker-id"),
+        ("acks-1", "truncation"),
+        ("bit", "damaged-record"),
+        ("full", "disk"),
+        ("blank", "empty-disk"),
+        ("compacted", "marker-compacted"),
+        ("divergence", "replicas-differ"),
+        ("checkpoint", "malformed-checkpoint"),
+        ("overrides", "forgotten-overrides"),
+        ("nothing-lost", "crash"),
+    ],
+)
+def test_the_cause_is_named_first(name: str, first: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with tarfile.open(INCIDENTS / f"{name}.tar.xz") as packed:
+        packed.extractall(tmp_path, filter="data")
+    assert main(["incident", str(tmp_path / name)]) == 0
+    named = re.findall(r"^   ([\w-]+): ", capsys.readouterr().out.partition("2  Replicas")[0], re.MULTILINE)
+    assert named[0] == first
 
 
 def test_copied_partitions_of_a_run_are_found_and_compared(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -74,12 +168,13 @@ def test_copied_partitions_of_a_run_are_found_and_compared(tmp_path: Path, capsy
         packed.extractall(tmp_path / "run", filter="data")
     saved = tmp_path / "saved"
     (tmp_path / "run" / "replicas" / "02-final").rename(saved)
-    logs(saved, server=LOADED + CUT_OLD)
+    logs(saved, server=CUT_OLD)
     (saved / "producer.properties").write_text("bootstrap.servers=a:9092\nacks=1\nkey.serializer=x\n")
     assert main(["incident", str(saved), "--version", "0.10.2.2"]) == 0
     told = capsys.readouterr().out
     assert "t-0: replicas differ" in told
-    assert "truncation: a follower removed" in told
+    assert "replicas-differ: replicas hold different records" in told
+    assert "truncation-to-high-watermark: a follower truncated" in told
     assert "KAFKA-4682" in told
     assert "grade" in told
 
@@ -89,8 +184,7 @@ def test_what_is_not_there_is_one_line(capsys: pytest.CaptureFixture[str]) -> No
     assert capsys.readouterr().err.count("\n") == 1
 
 
-def test_the_page_has_every_sign() -> None:
+def test_the_page_has_every_cause() -> None:
     page = (FIXTURES.parents[2] / "docs" / "lost-records.md").read_text()
-    for sign in incident.SIGNS:
-        literals = ", ".join(f"`{one.decode()}`" for one in sign.literals)
-        assert f"| {literals} | {sign.means} | {sign.do} | `{sign.scenario}` |" in page
+    for kind in incident_causes.kinds():
+        assert incident.row(kind) in page, kind.id

@@ -1,0 +1,511 @@
+"""What saved files tell of a cause: rules on lines of logs, on copied replicas and on the release, the surest first.
+
+A rule needs what only its cause leaves behind. That a broker was killed is in most logs of an incident and explains
+little; zeros at the end of a log are left by a loss of power and not by a kill. A broker that waits for its own old
+session is refused its id too; so a second machine is one that was refused and never started. Where the same lines come
+of several causes, the cause says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from itertools import pairwise
+from pathlib import Path
+from typing import Final
+
+from app.incident_logs import Line, Log, times_around
+from evidence.releases import numbers
+from evidence.text import plural
+from kafkafiles import batches, columns, errors
+from kafkafiles.side_by_side import ReplicaComparison
+
+BY_EPOCH: Final = (0, 11)
+"""From this protocol on followers truncate by leader epochs."""
+JUMP: Final = timedelta(minutes=30)
+"""A log whose times go back by so much has a clock that was ahead."""
+TRANSACTIONAL: Final = 0x10
+CONTROL: Final = 0x20
+MARKERS: Final = (b"\x00\x00\x00\x00", b"\x00\x00\x00\x01")
+"""Keys of transactions' markers: version 0, abort or commit."""
+MOST_READ: Final = 64 << 20
+"""Bytes of a segment that are read record by record."""
+ALL_CRASHED: Final = "all-brokers-crashed"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kind:
+    """A cause, in words."""
+
+    id: str
+    means: str
+    do: str
+    scenario: str
+    lines: tuple[str, ...] = ()
+    """Strings by which a log tells of it, for the page; none where it shows in copied files."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """A cause that files tell of."""
+
+    kind: Kind
+    why: str
+    """What was found, in a sentence."""
+    lines: tuple[Line, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """What there is to go by."""
+
+    logs: Sequence[Log]
+    comparisons: Sequence[ReplicaComparison]
+    partitions: Sequence[Path]
+    release: str
+
+    def lines(self, kind: str) -> list[Line]:
+        """The lines of a kind in all logs."""
+        return [line for log in self.logs for line in log.of(kind)]
+
+    @property
+    def brokers(self) -> list[Log]:
+        """The logs of brokers."""
+        return [log for log in self.logs if log.is_broker]
+
+    @property
+    def by_epoch(self) -> bool:
+        """Whether followers truncate by leader epochs, as far as the release and the protocol in the logs tell."""
+        told = [line.text.rpartition("= ")[2].partition("-")[0] for line in self.lines("protocol")]
+        oldest = min((numbers(one) for one in told if _is_release(one)), default=BY_EPOCH)
+        return oldest >= BY_EPOCH and (not self.release or numbers(self.release) >= BY_EPOCH)
+
+
+def _is_release(text: str) -> bool:
+    return len(text.split(".")) > 1 and all(part.isdigit() for part in text.split("."))
+
+
+Rule = Callable[[Case, Kind], Cause | None]
+RULES: list[tuple[Kind, Rule]] = []
+"""In the order in which causes are told."""
+
+
+def rule(**words: str | tuple[str, ...]) -> Callable[[Rule], Rule]:
+    """Register a rule; the first that is written is the surest."""
+
+    def keep(made: Rule) -> Rule:
+        RULES.append((Kind(**words), made))  # type: ignore[arg-type]
+        return made
+
+    return keep
+
+
+def causes(case: Case) -> list[Cause]:
+    """The causes that files tell of, the surest first."""
+    found = (made(case, kind) for kind, made in RULES)
+    return [one for one in found if one is not None]
+
+
+def _of_lines(kind: Kind, lines: Sequence[Line], what: str = "") -> Cause | None:
+    files = len({line.file for line in lines})
+    if not lines:
+        return None
+    return Cause(kind, what or f"{plural(len(lines), 'line')} in {plural(files, 'file')}", tuple(lines[:3]))
+
+
+# In copied replicas
+
+
+@rule(
+    id="damaged-record",
+    means="a copied replica holds a record whose checksum is wrong: the disk, or memory, changed it",
+    do="Move leadership to a sound replica first. Then replace the disk, and let the broker copy everything anew.",
+    scenario="bit-rot",
+    lines=("CorruptRecordException", "Record is corrupt"),
+)
+def damaged(case: Case, kind: Kind) -> Cause | None:
+    """A checksum that is wrong, in copied files or by a log."""
+    faults = [fault for one in case.comparisons for fault in one.corrupt]
+    if faults:
+        return Cause(kind, f"{plural(len(faults), 'damaged place')} in copied files; the first: {faults[0]}")
+    return _of_lines(kind, case.lines("corrupt"))
+
+
+@rule(
+    id="replicas-differ",
+    means="replicas hold different records at one offset, and do not know it: which one is read depends on who leads",
+    do="Do not restart brokers. Decide which replica is right, and empty the others while their brokers are "
+    "down. Find out "
+    "whether unclean elections are enabled, or inter.broker.protocol.version is older than 0.11.",
+    scenario="replica-divergence",
+)
+def differ(case: Case, kind: Kind) -> Cause | None:
+    """Two records at one offset."""
+    for one in case.comparisons:
+        for difference in one.differences:
+            if sum(record is not None for record in difference.records.values()) > 1:
+                where = f"{one.topic}-{one.partition}, offset {difference.offset}"
+                return Cause(kind, f"the first is {where} ({', '.join(difference.fields)})")
+    return None
+
+
+# In logs
+
+
+@rule(
+    id="clock-ahead",
+    means="a broker's clock was ahead, and it deleted records as too old that were not",
+    do="Set retention.ms=-1 until every clock is right. Compare log start offsets on all replicas.",
+    scenario="clock-step",
+    lines=("retention time ",),
+)
+def clock(case: Case, kind: Kind) -> Cause | None:
+    """Retention at a time from which the log goes back."""
+    for line in case.lines("retention"):
+        times = times_around(line)
+        back = [(before, after) for before, after in pairwise(times) if before - after > JUMP]
+        if back and line.time is not None:
+            ahead = max(before - after for before, after in back)
+            return Cause(kind, f"round this line the log's times go back by {ahead}", (line,))
+    return None
+
+
+@rule(
+    id="malformed-checkpoint",
+    means="a checkpoint file of a broker cannot be read: it is up, and serves none of the replicas in that directory",
+    do="Stop the broker, remove the checkpoint that the line names from that directory, and start it.",
+    scenario="museum-malformed-checkpoint",
+    lines=("CheckpointReadBuffer", "line in checkpoint file"),
+)
+def malformed(case: Case, kind: Kind) -> Cause | None:
+    """A reader of checkpoints failed."""
+    return _of_lines(kind, case.lines("malformed checkpoint"))
+
+
+@rule(
+    id="unclean-election",
+    means="a replica outside the ISR was elected: records that it lacked are lost",
+    do="Set unclean.leader.election.enable=false. Look for the records on the replica that led before, before "
+    "it starts.",
+    scenario="unclean-election",
+    lines=("potential data loss", "UNCLEAN partition change", "Failed to elect leader for partition"),
+)
+def unclean(case: Case, kind: Kind) -> Cause | None:
+    """A controller says so, or unclean elections are on and a partition had no replica in sync."""
+    if told := case.lines("unclean"):
+        return _of_lines(kind, told)
+    if not case.lines("unclean enabled"):
+        return None
+    return _of_lines(
+        kind, case.lines("no leader"), "unclean elections are enabled, and a partition had no replica in sync left"
+    )
+
+
+@rule(
+    id="power-loss",
+    means="a machine lost power: the end of a log was never written to its disk",
+    do="If all in-sync replicas lost power at one moment, unflushed records are gone. If one kept it, do not start the "
+    "others as leaders: compare the replicas first.",
+    scenario="page-cache-only",
+    lines=("Found record size 0 ", "Found invalid messages in log segment", "Corruption found in segment"),
+)
+def power(case: Case, kind: Kind) -> Cause | None:
+    """A log that ends in zeros, or torn, on a broker that crashed and whose disk was not full."""
+    if not case.lines("recovering"):
+        return None
+    # A full disk tears a log as well.
+    lines = [line for log in case.logs if not log.of("disk") for line in log.of("zeros")]
+    crashed = sum(log.crashes > 0 for log in case.brokers)
+    return _of_lines(
+        kind,
+        lines,
+        f"{plural(len({line.file for line in lines}), 'broker')} found a log that ends in what was never written; "
+        f"{crashed} of {plural(len(case.brokers), 'broker')} had not stopped cleanly",
+    )
+
+
+@rule(
+    id="empty-disk",
+    means="a broker came back with an empty directory, and was elected or followed as if it had its records",
+    do="Stop it. If another replica still has the records, let that one lead. Replace a disk only when its "
+    "broker is in no "
+    "ISR.",
+    scenario="blank-disk-replacement",
+    lines=("No meta.properties file under dir", "Truncating to offset 0"),
+)
+def empty(case: Case, kind: Kind) -> Cause | None:
+    """A broker that had run found nothing, or a follower removed all of its log."""
+    for log in case.brokers:
+        starts = [line.at for line in log.of("started")]
+        again = [line for line in log.of("empty directory") if any(at < line.at for at in starts)]
+        if again:
+            return Cause(kind, "a broker that had run before found nothing in its directory", tuple(again[:1]))
+    thrown = [line for line in case.lines("truncated") if "Truncating to offset 0 " in line.text]
+    return _of_lines(kind, thrown, "a follower removed its whole log, because its leader's was empty")
+
+
+@rule(
+    id="duplicate-broker-id",
+    means="two machines used one broker id: with KRaft the second can count as the first one's replica",
+    do="Stop the second machine. Compare the replicas of every partition that this id holds.",
+    scenario="duplicate-id-counts-as-replica",
+    lines=("DuplicateBrokerRegistration", "DUPLICATE_BROKER_REGISTRATION", "already registered on the path"),
+)
+def duplicate_id(case: Case, kind: Kind) -> Cause | None:
+    """A machine was refused its id, and did not start afterwards."""
+    refused = [log for log in case.logs if log.of("refused id")]
+    others = [log for log in refused if log.is_broker or not log.of("started")]
+    # A broker that is refused and starts later had to wait for its own old session.
+    never = [log for log in others if not any(one.at > log.of("refused id")[-1].at for one in log.of("started"))]
+    if never:
+        return _of_lines(kind, never[0].of("refused id"), "a machine was refused its id, and never started")
+    return None if others else _of_lines(kind, [line for log in refused for line in log.of("refused id")])
+
+
+@rule(
+    id="disk",
+    means="a disk was full, failed, or was made read-only, and its broker gave the replicas up",
+    do="Do not give the broker an empty disk while it is in an ISR.",
+    scenario="disk-full",
+    lines=(
+        "No space left on device",
+        "Input/output error",
+        "Read-only file system",
+        "Stopping serving logs in",
+        "Stopping serving replicas in",
+    ),
+)
+def disk(case: Case, kind: Kind) -> Cause | None:
+    """A broker says that a disk failed."""
+    return _of_lines(kind, case.lines("disk"))
+
+
+@rule(
+    id="forgotten-overrides",
+    means="broker defaults were changed while brokers ran, and topics' own settings were forgotten (KAFKA-9254)",
+    do="Restart each broker. Do not change cluster-wide settings before 2.4.1. Set retention.ms again and look "
+    "at the log "
+    "start offsets.",
+    scenario="museum-forgotten-overrides",
+    lines=("entityPath: brokers/<default>",),
+)
+def overrides(case: Case, kind: Kind) -> Cause | None:
+    """A release that has it, a default that changed, and deleted segments."""
+    has = bool(case.release) and (1, 1) <= numbers(case.release) < (2, 4, 1)
+    if not has or not case.lines("retention"):
+        return None
+    return _of_lines(
+        kind, case.lines("default changed"), "broker defaults were changed, and retention deleted segments"
+    )
+
+
+@rule(
+    id="retention",
+    means="segments were deleted because they were too old or too many",
+    do="Compare this with the topic's retention.ms and retention.bytes, and the brokers' clocks. Set "
+    "retention.ms=-1 until "
+    "it is clear.",
+    scenario="clock-step",
+    lines=("retention time ", "retention size "),
+)
+def retention(case: Case, kind: Kind) -> Cause | None:
+    """Segments were deleted."""
+    return _of_lines(kind, case.lines("retention"))
+
+
+@rule(
+    id="truncation-to-high-watermark",
+    means="a follower truncated to its own high watermark, which may be behind (KIP-101): acks=all does not prevent it",
+    do="Move to 0.11 or later and raise inter.broker.protocol.version on every broker. If a replica still has "
+    "the records, "
+    "read them from its files before it starts.",
+    scenario="double-failover",
+    lines=("Truncating to offset ", "Truncating log "),
+)
+def truncated_to_hw(case: Case, kind: Kind) -> Cause | None:
+    """A truncation, without leader epochs."""
+    return None if case.by_epoch else _of_lines(kind, case.lines("truncated"))
+
+
+@rule(
+    id="truncation",
+    means="a follower removed the end of its log, which its new leader did not have",
+    do="With acks=1 these records were acknowledged by one broker alone: set acks=all. With acks=all they were never "
+    "acknowledged.",
+    scenario="leader-crash",
+    lines=("Truncating to offset ", "Truncating log "),
+)
+def truncated(case: Case, kind: Kind) -> Cause | None:
+    """A truncation, with leader epochs."""
+    return _of_lines(kind, case.lines("truncated")) if case.by_epoch else None
+
+
+@rule(
+    id="marker-compacted",
+    means="transactions write to a compacted topic that has keys of four bytes which are 0 or 1: the cleaner "
+    "takes commit "
+    "markers for out of date, and committed records vanish when the leader moves (KAFKA-14055)",
+    do="Move to 3.0.2, 3.1.2, 3.2.1 or later. Until then use other keys, or stop compaction of this topic.",
+    scenario="museum-marker-compacted",
+)
+def marker_compacted(case: Case, kind: Kind) -> Cause | None:
+    """A release that has it, transactions, and such a key."""
+    if not case.release or not numbers(case.release) >= (0, 11) or without_kafka_14055(case.release):
+        return None
+    for path in case.partitions:
+        if not path.name.startswith("__") and (found := keys_like_markers(path)):
+            return Cause(kind, f"{path}: a key like a marker's at offset {found}, among transactions")
+    return None
+
+
+def without_kafka_14055(release: str) -> bool:
+    """Whether a release has the fix."""
+    at = numbers(release)
+    return at >= (3, 2, 1) or (3, 1, 2) <= at < (3, 2) or (3, 0, 2) <= at < (3, 1)
+
+
+def keys_like_markers(partition: Path) -> int | None:
+    """The offset of the first record in a partition whose key is the integer 0 or 1, if transactions write to it."""
+    transactional, found = False, None
+    for segment in sorted(partition.glob("*.log")):
+        with segment.open("rb") as file:
+            data = file.read(MOST_READ)
+        for batch in batches.batches(data):
+            if isinstance(batch, batches.Corrupt):
+                continue
+            transactional = transactional or batch.header.is_transactional
+            if not batch.header.is_control and found is None:
+                keys = zip(batch.offsets, batch.keys, strict=True)
+                found = next((int(offset) for offset, key in keys if key in MARKERS), None)
+        if transactional and found is not None:
+            return found
+    return None
+
+
+@rule(
+    id="too-large-to-copy",
+    means="a batch is larger than segment.bytes allows now: no replica can copy it, and the partition loses its copies",
+    do="Raise segment.bytes above the largest batch.",
+    scenario="museum-segment-below-batch",
+    lines=("RecordBatchTooLargeException",),
+)
+def too_large(case: Case, kind: Kind) -> Cause | None:
+    """A batch is refused."""
+    return _of_lines(kind, case.lines("too large to copy"))
+
+
+@rule(
+    id="group-not-loaded",
+    means="a coordinator could not load the offsets of its groups: they go back, or cannot commit",
+    do="Look the bugs of this release up below; move to a release that has none of them.",
+    scenario="museum-unloadable-group",
+    lines=("Error loading offsets from", "Error in loading offsets from"),
+)
+def group(case: Case, kind: Kind) -> Cause | None:
+    """A coordinator failed to load."""
+    return _of_lines(kind, case.lines("group"))
+
+
+@rule(
+    id="open-transaction",
+    means="a transaction in a copied partition has no marker: readers under read_committed wait, or skip what "
+    "it committed",
+    do="Look the bugs of this release up below: markers were lost by compaction, by unclean elections and by losses of "
+    "power. kafka-transactions.sh shows the producer, and can abort it.",
+    scenario="museum-marker-compacted",
+)
+def open_transaction(case: Case, kind: Kind) -> Cause | None:
+    """A producer without a marker behind its records."""
+    for path in case.partitions:
+        if not path.name.startswith("__") and (producers := open_producers(path)):
+            told = ", ".join(str(one) for one in producers[:3])
+            return Cause(kind, f"{path}: producer {told} has records behind its last marker")
+    return None
+
+
+def open_producers(partition: Path) -> list[int]:
+    """The producers whose last transactional batch in a partition has no marker behind it."""
+    last: dict[int, bool] = {}
+    for segment in sorted(partition.glob("*.log")):
+        try:
+            headers, _ = columns.read_headers(segment)
+        except (OSError, errors.FilesError):
+            return []
+        chosen = headers[(headers["attributes"] & TRANSACTIONAL) > 0]
+        for producer, attributes in zip(chosen["producer_id"], chosen["attributes"], strict=True):
+            last[int(producer)] = not int(attributes) & CONTROL
+    return [producer for producer, is_open in last.items() if is_open]
+
+
+@rule(
+    id=ALL_CRASHED,
+    means="every broker whose log is here was killed or lost power: if all lost power, unflushed records are gone",
+    do="Find out whether power was lost. Compare the replicas of each partition before brokers start again.",
+    scenario="memory-survives",
+    lines=("Recovering unflushed segment",),
+)
+def all_crashed(case: Case, kind: Kind) -> Cause | None:
+    """Each broker recovered a log."""
+    brokers = case.brokers
+    if len(brokers) < 2 or not all(log.crashes for log in brokers):
+        return None
+    return _of_lines(kind, case.lines("recovering"))
+
+
+@rule(
+    id="crash",
+    means="a broker was killed or lost power: what was not flushed is gone if it lost power",
+    do="If several brokers show it at one moment, compare their replicas before any of them leads.",
+    scenario="memory-survives",
+    lines=("Recovering unflushed segment",),
+)
+def crashed(case: Case, kind: Kind) -> Cause | None:
+    """A broker recovered a log."""
+    return None if all_crashed(case, kind) else _of_lines(kind, case.lines("recovering"))
+
+
+@rule(
+    id="session",
+    means="a broker was silent for longer than its session: it was replaced, and may have taken writes (acks=1)",
+    do="Look for long garbage collections and cut networks at that time. Use acks=all.",
+    scenario="isolated-broker",
+    lines=("ession expired", "because its session has timed out"),
+)
+def session(case: Case, kind: Kind) -> Cause | None:
+    """A session ended."""
+    return _of_lines(kind, case.lines("session"))
+
+
+@rule(
+    id="shrunk-isr",
+    means="followers fell behind: until they returned, fewer replicas had what was acknowledged",
+    do="Set min.insync.replicas=2, so that acks=all never means one replica.",
+    scenario="isr-shrink-expand",
+    lines=("Shrinking ISR",),
+)
+def shrunk(case: Case, kind: Kind) -> Cause | None:
+    """An ISR shrank."""
+    return _of_lines(kind, case.lines("shrunk"))
+
+
+@rule(
+    id="refused",
+    means="writes were refused: their producers were told, and nothing acknowledged is concerned",
+    do="Look whether the producers gave up.",
+    scenario="min-insync-refusal",
+    lines=("NotEnoughReplicas",),
+)
+def refused(case: Case, kind: Kind) -> Cause | None:
+    """Writes were refused."""
+    return _of_lines(kind, case.lines("refused"))
+
+
+def kinds() -> Iterator[Kind]:
+    """Every cause that is known, in the order in which they are told."""
+    return (kind for kind, _ in RULES)
+
+
+def releases(logs: Iterable[Log]) -> list[str]:
+    """The releases that logs name, the oldest first."""
+    return sorted({release for log in logs for release in log.releases}, key=numbers)

@@ -1,0 +1,202 @@
+"""Text logs of brokers and controllers, searched for the few lines that tell of a cause.
+
+A file is read in pieces, and each piece cut into blocks of a few lines. One automaton for all strings that are looked
+for (RE2, by pyarrow) says which blocks have any, and then which of their lines. The lines are kept, `COUNTED` of each
+kind and file at most, with where they stand. So memory does not grow with the logs, and only the lines that were found
+are looked at closer (incident_causes.py). Pieces and blocks end where lines do.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from evidence.text import visible
+
+PIECE: Final = 1 << 20
+"""Bytes that are read at once: small enough that a piece stays in the processor's cache."""
+BLOCK: Final = 1 << 12
+COUNTED: Final = 10_000
+"""Lines of one kind that are kept of a file."""
+LONGEST: Final = 220
+"""Characters of a line that are shown."""
+LITERALS: Final[Mapping[str, tuple[bytes, ...]]] = {
+    "started": (b"Kafka version",),
+    "stopped cleanly": (b"shut down completed",),
+    "broker": (b"Starting log cleanup with a period",),
+    "recovering": (b"Recovering unflushed segment",),
+    "zeros": (b"Found record size 0 ", b"Found invalid messages in log segment", b"Corruption found in segment"),
+    "unclean": (b"potential data loss", b"UNCLEAN partition change"),
+    "unclean enabled": (b"unclean.leader.election.enable = true", b"unclean.leader.election.enable -> true"),
+    "no leader": (
+        b"under strategy OfflinePartitionLeaderElectionStrategy",
+        b"from OfflinePartition to OnlinePartition",
+    ),
+    "refused id": (
+        b"DuplicateBrokerRegistration",
+        b"DUPLICATE_BROKER_REGISTRATION",
+        b"already registered on the path",
+    ),
+    "truncated": (b"Truncating to offset ", b"Truncating log "),
+    "empty directory": (b"No meta.properties file under dir",),
+    "retention": (b"retention time ", b"retention size "),
+    "default changed": (b"entityPath: brokers/<default>",),
+    "corrupt": (b"CorruptRecordException", b"Record is corrupt", b"checksum does not match"),
+    "disk": (
+        b"No space left on device",
+        b"Input/output error",
+        b"Read-only file system",
+        b"Stopping serving logs in",
+        b"Stopping serving replicas in",
+    ),
+    "malformed checkpoint": (b"CheckpointReadBuffer", b"line in checkpoint file"),
+    "too large to copy": (b"RecordBatchTooLargeException",),
+    "group": (b"Error loading offsets from", b"Error in loading offsets from"),
+    "session": (b"ession expired", b"because its session has timed out"),
+    "shrunk": (b"Shrinking ISR",),
+    "refused": (b"NotEnoughReplicas",),
+    "protocol": (b"inter.broker.protocol.version = ",),
+}
+"""Kinds of lines, each with the strings that one of them has."""
+ANY: Final = "|".join(re.escape(one.decode()) for of_kind in LITERALS.values() for one in of_kind)
+LINES: Final[Mapping[str, re.Pattern[bytes]]] = {
+    "truncated": re.compile(rb"Truncating to offset \d+|Truncating log \S+ to offset [1-9]\d*\.(?!.*has no effect)"),
+    "retention": re.compile(rb"due to (?:log )?retention (?:time|size)"),
+    "unclean": re.compile(rb"potential data loss|leader: -1 -> \d"),
+    "no leader": re.compile(rb"Failed to elect leader|failed to change state|failed to elect leader"),
+    "recovering": re.compile(rb"Recovering unflushed segment"),
+}
+"""What a line of a kind must match beside."""
+VERSION: Final = re.compile(r"Kafka version ?: (\d+(?:\.\d+)+)")
+TIME: Final = re.compile(rb"\[(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d:\d\d)")
+AROUND: Final = 40
+"""Lines before and after a line of retention whose times are looked at."""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line that was found."""
+
+    file: Path
+    at: int
+    """The byte in the file at which it begins."""
+    text: str
+    """Made safe to show."""
+    time: datetime | None
+    """What the log says: a broker's own clock."""
+
+
+@dataclass(slots=True)
+class Log:
+    """What was found in one file."""
+
+    file: Path
+    lines: dict[str, list[Line]] = field(default_factory=dict)
+    """By kind."""
+    releases: list[str] = field(default_factory=list)
+
+    def of(self, kind: str) -> list[Line]:
+        """The lines of a kind."""
+        return self.lines.get(kind, [])
+
+    @property
+    def is_broker(self) -> bool:
+        """Whether it is a broker's: a controller has no log to clean."""
+        return bool(self.of("broker") or self.of("recovering"))
+
+    @property
+    def crashes(self) -> int:
+        """How often it started and found that it had not stopped cleanly."""
+        return len({line.time for line in self.of("recovering")} if self.of("recovering") else ())
+
+
+def read(file: Path) -> Log:
+    """The lines of a log that tell of a cause."""
+    log = Log(file)
+    for begin, piece in _pieces(file):
+        for at, line in _lines(piece):
+            for kind, literals in LITERALS.items():
+                must, kept = LINES.get(kind), log.lines.get(kind, [])
+                if len(kept) < COUNTED and any(one in line for one in literals) and (not must or must.search(line)):
+                    text = visible(line.rstrip()[:LONGEST].decode("utf-8", "replace"))
+                    log.lines.setdefault(kind, []).append(Line(file, begin + at, text, time_of(line)))
+    log.releases = list(dict.fromkeys(VERSION.findall("\n".join(one.text for one in log.of("started")))))
+    return log
+
+
+def _pieces(file: Path) -> Iterator[tuple[int, bytes]]:
+    """A file in pieces that end where lines do, each with where it begins."""
+    begin, rest = 0, b""
+    with file.open("rb", buffering=0) as opened:
+        while more := opened.read(PIECE):
+            end = more.rfind(b"\n") + 1
+            if not end and len(rest) < 64 * PIECE:
+                rest += more
+                continue
+            piece = rest + more[:end]
+            yield begin, piece
+            begin, rest = begin + len(piece), more[end:]
+    if rest:
+        yield begin, rest
+
+
+def _lines(piece: bytes) -> Iterator[tuple[int, bytes]]:
+    """The lines of a piece that have any of the strings, each with where it begins: first blocks, then their lines."""
+    ends = (piece.find(b"\n", at) + 1 or len(piece) for at in range(BLOCK, len(piece), BLOCK))
+    places = np.array(sorted({0, *ends, len(piece)}), dtype=np.int32)
+    lines: list[tuple[int, bytes]] = []
+    for block in np.flatnonzero(_has_any(places, piece)):
+        at = int(places[block])
+        for line in piece[at : places[block + 1]].splitlines(keepends=True):
+            lines.append((at, line))
+            at += len(line)
+    if not lines:
+        return iter(())
+    sizes = np.cumsum([0, *(len(line) for _, line in lines)], dtype=np.int32)
+    chosen = _has_any(sizes, b"".join(line for _, line in lines))
+    return (line for line, is_chosen in zip(lines, chosen, strict=True) if is_chosen)
+
+
+def _has_any(places: npt.NDArray[np.int32], data: bytes) -> npt.NDArray[np.bool_]:
+    """Which parts of data, that begin at these places, have any of the strings."""
+    parts = pa.BinaryArray.from_buffers(pa.binary(), len(places) - 1, [None, pa.py_buffer(places), pa.py_buffer(data)])
+    found: npt.NDArray[np.bool_] = pc.match_substring_regex(parts, ANY).to_numpy(zero_copy_only=False)
+    return found
+
+
+def time_of(line: bytes) -> datetime | None:
+    """When a line says that it was written; None if it does not.
+
+    >>> time_of(b"[2026-11-24 12:07:32,076] INFO x")
+    datetime.datetime(2026, 11, 24, 12, 7, 32, tzinfo=datetime.timezone.utc)
+    """
+    found = TIME.search(line)
+    if not found:
+        return None
+    try:
+        return datetime.fromisoformat(f"{found[1].decode()}T{found[2].decode()}").replace(tzinfo=UTC)
+    except ValueError:
+        return None
+
+
+def times_around(line: Line) -> list[datetime]:
+    """The times of the lines round a line, in their order in the file."""
+    reach = AROUND * 400
+    with line.file.open("rb") as opened:
+        opened.seek(max(0, line.at - reach))
+        near = opened.read(2 * reach).split(b"\n")
+    return [at for at in map(time_of, near) if at is not None]
+
+
+def read_all(files: Iterable[Path]) -> list[Log]:
+    """Every log that has anything in it."""
+    return [read(file) for file in files if file.stat().st_size]
