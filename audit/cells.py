@@ -52,11 +52,14 @@ FAULTS: Final[Mapping[str, str]] = {
     "client-crash": "the producer is killed (kill -9)",
     "power-loss": "all replicas lose power at one moment, and with it what was on no disk yet",
     "last-replica": "the followers are stopped cleanly, the leader acknowledges alone, loses power, and is back first",
+    "disk-lost": "the leader's disk is lost for good",
+    "rack-lost": "the leader and a follower lose their disks for good",
+    "last-disk-lost": "the followers are stopped cleanly, the leader acknowledges alone, and loses its disk for good",
 }
 """The faults, and what each does in a few words."""
 ELECTS_IN_SYNC: Final = frozenset(
     {"leader-crash-behind", "leader-crash-under-load", "leader-cut-off", "zombie-leader", "broker-restart",
-     "rolling-restart", "double-failover", "follower-reboot"}
+     "rolling-restart", "double-failover", "follower-reboot", "disk-lost"}
 )  # fmt: skip
 """Faults in which an in-sync replica is alive at each election."""
 TWO_DOWN: Final = frozenset({"double-failover", "follower-reboot"})
@@ -70,6 +73,11 @@ REPLICAS_STAND: Final = frozenset({"lost-acknowledgement", "time-out", "client-c
 POWER_LOSS: Final = "power-loss"
 LAST_REPLICA: Final = "last-replica"
 LOSES_POWER: Final = frozenset({POWER_LOSS, LAST_REPLICA})
+DISK_LOST: Final = "disk-lost"
+RACK_LOST: Final = "rack-lost"
+LAST_DISK_LOST: Final = "last-disk-lost"
+LOSES_DISKS: Final = frozenset({DISK_LOST, RACK_LOST, LAST_DISK_LOST})
+"""Faults that take replicas for good."""
 ASKS_FOR_FLUSHES: Final = LOSES_POWER | {"none"}
 """Whether a broker flushes what it writes is asked by a loss of power, and by what it costs."""
 
@@ -302,6 +310,21 @@ EQUIVALENCES: Final[tuple[Equivalence, ...]] = (
         "the leader is alone in sync when it refuses, however many other replicas there are",
         lambda key: key.fault == REFUSED and _writable(key) and key.replication_factor != 3,
         lambda key: replace(key, replication_factor=3),
+    ),
+    Equivalence(
+        "a disk that is lost takes along what was flushed to it",
+        lambda key: key.flush_each and key.fault in LOSES_DISKS,
+        lambda key: replace(key, flush_each=False),
+    ),
+    Equivalence(
+        "the replicas that are lost have all lost the same, and what is left is in sync: who is elected is the same",
+        lambda key: key.fault == RACK_LOST and key.unclean,
+        lambda key: replace(key, unclean=False),
+    ),
+    Equivalence(
+        "the only replica in sync is gone for good: another one leads by an unclean election, by setting or by hand",
+        lambda key: key.fault == LAST_DISK_LOST and key.replication_factor > 1 and not key.unclean,
+        lambda key: replace(key, unclean=True),
     ),
     Equivalence(
         "a process that is killed leaves the page cache behind: what was flushed is asked by a loss of power alone",

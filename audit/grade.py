@@ -7,7 +7,8 @@
 | C | some are lost if several things fail one after the other |
 | D | some are lost if one broker fails at a bad moment: its followers are behind, or it stands still or is cut off |
 | E | some are lost if one broker fails at any moment under load |
-| F | some are lost although no broker fails: at an orderly restart, or when an answer is late or gone |
+| F | some are lost although no broker fails: at an orderly restart, or when an answer is late or gone; or all are lost
+with one disk, at any time |
 
 Nothing is graded that was not measured: a grade is "at best" if a fault that could make it worse has no cell, and "?"
 if there is no cell at all. What was stated beforehand about a cell plays no part, only what its runs show.
@@ -35,7 +36,9 @@ from statistics import median
 from typing import Final, Literal
 
 from audit.cells import (
+    DISK_LOST,
     FAULTS,
+    LAST_DISK_LOST,
     LAST_REPLICA,
     LOSES_POWER,
     Cell,
@@ -74,7 +77,7 @@ GRADES: Final[Mapping[str, str]] = {
     "C": "acknowledged records are lost if several things fail one after the other",
     "D": "acknowledged records are lost if one broker fails at a bad moment",
     "E": "acknowledged records are lost if one broker fails at any moment under load",
-    "F": "acknowledged records are lost although no broker fails",
+    "F": "acknowledged records are lost although no broker fails, or all of them with one disk",
 }
 NOT_MEASURED: Final = "?"
 REFUSED: Final = "-"
@@ -95,6 +98,9 @@ GRADE_IF_LOST: Final[Mapping[str, str]] = {
     "refused-then-accepted": "F",
     "time-out": "F",
     "client-crash": "F",
+    "disk-lost": "F",
+    "rack-lost": "C",
+    "last-disk-lost": "C",
 }
 """The grade if a fault loses acknowledged records; every fault of `audit.cells` has one but "none" and `UNGRADED`."""
 UNGRADED: Final = LOSES_POWER
@@ -103,7 +109,7 @@ for --fail-on. What they duplicate or reorder idempotence prevents, and is grade
 """
 NEEDS_FOLLOWERS: Final = frozenset(
     {"leader-crash-behind", "leader-cut-off", "zombie-leader", "shrunk-isr-crash", "double-failover",
-     "follower-reboot", LAST_REPLICA}
+     "follower-reboot", LAST_REPLICA, LAST_DISK_LOST}
 )  # fmt: skip
 """Faults that there are not with a single replica."""
 NO_FAULT: Final = "none"
@@ -339,6 +345,8 @@ def _graded(faults: Iterable[str]) -> set[str]:
 
 
 def _letter(finding: MeasuredHarm, policy: Policy) -> str:
+    if finding.effect == "loss" and finding.fault in policy.lost_disks:
+        return policy.lost_disks[finding.fault] or "A"
     counts = finding.effect == "loss" or (finding.effect == "reorder" and policy.reordered == "as-lost")
     return GRADE_IF_LOST.get(finding.fault, "B") if counts else "B"
 
@@ -654,16 +662,24 @@ class Grader:
 def _breaches(
     resolved: Resolved, topic: ResolvedTopic, covered: Mapping[str, Covering], policy: Policy
 ) -> list[Breach]:
-    """What the policy grades beside measured losses, the worst first. Only what is told counts, nothing assumed."""
+    """What the policy grades beside measured losses, the worst first. Only what is told counts, nothing assumed,
+    and only where no cell shows it.
+    """
     found: list[Breach] = []
     factor, least = topic.replication_factor, topic.min_insync_replicas
     if resolved.refused:
         return found
-    if factor.value == 1 and not factor.why.startswith("assumed") and policy.single_replica:
+    if (
+        factor.value == 1
+        and DISK_LOST not in covered
+        and not factor.why.startswith("assumed")
+        and policy.single_replica
+    ):
         says = "the topic has a single replica: a disk or node that is gone for good takes every record with it"
         found.append(Breach(fault="single-replica", letter=policy.single_replica, says=says, source=REPLICATION))
     elif (
         least.value == 1
+        and LAST_DISK_LOST not in covered
         and resolved.acks.value == "all"
         and not least.why.startswith("assumed")
         and policy.acknowledged_by_one
