@@ -59,7 +59,7 @@ FAULTS: Final[Mapping[str, str]] = {
 """The faults, and what each does in a few words."""
 ELECTS_IN_SYNC: Final = frozenset(
     {"leader-crash-behind", "leader-crash-under-load", "leader-cut-off", "zombie-leader", "broker-restart",
-     "rolling-restart", "double-failover", "follower-reboot", "disk-lost"}
+     "rolling-restart", "double-failover", "follower-reboot"}
 )  # fmt: skip
 """Faults in which an in-sync replica is alive at each election."""
 TWO_DOWN: Final = frozenset({"double-failover", "follower-reboot"})
@@ -76,6 +76,8 @@ LOSES_POWER: Final = frozenset({POWER_LOSS, LAST_REPLICA})
 DISK_LOST: Final = "disk-lost"
 RACK_LOST: Final = "rack-lost"
 LAST_DISK_LOST: Final = "last-disk-lost"
+LOST_REPLICAS: Final[Mapping[str, int]] = {DISK_LOST: 1, RACK_LOST: 2}
+"""How many replicas a fault takes for good, all in sync."""
 LOSES_DISKS: Final = frozenset({DISK_LOST, RACK_LOST, LAST_DISK_LOST})
 """Faults that take replicas for good."""
 ASKS_FOR_FLUSHES: Final = LOSES_POWER | {"none"}
@@ -243,6 +245,11 @@ def _replicas(key: CellKey) -> tuple[int, int]:
     return key.replication_factor, key.min_insync_replicas
 
 
+def _all_lost(key: CellKey) -> bool:
+    """Whether a fault that takes replicas for good takes all of a topic's."""
+    return key.replication_factor <= LOST_REPLICAS.get(key.fault, 0)
+
+
 def _writable(key: CellKey) -> bool:
     """Whether there are as many replicas as must be in sync; a topic without is written by nobody with acks=all."""
     return key.replication_factor >= key.min_insync_replicas
@@ -317,8 +324,13 @@ EQUIVALENCES: Final[tuple[Equivalence, ...]] = (
         lambda key: replace(key, flush_each=False),
     ),
     Equivalence(
-        "the replicas that are lost have all lost the same, and what is left is in sync: who is elected is the same",
-        lambda key: key.fault == RACK_LOST and key.unclean,
+        "every replica is lost: an empty one leads, by itself, by an unclean election, or by hand",
+        lambda key: key.fault in LOST_REPLICAS and _all_lost(key) and not key.unclean,
+        lambda key: replace(key, unclean=True),
+    ),
+    Equivalence(
+        "a replica that is left is in sync, and is elected cleanly",
+        lambda key: key.fault in LOST_REPLICAS and not _all_lost(key) and key.unclean,
         lambda key: replace(key, unclean=False),
     ),
     Equivalence(

@@ -8,6 +8,9 @@ Each subject sends ten records. In the first two scenarios every replica has the
 the checkpointed high watermark of each says so. `audit-disk-lost` takes the leader alone. `audit-rack-lost` takes the
 leader and the first follower, as a rack that holds both does. What another replica has is elected with it, whatever the
 producer asked for: no follower has less than another to truncate to (KIP-101). What no other replica has is gone.
+Topics of which every replica is lost have unclean elections on: with ZooKeeper the empty replica is in the ISR and
+leads by itself. With eligible leader replicas nobody leads the partition until it is allowed so (KIP-966: unclean
+recovery; 4.3.1 left it without a leader for the two minutes that a run waited).
 
 In `audit-last-disk-lost` the followers are stopped cleanly after the first three records. The ISR is the leader, which
 acknowledges three more alone, or refuses them: acks=all with min.insync.replicas=2. Then its disk is lost. The
@@ -124,6 +127,12 @@ def stated_of(lost: int) -> Callable[[Producer, Topic], Outcome]:
     return stated
 
 
+def struck_topics(producer: Producer, version: Version, lost: int) -> Iterator[Topic]:
+    """A producer's topics where so many replicas are lost; those that lose all of theirs elect an empty one."""
+    for topic in topics(producer, version):
+        yield replace(topic, unclean=topic.replication_factor <= lost)
+
+
 def lose(run: Run, targets: list[Target]) -> None:
     """These brokers are gone, and their disks: one right after the other, as fast as they can be killed."""
     run.kill(*targets)
@@ -134,7 +143,7 @@ def lose(run: Run, targets: list[Target]) -> None:
 def every_replica_has_them(run: Run, lost: int) -> None:
     """Every replica has every record, and so many brokers are lost, the leader first."""
     t = run.partition()
-    subjects = Subjects(run, plan(run, stated_of(lost)))
+    subjects = Subjects(run, plan(run, stated_of(lost), among=lambda one: struck_topics(one, run.version, lost)))
 
     def taken(one: Subject) -> bool:
         return accepted(one, run.version)

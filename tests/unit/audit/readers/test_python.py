@@ -22,6 +22,7 @@ HEAD = "import os\nfrom confluent_kafka import Producer\n"
         ('p = Producer({"default.topic.config": {"acks": 0}})', {"acks": "0"}),
         ('import confluent_kafka as ck\np = ck.Producer({"acks": 1})', {"acks": "1"}),
         ('p = Producer(dict(acks="all"))', {"acks": "all"}),
+        ('class A:\n    def f(self):\n        self.c = {"acks": 0}\n        self.p = Producer(self.c)', {"acks": "0"}),
     ],
 )  # fmt: skip
 def test_what_can_be_followed(tmp_path, code, expected) -> None:
