@@ -194,6 +194,8 @@ class Made:
     loads: bool
     """Whether it loads a file."""
     followed: bool
+    content: str = field(default="", repr=False)
+    """Of its source, which may name the file."""
 
 
 @cache
@@ -537,7 +539,7 @@ def _maker_of(node: Node, above: Sequence[Node], found: _File) -> None:
             node, more = _chain(node, above)
             given += more
         names = set(re.findall(r"[A-Za-z_]\w*", " ".join(map(_text, given))))
-        if kind == "rdkafka" and _is_other(_text(node), above):
+        if kind == "rdkafka" and (_is_other(_text(node), above) or _in_test(above)):
             return
         if kind in CHAINED and (owner := _owner(above)):
             names.add(owner)
@@ -552,6 +554,12 @@ def _is_other(text: str, above: Sequence[Node]) -> bool:
     """Whether a ClientConfig of Rust's is a consumer's or an administrator's."""
     around = [_text(each).partition("{")[0] for each in above if each.type in ("let_declaration", "function_item")]
     return re.search(r"group\.id|Consumer|AdminClient", " ".join((text, *around[-2:]))) is not None
+
+
+def _in_test(above: Sequence[Node]) -> bool:
+    """Whether it is in a test of Rust's, which stands in the file that it is about."""
+    named = (_name_of(each) for each in above if each.type in ("mod_item", "function_item"))
+    return any(re.fullmatch(r"tests?|test_\w+", name) for name in named)
 
 
 def _chain(node: Node, above: Sequence[Node]) -> tuple[Node, list[Node]]:
@@ -792,7 +800,9 @@ def _add(maker: _Maker, found: _File, reading: Collected) -> None:
         style="none",
     )
     producer = reading.producers.pop(before)
-    reading.made.append(Made(producer, maker.kind, fresh=not based, loads=loads, followed=followed))
+    reading.made.append(
+        Made(producer, maker.kind, fresh=not based, loads=loads, followed=followed, content=source.content)
+    )
 
 
 def _topics(maker: _Maker) -> list[str]:
@@ -807,7 +817,7 @@ def settle(
 
     `look_up` gives a module's own look-up of placeholders: what its application's files say.
     """
-    found = list(producers)
+    found, made = list(producers), list(made)
     for one in made:
         own = _filled(one.producer, look_up(one.producer.unit))
         if one.kind in SPRING and own.unit:
@@ -822,6 +832,8 @@ def settle(
                 for at, each in enumerate(found)
                 if each.unit == own.unit and each.framework in ("", "spring", "smallrye") and own.unit
             ]
+            if one.followed:
+                plain = _loaded(one, [found[at] for at in plain], plain, made)
             if plain:
                 for at in plain:
                     found[at] = _above(found[at], own, fresh=False) if one.followed else found[at]
@@ -830,6 +842,15 @@ def settle(
                 continue
         found.append(own)
     return found
+
+
+def _loaded(one: Made, files: Sequence[ProducerConfig], at: Sequence[int], made: Sequence[Made]) -> list[int]:
+    """Which files a program loads before it sets its own: those that it names, or the only one of the only loader."""
+    names = [each.origin.path.rpartition("/")[2] for each in files]
+    if named := [place for place, name in zip(at, names, strict=True) if name in one.content]:
+        return named
+    loaders = [each for each in made if each.loads and each.producer.unit == one.producer.unit]
+    return list(at) if len(set(names)) == 1 and len(loaders) == 1 else []
 
 
 def _filled(producer: ProducerConfig, look_up: Lookup) -> ProducerConfig:
