@@ -70,6 +70,8 @@ REPLICAS_STAND: Final = frozenset({"lost-acknowledgement", "time-out", "client-c
 """Faults between a producer and its leader, in which no replica fails or leaves the ISR."""
 
 
+UNDER_LOAD: Final = frozenset({"leader-crash-under-load", "broker-restart", "rolling-restart", "whole-isr-down"})
+"""Faults that strike while each producer sends `results.RATE_PER_S` records a second; in others it sends a dozen."""
 POWER_LOSS: Final = "power-loss"
 LAST_REPLICA: Final = "last-replica"
 LOSES_POWER: Final = frozenset({POWER_LOSS, LAST_REPLICA})

@@ -184,6 +184,19 @@ class Breach:
     kind: str = "loss"
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Refusals:
+    """Sends that failed for good by a fault: the run of its cell with the most."""
+
+    fault: str
+    failed: int
+    sent: int
+    times: int
+    """In how many of the cell's runs sends failed."""
+    of: int
+    run: str
+
+
 @dataclass(frozen=True, slots=True)
 class Cost:
     """What settings cost without a fault: medians over the runs of a cell; None where that was not measured."""
@@ -289,6 +302,14 @@ class ProducerCase:
         """Faults that were measured and did no harm to acknowledged records."""
         harm = {one.fault for one in self.every_finding}
         return tuple(each for each in self.applies if each in self.covered and each not in harm)
+
+    @cached_property
+    def refusals(self) -> tuple[Refusals, ...]:
+        """What failed for good, by each graded fault that strikes brokers: to an application that does not send it
+        again, it is lost. The most of it first.
+        """
+        found = [one for one in _refused_by(self.covered) if one.fault in GRADE_IF_LOST]
+        return tuple(sorted(found, key=lambda one: -one.failed / one.sent))
 
     @property
     def every_finding(self) -> tuple[MeasuredHarm, ...]:
@@ -679,6 +700,7 @@ def _breaches(
         found.append(Breach(fault="single-replica", letter=policy.single_replica, says=says, source=REPLICATION))
     elif (
         least.value == 1
+        and factor.value > 1
         and LAST_DISK_LOST not in covered
         and resolved.acks.value == "all"
         and not least.why.startswith("assumed")
@@ -703,14 +725,32 @@ def _failed(run: RunCounts) -> int:
     return run.refused + run.unknown_absent
 
 
+def _refused_by(covered: Mapping[str, Covering]) -> Iterator[Refusals]:
+    """Sends that failed for good, by fault; not where a refusal is the fault itself."""
+    for fault, covering in covered.items():
+        runs = covering.cell.runs
+        most = max(runs, key=_failed)
+        if (failed := _failed(most)) and fault not in ("refused-then-accepted", NO_FAULT):
+            yield Refusals(
+                fault=fault,
+                failed=failed,
+                sent=failed + most.acknowledged,
+                times=sum(_failed(run) > 0 for run in runs),
+                of=len(runs),
+                run=most.run,
+            )
+
+
 def _refusals(covered: Mapping[str, Covering]) -> Iterator[Breach]:
     """Sends that failed for good in a cell: to an application that does not send them again, they are lost."""
-    for fault, covering in covered.items():
-        run = max(covering.cell.runs, key=_failed)
-        if (failed := _failed(run)) and fault in GRADE_IF_LOST and fault != "refused-then-accepted":
-            sent = failed + run.acknowledged
-            says = f"{failed} of {sent} sends failed, and are not in the log, by {fault}: {FAULTS[fault]}"
-            yield Breach(fault=f"refused-{fault}", letter=GRADE_IF_LOST[fault], says=says, source=f"run {run.run}")
+    for one in _refused_by(covered):
+        if one.fault in GRADE_IF_LOST:
+            says = (
+                f"{one.failed} of {one.sent} sends failed, and are not in the log, by {one.fault}: {FAULTS[one.fault]}"
+            )
+            yield Breach(
+                fault=f"refused-{one.fault}", letter=GRADE_IF_LOST[one.fault], says=says, source=f"run {one.run}"
+            )
 
 
 def _sorted(findings: Iterable[MeasuredHarm]) -> tuple[tuple[MeasuredHarm, ...], tuple[MeasuredHarm, ...]]:
