@@ -115,7 +115,7 @@ def _producers(source: Text, tree: ast.Module, reading: Collected) -> bool:
 def _called(source: Text, tree: ast.Module, reading: Collected) -> bool:
     """Add the producers of kafka-python and aiokafka: their settings are the arguments' names, with underscores."""
     imported = {
-        (each.module if isinstance(each, ast.ImportFrom) else one.name or "").split(".")[0]  # type: ignore[union-attr]
+        ((each.module or "") if isinstance(each, ast.ImportFrom) else one.name).split(".")[0]
         for each in ast.walk(tree)
         if isinstance(each, ast.ImportFrom | ast.Import)
         for one in each.names

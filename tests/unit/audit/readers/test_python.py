@@ -96,3 +96,8 @@ def test_what_is_no_python_is_told(tmp_path) -> None:
     ]
     deep = HEAD + "x = " + "(" * 5000 + ")" * 5000
     assert len(told(read(tmp_path, {"a.py": deep}))) == 1
+
+
+def test_a_module_that_imports_from_its_own_package_is_read(tmp_path) -> None:
+    code = "from . import settings\nfrom .. import other\nfrom kafka import KafkaProducer\np = KafkaProducer(acks=0)\n"
+    assert values(only(read(tmp_path, {"app.py": code}))) == {"acks": "0"}
