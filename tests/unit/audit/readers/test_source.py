@@ -178,3 +178,26 @@ def test_a_writer_config_of_kafka_go_makes_all_of_nothing_and_of_0(tmp_path):
     for written, acks in (("", "all"), ("RequiredAcks: 0", "all"), ("RequiredAcks: 1", "1")):
         producer = only(read(tmp_path / (written or "none"), {"a.go": code % written}))
         assert (producer.settings.get("acks") or producer.presets["acks"]).value == acks
+
+
+SECRETS = {
+    "a.rs": "use rdkafka::producer::FutureProducer;\nfn f() { let p: FutureProducer = ClientConfig::new()\n"
+    '.set("acks", "1").set("sasl.password", "PLANTED").create().unwrap(); }',
+    "A.java": "import io.vertx.kafka.client.producer.KafkaProducer;\nclass A { void f(Map<String, String> c) {\n"
+    'c.put("acks", "0"); c.put("ssl.keystore.password", "PLANTED"); KafkaProducer.create(vertx, c); } }',
+    "D.scala": 'import org.apache.spark.sql._\nobject D { d.write.format("kafka").option("kafka.acks", "0")'
+    '.option("kafka.sasl.jaas.config", "x password=PLANTED;").save() }',
+    "F.java": "import io.micronaut.configuration.kafka.annotation.*;\n@KafkaClient(acks = KafkaClient.Acknowledge.ONE,\n"
+    'properties = @Property(name = "sasl.jaas.config", value = "PLANTED")) interface F { }',
+    "values.yaml": "customConfig:\n  sinks:\n    o:\n      type: kafka\n      bootstrap_servers: k:9092\n"
+    "      librdkafka_options: {acks: '1', ssl.key.password: PLANTED}\n",
+    "p.py": "from confluent_kafka import Producer\nclass A:\n    def f(self):\n"
+    '        self.c = {"acks": 0, "sasl.password": "PLANTED"}\n        self.p = Producer(self.c)\n',
+}
+
+
+@pytest.mark.parametrize("name", SECRETS)
+def test_no_secret_that_a_program_sets_is_kept(tmp_path, name) -> None:
+    inputs = read(tmp_path, {name: SECRETS[name]})
+    assert "acks" in only(inputs).settings
+    assert "PLANTED" not in repr(inputs)
