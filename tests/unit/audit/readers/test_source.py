@@ -187,7 +187,7 @@ SECRETS = {
     'c.put("acks", "0"); c.put("ssl.keystore.password", "PLANTED"); KafkaProducer.create(vertx, c); } }',
     "D.scala": 'import org.apache.spark.sql._\nobject D { d.write.format("kafka").option("kafka.acks", "0")'
     '.option("kafka.sasl.jaas.config", "x password=PLANTED;").save() }',
-    "F.java": "import io.micronaut.configuration.kafka.annotation.*;\n@KafkaClient(acks = KafkaClient.Acknowledge.ONE,\n"
+    "F.java": "import io.micronaut.configuration.kafka.annotation.*;\n@KafkaClient(acks = Acknowledge.ONE,\n"
     'properties = @Property(name = "sasl.jaas.config", value = "PLANTED")) interface F { }',
     "values.yaml": "customConfig:\n  sinks:\n    o:\n      type: kafka\n      bootstrap_servers: k:9092\n"
     "      librdkafka_options: {acks: '1', ssl.key.password: PLANTED}\n",
