@@ -11,13 +11,14 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Collection, Mapping
+from datetime import UTC, datetime
 from importlib import resources
 from pathlib import Path
 from shutil import get_terminal_size
 from typing import Final
 
 from app.output import result, say
-from audit import baseline, matrix, policies
+from audit import baseline, history, matrix, policies
 from audit.grade import AuditAnswer, Breach, Grader
 from audit.model import Client, Inputs, Origin, ProducerConfig
 from audit.readers import Options, read_paths
@@ -26,7 +27,7 @@ from audit.report import console, data, junit, page, sarif
 from audit.topics import StatedByUser, parse_topic
 from evidence.errors import EXIT_AS_DOCUMENTED, EXIT_CONTRADICTED, UsageError
 from evidence.releases import numbers
-from evidence.text import plural
+from evidence.text import plural, visible
 
 NARROWEST: Final = 60
 WIDEST: Final = 120
@@ -40,6 +41,9 @@ def run(options: argparse.Namespace, columns: int | None = None) -> int:
     """Audit what the options name, write the answer, and return the exit status. `columns`: of the terminal."""
     if options.faults and not options.prove:
         raise UsageError("--faults names what --prove is to run: add --prove")
+    if options.history and not (options.paths or options.log or options.client):
+        result("\n".join(map(visible, history.lines(history.load(options.history)))))
+        return EXIT_AS_DOCUMENTED
     accepted = baseline.load(options.baseline) if options.baseline else frozenset[str]()
     stated = _stated(options)
     inputs = _inputs(options)
@@ -62,11 +66,24 @@ def run(options: argparse.Namespace, columns: int | None = None) -> int:
         result(f"{options.format}: {options.output}")
     else:
         result(text, end="")
+    if options.history:
+        _remember(options, answer)
     for row, finding in met[:1]:
         more = f", and {len(met) - 1} more" if len(met) > 1 else ""
         by = "" if isinstance(finding, Breach) else f" by {finding.fault}"
         say(f"kafka-chaos: --fail-on {finding.kind}: {row.name}: {finding.says}{by}{more}")
     return EXIT_CONTRADICTED if met else EXIT_AS_DOCUMENTED
+
+
+def _remember(options: argparse.Namespace, answer: AuditAnswer) -> None:
+    """Add a line to the history, and tell what changed since the last one of this repository."""
+    name = history.name_of(options.paths)
+    now = history.audited(answer, name, datetime.now(UTC).date().isoformat())
+    known = history.load(options.history) if options.history.exists() else []
+    before = [one for one in known if one.repository == name]
+    history.append(options.history, now)
+    if before:
+        say(f"{visible(name)} since {before[-1].day}: {history.since(before[-1], now)}")
 
 
 def _write(path: Path, text: str) -> None:

@@ -52,6 +52,9 @@ FAULTS: Final[Mapping[str, str]] = {
     "client-crash": "the producer is killed (kill -9)",
     "power-loss": "all replicas lose power at one moment, and with it what was on no disk yet",
     "last-replica": "the followers are stopped cleanly, the leader acknowledges alone, loses power, and is back first",
+    "disk-lost": "the leader's disk is lost for good",
+    "rack-lost": "the leader and a follower lose their disks for good",
+    "last-disk-lost": "the followers are stopped cleanly, the leader acknowledges alone, and loses its disk for good",
 }
 """The faults, and what each does in a few words."""
 ELECTS_IN_SYNC: Final = frozenset(
@@ -67,9 +70,18 @@ REPLICAS_STAND: Final = frozenset({"lost-acknowledgement", "time-out", "client-c
 """Faults between a producer and its leader, in which no replica fails or leaves the ISR."""
 
 
+UNDER_LOAD: Final = frozenset({"leader-crash-under-load", "broker-restart", "rolling-restart", "whole-isr-down"})
+"""Faults that strike while each producer sends `results.RATE_PER_S` records a second; in others it sends a dozen."""
 POWER_LOSS: Final = "power-loss"
 LAST_REPLICA: Final = "last-replica"
 LOSES_POWER: Final = frozenset({POWER_LOSS, LAST_REPLICA})
+DISK_LOST: Final = "disk-lost"
+RACK_LOST: Final = "rack-lost"
+LAST_DISK_LOST: Final = "last-disk-lost"
+LOST_REPLICAS: Final[Mapping[str, int]] = {DISK_LOST: 1, RACK_LOST: 2}
+"""How many replicas a fault takes for good, all in sync."""
+LOSES_DISKS: Final = frozenset({DISK_LOST, RACK_LOST, LAST_DISK_LOST})
+"""Faults that take replicas for good."""
 ASKS_FOR_FLUSHES: Final = LOSES_POWER | {"none"}
 """Whether a broker flushes what it writes is asked by a loss of power, and by what it costs."""
 
@@ -235,6 +247,11 @@ def _replicas(key: CellKey) -> tuple[int, int]:
     return key.replication_factor, key.min_insync_replicas
 
 
+def _all_lost(key: CellKey) -> bool:
+    """Whether a fault that takes replicas for good takes all of a topic's."""
+    return key.replication_factor <= LOST_REPLICAS.get(key.fault, 0)
+
+
 def _writable(key: CellKey) -> bool:
     """Whether there are as many replicas as must be in sync; a topic without is written by nobody with acks=all."""
     return key.replication_factor >= key.min_insync_replicas
@@ -302,6 +319,26 @@ EQUIVALENCES: Final[tuple[Equivalence, ...]] = (
         "the leader is alone in sync when it refuses, however many other replicas there are",
         lambda key: key.fault == REFUSED and _writable(key) and key.replication_factor != 3,
         lambda key: replace(key, replication_factor=3),
+    ),
+    Equivalence(
+        "a disk that is lost takes along what was flushed to it",
+        lambda key: key.flush_each and key.fault in LOSES_DISKS,
+        lambda key: replace(key, flush_each=False),
+    ),
+    Equivalence(
+        "every replica is lost: an empty one leads, by itself, by an unclean election, or by hand",
+        lambda key: key.fault in LOST_REPLICAS and _all_lost(key) and not key.unclean,
+        lambda key: replace(key, unclean=True),
+    ),
+    Equivalence(
+        "a replica that is left is in sync, and is elected cleanly",
+        lambda key: key.fault in LOST_REPLICAS and not _all_lost(key) and key.unclean,
+        lambda key: replace(key, unclean=False),
+    ),
+    Equivalence(
+        "the only replica in sync is gone for good: another one leads by an unclean election, by setting or by hand",
+        lambda key: key.fault == LAST_DISK_LOST and key.replication_factor > 1 and not key.unclean,
+        lambda key: replace(key, unclean=True),
     ),
     Equivalence(
         "a process that is killed leaves the page cache behind: what was flushed is asked by a loss of power alone",

@@ -7,7 +7,8 @@
 | C | some are lost if several things fail one after the other |
 | D | some are lost if one broker fails at a bad moment: its followers are behind, or it stands still or is cut off |
 | E | some are lost if one broker fails at any moment under load |
-| F | some are lost although no broker fails: at an orderly restart, or when an answer is late or gone |
+| F | some are lost although no broker fails: at an orderly restart, or when an answer is late or gone; or all are lost
+with one disk, at any time |
 
 Nothing is graded that was not measured: a grade is "at best" if a fault that could make it worse has no cell, and "?"
 if there is no cell at all. What was stated beforehand about a cell plays no part, only what its runs show.
@@ -35,7 +36,9 @@ from statistics import median
 from typing import Final, Literal
 
 from audit.cells import (
+    DISK_LOST,
     FAULTS,
+    LAST_DISK_LOST,
     LAST_REPLICA,
     LOSES_POWER,
     Cell,
@@ -74,7 +77,7 @@ GRADES: Final[Mapping[str, str]] = {
     "C": "acknowledged records are lost if several things fail one after the other",
     "D": "acknowledged records are lost if one broker fails at a bad moment",
     "E": "acknowledged records are lost if one broker fails at any moment under load",
-    "F": "acknowledged records are lost although no broker fails",
+    "F": "acknowledged records are lost although no broker fails, or all of them with one disk",
 }
 NOT_MEASURED: Final = "?"
 REFUSED: Final = "-"
@@ -95,6 +98,9 @@ GRADE_IF_LOST: Final[Mapping[str, str]] = {
     "refused-then-accepted": "F",
     "time-out": "F",
     "client-crash": "F",
+    "disk-lost": "F",
+    "rack-lost": "C",
+    "last-disk-lost": "C",
 }
 """The grade if a fault loses acknowledged records; every fault of `audit.cells` has one but "none" and `UNGRADED`."""
 UNGRADED: Final = LOSES_POWER
@@ -103,7 +109,7 @@ for --fail-on. What they duplicate or reorder idempotence prevents, and is grade
 """
 NEEDS_FOLLOWERS: Final = frozenset(
     {"leader-crash-behind", "leader-cut-off", "zombie-leader", "shrunk-isr-crash", "double-failover",
-     "follower-reboot", LAST_REPLICA}
+     "follower-reboot", LAST_REPLICA, LAST_DISK_LOST}
 )  # fmt: skip
 """Faults that there are not with a single replica."""
 NO_FAULT: Final = "none"
@@ -176,6 +182,19 @@ class Breach:
     """Whose statement it is, or the run that shows it."""
     effect: Effect = "loss"
     kind: str = "loss"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Refusals:
+    """Sends that failed for good by a fault: the run of its cell with the most."""
+
+    fault: str
+    failed: int
+    sent: int
+    times: int
+    """In how many of the cell's runs sends failed."""
+    of: int
+    run: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -284,6 +303,14 @@ class ProducerCase:
         harm = {one.fault for one in self.every_finding}
         return tuple(each for each in self.applies if each in self.covered and each not in harm)
 
+    @cached_property
+    def refusals(self) -> tuple[Refusals, ...]:
+        """What failed for good, by each graded fault that strikes brokers: to an application that does not send it
+        again, it is lost. The most of it first.
+        """
+        found = [one for one in _refused_by(self.covered) if one.fault in GRADE_IF_LOST]
+        return tuple(sorted(found, key=lambda one: -one.failed / one.sent))
+
     @property
     def every_finding(self) -> tuple[MeasuredHarm, ...]:
         """Graded or not."""
@@ -339,6 +366,8 @@ def _graded(faults: Iterable[str]) -> set[str]:
 
 
 def _letter(finding: MeasuredHarm, policy: Policy) -> str:
+    if finding.effect == "loss" and finding.fault in policy.lost_disks:
+        return policy.lost_disks[finding.fault] or "A"
     counts = finding.effect == "loss" or (finding.effect == "reorder" and policy.reordered == "as-lost")
     return GRADE_IF_LOST.get(finding.fault, "B") if counts else "B"
 
@@ -654,16 +683,25 @@ class Grader:
 def _breaches(
     resolved: Resolved, topic: ResolvedTopic, covered: Mapping[str, Covering], policy: Policy
 ) -> list[Breach]:
-    """What the policy grades beside measured losses, the worst first. Only what is told counts, nothing assumed."""
+    """What the policy grades beside measured losses, the worst first. Only what is told counts, nothing assumed,
+    and only where no cell shows it.
+    """
     found: list[Breach] = []
     factor, least = topic.replication_factor, topic.min_insync_replicas
     if resolved.refused:
         return found
-    if factor.value == 1 and not factor.why.startswith("assumed") and policy.single_replica:
+    if (
+        factor.value == 1
+        and DISK_LOST not in covered
+        and not factor.why.startswith("assumed")
+        and policy.single_replica
+    ):
         says = "the topic has a single replica: a disk or node that is gone for good takes every record with it"
         found.append(Breach(fault="single-replica", letter=policy.single_replica, says=says, source=REPLICATION))
     elif (
         least.value == 1
+        and factor.value > 1
+        and LAST_DISK_LOST not in covered
         and resolved.acks.value == "all"
         and not least.why.startswith("assumed")
         and policy.acknowledged_by_one
@@ -687,14 +725,32 @@ def _failed(run: RunCounts) -> int:
     return run.refused + run.unknown_absent
 
 
+def _refused_by(covered: Mapping[str, Covering]) -> Iterator[Refusals]:
+    """Sends that failed for good, by fault; not where a refusal is the fault itself."""
+    for fault, covering in covered.items():
+        runs = covering.cell.runs
+        most = max(runs, key=_failed)
+        if (failed := _failed(most)) and fault not in ("refused-then-accepted", NO_FAULT):
+            yield Refusals(
+                fault=fault,
+                failed=failed,
+                sent=failed + most.acknowledged,
+                times=sum(_failed(run) > 0 for run in runs),
+                of=len(runs),
+                run=most.run,
+            )
+
+
 def _refusals(covered: Mapping[str, Covering]) -> Iterator[Breach]:
     """Sends that failed for good in a cell: to an application that does not send them again, they are lost."""
-    for fault, covering in covered.items():
-        run = max(covering.cell.runs, key=_failed)
-        if (failed := _failed(run)) and fault in GRADE_IF_LOST and fault != "refused-then-accepted":
-            sent = failed + run.acknowledged
-            says = f"{failed} of {sent} sends failed, and are not in the log, by {fault}: {FAULTS[fault]}"
-            yield Breach(fault=f"refused-{fault}", letter=GRADE_IF_LOST[fault], says=says, source=f"run {run.run}")
+    for one in _refused_by(covered):
+        if one.fault in GRADE_IF_LOST:
+            says = (
+                f"{one.failed} of {one.sent} sends failed, and are not in the log, by {one.fault}: {FAULTS[one.fault]}"
+            )
+            yield Breach(
+                fault=f"refused-{one.fault}", letter=GRADE_IF_LOST[one.fault], says=says, source=f"run {one.run}"
+            )
 
 
 def _sorted(findings: Iterable[MeasuredHarm]) -> tuple[tuple[MeasuredHarm, ...], tuple[MeasuredHarm, ...]]:

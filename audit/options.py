@@ -145,6 +145,13 @@ def _answer(parser: ArgumentParser) -> None:
         "--allow-empty", action="store_true", help="end with 0, and an empty answer, if there is no producer"
     )
     group.add_argument("--baseline", type=Path, metavar="FILE", help="findings that are accepted, and fail nothing")
+    group.add_argument(
+        "--history",
+        type=Path,
+        metavar="FILE",
+        help="add a line for this repository, and tell what changed since its last; without a PATH: the trend of all "
+        "repositories in the file",
+    )
     group.add_argument("--write-baseline", type=Path, metavar="FILE", help="accept all that is found now")
 
 

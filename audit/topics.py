@@ -123,7 +123,7 @@ def topics_of(
     Those that its configuration names; else those of --topic; else all that are described for it; else any.
     """
     brokers = brokers_of(producer, inputs.brokers)
-    beside = topics_of_unit(producer, brokers, inputs.topics)
+    beside = topics_of_unit(producer, brokers, inputs.topics, inputs.brokers)
     described = {topic.name: topic for topic in beside}
     described |= {topic.name: _stated_over(described.get(topic.name), topic) for topic in stated.topics}
     names = producer.topics or tuple(topic.name for topic in stated.topics)
@@ -133,7 +133,8 @@ def topics_of(
         topic = described.get(name)
         own = brokers
         if topic is not None and topic.cluster:
-            own = tuple(one for one in inputs.brokers if one.cluster == topic.cluster) or brokers
+            own = brokers or tuple(one for one in inputs.brokers if one.cluster == topic.cluster)
+            own = own if len({one.origin.path for one in own}) == 1 else brokers
         one = _resolved(name, topic, resolved, own, stated)
         known = found.get(one.does)
         found[one.does] = _and(known, one) if known else one

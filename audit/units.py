@@ -97,8 +97,10 @@ def brokers_of(producer: ProducerConfig, brokers: Sequence[BrokerConfig]) -> tup
 
 
 def _cluster(broker: BrokerConfig) -> str:
-    """What tells clusters apart: a name, or else the file's directory."""
-    return broker.cluster or _folder(broker.origin)
+    """What tells clusters apart: a name, or else the file's directory. Resources of one name in several files are
+    several clusters: a platform has one in each environment, and a collection of examples one in each.
+    """
+    return f"{broker.cluster} {broker.origin.path}" if broker.cluster else _folder(broker.origin)
 
 
 def _rank(producer: ProducerConfig, wanted: frozenset[str], brokers: Sequence[BrokerConfig]) -> tuple[int, int] | None:
@@ -124,14 +126,25 @@ def _is_strimzi(producer: ProducerConfig, found: re.Match[str], broker: BrokerCo
 
 
 def topics_of_unit(
-    producer: ProducerConfig, brokers: Iterable[BrokerConfig], topics: Iterable[TopicConfig]
+    producer: ProducerConfig,
+    brokers: Sequence[BrokerConfig],
+    topics: Iterable[TopicConfig],
+    every: Sequence[BrokerConfig] = (),
 ) -> tuple[TopicConfig, ...]:
-    """The topics that are described for a producer's cluster, or beside it."""
+    """The topics that are described for a producer's cluster, or beside it. Where several clusters of `every` have the
+    name that a topic tells, it is of the one in its directory.
+    """
     clusters = {one.cluster for one in brokers if one.cluster}
+    named: dict[str, set[str]] = {}
+    for one in every:
+        named.setdefault(one.cluster, set()).add(one.origin.path)
+    beside = {_folder(each.origin) for each in (producer, *brokers)}
     found = []
     for topic in topics:
         near = _anywhere(topic.origin) or _anywhere(producer.origin) or topic.unit == NAMED
         near = near or _distance(producer, topic.origin) is not None
+        if topic.cluster and len(named.get(topic.cluster, ())) > 1 and _folder(topic.origin) not in beside:
+            continue
         if topic.cluster in clusters if topic.cluster and clusters else near:
             found.append(topic)
     return tuple(found)

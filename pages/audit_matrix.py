@@ -17,6 +17,7 @@ from typing import Any, Final
 from xml.sax.saxutils import escape
 
 from audit.cells import EQUIVALENCES, FAULTS, LINES, OUTCOMES, Cell, CellKey, canonical
+from evidence.basis import Basis
 from evidence.cells import NOT_TOLD
 from evidence.text import plural
 from judgement.rates import telling
@@ -205,6 +206,8 @@ def page(cells: Sequence[Cell], data: Mapping[str, Any] = NO_DATA) -> str:
         maps=[(line, _map_name(line)) for line in lines],
         named=", ".join(f"*{line}* is {versions[line]} ({LINES[line]})" for line in lines),
         not_as_stated=[_not_as_stated(cell) for cell in cells if not cell.as_stated],
+        widened=sum(cell.stated.basis == Basis.MEASURED for cell in cells),
+        possible=sum(bool(cell.stated.may) for cell in cells),
         not_the_same=sum(any(0 < cell.times(one) < len(cell.runs) for one in OUTCOMES) for cell in cells),
         differing=[
             [fault, name, *(str(of_line[line] or "") for line in lines), why]

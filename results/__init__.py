@@ -29,6 +29,8 @@ CELLS: Final = "cells.jsonl"
 OWN_BUILD: Final = "@"
 """What the version of an own build has in its name, and no release (docs/own-builds.md)."""
 
+RATE_PER_S: Final = 10.0
+"""So many records a second each producer sends while brokers are struck under load (scenarios/audit/under_load.py)."""
 MEASURED_ON: Final[Mapping[str, str]] = {
     "old": "0.10.2.2",
     "epoch": "2.8.2",

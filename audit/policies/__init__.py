@@ -4,20 +4,23 @@
 |---|---|
 | reordered | "B", or "as-lost": the letter that a loss by the same fault has |
 | refused | sends that failed for good count as losses: "never", "without-retries" (with retries=0), "always" |
-| single-replica | the letter for a topic that is known to have one replica; empty: none |
-| acknowledged-by-one | the letter for acks=all where min.insync.replicas is known to be 1; empty: none |
+| single-replica | the letter for a loss by disk-lost, which a topic with one replica has; empty: none |
+| acknowledged-by-one | the letter for a loss by last-disk-lost, which min.insync.replicas=1 allows; empty: none |
 
-The last two are by Kafka's documents, not by cells: no fault of the matrix takes a replica for good.
+Where no cell covers the settings the last two go by Kafka's documents, if replication.factor or min.insync.replicas is
+known to be 1.
 """
 
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from importlib import resources
 from pathlib import Path
 from typing import Final
 
+from audit.cells import DISK_LOST, LAST_DISK_LOST
 from evidence.errors import UsageError
 
 NAMES: Final = ("durable", "ordered", "available")
@@ -33,6 +36,11 @@ class Policy:
     refused: str = "without-retries"
     single_replica: str = "F"
     acknowledged_by_one: str = "C"
+
+    @property
+    def lost_disks(self) -> Mapping[str, str]:
+        """The letter for a loss by each fault that takes replicas for good, where the policy names one."""
+        return {DISK_LOST: self.single_replica, LAST_DISK_LOST: self.acknowledged_by_one}
 
 
 ALLOWED: Final = {

@@ -110,6 +110,9 @@ def _outputs(tree: Table) -> Iterator[tuple[str, str, Table]]:
     for name, _, value in tree.table("sinks").items:
         if isinstance(value, Table) and value.text("type") == "kafka":
             yield "Vector", name, value
+    for within in ("customConfig", "config"):  # of the Helm charts of Vector, and of the OpenTelemetry Collector
+        if tree.table(within).names() & {"sinks", "exporters"}:
+            yield from _outputs(tree.table(within))
 
 
 def _within(node: Node) -> Iterator[tuple[str, str, Table]]:

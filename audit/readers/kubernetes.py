@@ -326,6 +326,7 @@ FORMATS: Final = (
         "`Connector`, `KafkaTopic`; `OpenTelemetryCollector`; templates of a Helm chart, with its values",
         files=(*YAML, *JSON),
         rank=100,
+        speaks=(r"\bconfigMap(?:Key)?Ref\b",),
         claims=lambda document: document.tree is not None and is_resource(document.tree),
         read=_read,
     ),

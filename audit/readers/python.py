@@ -115,7 +115,7 @@ def _producers(source: Text, tree: ast.Module, reading: Collected) -> bool:
 def _called(source: Text, tree: ast.Module, reading: Collected) -> bool:
     """Add the producers of kafka-python and aiokafka: their settings are the arguments' names, with underscores."""
     imported = {
-        (each.module if isinstance(each, ast.ImportFrom) else one.name or "").split(".")[0]  # type: ignore[union-attr]
+        ((each.module or "") if isinstance(each, ast.ImportFrom) else one.name).split(".")[0]
         for each in ast.walk(tree)
         if isinstance(each, ast.ImportFrom | ast.Import)
         for one in each.names
@@ -218,6 +218,8 @@ def _calls(node: ast.AST, scopes: tuple[Scope, ...]) -> Iterator[tuple[tuple[Sco
 
 def _followed(source: Text, call: ast.Call, argument: ast.expr, scopes: tuple[Scope, ...]) -> list[Setting] | None:
     """The settings of a dictionary, or of the only one that a name is bound to; None if it cannot be followed."""
+    if isinstance(argument, ast.Attribute) and getattr(argument.value, "id", "") in ("self", "cls"):
+        return _of_object(source, argument.attr, scopes)
     if not isinstance(argument, ast.Name):
         return _literal(source, argument)
     for scope in reversed(scopes):
@@ -241,6 +243,33 @@ def _followed(source: Text, call: ast.Call, argument: ast.expr, scopes: tuple[Sc
         until = call.lineno if scope is scopes[-1] else None
         return _changed(source, argument.id, scope, inside, settings, until)
     return None
+
+
+def _of_object(source: Text, name: str, scopes: tuple[Scope, ...]) -> list[Setting] | None:
+    """The settings of a dictionary that an object keeps (`self.NAME`), if it is bound once and nothing changes it."""
+    owner = next((each for each in reversed(scopes) if isinstance(each, ast.ClassDef)), None)
+    if owner is None:
+        return None
+
+    def is_it(node: ast.AST) -> bool:
+        return (
+            isinstance(node, ast.Attribute) and node.attr == name and getattr(node.value, "id", "") in ("self", "cls")
+        )
+
+    bound: list[ast.expr] = []
+    for node in ast.walk(owner):
+        if isinstance(node, ast.Assign | ast.AnnAssign):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            bound += [node.value for each in targets if is_it(each) and node.value is not None]
+            if any(isinstance(each, ast.Subscript) and is_it(each.value) for each in targets):
+                return None
+        elif isinstance(node, ast.Call):
+            function = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+            if isinstance(node.func, ast.Attribute) and is_it(node.func.value) and function not in READS:
+                return None
+            if function not in HARMLESS and any(is_it(each) for each in node.args):
+                return None
+    return _literal(source, bound[0]) if len(bound) == 1 else None
 
 
 def _own(scope: Scope) -> Iterator[ast.AST]:

@@ -1,4 +1,4 @@
-"""Producers in source: Java, Kotlin, Scala, Go, C#, JavaScript and TypeScript, parsed by tree-sitter, never run.
+"""Producers in source: Java, Kotlin, Scala, Go, C#, JavaScript, TypeScript and Rust, parsed by tree-sitter, never run.
 
 A *maker* is where a producer is made (`new KafkaProducer`, `sarama.NewSyncProducer`, `kafka.producer({…})`). It is
 set to the settings that are put into a map in the same function, in a function that is called in its arguments, or
@@ -21,6 +21,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib import import_module
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -30,6 +31,7 @@ from audit.readers.format import Format
 from audit.readers.names import java_keys, producer_keys, relaxed
 from audit.readers.placeholders import Lookup, resolved
 from audit.readers.text import Text, Unreadable
+from audit.readers.walk import LARGEST
 
 LANGUAGES: Final[Mapping[str, tuple[str, str]]] = {
     "java": ("tree_sitter_java", "language"),
@@ -42,17 +44,19 @@ LANGUAGES: Final[Mapping[str, tuple[str, str]]] = {
     "mjs": ("tree_sitter_javascript", "language"),
     "cjs": ("tree_sitter_javascript", "language"),
     "ts": ("tree_sitter_typescript", "language_typescript"),
+    "rs": ("tree_sitter_rust", "language"),
 }
 """The grammar of each kind of file, by the end of its name."""
 MAKES: Final = re.compile(
     r"KafkaProducer\b|DefaultKafkaProducerFactory|SenderOptions|sarama\.New|kafka\.(?:New)?Writer|kgo\.NewClient"
     r"|NewProducer\(|new ProducerConfig|kafkajs|node-rdkafka|segmentio/kafka-go|confluentinc/kafka-javascript"
-    r"|Transport\.KAFKA"
+    r"|Transport\.KAFKA|\bProducerSettings\b|KafkaSink\b|FlinkKafkaProducer|io\.vertx\.kafka|new KafkaStreams\b"
+    r"|@KafkaClient\b|\.write(?:Stream)?\b|rdkafka|(?i:kafka)\w*\.producer\("
 )
 TESTS: Final = re.compile(
     r"(?:^|/)src/(?:test|testFixtures|integrationTest|it|jmh)/|(?:^|/)__tests__/|_test\.go$"
     r"|(?:Tests?|IT|Spec)\.(?:java|kt|scala|cs)$"
-    r"|\.(?:test|spec)\.[cm]?[jt]s$"
+    r"|\.(?:test|spec)\.[cm]?[jt]s$|(?:^|/)(?:tests|benches)/[^/]+\.rs$"
 )
 FUNCTIONS: Final = frozenset(
     {
@@ -62,6 +66,7 @@ FUNCTIONS: Final = frozenset(
         "function_definition",
         "method_definition",
         "secondary_constructor",
+        "function_item",
         "local_function_statement",
         "func_literal",
         "anonymous_initializer",
@@ -76,6 +81,8 @@ DECLARES: Final = frozenset(
         "short_var_declaration",
         "const_spec",
         "var_spec",
+        "let_declaration",
+        "const_item",
     }
 )
 CONDITIONS: Final = frozenset(
@@ -112,8 +119,10 @@ PUTS: Final = frozenset(
         "property",
         "producerProperty",
         "withProducerProperty",
+        "withProperty",
         "addOne",
         "Set",
+        "set",
         "SetKey",
         "of",
         "entry",
@@ -122,6 +131,10 @@ PUTS: Final = frozenset(
 DEEPEST: Final = 400
 UNKNOWN: Final = "(not in this file)"
 SPRING: Final = frozenset({"DefaultKafkaProducerFactory", "SenderOptions"})
+CHAINED: Final = frozenset({"ProducerSettings", "KafkaSink", "rdkafka", "spark", "vert.x"})
+"""Makers that are the first of a chain of calls, in which settings are."""
+LINKS: Final = CALLS | {"field_expression", "navigation_expression", "member_expression", "selector_expression"}
+RDKAFKA: Final = frozenset({"FutureProducer", "BaseProducer", "ThreadedProducer"})
 Node = Any
 """A node of tree-sitter's, whose package has no types of its own that hold across releases."""
 
@@ -181,6 +194,8 @@ class Made:
     loads: bool
     """Whether it loads a file."""
     followed: bool
+    content: str = field(default="", repr=False)
+    """Of its source, which may name the file."""
 
 
 @cache
@@ -323,6 +338,10 @@ def _key(node: Node, constants: Mapping[str, _Value]) -> str:
     if text is not None:
         return text if text in producer_keys() else ""
     name = _text(node).strip()
+    if found := re.fullmatch(r"(?:StreamsConfig\.)?producerPrefix\((.+)\)", name, re.DOTALL):
+        name = found[1].strip()
+        if name.startswith('"'):
+            return name.strip('"') if name.strip('"') in producer_keys() else ""
     if (
         "onsumer" in name.rpartition(".")[0]
         or "Admin" in name.rpartition(".")[0]
@@ -369,6 +388,7 @@ def _gather(source: Text, language: str, root: Node) -> _File:
     for node, above in nodes:
         _pairs_of(node, above, found)
         _maker_of(node, above, found)
+        _annotated(node, above, found)
     return found
 
 
@@ -419,6 +439,10 @@ def _pairs_of(node: Node, above: Sequence[Node], found: _File) -> None:
                     found,
                     owner if name not in ("of", "entry") else "",
                 )
+        elif name == "option" and len(given) == 2:
+            key = _string(given[0]) or ""
+            if key.startswith("kafka.") and key.removeprefix("kafka.") in producer_keys():
+                _put(key.removeprefix("kafka."), _value(given[1], constants), given[0], above, found)
         elif callee.startswith("kgo."):
             _franz(name, given, node, above, found)
     elif node.type == "infix_expression" and node.named_child_count >= 3:
@@ -510,11 +534,69 @@ def _maker_of(node: Node, above: Sequence[Node], found: _File) -> None:
     name = callee.rpartition(".")[2]
     kind = _kind(found, callee, name, node)
     if kind:
-        text = _text(node)
-        names = frozenset(re.findall(r"[A-Za-z_]\w*", " ".join(_text(each) for each in _arguments(node))))
+        line, given = node.start_point[0] + 1, _arguments(node)
+        if kind in CHAINED:
+            node, more = _chain(node, above)
+            given += more
+        names = set(re.findall(r"[A-Za-z_]\w*", " ".join(map(_text, given))))
+        if kind == "rdkafka" and (_is_other(_text(node), above) or _in_test(above)):
+            return
+        if kind in CHAINED and (owner := _owner(above)):
+            names.add(owner)
+        if kind == "KafkaStreams" and any(each.kind == kind and each.scope == _scope(above) for each in found.makers):
+            return
         found.makers.append(
-            _Maker(kind, node.start_point[0] + 1, _scope(above), node.start_byte, node.end_byte, names, text)
+            _Maker(kind, line, _scope(above), node.start_byte, node.end_byte, frozenset(names), _text(node))
         )
+
+
+def _is_other(text: str, above: Sequence[Node]) -> bool:
+    """Whether a ClientConfig of Rust's is a consumer's or an administrator's."""
+    around = [_text(each).partition("{")[0] for each in above if each.type in ("let_declaration", "function_item")]
+    return re.search(r"group\.id|Consumer|AdminClient", " ".join((text, *around[-2:]))) is not None
+
+
+def _in_test(above: Sequence[Node]) -> bool:
+    """Whether it is in a test of Rust's, which stands in the file that it is about."""
+    named = (_name_of(each) for each in above if each.type in ("mod_item", "function_item"))
+    return any(re.fullmatch(r"tests?|test_\w+", name) for name in named)
+
+
+def _chain(node: Node, above: Sequence[Node]) -> tuple[Node, list[Node]]:
+    """The whole chain of calls that a call is the first of, and the arguments of the others."""
+    given: list[Node] = []
+    for each in reversed(above):
+        if each.type not in LINKS or each.named_children[0].start_byte != node.start_byte:
+            break
+        node = each
+        if each.type in CALLS:
+            given += _arguments(each)
+    return node, given
+
+
+def _annotated(node: Node, above: Sequence[Node], found: _File) -> None:
+    """Micronaut's `@KafkaClient(acks = KafkaClient.Acknowledge.ALL)`, which sets a producer of its own."""
+    if node.type not in ("annotation", "constructor_invocation") or "micronaut" not in found.source.content:
+        return
+    text = _text(node)
+    if re.match(r"@?KafkaClient\(", text) is None or "=" not in text:
+        return
+    line, scope = node.start_point[0] + 1, f"{_name_of_type(above)}@{node.start_byte}"
+    if asked := re.search(r"\backs\s*=\s*[\w.]*\b(ALL|ONE|NONE)\b", text):
+        value = {"ALL": "all", "ONE": "1", "NONE": "0"}[asked[1]]
+        found.pairs.append(_Pair("acks", _Value(value), line, scope, "", True, node.start_byte))
+    for each in re.finditer(r"@?Property\(\s*name\s*=\s*([\w.\"]+)\s*,\s*value\s*=\s*\"([^\"]*)\"", text):
+        name = each[1].strip('"')
+        key = name if name in producer_keys() else _constants_of_kafka().get(name.rpartition(".")[2], "")
+        if key:
+            found.pairs.append(_Pair(key, _Value(each[2]), line, scope, "", True, node.start_byte))
+    if any(each.scope == scope for each in found.pairs):
+        found.makers.append(_Maker("micronaut", line, scope, node.start_byte, node.end_byte, frozenset(), text))
+
+
+def _name_of_type(above: Sequence[Node]) -> str:
+    kinds = ("interface_declaration", "class_declaration")
+    return next((_name_of(each) for each in reversed(above) if each.type in kinds), "")
 
 
 def _is_nest(node: Node) -> bool:
@@ -530,22 +612,31 @@ def _kind(found: _File, callee: str, name: str, node: Node) -> str:
     match found.language:
         case "java" | "kt" | "kts" | "scala":
             return _kind_of_jvm(found, callee, name, node)
+        case "rs":
+            content = found.source.content
+            typed = any(each in content for each in RDKAFKA)
+            return "rdkafka" if callee.endswith("ClientConfig::new") and "rdkafka" in content and typed else ""
         case "cs":
             made = name == "ProducerConfig" and node.type in CREATES and "Confluent.Kafka" in found.source.content
             return "ProducerConfig" if made else ""
         case "go":
             return _kind_of_go(found.source.content, callee, name, node)
         case _:
-            return _kind_of_javascript(found.source.content, callee, name, node)
+            return _kind_of_javascript(found, callee, name, node)
 
 
 def _kind_of_jvm(found: _File, callee: str, name: str, node: Node) -> str:
+    content = found.source.content
     makes = node.type in CREATES or found.language in ("kt", "kts", "scala")
     # Camel, Pulsar and others have a KafkaProducer of their own.
-    kafkas = "org.apache.kafka.clients" in found.source.content or name != "KafkaProducer"
+    kafkas = "org.apache.kafka.clients" in content or name != "KafkaProducer"
     if name in ("KafkaProducer", "DefaultKafkaProducerFactory") and makes and kafkas:
         return name
-    return "SenderOptions" if callee.endswith("SenderOptions.create") else ""
+    if name == "FlinkKafkaProducer" and makes:
+        return name
+    if name == "KafkaStreams" and makes and "org.apache.kafka.streams" in content:
+        return name if re.search(r"producerPrefix|ProducerConfig", content) else ""
+    return _kind_of_call(found, callee, name, node)
 
 
 def _kind_of_go(content: str, callee: str, name: str, node: Node) -> str:
@@ -560,14 +651,52 @@ def _kind_of_go(content: str, callee: str, name: str, node: Node) -> str:
     return "confluent" if name == "NewProducer" and "confluentinc/confluent-kafka-go" in content else ""
 
 
-def _kind_of_javascript(content: str, callee: str, name: str, node: Node) -> str:
+def _kind_of_javascript(found: _File, callee: str, name: str, node: Node) -> str:
+    content = found.source.content
     called = name == "producer" and node.type == "call_expression" and "." in callee
     if "confluentinc/kafka-javascript" in content:
         return "confluent-javascript" if called else ""
-    if "kafkajs" in content and called:
-        return "kafkajs"
+    if called:
+        if "kafkajs" in content:
+            return "kafkajs"
+        imported = _imported(found.source, callee.partition(".")[0])
+        if "kafkajs" in imported or "confluentinc/kafka-javascript" in imported:
+            return "kafkajs" if "kafkajs" in imported else "confluent-javascript"
     makes = node.type == "new_expression" and name in ("Producer", "HighLevelProducer")
     return "node-rdkafka" if makes and "node-rdkafka" in content else ""
+
+
+def _imported(source: Text, name: str) -> str:
+    """The source of the module beside this one that a name is imported from; empty if it cannot be read."""
+    found = re.search(
+        rf"\b{re.escape(name)}\b[^;\n]*?(?:=\s*require\(\s*|\bfrom\s+)[\"'](\.\.?/[\w./-]+)[\"']", source.content
+    )
+    if found is None:
+        return ""
+    at = Path(source.path).parent / found[1]
+    for path in (at, *(at.parent / f"{at.name}.{end}" for end in ("js", "ts", "mjs", "cjs")), at / "index.js"):
+        try:
+            if path.is_file() and path.stat().st_size < LARGEST:
+                return path.read_text(encoding="utf-8", errors="replace")
+        except OSError:
+            continue
+    return ""
+
+
+def _kind_of_call(found: _File, callee: str, name: str, node: Node) -> str:
+    """What a call makes by itself, without `new`: a builder, a factory, a sink of Spark's."""
+    content = found.source.content
+    if callee.endswith("SenderOptions.create"):
+        return "SenderOptions"
+    if re.search(r"\bKafkaSink(?:\.\w+)?\.builder$", callee) and "org.apache.flink" in content:
+        return "KafkaSink"
+    if re.search(r"(?:^|\.)ProducerSettings(?:\.(?:create|apply))?$", callee) and "kafka.ProducerSettings" in content:
+        return "ProducerSettings"
+    if re.search(r"\bKafka(?:Producer|WriteStream)\.create(?:Shared)?$", callee) and "io.vertx" in content:
+        return "vert.x"
+    written = re.search(r"\.write(?:Stream)?(?:\(\))?(?:\s*\.|$)", callee) is not None
+    given = _arguments(node) if name == "format" and written and "org.apache.spark" in content else []
+    return "spark" if given and _string(given[0]) == "kafka" else ""
 
 
 def _selected(maker: _Maker, found: _File) -> list[_Pair]:
@@ -577,7 +706,14 @@ def _selected(maker: _Maker, found: _File) -> list[_Pair]:
     own = [each for each in found.pairs if each.scope == maker.scope and each not in inside and each.scope]
     mine = [each for each in own if each.owner in maker.names]
     own = mine or [each for each in own if not _anothers(each, maker, found)]
-    shared = [each for each in found.pairs if each.scope != maker.scope and each.owner in maker.names and each.owner]
+    shared = [
+        each
+        for each in found.pairs
+        if (each.scope != maker.scope or not maker.scope) and each.owner in maker.names and each.owner
+    ]
+    shared = [each for each in shared if each not in inside]
+    if maker.kind == "spark":
+        return inside
     shared += [each for each in found.pairs if each.scope in called and each not in shared]
     if maker.kind == "kafkajs":
         shared += _at_sends(found)
@@ -607,6 +743,7 @@ CLIENTS: Final[Mapping[str, Client]] = {
     "node-rdkafka": "librdkafka",
     "confluent-javascript": "librdkafka",
     "ProducerConfig": "librdkafka",
+    "rdkafka": "librdkafka",
 }
 
 
@@ -644,7 +781,7 @@ def _add(maker: _Maker, found: _File, reading: Collected) -> None:
     called = "".join(text for scope, text in found.scopes.items() if scope.partition("@")[0] in maker.names)
     based = re.search(r"buildProducerProperties|getProducer\(\)\.build|kafkaProperties", body + called) is not None
     loads = re.search(r"\.load\(|ConfigFactory|loadProps|Utils\.loadProps", body + called) is not None
-    followed = bool(pairs) or maker.kind in ("sarama", "kafka-go", "kafka-go-config", "franz-go", "kafkajs")
+    followed = bool(pairs) or maker.kind in ("sarama", "kafka-go", "kafka-go-config", "franz-go", "kafkajs", "spark")
     name = maker.scope.partition("@")[0]
     before = len(reading.producers)
     if not followed:
@@ -664,13 +801,15 @@ def _add(maker: _Maker, found: _File, reading: Collected) -> None:
         settings,
         source.origin(maker.line),
         client=CLIENTS.get(maker.kind, "java"),
-        framework="source",
+        framework={"KafkaStreams": "streams", "spark": "spark"}.get(maker.kind, "source"),
         presets=presets,
         topics=_topics(maker),
         style="none",
     )
     producer = reading.producers.pop(before)
-    reading.made.append(Made(producer, maker.kind, fresh=not based, loads=loads, followed=followed))
+    reading.made.append(
+        Made(producer, maker.kind, fresh=not based, loads=loads, followed=followed, content=source.content)
+    )
 
 
 def _topics(maker: _Maker) -> list[str]:
@@ -685,7 +824,7 @@ def settle(
 
     `look_up` gives a module's own look-up of placeholders: what its application's files say.
     """
-    found = list(producers)
+    found, made = list(producers), list(made)
     for one in made:
         own = _filled(one.producer, look_up(one.producer.unit))
         if one.kind in SPRING and own.unit:
@@ -700,6 +839,8 @@ def settle(
                 for at, each in enumerate(found)
                 if each.unit == own.unit and each.framework in ("", "spring", "smallrye") and own.unit
             ]
+            if one.followed:
+                plain = _loaded(one, [found[at] for at in plain], plain, made)
             if plain:
                 for at in plain:
                     found[at] = _above(found[at], own, fresh=False) if one.followed else found[at]
@@ -708,6 +849,15 @@ def settle(
                 continue
         found.append(own)
     return found
+
+
+def _loaded(one: Made, files: Sequence[ProducerConfig], at: Sequence[int], made: Sequence[Made]) -> list[int]:
+    """Which files a program loads before it sets its own: those that it names, or the only one of the only loader."""
+    names = [each.origin.path.rpartition("/")[2] for each in files]
+    if named := [place for place, name in zip(at, names, strict=True) if name in one.content]:
+        return named
+    loaders = [each for each in made if each.loads and each.producer.unit == one.producer.unit]
+    return list(at) if len(set(names)) == 1 and len(loaders) == 1 else []
 
 
 def _filled(producer: ProducerConfig, look_up: Lookup) -> ProducerConfig:
@@ -725,9 +875,11 @@ def _above(producer: ProducerConfig, own: ProducerConfig, *, fresh: bool) -> Pro
 
 FORMATS: Final = (
     Format(
-        name="Java, Kotlin, Scala, Go, C#, JavaScript, TypeScript",
-        reads="what a program sets for the producers that it makes: kafka-clients, Spring's factories, confluent's Go, "
-        "sarama, franz-go, kafka-go, Confluent.Kafka, KafkaJS (NestJS too), node-rdkafka, confluent's JavaScript",
+        name="Java, Kotlin, Scala, Go, C#, JavaScript, TypeScript, Rust",
+        reads="what a program sets for the producers that it makes: kafka-clients, Spring's factories, Kafka Streams, "
+        "Pekko's and Akka's ProducerSettings, Flink's and Spark's sinks, Vert.x, Micronaut's clients, confluent's Go, "
+        "sarama, franz-go, kafka-go, Confluent.Kafka, KafkaJS (NestJS too), node-rdkafka, confluent's JavaScript, "
+        "rdkafka",
         files=tuple(f"*.{end}" for end in LANGUAGES if end not in ("kts",)),
         rank=25,
         whole=True,

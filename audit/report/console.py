@@ -76,6 +76,10 @@ def _case(row: ProducerRow, case: ProducerCase, accepted: Collection[str], width
             text = f"{finding.fault}: {finding.count} of {finding.run.acknowledged} ({words.evidence(finding)}){mark}"
             yield from _labelled(label, text, width)
             label = ""
+    if refused := words.refuses(case):
+        yield from _labelled("refuses", refused, width)
+    if told := words.measured_with(case):
+        yield from _labelled("measured", told, width)
     label = "policy"
     for breach in case.breaches:
         mark = " [accepted]" if baseline.is_accepted(row, breach, accepted) else ""

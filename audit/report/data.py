@@ -87,6 +87,18 @@ def _case(row: ProducerRow, case: ProducerCase, accepted: Collection[str]) -> di
         "breaches": [
             {"rule": one.fault, "grade": one.letter, "says": one.says, "source": one.source} for one in case.breaches
         ],
+        "refusals": [
+            {
+                "fault": one.fault,
+                "failed": one.failed,
+                "sent": one.sent,
+                "runs_with": one.times,
+                "runs": one.of,
+                "run": one.run,
+            }
+            for one in case.refusals
+        ],
+        "measured_with": words.measured_with(case),
         "harmless": list(case.harmless),
         "not_measured": list(case.not_measured),
         "measure": list(words.commands(case)),

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
-from audit.cells import FAULTS, LAST_REPLICA, POWER_LOSS
+from audit.cells import FAULTS, LAST_DISK_LOST, LAST_REPLICA, POWER_LOSS, UNDER_LOAD
 from audit.defaults import FOREVER, product
 from audit.grade import (
     NOT_MEASURED,
@@ -24,7 +24,7 @@ from audit.model import InputProblem, Origin
 from audit.proof import HARM, Proof, contradicts
 from audit.resolve import Value, conditions
 from evidence.basis import OWN_RUNS, Basis
-from results import MEASURED_ON
+from results import MEASURED_ON, RATE_PER_S
 
 VERB = {"loss": "loses", "duplicate": "duplicates", "reorder": "reorders"}
 NOUN = {"loss": "losses", "duplicate": "duplicates", "reorder": "reordering"}
@@ -225,6 +225,33 @@ def harmless(case: ProducerCase) -> str:
     return ", ".join(case.harmless) + (f" ({'; '.join(differs)})" if differs else "")
 
 
+def refuses(case: ProducerCase) -> str:
+    """The faults in which sends failed for good, in a line; empty if there is none."""
+    return "; ".join(
+        f"{one.fault}: {one.failed} of {one.sent} sends, for good (run {one.run}; so {one.times} of {one.of} runs)"
+        for one in case.refusals
+    )
+
+
+def measured_with(case: ProducerCase) -> str:
+    """Under what load and with what time-outs harm was measured; empty where neither matters to what was found."""
+    harmful = {one.fault for one in case.findings} | {one.fault for one in case.refusals}
+    if not harmful & (UNDER_LOAD | {"time-out"}):
+        return ""
+    loaded = sorted(harmful & UNDER_LOAD)
+    load = f"{RATE_PER_S:.0f} records a second of this producer in {_and(loaded)}, a dozen in all elsewhere"
+    given = case.covered[(loaded or ["time-out"])[0]].cell.overrides
+    times = ", ".join(f"{key}={value}" for key, value in sorted(given.items()) if key in LIMITS)
+    own = case.resolved.delivery_timeout_ms.value
+    told = f"; time-outs of the runs: {times}" if times else ""
+    if told and own is not None and str(own) not in given.values():
+        told += f" (a delivery time-out of {'no end' if own == FOREVER else f'{own} ms'} was not measured)"
+    return (load if loaded else "a dozen records of this producer") + told
+
+
+LIMITS: Final = ("delivery.timeout.ms", "message.timeout.ms", "request.timeout.ms")
+
+
 def not_measured(case: ProducerCase, most: int = 6) -> str:
     """The faults without a cell: by name if they are few, else how many of how many."""
     names = case.not_measured
@@ -343,7 +370,7 @@ def alternatives(row: ProducerRow) -> list[tuple[str, ProducerCase]]:
 ALONE = frozenset({"follower-reboot"})
 """Faults that are measured of some topics only, and scenarios of their own, which run with any client."""
 
-UNCLEAN = frozenset({"shrunk-isr-crash", LAST_REPLICA})
+UNCLEAN = frozenset({"shrunk-isr-crash", LAST_REPLICA, LAST_DISK_LOST})
 """The faults that are measured of topics with unclean elections."""
 
 

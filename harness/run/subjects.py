@@ -347,14 +347,15 @@ class Subjects:
 
         one.pool.wait(told, f"{one.subject} answered", WAIT_LIMIT_S)
 
-    def begin(self, accepted: Which = every) -> None:
-        """The first records of each, which must be acknowledged, and written, if they are `accepted` at all.
+    def begin(self, accepted: Which = every, *, expected_loss: Which | None = None) -> None:
+        """The first records of each, which must be acknowledged, and written, if they are `accepted` at all. Those of
+        `expected_loss` the sequence may lose later on.
 
         A leader that has not heard yet that it is one refuses records, of which acks=0 is told nothing: so its logs
         must be there first.
         """
         leader = self._run.leader_of(self._run.partition())
         self.wait_log_end(0, leader)
-        self.send(FIRST)
+        self.send(FIRST, expected_loss=expected_loss)
         self.wait_acknowledged(FIRST, accepted, timeout_s=FIRST_LIMIT_S)
         self.wait_log_end(FIRST, leader, lambda one: one.producer.acks == "0")

@@ -31,13 +31,16 @@ EVENTS: Final[Mapping[str, str]] = {
     "whole-isr-down": "All replicas are killed and restarted",
     "double-failover": "Two leaders in a row are killed",
     "follower-reboot": "A follower restarts, and leads before it has caught up",
+    "disk-lost": "The leader's disk is lost for good",
+    "rack-lost": "The leader and a follower lose their disks for good",
+    "last-disk-lost": "The last in-sync replica loses its disk for good",
     "power-loss": "All replicas lose power at the same moment",
     "last-replica": "The last in-sync replica loses power, and returns first",
 }
 """Every fault of the matrix but "none"."""
 
 GROUPS: Final[Mapping[str, str]] = {
-    "F": "No broker fails",
+    "F": "No broker fails, or one disk",
     "ED": "One broker fails",
     "C": "Several brokers fail, one after the other",
     "": "Power is lost",

@@ -41,6 +41,7 @@ from harness.words import (
     ranges,
     scenario,
 )
+from results import RATE_PER_S
 from scenarios.audit import (
     ACKS_DOC,
     AUDITED,
@@ -63,7 +64,6 @@ OUT_OF_ORDER = "librdkafka issue 4953"
 NEXT_IS_MADE = "librdkafka issue 1092: the next request goes out before what is tried again"
 MOVED = "librdkafka 2.15.0, rd_kafka_handle_Produce_error: a changed leader's answer counts as none of the retries"
 KIP_101 = "KIP-101"
-RATE_PER_S = 10.0
 BEFORE = 15
 LIMIT_S = 60.0
 

@@ -30,6 +30,7 @@ from scenarios.audit import (
     double_failover,
     follower_reboot,
     last_replica,
+    lost_for_good,
     none,
     plan,
     power_loss,
@@ -249,6 +250,42 @@ def test_alone_the_last_replica_may_refuse_acks_all_with_min_insync_replicas_2(
     topic = Topic(min_insync_replicas=least, flush_each=True)
     stated = last_replica.stated(producer, topic, versions.get("2.8.2"))
     assert (stated.must, stated.may, stated.basis) == (frozenset(), frozenset(may), Basis.KIP)
+
+
+@pytest.mark.parametrize("name", VERSIONS)
+@pytest.mark.parametrize(("fault", "lost"), [("disk-lost", 1), ("rack-lost", 2), ("last-disk-lost", 0)])
+def test_of_lost_replicas_nothing_is_measured_that_cannot_differ(name: str, fault: str, lost: int) -> None:
+    """Topics of which every replica is lost lose, whatever the producer asks for, and no others."""
+    version = versions.get(name)
+    subjects = plan(
+        a_stage(version),
+        lost_for_good.stated_of(lost) if lost else lost_for_good.stated_of_the_last,
+        among=lambda one: (
+            lost_for_good.struck_topics(one, version, lost) if lost else lost_for_good.alone_in_sync(one, version)
+        ),
+    )
+    keys = [CellKey(**one.key, line=line_of(version), version=name, fault=fault) for one in subjects]
+    assert len(set(keys)) == len(keys)
+    assert [
+        str(key) for key, one in zip(keys, subjects, strict=True)
+        if one.producer.client != "scala" and canonical(key)[0] != key
+    ] == []  # fmt: skip
+    taken = [one for one in subjects if one.stated.why != REFUSED.why]
+    assert not any("loses" in one.stated.may for one in taken)
+    if lost:
+        assert all(("loses" in one.stated.must) is (one.topic.replication_factor <= lost) for one in taken)
+        return
+    kept = {(one.producer.acks, one.topic.min_insync_replicas) for one in taken if "loses" not in one.stated.must}
+    assert kept == {("all", 2)}
+
+
+def test_of_lost_replicas_idempotence_writes_nothing_twice() -> None:
+    for lost in (1, 2):
+        for producer in (Producer(client="java", acks="all", idempotence=True), Producer(client="java", acks="0")):
+            assert lost_for_good.stated_of(lost)(producer, Topic()).may == set()
+    again = lost_for_good.stated_of(1)(Producer(client="java", acks="all"), Topic())
+    assert again.may == {"duplicates", "reorders"}
+    assert "request.timeout.ms" in again.source
 
 
 def test_followers_that_would_end_themselves_are_not_measured() -> None:

@@ -23,7 +23,8 @@ SPRING = Settings(
 )
 FULL = ("leader-crash-behind", "leader-crash-under-load", "leader-cut-off", "zombie-leader", "shrunk-isr-crash",
         "whole-isr-down", "broker-restart", "rolling-restart", "double-failover", "follower-reboot",
-        "lost-acknowledgement", "refused-then-accepted", "time-out", "client-crash")  # fmt: skip
+        "lost-acknowledgement", "refused-then-accepted", "time-out", "client-crash", "disk-lost", "rack-lost",
+        "last-disk-lost")  # fmt: skip
 
 
 def run(name: str, acknowledged: int = 20, **counts: object) -> RunCounts:

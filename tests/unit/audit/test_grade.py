@@ -276,7 +276,7 @@ def test_a_topic_that_flushes_each_record_is_looked_up_as_such(
     (one,) = row.cases
     assert one.topic.flush_each.value is flushes
     assert (not one.ungraded, POWER_LOSS in one.harmless, one.flushed is None) == (flushes,) * 3
-    assert one.grade == "C"  # one replica in sync is known to be enough: by the policy, not by a cell
+    assert one.grade == "B"
     assert any("bounds what a power loss takes" in each for each in one.topic.remarks) is (topics == "500")
 
 
@@ -313,8 +313,7 @@ def test_what_the_last_replica_loses_is_told_beside_the_grade(acks: str, least: 
     assert [(each.effect, each.kind, each.count) for each in one.ungraded] == (
         [("loss", "last-replica", lost)] if lost else []
     )
-    known_to_be_one = acks == "all" and least == 1
-    assert (one.grade, one.at_best, one.findings) == ("C" if known_to_be_one else "A", False, ())
+    assert (one.grade, one.at_best, one.findings) == ("A", False, ())
     assert (LAST_REPLICA in one.harmless) is (lost == 0)
 
 

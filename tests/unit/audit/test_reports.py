@@ -208,7 +208,7 @@ def test_the_console_says_grade_place_reason_evidence_and_change() -> None:
         "change        acks=all (line 5): removes the losses (then B); brings reordering by lost-acknowledgement",
         "what it costs is not measured often enough",
         "or            acks=all (line 5) and enable.idempotence=true: removes the losses and duplicates (then A)",
-        "not measured  10 of 16 faults",
+        "not measured  13 of 19 faults",
         'make audit-matrix FAULT="leader-crash-under-load leader-cut-off shrunk-isr-crash double-failover ',
         "kafka-chaos run follower-reboot --version 2.8.2 --client java",
         "1 producer and topic: 1 × D at best",
@@ -252,11 +252,27 @@ def test_nothing_is_said_to_measure_a_topic_that_nobody_can_write_to() -> None:
     assert "to measure" in told(1)
 
 
+def test_what_failed_for_good_and_under_what_load_is_told() -> None:
+    limits = {"request.timeout.ms": "12000", "delivery.timeout.ms": "30000"}
+    struck = replace(cell("broker-restart", run("r1", 20, refused=5), run("r2", 25)), overrides=limits)
+    told = console.render(Grader([struck]).answer(Inputs(producers=(producer(acks="1"),)), StatedByUser()), width=400)
+    assert "refuses       broker-restart: 5 of 25 sends, for good (run r1; so 1 of 2 runs)" in told
+    assert "10 records a second of this producer in broker-restart" in told
+    assert (
+        "delivery.timeout.ms=30000, request.timeout.ms=12000 (a delivery time-out of 120000 ms was not measured)"
+        in told
+    )
+    quiet = Grader([cell("client-crash", run("r1", 20, duplicated=5))])
+    assert "records a second" not in console.render(
+        quiet.answer(Inputs(producers=(producer(acks="1"),)), StatedByUser())
+    )
+
+
 def test_what_is_measured_of_no_topic_with_unclean_elections_can_be_proved() -> None:
     topic = parse_topic("orders:replication.factor=3,unclean.leader.election.enable=true")
     inputs = Inputs(producers=(producer(acks="1"),))
     text = console.render(Grader(matrix()).answer(inputs, StatedByUser(version="2.8.2", topics=(topic,))), width=400)
-    assert 'make audit-matrix FAULT="shrunk-isr-crash last-replica" VERSION=2.8.2' in text
+    assert 'make audit-matrix FAULT="shrunk-isr-crash last-replica last-disk-lost" VERSION=2.8.2' in text
     assert "kafka-chaos audit PATH… --prove --faults " in text
 
 

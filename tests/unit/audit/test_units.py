@@ -71,3 +71,16 @@ def test_topics_are_those_of_ones_cluster_or_beside_it() -> None:
     every = [topic("/r/a/t.yml"), topic("/r/b/t.yml"), topic("/r/b/m.yml", "main"), topic("/r/a/o.yml", "other")]
     found = topics_of_unit(producer("/r/a/p.yml"), [cluster("/r/k.yml", "main")], every)
     assert [each.name for each in found] == ["/r/a/t.yml", "/r/b/m.yml"]
+
+
+def test_clusters_of_one_name_in_several_files_are_several() -> None:
+    one, three = cluster("/r/single/k.yml", "main"), cluster("/r/triple/k.yml", "main")
+    of_all = producer("/r/connect/c.yml", "main-kafka-bootstrap:9092", unit="/r")
+    assert brokers_of(of_all, [one, three]) == ()
+    assert brokers_of(producer("/r/triple/c.yml", "main-kafka-bootstrap:9092", unit="/r"), [one, three]) == (three,)
+    topics = [
+        TopicConfig(name="t", cluster="main", origin=Origin(f"/r/{name}/t.yml", 1)) for name in ("single", "triple")
+    ]
+    assert topics_of_unit(of_all, (), topics, [one, three]) == ()
+    beside = producer("/r/triple/c.yml", unit="/r")
+    assert [each.origin.path for each in topics_of_unit(beside, (three,), topics, [one, three])] == ["/r/triple/t.yml"]

@@ -22,6 +22,7 @@ HEAD = "import os\nfrom confluent_kafka import Producer\n"
         ('p = Producer({"default.topic.config": {"acks": 0}})', {"acks": "0"}),
         ('import confluent_kafka as ck\np = ck.Producer({"acks": 1})', {"acks": "1"}),
         ('p = Producer(dict(acks="all"))', {"acks": "all"}),
+        ('class A:\n    def f(self):\n        self.c = {"acks": 0}\n        self.p = Producer(self.c)', {"acks": "0"}),
     ],
 )  # fmt: skip
 def test_what_can_be_followed(tmp_path, code, expected) -> None:
@@ -95,3 +96,8 @@ def test_what_is_no_python_is_told(tmp_path) -> None:
     ]
     deep = HEAD + "x = " + "(" * 5000 + ")" * 5000
     assert len(told(read(tmp_path, {"a.py": deep}))) == 1
+
+
+def test_a_module_that_imports_from_its_own_package_is_read(tmp_path) -> None:
+    code = "from . import settings\nfrom .. import other\nfrom kafka import KafkaProducer\np = KafkaProducer(acks=0)\n"
+    assert values(only(read(tmp_path, {"app.py": code}))) == {"acks": "0"}

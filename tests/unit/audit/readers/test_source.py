@@ -98,11 +98,53 @@ def test_another_modules_source_decides_nothing(tmp_path) -> None:
          "librdkafka", {"acks": "0"}),
         ("a.kt", 'import org.apache.kafka.clients.producer.*\nval p = KafkaProducer<A, B>(mapOf("acks" to "1"))',
          "java", {"acks": "1"}),
+        ("a.rs", "use rdkafka::producer::FutureProducer;\nfn f() -> FutureProducer { ClientConfig::new()\n"
+         '.set("acks", "0").create().unwrap() }', "librdkafka", {"acks": "0"}),
+        ("b.rs", "use rdkafka::producer::BaseProducer;\nfn f() { let mut c = ClientConfig::new();\n"
+         'c.set("enable.idempotence", "true"); let p: BaseProducer = c.create().unwrap(); }', "librdkafka",
+         {"enable.idempotence": "true"}),
+        ("A.java", "import io.vertx.kafka.client.producer.KafkaProducer;\nclass A { void f(Map<String, String> c) {\n"
+         'c.put("acks", "0"); KafkaProducer.create(vertx, c); } }', "java", {"acks": "0"}),
+        ("B.scala", "import org.apache.pekko.kafka.ProducerSettings\nclass B { val s = ProducerSettings(a, b, c)\n"
+         '.withProperty("acks", "1") }', "java", {"acks": "1"}),
+        ("C.java", "import org.apache.flink.connector.kafka.sink.KafkaSink;\nclass C { Object f() {\n"
+         'return KafkaSink.<A>builder().setProperty("acks", "1").build(); } }', "java", {"acks": "1"}),
+        ("D.scala", 'import org.apache.spark.sql._\nobject D { d.write.format("kafka")'
+         '.option("kafka.acks", "0").save() }', "java", {"acks": "0"}),
+        ("E.java", "import org.apache.kafka.streams.*;\nclass E { void f(Properties p) {\n"
+         'p.put(StreamsConfig.producerPrefix("acks"), "1"); new KafkaStreams(t, p); } }', "java", {"acks": "1"}),
+        ("F.java", "import io.micronaut.configuration.kafka.annotation.*;\n"
+         "@KafkaClient(id = \"f\", acks = KafkaClient.Acknowledge.NONE) interface F { }", "java", {"acks": "0"}),
     ],
 )  # fmt: skip
 def test_each_language_has_its_own_way(tmp_path, name, content, client, expected) -> None:
     producer = only(read(tmp_path, {name: content}))
     assert (producer.client, values(producer)) == (client, expected)
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("a.rs", "use rdkafka::producer::FutureProducer;\nuse rdkafka::consumer::StreamConsumer;\n"
+         'fn f() -> StreamConsumer { ClientConfig::new().set("acks", "0").create().unwrap() }'),
+        ("b.rs", "use rdkafka::ClientConfig;\n"
+         'fn f() { ClientConfig::new().set("group.id", "g").create::<BaseConsumer>(); }'),
+        ("D.scala", "import org.apache.spark.sql._\n"
+         'object D { s.readStream.format("kafka").option("kafka.acks", "0").load() }'),
+        ("E.java", "import org.apache.kafka.streams.*;\nclass E { void f(Properties p) { new KafkaStreams(t, p); } }"),
+        ("F.java", "import io.micronaut.configuration.kafka.annotation.*;\n@KafkaClient interface F { }"),
+        ("a.js", "import kafka from './kafka'\nconst p = kafka.producer()"),
+    ],
+)  # fmt: skip
+def test_what_sets_no_producer_is_none(tmp_path, name, content) -> None:
+    assert read(tmp_path, {name: content}).producers == ()
+
+
+def test_a_client_of_the_module_beside_is_whose_that_module_says(tmp_path) -> None:
+    use = "const kafka = require('./kafka')\nmodule.exports = kafka.producer({ idempotent: true })\n"
+    for package, client in (("kafkajs", "kafkajs"), ("@confluentinc/kafka-javascript", "librdkafka")):
+        made = f"const {{ Kafka }} = require('{package}')\nmodule.exports = new Kafka({{}})\n"
+        assert only(read(tmp_path / client, {"p.js": use, "kafka.js": made})).client == client
 
 
 def test_a_secret_in_source_is_hidden(tmp_path) -> None:
@@ -136,3 +178,26 @@ def test_a_writer_config_of_kafka_go_makes_all_of_nothing_and_of_0(tmp_path):
     for written, acks in (("", "all"), ("RequiredAcks: 0", "all"), ("RequiredAcks: 1", "1")):
         producer = only(read(tmp_path / (written or "none"), {"a.go": code % written}))
         assert (producer.settings.get("acks") or producer.presets["acks"]).value == acks
+
+
+SECRETS = {
+    "a.rs": "use rdkafka::producer::FutureProducer;\nfn f() { let p: FutureProducer = ClientConfig::new()\n"
+    '.set("acks", "1").set("sasl.password", "PLANTED").create().unwrap(); }',
+    "A.java": "import io.vertx.kafka.client.producer.KafkaProducer;\nclass A { void f(Map<String, String> c) {\n"
+    'c.put("acks", "0"); c.put("ssl.keystore.password", "PLANTED"); KafkaProducer.create(vertx, c); } }',
+    "D.scala": 'import org.apache.spark.sql._\nobject D { d.write.format("kafka").option("kafka.acks", "0")'
+    '.option("kafka.sasl.jaas.config", "x password=PLANTED;").save() }',
+    "F.java": "import io.micronaut.configuration.kafka.annotation.*;\n@KafkaClient(acks = Acknowledge.ONE,\n"
+    'properties = @Property(name = "sasl.jaas.config", value = "PLANTED")) interface F { }',
+    "values.yaml": "customConfig:\n  sinks:\n    o:\n      type: kafka\n      bootstrap_servers: k:9092\n"
+    "      librdkafka_options: {acks: '1', ssl.key.password: PLANTED}\n",
+    "p.py": "from confluent_kafka import Producer\nclass A:\n    def f(self):\n"
+    '        self.c = {"acks": 0, "sasl.password": "PLANTED"}\n        self.p = Producer(self.c)\n',
+}
+
+
+@pytest.mark.parametrize("name", SECRETS)
+def test_no_secret_that_a_program_sets_is_kept(tmp_path, name) -> None:
+    inputs = read(tmp_path, {name: SECRETS[name]})
+    assert "acks" in only(inputs).settings
+    assert "PLANTED" not in repr(inputs)
