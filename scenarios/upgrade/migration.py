@@ -151,8 +151,8 @@ scenario(
         "controller-dies": case(
             Strikes(half=both_controllers_die, cut_off=True, both=kraft_controller_dies),
             "The KRaft controller resumes the migration where it was, and nothing acknowledged is lost.",
-            source="KIP-866: Failure Modes, Controller Crashes",
-            basis=Basis.KIP,
+            source="KRaftMigrationDriver of 3.9.0: a new controller recovers the state of the migration from ZooKeeper",
+            basis=Basis.SOURCE,
         ),
         "leader-dies": case(
             Strikes(half=leader_dies, both=leader_dies),
@@ -160,9 +160,9 @@ scenario(
         ),
         "zookeeper-dies": case(
             Strikes(half=zookeeper_dies, both=zookeeper_dies),
-            "Writes continue without ZooKeeper, and nothing acknowledged is lost.",
-            source="KIP-866: Failure Modes, Unavailable ZooKeeper",
-            basis=Basis.KIP,
+            "What could not be written to ZooKeeper is written when it is back, and nothing acknowledged is lost.",
+            source="KRaftMigrationDriver of 3.9.0: what met an error of ZooKeeper is tried again",
+            basis=Basis.SOURCE,
         ),
         "reverted": case(
             Strikes(back=True),
