@@ -41,6 +41,10 @@ from typing import Final
 
 import pyarrow as pa
 
+from evidence.arrow import leave_out_pandas
+
+leave_out_pandas()  # of every process that writes or reads histories, before its first array
+
 SEND: Final = "send"
 RESERVE: Final = "reserve"
 POLL: Final = "poll"

@@ -272,7 +272,7 @@ class Outage:
     refused: dict[str, str | None] = field(default_factory=dict)
     writeback: dict[str, int] = field(default_factory=dict)
     begun_wall_ns: int = 0
-    """From when on Docker's events count."""
+    """Events of Docker before this time are not of this fault."""
     stopped_wall_ms: int = 0
     stopped_ns: int = 0
     shut_ns: int = 0

@@ -31,7 +31,7 @@ UNCLEAN_DOC = "KIP-106; Kafka documentation, Design: unclean leader election"
 TRUNCATED = frozenset({"log-truncated-below-high-watermark"})
 """A disk that lost power holds less than the high watermark that was flushed to it; whoever follows it truncates."""
 
-THROWN_AWAY = Documented(
+LOST_THOUGH_FOLLOWERS_HAD_IT = Documented(
     required=LOST,
     allowed=TRUNCATED,
     claims=["leader-elected-from-isr"],
@@ -40,7 +40,7 @@ THROWN_AWAY = Documented(
     source="KIP-966: motivation",
     basis=Basis.KIP,
 )
-ALONE = Documented(
+LOST_OF_THE_LEADER_ALONE = Documented(
     required=LOST,
     allowed=TRUNCATED,
     claims=["leader-elected-from-isr"],
@@ -173,10 +173,10 @@ def cases() -> Iterator[tuple[str, Case]]:
     for gone, steps in (("stopped", stopped), ("frozen", frozen), ("killed", killed)):
         thawed = gone == "frozen"
         all_had_it = partial(steps, alone=False)
-        alone = [UNCLEANLY_LOST if thawed else BACK_FIRST, LAST_KNOWN, ALONE]
+        alone = [UNCLEANLY_LOST if thawed else BACK_FIRST, LAST_KNOWN, LOST_OF_THE_LEADER_ALONE]
         yield f"min-1-{gone}", Case(steps=partial(steps, alone=True), documented=alone)
         eligible = NOBODY_ELIGIBLE if gone == "killed" else KEPT
-        two = [UNCLEANLY_KEPT if thawed else BACK_FIRST, eligible, THROWN_AWAY]
+        two = [UNCLEANLY_KEPT if thawed else BACK_FIRST, eligible, LOST_THOUGH_FOLLOWERS_HAD_IT]
         yield f"min-2-{gone}", Case(steps=all_had_it, topic=MIN_INSYNC_2, documented=two)
         off, on = (replace(PLAN, format=f"{FEATURE}{level}") for level in (0, 1))
         yield (
@@ -186,7 +186,7 @@ def cases() -> Iterator[tuple[str, Case]]:
                 topic=MIN_INSYNC_2,
                 cluster=off,
                 applies=ranges.LAST_KNOWN_LEADER,
-                documented=[THROWN_AWAY],
+                documented=[LOST_THOUGH_FOLLOWERS_HAD_IT],
             ),
         )
         yield (

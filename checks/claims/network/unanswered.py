@@ -77,7 +77,7 @@ def unanswered_record_on_disk(evidence: RunEvidence) -> Judged:
 
 
 def _of_unknown_outcome(evidence: RunEvidence) -> Iterator[dict[str, Any]]:
-    """Those whose error does not say, and those without an answer that the client is known to have taken."""
+    """Sends of unknown outcome: with an indefinite error, or taken by the client and never answered."""
     handed = {event.record for event in of(evidence.run_state.events, Handed)}
     for one in evidence.run_state.sends:
         taken = (one.process, one.topic, one.partition, one.producer, one.sequence) in handed

@@ -28,7 +28,7 @@ STATED_NS: Final = 500_000_000
 ZOOKEEPER: Final = "zookeeper"
 TOPICS: Final = "/brokers/topics/"
 NO_ZOOKEEPER: Final = "ZooKeeper did not lose power, or was not seen again"
-FLUSHES: Final = ("log.flush.interval.ms", "log.flush.scheduler.interval.ms")
+FLUSH_INTERVALS: Final = ("log.flush.interval.ms", "log.flush.scheduler.interval.ms")
 
 
 def _rows(evidence: RunEvidence) -> Iterator[tuple[FaultFact, PowerLossProof, dict[str, Any]]]:
@@ -59,8 +59,8 @@ def lost_records_are_recent(evidence: RunEvidence) -> Judged:
     flush.
     """
     rows, settings = [], evidence.run.settings
-    flushed = [settings[name] for name in FLUSHES if name in settings]
-    flushed_ms = sum(map(int, flushed)) if len(flushed) == len(FLUSHES) else None
+    flushed = [settings[name] for name in FLUSH_INTERVALS if name in settings]
+    flushed_ms = sum(map(int, flushed)) if len(flushed) == len(FLUSH_INTERVALS) else None
     for _, proof, row in _rows(evidence):
         kernel = proof.writeback
         expire, wake = kernel.get("dirty_expire_centisecs"), kernel.get("dirty_writeback_centisecs")

@@ -63,11 +63,11 @@ class Transactions(Sender):
         """The number that the next transaction will have."""
         return 0 if self.number is None else self.number + 1
 
-    def commit(self, limit_s: float | None = None) -> dict[str, Any]:
+    def commit(self, timeout_s: float | None = None) -> dict[str, Any]:
         """Commit; records that are in flight are delivered first. A client that has waited in vain for the answer can
         only ask for it again (librdkafka, rd_kafka_commit_transaction): it does until the limit.
         """
-        return self._record(schema.COMMIT, lambda: self._client.commit_transaction(LIMIT_S), limit_s)
+        return self._record(schema.COMMIT, lambda: self._client.commit_transaction(LIMIT_S), timeout_s)
 
     def abort(self) -> dict[str, Any]:
         """Abort; records that are still in the queue are purged."""
@@ -82,9 +82,9 @@ class Transactions(Sender):
             self.poll(IDLE_S)
         self.flush(timeout_s)
 
-    def _record(self, kind: str, work: Callable[[], None], limit_s: float | None = None) -> dict[str, Any]:
+    def _record(self, kind: str, work: Callable[[], None], timeout_s: float | None = None) -> dict[str, Any]:
         invoked_ns = time.monotonic_ns()
-        error = _tried(work, time.monotonic() + (limit_s or LIMIT_S))
+        error = _tried(work, time.monotonic() + (timeout_s or LIMIT_S))
         columns = {
             "transaction": self.number,
             "invoked_ns": invoked_ns,

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
 from analysis.check import check_run
@@ -77,7 +78,15 @@ def test_a_second_claim_of_a_name_and_one_without_a_definition_are_refused() -> 
 
 
 def test_the_catalogues_are_imported_without_spark_or_a_compiler() -> None:
-    told = f"import sys; sys.path.insert(0, {str(ROOT)!r}); from checks import catalogue, claims; print(*sys.modules)"
+    """And without pandas, which the first array of pyarrow would load (evidence/arrow.py)."""
+    told = (
+        f"import sys; sys.path.insert(0, {str(ROOT)!r}); from checks import catalogue, claims; import pyarrow as pa; "
+    )
+    told += "pa.array(['a']); pa.table({'a': [1]}); print(*sys.modules)"
     seen = subprocess.run([sys.executable, "-c", told], capture_output=True, text=True, check=True).stdout.split()
     assert "checks.claims.replication.acks" in seen
     assert {"pyspark", "numba", "pandas", "docker"} & set(seen) == set()
+
+
+def test_what_asks_for_pandas_still_gets_it() -> None:
+    assert pa.table({"a": pa.array([1, None])}).to_pandas()["a"].isna().tolist() == [False, True]

@@ -79,22 +79,22 @@ class UnansweredOnce:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._client, name)
 
-    def commit_transaction(self, limit_s: float) -> None:
+    def commit_transaction(self, timeout_s: float) -> None:
         self.asked += 1
         if self.asked == 1:
             raise KafkaException(KafkaError(KafkaError._TIMED_OUT, "no answer", False, True))
-        self._client.commit_transaction(limit_s)
+        self._client.commit_transaction(timeout_s)
 
 
-@pytest.mark.parametrize(("limit_s", "asked", "outcome"), [(LIMIT_S, 2, "ok"), (1e-9, 1, "info")])
+@pytest.mark.parametrize(("timeout_s", "asked", "outcome"), [(LIMIT_S, 2, "ok"), (1e-9, 1, "info")])
 def test_a_commit_that_is_not_answered_is_asked_for_again_until_the_limit(
-    tmp_path: Path, bootstrap: str, topic: str, limit_s: float, asked: int, outcome: str
+    tmp_path: Path, bootstrap: str, topic: str, timeout_s: float, asked: int, outcome: str
 ) -> None:
     with HistoryWriter(tmp_path / "t.arrows", "t") as writer:
         producer = transactions(writer, bootstrap, **{"transactional.id": f"{topic}-{asked}"})
         producer._client = client = UnansweredOnce(producer._client)
         assert producer.begin()["outcome"] == "ok"
-        assert producer.commit(limit_s)["outcome"] == outcome
+        assert producer.commit(timeout_s)["outcome"] == outcome
     assert client.asked == asked
 
 
