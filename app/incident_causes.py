@@ -439,6 +439,18 @@ def open_producers(partition: Path) -> list[int]:
 
 
 @rule(
+    id="started-without-controllers",
+    means="a broker was started before its controllers and gave up: log start offsets go back, deleted records return",
+    do="Start controllers before brokers. Compare log start offsets, and delete again what has returned.",
+    scenario="museum-deleted-records-return",
+    lines=("unable to register with the controller quorum",),
+)
+def without_controllers(case: Case, kind: Kind) -> Cause | None:
+    """A broker gave up for want of a controller."""
+    return _of_lines(kind, case.lines("without controllers"))
+
+
+@rule(
     id=ALL_CRASHED,
     means="every broker whose log is here was killed or lost power: if all lost power, unflushed records are gone",
     do="Find out whether power was lost. Compare the replicas of each partition before brokers start again.",

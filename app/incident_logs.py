@@ -61,6 +61,7 @@ LITERALS: Final[Mapping[str, tuple[bytes, ...]]] = {
     "malformed checkpoint": (b"CheckpointReadBuffer", b"line in checkpoint file"),
     "too large to copy": (b"RecordBatchTooLargeException",),
     "group": (b"Error loading offsets from", b"Error in loading offsets from"),
+    "without controllers": (b"unable to register with the controller quorum",),
     "session": (b"ession expired", b"because its session has timed out"),
     "shrunk": (b"Shrinking ISR",),
     "refused": (b"NotEnoughReplicas",),
@@ -68,6 +69,8 @@ LITERALS: Final[Mapping[str, tuple[bytes, ...]]] = {
 }
 """Kinds of lines, each with the strings that one of them has."""
 ANY: Final = "|".join(re.escape(one.decode()) for of_kind in LITERALS.values() for one in of_kind)
+METADATA: Final = "__cluster_metadata"
+"""The log that controllers recover too."""
 LINES: Final[Mapping[str, re.Pattern[bytes]]] = {
     "truncated": re.compile(rb"Truncating to offset \d+|Truncating log \S+ to offset [1-9]\d*\.(?!.*has no effect)"),
     "retention": re.compile(rb"due to (?:log )?retention (?:time|size)"),
@@ -111,7 +114,7 @@ class Log:
     @property
     def is_broker(self) -> bool:
         """Whether it is a broker's: a controller has no log to clean."""
-        return bool(self.of("broker") or self.of("recovering"))
+        return bool(self.of("broker")) or any(METADATA not in line.text for line in self.of("recovering"))
 
     @property
     def crashes(self) -> int:

@@ -161,6 +161,8 @@ class DocumentedRecord(Struct, frozen=True, kw_only=True):
     """Of what kind the source is (evidence/basis.py)."""
     unconfirmed: str
     """If no recorded run showed this on this very version: a sentence that says so, and where it was shown."""
+    operator: str = ""
+    """What to do about it: the scenario's advice to who runs a cluster. Runs of before 2026-11-24 have none."""
 
 
 class SequenceRecord(Struct, frozen=True, kw_only=True):

@@ -328,6 +328,7 @@ def open_recording(request: Request, name: str, settings: Mapping[str, str], cli
                     source=documented.source,
                     basis=str(documented.basis),
                     unconfirmed="" if observed else request.unconfirmed,
+                    operator=request.scenario.operator,
                 ),
                 jars=builds.digests(request.version.build),
                 build=own.record(request.version.build),

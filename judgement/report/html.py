@@ -43,6 +43,8 @@ from judgement.report.facts import JudgedRun, Loaded
 from judgement.verdict import SEVERITY
 
 TEMPLATES: Final = Path(__file__).parent / "templates"
+MOST_ABOVE: Final = 4
+"""So many folders above a run the site is looked for: runs/suite/RUN is two below a checkout."""
 CLOSE_UP_SHARE: Final = 0.3
 """A close-up is drawn if the decisive time is less than this share of the whole."""
 
@@ -209,8 +211,19 @@ def render_run(facts: JudgedRun) -> str:
             longest_phase=max(facts.run.phases.values(), default=0.0) or 1.0,
             about=_about(facts),
             files=_files(facts.run_dir),
+            page=page_of(facts),
         )
     )
+
+
+def page_of(facts: JudgedRun) -> str:
+    """The scenario's page on the site, as a link from the report; "" where no site was built beside the runs."""
+    place = Path("site", "scenarios", f"{facts.run.scenario}.html")
+    here = facts.run_dir.path.resolve()
+    for above in list(here.parents)[:MOST_ABOVE]:
+        if (above / place).is_file():
+            return f"{'../' * (len(here.parts) - len(above.parts))}{place.as_posix()}"
+    return ""
 
 
 def style() -> str:

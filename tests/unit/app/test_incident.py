@@ -101,6 +101,12 @@ def test_a_crash_of_all_brokers_and_one_of_some(tmp_path: Path) -> None:
     assert causes_of(logs(tmp_path, b=CLEANING + RECOVERED)) == ["all-brokers-crashed"]
 
 
+def test_a_controller_is_no_broker(tmp_path: Path) -> None:
+    metadata = RECOVERED.replace("partition=t-0", "partition=__cluster_metadata-0")
+    paths = logs(tmp_path, broker=CLEANING + REFUSED + STARTED, controller=STARTED + metadata + REFUSED)
+    assert causes_of(paths) == ["crash"]
+
+
 def test_releases_are_read_from_logs(tmp_path: Path) -> None:
     paths = logs(tmp_path, new=STARTED, old=OLD)
     assert incident_causes.releases(incident_logs.read_all(paths)) == ["0.10.2.2", "2.8.2"]

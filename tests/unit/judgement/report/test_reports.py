@@ -15,7 +15,7 @@ import msgspec
 import pytest
 
 from evidence.events import Acked, Controller
-from evidence.rundir import RunDir
+from evidence.rundir import RunDir, write_json
 from judgement import verdict
 from judgement.report import cells, console, facts, github, html, junit, story, summary, timeline_svg
 from judgement.report.timeline_svg import drawing
@@ -530,3 +530,31 @@ def test_a_field_that_is_empty_never_stops_a_report(tmp_path: Path, make: Make) 
         assert judged.verdict in verdict.SEVERITY
         assert junit.render([loaded])
         assert all(console.progress_line(event) != "" for event in loaded.events)
+
+
+def test_a_report_says_what_to_do_and_links_the_page_of_a_site_beside_it(tmp_path: Path) -> None:
+    run_dir = synthetic.double_failover_lost(tmp_path / "runs" / "suite")
+    run = json.loads((run_dir.path / "run.json").read_text())
+    facts.judge_run(run_dir)
+    assert "What to do:" not in html.render_run(facts.load(run_dir))
+    run["documented"]["operator"] = "Finish the upgrade."
+    write_json(run_dir.path / "run.json", run)
+    page = html.render_run(facts.load(run_dir))
+    assert "<b>What to do:</b> Finish the upgrade." in page
+    assert "The scenario's page" not in page
+    place = tmp_path / "site" / "scenarios" / f"{run['scenario']}.html"
+    place.parent.mkdir(parents=True)
+    place.touch()
+    linked = html.page_of(facts.load(run_dir))
+    assert (run_dir.path / linked).resolve() == place
+    assert f'href="{linked}"' in html.render_run(facts.load(run_dir))
+
+
+def test_what_is_below_the_findings_is_folded(tmp_path: Path) -> None:
+    run_dir = synthetic.double_failover_lost(tmp_path)
+    facts.judge_run(run_dir)
+    page = html.render_run(facts.load(run_dir))
+    for heading in ("What the cluster stated", "Steps and time", "Settings and versions"):
+        assert f'<details><summary class="fold">{heading}</summary>' in page
+    assert page.count("<details") == page.count("</details>")
+    assert "<details open" not in page.partition("Settings and versions")[0]
