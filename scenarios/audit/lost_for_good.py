@@ -188,7 +188,7 @@ DOCUMENTED = [
 @scenario(
     name="audit-disk-lost",
     claim="""When a broker's disk is lost for good, a topic with one replica loses every record that was there, whatever
-        its producer is set to. What another replica in sync has is not lost.""",
+        its producer is set to. No record of another replica in sync is lost.""",
     source=REPLICATION_DOC,
     operator="""Give every topic that matters three replicas. No setting of a producer stands in for a second disk.""",
     cluster=ClusterPlan(settings=CLUSTER | SOON),
@@ -202,7 +202,7 @@ def disk_lost(run: Run) -> None:
 @scenario(
     name="audit-rack-lost",
     claim="""When the leader and a follower lose their disks for good, as in one rack, topics with no replica elsewhere
-        lose every record that was there. What a third replica in sync has is not lost.""",
+        lose every record that was there. No record of a third replica in sync is lost.""",
     source=REPLICATION_DOC,
     operator="""Set broker.rack, so that Kafka places a partition's replicas in different racks, and have three.""",
     cluster=ClusterPlan(settings=CLUSTER | SOON),
