@@ -1,6 +1,6 @@
 """The producers are killed with records that nobody acknowledged (Kafka documentation, producer configuration: acks).
 
-What the leader answers is held back. Each subject sends a record, which is written, and then four more at once. With
+The leader's answers are held back. Each subject sends a record, which is written, and then four more at once. With
 several requests in flight these are sent too; with one they wait in the client's memory for the first answer, and die
 with the process. The written record is in the log, although the producer never received the acknowledgement. Nothing
 that was acknowledged is lost.
@@ -41,8 +41,8 @@ def stated(producer: Producer, topic: Topic) -> Outcome:
 
 @scenario(
     name="audit-client-crash",
-    claim="""A killed producer loses no acknowledged record. Of its unacknowledged records, those that were written are
-        in the log, and the others are lost.""",
+    claim="""A killed producer loses no acknowledged record. The log has those of its unacknowledged records that were
+        written; the others are lost.""",
     source=ACKS_DOC,
     operator=OPERATOR,
     cluster=ClusterPlan(settings=CLUSTER),

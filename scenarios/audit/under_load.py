@@ -13,7 +13,7 @@ flight it has already prepared the next one, and sends that before the retry (`r
 1092).
 
 An idempotent producer of librdkafka may begin a new epoch. Then it writes every unanswered record once more. It does so
-when the first record of a batch in flight is given up (message.timeout.ms; `timed-out-batch`). That can happen where a
+when the first record of a batch in flight is given up (message.timeout.ms; `timed-out-batch`). This can happen where a
 partition is unavailable, or lacks in-sync replicas, for that long. On 2.8.2 291 of 416 records of one producer were
 written twice. On 3.9.2, with every replica down for half a minute, it was 281 records of one producer (two replicas, a
 busy machine). With several requests in flight it also does so when a request is refused because an earlier one was

@@ -1,8 +1,8 @@
 """A broker returns with its old id and an empty disk, as a machine that replaces a broken one (Kafka documentation,
 Design: replication; KIP-966, KIP-858).
 
-Out of the ISR: the broker is gone for so long that it has left the ISR. It returns with nothing, fetches everything
-from the leader, and is back in the ISR when it has all of it.
+Out of the ISR: the broker is down until it has left the ISR. It returns with nothing, fetches everything from the
+leader, and is back in the ISR when it has all of it.
 
 Still in the ISR: it is the last in-sync replica when it dies, so it stays in the ISR of a partition without a leader.
 It returns and is elected, because it is in the ISR, and leads an empty log. The follower that returns after it removes

@@ -1,9 +1,11 @@
 """A replaced controller that does not know it does no harm (Kafka documentation, Design: replication; KIP-500).
 
-A producer sends to every partition, and a consumer reads them, throughout. Frozen: the controller stands still for
-longer than its session, and another takes over, in a higher epoch. The old controller continues and finds that it is a
-broker like the others. Apart (KRaft): it is one of three controllers that are not brokers. The other two elect one of
-themselves while writes continue, and the old controller follows it when it continues.
+A producer sends to every partition, and a consumer reads them, throughout.
+
+Frozen: the controller stands still for longer than its session, and another takes over, in a higher epoch. The old
+controller continues and finds that it is a broker like the others. Apart (KRaft): it is one of three controllers that
+are not brokers. The other two elect one of themselves while writes continue, and the old controller follows it when it
+continues.
 
 Cut off, with ZooKeeper: the controller first loses the network to one broker, X. The leader of another partition dies,
 so the controller has a request for X and keeps trying to send it. Then the controller loses ZooKeeper, and X becomes

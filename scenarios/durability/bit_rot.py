@@ -2,12 +2,13 @@
 
 Each batch has a checksum. The leader, each follower and a consumer check it when a batch arrives over the network. A
 leader does not check it when it sends a batch from its file. A broker checks its own files in one case only: after a
-kill it checks every batch from the recovery point on, and cuts the log at the first damaged one. So a bit that is
-flipped in a closed segment stays flipped. On a follower nobody notices. On the leader a reader gets an error instead of
-the record, which two other replicas still have. With message format 2 the reader stops there; with older formats it
-skips the record. A follower that starts with an empty disk fetches the damaged batch, refuses it, and stops there. Only
-another leader can give it a good copy. An empty disk repairs the damaged replica, and so does a kill: recovery cuts the
-log, and the replica fetches the rest again.
+kill it checks every batch from the recovery point on, and cuts the log at the first damaged one.
+
+So a bit that is flipped in a closed segment stays flipped. On a follower nobody notices. On the leader a reader gets an
+error instead of the record, which two other replicas still have. With message format 2 the reader stops there; with
+older formats it skips the record. A follower that starts with an empty disk fetches the damaged batch, refuses it, and
+stops there. Only another leader can give it a good copy. An empty disk repairs the damaged replica, and so does a kill:
+recovery cuts the log, and the replica fetches the rest again.
 
 An index has no checksum. With one bit of it flipped, the leader looks beyond the end of a closed segment and answers
 from the next segment, without an error. A follower that was down takes this for a gap, as compaction leaves gaps, and

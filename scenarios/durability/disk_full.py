@@ -2,9 +2,10 @@
 
 A broker that cannot write marks its log directory as failed and takes all replicas there offline (from 1.0 on, KIP-112;
 before, it always exits). With one log directory nothing is left, and it exits. This happens without any produced
-record: each broker writes the file of checkpointed high watermarks every few seconds. The broker has not acknowledged
-records that it could not write, so nothing is lost. Another replica leads after the session, or remains the leader.
-Each time that the broker is started, it exits again, until there is room.
+record: each broker writes the file of checkpointed high watermarks every few seconds.
+
+The broker has not acknowledged records that it could not write, so nothing is lost. Another replica leads after the
+session, or remains the leader. Each time that the broker is started, it exits again, until there is room.
 """
 
 from collections.abc import Callable, Sequence

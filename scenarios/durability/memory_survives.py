@@ -2,11 +2,12 @@
 documentation, Application vs. OS flush management; Replication).
 
 Cluster and load are those of page-cache-only, where everything is lost: three replicas, min.insync.replicas=2,
-acks=all, and the records of the last seconds on no disk. Here the fault is smaller. Either all brokers are killed, one
-right after the other. A broker writes its log into the page cache of its machine, which survives the process, so every
-log has every acknowledged record a moment later. Or some of the replicas lose power at one moment, the leader among
-them. Their logs then lack acknowledged records, another in-sync replica leads, and they fetch these records from it
-when they are back.
+acks=all, and the records of the last seconds on no disk. Here the fault is smaller.
+
+Either all brokers are killed, one right after the other. A broker writes its log into the page cache of its machine,
+which survives the process, so every log has every acknowledged record a moment later. Or some of the replicas lose
+power at one moment, the leader among them. Their logs then lack acknowledged records, another in-sync replica leads,
+and they fetch these records from it when they are back.
 
 Before 0.11 that may still lose a record (KIP-101). The dead leader's session expires first, the dead follower is
 elected for a moment, and the remaining replica follows it and truncates to its own high watermark, which is one fetch

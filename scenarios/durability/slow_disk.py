@@ -77,7 +77,7 @@ def follower_flaps(run: Run, t: Partition) -> None:
 scenario(
     name="slow-disk",
     claim="""acks=all waits for a follower with a slow disk, which stays in the ISR as long as it writes each fetch in
-        less than replica.lag.time.max.ms; a slower follower leaves the ISR and returns, again and again. A leader with
+        less than replica.lag.time.max.ms. A slower follower leaves the ISR and returns, again and again. A leader with
         a slow disk remains the leader, and every write waits for it.""",
     source="Kafka documentation, Design: replication, broker configuration: replica.lag.time.max.ms; KIP-16",
     operator="""Alert on the time of flushes and requests of each broker (LogFlushRateAndTimeMs, RemoteTimeMs of produce

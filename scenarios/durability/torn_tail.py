@@ -2,9 +2,9 @@
 Design: log recovery).
 
 A file system that loses power in the middle of a write leaves a file that ends in half a batch, or that has its new
-length and zeros where the bytes did not come to the disk (ext4 with delayed allocation, xfs). After a kill the broker
-checks its log from the recovery point on, and cuts it after the last batch that is whole. It fetches the cut records
-again from the leader. The log below the cut stays as it is.
+length and zeros in place of lost bytes (ext4 with delayed allocation, xfs). After a kill the broker checks its log from
+the recovery point on, and cuts it after the last batch that is whole. It fetches the cut records again from the leader.
+The log below the cut stays as it is.
 """
 
 from collections.abc import Callable

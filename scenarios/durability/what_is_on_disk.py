@@ -54,8 +54,8 @@ COMPRESSION = "Kafka documentation, Design: end-to-end batch compression"
 
 scenario(
     name="what-is-on-disk",
-    claim="""A partition is a directory of segments named after their first offsets, each with a sparse index; a
-        producer's compressed batch lies there on the leader and on its followers as the producer made it.""",
+    claim="""A partition is a directory of segments named after their first offsets, each with a sparse index. The
+        leader and its followers store a producer's compressed batch as the producer made it.""",
     source="Kafka documentation, Implementation: log; KIP-31, KIP-32, KIP-33",
     operator="""Leave compression.type at `producer` and the message format at the release's own: other values make the
         leader rewrite every batch. If you need the time of the append in place of the producer's clock, set

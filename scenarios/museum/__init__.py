@@ -1,7 +1,9 @@
-"""The museum: bugs that Kafka had, each shown on a release that has it and on one that got the fix. Each exhibit names
-the first release with its bug, and the first fixed release of each line. Fixes also went into older lines, so some old
-releases are safer than newer ones. All run on unmodified brokers, from outside. For an exhibit, `all` means the few
-versions that it is shown on. It can be run on any other version by name, and states an outcome there too.
+"""The museum: bugs that Kafka had, each shown on a release that has it and on one that got the fix.
+
+Each exhibit names the first release with its bug, and the first fixed release of each line. Fixes also went into older
+lines, so some old releases are safer than newer ones. All run on unmodified brokers, from outside. For an exhibit,
+`all` means the few versions that it is shown on. It can be run on any other version by name, and states an outcome
+there too.
 
 Records: `museum-forgotten-overrides` deletes those of topics that were to keep them, `museum-reassigned-to-one` the
 last good copy but one, `museum-false-clean-marker` what was acknowledged behind a torn log, `museum-ids-given-twice`

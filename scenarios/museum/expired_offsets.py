@@ -4,7 +4,9 @@ Committed offsets are kept for a while and then deleted, so that those of abando
 time counted from the commit, whether the group had members or not. A consumer that has read everything commits nothing
 new: after offsets.retention.minutes, a day by default until 1.1 and a week in 2.0, its offsets were deleted while it
 was polling. It notices nothing until it restarts. Then it begins where auto.offset.reset says: it reads all records
-again, or skips those that came since. From 2.1 on the time counts from the moment when the group's last member leaves.
+again, or skips those that came since.
+
+From 2.1 on the time counts from the moment when the group's last member leaves.
 """
 
 from harness.words import Basis, Bug, ClusterPlan, Documented, Exhibit, Run, ranges, scenario

@@ -1,8 +1,9 @@
-"""After a migration from ZooKeeper to KRaft, producer ids are assigned a second time (KAFKA-15552). An idempotent
-producer has an id and numbers its records. When a broker has seen a number before, it takes the record for a retry and
-acknowledges it without writing it (KIP-98). Brokers get ids from the controller in blocks of a thousand. The migration
-copies the first id of the last block, where KRaft keeps the first id after that block. So the first block that KRaft
-assigns was assigned before.
+"""After a migration from ZooKeeper to KRaft, producer ids are assigned a second time (KAFKA-15552).
+
+An idempotent producer has an id and numbers its records. When a broker has seen a number before, it takes the record
+for a retry and acknowledges it without writing it (KIP-98). Brokers get ids from the controller in blocks of a
+thousand. The migration copies the first id of the last block, where KRaft keeps the first id after that block. So the
+first block that KRaft assigns was assigned before.
 
 Here a producer writes a record, and the cluster migrates as documented, one broker after the other, without a failure.
 Then that producer writes three more records. A new producer gets the same id and begins with number 0. Its first four

@@ -1,13 +1,17 @@
-"""In-sync replicas differ forever, in spite of leader epochs (KIP-279, KAFKA-6361). Two replicas take turns: the leader
-stops, and the other is started and elected uncleanly. Each turn is another leader epoch, and each leader writes records
-that the other never gets. When both are up at last, the leader does not know the follower's newest epoch.
+"""In-sync replicas differ forever, in spite of leader epochs (KIP-279, KAFKA-6361).
+
+Two replicas take turns: the leader stops, and the other is started and elected uncleanly. Each turn is another leader
+epoch, and each leader writes records that the other never gets. When both are up at last, the leader does not know the
+follower's newest epoch.
 
 A follower asks its leader where its newest epoch ends, and truncates there (KIP-101). Until 2.0 the leader answered
 with an offset alone. For an unknown epoch this was the beginning of the next larger epoch that it knows. That offset is
 beyond the follower's log end, so the follower truncates nothing, fetches from its log end on, and is in sync. At the
 offsets before, the two have different records. From 2.0 on the answer names its epoch, the largest one not above the
-follower's, and the follower goes back, epoch by epoch, to one that both know. The unclean elections are documented to
-lose the second replica's records. The bug is that the replicas differ and nothing ever reports it.
+follower's, and the follower goes back, epoch by epoch, to one that both know.
+
+The unclean elections are documented to lose the second replica's records. The bug is that the replicas differ and
+nothing ever reports it.
 """
 
 from harness.words import (

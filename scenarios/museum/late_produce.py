@@ -1,9 +1,10 @@
 """Records of an aborted transaction arrive after its end, and block read_committed readers forever (KAFKA-14402,
-KIP-890). A transaction's producer is cut off from one of the partitions' leaders, and aborts. The bytes of its last
-request wait in the kernel of its machine, and are delivered when the network is back, behind the marker of the abort.
-Until 3.6 a broker did not check whether the transaction of such a record was open. It began one in this partition,
-which the coordinator does not know. No one ends it, so read_committed readers never get a record behind it, of any
-producer.
+KIP-890).
+
+A transaction's producer is cut off from one of the partitions' leaders, and aborts. The bytes of its last request wait
+in the kernel of its machine, and are delivered when the network is back, behind the marker of the abort. Until 3.6 a
+broker did not check whether the transaction of such a record was open. It began one in this partition, which the
+coordinator does not know. No one ends it, so read_committed readers never get a record behind it, of any producer.
 
 From 3.6 on the leader asks the coordinator before it takes the first record of a transaction
 (transaction.partition.verification.enable). `unverified` turns that off.

@@ -1,5 +1,6 @@
-"""A topic is deleted and created again while a broker is down, and its replica there is never created (KAFKA-14616). A
-broker that returns finds on its disk the directory of the deleted topic. With KRaft, until 3.7, the replica manager
+"""A topic is deleted and created again while a broker is down, and its replica there is never created (KAFKA-14616).
+
+A broker that returns finds on its disk the directory of the deleted topic. With KRaft, until 3.7, the replica manager
 looked at the new topic first, found a directory with the id of the old one, and refused to create the replica
 (InconsistentTopicIdException). Only then did the broker delete the stray directory. It does not try again before its
 next restart. The partition stays under-replicated, and with min.insync.replicas=2 it refuses acks=all.

@@ -5,11 +5,14 @@ KIP-112, a broker that cannot read the file treats the directory as broken. It t
 to the controller, and exits if it has no other. Releases 1.0 to 3.0 do so: a malformed number is an IOException like
 any other (CheckpointFile.scala: "Malformed line"). In 3.1.0 another class took over. It treats the two lines of the
 head like that, and does not catch the NumberFormatException of a replica's line (CheckpointFile.java,
-CheckpointReadBuffer.read). No caller expects that exception, so the directory does not count as broken. The broker
-stays up, registered and unfenced. With KRaft it logs the error for each partition that it should follow there, and
-follows none (ReplicaManager.applyLocalFollowersDelta). It creates none of those that it should lead, because the first
-error ends the whole metadata change (applyLocalLeadersDelta, which expects KafkaStorageException alone). With ZooKeeper
-it ends the whole LeaderAndIsr request. The whole directory has one file, so every replica there gets the same error.
+CheckpointReadBuffer.read). No caller expects that exception, so the directory does not count as broken.
+
+The broker stays up, registered and unfenced. With KRaft it logs the error for each partition that it should follow
+there, and follows none (ReplicaManager.applyLocalFollowersDelta). It creates none of those that it should lead, because
+the first error ends the whole metadata change (applyLocalLeadersDelta, which expects KafkaStorageException alone). With
+ZooKeeper it ends the whole LeaderAndIsr request. The whole directory has one file, so every replica there gets the same
+error.
+
 One bit is enough: here the last digit of the file becomes a letter while the broker is down. A follower does not return
 to the ISR until somebody removes the file (default). A replica that should lead is elected, and refuses every record
 (`leader`). With `cut` the file lacks its last lines, which is an IOException on every release: the broker exits, as

@@ -3,10 +3,12 @@
 A transaction's marker is a record with a key of four bytes: 00000001 for a commit, 00000000 for an abort. Users' keys
 may be the same, for instance the integers 1 and 0. Until 3.0.2, 3.1.2 and 3.2.1 the log cleaner looked for markers in
 its map of users' keys: a record with the key 00000001 supersedes every earlier commit marker, and the cleaner removes
-it. Readers of that replica do not notice, because it knows which transactions were aborted. A replica that is rebuilt
-from its log does not know it. There the transaction is open until its producer's next marker, and takes the outcome of
-that marker. Here that is an abort: read_committed readers do not get the committed record, and the next compaction
-removes it.
+it.
+
+Readers of that replica do not notice, because it knows which transactions were aborted. A replica that is rebuilt from
+its log does not know it. There the transaction is open until its producer's next marker, and takes the outcome of that
+marker. Here that is an abort: read_committed readers do not get the committed record, and the next compaction removes
+it.
 """
 
 from harness.words import LOST, Basis, Bug, ClusterPlan, Documented, Exhibit, Run, TopicPlan, ranges, scenario

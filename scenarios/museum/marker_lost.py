@@ -1,12 +1,14 @@
-"""A transaction's marker is lost, and the coordinator does not write it again (KAFKA-20716). A transaction is committed
-when its coordinator has recorded that. Then the coordinator has a marker written to each partition. read_committed
-readers get nothing behind the first record of a transaction that has no marker there. A marker is a record like any
-other: written by the leader, and copied. If only the leader has the marker, an unclean election may make a replica
-leader that has the transaction's records and not its marker. There the transaction is open. Its coordinator has
-recorded it as complete, so neither a time-out nor a transaction of its producer elsewhere ends it. All replicas then
-acknowledge plain records, and read_committed consumers never see them, even after the old leader has returned and
-truncated. An unclean election is documented to lose records that the new leader lacks. It is not documented to block
-all later records. With `clean`, the replica is in sync again before the leader dies.
+"""A transaction's marker is lost, and the coordinator does not write it again (KAFKA-20716).
+
+A transaction is committed when its coordinator has recorded that. Then the coordinator has a marker written to each
+partition. read_committed readers get nothing behind the first record of a transaction that has no marker there. A
+marker is a record like any other: written by the leader, and copied. If only the leader has the marker, an unclean
+election may make a replica leader that has the transaction's records and not its marker. There the transaction is open.
+Its coordinator has recorded it as complete, so neither a time-out nor a transaction of its producer elsewhere ends it.
+
+All replicas then acknowledge plain records, and read_committed consumers never see them, even after the old leader has
+returned and truncated. An unclean election is documented to lose records that the new leader lacks. It is not
+documented to block all later records. With `clean`, the replica is in sync again before the leader dies.
 
 Two brokers are enough to show the bug. `replicated` has three replicas of which two must be in sync. The leader and
 another one have the marker and die, and the third, which was down, is elected. In `power-cut` unclean elections are
@@ -139,8 +141,9 @@ def next_transaction(run: Run, *, commits: bool) -> None:
 
 
 def power_lost(run: Run) -> None:
-    """The transaction's record and its coordinator's state are on the disks; its marker is not. If the coordinator had
-    it as open, it would abort it after the time-out, and nothing would be blocked.
+    """The transaction's record and its coordinator's state are on the disks; its marker is not.
+
+    If the coordinator had it as open, it would abort it after the time-out, and nothing would be blocked.
     """
     t, elsewhere = partitions(run)
     replicas = run.replicas_of(t)

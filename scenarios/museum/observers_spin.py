@@ -119,7 +119,7 @@ DOCUMENTED = [
 scenario(
     name="museum-observers-spin",
     claim="""While KRaft's controllers cannot be reached, a thread of each broker of 4.2 and later asks for them without
-        a pause and keeps a processor busy; before 4.2 it waits 20 ms between two attempts. Nothing is lost.""",
+        a pause and keeps a processor busy. Before 4.2 it waits 20 ms between two attempts. Nothing is lost.""",
     source="found here, no JIRA found (it came with KAFKA-19354, apache/kafka pull request 19854)",
     operator="""Run three controllers, and never stop all of them at the same time. On small machines leave a spare
         processor for each broker. In such an outage clients on the same machine are slow, and a limit on the

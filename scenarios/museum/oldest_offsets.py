@@ -3,8 +3,10 @@
 A group's coordinator loads its partition of __consumer_offsets when it becomes the leader, chunk by chunk, and the
 newest record of a group and partition is the one that counts. In 0.11.0.0 each chunk went into the cache as soon as it
 was read, and existing entries were kept. So the offsets of the first chunk, the oldest, won. Any group went back whose
-log was longer than offsets.load.buffer.size or had more than one segment. Here the segments are small, and a group
-commits offset after offset. After the coordinator's death the group gets one of its early offsets.
+log was longer than offsets.load.buffer.size or had more than one segment.
+
+Here the segments are small, and a group commits offset after offset. After the coordinator's death the group gets one
+of its early offsets.
 """
 
 from harness.words import Basis, Bug, ClusterPlan, Documented, Exhibit, Run, ranges, scenario

@@ -1,7 +1,9 @@
-"""A group that changes its members loses its offsets while it forms (KAFKA-13636). From 2.4 on, offsets of topics that
-a group does not subscribe to expire although the group has members (KIP-496). The coordinator knows these topics when
-the group has formed. Until 2.8.2, 3.0.1 and 3.1.1 an empty group that formed again had an empty list of topics until
-then. So every offset of it that was older than offsets.retention.minutes expired at the next check.
+"""A group that changes its members loses its offsets while it forms (KAFKA-13636).
+
+From 2.4 on, offsets of topics that a group does not subscribe to expire although the group has members (KIP-496). The
+coordinator knows these topics when the group has formed. Until 2.8.2, 3.0.1 and 3.1.1 an empty group that formed again
+had an empty list of topics until then. So every offset of it that was older than offsets.retention.minutes expired at
+the next check.
 
 The window is the time that a group takes to form, group.initial.rebalance.delay.ms (3 s) and more for many members. It
 hits a group that had nothing to read for long, and whose members are all restarted. Here the delay is longer, and

@@ -1,6 +1,6 @@
 """A topic's segments are made smaller than a batch that it has, and a follower never copies it again (KAFKA-17375).
 
-A broker refuses a batch that is larger than segment.bytes. That is right for a batch that a client sends. But a
+A broker refuses a batch that is larger than segment.bytes. This is right for a batch that a client sends. But a
 follower makes the same check on fetched batches. It refuses a batch that its leader accepted when segments were larger
 (RecordBatchTooLargeException), marks the partition as failed, and does not try again. So a replica that was down, or is
 new, never gets past that batch. Neither the change of the setting nor the leader reports it.

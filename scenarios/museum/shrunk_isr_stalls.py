@@ -1,13 +1,15 @@
-"""Writes with acks=all block although the ISR has shrunk (KAFKA-13091). When a follower falls behind, the leader
-removes it from the ISR, and the high watermark may rise to the others' log ends. From 2.7 on (KIP-497) the leader asks
-the controller to change the ISR and continues before it has the answer; until then the follower counts. When the answer
-came, the leader did not check the high watermark again: it rose only with the next record that was appended or fetched.
-A broker handles one request of a connection at a time, so a producer that waits for its record sends no other. The
-record waited for the producer's request.timeout.ms, timed out, and was sent again. This raised the high watermark and
-wrote the record twice. No consumer could read it until then. Before 2.7 the leader changes the ISR in ZooKeeper itself
-and then checks the high watermark. From 3.1 on it checks when the answer comes. A leader of 2.7 to 3.0 also checks when
-its follower's session ends, because the controller then makes it leader again. Here the follower is cut off from the
-leader alone, and its session lasts.
+"""Writes with acks=all block although the ISR has shrunk (KAFKA-13091).
+
+When a follower falls behind, the leader removes it from the ISR, and the high watermark may rise to the others' log
+ends. From 2.7 on (KIP-497) the leader asks the controller to change the ISR and continues before it has the answer;
+until then the follower counts. When the answer came, the leader did not check the high watermark again: it rose only
+with the next record that was appended or fetched. A broker handles one request of a connection at a time, so a producer
+that waits for its record sends no other. The record waited for the producer's request.timeout.ms, timed out, and was
+sent again. This raised the high watermark and wrote the record twice. No consumer could read it until then.
+
+Before 2.7 the leader changes the ISR in ZooKeeper itself and then checks the high watermark. From 3.1 on it checks when
+the answer comes. A leader of 2.7 to 3.0 also checks when its follower's session ends, because the controller then makes
+it leader again. Here the follower is cut off from the leader alone, and its session lasts.
 """
 
 from harness.words import Basis, Bug, Case, ClusterPlan, Documented, Exhibit, Run, ranges, scenario

@@ -3,9 +3,10 @@
 
 An idempotent producer numbers its records, and a broker takes only the next number (KIP-98). A new replica knows no
 numbers. When the log's beginning has been deleted, by retention or by request, the first batch that it fetches has a
-number above zero, and until 0.11.0.2 a replica checked what its leader had long accepted: OutOfOrderSequenceException.
-That ended the fetcher thread, and the replication of every partition that this broker fetches from the same leader. The
-reassignment never ends, and the broker's replicas of unrelated partitions leave the ISR at their next write.
+number above zero. Until 0.11.0.2 a replica checked batches again that its leader had accepted, and failed with
+OutOfOrderSequenceException. The error ended the fetcher thread, and the replication of every partition that this broker
+fetches from the same leader. The reassignment never ends, and the broker's replicas of unrelated partitions leave the
+ISR at their next write.
 """
 
 from harness.words import Basis, Bug, ClusterPlan, Documented, Exhibit, Partition, Run, TopicPlan, ranges, scenario

@@ -1,10 +1,12 @@
-"""After one large commit, a group's coordinator never answers again (KAFKA-7286). A group's offsets are records of
-__consumer_offsets, and its coordinator is the leader of their partition. A new leader first loads the partition, chunk
-by chunk, into a buffer of offsets.load.buffer.size. Until 2.0.1, when a batch is larger than the buffer, it reads the
-same chunk again and again. Loading never ends, and all groups of the partition have no coordinator. The next leader has
-the same problem. Groups of hundreds of members write such records without large commits: the assignment of a group is
-one record. Here the buffer is small, and one commit with long metadata plays that role. Nothing happens until the
-coordinator dies.
+"""After one large commit, a group's coordinator never answers again (KAFKA-7286).
+
+A group's offsets are records of __consumer_offsets, and its coordinator is the leader of their partition. A new leader
+first loads the partition, chunk by chunk, into a buffer of offsets.load.buffer.size. Until 2.0.1, when a batch is
+larger than the buffer, it reads the same chunk again and again. Loading never ends, and all groups of the partition
+have no coordinator. The next leader has the same problem.
+
+Groups of hundreds of members write such records without large commits: the assignment of a group is one record. Here
+the buffer is small, and one commit with long metadata plays that role. Nothing happens until the coordinator dies.
 """
 
 from harness.words import Basis, Bug, ClusterPlan, Documented, Exhibit, Run, ranges, scenario

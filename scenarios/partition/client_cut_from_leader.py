@@ -1,7 +1,8 @@
-"""Clients are cut off from one leader, and the cluster is whole (Kafka documentation, Design: replication). The cluster
-notices nothing: the leader's followers fetch, its session lasts, and it is in every ISR. So it remains the leader.
-Nothing is written to its partition or read from it until clients reach it again. The partition that another broker
-leads continues. Kafka elects leaders by what brokers see, not by what clients see.
+"""Clients are cut off from one leader, and the cluster is whole (Kafka documentation, Design: replication).
+
+The cluster notices nothing: the leader's followers fetch, its session lasts, and it is in every ISR. So it remains the
+leader. Nothing is written to its partition or read from it until clients reach it again. The partition that another
+broker leads continues. Kafka elects leaders by what brokers see, not by what clients see.
 """
 
 from harness.words import Basis, Case, ClusterPlan, Documented, Run, TopicPlan, scenario

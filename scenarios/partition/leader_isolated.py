@@ -6,8 +6,8 @@ acknowledges nothing with acks=all. No other replica ever gets the records that 
 
 A leader that writes its ISR to ZooKeeper itself (before protocol 2.7) waits for ZooKeeper when it shrinks the ISR, and
 appends and answers nothing until then. This was seen on 0.10.2.2, where writes with acks=1 also stop after
-replica.lag.time.max.ms. The case with acks=1 is not run there: clients get the old leader's address for so long that
-they send nothing to the next one.
+replica.lag.time.max.ms. The case with acks=1 is not run there: clients keep the old leader's address too long to send
+anything to the next one.
 """
 
 from harness.words import LOST, Basis, Case, ClusterPlan, Documented, Run, ranges, scenario

@@ -4,8 +4,10 @@ replication).
 There are two partitions, each with a replica on every broker. One is led on the side without ZooKeeper or controller:
 its leader stops acknowledging with acks=all, and another is elected on the other side. The other is led on that other
 side: its leader stays, and removes the replicas that it does not reach from the ISR. Neither half is a majority; the
-side with ZooKeeper or the controller continues. The scenario does not run before 1.1 (KAFKA-6051): last fetches to the
-old leader hold up the next one there, and no record could be sent to it for over 90 s (0.10.2.2).
+side with ZooKeeper or the controller continues.
+
+The scenario does not run before 1.1 (KAFKA-6051): last fetches to the old leader hold up the next one there, and no
+record could be sent to it for over 90 s (0.10.2.2).
 """
 
 from harness.words import LOST, Basis, Case, ClusterPlan, Documented, Run, TopicPlan, ranges, scenario

@@ -6,8 +6,10 @@ election is requested. Every five seconds here (300 in Kafka's defaults) the con
 broker's preferred partitions that other brokers lead. A is the preferred leader of t and of the partitions of another
 topic, of which it has the only replicas. With three of these a quarter of A's leaderships is elsewhere, more than the
 10 % that leader.imbalance.per.broker.percentage allows: the next check moves leadership back. With twenty-four it is 4
-%, and B remains the leader. KRaft's controller looks at partitions, not at brokers: every leadership returns, in either
-case. 4.0 removed the setting of the share.
+%, and B remains the leader.
+
+KRaft's controller looks at partitions, not at brokers: every leadership returns, in either case. 4.0 removed the
+setting of the share.
 """
 
 from functools import partial

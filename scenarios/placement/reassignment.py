@@ -7,10 +7,11 @@ time to kill a broker half way. It is C, which leads at the end, or A, which lea
 continues from what it had copied. When A dies, B leads, and the copying continues from B.
 
 Up to 2.3 the znode /admin/reassign_partitions asks the controller for a move, and the controller deletes it at the end.
-From 2.4 on a request asks for it, and the assignment itself names the replicas that are added and removed. Up to 2.3
-old leaders delete their replica and do not answer waiting requests. On 0.8.2, 0.10.2 and 2.2 a producer with acks=all
-got no answer until its request timed out, 30 s later, and sent it again. Consumers had nothing to read during that
-time.
+From 2.4 on a request asks for it, and the assignment itself names the replicas that are added and removed.
+
+Up to 2.3 old leaders delete their replica and do not answer waiting requests. On 0.8.2, 0.10.2 and 2.2 a producer with
+acks=all got no answer until its request timed out, 30 s later, and sent it again. Consumers had nothing to read during
+that time.
 """
 
 from collections.abc import Iterator

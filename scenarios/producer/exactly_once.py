@@ -1,4 +1,5 @@
 """Transactions, offsets and deletions through a crash and a restart of all brokers (KIP-98, KIP-107, offset tracking).
+
 A transaction is committed and another aborted; a read_committed reader gets the first, never the second. A group
 commits an offset. The first records are deleted by request, after they were read. Then the leader dies and returns, and
 all brokers are stopped and started again. The coordinators of the group and of the transactions move, and every broker
@@ -19,8 +20,8 @@ LIMIT_S = 60.0
 
 @scenario(
     name="exactly-once",
-    claim="""Through a crash of the leader and a restart of all brokers a committed transaction is read whole and an
-        aborted one never, a group has the offset that it committed, and deleted records stay deleted.""",
+    claim="""A crash of the leader and a restart of all brokers change nothing. A committed transaction is read whole
+        and an aborted one never, a group has the offset that it committed, and deleted records stay deleted.""",
     source="KIP-98, KIP-107; Kafka documentation, Design: message delivery semantics, consumer offset tracking",
     operator="""Nothing to do. Set isolation.level=read_committed in readers that must see committed transactions alone:
         the default shows aborted ones too.""",

@@ -1,8 +1,9 @@
-"""A producer gives a record up that is in the log, or is written later (KIP-91: delivery.timeout.ms). A time-out is the
-client's: it says that no answer came in time, and nothing about the record. Answered late: the leader has written it,
-and its answer is on its way. Carried out late: the leader stands still with the request in its kernel. It writes the
-record when it continues, after the client has reported the error. An application that takes the error for a failure and
-sends the record again has it twice, with idempotence too: for the broker it is another batch.
+"""A producer gives a record up that is in the log, or is written later (KIP-91: delivery.timeout.ms).
+
+A time-out is the client's: it says that no answer came in time, and nothing about the record. Answered late: the leader
+has written it, and its answer is on its way. Carried out late: the leader stands still with the request in its kernel.
+It writes the record when it continues, after the client has reported the error. An application that takes the error for
+a failure and sends the record again has it twice, with idempotence too: for the broker it is another batch.
 """
 
 from harness.words import Basis, Case, ClusterPlan, Documented, Pending, Run, SendResult, ranges, scenario

@@ -14,8 +14,10 @@ The batch waits for its second record (linger.ms), so the first is older. The an
 given up; both are on every replica by then. Then answers come, and the second record is acknowledged: it is in the log
 twice. The only fault is the answer's delay. In production the cause is a partition without a leader for
 message.timeout.ms, five minutes by default: the waiting records are sent in one batch, whose first record has no time
-left. Java's producer gives a batch up as a whole (delivery.timeout.ms), and sends nothing of it again. With `in-time`
-the answer comes before the first record times out.
+left.
+
+Java's producer gives a batch up as a whole (delivery.timeout.ms), and sends nothing of it again. With `in-time` the
+answer comes before the first record times out.
 """
 
 from harness.words import Basis, Case, ClusterPlan, Documented, Pending, Run, ranges, scenario
@@ -77,7 +79,7 @@ def end(run: Run, second: Pending) -> None:
 scenario(
     name="timed-out-batch",
     claim="""An idempotent producer of librdkafka writes a record twice, and reports it as written, when an older record
-        of its batch timed out in flight: under the new epoch the leader does not recognise it. Java's producer does
+        of its batch timed out in flight. Under the new epoch the leader does not recognise it. Java's producer does
         not.""",
     source="librdkafka, INTRODUCTION.md: Idempotent Producer, Guarantees, Message timeout considerations; librdkafka "
     "issue 4953; KIP-98, KIP-91; found here, nothing documents it",

@@ -1,11 +1,15 @@
 """Consumers read from a follower if brokers and consumers name their racks (KIP-392), and otherwise from the leader
-alone. The leader's answers to clients are held back, while requests and the followers' fetches arrive. A record that is
-sent then is in every log, and its producer has no answer. By default no consumer gets it until the answers arrive,
-although consumers get a record of a partition that another broker leads. With a replica selector on the brokers, and
-with client.rack, a consumer gets the record at once: the follower in its rack serves it. That follower is then cut off
-from the leader, and leaves the ISR. A record is acknowledged without it. A consumer of the leader gets the record. The
-consumer of the follower does not, because the follower does not know a higher high watermark. The same follower gives
-it a record of another partition. It gets the first record when the follower has caught up.
+alone.
+
+The leader's answers to clients are held back, while requests and the followers' fetches arrive. A record that is sent
+then is in every log, and its producer has no answer. By default no consumer gets it until the answers arrive, although
+consumers get a record of a partition that another broker leads. With a replica selector on the brokers, and with
+client.rack, a consumer gets the record at once: the follower in its rack serves it.
+
+That follower is then cut off from the leader, and leaves the ISR. A record is acknowledged without it. A consumer of
+the leader gets the record. The consumer of the follower does not, because the follower does not know a higher high
+watermark. The same follower gives it a record of another partition. It gets the first record when the follower has
+caught up.
 """
 
 from harness.words import Basis, Case, ClusterPlan, Documented, Run, TopicPlan, ranges, scenario

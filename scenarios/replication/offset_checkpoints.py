@@ -1,11 +1,14 @@
-"""Brokers keep offsets in two files, written at intervals and when they stop (Kafka documentation). A broker writes its
-high watermarks to replication-offset-checkpoint every five seconds and its recovery points to
+"""Brokers keep offsets in two files, written at intervals and when they stop (Kafka documentation).
+
+A broker writes its high watermarks to replication-offset-checkpoint every five seconds and its recovery points to
 recovery-point-offset-checkpoint every minute. It writes both when it stops cleanly: then they are its log ends. After
 kill -9 the high watermark is the last one written. A broker without the file takes every high watermark as 0. A
 follower that truncates to its high watermark then removes its whole log and fetches it again. A follower with leader
-epochs asks its leader and keeps it (KIP-101). An old file, as from a backup, has a high watermark that is too low, with
-the same effect down to that offset. An offset beyond the end of the log counts as the end. A recovery point beyond the
-end does not harm a whole log: the log below it is not checked again after a kill.
+epochs asks its leader and keeps it (KIP-101).
+
+An old file, as from a backup, has a high watermark that is too low, with the same effect down to that offset. An offset
+beyond the end of the log counts as the end. A recovery point beyond the end does not harm a whole log: the log below it
+is not checked again after a kill.
 
 An empty file counts as no file. A broker cannot read a file that was cut, so that it has fewer lines than its second
 line says. From 1.0 on it then treats its log directory as broken, and exits if it has no other (KIP-112). Before, it

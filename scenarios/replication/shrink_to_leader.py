@@ -1,8 +1,10 @@
 """Records that the leader acknowledged as the whole ISR are lost with it (Kafka documentation: unclean leader
-election). The leader is cut off from its followers, not from ZooKeeper or the controller, and removes them from the
-ISR. With min.insync.replicas=1 acks=all then means the leader alone. If it dies, an unclean election makes a follower
-leader that has none of these records. Without unclean elections the partition waits for its leader. With
-min.insync.replicas=2 the leader has acknowledged nothing.
+election).
+
+The leader is cut off from its followers, not from ZooKeeper or the controller, and removes them from the ISR. With
+min.insync.replicas=1 acks=all then means the leader alone. If it dies, an unclean election makes a follower leader that
+has none of these records. Without unclean elections the partition waits for its leader. With min.insync.replicas=2 the
+leader has acknowledged nothing.
 """
 
 from functools import partial

@@ -1,19 +1,20 @@
 """An acknowledged record lost by two clean elections (KIP-101, scenario 1; KAFKA-1211).
 
-Three replicas. The leader dies right after it has acknowledged a record: both followers hold it, but have not yet heard
-of the high watermark that covers it. The first of them is elected, and dies before the other can fetch from it. The
-last replica, which must follow it, has truncated to its own high watermark. Then it is elected, cleanly, from the ISR.
+Three replicas. The leader dies right after it has acknowledged a record: both followers hold it, but do not yet know
+the high watermark that covers it. The first of them is elected, and dies before the other can fetch from it. The last
+replica, which must follow it, has truncated to its own high watermark. Then it is elected, cleanly, from the ISR.
 
 If a leader had checkpointed the new high watermark before it died, it keeps the record when it returns, and another
 replica has a different record at the same offset (KIP-101's second scenario). So the record is sent just after a
 checkpoint was written.
 
 A follower learns the new high watermark from its next fetch response, up to replica.fetch.wait.max.ms later on an idle
-partition. We raise that setting to widen this window. The second broker must die before the first one's session
-expires, and its own session must expire clearly later. With ZooKeeper the second broker has a longer session, so that
-the sequence also works on a busy machine, where a kill takes a second. The first broker's session expires when between
-two thirds and the whole of it have passed since its death (KRaft: seven eighths). The second broker dies when between
-28 and 40 % of it have passed; the seed decides when.
+partition. We raise that setting to widen this window.
+
+The second broker must die before the first one's session expires, and its own session must expire clearly later. With
+ZooKeeper the second broker has a longer session, so that the sequence also works on a busy machine, where a kill takes
+a second. The first broker's session expires when between two thirds and the whole of it have passed since its death
+(KRaft: seven eighths). The second broker dies when between 28 and 40 % of it have passed; the seed decides when.
 """
 
 from collections.abc import Sequence
@@ -62,7 +63,7 @@ def heir_dies(run: Run, t: Partition, leader: Target, heir: Target, last: Target
 
 @scenario(
     name="double-failover",
-    claim="""A record acknowledged with acks=all is lost by two clean elections: the leader dies right after the
+    claim="""Two clean elections lose a record acknowledged with acks=all. The leader dies right after the
         acknowledgement, the next leader dies before it can lead, and the last in-sync replica has truncated to its own
         high watermark.""",
     source="KIP-101, KAFKA-1211",

@@ -25,7 +25,7 @@ in between.
 
 CLEAN_ELECTIONS = ("leader-elected-from-isr", "leader-epoch-rises-by-one")
 LEAVES_ISR = """A follower that holds an acknowledged record but not the high watermark that covers it dies and leaves
-    the ISR: it cannot be elected when the leader dies, and the record returns with the leader."""
+    the ISR. It cannot be elected when the leader dies, and the record returns with the leader."""
 
 
 def kill_follower_above_its_high_watermark(run: Run, t: Partition) -> tuple[Target, Target]:

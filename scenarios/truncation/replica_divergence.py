@@ -1,8 +1,9 @@
-"""Two in-sync replicas hold different records at one offset, forever (KIP-101, scenario 2). Leader and follower go down
-one after the other. The follower returns alone, is elected uncleanly, and takes new records at offsets that the other
-has already used. The old leader returns with its log ending exactly at its high watermark, so by the old rule it
-truncates nothing. From then on both are in sync and have different records. With leader epochs it truncates to the
-point where their logs diverge. Then only the documented loss of an unclean election remains.
+"""Two in-sync replicas hold different records at one offset, forever (KIP-101, scenario 2).
+
+Leader and follower go down one after the other. The follower returns alone, is elected uncleanly, and takes new records
+at offsets that the other has already used. The old leader returns with its log ending exactly at its high watermark, so
+by the old rule it truncates nothing. From then on both are in sync and have different records. With leader epochs it
+truncates to the point where their logs diverge. Then only the documented loss of an unclean election remains.
 """
 
 from harness.words import LOST, Basis, ClusterPlan, Documented, Run, TopicPlan, ranges, scenario

@@ -1,12 +1,12 @@
 """Two leaders in a row die at every stage of a rolling upgrade from 0.10.2.2 to 0.11.0.3 (KIP-101, KAFKA-1211).
 
-The sequence is that of double-failover, repeated while the cluster is upgraded as documented. There are six stages:
-nothing is upgraded; the last replica and the controller are the new release; all brokers are; the new protocol is on
-all but the last replica; it is on all; the new message format is on all. The protocol of the last replica decides. It
-must follow a dead leader. Before protocol 0.11 it truncates to its own high watermark then, new binary or not. With
-0.11 it asks that leader for the end of its epoch, gets no answer, and truncates nothing. So the old bug lasts until the
-protocol is raised everywhere. The message format, without which the log has no epochs, makes no difference here. A
-follower whose leader answers does need it (follower-reboot).
+The sequence is that of double-failover, repeated while the cluster is upgraded as documented. There are six stages.
+First nothing is upgraded. Then the last replica and the controller are the new release, and then all brokers are. The
+new protocol is on all but the last replica, and then on all. At last the new message format is on all. The protocol of
+the last replica decides. It must follow a dead leader. Before protocol 0.11 it truncates to its own high watermark
+then, new binary or not. With 0.11 it asks that leader for the end of its epoch, gets no answer, and truncates nothing.
+So the old bug lasts until the protocol is raised everywhere. The message format, without which the log has no epochs,
+makes no difference here. A follower whose leader answers does need it (follower-reboot).
 
 In the control without the upgrade, the same brokers are restarted as often, and the record is lost each time. From 0.11
 on the same stages of later upgrades lose nothing.

@@ -5,9 +5,10 @@ One node after the other is stopped cleanly and started as the new release, on t
 brokers, the controller last; with KRaft the three controllers, then the brokers. The next node follows when all
 replicas are in sync. Then the protocol is raised. With ZooKeeper these are the protocol and the message format, with a
 restart of every broker for each. With KRaft it is metadata.version, and then transaction.version and
-eligible.leader.replicas.version where the new release has a higher level, without any restart. The other cases do the
-same. When half of the brokers are the new release, the active controller dies, or a leader that is still the old
-release. `restarted` restarts the same nodes as often, with the same seed, and upgrades none.
+eligible.leader.replicas.version where the new release has a higher level, without any restart.
+
+The other cases do the same. When half of the brokers are the new release, the active controller dies, or a leader that
+is still the old release. `restarted` restarts the same nodes as often, with the same seed, and upgrades none.
 """
 
 from collections.abc import Callable
