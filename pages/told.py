@@ -1,8 +1,8 @@
 """The one run of each scenario that is told in full: how its sequence went, and its picture.
 
 It is one that ended as documented, of the first case; with what is required there, on the newest version that has it.
-Of an exhibit of the museum it is one on a release that has the bug: what is required may be the same on others, and a
-claim is none. Counts come from the ledger, and not from here.
+For an exhibit of the museum it is a run on a release that has the bug: other releases may require the same, and claims
+do not decide it. Counts come from the ledger, and not from here.
 
 Of most runs only run.json and verdict.json are read, so that thousands take seconds. A directory that cannot be read,
 has no verdict, or whose files changed since it was judged is left out and named; so are runs with settings or an
