@@ -135,7 +135,7 @@ def _least_wait_ms(evidence: RunEvidence) -> int:
     source="Kafka documentation, Design: replication",
     basis=Basis.DOCUMENTATION,
     bound="no time is documented for the whole. Its parts are replica.socket.timeout.ms (a follower then gives up a "
-    f"lost fetch), {CONNECT_MS} ms for a new connection (socket.connection.setup.timeout.ms, and TCP itself before 2.7), "
+    f"lost fetch), {CONNECT_MS} ms for a connection (socket.connection.setup.timeout.ms, or TCP itself before 2.7), "
     "a session for a broker that has to register again, from 2.7 on request.timeout.ms (a leader then asks another "
     f"controller to change the ISR, KIP-497), and a tolerance of {ISR_TOLERANCE_MS} ms for the machine",
     bound_source="nothing is documented of the whole; what was seen is less than its parts together",
