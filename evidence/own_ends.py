@@ -1,8 +1,9 @@
-"""Brokers that ended themselves: their process ended, and nothing that was done to them explains it.
+"""Brokers that exited: their process ended, and no action on them explains it.
 
-A process ends itself if its exit code is no signal's (a JVM that aborts ends with SIGABRT, which is its own doing). It
-is ours to explain if a fault of the run struck this node in a way that may end it: it was killed or stopped, lost its
-disk, its memory, its files or its clock, or has another's id. What a scenario expects is an `Exit`: that is told apart.
+A process has exited if its exit code is not a signal's (a JVM that aborts ends with SIGABRT, which is its own doing).
+It is ours to explain if a fault of the run struck this node in a way that may end it: it was killed or stopped, lost
+its disk, its memory, its files or its clock, or has another's id. What a scenario expects is an `Exit`: that is told
+apart.
 
 Faults of others are no excuse: a broker has to live through the death of a leader and a cut in the network.
 """

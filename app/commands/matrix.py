@@ -93,7 +93,8 @@ def run(options: argparse.Namespace) -> int:
                 result(line)
     if matrix.left:
         say(
-            f"{matrix.left} of {len(wanted)} runs were not begun in {options.minutes} minutes; the same command goes on"
+            f"{matrix.left} of {len(wanted)} runs were not begun in {options.minutes} minutes; "
+            "the same command continues"
         )
     if matrix.lost:
         raise HarnessError(

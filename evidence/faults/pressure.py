@@ -88,7 +88,7 @@ class MemoryPressureProof(PressureProof, frozen=True, kw_only=True, tag="memory-
             return "its proof does not show a read of more than fits"
         if not 0 < self.used_bytes <= self.limit_bytes + OVER_LIMIT * spare or self.reclaims <= 0:
             return "its proof does not show memory that had to be given back"
-        return None if self.killed == 0 else "its proof shows processes that were killed for want of memory"
+        return None if self.killed == 0 else "its proof shows processes that were killed because memory ran out"
 
     def text(self) -> str:
         told = (

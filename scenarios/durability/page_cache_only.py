@@ -3,9 +3,9 @@ Application vs. OS flush management; log.flush.interval.messages, log.flush.inte
 
 Three replicas, min.insync.replicas=2, acks=all. All disks are flushed first (`flush_disks`), as in a cluster that has
 long been up. Then a load runs for longer than a page may stay dirty: every 5 s the kernel looks for pages that have
-been dirty for 30 s. (vm.dirty_writeback_centisecs and vm.dirty_expire_centisecs; the proof of each power loss has
-them.) Then the brokers lose power, and with it the records acknowledged since that write-back: records of the last
-seconds, on all three disks at once. The proof also lists the age of the lost records (`by_age`).
+been dirty for 30 s. The proof of each power loss has these settings (vm.dirty_writeback_centisecs,
+vm.dirty_expire_centisecs). Then the brokers lose power, and with it the records acknowledged since that write-back:
+records of the last seconds, on all three disks at once. The proof also lists the age of the lost records (`by_age`).
 
 With log.flush.interval.messages=1 each broker flushes before it acknowledges, and nothing is lost. Each record waits
 for the flush of the leader and then for those of its followers. Records sent one by one before the load measure this

@@ -1,7 +1,7 @@
 """The end of a log is not what the broker wrote: a batch is cut in half, or zeros follow it (Kafka documentation,
 Design: log recovery).
 
-A file system that loses power in the middle of a write leaves a file that ends in half a batch, or that has its new
+When a file system loses power in the middle of a write, the file may end in half a batch. It may also have its new
 length and zeros in place of lost bytes (ext4 with delayed allocation, xfs). After a kill the broker checks its log from
 the recovery point on, and cuts it after the last batch that is whole. It fetches the cut records again from the leader.
 The log below the cut stays as it is.

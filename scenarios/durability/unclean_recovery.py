@@ -7,8 +7,8 @@ but the file of recovery points is written once a minute (log.flush.offset.check
 broker reads neither the whole log nor the last segment alone. It reads the segments begun since the file was written,
 and in the first minute every segment.
 
-The broker logs how long that takes, and the table of durations has it: for logs of 10 MB and of 100 MB, when all of it
-is read and when only the last segment is. The broker also opens each segment, read or not.
+The broker logs how long that takes, and the table of durations has it. It compares logs of 10 MB and of 100 MB, when
+all of it is read and when only the last segment is. The broker also opens each segment, read or not.
 """
 
 from collections.abc import Callable

@@ -11,9 +11,9 @@ transaction. The producer does not know that. It sends to one more partition, wh
 coordinator. Its commit is acknowledged. read_committed readers get the second record and never the first.
 
 Brokers and Java clients of 4.0 raise the epoch with each transaction (KIP-890, transaction.version 2), so a late
-request names a finished transaction. librdkafka does not do this yet, nor do older clients, and brokers of 4.x still
-accept their requests. `java` is the Java client of the brokers' own release, with which 4.0 and later are safe;
-`java-older` is that of 3.9.2, with which they are not. With `in-time` nothing is late.
+request names a finished transaction. Neither librdkafka nor older clients do this yet, and brokers of 4.x still accept
+their requests. `java` is the Java client of the brokers' own release, with which 4.0 and later are safe; `java-older`
+is that of 3.9.2, with which they are not. With `in-time` nothing is late.
 
 One broker is enough to show the bug. The second partition is needed: a commit right after the late request is refused,
 because the coordinator has no transaction then (INVALID_TXN_STATE). `replicated` has three brokers, and all partitions,

@@ -5,11 +5,11 @@ back in the network. Replicas return, and the leader accepts the client's next r
 the first. Then the first answer arrives, and the client sends the first record again, so it is written behind the
 second.
 
-With one request in flight a Java client sends the second record after the first is settled. librdkafka (2.16.0) does
-not: it prepares its next request while the first is in flight, and sends it before it retries the first. With
-idempotence the leader refuses the second too, because its sequence number is not the next, and the client sends both
-again in order. A long back-off alone does not reorder records: later records wait behind the first while it waits for
-its retry.
+With one request in flight a Java client sends the second record after the first is settled. This is different with
+librdkafka (2.16.0): it prepares its next request while the first is in flight, and sends it before it retries the
+first. With idempotence the leader refuses the second too, because its sequence number is not the next, and the client
+sends both again in order. A long back-off alone does not reorder records: later records wait behind the first while it
+waits for its retry.
 """
 
 from harness.words import Basis, Case, ClusterPlan, Documented, Pending, Run, TopicPlan, ranges, scenario

@@ -2,8 +2,9 @@
 
 The link from the leader to its follower is slow, and records come in bursts of more than replica.lag.max.messages
 (4000). The link transfers a burst in less time than passes until the next one. The follower fetches throughout and
-catches up with each burst, well within replica.lag.time.max.ms. 0.8.2 removes it from the ISR whenever it checks while
-a burst is on its way, and adds it again when it has caught up. From 0.9 on, which removed the setting, it stays in.
+catches up with each burst, well within replica.lag.time.max.ms. Version 0.8.2 removes it from the ISR whenever it
+checks while a burst is on its way, and adds it again when it has caught up. From 0.9 on, which removed the setting, it
+stays in.
 
 In `never-catches-up` the link always transfers half of the written records. The follower fetches again and again, and
 is further behind with each fetch, by less than 4000 messages. 0.8.2 checks whether it fetches, and keeps it. From 0.9

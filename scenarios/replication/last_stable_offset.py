@@ -1,9 +1,9 @@
 """How far readers of committed records may read while transactions are open (KIP-98, KIP-101's third offset).
 
 A partition's leader keeps the last stable offset: the first offset of the oldest transaction that is open there, or the
-high watermark if none is. read_committed readers get no record from there on, of any producer. Here one transaction is
-opened, records without a transaction follow it, and a second transaction is committed behind it. The last stable offset
-stays where the first one began. It moves to the high watermark when the first one ends.
+high watermark if none is. Readers under read_committed get no record from there on, of any producer. Here one
+transaction is opened, records without a transaction follow it, and a second transaction is committed behind it. The
+last stable offset stays where the first one began. It moves to the high watermark when the first one ends.
 
 The first one ends in three ways: its producer commits it, its producer aborts it, or its producer says nothing for
 longer than transaction.timeout.ms, and the transaction coordinator aborts it.

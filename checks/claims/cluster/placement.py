@@ -100,15 +100,15 @@ def reassignment_ends_as_asked(evidence: RunEvidence) -> Judged:
     "reassignment-stalls",
     source="KAFKA-6003",
     basis=Basis.JIRA,
-    bound=f"nothing is documented: {STALLED_MS} ms, and nothing strikes these brokers meanwhile",
+    bound=f"{STALLED_MS} ms without a fault on these brokers; no time is documented",
     bound_source="nothing is documented; those that end were seen to take less",
     bound_basis=Basis.MEASURED,
 )
 def reassignment_stalls(evidence: RunEvidence) -> Judged:
     """A reassignment does not end, although every requested broker is alive.
 
-    A partition that is to lie on other brokers does not come to be in sync there, for long, though nothing strikes the
-    brokers that were asked for, and they are alive.
+    A partition that should move to other brokers is not in sync there for long, although no fault strikes the requested
+    brokers, and they are alive.
     """
     run_state, rows = evidence.run_state, []
     for move in _moves(run_state):
@@ -247,7 +247,7 @@ def removed_replicas_are_deleted(evidence: RunEvidence) -> Judged:
     "move-pauses-writes-briefly",
     source="Kafka documentation, Expanding your cluster; Kafka sources, ReplicaManager: stopReplicas",
     basis=Basis.DOCUMENTATION,
-    bound=f"{ELECTION_MS} ms for the election, of which no bound is documented, and {CLIENT_BOUND}",
+    bound=f"{ELECTION_MS} ms for the election, whose time is not documented, and {CLIENT_BOUND}",
     bound_source="nothing is documented of elections and clients; what was seen is less",
     bound_basis=Basis.MEASURED,
 )
@@ -336,7 +336,7 @@ def _allowed_percent(run: RunRecord) -> float:
     source="Kafka documentation, Balancing leadership; broker configuration: auto.leader.rebalance.enable, "
     "leader.imbalance.check.interval.seconds, leader.imbalance.per.broker.percentage",
     basis=Basis.DOCUMENTATION,
-    bound=f"leader.imbalance.check.interval.seconds, and {ELECTION_MS} ms for the election, of which no bound is "
+    bound=f"leader.imbalance.check.interval.seconds, and {ELECTION_MS} ms for the election, whose time is not "
     "documented",
     bound_source="Kafka documentation, broker configuration: leader.imbalance.check.interval.seconds; of "
     "elections nothing is documented, and 3 s are more than was seen",

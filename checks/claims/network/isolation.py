@@ -44,7 +44,7 @@ def _isolated(evidence: RunEvidence) -> Iterator[tuple[FaultFact, str, str, int,
     source="Kafka documentation, Design: replication; broker configuration: zookeeper.session.timeout.ms, "
     "broker.session.timeout.ms",
     basis=Basis.DOCUMENTATION,
-    bound=f"{SESSION_BOUND}, and {ELECTION_MS} ms for the election, of which no bound is documented",
+    bound=f"{SESSION_BOUND}, and {ELECTION_MS} ms for the election, whose time is not documented",
     bound_source="Kafka documentation, broker configuration: zookeeper.session.timeout.ms, "
     "broker.session.timeout.ms; of elections nothing is documented, and 3 s are more than was "
     "seen",

@@ -57,7 +57,7 @@ def _written_ns(event: Event) -> int:
     "writes-go-on-without-coordinator",
     source="Kafka documentation, Design: replication; KIP-500",
     basis=Basis.DOCUMENTATION,
-    bound=f"there is nothing to wait for: a tolerance of {PAUSE_MS} ms for the machine",
+    bound=f"no wait is needed: a tolerance of {PAUSE_MS} ms for the machine",
     bound_source="Kafka documentation, Design: replication",
     bound_basis=Basis.DOCUMENTATION,
 )
@@ -149,7 +149,7 @@ def _writes_with_dead_member(evidence: RunEvidence, until_ms: int) -> Iterator[d
     "writes-go-on-while-isr-cannot-shrink",
     source="KIP-497; Kafka sources, Partition.maybeShrinkIsr",
     basis=Basis.KIP,
-    bound=f"there is nothing to wait for: a tolerance of {PAUSE_MS} ms for the machine",
+    bound=f"no wait is needed: a tolerance of {PAUSE_MS} ms for the machine",
     bound_source="KIP-497",
     bound_basis=Basis.KIP,
 )

@@ -84,8 +84,8 @@ def leader_moved_before_shutdown(evidence: RunEvidence) -> Judged:
     "writes-pause-briefly",
     source="Kafka documentation, Graceful shutdown",
     basis=Basis.DOCUMENTATION,
-    bound="a few milliseconds are documented of the move, and nothing of a client that has to learn of it: the "
-    "session that the broker is configured with, for which writes pause when a leader dies",
+    bound="the broker's configured session, for which writes pause when a leader dies. The documentation names a few "
+    "milliseconds for the move, and no time for clients that have to learn of it",
     bound_source="nothing is documented of clients, and what was seen is more than the few milliseconds of the move",
     bound_basis=Basis.MEASURED,
 )

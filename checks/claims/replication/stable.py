@@ -1,4 +1,4 @@
-"""Claims about the last stable offset: where open transactions hold it, and what lets it go on.
+"""Claims about the last stable offset: where open transactions hold it, and what lets it advance.
 
 What was open when is read from the leader's log, in which the records of transactions and the markers of their ends
 stand in the order in which they took effect. A question to the leader has two answers, the high watermark first: they

@@ -290,13 +290,13 @@ def reader_goes_on_behind_damage(evidence: RunEvidence) -> Judged:
     """
     rows = list(_positions(evidence))
     wrong = [row for row in rows if row["position"] <= row["offset"]]
-    return judged(rows, wrong, plural(len(rows), "reader") + " went on behind a damaged record", _UNREAD)
+    return judged(rows, wrong, plural(len(rows), "reader") + " continued behind a damaged record", _UNREAD)
 
 
 @claim(
     "reader-is-not-told-of-gap",
-    source="Log.read (0.10.2.2 to 2.8.2), LocalLog.read (3.9.2, 4.3.1): a fetch that finds "
-    "nothing in a segment goes on to the next",
+    source="Log.read (0.10.2.2 to 2.8.2), LocalLog.read (3.9.2, 4.3.1): a fetch that finds nothing in a segment "
+    "continues with the next",
     basis=Basis.SOURCE,
 )
 def reader_is_not_told_of_gap(evidence: RunEvidence) -> Judged:

@@ -1,7 +1,7 @@
 """Claims about power loss: what a disk holds of what was written to it, by the proofs of the faults.
 
-The proof of a power loss says of each replica how far its log went as the process had written it, how far it goes on
-the disk, batch for batch the same, and how old the oldest batch that is lost was (harness/faults/power.py). Clients'
+The proof of a power loss has three facts of each replica (harness/faults/power.py): the end of its log as the process
+had written it, its end on the disk with batches that are the same, and the age of the oldest lost batch. Clients'
 histories say how many records had been acknowledged by then.
 """
 
@@ -48,8 +48,8 @@ def _rows(evidence: RunEvidence) -> Iterator[tuple[FaultFact, PowerLossProof, di
     source="Linux documentation, sysctl vm: dirty_expire_centisecs, dirty_writeback_centisecs; Kafka documentation,"
     " broker configuration: log.flush.interval.ms",
     basis=Basis.DOCUMENTATION,
-    bound="both settings of the machine, which the proof of the power loss has, or both of the brokers' if they"
-    f" are set and less, and a tolerance of {TOLERANCE_MS} ms for a kernel that has other disks to write to",
+    bound="both settings of the machine (the proof of the power loss has them), or both of the brokers' if they are "
+    f"set and lower, and a tolerance of {TOLERANCE_MS} ms for a kernel that has other disks to write to",
     bound_source="Linux documentation, sysctl vm: dirty_expire_centisecs, dirty_writeback_centisecs; Kafka "
     "documentation, broker configuration: log.flush.interval.ms",
     bound_basis=Basis.DOCUMENTATION,
