@@ -111,8 +111,8 @@ def pages() -> Iterator[tuple[str, str]]:
                 yield f"{name}, case {case.name}, on {outcome.on.label}", " ".join(outcome.sentence.split())
         if made.exhibit:
             yield f"bug of {name}", f"{made.exhibit.bug.title}.\n\n{made.exhibit.bug.whom}."
-    for one in (*claims.EVERY, *EVERY):
-        yield f"definition of {one.name}", one.definition
+    yield from ((f"definition of {one.name}", one.definition) for one in claims.EVERY)
+    yield from ((f"definition of {one.name}", one.definition) for one in EVERY)
     for kind, proof in KINDS.items():
         yield f"proof of {kind}", proof.__doc__ or ""
     for statement in STATEMENTS:
