@@ -1,10 +1,10 @@
 """Which records of a screened partition lie in which of its copies, worked out while the copies are compared.
 
 Copies are large and agree: nearly every record in them is one that was acknowledged at that very offset. So each
-record's identity is held against the table of screening (which value was acknowledged at which offset), once for
-all copies that are equal byte for byte, and what agrees is one bit. The records of which a check needs more than
-that are those that differ, and those at offsets that are kept anyway: `part` gives these two together, as
-`Copy.contents` gives all.
+record's identity is compared with the table of screening (which value was acknowledged at which offset), once for all
+copies that are equal byte for byte, and what agrees is one bit. The records of which a check needs more than that are
+those that differ, and those at offsets that are kept anyway: `part` gives these two together, as `Copy.contents` gives
+all.
 
 Only what is plainly sound is taken so: entries of message format 2, every record well formed. Where a copy has anything
 else, or its reading had any problem, it is decoded by itself, all of it.

@@ -1,4 +1,4 @@
-"""Copies of replicas held against what was stated of them when they were made.
+"""Copies of replicas, compared with the statements about them when they were made.
 
 A moment's event in the timeline has each copy's log end offset, taken from the copy itself, and its files with their
 sizes. A copy that has lost a segment, or whose log was cut off between two batches, is well-formed and agrees with

@@ -200,7 +200,7 @@ class Others:
     def _add(self, number: int, line: dict[str, Any]) -> None:
         process, kind, function = str(_stated(line, "process")), _stated(line, "type"), _stated(line, "f")
         if kind not in (INVOKE, *OUTCOMES):
-            raise ValueError(f"the type {_short(kind)} is none of invoke, ok, fail, info")
+            raise ValueError(f"the type {_short(kind)} is not one of invoke, ok, fail, info")
         at_ns = line.get("time")
         if at_ns is not None:
             self.times[number] = _whole(at_ns, "the time", least=-LARGEST - 1)
@@ -216,7 +216,7 @@ class Others:
         elif function in ("assign", "subscribe", "final-read"):
             self._other(process, function, number, kind, value)
         else:
-            raise ValueError(f"the operation {_short(function)} is none that is known")
+            raise ValueError(f"the operation {_short(function)} is unknown")
         if line.get("isolation") == "read_uncommitted":
             self.uncommitted.add(process)
 
@@ -475,7 +475,7 @@ def _parts(value: Any, *, ended: str = "", begun: _Operation | None = None) -> l
         elif one[0] in STEPS and len(one) == 3:
             parts.append(_Done(_name(one[1]), one[0], _whole(one[2], "the offset")))
         else:
-            raise ValueError(f"{_short(one)} is none of send, poll, {', '.join(STEPS)} with what belongs to it")
+            raise ValueError(f"{_short(one)} is not one of send, poll, {', '.join(STEPS)} with what belongs to it")
     return parts
 
 

@@ -2,8 +2,8 @@
 
 Replicas are compared as bytes while their files are read for everything else, so agreeing replicas cost little more
 than reading them. What cannot be read, or does not fit what the timeline says of it, is a problem: the copy is no
-witness. The torn end of a log whose broker is dead is none: recovery cuts it off. Where a fault of the run has flipped
-a bit, the damage is found and the rest of the copy counts; any other damage makes the copy unreadable.
+witness. The torn end of a log whose broker is dead does not count: recovery cuts it off. Where a fault of the run has
+flipped a bit, the damage is found and the rest of the copy counts; any other damage makes the copy unreadable.
 """
 
 from __future__ import annotations

@@ -22,8 +22,8 @@ a witness that is not. Between kept rows that were no neighbours all steps are f
 over kept offsets show no step of another size that was not there. Last come the plain sends before and after every
 kept send, in the order of sending: theirs are the only steps that are not upward by definition.
 
-Of a run that has a timeline and copies of replicas, what is due to be held against these is kept as well
-(analysis.rows_needed), and of the copies what bears on what is kept (analysis.copied_records).
+If a run has a timeline and copies of replicas, the rows to compare with these are kept as well (analysis.rows_needed),
+and the records of the copies that concern kept rows (analysis.copied_records).
 
 Memory is 10 bytes an offset and 4 bytes a row, HELD_BYTES of columns, and what is kept; where states are known two
 bytes an offset more, and one for each moment of copies. `scan` gives None, and the caller takes the whole, where the

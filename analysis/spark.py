@@ -69,7 +69,7 @@ def find_java_home() -> str:
     stated, on_path = os.environ.get("JAVA_HOME"), shutil.which("java")
     home = Path(stated) if stated else Path(on_path).resolve().parent.parent if on_path else None
     if home is None or not (home / "bin" / "java").exists():
-        seen = f"JAVA_HOME is {home}, which has none" if home else "there is none on the PATH"
+        seen = f"JAVA_HOME is {home}, which has none" if home else "the PATH has none"
     elif (version := java_version(home)) is not None and version < OLDEST_JAVA:
         seen = f"{home} is Java {version}"
     else:

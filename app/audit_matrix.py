@@ -1,4 +1,4 @@
-"""The audit's matrix: measured anew, gathered from run directories, and held against what it was.
+"""The audit's matrix: measured again, gathered from run directories, and compared with the old one.
 
     python -m app.audit_matrix measure    run what is missing (resumable), then gather
     python -m app.audit_matrix gather     make results/audit/ and its pages of judged run directories

@@ -111,7 +111,7 @@ class ProofRequest:
         if replace(canonical(asked)[0], version="") != replace(canonical(here)[0], version=""):
             return f"{self.version}, on which it would be run, does otherwise than {asked.version} with such a topic"
         if fault == LAST_REPLICA and asked.line == "old" and not asked.unclean:
-            return "with unclean elections off such brokers end themselves rather than follow the one that comes back"
+            return "with unclean elections off such brokers exit rather than follow the one that returns"
         return ""
 
 

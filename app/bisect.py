@@ -17,7 +17,7 @@ wrongly in ERROR at most. Only sound runs count (a fault without proof proves no
 which UNSOUND runs in a row are not sound, or that the scenario does not apply to, cannot be told, and its neighbours
 are tested instead.
 
-**Resuming.** Finished runs are taken from their folder, so the same command goes on where it was ended. `bisect.json`
+**Resuming.** Finished runs are taken from their folder, so the same command continues where it was ended. `bisect.json`
 says which images were made for this, and those are removed as soon as their release is decided.
 """
 

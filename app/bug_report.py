@@ -40,7 +40,7 @@ FILES: Final = (
     ("replicas/", "every replica's segments, indexes and checkpoints, at each moment"),
     ("compose.yml, config/", "the cluster: `docker compose -f compose.yml up -d` brings it up by hand"),
     ("history/", "what each client sent and read"),
-    ("findings/findings.json, verdict.json", "what the analysis found, and what it was held against"),
+    ("findings/findings.json, verdict.json", "what the analysis found, and what is documented"),
 )
 
 

@@ -1,7 +1,7 @@
-"""`make demo`: from a machine that has nothing to a first verdict and its report, saying all the while what goes on.
+"""`make demo`: from a bare machine to a first verdict and its report, with progress throughout.
 
-One image, one run: double-failover on 0.10.2.2, which loses an acknowledged record as KIP-101 says. A newcomer waits
-for downloads above all, so what does not need each other goes on side by side:
+One image, one run: double-failover on 0.10.2.2, which loses an acknowledged record as KIP-101 says. A newcomer mostly
+waits for downloads, so independent steps run side by side:
 
     Python packages (PySpark, 450 MB, above all)  ┐
     Docker, Compose, Java, a bare Debian          ┴→ jars and image → the run, its verdict and report

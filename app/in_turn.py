@@ -97,7 +97,10 @@ def sides(options: argparse.Namespace) -> tuple[Side, Side]:
         done = matrix.run(asked)
     write_reports(root, list(done.values()))
     if matrix.left:
-        say(f"{matrix.left} of {len(asked)} runs were not begun in {options.minutes} minutes; the same command goes on")
+        say(
+            f"{matrix.left} of {len(asked)} runs were not begun in {options.minutes} minutes; "
+            "the same command continues"
+        )
     if matrix.lost:
         raise HarnessError(f"{len(matrix.lost)} of {len(asked)} runs left nothing; the first: {matrix.lost[0]}")
     every = nights.side(root)

@@ -1,10 +1,9 @@
 """Many runs: scenarios × cases × versions × seeds, resumable, several at a time.
 
 A cell is finished when a run directory under the matrix's folder holds its verdict, and that is not "error" (the
-harness or the machine failed, nothing is said about Kafka); a matrix that was killed goes on where it stopped, and a
-run that was cut short is run again. Every run is a process of its own
-(`kafka-chaos run --no-check`), so that one that dies takes nothing with it; the judging is done here, by one
-Spark application for all.
+harness or the machine failed, nothing is said about Kafka); a matrix that was killed continues where it stopped, and a
+run that was cut short is run again. Every run is a process of its own (`kafka-chaos run --no-check`), so that one that
+dies takes nothing with it; the judging is done here, by one Spark application for all.
 
 A scenario spends most of its time waiting for sessions to end, so a machine can carry more runs than it has cores; how
 many is `jobs`. Runs share nothing but the machine: each has its own network, containers and directory.

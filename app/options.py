@@ -155,7 +155,7 @@ def _compare(compare: argparse.ArgumentParser) -> None:
         type=_share,
         default=0.05,
         metavar="P",
-        help="the greatest chance that anything is told of runs of the same Kafka (default 0.05)",
+        help="the greatest chance that a change is reported for runs of the same Kafka (default 0.05)",
     )
     compare.add_argument("--out", type=_directory, metavar="DIR", help="write HTML, JSON, Markdown and JUnit there")
     compare.add_argument("--json", action="store_true")
@@ -468,7 +468,7 @@ def parser() -> argparse.ArgumentParser:
         nargs="*",
         type=Path,
         metavar="RUN_DIR",
-        help="judged runs, or folders of them, of which one of each scenario is told in full and drawn",
+        help="judged runs, or folders of them; one of each scenario is described in full and drawn",
     )
     guide.add_argument(
         "--docs", type=_directory, default=Path("docs"), metavar="DIR", help="where the pages go (docs/)"

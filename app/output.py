@@ -1,7 +1,7 @@
 """What the commands say: results on standard output, progress and failures on standard error.
 
-Who reads either may leave before the end (`kafka-chaos list | head`, a closed terminal, a dead parent). Work is never
-ended by that: a run goes on unwatched, and a verdict is still the status of its command. A command that only lists
+Who reads either may leave before the end (`kafka-chaos list | head`, a closed terminal, a dead parent). This never ends
+the work: a run continues unwatched, and a verdict is still the status of its command. A command that only lists
 something ends with EXIT_UNREAD, quietly, as other programs do.
 """
 

@@ -1,9 +1,9 @@
 """`kafka-chaos releases`: what Maven Central has and the committed list has not, and for each such release a page.
 
 For a release: its jars and those of the release before it are resolved, their settings asked, a telling set of
-scenarios run on both, and the page written (pages/release.py). Each part is kept, so the same command goes on where it
-was ended: jars and settings in the user's cache, runs in their folder (a finished cell is not run again). A release is
-added to the committed list when its page is written, not before: until then it counts as new.
+scenarios run on both, and the page written (pages/release.py). Each part is kept, so the same command continues where
+it was ended: jars and settings in the user's cache, runs in their folder (a finished cell is not run again). A release
+is added to the committed list when its page is written, not before: until then it counts as new.
 
 `TELLING` is the default suite, the museum's exhibits whose bug one of the two has or that are shown on one of them, and
 what measures how long a cluster takes to come back.

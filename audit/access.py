@@ -115,7 +115,8 @@ class Access:
                 _load_own(context, self.certificate + b"\n" + (self.key or b""), self.key_password)
         except (ssl.SSLError, ValueError, OSError):
             raise UsageError(
-                "the client's certificate, its key (is ssl.key.password right?) or the certificates to trust are none"
+                "the client's certificate, its key (is ssl.key.password right?) or the certificates to trust are not "
+                "valid"
             ) from None
         return context
 

@@ -36,10 +36,10 @@ LINES: Final[Mapping[str, str]] = {
 }
 FAULTS: Final[Mapping[str, str]] = {
     "none": "no fault: what the settings cost",
-    "leader-crash-behind": "followers stand still, records are sent, the leader is killed, the followers go on",
+    "leader-crash-behind": "followers stand still, records are sent, the leader is killed, the followers continue",
     "leader-crash-under-load": "the leader is killed while producers send",
     "leader-cut-off": "the leader is cut from followers, ZooKeeper and controller, and keeps its clients",
-    "zombie-leader": "the leader stands still until another is elected, and then goes on",
+    "zombie-leader": "the leader stands still until another is elected, and then continues",
     "shrunk-isr-crash": "the ISR shrinks to the leader, which is then killed",
     "whole-isr-down": "every replica is killed, and all are started again",
     "broker-restart": "the leader is stopped cleanly and started again while producers send",

@@ -1,7 +1,7 @@
 """What a client does with what is not written: defaults, and when a default or a setting is silently undone.
 
-Each rule here was held against the clients themselves: tests/data/audit/effective.json has what KafkaProducer of twenty
-releases made of 216 configurations each, and a unit test compares. What a release's code *declares* is in
+Each rule here was compared with the clients themselves: tests/data/audit/effective.json has what KafkaProducer of
+twenty releases made of 216 configurations each, and a unit test compares. What a release's code *declares* is in
 `audit.known`; what it does differs in places:
 
 * kafka-clients 3.0.0 and 3.1.0 declare enable.idempotence=true and do not act on it unless it is written

@@ -13,7 +13,7 @@ Metrics of the client are not pushed (KIP-714). In ZooKeeper znodes are read.
 Discreet: every text that is not ours goes through `Access.scrub`.
 
 One thing that cannot be read does not keep the rest from being read: each is an `InputProblem`. `read_cluster`
-therefore raises UsageError only for an address that is none.
+therefore raises UsageError only for a malformed address.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ KINDS: Final = ("loss", "duplicate", "reorder", "power-loss", "last-replica")
 settings, so "loss" does not mean it.
 """
 DESCRIPTION: Final = (
-    "What can happen to acknowledged records of these producers, each statement with the measured run that shows it. "
+    "Says what can happen to acknowledged records of these producers, with the measured run that shows it. "
     "Reads files or directories: .properties, YAML, JSON and more, of clients, Spring, Quarkus, Kafka Connect, "
     "Flink, docker-compose, Kubernetes and Strimzi (all: docs/audit.md). Needs neither Docker nor Java nor a network."
 )
@@ -159,5 +159,5 @@ def _kinds(text: str) -> tuple[str, ...]:
     names = tuple(name.strip() for name in text.split(",") if name.strip())
     for name in names or ("",):
         if name not in KINDS:
-            raise ArgumentTypeError(f"{name!r} is none of {', '.join(KINDS)}")
+            raise ArgumentTypeError(f"{name!r} is not one of {', '.join(KINDS)}")
     return names

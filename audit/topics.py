@@ -89,7 +89,7 @@ def parse_topic(text: str) -> TopicConfig:
         if not equals or not value:
             raise UsageError(f"--topic {text!r}: {pair!r} is not key=value, such as min.insync.replicas=2")
         if key not in TOPIC_KEYS:
-            raise UsageError(f"--topic {text!r}: {key!r} is none of {', '.join(TOPIC_KEYS)}")
+            raise UsageError(f"--topic {text!r}: {key!r} is not one of {', '.join(TOPIC_KEYS)}")
         if not (value.lower() in ("true", "false") if key == UNCLEAN_ELECTION else _positive(value)):
             raise UsageError(f"--topic {text!r}: {value!r} is no value of {key}")
         if key == REPLICATION_FACTOR:

@@ -287,7 +287,7 @@ def also_found(
 
 def _check(name: str, function: Callable[..., Any], reads: tuple[Reads, ...], screened: RowsNeeded) -> Check:
     if len({kind.scope for kind in reads}) != 1:
-        raise ValueError(f"what {name!r} reads is not to be had at one place: {', '.join(r.argument for r in reads)}")
+        raise ValueError(f"what {name!r} reads is not available at one place: {', '.join(r.argument for r in reads)}")
     if len(inspect.signature(function).parameters) != len(reads):
         raise ValueError(f"{function.__qualname__} has to have a parameter for each kind of evidence that it reads")
     return Check(anomaly=name, function=function, reads=reads, screened=screened)

@@ -1,7 +1,7 @@
 """The catalogue of anomalies: what each name means, where it is defined, and when seeing it is no surprise.
 
 It is filled by importing checks.anomalies, each function of which says what it finds (checks/anomaly.py). Every
-scenario's expectations are held against it when the scenario is imported (`validate`), and docs/anomalies.md and
+scenario's expectations are checked with it when the scenario is imported (`validate`), and docs/anomalies.md and
 `kafka-chaos list --anomalies` are made from it. Names and definitions follow Jepsen's checker for Kafka where it has
 them, so that a verdict means the same here and there.
 """

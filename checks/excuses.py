@@ -1,9 +1,9 @@
 """What excuses a finding: the reasons for which Kafka permits it, and for which it is a loss seen from another side.
 
-A reason is held against each row of evidence, not against the anomaly's name: an excuse is as narrow as its reason.
-The first half is for `permits` of `@anomaly`, (run, finding, what held when) → reason or None; the second for
-`follows`, (finding, findings of what is lost in its partition) → reason or None. Of histories of others nobody knows
-what held when: it is None there, and what depends on it is permitted.
+A reason is checked for each row of evidence, not for the anomaly's name: an excuse is as narrow as its reason. The
+first half is for `permits` of `@anomaly`, (run, finding, what held when) → reason or None; the second for `follows`,
+(finding, findings of what is lost in its partition) → reason or None. Of histories of others nobody knows what held
+when: it is None there, and what depends on it is permitted.
 """
 
 from __future__ import annotations

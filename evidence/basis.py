@@ -1,6 +1,6 @@
 """On what a statement about Kafka rests: its source in words, and of which kind that is.
 
-Every statement that runs are held against has both: an outcome of a scenario (`Documented`), a claim and its bound
+Every statement that runs are compared with has both: an outcome of a scenario (`Documented`), a claim and its bound
 (`@claim`), an anomaly (`@anomaly`), what is stated of a cell of the audit (`Outcome`). There is no default, so nobody
 can leave it open. A reader who sees "documented" should be able to look it up; where nobody but us has ever said so,
 the basis is `measured`, and that is told wherever the statement is shown.
@@ -53,7 +53,7 @@ def fault_of(source: str, basis: object) -> str:
     "source 'Partition.maybeShrinkIsr' names no release whose code says so"
     """
     if not isinstance(basis, Basis):
-        return f"basis {basis!r} is none of {', '.join(str(one) for one in Basis)}"
+        return f"basis {basis!r} is not one of {', '.join(str(one) for one in Basis)}"
     pattern, wrong = NAMED[basis]
     return "" if pattern.search(source) else f"source {source!r} {wrong}"
 

@@ -1,8 +1,8 @@
 """What may stand in a timeline: one frozen type for each kind of event, made by writers and decoded by the one reader.
 
 The types are msgspec Structs tagged by `kind`, and not dataclasses: a Struct is decoded and checked against its
-annotations in one step, so there is no decoder to write by hand. A line that is none of these events (an unknown kind,
-a field that is missing or of another type) is refused, and `evidence.timeline` says so; fields that are not known are
+annotations in one step, so there is no decoder to write by hand. A line without one of these events (an unknown kind, a
+field that is missing or of another type) is refused, and `evidence.timeline` says so; fields that are not known are
 ignored.
 
 Times: `monotonic_ns` is CLOCK_MONOTONIC of the machine, for order and distance; `wall_ns` is the wall clock, to find an

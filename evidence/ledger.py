@@ -12,8 +12,8 @@ The harness appends lines to `ledger.jsonl` in the folder of run directories, so
 `kafka-chaos ledger merge` takes them over into results/ledger/. A line never changes, and none is ever removed:
 whatever is said later of a run is a line of its own. docs/ledger.md explains each field.
 
-A line is written at once, under a lock, and is on the disk before the program goes on: runs side by side and kill -9
-cost at most the line that was being written.
+A line is written at once, under a lock, and is on the disk before the program continues: runs side by side and kill -9
+lose at most the line that was being written.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class Load(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Line(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True, tag_field="kind"):
-    """What all lines have."""
+    """The fields of all lines."""
 
     ORDER: ClassVar[int] = 0
     """Where its kind stands among the lines of one run."""
@@ -62,7 +62,7 @@ class Line(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown
     run: str = ""
     """The run's name; "" of a restored cell."""
     at: str
-    """When the line was written, in UTC: "2026-11-23T15:50:12.000Z". Of a restored run: when it was started."""
+    """When the line was written, in UTC: "2026-11-23T15:50:12.000Z". For a restored run, when it was started."""
 
 
 class RunStarted(Line, frozen=True, kw_only=True, tag="started"):
@@ -77,7 +77,7 @@ class RunStarted(Line, frozen=True, kw_only=True, tag="started"):
     seed: int
     command: str
     commit: str | None = None
-    """Of the harness; None outside a checkout."""
+    """The harness's commit; None outside a checkout."""
     modified: bool = False
     """Whether the tree of that commit had changes."""
     observed: bool = False
@@ -85,9 +85,9 @@ class RunStarted(Line, frozen=True, kw_only=True, tag="started"):
     counts nowhere.
     """
     mutant: str = ""
-    """What was changed in the brokers on purpose, by the mutant's name."""
+    """The name of the mutant, if the brokers were changed on purpose."""
     build: str = ""
-    """Of an own build of Kafka, which counts nowhere: the digest of its jars."""
+    """The digest of the jars of an own build of Kafka, which counts nowhere."""
     documented: str
     """SHA-256 of what is documented of the run, before it (`digest`)."""
     code: str = ""
@@ -109,7 +109,7 @@ class RunEnded(Line, frozen=True, kw_only=True, tag="ended"):
 
 
 class ClaimLine(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What came of a claim."""
+    """The outcome of a claim."""
 
     name: str
     outcome: str
@@ -125,14 +125,14 @@ class RunJudged(Line, frozen=True, kw_only=True, tag="judged"):
     reasons: tuple[str, ...] = ()
     sound: bool = False
     text: str = ""
-    """What became of the records, in words."""
+    """The outcome for the records, in words."""
     acknowledged: int | None = None
     lost: int = 0
     unread: int = 0
     anomalies: Mapping[str, int] = {}
     """Every anomaly that was found, with the number of its occurrences."""
     permitted: tuple[str, ...] = ()
-    """Of these, those that nothing documents and the clients' settings permit."""
+    """Those of the anomalies that are not documented and that the clients' settings permit."""
     unexpected: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
     claims: tuple[ClaimLine, ...] = ()
@@ -184,7 +184,7 @@ class RestoredRun(Line, frozen=True, kw_only=True, tag="restored"):
     verdict: str | None = None
     """None: the counts do not tell which of several runs had it."""
     told: str = ""
-    """Of a run that did not end as documented: what was published of it."""
+    """The text that was published of a run that did not end as documented."""
     lost: int | None = None
     """How many acknowledged records it lost, where that was published of it alone."""
     seen: tuple[str, ...] | None = None
@@ -194,7 +194,7 @@ class RestoredRun(Line, frozen=True, kw_only=True, tag="restored"):
 
 
 class Counts(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What was published of the runs of a cell together."""
+    """The published counts of all runs of a cell."""
 
     runs: int
     good: int
@@ -211,7 +211,7 @@ class Counts(Struct, frozen=True, kw_only=True, omit_defaults=True):
     timings: Mapping[str, Mapping[str, tuple[float, ...]]] = {}
     """Claims that are durations: `ms`, how many, the least, the median and the most; `bound_ms`."""
     clients: Mapping[str, tuple[float, ...]] = {}
-    """What clients saw: how many runs, the least, the median and the most."""
+    """Clients' figures: number of runs, minimum, median and maximum."""
     seconds: float | None = None
     ack_ms: float | None = None
 
@@ -232,7 +232,7 @@ class RestoredCell(Line, frozen=True, kw_only=True, tag="restored-cell"):
     """How many of these ended as documented."""
     commits: tuple[str, ...] = ()
     machines: tuple[str, ...] = ()
-    """What all runs of the scenario that were published with it were run on."""
+    """The machines of all runs of the scenario that were published with it."""
     counts: Counts
 
 

@@ -1,5 +1,5 @@
-"""What a node ran at a time of a run, and what it spoke and wrote: nodes may go on as other releases, and be started
-with another protocol or message format, while the run lasts.
+"""A node's release, protocol and message format at each time of a run: nodes may be started as other releases, or with
+another protocol or message format, during the run.
 
 What is stated by release is chosen by these at the time of what is judged, never by the release that the run began
 with.

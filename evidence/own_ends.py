@@ -1,4 +1,4 @@
-"""Brokers that ended themselves: their process ended, and nothing that was done to them explains it.
+"""Brokers that exited: their process ended, and no action on them explains it.
 
 A process ends itself if its exit code is no signal's (a JVM that aborts ends with SIGABRT, which is its own doing).
 That includes 0: a broker that nobody asked to stop has to stay. It is ours to explain if a fault of the run struck this

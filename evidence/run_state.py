@@ -16,8 +16,8 @@ Three readings that used to differ, decided here for all:
   up, for claims that need it up, and no proof of death either. A container that the engine tells nothing of is taken
   for up (histories of others have no engine); one that it starts later is down until then.
 
-What the events leave open lasts until the timeline's end, but for faults and blindness, which then last for ever. All
-times are CLOCK_MONOTONIC nanoseconds, as the events have them.
+A state without an end in the events lasts until the timeline's end. Faults and blindness without an end last forever.
+All times are CLOCK_MONOTONIC nanoseconds, as the events have them.
 """
 
 from __future__ import annotations

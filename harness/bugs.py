@@ -5,9 +5,9 @@ and 3.1.1, so 3.1.0 has the bug though it is newer than 2.8.2. Therefore a bug n
 line that got the fix. A line is what Kafka numbers its bug-fix releases within: 2.8, and 0.11.0 before 1.0. The newest
 of these releases is where the fix came from the development branch: all lines after it have it too.
 
-A bug that no release of brokers mends says where it stands, who says so, and on which day that was looked up: it may be
-mended in the source and in no release, in Kafka and not in a client, or known and about to be documented. Those that
-are none of this are open.
+A bug without a fixed release of brokers has a status, its source, and the day of the look-up. It may be fixed in the
+source and in no release, in Kafka and not in a client, or be a known limitation that is to be documented. All others
+are open.
 
 A bug of Java's client goes by the client's releases, whatever the brokers are. An exhibit of one runs the client of its
 brokers' release, so the same numbers say where it is shown.

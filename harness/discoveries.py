@@ -108,8 +108,8 @@ DISCOVERIES: Final[tuple[Discovery, ...]] = (
             scenario="museum-malformed-checkpoint",
             case="cut",
             on=("4.3.1",),
-            shows="of a file that lacks its last lines the same broker takes the directory for broken, and ends "
-            "itself (KIP-112)",
+            shows="with a file that lacks its last lines the same broker treats the directory as broken, and exits "
+            "(KIP-112)",
         ),
         beside="Before 3.1 the same letter ends the broker (run once each on 2.8.2 and 1.1.1); before 1.0 there are "
         "no broken directories, and its replica stays out as well (once on 0.10.2.2). A leader with such a file is "
@@ -159,7 +159,7 @@ DISCOVERIES: Final[tuple[Discovery, ...]] = (
         control=Arm(
             scenario="duplicate-broker-id",
             on=("2.8.2",),
-            shows="with ZooKeeper the second one ends itself, and the first is undisturbed",
+            shows="with ZooKeeper the second one exits, and the first is undisturbed",
         ),
         about=About(
             title="a second broker with a live one's node.id takes its leaderships before it is refused",

@@ -170,7 +170,7 @@ def scenario(
     if bool(stated) == bool(cases):
         raise UsageError(f"scenario {name}: give it `documented` or `cases`, one of the two")
     if unknown := sorted(set(needs) - set(CAPABILITIES)):
-        raise UsageError(f"scenario {name}: needs {', '.join(unknown)}, which is none of {', '.join(CAPABILITIES)}")
+        raise UsageError(f"scenario {name}: needs {', '.join(unknown)}, which is not one of {', '.join(CAPABILITIES)}")
     for case in cases or ():
         if not CASE_NAME.fullmatch(case):
             raise UsageError(f"scenario {name}: case {case!r}: a name has small letters, digits and hyphens only")

@@ -73,7 +73,7 @@ SUITE: Final[Mapping[str, InSuite]] = {
         why="what is refused is not lost: too few in-sync replicas are an error, no loss", versions=(NEW,)
     ),
     "replica-divergence": InSuite(
-        why="in-sync replicas that disagree for ever, and, since leader epochs, a loss without disagreement"
+        why="in-sync replicas that disagree forever, and, since leader epochs, a loss without disagreement"
     ),
 }
 """By the scenario's name."""

@@ -1,1 +1,1 @@
-"""Findings held against what is documented, and told: verdict and reports. Reads evidence only."""
+"""Findings, compared with what is documented, and described: verdict and reports. Reads evidence only."""

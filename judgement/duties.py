@@ -7,7 +7,7 @@ a doubt.
 
 - A claim is judged from the run's files, so it rests on every witness, at the times and of the nodes that its rows
   name.
-- A duty was judged by the steps, while the run went on, by one witness at one moment.
+- A duty was judged by the steps, during the run, by one witness at one moment.
 
 Some contradictions are of time: something took too long, or did not come within its limit, or a session ended that
 should have lasted. A machine that stood still meanwhile (harness/observers/machine.py) may have taken that time, so

@@ -1,4 +1,4 @@
-"""Policy: what the analysis found, held against what the scenario documents.
+"""Policy: the findings of the analysis, compared with the scenario's documentation.
 
 Detection knows nothing of expectations and this module knows nothing of detection: `judge` is a pure function of four
 values (the run's record, its timeline, the findings, what was damaged), so any verdict can be given again from files.

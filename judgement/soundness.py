@@ -1,4 +1,4 @@
-"""Whether a run's own evidence holds together: what its timeline claims is held against what its other witnesses say.
+"""Whether a run's evidence is consistent: the claims of its timeline are compared with its other witnesses.
 
 Each function returns the reasons of one kind for which the run proves nothing; all are pure. They look at what a word
 in the timeline rests on: a fault "verified" rests on Docker's own event or the kernel's counters, the claim that
@@ -283,7 +283,7 @@ def other_software(run: RunRecord, run_state: RunState) -> list[str]:
     for node in sorted({*upgrades, *run.releases}):
         proofs, ran = upgrades.get(node, []), run.releases.get(node, ())
         if tuple(proof.release for proof in proofs) != ran[1:]:
-            reasons.append(f"run.json has other releases of {node} than it was proved to go on as")
+            reasons.append(f"run.json has other releases of {node} than its upgrades proved")
         went_on = {proof.release for proof in proofs if isinstance(proof, UpgradeProof)}
         if silent := sorted(went_on - own.get(node, set())):
             reasons.append(f"the log of {node} does not say that it ran Kafka {', '.join(silent)}")

@@ -1,4 +1,4 @@
-"""The outcome of each subject, held against what is stated of it (evidence/subjects.py).
+"""The outcome of each subject, compared with its stated outcome (evidence/subjects.py).
 
 A subject is a producer with a partition of its own. What is stated of it must be seen of its records, and nothing else
 may be: an outcome that is not stated is a contradiction although Kafka may permit it under the producer's settings, for

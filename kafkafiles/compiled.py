@@ -2,8 +2,8 @@
 
 Numba keeps compiled code beside the source, and makes it anew when that file changes. But a function that calls one of
 another module has that one's code within its own, and stays as it was when only the other module changes: after an
-update of this package it would go on with the old one, silently. So the code is kept in a folder that is named after
-the contents of the modules whose functions others call (`CALLED`).
+update of this package it would silently use the old one. So the code is kept in a folder that is named after the
+contents of the modules whose functions others call (`CALLED`).
 """
 
 from __future__ import annotations

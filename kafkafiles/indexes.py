@@ -3,10 +3,10 @@
 `.index` and `.timeindex` are sparse and made by the broker that has the replica, so replicas' indexes differ
 legitimately; the only wrong index is one whose entry is not what the `.log` beside it holds (`check_index`,
 `check_time_index`). Both are memory-mapped at their largest size while the segment is active and cut when it rolls or
-the broker stops, so a live broker's file ends in zeros. How many of its entries count, only that broker's memory
-knows: when a log is truncated the entries beyond stay in the file until others overwrite them (seen after truncations
-on 0.10.2.2 and 2.8.2). A file that is still open, `is_open`, can therefore not be held against its log; what a crash
-leaves is such a file too, and the broker rebuilds it when it comes back.
+the broker stops, so a live broker's file ends in zeros. How many of its entries count, only that broker's memory knows:
+when a log is truncated the entries beyond stay in the file until others overwrite them (seen after truncations on
+0.10.2.2 and 2.8.2). A file that is still open, `is_open`, can therefore not be compared with its log. A crash leaves
+such a file too, and the broker rebuilds it when it returns.
 
 | file | entry | bytes |
 |---|---|---|

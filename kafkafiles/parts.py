@@ -7,10 +7,10 @@ that look like a header of message format 2, and like another where that entry e
 
 A wrong guess costs time only, for `join` is told what each part came to. What one reading
 (`kafkafiles.replica.examine`) carries over a border is little where all is in order there: the highest offset, which
-must lie below the border, the leader epoch, and no record that is still to be compared. So parts are put together
-if at each border all replicas that go on end at one offset, at which the longest of that part ends, and their entries
-follow on each other up to it. Else the result is None, and the caller reads the whole. Differences and wrong
-checksums within a part are found there as they are in the whole.
+must lie below the border, the leader epoch, and no record that is still to be compared. So parts are put together if at
+each border all continuing replicas end at one offset, at which the longest of that part ends, and their entries follow
+on each other up to it. Else the result is None, and the caller reads the whole. Differences and wrong checksums within
+a part are found there as they are in the whole.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
     python -m kafkafiles.side_by_side DIRECTORY DIRECTORY… [--json] [--compacted] [--limit N]
 
 A directory is a partition's (`orders-0`) or a log directory with partitions in it, as copied from brokers. Partitions
-of the same name are held against each other; the replica's name is that of the directory given (the part of the path
+of the same name are compared with each other; the replica's name is that of the directory given (the part of the path
 that tells them apart). Shown are the first differences, record by record, and everything that cannot be trusted. Exit
 status 0: alike and sound; 1: they differ, or something is corrupt; 254: there is nothing to compare, or a file cannot
 be read. Partitions that only one of the directories holds are named, and no difference: replicas may be fewer than

@@ -33,7 +33,7 @@ LIMITS: Final = (
     (
         f"{min_insync.HEARD_NS // SECOND_NS} s",
         "acknowledged-below-min-insync",
-        "a leader hears of an ISR from the controller or ZooKeeper in milliseconds",
+        "a leader learns an ISR from the controller or ZooKeeper in milliseconds",
     ),
     (
         f"{AFTER_NS // SECOND_NS} s",

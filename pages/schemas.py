@@ -25,7 +25,7 @@ from judgement.verdict import Verdict
 FOLDER: Final = Path(__file__).parents[1] / "docs" / "schemas"
 EXIT_STATUS: Final = {"type": "integer", "description": "The status that a command ends with that has this verdict"}
 FILES: Final[Mapping[str, tuple[Any, str]]] = {
-    "verdict": (Verdict, "verdict.json: what became of the records, the verdict and what it was held against"),
+    "verdict": (Verdict, "verdict.json: the outcome for the records, the verdict and what is documented"),
     "findings": (Findings, "findings/findings.json: what the analysis found"),
     "timeline": (AnyEvent, "timeline.jsonl: each line but the first, which has the schema"),
     "run": (RunRecord, "run.json: what was run"),

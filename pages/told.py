@@ -1,9 +1,9 @@
 """The one run of each scenario that is told in full: how its sequence went, and its picture; beside it a control.
 
 It is one that ended as documented, of the first case; with what is required there, on the newest version that has it.
-Of an exhibit of the museum it is one on a release that has the bug: what is required may be the same on others, and a
-claim is none. Counts come from the ledger, and not from here. The control is a run of which the opposite is stated: on
-a release with the fix, or of the case that prevents the harm. Of it there is the picture alone.
+For an exhibit of the museum it is a run on a release that has the bug: other releases may require the same, and claims
+do not decide it. Counts come from the ledger, and not from here. The control is a run with the opposite statement: on a
+release with the fix, or of the case that prevents the harm. It has only its picture.
 
 Of most runs only run.json and verdict.json are read, so that thousands take seconds. A directory that cannot be read,
 has no verdict, or whose files changed since it was judged is left out and named; so are runs with settings or an

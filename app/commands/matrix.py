@@ -72,7 +72,8 @@ def run(options: argparse.Namespace) -> int:
     tell(options, by_cell, verdicts, {cell: repeated.in_words(verdicts[cell]) for cell in again})
     if matrix.left:
         say(
-            f"{matrix.left} of {len(wanted)} runs were not begun in {options.minutes} minutes; the same command goes on"
+            f"{matrix.left} of {len(wanted)} runs were not begun in {options.minutes} minutes; "
+            "the same command continues"
         )
     if matrix.lost:
         raise HarnessError(

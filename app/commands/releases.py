@@ -45,7 +45,7 @@ def run(options: argparse.Namespace) -> int:
         if not options.json:
             result(f"{page}: Kafka {plan.release} beside {plan.before}")
         if matrix.left or matrix.lost:
-            say(f"{matrix.left + len(matrix.lost)} runs are missing on that page; the same command goes on")
+            say(f"{matrix.left + len(matrix.lost)} runs are missing on that page; the same command continues")
         else:
             releases.renew([plan.release])
     if options.json:

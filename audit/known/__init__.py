@@ -6,7 +6,7 @@ The JSON files beside this are written by `python -m harness.setup.known_setting
     "retries": [{"from": "0.8.2.2", "to": "2.0.1", "default": "0", "type": "int", "valid": "[0,...,2147483647]"},
                 {"from": "2.1.1", "to": "4.3.1", "default": "2147483647", …}]
 
-`default` is text as one would write it, null where there is none; `alias` is the librdkafka key that this one stands
+`default` is text as one would write it, null if it has no default; `alias` is the librdkafka key that this one stands
 for. A release that was not asked knows what the nearest older asked one knew (`Known.nearest`), or the oldest.
 
 What the code declares is not always what it does: kafka-clients 3.0.0 and 3.1.0 declare enable.idempotence=true and do

@@ -2,14 +2,14 @@
 
 | program | client | where nothing is written |
 |---|---|---|
-| Beats (`output.kafka`) | sarama | required_acks 1; it retries for ever, whatever max_retries says |
+| Beats (`output.kafka`) | sarama | required_acks 1; it retries forever, whatever max_retries says |
 | Telegraf (`[[outputs.kafka]]`) | sarama | required_acks -1, max_retry 3 |
 | OpenTelemetry Collector (`exporters: kafka`) | sarama | producer.required_acks 1 |
 | Benthos, Redpanda Connect (`kafka`, `kafka_franz`) | sarama, franz-go | ack_replicas false; idempotent_write true |
 | Vector (`type = "kafka"` of a sink) | librdkafka | librdkafka's own defaults, of 1.0 at least |
 | Fluent Bit (`Name kafka` of an OUTPUT) | librdkafka | librdkafka's own |
 | Fluentd (`kafka2`, `kafka_buffered`; `rdkafka2`) | ruby-kafka; librdkafka | required_acks -1 |
-| Logstash (`output { kafka {…} }`) | Java | acks 1; it retries for ever |
+| Logstash (`output { kafka {…} }`) | Java | acks 1; it retries forever |
 
 By their own documents of 2024. What decides over records is told; of clients that were never measured no grade is
 given. Terraform's topics (`resource "kafka_topic"`) are read here too.

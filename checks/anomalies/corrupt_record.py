@@ -1,4 +1,5 @@
-"""corrupt-record: a record that was read whose own checksum does not fit its content, or that is none of ours.
+"""corrupt-record: a record that was read whose own checksum does not fit its content, or that no client of the run
+made.
 
 The same name is given to what cannot be trusted on a replica's disk (`corrupt_on_disk`).
 """

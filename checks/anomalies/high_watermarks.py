@@ -9,7 +9,7 @@ log-truncated-below-high-watermark: a replica's log ends below a high watermark 
 checkpointed, or below one that its leader had reached while the replica was in every ISR stated from before the record
 was sent until `QUIET_NS` after it was known to be there. Such a replica had the record, and has cut it off. Log ends
 are those of copies and of truncations in the brokers' logs. A broker that a fault of the run has given a blank disk has
-cut off nothing: what was announced before that is not held against it.
+truncated nothing: high watermarks announced before that do not count against it.
 
 read-above-high-watermark: a reader was given a record, and a replica did not have it that had been in the ISR all the
 time since before it was sent, under one leader and without a restart, so that it cannot have cut it off meanwhile.

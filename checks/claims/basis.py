@@ -21,7 +21,7 @@ TICK_SHARE: Final = 0.05
 """ZooKeeper ends sessions on the ticks of its clock, here 1/20 of a session apart."""
 
 SESSION_BOUND: Final = (
-    f"the session that the broker is configured with, {TICK_SHARE:.0%} of it for the tick on which sessions end "
+    f"the broker's configured session, {TICK_SHARE:.0%} of it for the tick on which sessions end "
     f"(ZooKeeper: tickTime), and a tolerance of {SESSION_TOLERANCE_MS} ms for the machine"
 )
 
@@ -32,8 +32,8 @@ ADDRESS: Final = 10
 CLIENT_MS: Final = 4000
 """For a client that has to learn of the new leader."""
 CLIENT_BOUND: Final = (
-    f"{CLIENT_MS} ms for a client that asks for metadata each second and may wait for a connection to the dead broker "
-    "first (socket.connection.setup.timeout.ms)"
+    f"{CLIENT_MS} ms for a client (it asks for metadata each second and may first wait for a connection to the dead "
+    "broker, socket.connection.setup.timeout.ms)"
 )
 
 

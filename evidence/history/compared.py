@@ -1,4 +1,4 @@
-"""Sealed histories held against the streams that they were made from.
+"""Sealed histories, compared with the streams that they were made from.
 
 Sealed files are what is read, and streams are kept beside them: rows that somebody left out of the one, or changed in
 it, the other still has. How many rows there are of each topic-partition is compared at any size, for footers and runs

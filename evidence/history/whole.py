@@ -4,7 +4,7 @@ A process numbers its operations 0, 1, 2 … and its records likewise, and puts 
 sends them. So a row that is missing leaves a gap, in a stream whose batches are all well-formed too: among the
 operations, among the sent sequences, or as a reservation of which nothing was sent.
 
-Streams that name no run are none of the harness's (those of benchmarks, say), and are not held to it.
+Streams that name no run are not the harness's (those of benchmarks, for example), and these rules do not apply to them.
 
 Rows come in the order recorded, nearly that of their numbers: what is told here costs one look at each.
 """

@@ -129,7 +129,7 @@ HANGS_RATHER_THAN_TRUNCATES: Final = between(
 """ReplicaFetcherThread calls Runtime.halt in 0.10.0.0, System.exit from 0.10.0.1 on (KAFKA-3924), which hangs, and
 throws FatalExitError from 0.11.0.0 on (KAFKA-4039)."""
 ENDS_RATHER_THAN_TRUNCATES: Final = before(
-    "2.0.1", "followers end themselves rather than truncate what is committed (0.8.2, 0.9, 0.11 to 2.0.0)"
+    "2.0.1", "followers exit rather than truncate committed records (0.8.2, 0.9, 0.11 to 2.0.0)"
 )
 """The releases that hang are among these: they begin to end themselves. 2.0.0 throws FatalExitError where the leader's
 log is shorter (ReplicaFetcherThread.handleOffsetOutOfRange), 2.0.1 does not (KAFKA-7414)."""
@@ -223,7 +223,7 @@ REPLICAS_MOVE: Final = VersionRange(
     lambda version: version.release >= ((1, 1) if version.mode == "zookeeper" else (3, 7)),
 )
 BROKERS_SET_BY_REQUEST: Final = since("2.3", "brokers' settings are changed by request (KIP-339, 2.3)")
-GOES_ON_WITH_OTHER_DIRECTORIES: Final = since("1.0", "a broker goes on with its other log directories (KIP-112, 1.0)")
+GOES_ON_WITH_OTHER_DIRECTORIES: Final = since("1.0", "a broker continues with its other log directories (KIP-112, 1.0)")
 
 # Producers, transactions, groups
 

@@ -2,7 +2,7 @@
 
 Held back: at the broker every packet that ends what it wrote to a client (TCP's PSH) is lost, and nothing else. So
 requests come in and are carried out, and the connection lasts. The broker's kernel takes the answers for sent, as if a
-switch had lost them (iptables' NFQUEUE, a queue for a program, and there is none). It sends them again at ever longer
+switch had lost them (iptables' NFQUEUE, a queue for a program that does not exist). It sends them again at ever longer
 intervals: after the heal they arrive within about as long as they were held.
 
 Not dropped (DROP): TCP is told of a packet that is dropped in its own host, keeps it as not sent, and tries it again

@@ -1,14 +1,14 @@
 """A disk that fails under a running node: it is full, it answers every write with an error, or it is read-only.
 
 All need a file system of its own for each node (harness/cluster/disks.py). A full one is filled by a file of ours,
-allocated and not written, until nothing more is to be had, so that its image does not grow. A dead one is shut down by
-the ioctl of the file system, journal and all: from then on whatever goes to it ends with EIO, as on a device that is
-gone. One that is read-only is what becomes of ext4 with errors=remount-ro when the kernel meets an error in it: that
-error is asked of the kernel (trigger_fs_error). By hand it is not to be had, while a broker has files open for writing.
+allocated and not written, until nothing is free, so that its image does not grow. A dead one is shut down by the ioctl
+of the file system, journal and all: from then on whatever goes to it ends with EIO, as on a device that is gone. One
+that is read-only is what becomes of ext4 with errors=remount-ro when the kernel meets an error in it: that error is
+asked of the kernel (trigger_fs_error). It cannot be made by hand while a broker has files open for writing.
 
-The proof of a full disk: the file system refuses what is written to it, for lack of space. (The node may have ended
-itself by then.) Of a dead or read-only one: the file system refuses a new file with an error of its device, or for
-being read-only, and its node ran until then.
+The proof of a full disk: the file system refuses what is written to it, for lack of space. (The node may have exited by
+then.) For a dead or read-only disk: the file system refuses a new file with an error of its device, or for being
+read-only, and its node ran until then.
 """
 
 from __future__ import annotations

@@ -5,12 +5,12 @@ broker's JVM asks a library that is loaded before the C library (libfaketime, in
 file of ours holds, and looks at it again each second. Only clusters that ask for it get it (`ClusterPlan.own_clocks`).
 
 What jumps is what jumps when somebody sets a machine's clock: the wall time that the process is told. Its monotonic
-clock goes on as ever, and with it waits, schedulers and sessions. Two things differ: the times of files are the
-kernel's, so they are right, and each other process of the machine has the right time.
+clock is not affected, nor are waits, schedulers and sessions. Two things differ: the times of files are the kernel's,
+so they are right, and each other process of the machine has the right time.
 
-The proof is the broker's own word against the engine's: a request that cannot be read (its length is none that a broker
-takes) makes every release log a line, with the time by its own clock, and Docker puts its own before it. Before the
-step they agree, after it they are so many seconds apart. After the heal they must agree again.
+The proof compares the broker's clock with the engine's: a request that cannot be read (no broker takes its length)
+makes every release log a line, with the time by its own clock, and Docker puts its own before it. Before the step they
+agree, after it they are so many seconds apart. After the heal they must agree again.
 """
 
 from __future__ import annotations

@@ -2,9 +2,9 @@
 
 At the broker every packet of these connections is dropped as it comes in, told by the clients' ports; connections that
 are made later are not concerned. So a client's request is not answered, the client takes the connection for broken,
-closes it, and asks again on a new one, which works. What it had sent is still in its kernel, which goes on trying to
-deliver it though the connection is closed, at ever longer intervals. After the heal it arrives: a request that was
-carried out already, or given up long ago. Networks do that (a packet that is late), and KIP-890 is about it.
+closes it, and asks again on a new one, which works. The sent data is still in its kernel, which keeps trying to deliver
+it although the connection is closed, at ever longer intervals. After the heal it arrives: a request that was carried
+out already, or given up long ago. Networks do that (a packet that is late), and KIP-890 is about it.
 
 The kernel gives a closed connection up after a minute or two (tcp_orphan_retries): what is held longer is lost.
 

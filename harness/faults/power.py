@@ -24,8 +24,8 @@ of it at once, and not by a time-out.
 
 The proof: Docker's own end of each process (137); a file system that refuses to be written to when it is shut down; our
 unflushed file gone, and the one that was flushed when the disk was made still there; on ext4 the mark of a journal that
-must be replayed. Then, replica by replica, how far the log went as the process had written it and how far it goes on
-the disk. That nothing of them was lost is a result too, and is said (`lost`).
+must be replayed. Then, replica by replica, the end of the log as the process had written it, and its end on the disk.
+That nothing of them was lost is a result too, and is said (`lost`).
 """
 
 from __future__ import annotations

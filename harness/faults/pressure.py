@@ -81,7 +81,7 @@ class Pressure(ABC):
             self.node.run_inside("sh", "-c", command)
         except (APIError, HarnessError) as error:
             state = self.node.state()
-            killed = ", and the kernel killed a process for want of memory" if state.get("OOMKilled") else ""
+            killed = ", and the kernel killed a process because memory ran out" if state.get("OOMKilled") else ""
             ended = "" if state["Running"] else ", and the node has ended"
             raise FaultUnproved(f"{self.description}: {error}{killed}{ended}") from None
 

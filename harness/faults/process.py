@@ -1,14 +1,13 @@
-"""Faults of a broker's process: killed, stopped cleanly, started again, frozen; and a broker that ends itself.
+"""Faults of a broker's process: killed, stopped cleanly, started again, frozen; and a broker that exits.
 
 Proofs. Killed: Docker's own `die` event with exit code 137, after its `kill` event and the injection. Stopped: the same
 with 143 (Kafka's shutdown hook ran and the JVM ended by SIGTERM) or 0. Nothing more is asked of a dead container: a
 busy engine answers only when it has put away its network, seconds later. Started: a `start` event and a running
-process; with other settings, by the properties too that the node then writes; a second node with a broker's id, by
-both nodes' properties. Ended by itself, as a scenario
-documents: a `die` event with an exit code that is no signal's, and the line by which the broker says why. Frozen:
-Docker's `pause` event, its state, and the process's CPU clock standing still while wall time goes on; a frozen node's
-kernel still acknowledges TCP segments, which is why this is the grey failure that a garbage collection pause or a stuck
-disk looks like.
+process; with other settings, by the properties too that the node then writes; a second node with a broker's id, by both
+nodes' properties. Ended by itself, as a scenario documents: a `die` event with an exit code that is no signal's, and
+the line by which the broker says why. Frozen: Docker's `pause` event, its state, and the process's CPU clock standing
+still while wall time passes; a frozen node's kernel still acknowledges TCP segments, which is why this is the grey
+failure that a garbage collection pause or a stuck disk looks like.
 """
 
 from __future__ import annotations
@@ -224,7 +223,7 @@ def _id_in(properties: Path) -> int | None:
 
 @dataclass(slots=True, kw_only=True)
 class Exit(OfOneNode):
-    """A broker ends itself, as the scenario documents: nobody strikes it, and it says why."""
+    """A broker exits, as the scenario documents: no fault strikes it, and it logs why."""
 
     log_pattern: str
     """Of the line by which it says why."""
@@ -233,7 +232,7 @@ class Exit(OfOneNode):
 
     @property
     def description(self) -> str:
-        return f"{self.node.name} ends itself"
+        return f"{self.node.name} exits"
 
     def inject(self) -> None:
         """Nothing: whatever it did since it was last started counts."""

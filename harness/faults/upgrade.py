@@ -119,7 +119,9 @@ class Upgrade(Start):
             raise FaultUnproved(f"{self.node.name}: no jar of a broker is on the command line of its process {pid}")
         name, digest = path.rpartition("/")[2], self.node.run_inside("sha256sum", path).split()[0]
         if digest not in self.digests.values():
-            raise FaultUnproved(f"{self.node.name} runs {name} ({digest[:12]}…), which is none of {self.version.kafka}")
+            raise FaultUnproved(
+                f"{self.node.name} runs {name} ({digest[:12]}…), which is not one of {self.version.kafka}"
+            )
         offer = poll(lambda: speaks(self.node), ANSWER_LIMIT_S, every_s=POLL_S, watch=self._watch)
         if offer is None:
             raise FaultUnproved(f"{self.node.name} does not say what it speaks; it said:\n{self.node.last_lines()}")
@@ -143,7 +145,7 @@ class Upgrade(Start):
 
 @dataclass(slots=True, kw_only=True)
 class RefusedStart(Exit):
-    """A node that is down is started as a release that does not run here any more, and ends itself."""
+    """A node that is down is started as a release that does not run here any more, and exits."""
 
     cluster: Cluster
     version: Version
@@ -155,7 +157,7 @@ class RefusedStart(Exit):
 
     @property
     def description(self) -> str:
-        return f"start of {self.node.name} as {self.version.id}, which ends itself"
+        return f"start of {self.node.name} as {self.version.id}, which exits"
 
     def inject(self) -> None:
         self._begin()
@@ -166,7 +168,9 @@ class RefusedStart(Exit):
         ended = Exit.verify(self)
         jar, digest = jar_in(self.node.container)
         if digest not in self.digests.values():
-            raise FaultUnproved(f"{self.node.name} has {jar} ({digest[:12]}…), which is none of {self.version.kafka}")
+            raise FaultUnproved(
+                f"{self.node.name} has {jar} ({digest[:12]}…), which is not one of {self.version.kafka}"
+            )
         return RefusedProof(
             exit_code=ended.exit_code,
             time_nano=ended.time_nano,

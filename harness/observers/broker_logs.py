@@ -24,13 +24,13 @@ What each event means, and what it does not:
 - `controller-refused`, `controller-found`: with ZooKeeper and at DEBUG, a broker tried to become the controller and was
   refused, because another had made /controller, or heard before it tried that another had.
 - `stale-leader-epoch`: a broker refused a controller's request, or a leader a follower's fetch, of an old leader epoch.
-- `id-taken`: a broker cannot register, because its id is registered, still or by another. It waits (0.8 for its own
-  old registration; KRaft for any), or ends itself.
+- `id-taken`: a broker cannot register, because its id is registered, still or by another. It waits (0.8 for its own old
+  registration; KRaft for any), or exits.
 - `retention`: records are deleted because they are older than the retention time that the broker goes by.
 - `unreadable`: a broker was sent what is no request, and closed the connection. The harness does so to learn the time
   by its clock (harness/faults/clock.py).
 - `migrated`: a KRaft controller has taken over ZooKeeper's metadata (KIP-866).
-- `fatal`: a broker that ends itself, for instance rather than truncate what the new leader lacks (0.8.2 to 2.0.0).
+- `fatal`: a broker that exits, for instance rather than truncate records that the new leader lacks (0.8.2 to 2.0.0).
 
 Docker's time stamp in front of each line is the engine's clock, the same machine's as ours, so lines can be put among
 everything else that happened. A busy engine reads a line late (30 ms were seen), which would put a truncation after

@@ -1,4 +1,4 @@
-"""Whether the machine under a run went on: its pressure, its stolen time, and how late this thread is woken.
+"""Whether the machine under a run kept running: its pressure, its stolen time, and how late this thread is woken.
 
 A time that Kafka takes is measured on a machine, and a machine that stands still for two seconds (a host that is
 suspended, memory that is swapped, a disk that does not answer, processors that others use) makes each of them longer.

@@ -10,7 +10,7 @@ The texts are those of `Log` and `UnifiedLog`, `Partition`, `Replica`, `ReplicaM
 - `fetch`: a follower asks for what comes from this offset on. From 0.9 to 0.10 no line says so.
 - `response`: a follower, whose own log ends at the offset, is answered with the leader's high watermark.
 
-A line that names another broker as the one that says it is none of the node's own, and is left out.
+A line that names another broker as its author is not the node's own, and is left out.
 """
 
 from __future__ import annotations

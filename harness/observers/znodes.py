@@ -11,8 +11,9 @@ state, by the controller epoch, by the creation of a broker's registration, by h
 The controller and its epoch are two znodes. Up to 2.1 the new controller creates /controller and then raises
 /controller_epoch (KAFKA-6082 made that one transaction), so a read in between shows the new controller beside the old
 epoch: two controllers in one epoch, which never were. Therefore a controller counts from the moment its epoch is at
-least as new as its own znode, by ZooKeeper's transaction ids; until then there is none. It raises the epoch once: an
-epoch that is raised again is its successor's, whose znode has not been looked at yet, and again there is none.
+least as new as its own znode, by ZooKeeper's transaction ids; until then no controller counts. It raises the epoch
+once: an epoch that is raised again is its successor's, whose znode has not been read yet, and again no controller
+counts.
 
 Layout of the znodes: `kafka.utils.ZkUtils` (0.8 to 0.11) and `kafka.zk.ZkData` (1.1 and later).
 """

@@ -1,6 +1,6 @@
 """Questions about what brokers store: a batch whose bytes are known is sent to them, and their logs are searched.
 
-What was sent and what was answered is in the timeline. It is held against the copies of the replicas afterwards
+What was sent and what was answered is in the timeline. It is compared with the copies of the replicas afterwards
 (checks/claims/storage/files.py).
 """
 

@@ -1,4 +1,4 @@
-"""From ZooKeeper to KRaft (KIP-866, Kafka 3.4 to 3.9), in the steps that its documentation has, while clients go on.
+"""From ZooKeeper to KRaft (KIP-866, Kafka 3.4 to 3.9), in the steps of its documentation, while clients work.
 
 A KRaft controller is started that knows of ZooKeeper. Each broker is stopped and started again with settings that have
 it register with that controller too, one after the other. When all have that are registered in ZooKeeper or hold a

@@ -197,7 +197,7 @@ class Nemesis:
         self._faults.carry_out(Wipe(target.node, self._logs_of(target)), role=target.role)
 
     def expect_exit(self, target: Target, log_pattern: str) -> None:
-        """Wait until a broker has ended itself since it was last started, and has said why in a line that matches.
+        """Wait until a broker has exited since it was last started, and has logged why in a line that matches.
 
         For an end that the scenario documents: any other is a doubt. It stays down until it is started again.
         """
@@ -414,7 +414,7 @@ class Nemesis:
         """Start nodes that are down, and wait until all that are brokers are registered. ZooKeeper and controllers are
         started first, for they end registrations; each broker once its old registration is gone.
 
-        From 0.9 on a broker that finds its own old registration ends itself, so starting earlier would only add noise.
+        From 0.9 on a broker that finds its own old registration exits, so an earlier start would only add noise.
         """
         brokers = [target for target in targets if target.node in self._cluster.brokers.values()]
         for target in targets:
@@ -452,7 +452,7 @@ class Nemesis:
         self, target: Target, settings: Mapping[str, str], kind: type[StartWith] = StartWith, *, refused: str = ""
     ) -> None:
         """ZooKeeper: start a broker that is down with these settings over those that it has, from now on. Waits until
-        it is registered; or, with a pattern of the line that says why (`refused`), until it has ended itself.
+        it is registered; or, with a pattern of the line that says why (`refused`), until it has exited.
         """
         node, data = target.node, self._cluster.data / target.node.name
         start = kind(

@@ -1,4 +1,4 @@
-"""The record of a run (evidence/run.py) while the run goes on: frozen values, of which each change makes another."""
+"""The record of a run (evidence/run.py) during the run: frozen values; each change makes another one."""
 
 from __future__ import annotations
 

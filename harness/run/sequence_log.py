@@ -92,14 +92,14 @@ class SequenceLog:
         return DutyNotDone(f"Kafka owes this and did not do it within {timeout_s:g} s: {name} ({seen})")
 
     def notice(self) -> None:
-        """Raise DutyNotDone if a broker or a controller has ended itself, which no fault of its own explains: every
-        wait asks, so that a run does not wait for what is gone.
+        """Raise DutyNotDone if a broker or a controller has exited, which no fault of its own explains: every wait
+        asks, so that a run does not wait for what is gone.
         """
         if not self.owing or not self._own_ends.ended:
             return
         node, died = self._own_ends.ended.popitem()
         self._duty(Duty(name=f"{node} goes on", held=False, witness="processes", detail={"exit_code": died.exit_code}))
-        raise DutyNotDone(f"{node} has ended itself (exit code {died.exit_code}), and no fault had struck it")
+        raise DutyNotDone(f"{node} has exited (exit code {died.exit_code}), and no fault had struck it")
 
     def _duty(self, duty: Duty) -> None:
         self.duties += 1

@@ -1,12 +1,12 @@
-"""Upgrades, as Kafka's documentation has them, while clients go on: one node after the other as the new release, then
-the protocol, then the message format (ZooKeeper), or the features of the cluster (KRaft).
+"""Upgrades, as Kafka's documentation describes them, while clients work: one node after the other as the new release,
+then the protocol, then the message format (ZooKeeper), or the features of the cluster (KRaft).
 
 With ZooKeeper both are settings of each broker, which is started anew for them. `ClusterPlan.upgrades` has brokers
 begin with those of their own release set, so a new binary speaks as the old one did until it is told otherwise. With
 KRaft the levels of features are in the metadata log, and one request sets them for all at once.
 
-A node that goes on as another release has a new container, with the data, the name and the address of the old one: what
-a person does with the Compose files (`KAFKA_VERSION_1=… docker compose up -d broker-1`).
+A node that becomes another release has a new container, with the data, the name and the address of the old one: what a
+person does with the Compose files (`KAFKA_VERSION_1=… docker compose up -d broker-1`).
 """
 
 from __future__ import annotations
@@ -42,12 +42,12 @@ REQUEST_LIMIT_S: Final = 60.0
 
 
 def refuse(before: Version, after: Version, *, older: bool) -> None:
-    """Raise UsageError, in a line, for a release that a node cannot go on as: one of another way to keep the metadata,
+    """Raise UsageError, in a line, for a release that a node cannot become: one of another way to keep the metadata,
     and one that is not newer (or, with `older`, not older) than its own.
     """
     if before.mode != after.mode:
         raise UsageError(
-            f"a node of {before.id} cannot go on as {after.id}: one has ZooKeeper, the other KRaft; a cluster is "
+            f"a node of {before.id} cannot become {after.id}: one has ZooKeeper, the other KRaft; a cluster is "
             "migrated on 3.4 to 3.9 (run.migrate_to_kraft), and 4.0 has no ZooKeeper"
         )
     if older and after.release >= before.release:
@@ -90,8 +90,8 @@ class Upgrader:
     def downgrade(self, target: Target, version: Version | None = None, *, refused: str = "") -> None:
         """The same with an older release, the run's own: what Kafka allows as long as nothing was raised.
 
-        With `refused`, a pattern of the line in which it says why, the node ends itself instead, proved by that end: it
-        is down, and goes on as another release (`upgrade`).
+        With `refused`, a pattern of the line in which it says why, the node exits instead, proved by that exit: it is
+        down, and goes on as another release (`upgrade`).
         """
         self._go_on_as(target, version or self._cluster.version, older=True, refused=refused)
 

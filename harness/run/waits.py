@@ -292,7 +292,7 @@ class Waits:
             return line
 
     def _poll(self, ask: Callable[[], T], timeout_s: float, *, until: Callable[[T], object] = bool) -> T:
-        """The same as `polling.poll`, and fails early if a broker ends itself."""
+        """The same as `polling.poll`, and fails early if a broker exits."""
         return poll(ask, timeout_s, until=until, watch=self._sequence_log.notice)
 
     @staticmethod

@@ -1,10 +1,9 @@
 """Which broker settings each version knows, so that a misspelt one is refused instead of silently ignored.
 
-A Kafka broker only logs a warning about a setting it does not know and goes on without it, and a run with a
-setting that was never in force says something false. The lists in compose/settings/ were printed by the
-brokers' own code (`python -m harness.setup.settings VERSION` writes one again). Where none is committed, the code in
-the release's jars is asked, in a process with a Java virtual machine of its own, and its answer kept in the user's
-cache.
+A Kafka broker only logs a warning about an unknown setting and starts without it. A run with a setting that was never
+in force would show something false. The lists in compose/settings/ were printed by the brokers' own code (`python -m
+harness.setup.settings VERSION` writes one again). Where none is committed, the code in the release's jars is asked, in
+a process with a Java virtual machine of its own, and its answer kept in the user's cache.
 """
 
 from __future__ import annotations

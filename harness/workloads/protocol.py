@@ -272,7 +272,7 @@ def hello(said: AnyAnswer) -> Hello:
     if said.protocol != VERSION:
         raise Nonsense(f"it speaks protocol {said.protocol}, and this is protocol {VERSION}")
     if unknown := sorted(set(said.can) - set(CAPABILITIES)):
-        raise Nonsense(f"it can {', '.join(unknown)}, which is none of {', '.join(CAPABILITIES)}")
+        raise Nonsense(f"it can {', '.join(unknown)}, which is not one of {', '.join(CAPABILITIES)}")
     if not {PRODUCE, CONSUME} & set(said.can):
         raise Nonsense(f"it can neither {PRODUCE} nor {CONSUME}")
     return said

@@ -1,4 +1,4 @@
-"""What the terminal shows: live lines while a run goes on, and a table of what came of the runs.
+"""The output on the terminal: live lines during a run, and a table of the runs' outcomes.
 
 On a terminal the table has columns and colours; elsewhere (a file, CI) each row is one plain line that can be
 searched. Colour is never the only carrier of a meaning. NO_COLOR is honoured.

@@ -473,5 +473,5 @@ def _says(line: Log, where: str) -> str:
         case "recovery":
             return f"recovers {where} after a crash"
         case "fatal":
-            return "ends itself"
+            return "exits"
     return ""

@@ -19,7 +19,7 @@ WHY: Final[Mapping[tuple[str, str], str]] = {
     ),
     ("acks-1-unwritten", "min-insync-refusal"): (
         "the brokers write the record and leave it unanswered, so a client that waits 45 s is the only witness; "
-        "that is held against Kafka since duties are told from preconditions (runs before that commit came to *error*)."
+        "since duties are no longer preconditions this counts as Kafka's fault (earlier runs ended with *error*)."
     ),
     ("acks-1-unwritten", "leader-crash"): (
         "the sequence sends this record without waiting for 10 s and gives up as a failure of its own; "
@@ -52,13 +52,13 @@ WHY: Final[Mapping[tuple[str, str], str]] = {
     ),
     ("dead-broker-not-fenced", "leader-crash"): (
         "after 60 s the dead leader was still named and registered, and the wait for another took that for a partition "
-        "that is led; it was a failure of the harness, and the run then went on waiting until its limit of time. It is "
-        "held against Kafka since: the second run found it undone, but its limit of 170 s ended it before the packet "
+        "that is led. This was a failure of the harness, and the run waited until its limit of time. Since then it "
+        "counts as Kafka's fault: the second run found it undone, but its limit of 170 s ended it before the packet "
         "filters were read, and that doubt touches everything. `offline-leader-election` tells."
     ),
     ("commits-dropped", "exactly-once"): (
-        "on 2.8.2 who asks for the offset that was dropped gets no answer but a time-out, and group-unavailable names "
-        "that; it is none of the right reasons, which are of another offset than the one that was acknowledged."
+        "on 2.8.2 a request for the dropped offset gets a time-out and no other answer: group-unavailable. "
+        "The right reasons name another offset than the acknowledged one."
     ),
     ("isr-never-grows", "follower-isolated"): "the run was ended by the limit of time while it waited.",
 }
@@ -71,7 +71,7 @@ def page(every: Sequence[Row], suite: Sequence[Where]) -> str:
     out = [
         "# Mutants: would it notice a broken Kafka?",
         "",
-        "Made by `make mutants` from `results/mutants.csv`; do not edit. Each mutant is a released broker of which one",
+        "Made by `make mutants` from `results/mutants.csv`. Each mutant is a released broker of which one",
         "method was changed by a Java agent when its class was loaded (`tests/mutants/`). It is run in ordinary",
         "scenarios, and judged by what is documented of Kafka.",
         "",
@@ -98,10 +98,11 @@ def page(every: Sequence[Row], suite: Sequence[Where]) -> str:
         "the session (elections-late), and holds a dead leader that is still named against Kafka",
         "(dead-broker-not-fenced). The machine was busy with other work: times are of no account.",
         "",
-        "Some runs of 4.3.1 have no row: 14 whose checkout was changed while they went on, those of one round that did",
-        "not come to their end, one whose directory another run had taken, one whose changed class Java refused, and",
-        "two of dead-broker-not-fenced in leader-crash: in one the harness crashed (mended since), and one was ended",
-        "by hand. Two runs of exactly-once on 2.8.2 that were not reached are errors of the harness, mended too.",
+        "Some runs of 4.3.1 have no row. The checkout of 14 was changed while they ran. Those of one round did not",
+        "come to their end. The directory of one was taken by another run, and Java refused the changed class of one.",
+        "There were two runs of dead-broker-not-fenced in leader-crash: the harness crashed in one (mended since), and",
+        "one was ended by hand. Two runs of exactly-once on 2.8.2 that were not reached are errors of the",
+        "harness, mended too.",
         "",
     ]
     for release in RELEASES:

@@ -20,6 +20,7 @@ from typing import Final
 from checks.claims import CONTRADICTED
 from evidence import ledger
 from evidence.ledger import AnyLine, Excluded, RestoredRun, RunJudged, RunStarted
+from evidence.text import plural
 from harness.cluster import versions
 from harness.scenario import all_scenarios
 from tests.mutants.rows import UNEXPECTED, Row
@@ -172,8 +173,8 @@ def of_ledger(before: Published) -> list[str]:
     found = ", ".join(f"{bug} ({run})" for bug, run in before.found) or "none of them names a sign of a bug"
     return [
         f"Until {before.until} the ledger has {before.runs} runs of such scenarios on releases that have a bug.",
-        f"Of these {before.unexpected} are *unexpected*: {found}. What is documented was made with",
-        "most of these runs at hand, so this says less of what the scenarios would find than new runs do.",
+        f"{before.unexpected} of these are *unexpected*: {found}. Outcomes were documented with most of these",
+        "runs at hand, so new runs say more about the scenarios' power to find bugs.",
         "",
     ]
 
@@ -185,16 +186,16 @@ def page(every: Sequence[Row], bugs: Sequence[Affected], before: Published | Non
     out = [
         "# Recall: do other scenarios find the museum's bugs?",
         "",
-        "Made by `make recall` from `results/recall.csv`; do not edit. Scenarios that are not the museum's are run on",
+        "Made by `make recall` from `results/recall.csv`. Scenarios that are not the museum's are run on",
         "the releases that have its bugs. A bug is found if such a run is *unexpected* and names an anomaly or a claim",
         "that the museum's own scenario requires of it, and the scenario does not state the bug itself.",
         "",
-        f"Of {len(bugs)} bugs {len(tried)} are on a release that was run, and {len(found)} of these were found, by",
-        f"{len(every)} runs on {len({row.version for row in every})} releases.",
+        f"{len(tried)} of {len(bugs)} bugs are on a release that was run, and {len(found)} of these were found, by",
+        f"{plural(len(every), 'run')} on {plural(len({row.version for row in every}), 'release')}.",
         "",
         *(of_ledger(before) if before else []),
         "A bug of which a scenario other than the museum's knows, and documents it, cannot be found any more: its runs",
-        "are as documented. What the other bugs need is said beside them; no run of another scenario had that.",
+        "are as documented. The last column says what the other bugs need; no run of another scenario had that.",
         "",
         "| bug | what it does | on | signs | runs | found by | needs |",
         "|---|---|---|---|---:|---|---|",

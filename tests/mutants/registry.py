@@ -417,7 +417,7 @@ MUTANTS: Final = (
     ),
     Mutant(
         name="halts-at-second-leadership",
-        broken="A broker ends itself when it begins to lead a partition for the second time, also after a restart.",
+        broken="A broker exits when it begins to lead a partition for the second time, also after a restart.",
         owed="a broker that is elected again serves (Kafka documentation, Design: replication)",
         tells=(
             "broker-exit",

@@ -182,10 +182,12 @@ def test_a_process_that_is_killed_for_want_of_memory_is_no_pressure(node: FakeNo
     fault = memory(node)
     fault.inject()
     node.kills = 1
-    with pytest.raises(FaultUnproved, match="its proof shows processes that were killed for want of memory"):
+    with pytest.raises(FaultUnproved, match="its proof shows processes that were killed because memory ran out"):
         fault.verify()
     node.fails, node.running, node.oom_killed = True, False, True
-    with pytest.raises(FaultUnproved, match="the kernel killed a process for want of memory, and the node has ended"):
+    with pytest.raises(
+        FaultUnproved, match="the kernel killed a process because memory ran out, and the node has ended"
+    ):
         fault.verify()
 
 

@@ -67,7 +67,7 @@ def test_a_case_needs_what_its_acks_and_its_settings_are(case: str, needed: list
 
 
 def test_what_no_client_has_a_word_for_is_refused() -> None:
-    with pytest.raises(UsageError, match="needs transaction, which is none of produce"):
+    with pytest.raises(UsageError, match="needs transaction, which is not one of produce"):
         scenario(name="s", claim="", source="", operator="", documented=[Documented(**STATED)], needs=["transaction"])
 
 
@@ -287,7 +287,7 @@ def test_a_setting_of_one_broker_is_looked_up_by_its_name() -> None:
         ),
         ("Documented(on=EVERY_VERSION)", "line 3: TypeError: .*'source' and 'basis'"),
         ("Documented(source='KIP 1', basis=Basis.KIP)", "line 3: .*names no KIP"),
-        ("Documented(source='KIP-1', basis='hearsay')", "line 3: .*is none of documentation, KIP"),
+        ("Documented(source='KIP-1', basis='hearsay')", "line 3: .*is not one of documentation, KIP"),
         ("Case(acks='2', documented=[])", "line 3: .*acks is 0, 1, all"),
         ("Case()", "line 3: TypeError: .*documented"),
         ("Documentd()", "line 3: NameError"),

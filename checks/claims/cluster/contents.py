@@ -1,8 +1,8 @@
 """Claims about what the cluster keeps of itself: znodes with ZooKeeper, records of the metadata log with KRaft.
 
-Each znode is held against the form that its release writes (`kafka.utils.ZkUtils` up to 1.0, `kafka.zk.ZkData` since)
-and against what the run knows: the brokers' addresses, the assignments. A form has exactly its keys: one more or less
-is a contradiction. Where a release leaves a key out at times it is optional. The inter-broker protocol counts, not the
+Each znode is compared with the form that its release writes (`kafka.utils.ZkUtils` up to 1.0, `kafka.zk.ZkData` since)
+and with the facts of the run: the brokers' addresses, the assignments. A form has exactly its keys: one more or less is
+a contradiction. Where a release leaves a key out at times it is optional. The inter-broker protocol counts, not the
 release, where the code asks for it.
 """
 
@@ -265,8 +265,8 @@ def topic_znode_content(evidence: RunEvidence) -> Judged:
     basis=Basis.SOURCE,
 )
 def isr_notification_content(evidence: RunEvidence) -> Judged:
-    """A notification of ISR changes has a number of ten digits, names partitions, as far as it is read before the
-    controller deletes it, and is persistent.
+    """A notification of ISR changes is persistent, has a number of ten digits, and names partitions (if it is read
+    before the controller deletes it).
 
     /isr_change_notification/isr_change_N: partitions whose ISR has changed; not bound to its maker's session.
 

@@ -1,4 +1,4 @@
-"""Claims about partitions of the network: what either side does while they last, and what follows when they are healed.
+"""Claims about partitions of the network: the behaviour of both sides while they last, and after they are healed.
 
 A cut is known by its links: the ordered pairs of nodes between which every packet is dropped. It is in force from its
 proof at the latest and until its healing begins; durations are measured from its injection, which is earlier.
@@ -41,11 +41,11 @@ CONNECT_MS: Final = 10_000
 PAUSE_MS: Final = 1500
 """For clients and brokers that get no processor at once."""
 SHRINK_BOUND: Final = (
-    "from the cut (its end, where it took time): no sooner than replica.lag.time.max.ms, less the "
-    f"replica.fetch.wait.max.ms for which the last fetch may have waited and {EARLY_MS} ms for the machine (unless "
-    "its session ends first); no later than that setting and the interval of the leader's check (as long before "
-    f"0.10.2, half of it from then on: ReplicaManager, isr-expiration), and a tolerance of {ISR_TOLERANCE_MS} ms for "
-    "the machine"
+    "from the cut (its end, where it took time). No sooner than replica.lag.time.max.ms, less "
+    f"replica.fetch.wait.max.ms (the last fetch may have waited) and {EARLY_MS} ms for the machine, unless its "
+    "session ends first. No later than replica.lag.time.max.ms, the interval of the leader's check (as long before "
+    "0.10.2, half of it from then on; ReplicaManager, isr-expiration), "
+    f"and a tolerance of {ISR_TOLERANCE_MS} ms for the machine"
 )
 
 
@@ -91,8 +91,8 @@ def _disturbed(run_state: RunState, one: str, other: str, begin_ns: int, end_ns:
     bound_basis=Basis.DOCUMENTATION,
 )
 def isr_shrinks_to_reachable_side(evidence: RunEvidence) -> Judged:
-    """A leader that reaches ZooKeeper or the controller takes the followers that it is cut from out of the ISR, and
-    keeps those that it reaches.
+    """A leader that reaches ZooKeeper or the controller removes unreachable followers from the ISR, and keeps the
+    reachable ones.
     """
     run_state, rows, dropped = evidence.run_state, [], []
     least_ms = _least_wait_ms(evidence)
@@ -134,11 +134,10 @@ def _least_wait_ms(evidence: RunEvidence) -> int:
     "isr-whole-after-heal",
     source="Kafka documentation, Design: replication",
     basis=Basis.DOCUMENTATION,
-    bound="nothing is documented: replica.socket.timeout.ms, after which a follower gives up a fetch that was "
-    f"lost, {CONNECT_MS} ms for a connection that is tried again (socket.connection.setup.timeout.ms, and TCP "
-    "itself before 2.7), a session for a broker that has to register again, from 2.7 on "
-    "request.timeout.ms, after which a leader asks another than the old controller to change the ISR "
-    f"(KIP-497), and a tolerance of {ISR_TOLERANCE_MS} ms for the machine",
+    bound="no time is documented for the whole. Its parts are replica.socket.timeout.ms (a follower then gives up a "
+    f"lost fetch), {CONNECT_MS} ms for a connection (socket.connection.setup.timeout.ms, or TCP itself before 2.7), "
+    "a session for a broker that has to register again, from 2.7 on request.timeout.ms (a leader then asks another "
+    f"controller to change the ISR, KIP-497), and a tolerance of {ISR_TOLERANCE_MS} ms for the machine",
     bound_source="nothing is documented of the whole; what was seen is less than its parts together",
     bound_basis=Basis.MEASURED,
 )
@@ -216,7 +215,7 @@ def isolated_leader_acknowledges_no_acks_all(evidence: RunEvidence) -> Judged:
     basis=Basis.DOCUMENTATION,
 )
 def isr_outlasts_brief_cuts(evidence: RunEvidence) -> Judged:
-    """A cut that is shorter than replica.lag.time.max.ms takes nobody out of the ISR.
+    """A cut that is shorter than replica.lag.time.max.ms removes no replica from the ISR.
 
     A cut that is over before replica.lag.time.max.ms takes nobody out of an ISR, then or until the lag is over.
     """
@@ -242,13 +241,13 @@ def isr_outlasts_brief_cuts(evidence: RunEvidence) -> Judged:
     "writes-go-on-while-cut",
     source="Kafka documentation, producer configuration: acks",
     basis=Basis.DOCUMENTATION,
-    bound=f"there is nothing to wait for: a tolerance of {PAUSE_MS} ms for the machine",
+    bound=f"no wait is needed: a tolerance of {PAUSE_MS} ms for the machine",
     bound_source="Kafka documentation, producer configuration: acks",
     bound_basis=Basis.DOCUMENTATION,
 )
 def writes_go_on_while_cut(evidence: RunEvidence) -> Judged:
-    """A leader that its clients reach acknowledges records with acks=1 without a pause, whomever else it is cut
-    from.
+    """A leader that its clients reach acknowledges records with acks=1 without a pause, whichever other nodes are
+    unreachable.
     """
     return timed(
         [row | {"bound_ms": PAUSE_MS} for row in _pauses(evidence, waiting=False)],
@@ -266,7 +265,7 @@ def writes_go_on_while_cut(evidence: RunEvidence) -> Judged:
     bound_basis=Basis.DOCUMENTATION,
 )
 def writes_wait_for_the_isr(evidence: RunEvidence) -> Judged:
-    """With acks=all writes pause until the leader has taken those that it is cut from out of the ISR."""
+    """With acks=all writes pause until the leader has removed unreachable replicas from the ISR."""
     least_ms = _least_wait_ms(evidence)
     bound_ms = lag_time_ms(evidence.run) + check_period_ms(evidence.run) + ISR_TOLERANCE_MS + PAUSE_MS
     rows = [row | {"least_ms": least_ms, "bound_ms": bound_ms} for row in _pauses(evidence, waiting=True)]
@@ -303,16 +302,14 @@ def _pauses(evidence: RunEvidence, *, waiting: bool) -> Iterator[dict[str, Any]]
     source="Kafka documentation, Design: replication; broker configuration: zookeeper.session.timeout.ms, "
     "broker.session.timeout.ms",
     basis=Basis.DOCUMENTATION,
-    bound=f"from the heal: as long again as the cut has lasted, for TCP to try again, {CLIENT_BOUND}, and a "
-    f"tolerance of {PAUSE_MS} ms for the machine",
+    bound=f"from the heal: as long again as the cut has lasted, because TCP doubles its time-outs, {CLIENT_BOUND}, "
+    f"and a tolerance of {PAUSE_MS} ms for the machine",
     bound_source="RFC 6298 (time-outs of TCP double); nothing is documented of clients, and the rest is "
     "more than was seen",
     bound_basis=Basis.MEASURED,
 )
 def no_writes_while_clients_are_cut(evidence: RunEvidence) -> Judged:
-    """While clients are cut from a leader and nobody else is, it remains the leader, and nothing is written until the
-    heal.
-    """
+    """While only clients are cut off from a leader, it remains the leader, and nothing is written until the heal."""
     rows, wrong = [], []
     for cut, (topic, number), held, later in _led(evidence):
         if not cut.between(broker(held.leader), CLIENTS) or cut.proved_ns is None or cut.heal_ns is None:

@@ -72,8 +72,8 @@ def _led(evidence: RunEvidence, kind: str) -> Iterator[dict[str, Any]]:
 def leader_moved_before_shutdown(evidence: RunEvidence) -> Judged:
     """A broker that is stopped cleanly hands its leaderships over before it ends.
 
-    It is asked to by SIGTERM. One that had to be killed in the end had its time for that too, and what it owes is of
-    the time before: what the end of its process was does not touch this.
+    SIGTERM asks it to. A broker that had to be killed in the end had its time for that too. Its duty is over before the
+    end of its process, so the kind of that end does not matter.
     """
     rows = [row | {"over_ns": row["down_ns"] - 1} for row in _led(evidence, "stop") if row["down_ns"] is not None]
     wrong = [row for row in rows if row["moved_ns"] is None or row["moved_ns"] > row["down_ns"]]
@@ -84,8 +84,8 @@ def leader_moved_before_shutdown(evidence: RunEvidence) -> Judged:
     "writes-pause-briefly",
     source="Kafka documentation, Graceful shutdown",
     basis=Basis.DOCUMENTATION,
-    bound="a few milliseconds are documented of the move, and nothing of a client that has to learn of it: the "
-    "session that the broker is configured with, for which writes pause when a leader dies",
+    bound="the broker's configured session, for which writes pause when a leader dies. The documentation names a few "
+    "milliseconds for the move, and no time for clients that have to learn of it",
     bound_source="nothing is documented of clients, and what was seen is more than the few milliseconds of the move",
     bound_basis=Basis.MEASURED,
 )

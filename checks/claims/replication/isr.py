@@ -70,10 +70,10 @@ def _next(states: Sequence[Partition], at_ns: int, broker: int, *, inside: bool)
     "isr-shrinks-in-lag-time",
     source="Kafka documentation, broker configuration: replica.lag.time.max.ms; KIP-16, KIP-537",
     basis=Basis.DOCUMENTATION,
-    bound="from the freeze: no sooner than replica.lag.time.max.ms, less the replica.fetch.wait.max.ms for which "
-    f"its last fetch may have waited and {EARLY_MS} ms for the machine; no later than that setting and the "
-    "interval of the leader's check (as long before 0.10.2, half of it from then on: ReplicaManager, "
-    f"isr-expiration), and a tolerance of {ISR_TOLERANCE_MS} ms for the machine",
+    bound="from the freeze. No sooner than replica.lag.time.max.ms, less replica.fetch.wait.max.ms (the last fetch may "
+    f"have waited) and {EARLY_MS} ms for the machine. No later than replica.lag.time.max.ms, the interval of the "
+    "leader's check (as long before 0.10.2, half of it from then on; ReplicaManager, isr-expiration), "
+    f"and a tolerance of {ISR_TOLERANCE_MS} ms for the machine",
     bound_source="Kafka documentation, broker configuration: replica.lag.time.max.ms; ReplicaManager: isr-expiration",
     bound_basis=Basis.DOCUMENTATION,
 )
@@ -198,7 +198,7 @@ def _thawed(run_state: RunState, node: str, frozen: Interval) -> int:
     bound_basis=Basis.DOCUMENTATION,
 )
 def isr_expands_when_caught_up(evidence: RunEvidence) -> Judged:
-    """A follower that resumed is back in the ISR with the fetch by which it has caught up.
+    """A follower that resumed is back in the ISR with the fetch that has caught up.
 
     One that was alive, and stayed out for longer than the bound while nothing else struck, is late too.
     """
@@ -223,9 +223,9 @@ def isr_expands_when_caught_up(evidence: RunEvidence) -> Judged:
     return timed(
         rows,
         lambda row: (
-            f"{row['node']} was back in the ISR {row['took_ms'] / 1000:.1f} s after it went on"
+            f"{row['node']} was back in the ISR {row['took_ms'] / 1000:.1f} s after it continued"
             if row["back"]
-            else f"{row['node']} was not back in the ISR in the {row['took_ms'] / 1000:.1f} s after it went on"
+            else f"{row['node']} was not back in the ISR in the {row['took_ms'] / 1000:.1f} s after it continued"
         ),
         "no follower that had been frozen came back into an ISR",
     )
@@ -293,7 +293,9 @@ def _announcements(run_state: RunState) -> list[_Announcement]:
     bound_basis=Basis.SOURCE,
 )
 def isr_change_announced(evidence: RunEvidence) -> Judged:
-    """A leader that changed an ISR announces it in /isr_change_notification, and the controller deletes that."""
+    """A leader that changed an ISR announces it in /isr_change_notification, and the controller deletes the
+    notification.
+    """
     run_state, bound_ms = evidence.run_state, QUIET_MS + CHECKED_MS + ISR_TOLERANCE_MS
     changes, announcements = _changes_by_leaders(run_state), _announcements(run_state)
     rows: list[dict[str, Any]] = []

@@ -45,8 +45,8 @@ def _replicas(evidence: RunEvidence) -> Iterator[tuple[FaultFact, TopicPartition
     "failed-log-directory-is-left",
     source="KIP-112; KIP-858 (KRaft)",
     basis=Basis.KIP,
-    bound=f"{NOTICED_MS} ms for a broker that notices at its next write there, at the latest to the checkpoint of "
-    "high watermarks (five seconds), and a controller that is told and elects; 5% and 1500 ms for the machine",
+    bound=f"{NOTICED_MS} ms: the broker notices at its next write there, at the latest at the checkpoint of high "
+    "watermarks (five seconds), and reports to the controller, which elects. To this 5% and 1500 ms for the machine",
     bound_source="Kafka documentation, broker configuration: "
     "replica.high.watermark.checkpoint.interval.ms; of the rest nothing is documented, and it "
     "is more than was seen",
@@ -95,4 +95,4 @@ def other_directory_goes_on(evidence: RunEvidence) -> Judged:
                 }
             )
     wrong = [row for row in rows if row["leaders"] or row["left"] or not row["alive"] or row["process"] != "up"]
-    return judged(rows, wrong, plural(len(rows), "replica") + " in another directory went on", NOTHING)
+    return judged(rows, wrong, plural(len(rows), "replica") + " in another directory stayed in use", NOTHING)

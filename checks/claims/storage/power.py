@@ -1,7 +1,7 @@
 """Claims about power loss: what a disk holds of what was written to it, by the proofs of the faults.
 
-The proof of a power loss says of each replica how far its log went as the process had written it, how far it goes on
-the disk, batch for batch the same, and how old the oldest batch that is lost was (harness/faults/power.py). Clients'
+The proof of a power loss has three facts of each replica (harness/faults/power.py): the end of its log as the process
+had written it, its end on the disk with batches that are the same, and the age of the oldest lost batch. Clients'
 histories say how many records had been acknowledged by then.
 """
 
@@ -48,8 +48,8 @@ def _rows(evidence: RunEvidence) -> Iterator[tuple[FaultFact, PowerLossProof, di
     source="Linux documentation, sysctl vm: dirty_expire_centisecs, dirty_writeback_centisecs; Kafka documentation,"
     " broker configuration: log.flush.interval.ms",
     basis=Basis.DOCUMENTATION,
-    bound="both settings of the machine, which the proof of the power loss has, or both of the brokers' if they"
-    f" are set and less, and a tolerance of {TOLERANCE_MS} ms for a kernel that has other disks to write to",
+    bound="both settings of the machine (the proof of the power loss has them), or both of the brokers' if they are "
+    f"set and lower, and a tolerance of {TOLERANCE_MS} ms for a kernel that has other disks to write to",
     bound_source="Linux documentation, sysctl vm: dirty_expire_centisecs, dirty_writeback_centisecs; Kafka "
     "documentation, broker configuration: log.flush.interval.ms",
     bound_basis=Basis.DOCUMENTATION,
@@ -103,7 +103,7 @@ def flushed_records_survive(evidence: RunEvidence) -> Judged:
     basis=Basis.KIP,
 )
 def metadata_survives(evidence: RunEvidence) -> Judged:
-    """The disk of a controller that loses power holds every partition's state that the cluster had stated."""
+    """The disk of a controller that loses power holds every stated partition state."""
     rows: list[dict[str, Any]] = []
     for fault, proof in evidence.run_state.proved(PowerLossProof):
         replica = proof.replicas.get(METADATA)
@@ -146,7 +146,7 @@ def _znodes(evidence: RunEvidence) -> Iterator[dict[str, Any]]:
 
 @claim("zookeeper-keeps-what-it-told", source="ZooKeeper administrator's guide: forceSync", basis=Basis.DOCUMENTATION)
 def zookeeper_keeps(evidence: RunEvidence) -> Judged:
-    """ZooKeeper that loses power is back with each topic and partition state that it had told of."""
+    """After a power loss ZooKeeper has every topic and partition state that it had reported."""
     rows = list(_znodes(evidence))
     wrong = [row for row in rows if row["older"]]
     return judged(rows, wrong, plural(len(rows), "znode") + " kept", NO_ZOOKEEPER)
@@ -158,7 +158,7 @@ def zookeeper_keeps(evidence: RunEvidence) -> Judged:
     basis=Basis.DOCUMENTATION,
 )
 def zookeeper_forgets(evidence: RunEvidence) -> Judged:
-    """ZooKeeper with forceSync=no that loses power has forgotten what it told of last.
+    """After a power loss ZooKeeper with forceSync=no has forgotten the last states that it had reported.
 
     A znode of a topic that ZooKeeper had told of is gone, or older, when it is back.
     """

@@ -6,7 +6,7 @@ says so,
 
     {"at": {"done": "commit", "following": "process", "round": 2}, …}
 
-and waits until it is told to go on ({"go_on": true}), or is killed. What it has done is not taken from this line: the
+and waits for the order to continue ({"go_on": true}), or is killed. What it has done is not taken from this line: the
 harness asks the group's coordinator and the leader of the output (harness/run/crash_points.py).
 """
 

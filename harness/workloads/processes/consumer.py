@@ -1,4 +1,4 @@
-"""A consumer that reads while the run goes on, with assigned partitions or in a group, and records all that it reads.
+"""A consumer that reads during the run, with assigned partitions or in a group, and records all that it reads.
 
 With assigned partitions its position is never reset silently: `auto.offset.reset=error`, and where another consumer
 would be reset, this one records the error and then begins at the log's first offset, which is recorded too. In a group

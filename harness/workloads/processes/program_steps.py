@@ -3,8 +3,8 @@
 An output names the input that it was made from in its own bytes (evidence.history.inputs). The history has the same
 rows as that of a pipeline: the polls, an output's `send` and `processed`, and each commit of `offsets`. One that writes
 to a store outside Kafka (harness/workloads/store.py) begins where the store says, and never asks its group. A program
-stands still between two of its steps if it was told to; its client's own threads go on then, as they do while any
-program works.
+stands still between two of its steps on order. Its client's own threads continue then, as they do while any program
+works.
 """
 
 from __future__ import annotations

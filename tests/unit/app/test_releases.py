@@ -159,5 +159,5 @@ def test_a_release_stays_new_while_runs_are_left(
     monkeypatch.setattr("app.releases.central.ask", lambda echo: (*kept, "4.4.0"))
     monkeypatch.setattr(NoRuns, "left_of_all", 3)
     assert main(["releases", "--quiet", "--scenarios", "baseline"]) == 2
-    assert "3 runs are missing on that page; the same command goes on" in capsys.readouterr().err
+    assert "3 runs are missing on that page; the same command continues" in capsys.readouterr().err
     assert releases.ask(quiet) == ("4.4.0",)

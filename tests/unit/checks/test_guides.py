@@ -25,7 +25,7 @@ def test_a_newcomer_who_does_what_the_guide_says_is_done(guide: str, listed: tup
     """In a copy of checks/ that has the module of the page the tests of the page pass, and the entry is listed."""
     text = (ROOT / "docs" / guide).read_text()
     found = re.findall(
-        r"`((?:checks|tests)/[a-z_/]+\.py)`(?:; a module[^:]*)?:\n\n```python\n(.*?)```", text, re.DOTALL
+        r"`((?:checks|tests)/[a-z_/]+\.py)`(?:; modules[^:]*)?:\n\n```python\n(.*?)```", text, re.DOTALL
     )
     (module, content), (test, tests) = found
     shutil.copytree(ROOT / "checks", tmp_path / "checks", ignore=shutil.ignore_patterns("__pycache__"))

@@ -185,7 +185,7 @@ class TestExpand:
         found = judged("isr-expands-when-caught-up", *self.SHRUNK, *events)
         assert found.outcome == outcome
         if outcome == CONTRADICTED:
-            assert "was not back in the ISR in the 20.0 s after it went on" in found.observed
+            assert "was not back in the ISR in the 20.0 s after it continued" in found.observed
 
     def test_one_that_is_back_before_the_engine_tells_of_it(self) -> None:
         events = [(19.9, freeze("heal")), (19.95, isr(1, 3, 2, version=2))]

@@ -29,7 +29,7 @@ from harness.scenario import all_scenarios
         ("", Basis.DOCUMENTATION, "names no document"),
         ("seen on 4.3.1", Basis.MEASURED, ""),
         ("4.3.1", Basis.MEASURED, "does not say where it was seen"),
-        ("KIP-101", "KIP", "is none of documentation, KIP, JIRA, source, measured"),
+        ("KIP-101", "KIP", "is not one of documentation, KIP, JIRA, source, measured"),
     ],
 )
 def test_a_source_names_what_its_basis_says(source: str, basis: Basis, wrong: str) -> None:

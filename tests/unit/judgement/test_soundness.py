@@ -495,7 +495,7 @@ def test_a_node_that_was_upgraded_says_both_releases() -> None:
     ("changes", "events", "reason"),
     [
         ({}, [*UPGRADE, says(OLD)], "the log of broker-1 does not say that it ran Kafka 0.11.0.3"),
-        ({}, [UP, says(OLD), says(NEW)], "run.json has other releases of broker-1 than it was proved to go on as"),
+        ({}, [UP, says(OLD), says(NEW)], "run.json has other releases of broker-1 than its upgrades proved"),
         ({"releases": {}}, [*UPGRADE, says(OLD)], "run.json has other releases of broker-1"),
         (
             {"further_jars": {NEW: {"x": "b" * 64}}},

@@ -236,4 +236,4 @@ def test_a_broker_is_restarted_with_settings_when_its_registration_has_ended() -
 def test_a_broker_that_is_started_with_what_it_refuses_ends_itself() -> None:
     made, faults, targets = nemesis("zookeeper", "zookeeper", "broker-1")
     made.start_with(targets["broker-1"], {"broker.id": "5"}, refused="doesn't match")
-    assert faults.said == ["start of broker-1 with broker.id", "broker-1 ends itself"]
+    assert faults.said == ["start of broker-1 with broker.id", "broker-1 exits"]

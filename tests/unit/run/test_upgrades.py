@@ -268,7 +268,7 @@ def test_an_upgrade_is_proved_by_the_process_itself(monkeypatch: pytest.MonkeyPa
     ("node", "line", "spoken", "why"),
     [
         (started(), "bash\0entrypoint", SPOKEN, "no jar of a broker"),
-        (started(inside="6" * 64), CLASS_PATH, SPOKEN, "which is none of 0.11.0.3"),
+        (started(inside="6" * 64), CLASS_PATH, SPOKEN, "which is not one of 0.11.0.3"),
         (started(), CLASS_PATH, None, "does not say what it speaks"),
         (started(running=False), CLASS_PATH, SPOKEN, "ended at once with 1"),
     ],
@@ -339,7 +339,7 @@ def test_a_refused_downgrade_is_proved_by_its_end_and_its_jar() -> None:
 @pytest.mark.parametrize(
     ("made", "why"),
     [
-        (refused(archive(JAR, b"new")), "which is none of 0.10.2.2"),
+        (refused(archive(JAR, b"new")), "which is not one of 0.10.2.2"),
         (refused(archive("jopt-simple.jar", b"old")), "no jar of a broker"),
         (refused(archive(JAR, b"old"), said="Out of memory"), "no line of it matches"),
         (refused(archive(JAR, b"old"), exit_code=137), "not by itself"),
@@ -356,7 +356,7 @@ def test_a_refused_node_is_not_waited_for(tmp_path: Path) -> None:
     made.upgrade(who.broker(2))
     said.lines.clear()
     made.downgrade(who.broker(2), refused="valid version")
-    told = "prove start of broker-2 as 0.10.2.2, which ends itself"
+    told = "prove start of broker-2 as 0.10.2.2, which exits"
     assert said.lines == ["stop broker-2", "broker-2 is gone", told]
     assert record.run.releases == {"broker-2": ("0.10.2.2", "0.11.0.3", "0.10.2.2")}
 

@@ -64,7 +64,7 @@ def start(client: OwnClient) -> dict[str, str]:
         ("nonsense", r"says what is no answer: 'INFO connected': JSON is malformed"),
         ("no-hello", "its first line is ready, not hello"),
         ("another-protocol", "it speaks protocol 2"),
-        ("unknown-word", "it can transaction, which is none of"),
+        ("unknown-word", "it can transaction, which is not one of"),
         ("can-nothing", "neither produce nor consume"),
     ],
 )

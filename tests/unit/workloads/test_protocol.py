@@ -122,7 +122,7 @@ def test_a_long_line_with_control_characters_is_shown_short_and_safe() -> None:
     ("changed", "why"),
     [
         ({"protocol": 2}, "speaks protocol 2, and this is protocol 1"),
-        ({"can": ["produce", "transaction"]}, "it can transaction, which is none of produce, consume"),
+        ({"can": ["produce", "transaction"]}, "it can transaction, which is not one of produce, consume"),
         ({"can": ["groups"]}, "neither produce nor consume"),
         ({"name": "a b"}, "name"),
         ({"type": "ready", "protocol": None}, "unknown field"),

@@ -95,7 +95,7 @@ def test_a_truncation_says_what_it_goes_by(tmp_path: Path) -> None:
             "leader replied with an unknown offset in t-0. The initial fetch offset 0 will be used",
             "learns nothing from the leader about its epoch and goes by offset 0",
         ),
-        ("fatal", 2, "log truncation is not allowed for t-0", "ends itself"),
+        ("fatal", 2, "log truncation is not allowed for t-0", "exits"),
     ],
 )
 def test_what_a_broker_says_of_itself(tmp_path: Path, event: str, offset: int | None, line: str, words: str) -> None:
