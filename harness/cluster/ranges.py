@@ -109,6 +109,14 @@ ISR_SHRINK_HOLDS_BACK: Final = VersionRange(
     "the high watermark stays when an ISR shrinks, until the next record (protocol 2.7 to 3.0, KAFKA-13091)",
     lambda version: version.uses_alter_partition and version.release < (3, 1),
 )
+HIGH_WATERMARK_WAITS_TO_JOIN: Final = since(
+    "0.10.2", "the high watermark waits for a replica that has caught up (KAFKA-4485, 0.10.2)"
+)
+"""Partition.maybeIncrementLeaderHW: by the ISR alone in 0.10.1.1, and by replicas that have caught up in 0.10.2.0."""
+HIGH_WATERMARK_NEEDS_MIN_ISR: Final = since(
+    "3.7", "the high watermark stays while the ISR is below min.insync.replicas (KAFKA-15583, 3.7)"
+)
+"""Partition.maybeIncrementLeaderHW: isUnderMinIsr is asked first from 3.7.0 on; 3.6.2 does not ask."""
 FOLLOWERS_SERVE: Final = since("2.4", "followers serve consumers, if brokers have a replica selector (KIP-392, 2.4)")
 """replica.selector.class is first in 2.4.0 (KAFKA-8443)."""
 PROTOCOL_OF_ITS_OWN: Final = VersionRange(
