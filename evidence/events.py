@@ -672,6 +672,7 @@ LogKind = Literal[
     "truncate",
     "high-watermark",
     "epoch-request",
+    "epoch-answer",
     "become-leader",
     "become-follower",
     "shrink-isr",

@@ -11,3 +11,6 @@ first the record is gone. From protocol 0.11 on it asks the leader where its las
 `replica-divergence` an unclean election takes the place of the power outage, so it needs no disks of its own.
 `follower-reboot-epoch` and `leader-epoch-recovery` show the same trouble on brokers with leader epochs.
 """
+
+EPOCHS_TRACED = ("kafka.server.epoch", "org.apache.kafka.storage.internals.epoch")
+"""The loggers of a leader that is asked where an epoch ends, by their names in one release or another."""

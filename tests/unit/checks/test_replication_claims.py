@@ -381,3 +381,35 @@ class TestHidden:
     )
     def test_a_record_is_hidden(self, events: list[Timed], outcome: str) -> None:
         assert judged("record-hidden-until-isr-has-it", *self.BOTH, *events).outcome == outcome
+
+
+class TestBelowMinIsr:
+    WAITS: ClassVar[str] = "high-watermark-waits-for-min-isr"
+    IGNORES: ClassVar[str] = "high-watermark-ignores-min-isr"
+    SMALL: ClassVar[list[Timed]] = [
+        (1, isr(1, 2, version=0)),
+        (1, isr(1, 3, version=0, partition=1)),
+        (3, isr(1, version=1)),
+        (4, send(3, "1")),
+        (4.1, acked(3, 3, "1")),
+    ]
+    BESIDE: Timed = read_up_to(2, 5, partition=1)
+    ENOUGH: Timed = (10, isr(1, 2, version=2))
+
+    @pytest.mark.parametrize(
+        ("events", "waits", "ignores"),
+        [
+            ([BESIDE, ENOUGH, read_up_to(4, 10.1)], HELD, CONTRADICTED),
+            ([BESIDE, read_up_to(4, 5), ENOUGH], CONTRADICTED, HELD),
+            ([ENOUGH, read_up_to(4, 10.1)], NOT_OBSERVED, NOT_OBSERVED),
+            ([BESIDE, read_up_to(4, 10.1)], NOT_OBSERVED, NOT_OBSERVED),
+        ],
+        ids=["when enough are in sync", "at once", "no sign of life", "never enough"],
+    )
+    def test_when_a_record_is_given_to_consumers(self, events: list[Timed], waits: str, ignores: str) -> None:
+        assert judged(self.WAITS, *self.SMALL, *events).outcome == waits
+        assert judged(self.IGNORES, *self.SMALL, *events).outcome == ignores
+
+    def test_with_enough_in_sync_nothing_is_observed(self) -> None:
+        events = [self.SMALL[0], self.SMALL[1], *self.SMALL[3:], self.BESIDE, self.ENOUGH, read_up_to(4, 10.1)]
+        assert judged(self.WAITS, *events).outcome == NOT_OBSERVED
