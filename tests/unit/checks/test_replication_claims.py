@@ -413,3 +413,30 @@ class TestBelowMinIsr:
     def test_with_enough_in_sync_nothing_is_observed(self) -> None:
         events = [self.SMALL[0], self.SMALL[1], *self.SMALL[3:], self.BESIDE, self.ENOUGH, read_up_to(4, 10.1)]
         assert judged(self.WAITS, *events).outcome == NOT_OBSERVED
+
+
+class TestAnnouncedEachMinute:
+    NAME: ClassVar[str] = "isr-changes-announced-each-minute"
+
+    @staticmethod
+    def changes(every_s: float, until_s: float) -> list[Timed]:
+        """An ISR that shrinks or grows every so often, from second 11 on."""
+        count = -int((11 - until_s) // every_s)
+        isrs = [((1, 2, 3), (1, 3))[number % 2] for number in range(count)]
+        return [(11 + number * every_s, isr(*one, version=number)) for number, one in enumerate(isrs)]
+
+    @pytest.mark.parametrize(
+        ("every_s", "announced_s", "outcome"),
+        [
+            (2, 71, HELD),
+            (4, 73, HELD),
+            (2, 60, CONTRADICTED),
+            (2, 75, CONTRADICTED),
+            (6, 71, NOT_OBSERVED),
+            (2, 25, NOT_OBSERVED),
+        ],
+        ids=["in time", "by the next check", "early", "late", "quiet between", "few changes"],
+    )
+    def test_a_minute_after_the_last_one(self, every_s: float, announced_s: float, outcome: str) -> None:
+        events = [(10, note("made")), *self.changes(every_s, announced_s), (announced_s, note("made", 1))]
+        assert judged(self.NAME, *events, END).outcome == outcome
