@@ -683,6 +683,8 @@ LogKind = Literal[
     "stale-controller",
     "controller-refused",
     "controller-found",
+    "controller-moved",
+    "controller-fenced",
     "stale-leader-epoch",
     "id-taken",
     "retention",

@@ -157,6 +157,11 @@ COORDINATORS_READ_TO_HIGH_WATERMARK: Final = before(
 CONTROLLER_BY_ONE_TRANSACTION: Final = ZOOKEEPER & since(
     "2.1", "/controller and its epoch are written in one transaction (2.1, KAFKA-6082)"
 )
+CONTROLLER_IS_FENCED_BEFORE_FOLLOWERS_LEAVE: Final = ZOOKEEPER & between(
+    "2.1", "2.3", "old controllers are fenced, and new ones do not look after dead followers (2.1 and 2.2)"
+)
+"""KAFKA-6082 came with 2.1.0 and KAFKA-3143 was mended in 2.3.0: between them an old controller has something to write
+that no new one has written."""
 PREFERRED_ELECTION_BY_ZNODE: Final = VersionRange(
     "asked for in a znode (before 2.2)", lambda version: not version.has_elect_leaders
 )

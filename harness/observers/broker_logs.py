@@ -25,6 +25,9 @@ What each event means, and what it does not:
 - `stale-controller`: a broker refused a request because its controller's epoch was old.
 - `controller-refused`, `controller-found`: with ZooKeeper and at DEBUG, a broker tried to become the controller and was
   refused, because another had made /controller, or heard before it tried that another had.
+- `controller-moved`: with ZooKeeper, a controller gave up what it was about, because a newer controller has written the
+  partition's state.
+- `controller-fenced`: ZooKeeper refused a controller's write, because /controller_epoch has changed (2.1 and later).
 - `stale-leader-epoch`: a broker refused a controller's request, or a leader a follower's fetch, of an old leader epoch.
 - `id-taken`: a broker cannot register, because its id is registered, still or by another. It waits (0.8 for its own
   old registration; KRaft for any), or ends itself.
@@ -219,6 +222,8 @@ _PATTERNS: Final[tuple[_Pattern, ...]] = tuple(
             " since its associated leader epoch ",
             rf"for partition {_TP} .*associated leader epoch {_EPOCH} is (?:old|smaller than)\D+(?P<current>\d+)",
         ),
+        ("controller-moved", " written by another controller", r"(?:path was already|isr path) written by another"),
+        ("controller-fenced", "Controller epoch zkVersion check fails", r"check fails"),
         ("recovery", "Recovering unflushed segment ", rf"{_LOG}Recovering unflushed segment {_N}"),
         ("recovery", "Recovering unflushed segment ", rf"Recovering unflushed segment {_N} in log {_TP}"),
         ("recovery", "Corruption found in segment ", rf"{_LOG}Corruption found in .*truncating to offset {_N}"),

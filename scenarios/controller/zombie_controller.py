@@ -9,6 +9,12 @@ other two elect one of themselves while writes go on, and it follows that one wh
 Cut off, with ZooKeeper: the controller first loses one broker, X, and has something to tell it, for the leader of
 another partition dies: it goes on trying. Then it loses ZooKeeper, and X becomes controller. The old one still holds
 itself for the controller when it reaches X again, and its request carries the old epoch: X refuses it.
+
+Old view, with ZooKeeper: the controller stands still while a broker dies, and an operator deletes /controller, as
+operators do to force an election. The old controller's session lasts. When it goes on it first hears that the broker
+has died, and only then of the election. So it acts with its old view, and ZooKeeper answers it. It reads that a newer
+controller has written the partition's state, and leaves it. In 2.1 and 2.2 it has another partition to write, of which
+the dead broker was a follower: ZooKeeper refuses that, for /controller_epoch has changed (`fenced`).
 """
 
 from collections.abc import Callable
@@ -20,6 +26,13 @@ from scenarios.controller import BEFORE
 SETTINGS = {"replica.socket.timeout.ms": "3000"}
 APART_SESSION_MS = 9000
 """KRaft's default: brokers look for the new controller for seconds, and it fences who has not found it by then."""
+OUTDATED = r"written by another controller|zkVersion check fails"
+KEEPS_ITS_SESSION = ClusterPlan(
+    brokers=(1, 2, 3, 4),
+    controller=4,
+    settings=SETTINGS | {"4:zookeeper.session.timeout.ms": "60000", "replica.lag.time.max.ms": "60000"},
+)
+"""The controller's session outlasts its standing still, and no leader takes the dead broker out of an ISR."""
 NO_HARM = ["one-controller-at-a-time", "partition-state-never-goes-back"]
 
 
@@ -81,6 +94,25 @@ def cut_off(run: Run) -> None:
     run.wait_registered([zombie])
 
 
+def old_view(run: Run) -> None:
+    """The controller hears of a death first, and of its own replacement after it has acted on that."""
+    zombie, t = run.controller(), run.partition()
+    leader, (other,) = run.leader_of(t), run.followers_of(t)
+    run.send(t, 2)
+    run.freeze(zombie)
+    run.kill(leader)
+    run.wait_unregistered(leader)
+    run.remove_controller()
+    run.wait_controller_other_than(zombie)
+    run.wait_leader(t, other)
+    run.thaw()
+    run.wait_log_line(zombie, OUTDATED, "that it has found or heard of the newer controller")
+    run.require("the old controller is not the controller again", run.controller().id != zombie.id)
+    run.start(leader)
+    run.wait_isr(t, run.replicas_of(t))
+    run.send(t, 2)
+
+
 scenario(
     name="zombie-controller",
     claim="""A controller that stands still or is cut off for longer than its session is replaced, in a higher epoch;
@@ -124,6 +156,34 @@ scenario(
                     claims=[*NO_HARM, "stale-controller-refused"],
                     source="ReplicaManager.becomeLeaderOrFollower: STALE_CONTROLLER_EPOCH (0.8.2.2 to 3.9.2)",
                     basis=Basis.SOURCE,
+                )
+            ],
+        ),
+        "old-view": Case(
+            steps=old_view,
+            cluster=KEEPS_ITS_SESSION,
+            replicas=((1, 2),),
+            applies=ranges.ZOOKEEPER,
+            documented=[
+                Documented(
+                    on=ranges.ZOOKEEPER,
+                    claims=[*NO_HARM, "replaced-controller-leaves-newer-state"],
+                    source="PartitionStateMachine: electLeaderForPartition (0.8.2.2), doElectLeaderForPartitions (2.8.2)",
+                    basis=Basis.SOURCE,
+                )
+            ],
+        ),
+        "fenced": Case(
+            steps=old_view,
+            cluster=KEEPS_ITS_SESSION,
+            replicas=((1, 2), (2, 1)),
+            applies=ranges.CONTROLLER_IS_FENCED_BEFORE_FOLLOWERS_LEAVE,
+            documented=[
+                Documented(
+                    on=ranges.CONTROLLER_IS_FENCED_BEFORE_FOLLOWERS_LEAVE,
+                    claims=[*NO_HARM, "replaced-controller-is-fenced"],
+                    source="KAFKA-6082; KafkaZkClient: retryRequestsUntilConnected (2.1.0)",
+                    basis=Basis.JIRA,
                 )
             ],
         ),

@@ -312,6 +312,17 @@ def test_requests_of_an_old_controller_that_were_refused(line: str) -> None:
 @pytest.mark.parametrize(
     ("line", "event"),
     [
+        (
+            "StateChangeFailedException: aborted leader election for partition [t,0] since the LeaderAndIsr "
+            "path was already written by another controller. This probably means that the current controller 4 went "
+            "through a soft failure",
+            "controller-moved",
+        ),
+        ("Leader and isr path written by another controller. This probably means the current", "controller-moved"),
+        (
+            "ControllerMovedException: Controller epoch zkVersion check fails. Expected zkVersion = 1",
+            "controller-fenced",
+        ),
         ("DEBUG Broker 2 was elected as leader instead of broker 3 (kafka.server.X)", "controller-refused"),
         ("DEBUG [Controller id=3] Broker 2 was elected as controller instead of broker 3", "controller-refused"),
         ("INFO New leader is 2 (kafka.server.ZookeeperLeaderElector$LeaderChangeListener)", "controller-found"),
