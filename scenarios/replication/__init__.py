@@ -7,8 +7,9 @@ depends on how many are left, which is what min.insync.replicas bounds.
 
 `high-watermark-steps` shows how the high watermark moves, record by record, and `high-watermark-visibility` what
 consumers see of it. `follower-fetching` shows which replica gives it to them. `isr-shrink-expand` and `isr-lag-max-
-messages` are about who is in the ISR, `min-insync-refusal` and `shrink-to-leader` about too few in it, and `offset-
-checkpoints` about what brokers remember of all this on disk.
+messages` are about who is in the ISR, and `isr-join-under-load` about who waits for a follower that joins it.
+`min-insync-refusal` and `shrink-to-leader` are about too few in it, and `offset-checkpoints` about what brokers
+remember of all this on disk.
 `last-stable-offset` is the third offset: how far readers of committed records may read while transactions are open.
 """
 
