@@ -266,9 +266,9 @@ BROKERS: Final = (
             held("zombie-controller", "replaced-controller-leaves-newer-state", cases=("old-view",)),
             held("zombie-controller", "replaced-controller-is-fenced", cases=("fenced",)),
         ),
-        corrected="""ZooKeeper itself refuses them from 2.1 on (KAFKA-6082). In every release an old controller that reads
-            a state of a newer controller leaves it alone. Before 2.1 it can write a state that no newer one has
-            written.""",
+        corrected="""ZooKeeper itself refuses them from 2.1 on (KAFKA-6082). In every release an old controller leaves a
+            partition alone once it has read a newer controller's state. Before 2.1 it can write a state that no newer
+            one has written: no scenario shows that.""",
     ),
     Statement(
         number=30,

@@ -168,7 +168,7 @@ scenario(
                 Documented(
                     on=ranges.ZOOKEEPER,
                     claims=[*NO_HARM, "replaced-controller-leaves-newer-state"],
-                    source="PartitionStateMachine: electLeaderForPartition (0.8.2.2), doElectLeaderForPartitions (2.8.2)",
+                    source="PartitionStateMachine: electLeaderForPartition (0.8.2.2 to 2.8.2)",
                     basis=Basis.SOURCE,
                 )
             ],
