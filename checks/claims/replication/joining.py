@@ -103,7 +103,10 @@ def _waits_of(evidence: RunEvidence, where: TopicPartition, trace: Trace) -> Ite
     heard: dict[tuple[str, int], list[ReplicaOffset]] = {}
     for one in trace.of("remote-log-end"):
         if one.replica is not None:
-            heard.setdefault((one.node, one.replica), []).append(one)
+            of_it = heard.setdefault((one.node, one.replica), [])
+            # Up to 1.1 two lines tell of one fetch.
+            if not of_it or one.offset != of_it[-1].offset or one.at_ns - of_it[-1].at_ns >= LONG_NS:
+                of_it.append(one)
     lag_ns = lag_time_ms(evidence.run) * 1_000_000
     for (leader, follower), fetches in heard.items():
         for before, now, after in zip(fetches, fetches[1:], fetches[2:], strict=False):

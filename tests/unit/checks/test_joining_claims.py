@@ -75,6 +75,11 @@ def test_the_high_watermark_waits_for_a_follower_that_has_caught_up() -> None:
     assert judged(LEAVES_BEHIND, *events).outcome == CONTRADICTED
 
 
+def test_two_lines_may_tell_of_one_fetch() -> None:
+    twice = [fetch(1101, 20), fetch(3140, 100), fetch(3701, 300)]
+    assert judged(WAITS, *OUT, *GROWS, SECOND, *STANDS, THIRD, *twice, *JOINED).outcome == HELD
+
+
 def test_the_high_watermark_leaves_it_behind() -> None:
     events = [*OUT, *GROWS, SECOND, *RISES, THIRD]
     assert judged(WAITS, *events).outcome == CONTRADICTED
