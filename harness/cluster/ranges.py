@@ -162,6 +162,7 @@ CONTROLLER_IS_FENCED_BEFORE_FOLLOWERS_LEAVE: Final = ZOOKEEPER & between(
 )
 """KAFKA-6082 came with 2.1.0 and KAFKA-3143 was mended in 2.3.0: between them an old controller has something to write
 that no new one has written."""
+CONTROLLER_IS_NOT_FENCED: Final = ZOOKEEPER & before("2.1", "old controllers are not fenced (before 2.1, KAFKA-6082)")
 PREFERRED_ELECTION_BY_ZNODE: Final = VersionRange(
     "asked for in a znode (before 2.2)", lambda version: not version.has_elect_leaders
 )

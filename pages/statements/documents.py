@@ -265,10 +265,11 @@ BROKERS: Final = (
             held("zombie-controller", "partition-state-never-goes-back"),
             held("zombie-controller", "replaced-controller-leaves-newer-state", cases=("old-view",)),
             held("zombie-controller", "replaced-controller-is-fenced", cases=("fenced",)),
+            against(held("zombie-controller", "replaced-controller-still-writes", cases=("unfenced",))),
         ),
         corrected="""ZooKeeper itself refuses them from 2.1 on (KAFKA-6082). In every release an old controller leaves a
-            partition alone once it has read a newer controller's state. Before 2.1 it can write a state that no newer
-            one has written: no scenario shows that.""",
+            partition alone once it has read a newer controller's state. Before 2.1 it writes a state that no newer one
+            has written, and the leader of that partition does not hear of it.""",
     ),
     Statement(
         number=30,

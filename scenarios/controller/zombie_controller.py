@@ -14,7 +14,8 @@ Old view, with ZooKeeper: the controller stands still while a broker dies, and a
 operators do to force an election. The old controller's session lasts. When it goes on it first hears that the broker
 has died, and only then of the election. So it acts with its old view, and ZooKeeper answers it. It reads that a newer
 controller has written the partition's state, and leaves it. In 2.1 and 2.2 it has another partition to write, of which
-the dead broker was a follower: ZooKeeper refuses that, for /controller_epoch has changed (`fenced`).
+the dead broker was a follower: ZooKeeper refuses that, for /controller_epoch has changed (`fenced`). Before 2.1
+ZooKeeper takes it, and the leader of that partition goes by a state that is no longer there (`unfenced`).
 """
 
 from collections.abc import Callable
@@ -113,6 +114,22 @@ def old_view(run: Run) -> None:
     run.send(t, 2)
 
 
+def unfenced(run: Run) -> None:
+    """The same, and the old controller's write of another partition's state is taken: its leader must start anew to
+    hear of that.
+    """
+    follows = run.partition(1)
+    leader = run.leader_of(follows)
+    old_view(run)
+    run.wait_isr(follows, [leader])
+    run.kill(leader)
+    run.wait_unregistered(leader)
+    run.start(leader)
+    for t in (run.partition(), follows):
+        run.wait_isr(t, run.replicas_of(t))
+        run.send(t)
+
+
 scenario(
     name="zombie-controller",
     claim="""A controller that stands still or is cut off for longer than its session is replaced, in a higher epoch;
@@ -170,6 +187,23 @@ scenario(
                     claims=[*NO_HARM, "replaced-controller-leaves-newer-state"],
                     source="PartitionStateMachine: electLeaderForPartition (0.8.2.2 to 2.8.2)",
                     basis=Basis.SOURCE,
+                )
+            ],
+        ),
+        "unfenced": Case(
+            steps=unfenced,
+            cluster=KEEPS_ITS_SESSION,
+            settings={"unclean.leader.election.enable": "false"},
+            replicas=((1, 2), (2, 1)),
+            applies=ranges.CONTROLLER_IS_NOT_FENCED,
+            documented=[
+                Documented(
+                    on=ranges.CONTROLLER_IS_NOT_FENCED,
+                    claims=["one-controller-at-a-time", "replaced-controller-still-writes"],
+                    sentence="""A controller that was replaced and does not know it still removes a dead broker from an
+                        ISR.""",
+                    source="KAFKA-6082",
+                    basis=Basis.JIRA,
                 )
             ],
         ),

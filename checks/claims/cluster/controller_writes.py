@@ -132,6 +132,25 @@ def replaced_controller_is_fenced(evidence: RunEvidence) -> Judged:
     return judged(rows, wrong, plural(len(rows), "write") + " of a replaced controller refused", NOT_ACTED)
 
 
+@claim(
+    "replaced-controller-still-writes",
+    source="KafkaController.removeReplicaFromIsr (0.8.2.2 to 0.11.0.3), ReplicaStateMachine (1.1.1, 2.0.1); KAFKA-6082",
+    basis=Basis.SOURCE,
+)
+def replaced_controller_still_writes(evidence: RunEvidence) -> Judged:
+    """Before 2.1 a controller that has been replaced and acts with its old view still writes the states of partitions
+    that no newer controller has written.
+
+    It says that it leaves another partition alone. A member of an ISR was removed in its epoch after it was replaced.
+    """
+    rows = [
+        row | {"written": any(_removals(evidence, row["in_office_ns"], row["epoch"]))}
+        for row in _held_back(evidence, "controller-moved")
+    ]
+    wrong = [row for row in rows if not row["written"]]
+    return judged(rows, wrong, "a member was removed from an ISR in an old controller epoch", NOT_ACTED)
+
+
 def _held_back(evidence: RunEvidence, kind: LogKind) -> Iterator[dict[str, Any]]:
     """What former controllers said of being held back, with the controller that was in office by then."""
     offices = [one for one in of(evidence.run_state.events, Controller) if one.node is not None]

@@ -94,6 +94,7 @@ def test_without_their_lines_nothing_is_known_of_the_others() -> None:
 
 
 LEAVES, FENCED = "replaced-controller-leaves-newer-state", "replaced-controller-is-fenced"
+WRITES = "replaced-controller-still-writes"
 OFFICES: list[tuple[float, Event]] = [
     (1.0, Controller(source="zookeeper", node="broker-4", epoch=1)),
     (9.0, Controller(source="zookeeper", node="broker-3", epoch=2)),
@@ -117,6 +118,9 @@ def state(second: float, epoch: int, *isr: int) -> tuple[float, Event]:
         (FENCED, [line(10, "broker-4", "controller-fenced"), state(2, 1, 1, 2), state(11, 2, 1)], HELD),
         (FENCED, [line(10, "broker-4", "controller-fenced"), state(2, 1, 1, 2), state(11, 1, 1)], CONTRADICTED),
         (FENCED, [line(10, "broker-4", "controller-moved")], NOT_OBSERVED),
+        (WRITES, [line(10, "broker-4", "controller-moved"), state(2, 1, 1, 2), state(11, 1, 1)], HELD),
+        (WRITES, [line(10, "broker-4", "controller-moved"), state(2, 1, 1, 2), state(11, 2, 1)], CONTRADICTED),
+        (WRITES, [state(2, 1, 1, 2), state(11, 1, 1)], NOT_OBSERVED),
     ],
     ids=[
         "left",
@@ -128,6 +132,9 @@ def state(second: float, epoch: int, *isr: int) -> tuple[float, Event]:
         "the new one writes",
         "the old one writes",
         "not fenced",
+        "it still writes",
+        "the new one writes",
+        "it did not act",
     ],
 )
 def test_what_a_replaced_controller_may_do(name: str, events: list[tuple[float, Event]], outcome: str) -> None:
