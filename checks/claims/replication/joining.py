@@ -74,7 +74,7 @@ def _joins(evidence: RunEvidence, where: TopicPartition) -> Iterator[dict[str, A
         joined = sorted(frozenset(one.isr) - isr) if isr and one.event == "expand-isr" else []
         isr = frozenset(one.isr)
         for follower in joined:
-            row = {
+            row: dict[str, Any] = {
                 "topic": where[0],
                 "partition": where[1],
                 "node": broker(follower),
@@ -115,7 +115,7 @@ def _waits_of(evidence: RunEvidence, where: TopicPartition, trace: Trace) -> Ite
             if now.offset < _last(trace.said, leader, "log-end", before.at_ns + REQUEST_NS):
                 continue
             begun_ns, ended_ns = now.at_ns + REQUEST_NS, after.at_ns - REQUEST_NS
-            row = {
+            row: dict[str, Any] = {
                 "topic": where[0],
                 "partition": where[1],
                 "node": broker(follower),
