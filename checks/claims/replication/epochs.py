@@ -26,17 +26,18 @@ NOBODY_ASKED: Final = "no leader told at TRACE where an epoch ends"
 
 @claim("own-epoch-ends-at-log-end", source="KIP-101: OffsetsForLeaderEpoch", basis=Basis.KIP)
 def own_epoch_ends_at_log_end(evidence: RunEvidence) -> Judged:
-    """Asked where its own epoch ends, a leader answers with its log end.
+    """Asked where the last epoch of its log ends, a leader answers with its log end.
 
-    The log end is that of the records that were acknowledged by then. Where another was on its way, or nobody knows
-    what came of one, the answer says nothing.
+    That is its own epoch, or an older one if it has written nothing since: a controller raises the epoch of a leader
+    that loses a follower, too. The log end is that of the records that were acknowledged by then. Where another was on
+    its way, or nobody knows what came of one, the answer says nothing.
     """
     rows = list[dict[str, Any]]()
     producers = {process.name for process in evidence.run.of_kind("producer")}
     scripted = producers <= {one.process for one in evidence.run_state.sends}
     for row in _answers(evidence) if scripted else ():
         ends = _log_end(evidence, (row["topic"], row["partition"]), row["at_ns"])
-        if row["asked"] == row["leader_epoch"] and ends is not None:
+        if ends is not None and _is_last(evidence, row, ends):
             rows.append(row | {"log_end": ends})
     wrong = [row for row in rows if row["answer"] != row["log_end"]]
     return judged(rows, wrong, plural(len(rows), "answer") + " with the leader's log end", NOBODY_ASKED)
@@ -50,9 +51,7 @@ def older_epoch_ends_where_next_begins(evidence: RunEvidence) -> Judged:
     """
     rows = list[dict[str, Any]]()
     for row in _answers(evidence):
-        stored = evidence.stored(row["topic"], row["partition"]).get(row["node"])
-        headers = [batch.header for batch in stored.batches] if stored else []
-        later = [one.base_offset for one in headers if one.leader_epoch > row["asked"] and one.base_offset is not None]
+        later = _later(evidence, row)
         if row["asked"] < row["leader_epoch"] and later:
             rows.append(row | {"next_begins": min(later)})
     wrong = [row for row in rows if row["answer"] != row["next_begins"]]
@@ -76,6 +75,25 @@ def _answers(evidence: RunEvidence) -> Iterator[dict[str, Any]]:
                 "leader_epoch": state.leader_epoch,
                 "answer": one.offset,
             }
+
+
+def _later(evidence: RunEvidence, row: dict[str, Any]) -> list[int] | None:
+    """Where batches of later epochs than the one that was asked for begin, in the last copy of the leader's log; None
+    if there is no copy.
+    """
+    stored = evidence.stored(row["topic"], row["partition"]).get(row["node"])
+    if stored is None:
+        return None
+    headers = (batch.header for batch in stored.batches)
+    return [one.base_offset for one in headers if one.leader_epoch > row["asked"] and one.base_offset is not None]
+
+
+def _is_last(evidence: RunEvidence, row: dict[str, Any], log_end: int) -> bool:
+    """Whether the leader's log had nothing of a later epoch when it ended there."""
+    later = _later(evidence, row)
+    if later is None:
+        return bool(row["asked"] == row["leader_epoch"])
+    return row["asked"] <= row["leader_epoch"] and all(offset >= log_end for offset in later)
 
 
 def _log_end(evidence: RunEvidence, where: TopicPartition, at_ns: int) -> int | None:

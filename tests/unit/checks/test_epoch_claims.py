@@ -98,6 +98,22 @@ def test_where_the_own_epoch_ends(events: list[Event], outcome: str) -> None:
     assert judged(OWN, *TWO, *events).outcome == outcome
 
 
+@pytest.mark.parametrize(
+    ("stored", "offset", "outcome"),
+    [
+        (log(0, 0), 2, HELD),
+        (log(0, 0, 1), 2, HELD),
+        (log(0, 0), 1, CONTRADICTED),
+        (log(0, 1), 1, NOT_OBSERVED),
+    ],
+    ids=["nothing written since", "written later", "not the end", "written before"],
+)
+def test_an_epoch_may_be_the_last_of_the_log_though_a_newer_one_has_begun(
+    stored: StoredReplica, offset: int, outcome: str
+) -> None:
+    assert judged(OWN, *TWO, leads(290, 1, 1), answer(300, 0, offset), stored=stored).outcome == outcome
+
+
 def test_beside_a_load_the_log_end_is_not_known() -> None:
     processes = [{"name": "p", "kind": "producer"}, {"name": "load", "kind": "producer"}]
     assert judged(OWN, *TWO, answer(300, 0, 1), processes=processes).outcome == NOT_OBSERVED
