@@ -1,4 +1,4 @@
-"""Nothing goes wrong: what every suite is compared with. A harness that finds anomalies here is itself broken."""
+"""Nothing fails: every suite is compared with this run. A harness that finds anomalies here is itself broken."""
 
 from harness.words import Basis, Documented, Run, TopicPlan, scenario
 

@@ -1,7 +1,7 @@
 """aborted-read (G1a): an ok poll returned a value whose writer failed or aborted.
 
-A definite failure says that the record is in no log, so whoever reads it has read what is not there, at any isolation
-level. The values of an aborted transaction are in the log, and only a reader under read_committed must not see them.
+A definite failure says that the record is in no log, so no reader may get it, at any isolation level. The values of an
+aborted transaction are in the log, and only a read_committed reader must not get them.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from evidence.basis import Basis
 
 @anomaly("aborted-read", source=f"{ADYA}; KIP-98", basis=Basis.DOCUMENTATION, reads=(HISTORY,), screened=KEPT_ROWS)
 def aborted_read(view: PartitionView) -> Rows:
-    """A reader under read_committed was given a record whose send failed or whose transaction aborted (G1a)."""
+    """A read_committed reader got a record whose send failed or whose transaction aborted (G1a)."""
     sends, polls = view.sends, view.polls
     # A value that also has a send of another outcome (the same record sent again) is not aborted.
     failed = sends.fail & ~np.isin(sends.value, sends.value[~sends.fail])

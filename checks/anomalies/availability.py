@@ -1,9 +1,8 @@
-"""What Kafka owes after the storm: brokers that go on, partitions that are led, replicas that come back, records that
-can be read.
+"""Kafka's duties after the faults: brokers stay up, partitions have leaders, replicas return, records can be read.
 
-Nothing is lost by any of these on the day, and no client is told anything false. They are what an operator is woken
-for. Each is found in what the cluster stated of itself and in what the engine told, and only where nothing that was
-done to the cluster explains it: no fault lasts that could, nobody looked away, and the machine did not stand still.
+A violation loses no record at once and gives no client a wrong answer, but it wakes an operator. Each is found in the
+cluster's stated states and in the engine's events, and only where no action on the cluster explains it: no fault lasts
+that could, no observer was blind, and the machine did not stand still.
 """
 
 from __future__ import annotations
@@ -59,7 +58,7 @@ def broker_exit(run_state: RunState) -> list[Evidence]:
 
 @anomaly("no-leader", source=GUARANTEES, basis=Basis.DOCUMENTATION, reads=(CLUSTER,))
 def no_leader(run_state: RunState) -> list[Evidence]:
-    """A partition had no leader for long, though a replica of its ISR was alive.
+    """A partition had no leader for long, although a replica of its ISR was alive.
 
     States without a leader that lasted for 45 s in which no fault lasted anywhere, there was a controller, and a member
     of the ISR was registered and up.
@@ -121,7 +120,7 @@ def _stuck(run_state: RunState, run: RunRecord, at_ns: int) -> Iterator[Evidence
 
 @anomaly("unreadable", source=GUARANTEES, basis=Basis.DOCUMENTATION, reads=(CLUSTER,))
 def unreadable(run_state: RunState) -> list[Evidence]:
-    """A partition could not be read to its end when all faults were healed, though it had a leader.
+    """A partition could not be read to its end when all faults were healed, although it had a leader.
 
     Partitions of which the final reader did not reach the end within its limit, though the same broker had led them,
     registered and up, for 45 s of that time.

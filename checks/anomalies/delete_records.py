@@ -1,12 +1,12 @@
 """resurrected: records that were deleted by request (KIP-107), and are read again.
 
 The answer to a request to delete has the partition's low watermark: the offset at which, or beyond, every replica in
-sync begins. From then on nobody may be given a record before it, whoever leads. A reader may have fetched records
-before they were deleted and hand them out later. So a read counts only of a reader that asked for the log's bounds
-after the answer, as the final reader does before it reads, and as a background reader does when its position is gone:
-what it had fetched before, it throws away.
+sync begins. From then on no reader may get a record before it, whichever replica leads. A reader may have fetched
+records before they were deleted and return them later. So a read counts only if its reader asked for the log's bounds
+after the answer. The final reader does so before it reads. A background reader does so when its position is no longer
+valid, and drops the records that it had fetched.
 
-A topic that is deleted and made again begins anew: what was answered before the last deletion of the topic is left out.
+A topic that is deleted and created again starts again: answers from before the topic's last deletion are left out.
 """
 
 from __future__ import annotations

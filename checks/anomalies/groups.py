@@ -1,12 +1,12 @@
-"""Groups' offsets: what a coordinator had acknowledged as committed it answers, until somebody commits another.
+"""Groups' offsets: a coordinator answers with the offset that it acknowledged last, until another one is committed.
 
-Input is the timeline: offsets that somebody committed who is no member, and coordinators' answers to who asks
-(harness/run/groups.py). The last acknowledged commit, or a later answer with an offset, is what has to be answered. A
-member's commits are not in the timeline; what a coordinator answers tells of them. So a group whose member went back by
-itself, and committed there, is taken for one that lost its place: steps ask before that.
+Input is the timeline: offsets that a client committed which is not a member, and coordinators' answers
+(harness/run/groups.py). The coordinator must answer with the last acknowledged commit, or a later answer with an
+offset. A member's commits are not in the timeline; only a coordinator's answers show them. So a group whose member went
+back on purpose, and committed there, looks like a group that lost its offset: steps ask before that.
 
-An error is no answer. A coordinator that gives none, for so long as it is asked and at least `SILENT_NS`, though it had
-acknowledged a commit, is not available. It is asked again and again, with time between, so one that answers is heard.
+An error is no answer. A coordinator that had acknowledged a commit is unavailable if it gives no answer as long as it
+is asked, and for at least `SILENT_NS`. It is asked again and again, with pauses, so an answer is not missed.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def _worse(run_state: RunState, is_worse: Callable[[int | None, int], bool]) -> 
 
 @anomaly("committed-offset-lost", source=OFFSETS_DOC, basis=Basis.DOCUMENTATION, reads=(GROUPS,))
 def committed_offset_lost(run_state: RunState) -> list[Evidence]:
-    """A group's coordinator knows of no offset for a partition, though it had acknowledged one."""
+    """A group's coordinator has no offset for a partition, although it had acknowledged one."""
     return _worse(run_state, lambda answered, committed: answered is None)
 
 

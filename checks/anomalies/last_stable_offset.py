@@ -1,12 +1,12 @@
-"""stuck-last-stable-offset: readers under read_committed are held back by a transaction that has long ended.
+"""stuck-last-stable-offset: a transaction that ended long ago still blocks read_committed readers.
 
 Input is the timeline: how far a partition's leader let it be read (harness/run/ends.py), and the transactions of the
-run. Once all of these have ended, what readers of committed records are given reaches the high watermark as soon as the
-markers are written, which takes a moment. An end that stays where it is, below the high watermark, up to the last
-answer and for `STUCK_NS`, is held back by something that nobody will end.
+run. Once all of these have ended, read_committed readers can read up to the high watermark as soon as the markers are
+written, which takes a moment. If the end stays below the high watermark up to the last answer and for `STUCK_NS`,
+nothing will move it.
 
-Where a transaction may be open nothing is said: one of which no end was answered, and those of clients that do not tell
-of theirs in the timeline, such as pipelines.
+The check says nothing where a transaction may be open: one without a confirmed end, or one of a client that does not
+record its transactions in the timeline, such as a pipeline.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ STUCK_NS: Final = 20_000_000_000
 
 @anomaly("stuck-last-stable-offset", source="KIP-98; KIP-890", basis=Basis.KIP, reads=(CLUSTER, SETTINGS))
 def stuck_last_stable_offset(run_state: RunState, run: RunRecord) -> list[Evidence]:
-    """A partition's leader gave readers under read_committed one and the same end, below the high watermark, from some
-    moment on and for 20 s or more, though every transaction had ended before.
+    """A partition's leader gave read_committed readers one and the same end, below the high watermark, from some moment
+    on and for 20 s or more, although every transaction had ended before.
     """
     ended_ns = _all_ended_ns(run_state, run)
     if ended_ns is None:

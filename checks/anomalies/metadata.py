@@ -1,8 +1,8 @@
-"""Invariants over what the cluster stated of itself: epochs never go back, a leader is in its ISR.
+"""Invariants of the cluster's stated states: epochs never go back, a leader is in its ISR.
 
-Input is what held when (evidence.run_state): what was stated of partitions and controllers, in the order in which
-the observer saw it, repetitions left out. Limit: a topic deleted and created again under its name begins with epoch 0
-again, and is reported.
+Input is the states over time (evidence.run_state): the stated states of partitions and controllers, in the order in
+which the observer saw them, without repetitions. Limit: a topic deleted and created again under its name begins with
+epoch 0 again, and is reported.
 """
 
 from __future__ import annotations
@@ -162,13 +162,13 @@ def isr_outside_assignment(run_state: RunState) -> list[Evidence]:
 
 @anomaly("correlated-crash", source="KAFKA-4893", basis=Basis.JIRA, reads=(CLUSTER,))
 def correlated_crash(run_state: RunState) -> list[Evidence]:
-    """All brokers that held a partition and were up, two or more, ended themselves within a minute.
+    """All brokers that held a partition and were up, two or more, exited within a minute.
 
-    Brokers that ended themselves one soon after the other, and were all of those that held some partition and were up;
-    with these partitions.
+    Brokers that exited shortly one after the other, and were all live brokers that held some partition; with these
+    partitions.
 
-    A broker has ended itself if its process ended with an exit code that is no signal's and no clean stop's: nobody
-    killed or stopped it. One that was down before, for whatever reason, is no part of it.
+    A broker has exited if its process ended with an exit code that belongs neither to a signal nor to a clean stop: it
+    was not killed or stopped. A broker that was down before, for any reason, does not count.
     """
     ended = sorted(
         (one.begin_ns, node)
@@ -205,9 +205,10 @@ def _by_itself(condition: str, detail: str) -> bool:
 def configuration_forgotten(run_state: RunState, run: RunRecord) -> list[Evidence]:
     """A broker deleted records by another retention time than their topic's own (retention.ms).
 
-    Records that a broker deleted by another retention time than their topic was made with (retention.ms).
+    Records that a broker deleted by another retention time than their topic was created with (retention.ms).
 
-    Of each replica the first line that says so. Limit: what a topic is told while it lives is not known here.
+    The evidence is the first such log line of each replica. Limit: later changes of a topic's settings are not
+    known here.
     """
     own = {topic.name: topic.settings["retention.ms"] for topic in run.topics if "retention.ms" in topic.settings}
     found: dict[tuple[str, str | None, int | None], Evidence] = {}

@@ -1,12 +1,12 @@
 """acknowledged-below-min-insync: acks=all is acknowledged while fewer replicas are in sync than the topic asks for.
 
-With min.insync.replicas a leader that has too few members in its ISR refuses what is sent with acks=all (KAFKA-1555):
-it could be kept by too few to survive. Nothing need be lost for this to be broken.
+With min.insync.replicas a leader with too few members in its ISR refuses acks=all (KAFKA-1555), because too few
+replicas would have the record. This promise can be broken without a loss.
 
-The cluster states an ISR before the leader goes by it (AlterPartition, LeaderAndIsr), so only records count that were
-sent when the ISR had been too small for a while (`HEARD_NS`) under the same leader, whatever members it lost or gained
-meanwhile, and were acknowledged before it had grown again. A leader that is cut from whoever keeps the cluster's state
-may not have heard at all: what it acknowledges, all members of the ISR that it knows of have.
+The cluster states an ISR before the leader uses it (AlterPartition, LeaderAndIsr). So only records count that were sent
+when the ISR had been too small for a while (`HEARD_NS`) under the same leader, with whatever members, and were
+acknowledged before it had grown again. A leader that is cut off from ZooKeeper or the controller may not know the new
+ISR. All members of the ISR that it knows have the records that it acknowledges.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Order, of reads and of sends, by the index of the log: the dense rank of the offsets at which something was seen.
+"""The order of reads and of sends, by index in the log: the dense rank of the offsets at which a record was seen.
 
 For one consumer and partition, between one record and the next that it was given:
 
@@ -6,9 +6,9 @@ For one consumer and partition, between one record and the next that it was give
     nonmonotonic-poll, internal-nonmonotonic-poll  index distance below 1: it went back, or stood still
 
 "Internal" is inside one poll, else it is from the last record of one poll to the first of the next. A poll that
-returned records counts whatever became of the operation that it was part of: an abort does not take a consumer back. A
-partition that was given or taken away in between, or that is the subject of a new assignment, begins anew; one that was
-while a poll ran is exempt inside that poll.
+returned records counts whatever the outcome of its operation: an abort does not take a consumer back. A partition that
+was assigned or revoked in between, or that has a new assignment, starts again. A partition that was assigned or revoked
+during a poll is exempt within that poll.
 
 For one producer: nonmonotonic-send is a send whose index is not above that of the send before it (internal: the two
 are of one operation). A value's place is where it was read, or, if nobody read it, where it was acknowledged, unless
@@ -136,19 +136,19 @@ def _returns(view: PartitionView, *, internal: bool) -> Rows:
 
 @anomaly("poll-skip", source=JEPSEN, basis=Basis.DOCUMENTATION, reads=(HISTORY,), screened=KEPT_ROWS)
 def poll_skip(view: PartitionView) -> Rows:
-    """Between two polls in a row of a partition that stayed assigned, the consumer passed over records."""
+    """Between two consecutive polls of a partition that stayed assigned, the consumer skipped records."""
     return _skips(view, internal=False)
 
 
 @anomaly("internal-poll-skip", source=JEPSEN, basis=Basis.DOCUMENTATION, reads=(HISTORY,), screened=KEPT_ROWS)
 def internal_poll_skip(view: PartitionView) -> Rows:
-    """Within one poll the consumer passed over records."""
+    """Within one poll the consumer skipped records."""
     return _skips(view, internal=True)
 
 
 @anomaly("nonmonotonic-poll", source=JEPSEN, basis=Basis.DOCUMENTATION, reads=(HISTORY,), screened=KEPT_ROWS)
 def nonmonotonic_poll(view: PartitionView) -> Rows:
-    """Of two polls in a row of a partition that stayed assigned, the second went back.
+    """The second of two consecutive polls of a partition that stayed assigned went back.
 
     From one poll to the next a consumer went back, or stood still.
     """

@@ -1,13 +1,13 @@
-"""phantom and misdelivered: values that were read in a partition to which nobody sent them.
+"""phantom and misdelivered: values that were read in a partition to which no producer sent them.
 
-Sent is what has a send of any outcome, or was reserved by a producer that may have died before it could record the
-outcome. Records whose bytes are damaged are corrupt, not phantoms.
+A value counts as sent if it has a send with any outcome, or if a producer reserved it that may have died before it
+could record the outcome. Records whose bytes are damaged are corrupt, not phantoms.
 
 A record that its producer sent to another partition, and to no other than that, is misdelivered: a client or a broker
-mixed up where it belongs, as topic and partition are no part of what a batch's checksum covers. This is known however
-many histories are missing; what was reserved for this partition too is left out. What nobody sent to any partition is
-a phantom. Where a writer's history is missing or torn, only values of producers whose histories are whole are called
-phantoms: any other may be its.
+mixed up where it belongs, as topic and partition are no part of what a batch's checksum covers. Missing histories do
+not matter for this; values reserved for this partition too are left out. A value that no producer sent to any partition
+is a phantom. Where a writer's history is missing or torn, only values of producers whose histories are whole are called
+phantoms: any other value may be from that writer.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ from evidence.basis import Basis
     screened=KEPT_ROWS,
 )
 def phantom(view: PartitionView) -> Rows:
-    """A record that was read and that nobody sent, to this partition or to another."""
+    """A record that was read and that no producer sent, to this partition or to another."""
     rows = _unsent(view)
     values = view.polls.value[rows]
     excused = _reserved(view, values) | np.isin(values, list(_elsewhere(view, values)))

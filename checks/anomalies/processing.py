@@ -1,19 +1,19 @@
-"""A pipeline that consumes, processes and produces: what it committed, against what it processed.
+"""A pipeline that consumes, processes and produces: its committed offsets, compared with its processed inputs.
 
     committed-too-far    an offset was committed while an input below it had not been processed
     skipped-processing   an input was never processed, and the pipeline has committed an offset beyond it
     repeated-processing  an input was processed more than once
 
-An input is a record of this partition that some ok poll returned, from the first that the pipeline itself was given
-on: where it begins is its own affair. Values of transactions that are not committed for sure are no inputs. It is
-processed once its output is committed for sure.
+An input is a record of this partition that some ok poll returned, from the first one on that the pipeline itself
+received: it may begin anywhere. Values of transactions that are not committed for sure are no inputs. It is processed
+once its output is committed for sure.
 
-What is *in the output* says which inputs were processed, and how often: each output names its input, and the final
-reader has told of all of them (`view.outputs`). The pipelines' own rows say when; a pipeline that was killed may have
-said less than it did. Where no reader told of outputs (histories of others), the pipelines' rows are all there is. An
-output that nobody knows of may be there then, so it neither makes an input processed twice, nor leaves it unprocessed
-(what the output's own partition tells of it counts), and where the history of a writer is missing, inputs may have been
-processed that no row tells of: none is called skipped.
+The *output* shows which inputs were processed, and how often: each output names its input, and the final reader lists
+all outputs (`view.outputs`). The pipelines' own rows show when; a killed pipeline may have recorded less than it did.
+Without a reader of outputs (histories of others), only the pipelines' rows exist. Then unknown outputs may exist, so an
+output of unknown outcome neither makes an input processed twice nor leaves it unprocessed (the evidence of the output's
+own partition counts). Where a writer's history is missing, inputs may have been processed without a row: none is called
+skipped.
 
 Which of the three are wrong depends on the semantics that the pipeline was given (at most once, at least once, exactly
 once).

@@ -1,11 +1,11 @@
-"""Replicas held against each other, and against what clients were told.
+"""Replicas compared with each other, and with clients' acknowledgements.
 
 replica-divergence: two replicas that are both in the ISR hold different records at one offset below the smaller of
-their log end offsets. A replica that is not in the ISR may hold what it likes: it has still to truncate. So may, above
-the high watermark, one that is in the ISR but has not settled: after an election a follower, or a broker that is frozen
-or dead, may hold records that the new leader never had, until it truncates. So above the larger of the two replicas'
-high watermarks only replicas are compared that run, of a partition whose leader and ISR have not changed for
-`QUIET_NS`. Below a high watermark that either has announced, in-sync replicas must agree at any time.
+their log end offsets. A replica outside the ISR may hold any records: it has still to truncate. So may, above the high
+watermark, one that is in the ISR but has not settled: after an election a follower, or a broker that is frozen or dead,
+may hold records that the new leader never had, until it truncates. So above the larger of the two replicas' high
+watermarks only replicas are compared that run, of a partition whose leader and ISR have not changed for `QUIET_NS`.
+Below a high watermark that either has announced, in-sync replicas must agree at any time.
 
 unreplicated-acknowledgement: a record acknowledged under acks=all before the copies were taken, and missing from the
 copy of a replica that was in every ISR stated from before its sending until the copying.

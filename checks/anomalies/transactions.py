@@ -127,7 +127,7 @@ to the partition.
 
 @anomaly("transaction-half-committed", source="KIP-98, KIP-890", basis=Basis.KIP, reads=(SEEN_BY_COMMITTED,))
 def half_committed_transactions(seen: Iterable[Mapping[str, Any]]) -> Rows:
-    """Of a committed transaction readers under read_committed were given some records, and passed over others.
+    """read_committed readers got some records of a committed transaction, and skipped others.
 
     Of each such transaction the records given and those passed over.
     """

@@ -1,12 +1,12 @@
-"""What a kind of fault is: one frozen type, made once for each fault that was carried out, when it is proved.
+"""The base of every kind of fault: one frozen type, created for each fault that was carried out, when it is proved.
 
-The type's docstring says what counts as proof, in the words of docs/writing-a-fault.md. Its fields are what was seen
-from outside; they are written to the timeline and read from it, so a proof without one of them, or with one of another
-type, is refused when the timeline is read. A field without a default is what the proof rests on, and `missing` has to
-look at it (a test demands that). A field with a default only tells more.
+The type's docstring says what counts as proof, in the words of docs/writing-a-fault.md. Its fields are the observations
+from outside. They are written to the timeline and read from it, so a proof that lacks one of them, or has one of
+another type, is refused when the timeline is read. The proof rests on the fields without a default, and `missing` has
+to check them (a test demands that). A field with a default only adds information.
 
-The rest is what everybody else needs to know of the kind: how long it lasts, what the engine may tell because of it,
-its mark in pictures, and the proof in words. Kinds that are asked for together have a base type of their own, such as
+The other members serve the rest of the program: how long the fault lasts, which events the engine may report because of
+it, its mark in pictures, and the proof in words. Kinds that are used together have their own base type, such as
 `NetworkProof` for all that `heal_network` heals.
 """
 

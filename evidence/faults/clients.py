@@ -9,7 +9,7 @@ from evidence.faults.base import FaultProof, Lasts
 
 
 class ResetProof(FaultProof, frozen=True, kw_only=True, tag="reset"):
-    """Of clients' connections: some that the broker's kernel listed before, and none of which it lists after."""
+    """The broker's kernel listed clients' connections before, and lists none of them afterwards."""
 
     lasts: ClassVar = Lasts.AT_ONCE
 

@@ -19,7 +19,7 @@ def is_ahead_by(ahead_ns: int, seconds: int) -> bool:
 
 class ClockStepProof(FaultProof, frozen=True, kw_only=True, tag="clock-step"):
     """A request that cannot be read makes the broker log a line with the time by its own clock, and Docker puts its own
-    before it: before the step they agree, after it they are so many seconds apart.
+    before it: before the step they agree, after it they differ by the seconds of the step.
     """
 
     mark: ClassVar = Mark(verb="clock-step")

@@ -1,4 +1,4 @@
-"""Faults of disks: one that goes slowly, is full, answers with errors, or is read-only."""
+"""Faults of disks: a disk is slow, full, answers with errors, or is read-only."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class RefusingDiskProof(DiskProof, frozen=True, kw_only=True):
 
 
 class DiskFullProof(RefusingDiskProof, frozen=True, kw_only=True, tag="disk-full"):
-    """The file system refuses what is written to it, for lack of space."""
+    """The file system refuses writes, for lack of space."""
 
     REFUSAL: ClassVar = errno.ENOSPC
     mark: ClassVar = Mark(verb="disk-full")

@@ -14,7 +14,7 @@ class FileProof(FaultProof, frozen=True, kw_only=True):
 
 
 class WipeProof(FileProof, frozen=True, kw_only=True, tag="wipe"):
-    """There were logs on the disk and there is no file, the node down before and after."""
+    """The disk had logs and has no file now. The node is down before and after."""
 
     mark: ClassVar = Mark(verb="wipe")
 
@@ -29,7 +29,7 @@ class WipeProof(FileProof, frozen=True, kw_only=True, tag="wipe"):
 
 
 class RemoveProof(FileProof, frozen=True, kw_only=True, tag="remove"):
-    """The file was there and is gone, the node down before and after."""
+    """The file existed and is removed. The node is down before and after."""
 
     strikes: ClassVar = False
     mark: ClassVar = Mark(verb="remove")
@@ -46,7 +46,7 @@ class RemoveProof(FileProof, frozen=True, kw_only=True, tag="remove"):
 
 
 class OverwriteProof(FileProof, frozen=True, kw_only=True, tag="overwrite"):
-    """The checkpoint has the other offset and all else as before, the node down before and after."""
+    """The checkpoint has the new offset and is otherwise as before. The node is down before and after."""
 
     strikes: ClassVar = False
     mark: ClassVar = Mark(verb="overwrite")
@@ -64,7 +64,7 @@ class OverwriteProof(FileProof, frozen=True, kw_only=True, tag="overwrite"):
 
 
 class FlipProof(FileProof, frozen=True, kw_only=True, tag="flip"):
-    """Of a bit: read anew, the one byte of the file is another, and all others are as before."""
+    """For a flipped bit: the file is read again, one byte has changed, and all others are as before."""
 
     mark: ClassVar = Mark(verb="flip")
 
@@ -88,8 +88,8 @@ class FlipProof(FileProof, frozen=True, kw_only=True, tag="flip"):
 
 
 class ResizeProof(FileProof, frozen=True, kw_only=True, tag="resize"):
-    """Of a file that is cut, or extended by zeros: it has the other length, what is left of it is as before and what
-    was added is zeros, the node down before and after.
+    """For a file that is cut, or extended by zeros: it has the new length, its old bytes are as before, and added bytes
+    are zeros. The node is down before and after.
     """
 
     mark: ClassVar = Mark(verb="resize")

@@ -57,7 +57,7 @@ class CutProof(DroppedProof, frozen=True, kw_only=True, tag="cut"):
 
 
 class LossProof(DroppedProof, frozen=True, kw_only=True, tag="loss"):
-    """As of a cut, and a rule that counts all packets: some were dropped, and some came through."""
+    """As for a cut, with a rule that counts all packets: some were dropped, and some came through."""
 
     mark: ClassVar = Mark(icon=DOTS, colour="cut")
 
@@ -75,8 +75,8 @@ class LossProof(DroppedProof, frozen=True, kw_only=True, tag="loss"):
 
 
 class DelayProof(DroppedProof, frozen=True, kw_only=True, tag="delay"):
-    """Of what clients send to a broker on connections that there are: a request of our own on a connection made before
-    is not taken by the broker's kernel, one on a connection made afterwards is; packets ran into the rules.
+    """For clients' requests on existing connections: the broker's kernel does not take our own request on a connection
+    made before, and takes one on a connection made afterwards. Packets ran into the rules.
     """
 
     connections: int
@@ -95,8 +95,8 @@ class DelayProof(DroppedProof, frozen=True, kw_only=True, tag="delay"):
 
 
 class HoldProof(DroppedProof, frozen=True, kw_only=True, tag="hold"):
-    """Of a broker's answers to clients: two requests of our own, one after the other, are taken, every byte
-    acknowledged by the broker's kernel, and not answered; packets ran into the rule.
+    """For a broker's answers to clients: the broker's kernel takes two requests of our own, one after the other,
+    acknowledges every byte, and no answer comes. Packets ran into the rule.
     """
 
     taken_and_unanswered: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""Faults of how much of the machine a node gets: less CPU or less memory than it asks for, by its control group."""
+"""Faults of a node's share of the machine: its control group gives it less CPU or less memory than it asks for."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ class PressureProof(FaultProof, frozen=True, kw_only=True):
 
 
 class CpuPressureProof(PressureProof, frozen=True, kw_only=True, tag="cpu-pressure"):
-    """While a process in the node's control group asks for a whole CPU, the group uses no more CPU time than its quota
-    by the machine's clock, and the kernel counts the periods in which it had to wait.
+    """A process in the node's control group asks for a whole CPU. The group uses no more CPU time than its quota, by
+    the machine's clock, and the kernel counts the periods in which it had to wait.
     """
 
     mark: ClassVar = Mark(verb="cpu-pressure")
@@ -56,8 +56,9 @@ class CpuPressureProof(PressureProof, frozen=True, kw_only=True, tag="cpu-pressu
 
 
 class MemoryPressureProof(PressureProof, frozen=True, kw_only=True, tag="memory-pressure"):
-    """A process in the node's control group reads a file that is larger than what the limit leaves for the page cache:
-    the group uses no more than its limit, the kernel counts how often it was met, and has killed nothing for it.
+    """A process in the node's control group reads a file that is larger than the limit leaves for the page cache. The
+    group uses no more than its limit. The kernel counts how often the limit was met, and has killed no process because
+    of it.
     """
 
     mark: ClassVar = Mark(verb="memory-pressure")

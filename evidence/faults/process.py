@@ -1,4 +1,4 @@
-"""Faults of a node's process: it is killed, stopped, started or frozen, or has ended itself; and a migration."""
+"""Faults of a node's process: it is killed, stopped, started or frozen, or has exited; and a migration."""
 
 from __future__ import annotations
 
@@ -113,10 +113,9 @@ class FilesOnDisk(Struct, frozen=True, kw_only=True):
 
 
 class PowerLossProof(DeathProof, frozen=True, kw_only=True, tag="power-loss"):
-    """As of a kill, for each node that is struck; its file system refused to be written to when it was shut down, a
-    file that was never flushed is gone, one that was flushed is there, and ext4 says that its journal must be replayed.
-    With it stands, replica by replica, how far the log went as written and how far it goes on the disk, also where
-    nothing of it was lost.
+    """As for a kill, for each node that is struck. Its file system refused a write when it was shut down. A file that
+    was never flushed is lost, one that was flushed exists, and ext4 says that its journal must be replayed. The proof
+    also has, replica by replica, the end of the log as written and its end on the disk, also where nothing was lost.
     """
 
     mark: ClassVar = Mark(verb="power loss", icon=LIGHTNING)
@@ -156,7 +155,7 @@ class PowerLossProof(DeathProof, frozen=True, kw_only=True, tag="power-loss"):
 
 
 class StopProof(EndProof, frozen=True, kw_only=True, tag="stop"):
-    """As of a kill, with 143 or 0: the JVM ran its shutdown hook; 137 would mean that it had to be killed."""
+    """As for a kill, with 143 or 0: the JVM ran its shutdown hook. 137 would mean that it had to be killed."""
 
     explains: ClassVar[tuple[ContainerAction, ...]] = ("kill", "kill", "die", "stop")
     """A stop that takes too long ends with a second signal."""
@@ -167,8 +166,8 @@ class StopProof(EndProof, frozen=True, kw_only=True, tag="stop"):
 
 
 class ExitProof(EndProof, frozen=True, kw_only=True, tag="exit"):
-    """A broker that ends itself, as a scenario expects: Docker's `die` event with an exit code that is no signal's, and
-    the broker's own line that says why, which must be among its telling log lines.
+    """A broker exits, as a scenario expects: Docker's `die` event with an exit code that does not belong to a signal,
+    and the broker's own line with the reason, which must be among its telling log lines.
     """
 
     mark: ClassVar = Mark(verb="exit")
@@ -219,8 +218,8 @@ class StartProof(RunningProof, frozen=True, kw_only=True, tag="start"):
 
 
 class DoubleProof(RunningProof, frozen=True, kw_only=True, tag="double"):
-    """A second broker with the id of one that runs: as of a start; both nodes' properties have one id, and the first
-    one runs.
+    """A second broker with the id of a running one: as for a start. Both nodes' properties have the same id, and the
+    first one runs.
     """
 
     mark: ClassVar = Mark(verb="start")
@@ -235,7 +234,7 @@ class DoubleProof(RunningProof, frozen=True, kw_only=True, tag="double"):
 
 
 class FreezeProof(FaultProof, frozen=True, kw_only=True, tag="freeze"):
-    """Docker's `pause` event, state paused, and the process's CPU clock standing still while wall time goes on."""
+    """Docker's `pause` event, state paused, and the process's CPU clock standing still while wall time passes."""
 
     explains: ClassVar[tuple[ContainerAction, ...]] = ("pause", "unpause")
     mark: ClassVar = Mark(verb="freeze", icon=FLAKE)
@@ -261,9 +260,9 @@ class FreezeProof(FaultProof, frozen=True, kw_only=True, tag="freeze"):
 
 
 class MigrationProof(FaultProof, frozen=True, kw_only=True, tag="migration"):
-    """The metadata went from ZooKeeper to KRaft (no fault, but like one it may silently not have happened): the
-    controller's log says so, ZooKeeper names it as who keeps them and as the controller, and every broker runs with
-    the setting by which it migrates.
+    """The metadata was migrated from ZooKeeper to KRaft (not a fault, but it too may silently not have happened). The
+    controller's log says so, ZooKeeper names it as the holder of the metadata and as the controller, and every broker
+    runs with the setting that makes it migrate.
     """
 
     lasts: ClassVar = Lasts.AT_ONCE

@@ -1,7 +1,7 @@
-"""Steps of an upgrade: a node goes on as another release, brokers are started with a higher protocol or message format,
-and a feature of the cluster is set to another level.
+"""Steps of an upgrade: a node is started as another release, brokers are started with a higher protocol or message
+format, and a feature of the cluster is set to another level.
 
-None is a fault, but like one each may silently not have happened, and then an old broker is taken for a new one.
+These are not faults, but each may silently not have happened, and then an old broker would count as a new one.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ ARROW = Icon(0, 3.2, "v-6m-2.6 2.6l2.6 -2.6l2.6 2.6")
 
 
 class UpgradeProof(StartProof, frozen=True, kw_only=True, tag="upgrade"):
-    """As of a start. The jar of the broker that the process was started with, as its command line in /proc names it,
-    has the digest of that release's; and the process itself answers a request (ApiVersions) with what it speaks.
+    """As for a start. The broker's jar, as the process's command line in /proc names it, has the digest of that
+    release's jar. The process itself answers a request (ApiVersions) with its protocol versions.
     """
 
     mark: ClassVar = Mark(verb="upgrade", icon=ARROW, colour="start")
@@ -52,8 +52,8 @@ class UpgradeProof(StartProof, frozen=True, kw_only=True, tag="upgrade"):
 
 
 class RefusedProof(ExitProof, frozen=True, kw_only=True, tag="refused"):
-    """A node was started as another release, and has ended itself, as its scenario expects: as of such an end, with the
-    line in which it says why; and the jar of the broker in its container has the digest of that release's.
+    """A node was started as another release, and has exited, as its scenario expects: as for an exit, with the line
+    that has the reason. The broker's jar in its container has the digest of that release's jar.
     """
 
     explains: ClassVar[tuple[ContainerAction, ...]] = ("start",)
@@ -84,8 +84,8 @@ class RefusedProof(ExitProof, frozen=True, kw_only=True, tag="refused"):
 
 
 class RaiseProof(StartProof, frozen=True, kw_only=True, tag="raise"):
-    """A broker was started with a higher inter.broker.protocol.version or log.message.format.version: as of a start
-    with other settings, and the process itself has printed that it goes by them.
+    """A broker was started with a higher inter.broker.protocol.version or log.message.format.version: as for a start
+    with other settings, and the process itself has logged these settings.
     """
 
     mark: ClassVar = Mark(verb="raise", icon=ARROW, colour="start")
@@ -104,8 +104,8 @@ class RaiseProof(StartProof, frozen=True, kw_only=True, tag="raise"):
 
 
 class FinalizeProof(FaultProof, frozen=True, kw_only=True, tag="finalize"):
-    """A feature of a KRaft cluster has another level: the metadata log, as it lies on the controllers' disks, has a
-    record of it, and every node that runs answers a request (ApiVersions) with that level.
+    """A feature of a KRaft cluster has another level. The metadata log on the controllers' disks has a record of it,
+    and every running node answers a request (ApiVersions) with that level.
     """
 
     lasts: ClassVar = Lasts.AT_ONCE

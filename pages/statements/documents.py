@@ -218,7 +218,7 @@ BROKERS: Final = (
     Statement(
         number=23,
         area=Area.BROKERS,
-        sentence="The rest of the cluster is told when a broker comes or goes.",
+        sentence="The rest of the cluster is notified when a broker comes or goes.",
         by=(held_everywhere("leader-replaced-in-time"),),
     ),
     Statement(
@@ -298,7 +298,7 @@ BROKERS: Final = (
         area=Area.BROKERS,
         sentence="Only members of the ISR are elected leader.",
         by=(held_everywhere("leader-elected-from-isr"),),
-        corrected="""With unclean.leader.election.enable any live replica can lead. That was the default through 0.10.2;
+        corrected="""With unclean.leader.election.enable any live replica can lead. It was the default through 0.10.2;
             see unclean-election.""",
     ),
     Statement(
@@ -423,7 +423,7 @@ BROKERS: Final = (
                 cases=("segments",),
             ),
         ),
-        corrected="""Which files there are depends on the release: .timeindex from 0.10.1 (KIP-33), .snapshot and
+        corrected="""The files depend on the release: .timeindex from 0.10.1 (KIP-33), .snapshot and
             leader-epoch-checkpoint from 0.11 (KIP-98, KIP-101), partition.metadata from 2.8 (KIP-516). In 2.8.2 a
             replica gets partition.metadata only with its next leader (Partition.checkOrSetTopicId): the run that counts
             against it was judged before that was known.""",

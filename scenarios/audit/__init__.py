@@ -1,9 +1,9 @@
 """What a producer's settings risk, measured: many producers and topics under one fault.
 
-Each scenario here strikes some eighty *subjects* at once: a producer of some client with some settings (acks,
-idempotence, requests in flight, retries), and a partition of its own in a topic with some settings (replication factor,
-min.insync.replicas, unclean elections). What must come of each is stated beforehand, and the verdict is that each came
-to just that. The runs are the cells of [the audit's matrix](../audit-matrix.md).
+Each scenario here strikes some eighty *subjects* at once. A subject is one producer and one partition. The producer has
+a client and settings: acks, idempotence, requests in flight, retries. The partition lies in a topic with settings:
+replication factor, min.insync.replicas, unclean elections. The expected outcome of each subject is stated before the
+run, and the verdict compares each subject with it. The runs are the cells of [the audit's matrix](../audit-matrix.md).
 
 Clients are librdkafka and Kafka's own Java producer of the brokers' release, and the old Scala one where there is one.
 They are given the cell's settings and short time-outs, and nothing else: every other setting is the client's default.
@@ -15,8 +15,10 @@ from harness.words import MANY, Basis, Outcome, Producer, Run, Subject, Target, 
 from results import MEASURED_ON
 
 REFUSED_AGAIN = frozenset({"aborted-read"})
-"""What else may be seen where a producer tries again: a record whose last attempt was refused is there all the same if
-an earlier one was written and not answered. Clients tell of the last one alone (evidence/history/outcomes.py)."""
+"""Further anomalies that are possible where a producer retries. A record whose last attempt was refused is in the log
+if an earlier attempt was written and not answered. Clients report the last attempt alone
+(evidence/history/outcomes.py).
+"""
 AUDITED = one_of(*MEASURED_ON.values())
 """One version of each line; scenarios of the audit run on any of them."""
 ACKS_DOC = "Kafka documentation, producer configuration: acks"
@@ -116,20 +118,20 @@ def overtakes(producer: Producer) -> bool:
 
 
 def again(producer: Producer) -> str:
-    """What is said of a producer whose records may come in another order, behind what is said of the rest."""
+    """The sentence on a producer whose records may be reordered; it follows the sentence on the rest."""
     return " Several requests that were in flight are sent again in whatever order." if overtakes(producer) else ""
 
 
 def unanswered(subject: Subject) -> bool:
-    """Whether the producer is never told that its leader is gone, and goes on sending into the old connection."""
+    """Whether the producer never learns that its leader is dead, and continues to send into the old connection."""
     return subject.producer.acks == "0"
 
 
 def end_waiting_fetches(run: Run, leader: Target) -> None:
     """Have the leader answer the fetches that waited for records when the followers were frozen.
 
-    The first records to come are in that answer, which a follower may still read when it goes on. So there is one more
-    record, which may be lost, before those that the sequence is about.
+    The next records are in that answer, and a follower may still read it when it continues. So one more record, which
+    may be lost, is sent before those that the sequence is about.
     """
     t = run.partition()
     end, _ = run.log_end_and_high_watermark(leader, t)

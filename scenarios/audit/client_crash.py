@@ -1,8 +1,9 @@
 """The producers are killed with records that nobody acknowledged (Kafka documentation, producer configuration: acks).
 
-What the leader answers is held back. Each subject sends a record, which is written, and then four more at once. With
+The leader's answers are held back. Each subject sends a record, which is written, and then four more at once. With
 several requests in flight these are sent too; with one they wait in the client's memory for the first answer, and die
-with the process. What was written is there, though nobody was ever told. Nothing that was acknowledged is lost.
+with the process. The written record is in the log, although the producer never received the acknowledgement. Nothing
+that was acknowledged is lost.
 """
 
 from harness.words import (
@@ -32,7 +33,7 @@ def stated(producer: Producer, topic: Topic) -> Outcome:
             basis=Basis.DOCUMENTATION,
         )
     return Outcome(
-        why="What was acknowledged is there; of the rest nobody was told anything.",
+        why="Every acknowledged record is in the log. The producer reported nothing about the others.",
         source=ACKS_DOC,
         basis=Basis.DOCUMENTATION,
     )
@@ -40,8 +41,8 @@ def stated(producer: Producer, topic: Topic) -> Outcome:
 
 @scenario(
     name="audit-client-crash",
-    claim="""A producer that is killed loses nothing that was acknowledged; of what it had taken the written part is
-        there and the rest is not.""",
+    claim="""A killed producer loses no acknowledged record. The log has those of its unacknowledged records that were
+        written; the others are lost.""",
     source=ACKS_DOC,
     operator=OPERATOR,
     cluster=ClusterPlan(settings=CLUSTER),

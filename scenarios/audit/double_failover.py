@@ -1,14 +1,15 @@
 """The leader dies right after an acknowledgement, and the next leader before it can lead (KIP-101, KAFKA-1211).
 
 The sequence of [double-failover](double-failover.md), of many partitions at once. So that all of them learn of their
-high watermarks at the same moments, the followers are frozen while each subject sends a record. They go on, and fetch
-all of these with one request; their next requests say that they have them, and acks=all is acknowledged. The answer to
-those, with the new high watermarks, comes as late as replica.fetch.wait.max.ms says, and the leader is dead by then.
+high watermarks at the same moments, the followers are frozen while each subject sends a record. Then the followers
+continue and fetch all of these records with one request. Their next requests tell the leader so, and it acknowledges
+acks=all. The answers to those requests carry the new high watermarks. They are due after replica.fetch.wait.max.ms, and
+the leader is dead by then.
 
 The first follower is elected after its own death. The second one has begun to follow it, and has truncated to its high
-watermark where there are no leader epochs. Then it is elected in its turn, cleanly. It had every record, as every
-replica in sync had when the leader acknowledged: so neither acks=all nor min.insync.replicas=2 keeps what truncation
-throws away.
+watermark where there are no leader epochs. Then it is elected too, cleanly. It had every record when the leader
+acknowledged, as every in-sync replica had. So neither acks=all nor min.insync.replicas=2 protects the records that
+truncation removes.
 
 With two replicas nobody is left to be elected: the partition waits for the one that was elected last.
 """
@@ -65,9 +66,9 @@ def stated(producer: Producer, topic: Topic, *, truncates: bool) -> Outcome:
         )
     return Outcome(
         may=frozenset({"loses"} if producer.acks == "0" else ()),
-        why="Who leads at the end has the record, and truncates nothing that it cannot ask another replica about."
+        why="The leader at the end has the record. It truncates only after it has asked another replica."
         if topic.replication_factor > 2
-        else "Nobody leads who lacks the record.",
+        else "No replica that lacks the record becomes leader.",
         source=f"{KIP_101}; {ACKS_DOC}",
         basis=Basis.KIP,
     )
@@ -86,8 +87,8 @@ def holding(run: Run, subjects: Subjects, target: Target, *, truncates: bool) ->
 
 @scenario(
     name="audit-double-failover",
-    claim="""Where followers truncate to the high watermark two clean elections lose what is acknowledged, with acks=all
-        and min.insync.replicas=2 too; with leader epochs nothing is lost.""",
+    claim="""Where followers truncate to the high watermark, two clean elections lose acknowledged records, with
+        acks=all and min.insync.replicas=2 too. With leader epochs nothing is lost.""",
     source=KIP_101,
     operator=OPERATOR,
     cluster=ClusterPlan(

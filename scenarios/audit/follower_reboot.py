@@ -1,13 +1,13 @@
 """A follower restarts with records above its high watermark, and is next in line to lead (KIP-101; KAFKA-3143).
 
-The sequence of [follower-reboot](follower-reboot.md), of many partitions at once: the follower is frozen while each
-subject sends a record, goes on, fetches all of these with one request, and is killed before it hears that they are
-committed. It was the controller, so until 2.3 the next controller leaves it in the ISR. It comes back, cut from the
-leader, truncates to its high watermark, and is elected when the leader dies. From 2.3 on it leaves the ISR, and nobody
-leads without the record: not with leader epochs, and not without.
+This is the sequence of [follower-reboot](follower-reboot.md), on many partitions at once. The follower is frozen while
+each subject sends a record. It continues, fetches all of these with one request, and is killed before it learns that
+they are committed. It was the controller, so until 2.3 the next controller leaves it in the ISR. It comes back, cut
+from the leader, truncates to its high watermark, and is elected when the leader dies. From 2.3 on it leaves the ISR, so
+no replica without the record leads, with leader epochs or without.
 
-Where it is elected there are no topics with three replicas: the third would find that its new leader's log ends before
-its own, and such a broker ends itself if unclean elections are off (KAFKA-1211 tells of both).
+Where it is elected, no topic has three replicas. The third replica would find that its new leader's log ends before its
+own, and such a broker exits if unclean elections are off (KAFKA-1211 describes both).
 """
 
 from collections.abc import Iterator
@@ -57,7 +57,7 @@ def stated(producer: Producer, topic: Topic, *, trap: bool) -> Outcome:
         )
     return Outcome(
         may=frozenset({"loses"} if producer.acks == "0" else ()),
-        why="Nobody leads who lacks the record.",
+        why="No replica that lacks the record becomes leader.",
         source=f"{KIP_101}; {ACKS_DOC}",
         basis=Basis.KIP,
     )
@@ -65,8 +65,8 @@ def stated(producer: Producer, topic: Topic, *, trap: bool) -> Outcome:
 
 @scenario(
     name="audit-follower-reboot",
-    claim="""A follower that restarts truncates to its high watermark before 0.11, and loses what was acknowledged if it
-        leads next, with acks=all and min.insync.replicas=2 too; where it leaves the ISR nothing is lost.""",
+    claim="""Before 0.11 a follower that restarts truncates to its high watermark. If it leads next, acknowledged
+        records are lost, with acks=all and min.insync.replicas=2 too. Where it leaves the ISR nothing is lost.""",
     source=KIP_101,
     operator=OPERATOR,
     cluster=ClusterPlan(

@@ -1,26 +1,28 @@
 """The last replica in sync loses power, and is back before the others (KIP-966: motivation, unclean shutdown).
 
-Each subject sends three records, which every replica has, and which all disks then take (`flush_disks`), as in a
+Each subject sends three records. Every replica has them, and all disks are flushed then (`flush_disks`), as in a
 cluster that has been up for long. One follower of two is stopped. Four more records are acknowledged by the leader and
-the other follower, which have them in memory. Then that one is stopped cleanly too, by which its disk takes all seven,
-and the ISR is the leader alone. Three more are acknowledged by it, or refused: acks=all with min.insync.replicas=2.
-Then the leader loses its power, and with it what it had not flushed, and is the first one back.
+the other follower, which have them in memory. Then the other follower is stopped cleanly too. It writes all seven
+records to its disk when it stops, and the ISR is the leader alone. Three more are acknowledged by it, or refused:
+acks=all with min.insync.replicas=2. Then the leader loses its power, and with it its unflushed records. It is the first
+broker to return.
 
-It is in the ISR, so it is elected with what its disk has, and the followers truncate to that: not only the three
-records that nobody else had are lost, but the four too that are whole on another disk, whatever the producer asked for.
-min.insync.replicas=2 keeps acks=all from the first loss and not from the second. flush.messages=1 keeps from both.
+It is in the ISR, so it is elected with the log on its disk, and the followers truncate to that log. The three records
+that only the leader had are lost. The four records that are whole on another disk are lost too, whatever the producer's
+acks. min.insync.replicas=2 prevents the first loss with acks=all, and not the second. flush.messages=1 prevents both.
 
-The power goes before it is known that acks=all was refused: on a busy machine what was written before is on the disk
-after a few seconds already (audit-power-loss).
+The power goes before it is known that acks=all was refused: on a busy machine earlier records are on the disk after a
+few seconds (audit-power-loss).
 
-Eligible leader replicas (KIP-966, on in new clusters from 4.1 on) change that for min.insync.replicas=2: the leader
-comes back without the mark of a clean stop and is not elected; the partition waits for the follower that left last,
-which has the four. What acks=0 and acks=1 were told by the leader alone is lost then, flushed or not, for the follower
-never had it. With min.insync.replicas=1 nobody else is eligible, and the leader is elected as the last one known.
+Eligible leader replicas (KIP-966, on in new clusters from 4.1 on) change this with min.insync.replicas=2. The leader
+returns without the mark of a clean stop and is not elected. The partition waits for the follower that left last, which
+has the four records. Records that the leader alone acknowledged with acks=0 or acks=1 are lost then, flushed or not:
+the follower never had them. With min.insync.replicas=1 no other replica is eligible, and the controller elects the
+leader as the last known one.
 
-Only it is alive when it is elected, so unclean elections change nothing, but where a partition would wait. On 0.10 they
-are on here, as they are by default: where they are off a follower ends itself rather than truncate what it knows to be
-committed, and hangs in that (KAFKA-1211, KAFKA-3924).
+It is the only replica alive, so unclean elections matter only where the partition would otherwise wait. On 0.10 they
+are on here, as they are by default. Where they are off, a follower exits rather than truncate records that it knows to
+be committed, and hangs on the way out (KAFKA-1211, KAFKA-3924).
 """
 
 from collections.abc import Iterator
@@ -70,7 +72,7 @@ SOURCE = "KIP-966: motivation"
 
 
 def ends_itself(version: Version) -> bool:
-    """Whether a follower ends itself rather than truncate, unless unclean elections are on."""
+    """Whether a follower exits rather than truncate, unless unclean elections are on."""
     return version.release < (0, 11)
 
 
@@ -80,12 +82,12 @@ def waits(topic: Topic, version: Version) -> bool:
 
 
 def loses_shared(topic: Topic, version: Version) -> bool:
-    """Whether what every replica had is lost."""
+    """Whether records that every replica had are lost."""
     return not topic.flush_each and not waits(topic, version)
 
 
 def loses_alone(topic: Topic, version: Version) -> bool:
-    """Whether what the leader alone had is lost."""
+    """Whether records that only the leader had are lost."""
     return not topic.flush_each or waits(topic, version)
 
 
@@ -113,15 +115,18 @@ def stated(producer: Producer, topic: Topic, version: Version) -> Outcome:
         pass
     elif not retries(producer):
         may |= {"refuses"} if producer.acks == "all" and producer.client != "scala" else set()
-        why.append("A leader that has changed refuses a producer that does not try again.")
+        why.append("A producer without retries gets a permanent error when the leader has moved.")
         sources.append(RETRIES_DOC)
     elif producer.idempotence:
         may.add("refuses")
-        why.append("An idempotent producer's sequence numbers may have a gap then, and what waits may be too late.")
+        why.append(
+            "An idempotent producer's sequence numbers may have a gap then, and waiting records may exceed "
+            "their time-out."
+        )
         sources.append(IDEMPOTENCE_DOC)
     else:
         may |= {"duplicates"} | ({"reorders"} if overtakes(producer) else set())
-        why.append("What is sent while replicas come back may be answered too late, and is sent again.")
+        why.append("Records sent while replicas return may be answered too late, and are sent again.")
         sources.append(RETRIES_DOC)
     return Outcome(
         must=must,
@@ -134,8 +139,8 @@ def stated(producer: Producer, topic: Topic, version: Version) -> Outcome:
 
 def _told(topic: Topic, version: Version, *, shared: bool, alone: bool) -> str:
     if waits(topic, version):
-        kept = "The partition waits for the follower that is eligible, which has what every replica had"
-        return f"{kept}, and not what the leader acknowledged alone." if alone else f"{kept}."
+        kept = "The partition waits for the eligible follower, which has the records that every replica had"
+        return f"{kept}, and lacks the records that the leader acknowledged alone." if alone else f"{kept}."
     if shared:
         return "The leader is elected without what it had not flushed, and the followers truncate to its log."
     return "The leader has flushed each record before it counted, and is elected."
@@ -148,8 +153,8 @@ def _told(topic: Topic, version: Version, *, shared: bool, alone: bool) -> str:
         with min.insync.replicas=2 keep the records that other replicas have.""",
     source=f"{SOURCE}; {ELR_DOC}: unclean shutdown, last known leader",
     operator="""From 4.1 on use acks=all, min.insync.replicas=2 and eligible leader replicas (on by default in new
-        clusters; kafka-features upgrades others). Before, see which replicas have its records before you start a leader
-        again that lost power: it leads as soon as it is back, and they truncate. Or flush each record.""",
+        clusters; kafka-features upgrades others). Before 4.1, copy the replicas' logs before you restart a leader that
+        lost power: it leads as soon as it is back, and the others truncate. Or set flush.messages=1.""",
     cluster=ClusterPlan(disks=Disks(), settings=CLUSTER | SOON),
     documented=[
         Documented(
@@ -177,7 +182,7 @@ def last_replica(run: Run) -> None:
         ),
     )
     run.require(
-        "no follower would end itself rather than truncate",
+        "no follower would exit rather than truncate",
         not ends_itself(version) or all(one.subject.topic.unclean for one in subjects.all),
     )
 

@@ -1,9 +1,9 @@
 """The leader dies with records that its followers do not have (Kafka documentation, producer configuration: acks).
 
-The followers are frozen, shorter than their sessions last, so they stay in the ISR. Each subject sends seven records:
-with acks=0 and acks=1 the leader alone has them, and that is enough for these; with acks=all they are not
-acknowledged. The leader is killed, the followers go on, and one of them is elected, cleanly. What the leader alone had
-is gone, just that: a producer with acks=all still holds its records, and sends them again if it is let.
+The followers are frozen, shorter than their sessions last, so they stay in the ISR. Each subject sends seven records,
+which only the leader has. It acknowledges them with acks=0 and acks=1, and not with acks=all. The leader is killed, the
+followers continue, and one of them is elected, cleanly. Exactly the records that only the leader had are lost. A
+producer with acks=all still holds its records, and sends them again if retries allow it.
 """
 
 from dataclasses import replace
@@ -47,25 +47,25 @@ LEADER_ALONE_HAD_THEM = Outcome(
 LOSES_AND_OVERTAKES = replace(
     LEADER_ALONE_HAD_THEM,
     may=frozenset({"reorders"}),
-    why=f"{LEADER_ALONE_HAD_THEM.why} Several requests that were in flight are sent again in whatever order.",
+    why=f"{LEADER_ALONE_HAD_THEM.why} Several requests that were in flight are sent again in any order.",
     source=f"{ACKS_DOC}; {IN_FLIGHT_DOC}",
 )
 KEEPS = Outcome(
-    why="""With acks=all they were not acknowledged while the followers stood still, and are sent again where that is
-        to be done: a leader is back before their time is up.""",
+    why="""With acks=all they were not acknowledged while the followers stood still. Producers with retries send them
+        again, and a leader is back before they time out.""",
     source=ACKS_DOC,
     basis=Basis.DOCUMENTATION,
 )
 OVERTAKEN = Outcome(
     may=frozenset({"reorders"}),
-    why="""Several requests were in flight when the leader died, and are sent again in whatever order; none is lost.""",
+    why="""Several requests were in flight when the leader died. They are sent again in any order, and none is lost.""",
     source=IN_FLIGHT_DOC,
     basis=Basis.DOCUMENTATION,
 )
 UNNOTICED = Outcome(
     may=frozenset({"loses"}),
-    why="""What the leader has is kept. With acks=0 what is sent into the connection that a dead broker left is gone,
-        and nobody is told.""",
+    why="""The leader's records are kept. With acks=0, records sent into a dead broker's connection are lost, and the
+        producer gets no error.""",
     source=ACKS_DOC,
     basis=Basis.DOCUMENTATION,
 )
@@ -88,8 +88,8 @@ def stated(producer: Producer, topic: Topic) -> Outcome:
 
 @scenario(
     name="audit-leader-crash-behind",
-    claim="""When a leader dies with records that its followers do not have, acks=0 and acks=1 lose just these, and
-        acks=all loses none, whatever else is set.""",
+    claim="""When a leader dies with records that its followers do not have, acks=0 and acks=1 lose exactly these
+        records. acks=all loses none, whatever the other settings.""",
     source=ACKS_DOC,
     operator=OPERATOR,
     cluster=ClusterPlan(session_timeout_ms=9000, settings=CLUSTER),

@@ -1,11 +1,11 @@
 """The leader is cut from all other nodes and keeps its clients (Kafka documentation, producer configuration: acks).
 
-Each subject sends seven records as soon as the leader is alone. It acknowledges acks=1 by itself and cannot acknowledge
-acks=all, for it cannot change the ISR without ZooKeeper or the controller. Its session ends, a follower is elected, and
-when the network is whole again the old leader truncates.
+Each subject sends seven records as soon as the leader is alone. It acknowledges acks=1 alone. It cannot acknowledge
+acks=all, because it cannot change the ISR without ZooKeeper or the controller. Its session ends, a follower is elected,
+and when the network is whole again the old leader truncates.
 
-replica.lag.time.max.ms is longer than all this: before protocol 2.7 a leader that would shrink the ISR waits for
-ZooKeeper, and answers nobody meanwhile (scenarios/partition/leader_isolated.py).
+replica.lag.time.max.ms is longer than all this: before protocol 2.7 a leader that shrinks the ISR waits for ZooKeeper,
+and answers no client until then (scenarios/partition/leader_isolated.py).
 """
 
 from harness.words import (
@@ -56,7 +56,7 @@ def stated(producer: Producer, topic: Topic) -> Outcome:
         return Outcome(
             must=frozenset({"loses"}),
             may=frozenset(may),
-            why="The leader acknowledges by itself what nobody else can fetch, and truncates it when it is back."
+            why="The leader acknowledges records that no follower can fetch, and truncates them when it is back."
             + again(producer),
             source=f"{ACKS_DOC}; {IN_FLIGHT_DOC}" if may else ACKS_DOC,
             basis=Basis.DOCUMENTATION,
@@ -76,8 +76,8 @@ def stated(producer: Producer, topic: Topic) -> Outcome:
 
 @scenario(
     name="audit-leader-cut-off",
-    claim="""A leader that is cut from all other nodes acknowledges acks=1 by itself, and that is lost; with acks=all it
-        acknowledges nothing.""",
+    claim="""A leader that is cut off from all other nodes still acknowledges acks=1, and those records are lost. With
+        acks=all it acknowledges nothing.""",
     source=ACKS_DOC,
     operator=OPERATOR,
     cluster=ClusterPlan(settings=CLUSTER | {"replica.lag.time.max.ms": "30000"}),

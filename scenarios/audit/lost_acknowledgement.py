@@ -1,8 +1,8 @@
 """Records are written and the acknowledgements never arrive (KIP-98; Kafka documentation, retries).
 
-What the leader answers is held back while it takes what it is sent: each subject sends a record, which is written. Then
-the connections are reset, and the answers are gone. A producer that tries again writes the record a second time, unless
-it is idempotent; one that does not reports an error for a record that is there.
+The leader's answers are held back, and requests still reach it. Each subject sends a record, which is written. Then the
+connections are reset, and the answers are lost. A producer with retries writes the record a second time, unless it is
+idempotent. A producer without retries reports an error for a record that is in the log.
 """
 
 from harness.words import (
@@ -36,8 +36,8 @@ def stated(producer: Producer, topic: Topic) -> Outcome:
     if producer.acks == "0":
         return Outcome(
             may=frozenset({"loses"}),
-            why="""No answer is waited for, and the record is written. What is sent before the client notices the reset
-                is gone.""",
+            why="""No answer is waited for, and the record is written. Records sent before the client notices the reset
+                are lost.""",
             source=RETRIES_DOC,
             basis=Basis.DOCUMENTATION,
         )
@@ -55,7 +55,7 @@ def stated(producer: Producer, topic: Topic) -> Outcome:
             basis=Basis.DOCUMENTATION,
         )
     return Outcome(
-        why="It is sent once: the producer reports an error, and the record is there.",
+        why="It is sent once: the producer reports an error, and the record is in the log.",
         source=RETRIES_DOC,
         basis=Basis.DOCUMENTATION,
     )
@@ -63,8 +63,8 @@ def stated(producer: Producer, topic: Topic) -> Outcome:
 
 @scenario(
     name="audit-lost-acknowledgement",
-    claim="""A record whose acknowledgement is lost is written again by every producer that tries again and is not
-        idempotent; without retries it is reported as failed, and is there.""",
+    claim="""Every producer with retries and without idempotence writes a record again whose acknowledgement is lost.
+        Without retries the record is reported as failed and is in the log.""",
     source=f"{RETRIES_DOC}; KIP-98",
     operator=OPERATOR,
     cluster=ClusterPlan(settings=CLUSTER),

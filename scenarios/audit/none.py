@@ -1,10 +1,10 @@
 """No fault: what a producer's settings cost (Kafka documentation, producer configuration).
 
 Each subject by itself, while no other sends: a hundred records, each when the one before is answered (latency), and
-then fifteen hundred at once (throughput). Figures are those of our recorder, which takes no more than some ten thousand
-records a second of one producer, on a machine that other runs share: they show what settings cost beside one another,
-and no more than that. Topics of three replicas are measured with flush.messages=1 too, on the disk of this machine;
-what that costs depends on the disk first.
+then fifteen hundred at once (throughput). The figures come from our recorder, which takes at most some ten thousand
+records a second from one producer, on a machine that other runs share. They compare settings with one another, and show
+nothing else. Topics of three replicas are measured with flush.messages=1 too. The cost of flushing depends mostly on
+the machine's disk.
 """
 
 from collections.abc import Iterator
@@ -35,7 +35,8 @@ def stated(producer: Producer, topic: Topic) -> Outcome:
 
 @scenario(
     name="audit-none",
-    claim="Without a fault every acknowledged record is there, once and in order, whatever is set; settings cost time.",
+    claim="Without a fault every acknowledged record is in the log once and in order, whatever the settings. "
+    "Settings only cost time.",
     source=ACKS_DOC,
     operator=OPERATOR,
     cluster=ClusterPlan(settings=CLUSTER),

@@ -1,18 +1,19 @@
 """All replicas lose power at one moment (Kafka documentation: Application vs. OS flush management; flush.messages).
 
 An acknowledgement says that records are in the memory of the replicas, not that they are on a disk. Each subject sends
-three records, which every replica has, and which all disks then take (`flush_disks`), as in a cluster that has been up
+three records. Every replica has them, and all disks are flushed then (`flush_disks`), as in a cluster that has been up
 for long. Then it sends seven more. When they are acknowledged, and every replica has them, all brokers lose power at
-one moment (harness/faults/power.py), sooner than the kernel writes back by itself. They start again with what is on
-their disks: the three, and not the seven, whatever the producer asked for.
+one moment (harness/faults/power.py), sooner than the kernel writes back by itself. They start again with the records on
+their disks: the three, and not the seven, whatever the producer's acks.
 
-With flush.messages=1 every replica flushes what it appends before that counts, and nothing is lost. What it costs is
-measured without a fault (audit-none).
+With flush.messages=1 every replica flushes each record before it counts as written, and nothing is lost. The cost of
+flushing is measured without a fault (audit-none).
 
-Here the followers have what the leader acknowledged. With acks=1 they may not, and what one of them lacks that is back
-first is lost as in audit-leader-crash-behind, flushed or not. In the end each sends two more, but with acks=0: what is
-sent into the connection that a dead broker left is gone, which other faults show. What these two come to is stated as
-possible: on a busy machine an answer took longer than the producer waits, and they were there twice (3.9.2-zk).
+Here the followers have what the leader acknowledged. With acks=1 a follower may lack some records. If it returns first
+it is elected, and those are lost, flushed or not (audit-leader-crash-behind). At the end each subject sends two more
+records, except with acks=0: records sent into a dead broker's connection are lost, which other faults show. Several
+outcomes of these two records are stated as possible. On a busy machine an answer took longer than the producer waits,
+and they were written twice (3.9.2-zk).
 """
 
 from collections.abc import Iterator
@@ -55,10 +56,12 @@ FLUSH_DOC = "Kafka documentation, topic configuration: flush.messages; Applicati
 
 
 DIVERGES = TRUNCATED | {"replica-divergence"}
-"""Followers that truncate to their high watermark may keep a record that the next leader has another for (KIP-101)."""
+"""Followers that truncate to their high watermark may keep a record where the next leader has a different one
+(KIP-101).
+"""
 SOON = {"replica.high.watermark.checkpoint.interval.ms": "500"}
-"""On a busy machine files were seen on their disks 2 to 26 s after they were written, and vm.dirty_expire_centisecs
-was 30 s (for want of memory, most likely). So the power goes as soon as every replica has the records.
+"""On a busy machine files reached their disks 2 to 26 s after they were written, although vm.dirty_expire_centisecs was
+30 s (most likely for lack of memory). So the power is cut as soon as every replica has the records.
 """
 NOTHING_LOST = Outcome(
     why="Each replica has flushed the records before they count.",
@@ -67,14 +70,14 @@ NOTHING_LOST = Outcome(
 )
 GONE = Outcome(
     must=frozenset({"loses"}),
-    why="The records are acknowledged when the replicas have them in memory, and are on nobody's disk.",
+    why="The records are acknowledged when the replicas have them in memory, and are on no disk.",
     source=FLUSH_DOC,
     basis=Basis.DOCUMENTATION,
 )
 
 
 def measured_in(producer: Producer, version: Version) -> Iterator[Topic]:
-    """Its topics, each as it is and with a flush of each record; what two replicas come to, three do."""
+    """Its topics, each without and with a flush of each record. Three replicas have the outcome of two."""
     for topic in topics(producer, version):
         if topic.replication_factor != 2:
             yield topic
@@ -94,7 +97,7 @@ def stated(producer: Producer, topic: Topic) -> Outcome:
             return _also(told, set(), f"{gap}and librdkafka's are refused for it.", IDEMPOTENCE_DOC)
         return _also(outcome, {"refuses"}, f"{gap}for which it may be refused.", IDEMPOTENCE_DOC)
     if retries(producer):
-        late = "What is sent while replicas come back may be answered too late, and is sent again."
+        late = "Records sent while replicas return may be answered too late, and are sent again."
         return _also(outcome, {"duplicates"} | ({"reorders"} if overtakes(producer) else set()), late, RETRIES_DOC)
     return outcome
 
@@ -105,11 +108,12 @@ def _also(outcome: Outcome, may: set[str], why: str, source: str) -> Outcome:
 
 @scenario(
     name="audit-power-loss",
-    claim="""When all replicas lose power at one moment, what was acknowledged and not flushed is lost, whatever a
-        producer is set to; with flush.messages=1 nothing is.""",
+    claim="""When all replicas lose power at one moment, acknowledged records that were not flushed are lost, whatever
+        the producer's settings. With flush.messages=1 nothing is lost.""",
     source=FLUSH_DOC,
-    operator="""Put replicas where they do not lose power together (racks, zones). If they do, no setting of a producer
-        helps; flush.messages=1 for a topic does, and makes each acknowledgement wait for disks.""",
+    operator="""Spread replicas over racks or zones that do not lose power together. If all replicas lose power at once,
+        no producer setting helps. Setting flush.messages=1 for a topic does, and each acknowledgement then waits for
+        disks.""",
     cluster=ClusterPlan(disks=Disks(), settings=CLUSTER | SOON),
     documented=[
         Documented(

@@ -1,10 +1,10 @@
 """One record is refused, the next one is accepted, and the first is tried again (KIP-98).
 
-The followers are frozen until they have left the ISR. Each subject sends a record; where acks=all asks for two replicas
-in sync it is refused (NOT_ENOUGH_REPLICAS), and the answer is held back. The followers go on and are in sync again, and
-each subject sends another record, which is accepted where it comes. Then the answers arrive. With several requests in
-flight the first record is written behind the second. librdkafka has its next request made while one is in flight, and
-sends it before it tries the first again: the order is turned with one in flight too.
+The followers are frozen until they have left the ISR. Each subject sends a record. The leader refuses it where acks=all
+needs two in-sync replicas (NOT_ENOUGH_REPLICAS), and the answer is held back. The followers continue and are in sync
+again. Each subject sends another record, which is accepted if it reaches the leader. Then the answers arrive. With
+several requests in flight the first record is written behind the second. librdkafka prepares its next request while one
+is in flight, and sends it before it retries the first. So records are reordered with one request in flight too.
 """
 
 from collections.abc import Iterator
@@ -77,7 +77,8 @@ def stated(producer: Producer, topic: Topic) -> Outcome:
     if retries(producer) and producer.client == LIBRDKAFKA:
         return Outcome(
             must=frozenset({"reorders"}),
-            why="The second record is in a request by then, which goes out before the first is tried again.",
+            why="The second record is in a request by then, and that request is sent before the first record is "
+            "retried.",
             source="librdkafka issue 1092 (closed as fixed in 2018; seen of 1.7.0 to 2.16.0)",
             basis=Basis.JIRA,
         )
@@ -101,8 +102,8 @@ def stated(producer: Producer, topic: Topic) -> Outcome:
 
 @scenario(
     name="audit-refused-then-accepted",
-    claim="""A record that is refused and tried again comes behind one that was accepted meanwhile, with several
-        requests in flight and without idempotence.""",
+    claim="""Without idempotence and with several requests in flight, a refused record that is retried is written behind
+        a later record that was accepted first.""",
     source=f"{IN_FLIGHT_DOC}; KIP-98",
     operator=OPERATOR,
     cluster=ClusterPlan(session_timeout_ms=30_000, settings=CLUSTER | {"replica.lag.time.max.ms": "2000"}),

@@ -1,18 +1,18 @@
 """The ISR shrinks to the leader, and the leader dies (Kafka documentation: unclean.leader.election.enable; KIP-966).
 
-The leader is cut from its followers alone. It takes them out of the ISR, and from then on acks=all with
-min.insync.replicas=1 means the leader alone, as acks=1 always did. With min.insync.replicas=2 it refuses acks=all: the
-record that was waiting when the ISR shrank is in its log all the same, and is refused too, so a producer that tries
-again writes it twice, unless it is idempotent.
+The leader is cut from its followers alone. It removes them from the ISR. From then on acks=all with
+min.insync.replicas=1 means the leader alone, as acks=1 always does. With min.insync.replicas=2 it refuses acks=all. The
+record that was waiting when the ISR shrank is in its log, and is refused too. So a producer with retries writes it
+twice, unless it is idempotent.
 
-A leader that asks the controller to shrink the ISR (protocol 2.7) may leave the record that waits unanswered until
-another one comes (KAFKA-13091), so that its producer's time is up and it is sent twice: seen on 2.8.2, and with
+A leader that asks the controller to shrink the ISR (protocol 2.7) may leave the waiting record unanswered until another
+one arrives (KAFKA-13091). Then the record times out in its producer and is sent twice. This was seen on 2.8.2, and with
 min.insync.replicas=2 on 3.9.2. The next records are sent when that is over.
 
 Then the leader is killed. With unclean elections a follower leads that has none of these records. Without, the
-partition waits for its leader. Eligible leader replicas (KIP-966, on in new clusters from 4.1 on) let a replica lead
-that left an ISR which was too small to acknowledge acks=all, and call that clean: what acks=1 was acknowledged
-meanwhile is lost, with unclean elections off.
+partition waits for its leader. With eligible leader replicas (KIP-966, on in new clusters from 4.1 on) a replica may
+lead that left an ISR which was too small to acknowledge acks=all. This counts as a clean election. Records that were
+acknowledged with acks=1 after it had left are lost, with unclean elections off.
 """
 
 from harness.words import (
@@ -76,24 +76,27 @@ def stated(producer: Producer, topic: Topic, version: Version) -> Outcome:
         return Outcome(
             must=frozenset({"loses"}),
             may=_stuck(producer, topic) | frozenset({"refuses"} if producer.idempotence else {}),
-            why="A replica that left an ISR too small for acks=all is eligible to lead, and has none of this."
+            why="A replica that left an ISR too small for acks=all is eligible to lead, and has none of these records."
             if clean
-            else """The leader is the whole ISR and acknowledges alone; the follower that is elected has none of it. The
-                sequence numbers of an idempotent producer then have a gap, for which it may be refused.""",
+            else """The leader is the whole ISR and acknowledges alone. The follower that is elected has none of these
+                records. The sequence numbers of an idempotent producer then have a gap, for which it may be
+                refused.""",
             source=ELR_DOC if clean else f"{UNCLEAN_DOC}; {IDEMPOTENCE_DOC}",
             basis=Basis.KIP if clean else Basis.DOCUMENTATION,
         )
     return Outcome(
         may=frozenset({"loses"} if producer.acks == "0" else {}) | _stuck(producer, topic),
-        why="""Nobody but the leader can be elected, and a process that is killed loses no file. With acks=0 what is
-            sent into the connection that it left is gone.""",
+        why="""Only the leader can be elected, and a killed process loses no file. With acks=0, records sent into its
+            old connection are lost.""",
         source=UNCLEAN_DOC,
         basis=Basis.DOCUMENTATION,
     )
 
 
 def _stuck(producer: Producer, topic: Topic) -> frozenset[str]:
-    """What may come of a record that waits for acks=all while the ISR shrinks, and is sent again when time is up."""
+    """The possible outcomes of a record that waits for acks=all while the ISR shrinks, and is sent again after its
+    time-out.
+    """
     if producer.acks != "all" or topic.replication_factor == 1 or producer.idempotence or not retries(producer):
         return frozenset()
     return frozenset({"duplicates", "reorders"} if overtakes(producer) else {"duplicates"})
@@ -115,9 +118,9 @@ def _too_few(producer: Producer) -> Outcome:
         may |= {"duplicates"} | ({"reorders"} if overtakes(producer) else set())
     return Outcome(
         may=frozenset(may),
-        why="""acks=all is refused, and tried again until the followers are back or time is up. The record that waited
-            when the ISR shrank was refused when it had been written (NOT_ENOUGH_REPLICAS_AFTER_APPEND): again is twice,
-            without idempotence.""",
+        why="""acks=all is refused, and retried until the followers are back or the record times out. The record that
+            waited when the ISR shrank was refused after it had been written (NOT_ENOUGH_REPLICAS_AFTER_APPEND): without
+            idempotence a retry writes it twice.""",
         source=f"{MIN_ISR_DOC}; {RETRIES_DOC}",
         basis=Basis.DOCUMENTATION,
     )
@@ -125,8 +128,9 @@ def _too_few(producer: Producer) -> Outcome:
 
 @scenario(
     name="audit-shrunk-isr-crash",
-    claim="""When the ISR has shrunk to a leader that dies, what it acknowledged alone is lost by an unclean election,
-        and by that of an eligible replica; with min.insync.replicas=2 acks=all is refused instead.""",
+    claim="""When the ISR has shrunk to the leader and the leader dies, an unclean election, or the election of an
+        eligible replica, loses the records that the leader acknowledged alone. With min.insync.replicas=2 the leader
+        refuses acks=all instead.""",
     source=f"{ACKS_DOC}; {UNCLEAN_DOC}; {ELR_DOC}",
     operator=OPERATOR,
     cluster=ClusterPlan(settings=CLUSTER | {"replica.lag.time.max.ms": "3000"}),

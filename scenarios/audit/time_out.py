@@ -1,9 +1,9 @@
 """The leader answers later than producers wait (KIP-91; Kafka documentation, delivery.timeout.ms, request.timeout.ms).
 
-Each subject sends a record, which is written, and the answer is held back until the producers have given it up: their
-time-outs are seconds here. A producer that does not try again reports an error for a record that is there. So does one
-that tries again, for as long as its deadline lets it; without one (before KIP-91) it goes on until it is answered, and
-what it has written meanwhile is there twice.
+Each subject sends a record, which is written. The answer is held back until the producers have given the record up;
+their time-outs are seconds here. A producer without retries reports an error for a record that is in the log. A
+producer with retries does the same when its deadline has passed. Without a deadline (before KIP-91) it retries until it
+is answered, and has then written the record twice.
 """
 
 from harness.words import (
@@ -37,7 +37,7 @@ def stated(producer: Producer, topic: Topic) -> Outcome:
         )
     if producer.idempotence:
         return Outcome(
-            why="It is reported as failed, and is there; tried again, it is known by its sequence number.",
+            why="It is reported as failed, and it is in the log. The leader recognises a retry by its sequence number.",
             source=f"{TIME_OUT_DOC}; {IDEMPOTENCE_DOC}",
             basis=Basis.KIP,
         )
@@ -51,12 +51,12 @@ def stated(producer: Producer, topic: Topic) -> Outcome:
     if retries(producer):
         return Outcome(
             may=frozenset({"duplicates"}),
-            why="It is reported as failed, and is there; what is tried again before the deadline may be there twice.",
+            why="It is reported as failed, and it is in the log. A retry before the deadline may write it twice.",
             source=TIME_OUT_DOC,
             basis=Basis.KIP,
         )
     return Outcome(
-        why="It is sent once, reported as failed, and is there.",
+        why="It is sent once and reported as failed, and it is in the log.",
         source=TIME_OUT_DOC,
         basis=Basis.KIP,
     )
@@ -64,7 +64,7 @@ def stated(producer: Producer, topic: Topic) -> Outcome:
 
 @scenario(
     name="audit-time-out",
-    claim="A record that a producer has given up for want of an answer is in the log, whatever is set.",
+    claim="A record that a producer has given up because no answer came is in the log, whatever the settings.",
     source=TIME_OUT_DOC,
     operator=OPERATOR,
     cluster=ClusterPlan(settings=CLUSTER),

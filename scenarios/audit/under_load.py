@@ -1,24 +1,24 @@
 """Brokers go and come back while producers send (Kafka documentation, producer configuration; Graceful shutdown).
 
-Each subject sends ten records a second. The leader is killed, or stopped cleanly; or all brokers are stopped and
-started in turn; or every replica is killed at one moment and started again. What is lost with acks=0 and acks=1 is
-what happened to be under way, so it may be nothing: these are the only outcomes that are stated as possible and not as
-certain. With acks=all nothing is lost. A record that was written and not answered is written again by a producer that
-tries again, unless it is idempotent.
+Each subject sends ten records a second. There are four faults. The leader is killed. The leader is stopped cleanly. All
+brokers are stopped and started one after the other. Every replica is killed at one moment and started again. acks=0 and
+acks=1 lose the records that happened to be under way, which may be none. So these outcomes alone are stated as possible
+and not as certain. With acks=all nothing is lost. A producer with retries writes a record again that was written and
+not answered, unless it is idempotent.
 
-A producer that does not try again is refused for good where the leader has changed, which Java's is told. librdkafka
-takes that answer for none of its retries, and sends the record to the next leader (rd_kafka_handle_Produce_error): so
-several records may come in another order, and one that the old leader had written and was waiting with, for its
-followers, is there twice. With one request in flight it has the next one made already, which goes out before what is
-tried again (`refused-then-accepted`, librdkafka issue 1092).
+Without retries, a Java producer gets a permanent error when the leader has moved. librdkafka does not count that answer
+as a retry, and sends the record to the next leader (rd_kafka_handle_Produce_error). So it may reorder records. A record
+that the old leader had written, and for which it was waiting for its followers, is written twice. With one request in
+flight it has already prepared the next one, and sends that before the retry (`refused-then-accepted`, librdkafka issue
+1092).
 
-An idempotent producer of librdkafka may begin a new epoch, and then writes once more what it has no answer for. It does
-so when the first record of a batch in flight is given up (message.timeout.ms; `timed-out-batch`), as it may be where a
-partition is away or too small for that long: seen on 2.8.2, where 291 of 416 records of one were there twice, and on
-3.9.2 with every replica down for half a minute (281 records of one, of two replicas, on a busy machine). With several
-requests in flight it does so as well when one is refused because an earlier one was (OUT_OF_ORDER_SEQUENCE_NUMBER;
-librdkafka issue 4953): seen on 4.3.1, where the last record before a leader was stopped came once with epoch 0 of its
-producer, and once with epoch 1.
+An idempotent producer of librdkafka may begin a new epoch. Then it writes every unanswered record once more. It does so
+when the first record of a batch in flight is given up (message.timeout.ms; `timed-out-batch`). This can happen where a
+partition is unavailable, or lacks in-sync replicas, for that long. On 2.8.2 291 of 416 records of one producer were
+written twice. On 3.9.2, with every replica down for half a minute, it was 281 records of one producer (two replicas, a
+busy machine). With several requests in flight it also does so when a request is refused because an earlier one was
+(OUT_OF_ORDER_SEQUENCE_NUMBER; librdkafka issue 4953). On 4.3.1 the last record before a leader was stopped was written
+once with producer epoch 0, and once with epoch 1.
 """
 
 from collections.abc import Callable
@@ -70,10 +70,10 @@ LIMIT_S = 60.0
 
 @dataclass(frozen=True, slots=True)
 class Struck:
-    """What a fault does, as far as what is stated depends on it."""
+    """The traits of a fault that the stated outcomes depend on."""
 
     truncates: bool = False
-    """Whether followers may throw away what was acknowledged with acks=all (KIP-101)."""
+    """Whether followers may truncate records that were acknowledged with acks=all (KIP-101)."""
     away: bool = False
     """Whether every partition is without a leader for a while."""
     stops: bool = False
@@ -83,11 +83,11 @@ class Struck:
 
 
 def refuses(producer: Producer, topic: Topic, struck: Struck) -> bool:
-    """Whether a send may be refused: of a producer that does not try again where a leader has changed, and of one that
-    does where too few replicas are in sync for as long as it tries.
+    """Whether a send may be refused. A producer without retries is refused where a leader has changed. A producer with
+    retries is refused where too few replicas are in sync for as long as it tries.
 
-    The Scala producer does not say why a send failed, so its user knows of no refusal. librdkafka keeps what it has not
-    been answered for the next leader, so with acks=1 nothing is refused (none of 343 runs).
+    The Scala producer does not say why a send failed, so its user knows of no refusal. librdkafka keeps unanswered
+    records for the next leader, so with acks=1 nothing is refused (in 0 of 343 runs).
     """
     if producer.client == "scala" or producer.acks == "0":
         return False
@@ -104,7 +104,7 @@ def truncated(producer: Producer, topic: Topic, struck: Struck) -> bool:
 
 
 def keeps_unanswered(producer: Producer) -> bool:
-    """Whether it is a librdkafka that has for the next leader what it has not been answered, without idempotence."""
+    """Whether it is a librdkafka without idempotence, which keeps unanswered records for the next leader."""
     return producer.client == "librdkafka" and producer.acks != "0" and not producer.idempotence
 
 
@@ -115,7 +115,7 @@ def begins_epochs(producer: Producer) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """What may come of whom, and where that is written."""
+    """The possible outcomes of a subject, and their sources."""
 
     may: str
     source: str
@@ -157,12 +157,12 @@ RULES = (
     ),
 )
 LEAST_FIRST = (Basis.MEASURED, Basis.SOURCE, Basis.JIRA, Basis.DOCUMENTATION)
-"""What an outcome of several rules is said to rest on: the first of these that one of them has."""
+"""The basis of an outcome of several rules: the first of these that one of the rules has."""
 WHY = {
-    "loses": "what is under way is lost",
-    "duplicates": "what was written and not answered is written again",
-    "reorders": "what was in flight is sent again in whatever order",
-    "refuses": "too few replicas may be in sync, and a changed leader refuses who does not try again",
+    "loses": "records under way are lost",
+    "duplicates": "records that were written and not answered are written again",
+    "reorders": "records in flight are sent again in any order",
+    "refuses": "too few replicas may be in sync, and a changed leader refuses a producer without retries",
 }
 
 
@@ -173,7 +173,7 @@ def stated(producer: Producer, topic: Topic, struck: Struck) -> Outcome:
     told = "; ".join(words for name, words in WHY.items() if name in may)
     return Outcome(
         may=may,
-        why=f"Under load {told}." if told else "What is acknowledged every replica in sync has, once and in order.",
+        why=f"Under load {told}." if told else "Every in-sync replica has the acknowledged records, once and in order.",
         source="; ".join(dict.fromkeys(sources)),
         basis=min((rule.basis for rule in rules), key=LEAST_FIRST.index, default=Basis.DOCUMENTATION),
     )
@@ -203,7 +203,7 @@ def leader_is_stopped(run: Run, subjects: Subjects) -> None:
 
 
 def all_are_stopped_in_turn(run: Run, subjects: Subjects) -> None:
-    """Stop each broker cleanly, and start it again; the next one's turn comes when all replicas are in sync."""
+    """Stop each broker cleanly and start it again. The next broker follows when all replicas are in sync."""
     for broker in run.replicas_of(run.partition()):
         run.stop(broker)
         run.start(broker)
@@ -239,7 +239,7 @@ def under_load(strike: Strike, struck: Struck, run: Run) -> None:
 
 
 def declare(name: str, claim: str, strike: Strike, struck: Struck, *, diverges: bool = False) -> Scenario:
-    """A scenario of this file. `diverges`: whether replicas that truncate to a high watermark may differ for ever."""
+    """A scenario of this file. `diverges`: whether replicas that truncate to a high watermark may differ forever."""
 
     def steps(run: Run) -> None:
         under_load(strike, struck, run)
@@ -254,7 +254,7 @@ def declare(name: str, claim: str, strike: Strike, struck: Struck, *, diverges: 
             Documented(
                 on=ranges.HIGH_WATERMARK_TRUNCATION,
                 allowed=REFUSED_AGAIN | frozenset({"replica-divergence"} if diverges else ()),
-                source="KIP-101: replicas may differ for ever",
+                source="KIP-101: replicas may differ forever",
                 basis=Basis.KIP,
             ),
             Documented(
@@ -269,7 +269,7 @@ def declare(name: str, claim: str, strike: Strike, struck: Struck, *, diverges: 
 
 leader_crash_under_load = declare(
     "leader-crash-under-load",
-    "When a leader is killed under load, acks=0 and acks=1 may lose what is under way, and acks=all loses nothing.",
+    "When a leader is killed under load, acks=0 and acks=1 may lose the records under way, and acks=all loses nothing.",
     leader_is_killed,
     Struck(),
 )

@@ -1,15 +1,16 @@
-"""A leader stands still until another is elected, and then goes on (Kafka documentation, producer configuration: acks).
+"""A leader stands still until another is elected, and then continues (Kafka documentation, producer configuration:
+acks).
 
 The leader is frozen with all its connections open, as by a long garbage collection, and each subject sends it seven
 records, which wait in its sockets. Its session ends, and a follower is elected and takes a record of its own. When the
-old one goes on it has not heard of that, appends what it finds in its sockets, and answers acks=1 at once: so quickly
-that these producers never learn what happened. Then it becomes a follower and truncates. With acks=all it answers
-nothing, since nobody fetches from it, and the records are sent again to the next leader.
+old leader continues, it does not know of the election. It appends the records in its sockets and acknowledges acks=1 at
+once, so quickly that these producers notice nothing. Then it becomes a follower and truncates. With acks=all it
+acknowledges nothing, because no follower fetches from it, and the producers send the records again to the next leader.
 
-Before 1.1 (KAFKA-6051) the next leader is held up by its own last fetch, longer than clients wait, so there it takes no
-record. What
-shows that it leads is its log: it has stopped fetching. An old leader that goes on sooner answers that last fetch with
-what waited in its sockets, and the next leader has these records before its clients send them again.
+Before 1.1 (KAFKA-6051) the next leader is held up by its own last fetch for longer than clients wait, so it takes no
+record there. Its log shows that it leads: it has stopped fetching. An old leader that continues sooner answers that
+last fetch with the records that waited in its sockets. Then the next leader has these records before its clients send
+them again.
 """
 
 import time
@@ -52,7 +53,8 @@ def stated(producer: Producer, topic: Topic) -> Outcome:
     if topic.replication_factor == 1:
         return Outcome(
             may=frozenset({"loses"} if producer.acks == "0" else several),
-            why="Nobody else can be elected, so what is waiting is written when the leader goes on." + again(producer),
+            why="No other replica can be elected, so the waiting records are written when the leader continues."
+            + again(producer),
             source=ACKS_DOC,
             basis=Basis.DOCUMENTATION,
         )
@@ -60,8 +62,8 @@ def stated(producer: Producer, topic: Topic) -> Outcome:
         return Outcome(
             must=frozenset({"loses"}),
             may=frozenset(several if producer.acks == "1" else set()),
-            why="""A leader that goes on appends and acknowledges what waits in its sockets before it hears that another
-                leads, and truncates it when it does."""
+            why="""A leader that continues appends and acknowledges the records in its sockets before it learns that
+                another leads. Then it truncates them."""
             + again(producer),
             source=f"{ACKS_DOC}; KIP-101",
             basis=Basis.DOCUMENTATION,
@@ -71,7 +73,7 @@ def stated(producer: Producer, topic: Topic) -> Outcome:
     refused = {"refuses"} if once and topic.replication_factor == topic.min_insync_replicas else set()
     return Outcome(
         may=frozenset(several | refused),
-        why="Nobody fetches from the old leader any more, so it never acknowledges acks=all." + again(producer),
+        why="No follower fetches from the old leader any more, so it never acknowledges acks=all." + again(producer),
         source=f"{ACKS_DOC}; {IN_FLIGHT_DOC}" if several else ACKS_DOC,
         basis=Basis.DOCUMENTATION,
     )
@@ -108,7 +110,7 @@ def zombie_leader(run: Run) -> None:
         subjects.wait_stopped_fetching(run.leader_of(t), others)
     run.thaw()
     stood_s, patience_s = time.monotonic() - begun, SCALA_S if run.version.release < (0, 11) else REQUEST_MS / 1000
-    run.require("the leader goes on before any client gives up", stood_s < patience_s, stood_s=round(stood_s, 1))
+    run.require("the leader continues before any client gives up", stood_s < patience_s, stood_s=round(stood_s, 1))
     run.wait_registered([leader])
     subjects.wait_whole()
     subjects.settle()

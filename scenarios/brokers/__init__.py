@@ -1,10 +1,11 @@
-"""Brokers and their registrations: who is taken for alive, and under whose id.
+"""Brokers and their registrations: which broker counts as alive, and under which id.
 
-A broker is known to the others by its id and by a registration that lasts as long as it gives signs of life: a znode
-bound to its session with ZooKeeper, a record that heartbeats keep from being fenced with KRaft. What the cluster takes
-for alive and what really runs may differ, for as long as a session lasts, and leaders are elected by the former.
+The other brokers know a broker by its id and its registration. The registration lasts as long as the broker gives signs
+of life. With ZooKeeper it is a znode bound to a session. With KRaft it is a record, and heartbeats keep the broker from
+being fenced. For as long as a session lasts, the registrations may differ from the processes that really run. Leaders
+are elected by the registrations.
 
-`broker-registration` shows how registrations begin and end, and `duplicate-broker-id` what becomes of a second broker
-with an id in use. `blank-disk-replacement` gives a broker's id to a machine with an empty disk. `isolated-broker` is a
-leader that has been replaced, and does not know it.
+`broker-registration` shows how registrations begin and end, and `duplicate-broker-id` starts a second broker with an id
+in use. `blank-disk-replacement` gives a broker's id to a machine with an empty disk. `isolated-broker` is about a
+leader that has been replaced without knowing it.
 """

@@ -1,15 +1,15 @@
-"""A broker comes back with its old id and an empty disk, as a machine that replaces a broken one (Kafka documentation,
+"""A broker returns with its old id and an empty disk, as a machine that replaces a broken one (Kafka documentation,
 Design: replication; KIP-966, KIP-858).
 
-Out of the ISR: the broker is gone for so long that it has left the ISR. It returns with nothing, fetches everything
-from the leader, and is back in the ISR when it has all of it.
+Out of the ISR: the broker is down until it has left the ISR. It returns with nothing, fetches everything from the
+leader, and is back in the ISR when it has all of it.
 
-Still in the ISR: it is the last replica in sync when it dies, and so it stays in the ISR of a partition that nobody
-leads. It returns, is elected, for it is in the ISR, and leads an empty log: the follower that returns after it throws
-away its own copy of every record, though each was acknowledged by both with min.insync.replicas=2. With eligible leader
-replicas (KIP-966, on by default for new clusters from 4.1) the follower is still eligible, and the broker that comes
-back without the mark of a clean stop is not: the partition waits for the follower, and nothing is lost. Before 4.3 the
-controller forgot the eligible replicas when the broker that came back told it of its new log directory
+Still in the ISR: it is the last in-sync replica when it dies, so it stays in the ISR of a partition without a leader.
+It returns and is elected, because it is in the ISR, and leads an empty log. The follower that returns after it removes
+its own copy of every record, although both replicas had acknowledged each one with min.insync.replicas=2. With eligible
+leader replicas (KIP-966, on by default for new clusters from 4.1) the follower is still eligible. The broker that
+returns without the mark of a clean stop is not eligible. So the partition waits for the follower, and nothing is lost.
+Before 4.3 the controller forgot the eligible replicas when the returning broker reported its new log directory
 (apache/kafka#20716), and elected that broker as the last known leader.
 """
 
@@ -52,7 +52,7 @@ def still_in_isr(run: Run) -> None:
     if ranges.ENDS_RATHER_THAN_TRUNCATES.holds(run.version):
         run.start_early(other)
         if ranges.HANGS_RATHER_THAN_TRUNCATES.holds(run.version):
-            run.wait_log_line(other, TRUNCATION, "that it ends itself rather than truncate")
+            run.wait_log_line(other, TRUNCATION, "that it exits rather than truncate")
             run.kill(other)
         else:
             run.expect_exit(other, TRUNCATION)
@@ -65,12 +65,12 @@ def still_in_isr(run: Run) -> None:
 
 scenario(
     name="blank-disk-replacement",
-    claim="""A broker that returns with an empty disk refills it from the leaders, and nothing is lost, if it was
-        out of the ISR. If it is the last member of the ISR it is elected with an empty log, and everything is lost.""",
+    claim="""A broker that returns with an empty disk refills it from the leaders, and nothing is lost, if it was out of
+        the ISR. If it is the last member of the ISR, it is elected with an empty log, and all records are lost.""",
     source="Kafka documentation, Design: replication; KIP-966, KIP-858, apache/kafka#20716",
-    operator="""Before you give a broker an empty disk, see to it that it is in no ISR: wait until its partitions
-        have other leaders and have dropped it. The last member of an ISR must not come back blank; eligible leader
-        replicas (from 4.3, with min.insync.replicas=2) guard against it.""",
+    operator="""Before you give a broker an empty disk, make sure that it is in no ISR: wait until its partitions have
+        other leaders and have removed it. The last member of an ISR must not return with an empty disk. Eligible leader
+        replicas (from 4.3, with min.insync.replicas=2) protect you from that.""",
     needs=["acks-1"],
     cluster=ClusterPlan(settings={"replica.socket.timeout.ms": "3000"}),
     topic=TopicPlan(replicas=((1, 2),)),
@@ -102,9 +102,9 @@ scenario(
                     on=ranges.ELIGIBLE_LEADERS_FORGOTTEN,
                     required=LOST,
                     claims=["blank-replica-elected", "leader-elected-from-outside-isr"],
-                    sentence="""The controller forgets that the follower is eligible when the broker tells it of its new
-                        log directory, and elects the broker with its empty log, its last known leader, when the
-                        follower returns.""",
+                    sentence="""The controller forgets that the follower is eligible when the broker reports its new log
+                        directory. When the follower returns, the controller elects the broker with the empty log,
+                        because it is the last known leader.""",
                     source="apache/kafka#20716: a change of directories cleared the eligible replicas",
                     basis=Basis.JIRA,
                 ),
@@ -112,9 +112,9 @@ scenario(
                     on=ranges.HANGS_RATHER_THAN_TRUNCATES,
                     required=LOST,
                     claims=["blank-replica-elected", "leader-elected-from-isr"],
-                    sentence="""The broker is elected with its empty log, for it is in the ISR. The follower begins to
-                        end itself rather than truncate what was committed, hangs half way (KAFKA-3924, KAFKA-4039), and
-                        comes back only when it is killed, and without its log.""",
+                    sentence="""The broker is elected with its empty log, because it is in the ISR. The follower starts
+                        to exit rather than truncate committed records, and hangs half way (KAFKA-3924, KAFKA-4039). It
+                        returns only when it is killed, and without its log.""",
                     source="KAFKA-3924, KAFKA-4039",
                     basis=Basis.JIRA,
                 ),
@@ -122,8 +122,8 @@ scenario(
                     on=ranges.ENDS_RATHER_THAN_TRUNCATES,
                     required=LOST,
                     claims=["blank-replica-elected", "leader-elected-from-isr"],
-                    sentence="""The broker is elected with its empty log, for it is in the ISR. The follower ends itself
-                        rather than truncate what was committed, and comes back only without its log.""",
+                    sentence="""The broker is elected with its empty log, because it is in the ISR. The follower exits
+                        rather than truncate committed records, and returns only without its log.""",
                     source="KAFKA-7414; ReplicaFetcherThread.handleOffsetOutOfRange (0.8.2.2 to 2.0.0, not 2.0.1)",
                     basis=Basis.JIRA,
                 ),
@@ -132,17 +132,17 @@ scenario(
                     required=LOST,
                     allowed=frozenset({"replica-divergence"}),
                     claims=["blank-replica-elected", "leader-elected-from-isr"],
-                    sentence="""The broker is elected with its empty log, for it is in the ISR. The follower truncates
-                        to the end of the new leader's log, and may keep records of its own where the leader has
-                others.""",
+                    sentence="""The broker is elected with its empty log, because it is in the ISR. The follower
+                        truncates to the end of the new leader's log, and may keep records where the leader has
+                        different ones.""",
                     source="KIP-101: scenario 2; KIP-966: motivation",
                     basis=Basis.KIP,
                 ),
                 Documented(
                     required=LOST,
                     claims=["blank-replica-elected", "leader-elected-from-isr"],
-                    sentence="""The broker is elected with its empty log, for it is in the ISR, and the follower gives
-                        up every record that both had acknowledged.""",
+                    sentence="""The broker is elected with its empty log, because it is in the ISR, and the follower
+                        removes every record that both had acknowledged.""",
                     source="KIP-966: motivation",
                     basis=Basis.KIP,
                 ),

@@ -1,8 +1,8 @@
-"""A broker without an id is given one, and keeps it; with another id it does not start (KAFKA-1070).
+"""A broker without an id gets one and keeps it; with another id it does not start (KAFKA-1070).
 
 Three brokers have the ids 1 to 3, and reserved.broker.max.id is 3. A fourth one joins with broker.id=-1: ZooKeeper's
 counter /brokers/seqid and the reserved ids make it 4, which it writes into meta.properties in its log directory. It is
-stopped and started with broker.id=0: it finds 4 in its directory and ends itself. Without an id it starts again, as 4.
+stopped and started with broker.id=0: it finds 4 in its directory and exits. Without an id it starts again, as 4.
 """
 
 from harness.words import Basis, ClusterPlan, Documented, Run, TopicPlan, ranges, scenario
@@ -20,8 +20,8 @@ LIMIT_S = 60.0
     claim="""A broker without an id gets one above reserved.broker.max.id, and keeps it. A broker that is configured
         with another id than its directory has exits.""",
     source="KAFKA-1070; Kafka documentation, broker configuration: broker.id.generation.enable, reserved.broker.max.id",
-    operator="""Keep meta.properties with the disk. A broker that refuses its directory protects it: look which disk was
-        mounted, and do not delete the file to make it start.""",
+    operator="""Keep meta.properties with the disk. A broker that refuses its directory protects it. Check which disk
+        was mounted, and do not delete the file to make it start.""",
     cluster=ClusterPlan(
         brokers=(1, 2, 3),
         controller=1,

@@ -1,12 +1,13 @@
-"""How a broker is known to be there, and how that ends (Kafka documentation, Design: replication; KIP-500, KIP-631).
+"""How a broker is registered, and how its registration ends (Kafka documentation, Design: replication; KIP-500,
+KIP-631).
 
-With ZooKeeper a broker is registered by the ephemeral znode /brokers/ids/N, which lives as long as its session; with
-KRaft by a record in the metadata log, and it is fenced when the controller has had no heartbeat of it for a session.
+With ZooKeeper the ephemeral znode /brokers/ids/N registers a broker and lives as long as its session. With KRaft a
+record in the metadata log does, and the controller fences the broker when no heartbeat has come for a session.
 
-Killed, it is taken for alive until its session has ended, and only then does the controller elect another leader.
-Stopped by SIGTERM, it ends its registration itself. Started again before the session has ended, it finds its id taken
-by what it was before: 0.8 waits until that is gone, 0.9 and later with ZooKeeper end themselves, and with KRaft the
-controller refuses the new incarnation until the old one is fenced, and the broker asks again.
+A killed broker counts as alive until its session expires, and only then does the controller elect another leader. A
+broker that is stopped by SIGTERM removes its own registration. A broker that starts again before its session expires
+finds its id taken by its old incarnation. 0.8 waits until that registration expires. 0.9 and later exit with ZooKeeper.
+With KRaft the controller refuses the new incarnation until the old one is fenced, and the broker asks again.
 """
 
 from collections.abc import Callable
@@ -18,7 +19,7 @@ TAKEN = (
     "already registered on the path|node already exists and owner|NodeExists"
     "|a while back in a different session|DUPLICATE_BROKER_REGISTRATION"
 )
-"""What a broker says whose id is taken."""
+"""The log lines of a broker whose id is taken."""
 SETTINGS = {"replica.socket.timeout.ms": "3000"}
 KILLED = ("registration-outlives-broker", "leader-kept-while-registered", "leader-replaced-in-time")
 STOPPED = ("clean-stop-ends-registration", "leader-moved-before-shutdown")
@@ -63,9 +64,9 @@ scenario(
         then. A broker that is stopped removes its registration. One that returns before its old session has ended finds
         its id taken, and exits.""",
     source="Kafka documentation, Design: replication; KIP-500, KIP-631; KAFKA-7165",
-    operator="""A broker that crashed is missed only when its session has ended: that is the pause of writes to its
-        partitions, so choose the session by it. A supervisor that restarts it sooner must retry: with ZooKeeper the
-        broker exits until the old session has expired. Stop brokers by SIGTERM.""",
+    operator="""A crash is noticed only when the session expires. Writes to the broker's partitions stop that long, so
+        set the session timeout accordingly. With ZooKeeper a broker that restarts earlier exits again; let the
+        supervisor retry. Stop brokers by SIGTERM.""",
     cluster=ClusterPlan(session_timeout_ms=8000, settings=SETTINGS),
     cases={
         "killed": Case(
@@ -81,8 +82,8 @@ scenario(
                 Documented(
                     on=ranges.KRAFT,
                     claims=[*KILLED, "dead-broker-leaves-in-session", "broker-records-content"],
-                    sentence="""A broker that is killed is fenced when the controller has had no heartbeat of it for a
-                        session, and the controller elects another leader only then.""",
+                    sentence="""The controller fences a killed broker when no heartbeat has come for a session, and
+                        elects another leader only then.""",
                     source="KIP-631: broker registration and fencing",
                     basis=Basis.KIP,
                 ),
@@ -100,7 +101,8 @@ scenario(
                 Documented(
                     on=ranges.KRAFT,
                     claims=[*STOPPED, "broker-records-content"],
-                    sentence="A broker that is stopped asks the controller for its leave, and is fenced by it at once.",
+                    sentence="A broker that is stopped asks the controller for a controlled shutdown, and the "
+                    "controller fences it at once.",
                     source="KIP-631: controlled shutdown",
                     basis=Basis.KIP,
                 ),
@@ -114,7 +116,7 @@ scenario(
                 Documented(
                     on=ranges.WAITS_FOR_OLD_REGISTRATION,
                     claims=["early-restart-waits", *KILLED],
-                    sentence="A broker that returns before its session has ended waits until its old znode is gone.",
+                    sentence="A broker that returns before its session expires waits until its old znode is deleted.",
                     source="ZkUtils.createEphemeralPathExpectConflictHandleZKBug (0.8.2.2)",
                     basis=Basis.SOURCE,
                 ),

@@ -2,22 +2,22 @@
 documentation, broker configuration: broker.id; KIP-631).
 
 The second one has a disk and an address of its own, as when somebody copies a broker's configuration to a new machine.
-With ZooKeeper it finds /brokers/ids/N taken by another session and ends itself. With KRaft the controller refuses it as
-a duplicate as long as the first one's session lasts; it asks again until initial.broker.registration.timeout.ms has
-passed, and ends itself then. All the while a producer sends to the partition that the first one leads.
+With ZooKeeper it finds /brokers/ids/N taken by another session and exits. With KRaft the controller refuses it as a
+duplicate as long as the first broker's session lasts. It asks again until initial.broker.registration.timeout.ms has
+passed, and then exits. A producer sends to the partition that the first broker leads, throughout.
 
-Nothing documents that the second broker of KRaft disturbs the first, and yet it does. It reads the metadata log like
-any other broker, takes the partitions of its id for its own, and tells the controller that they lie in its log
-directory (KIP-858), before it is registered. The controller takes that for the first one's word: the directory is none
-that the first has registered, so it elects another leader and drops the broker from the ISR. The first one corrects the
-assignment, the second one changes it again, and the ISR flaps until the second one has given up. No acknowledged record
-was lost by it in these runs; `duplicate-id-counts-as-replica` is about how some can be.
+Nothing documents that the second broker of KRaft disturbs the first, and yet it does. Before it is registered, it reads
+the metadata log like any other broker and takes the partitions of its id for its own. It reports to the controller that
+they lie in its log directory (KIP-858). The controller takes this as a report of the first broker, which has not
+registered such a directory. So it elects another leader and removes the broker from the ISR. The first broker corrects
+the assignment, the second one changes it again, and the ISR flaps until the second one has given up. No acknowledged
+record was lost by it in these runs; `duplicate-id-counts-as-replica` is about how some can be.
 """
 
 from harness.words import Basis, ClusterPlan, Documented, Run, ranges, scenario
 
 ENDS = "already registered on the path|node already exists and owner|unable to register with the controller quorum"
-"""Why a broker ends itself whose id is taken."""
+"""Why a broker exits whose id is taken."""
 REFUSAL_CLAIMS = ("duplicate-id-refused", "first-broker-keeps-registration")
 
 
@@ -27,9 +27,9 @@ REFUSAL_CLAIMS = ("duplicate-id-refused", "first-broker-keeps-registration")
         and with ZooKeeper its leadership too.""",
     source="Kafka documentation, broker configuration: broker.id, node.id, initial.broker.registration.timeout.ms; "
     "KIP-631, KIP-858",
-    operator="""With ZooKeeper a broker.id in use twice harms nobody but the second broker, which does not start. With
-        KRaft the second one takes leaderships from the first for as long as it tries, a minute by default and again at
-        each restart by a supervisor: stop it at once.""",
+    operator="""With ZooKeeper the second broker does not start, and nothing else happens. With KRaft it takes
+        leaderships from the first broker for as long as it tries: a minute by default, and again each time a supervisor
+        restarts it. Stop it at once.""",
     cluster=ClusterPlan(double_of=1),
     documented=[
         Documented(
@@ -42,8 +42,8 @@ REFUSAL_CLAIMS = ("duplicate-id-refused", "first-broker-keeps-registration")
             on=ranges.KRAFT,
             claims=[*REFUSAL_CLAIMS, "duplicate-takes-directories"],
             sentence="""The controller refuses the second broker as a duplicate; it asks again until
-                initial.broker.registration.timeout.ms has passed, and ends itself. Until then it has the first one's
-                partitions assigned to its own log directory, and the first one loses its leaderships.""",
+                initial.broker.registration.timeout.ms has passed, and exits. Until then it assigns the first broker's
+                partitions to its own log directory, and the first broker loses its leaderships.""",
             source="seen on 3.9.2 to 4.3.1; AssignmentsManager, "
             "ReplicationControlManager.handleAssignReplicasToDirs (KIP-858)",
             basis=Basis.MEASURED,

@@ -1,15 +1,15 @@
 """A second broker with a follower's id fetches in its name, and a leader counts it as that follower (KIP-903, KIP-858).
 
-Nothing documents this. With KRaft a broker reads the metadata log and begins to fetch before it is registered, and its
-fetches carry the epoch -1 then, which leaders do not hold against the registered one: -1 is for brokers that do not
-know of epochs (Replica.updateFetchStateOrThrow, Partition.isBrokerEpochIsrEligible). So a second broker with the id of
-a live one, which the controller refuses to register, is taken for it by leaders.
+Nothing documents this. With KRaft a broker reads the metadata log and begins to fetch before it is registered. Its
+fetches then carry the broker epoch -1. Leaders do not compare -1 with the registered epoch, because it stands for
+brokers that do not know epochs (Replica.updateFetchStateOrThrow, Partition.isBrokerEpochIsrEligible). So leaders take a
+second broker with the id of a live one for that one, although the controller refuses to register it.
 
-The partition has two replicas, A leads and B follows, with min.insync.replicas=2. B loses A, and nobody else, and
-leaves the ISR; acks=all is refused, as it should be. Then a second broker with B's id and an empty disk is started. It
-copies A's log and loses the controller, so that it does no more harm by the directories that it claims
+The partition has two replicas, A leads and B follows, with min.insync.replicas=2. B loses the network to A alone and
+leaves the ISR. The leader refuses acks=all, as it should. Then a second broker with B's id and an empty disk is
+started. It copies A's log. Then it loses the controller, so that its claims of directories do no further harm
 (`duplicate-broker-id`). A takes "B" back into the ISR, and acknowledges records with acks=all that B does not have. A
-dies, B is elected, cleanly, and the records are gone. With `without-double` there is no second broker.
+dies, B is elected, cleanly, and the records are lost. With `without-double` there is no second broker.
 """
 
 from harness.words import LOST, Basis, Case, ClusterPlan, Documented, Run, Target, TopicPlan, ranges, scenario
@@ -32,7 +32,7 @@ def counted_as_follower(run: Run) -> None:
     run.wait_isr(t, [leader, follower])
     run.send(t, 3, expected_loss=True)
     log_end = run.copy_replicas("armed")[follower.node.name][str(t)].leo
-    run.require("the follower has nothing of what was acknowledged", log_end == 3, log_end=log_end)
+    run.require("the follower has none of the acknowledged records", log_end == 3, log_end=log_end)
     run.kill(leader, double)
     run.heal_network()
     run.wait_leader(t, follower)
@@ -46,7 +46,7 @@ def without_double(run: Run) -> None:
     """There is no second broker: the leader stays alone in sync, and refuses acks=all until the cut ends."""
     t = run.partition()
     leader, follower = cut_off(run)
-    run.let_pass(WATCHED_S, "nobody takes the follower's place")
+    run.let_pass(WATCHED_S, "no other broker takes the follower's place")
     run.wait_isr(t, [leader])
     refuse(run)
     run.heal_network()
@@ -60,8 +60,8 @@ def without_double(run: Run) -> None:
 
 
 def cut_off(run: Run) -> tuple[Target, Target]:
-    """The leader, and the follower that is cut from it and from nobody else: it is out of the ISR, and acks=all is
-    refused.
+    """The leader, and the follower that is cut off from the leader alone. The follower is out of the ISR, and acks=all
+    is refused.
     """
     t = run.partition()
     leader, (follower,) = run.leader_of(t), run.followers_of(t)
@@ -86,9 +86,9 @@ scenario(
         and min.insync.replicas=2. It is lost when the leader dies.""",
     source="Kafka sources, Replica.updateFetchStateOrThrow, Partition.isBrokerEpochIsrEligible, AssignmentsManager; "
     "KIP-903, KIP-858; found here, nothing documents it",
-    operator="""Two machines with one node.id are a danger to acknowledged records with KRaft, whatever
-        min.insync.replicas says, even if the second never registers. Give no machine an id that was in use before the
-        old one is known to be off, and let no supervisor restart a broker that was refused.""",
+    operator="""With KRaft, two machines with one node.id endanger acknowledged records, whatever min.insync.replicas
+        is, even if the second never registers. Reuse an id only when you know that the old machine is off. Do not let a
+        supervisor restart a broker that was refused.""",
     needs=["acks-1"],
     cluster=ClusterPlan(
         double_of=1,

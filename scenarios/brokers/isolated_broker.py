@@ -1,11 +1,12 @@
-"""A leader loses only those who decide, and does not know that it is replaced (Kafka documentation, Design:
+"""A leader loses only ZooKeeper or the controller, and does not know that it is replaced (Kafka documentation, Design:
 replication; KIP-966).
 
-The leader of a partition is cut from ZooKeeper, or from KRaft's controller, and from nobody else, for longer than its
-session: another leads. To itself, and to a client that knows only it, it leads on. What it is sent with acks=1 it
-appends and acknowledges, at offsets at which the new leader has other records; when the cut is healed it becomes a
-follower, truncates them, and they are lost. With acks=all it waits for replicas that fetch from another leader by now,
-and cannot take them out of the ISR without those who decide: nothing is acknowledged.
+The leader of a partition is cut off from ZooKeeper, or from KRaft's controller, and from no other node, for longer than
+its session. Another replica leads. The old leader does not know that, nor does a client that knows no other leader. It
+appends and acknowledges records with acks=1, at offsets where the new leader has different records. When the cut is
+healed it becomes a follower and truncates them, and they are lost. With acks=all it waits for replicas that now fetch
+from another leader, and it cannot remove them from the ISR without ZooKeeper or the controller. So it acknowledges
+nothing.
 """
 
 from harness.words import LOST, Basis, Case, ClusterPlan, Documented, Run, scenario
@@ -22,12 +23,12 @@ that waits 6 s for an acknowledgement."""
 
 @scenario(
     name="isolated-broker",
-    claim="""A leader that is cut only from ZooKeeper or the controller is replaced when its session has ended. It
+    claim="""A leader that is cut off only from ZooKeeper or the controller is replaced when its session expires. It
         still acknowledges acks=1 to clients that know no other leader: those records are lost. It acknowledges nothing
         with acks=all.""",
     source="Kafka documentation, Design: replication; producer configuration: acks; KIP-966, KIP-631",
-    operator="""acks=1 is no protection against a leader that has been replaced and does not know it: use acks=all.
-        An alert on brokers that have lost ZooKeeper or the controller finds such leaders while they still answer.""",
+    operator="""acks=1 does not protect you from a leader that was replaced without knowing it: use acks=all. Alert on
+        brokers that have lost ZooKeeper or the controller: such leaders still answer clients.""",
     cluster=ClusterPlan(settings={"replica.socket.timeout.ms": "3000", "min.insync.replicas": "1"}),
     cases={
         "acks-1": Case(

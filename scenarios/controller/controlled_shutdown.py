@@ -1,9 +1,8 @@
-"""A leader that is stopped, and a leader that is killed, side by side (Kafka documentation, Graceful shutdown).
+"""A leader that is stopped, compared with a leader that is killed (Kafka documentation, Graceful shutdown).
 
-A producer sends and a consumer reads all the time. Stopped by SIGTERM, the leader asks the controller to move its
-leaderships to other replicas in sync, and ends when that is done: the producer has to find the next leader, and no
-more. Killed, it leads on in the eyes of the cluster until its session has ended, and for that long nothing can be
-written.
+A producer sends and a consumer reads all the time. On SIGTERM the leader asks the controller to move its leaderships to
+other in-sync replicas, and exits when that is done. The producer only has to find the next leader. For the cluster, a
+killed leader remains the leader until its session expires, and no record can be written until then.
 """
 
 from collections.abc import Callable
@@ -33,11 +32,11 @@ def leader_ends(run: Run, end: Callable[[Run, Target], None]) -> None:
 scenario(
     name="controlled-shutdown",
     claim="""A broker that is stopped cleanly hands its leaderships over first, and writes pause only until producers
-        have found the next leader; when it is killed they pause until its session has ended. Neither loses
-        anything.""",
+        have found the next leader. When it is killed, writes pause until its session expires. Neither loses an
+        acknowledged record.""",
     source="Kafka documentation, Graceful shutdown; broker configuration: controlled.shutdown.enable",
-    operator="""Stop brokers with SIGTERM and give them time to finish: writes then pause for a second or so. A
-        broker that is killed costs its whole session, so keep zookeeper.session.timeout.ms or
+    operator="""Stop brokers with SIGTERM and give them time to finish: writes then pause for about a second. If a
+        broker is killed, writes stop for its whole session. Keep zookeeper.session.timeout.ms or
         broker.session.timeout.ms as short as your garbage collections allow.""",
     cluster=ClusterPlan(session_timeout_ms=8000, settings={"replica.socket.timeout.ms": "3000"}),
     cases={

@@ -1,16 +1,16 @@
 """The controller dies and another takes over (Kafka documentation, Design: replication; KIP-500, KIP-595).
 
 Three brokers, each the leader of one partition, and one of them the controller too. A producer sends to all three
-partitions, and a consumer reads them, all the time. The controller is killed. With ZooKeeper its session ends,
-/controller is gone with it, one of the others creates it anew and raises /controller_epoch by one. With KRaft the three
-are the quorum: the voters miss their leader and elect another, in a higher epoch. The new controller then elects a
-leader for the partition that the dead broker led, and acks=all goes on.
+partitions, and a consumer reads them, all the time. The controller is killed. With ZooKeeper its session ends and
+/controller is deleted. One of the other brokers creates it again and raises /controller_epoch by one. With KRaft the
+three are the quorum: the voters miss their leader and elect another, in a higher epoch. The new controller then elects
+a leader for the partition that the dead broker led, and writes with acks=all continue.
 
-In `watched` the controller leads nothing, and three brokers are left to take its place. They tell at TRACE what came of
-their going to create /controller: one does, and the others are refused, or find it there.
+In `watched` the controller leads nothing, and three brokers are left to take its place. At TRACE they log the result of
+their attempt to create /controller: one succeeds, and the others are refused or find it there.
 
-With the quorum apart (KRaft) the three controllers are no brokers: writes go on while there is no controller, and what
-shows that the new one is in office is that it elects a leader when a broker dies.
+With separate controllers (KRaft) writes continue while there is no controller. The new controller shows itself when it
+elects a leader after a broker has died.
 """
 
 from harness.words import Basis, Case, ClusterPlan, Documented, Run, TopicPlan, ranges, scenario
@@ -26,7 +26,7 @@ ONE_AFTER_THE_OTHER = (
     "leader-epoch-rises-by-one",
 )
 ELECTION_TRACED = ("kafka.controller.KafkaController", "kafka.server.ZookeeperLeaderElector")
-"""The loggers of a broker that goes to become the controller, up to 0.11 and from 1.0 on."""
+"""The loggers of a broker that tries to become the controller, up to 0.11 and from 1.0 on."""
 IN_ZOOKEEPER = (
     *ONE_AFTER_THE_OTHER,
     "controller-epoch-rises-by-one",
@@ -38,12 +38,11 @@ IN_ZOOKEEPER = (
 
 @scenario(
     name="controller-failover",
-    claim="""When the controller dies another broker becomes it, in a higher epoch, elects leaders for the partitions
-        that the dead broker led, and nothing acknowledged with acks=all is lost.""",
+    claim="""When the controller dies, another node becomes controller in a higher epoch and elects leaders for the
+        partitions that the dead broker led. No record acknowledged with acks=all is lost.""",
     source="Kafka documentation, Design: replication; KIP-500, KIP-595",
-    operator="""The death of the controller needs no action. Partitions that it led itself are without a leader until
-        its session has ended and a new controller is in office, so expect one longer pause of writes, and no loss
-        with acks=all.""",
+    operator="""The death of the controller needs no action. The partitions that it led have no leader until its session
+        expires and a new controller is elected. Expect one longer pause of writes, and no loss with acks=all.""",
     cluster=ClusterPlan(controller=1, combined=True, settings=SETTINGS),
     topic=TopicPlan(replicas=((1, 2, 3), (2, 3, 1), (3, 1, 2))),
     cases={
@@ -64,8 +63,9 @@ IN_ZOOKEEPER = (
                 Documented(
                     on=ranges.KRAFT,
                     claims=ONE_AFTER_THE_OTHER,
-                    sentence="""The voters elect another controller, in a higher epoch. It gives every broker a session
-                        anew, and elects leaders for the partitions that the dead broker led when that ends.""",
+                    sentence="""The voters elect another controller, in a higher epoch. It starts every broker's session
+                        again. When the dead broker's session expires, it elects leaders for the partitions that this
+                        broker led.""",
                     source="KIP-595, KIP-631",
                     basis=Basis.KIP,
                 ),
@@ -78,8 +78,8 @@ IN_ZOOKEEPER = (
                 Documented(
                     on=ranges.ZOOKEEPER,
                     claims=[*ONE_AFTER_THE_OTHER, "one-broker-creates-controller-znode"],
-                    sentence="""Every broker that lives hears that /controller is gone. One creates it anew; the others
-                        are refused, or find that it is there.""",
+                    sentence="""Every live broker is notified that /controller was deleted. One creates it again; the
+                        others are refused, or find that it exists.""",
                     source="ZookeeperLeaderElector.elect (0.8.2.2 to 0.11.0.3), KafkaController.elect (1.0.2 to 3.0.0)",
                     basis=Basis.SOURCE,
                 )

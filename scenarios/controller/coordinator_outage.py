@@ -1,18 +1,18 @@
-"""Whoever keeps the cluster's state is away: ZooKeeper, or KRaft's only controller (Kafka documentation, Design:
-replication; KIP-497, KIP-500).
+"""ZooKeeper, or KRaft's only controller, is down (Kafka documentation, Design: replication; KIP-497, KIP-500).
 
 It is killed, or stands still, for several sessions. Leaders lead, followers fetch, and records are acknowledged as
-before: nobody is asked as long as nothing changes. Then a follower dies. Nobody can take it out of the ISR, and no
-session ends, so acks=all waits, however long replica.lag.time.max.ms is over. Before leaders asked the controller for
-their ISRs (KIP-497, protocol 2.7) they wrote them to ZooKeeper themselves, and held the partition's lock meanwhile:
-there acks=1 waits too. One thread of a broker does that for all its partitions: those behind the first go on. When the
-coordinator is back the ISR shrinks and what waited goes on.
+before: nothing has to be decided while nothing changes. Then a follower dies. It cannot be removed from the ISR, and no
+session ends. So acks=all writes block, even long after replica.lag.time.max.ms. Before leaders asked the controller for
+their ISRs (KIP-497, protocol 2.7) they wrote them to ZooKeeper themselves and held the partition's lock while they did.
+There acks=1 blocks too. One thread of a broker does that for all its partitions, so the partitions behind the first one
+continue. When the coordinator is back, the ISR shrinks and blocked writes continue.
 
-ZooKeeper gives every session its whole time again when it starts after a kill, and brokers find it in time. One that
-stood still for longer than the sessions ends them all as soon as it goes on. Whoever registers first becomes
-controller, finds hardly anybody registered, and elects from those: a leader that is well loses its partition, and what
-it goes on acknowledging with acks=1 until it hears of that is lost. KRaft's controller fences brokers that have not
-found it again within a session, with the same consequence. Consumers read nothing beyond the dead follower meanwhile.
+After a kill and a restart, ZooKeeper gives every session its full time again, and brokers reconnect in time. A
+ZooKeeper that stood still for longer than the sessions expires them all as soon as it continues. The first broker to
+register becomes controller, finds hardly any broker registered, and elects leaders from those. A healthy leader loses
+its partition. Records that it acknowledges with acks=1 until it learns of that are lost. KRaft's controller fences
+brokers that have not found it again within a session, with the same consequence. During the outage, consumers read
+nothing beyond the dead follower's log end.
 """
 
 from collections.abc import Callable
@@ -23,10 +23,11 @@ from scenarios.partition import RATE_PER_S, SETTINGS, clients
 SESSIONS = 2
 WAIT_S = 90.0
 ONE_REPLICA_OF_OFFSETS = {"offsets.topic.replication.factor": "1"}
-"""The partition written to is the only one that a leader has to shrink: it shrinks them one after the other, and only
-the first that it cannot write stops."""
+"""The partition written to is the only one whose ISR a leader has to shrink. The leader shrinks one after the other,
+and only the first that it cannot write blocks.
+"""
 UNDER_A_LOCK = "Partition.maybeShrinkIsr (2.6.2): the ISR is written to ZooKeeper under leaderIsrUpdateLock; KIP-497"
-SESSIONS_END = "ZooKeeper, SessionTrackerImpl (3.4 to 3.8): sessions whose time is over end as soon as it runs again"
+SESSIONS_END = "ZooKeeper, SessionTrackerImpl (3.4 to 3.8): expired sessions end as soon as it runs again"
 CLAIMS = [
     "writes-go-on-without-coordinator",
     "nothing-changes-without-coordinator",
@@ -34,15 +35,16 @@ CLAIMS = [
     "one-controller-at-a-time",
 ]
 LEADERS_MAY_MOVE = LOST | {"inconsistent-offsets", "duplicate"}
-"""A leader that is replaced although it is well has acknowledged what nobody else has, and leaves a producer's request
-without an answer, which is sent again."""
+"""A healthy leader that is replaced has acknowledged records that no other replica has. It also leaves a producer's
+request unanswered, which is sent again.
+"""
 BLOCKS = [*CLAIMS, "writes-stop-while-isr-cannot-shrink"]
 GOES_ON = [*CLAIMS, "writes-go-on-while-isr-cannot-shrink"]
 SESSIONS_LAST = "sessions-outlast-coordinator"
-NO_WRITES_AT_ALL = """Nothing changes while ZooKeeper is away. As soon as a follower has to leave the ISR its leader
-    takes no records at all, not even with acks=1, until ZooKeeper is back."""
+NO_WRITES_AT_ALL = """Nothing changes while ZooKeeper is away. As soon as a follower has to leave the ISR, its leader
+    takes no records, not even with acks=1, until ZooKeeper is back."""
 LEADERS_MOVE_AFTERWARDS = (
-    "When the coordinator is back leaders may move, and what was acknowledged with acks=1 alone may be lost."
+    "When the coordinator is back, leaders may move, and records acknowledged with acks=1 may be lost."
 )
 
 
@@ -52,12 +54,12 @@ def killed(run: Run) -> None:
 
 
 def frozen(run: Run) -> None:
-    """The coordinator stands still, and goes on."""
+    """The coordinator stands still, and continues."""
     without_coordinator(run, Run.freeze, lambda _coordinator: run.thaw())
 
 
 def without_coordinator(run: Run, take: Callable[[Run, Target], None], give_back: Callable[[Target], None]) -> None:
-    """Writes go on while ZooKeeper or the controllers are away, until a follower dies."""
+    """Writes continue while ZooKeeper or the controllers are down, until a follower dies."""
     t, coordinator = run.partition(), run.coordinator()
     leader, (follower, other) = run.leader_of(t), run.followers_of(t)
     with clients(run, t, expected_loss=True) as load:
@@ -82,14 +84,14 @@ def without_coordinator(run: Run, take: Callable[[Run, Target], None], give_back
 
 scenario(
     name="coordinator-outage",
-    claim="""While ZooKeeper or the controllers are down leaders, ISRs and registrations do not change, and writes
-        continue as long as every member of the ISR is up. With acks=all writes wait for a member that is down until
-        ZooKeeper or the controllers return. Nothing acknowledged with acks=all is lost.""",
+    claim="""While ZooKeeper or the controllers are down, leaders, ISRs and registrations do not change. Writes continue
+        as long as every member of the ISR is up. With acks=all writes wait for a member that is down until ZooKeeper or
+        the controllers return. Nothing acknowledged with acks=all is lost.""",
     source="Kafka documentation, Design: replication; KIP-497, KIP-500",
-    operator="""Reads and writes continue while ZooKeeper or the controllers are down, but no failure is repaired
-        until they return: do not restart brokers before the outage is over. A ZooKeeper that stalls for longer than the
-        sessions does more harm than one that crashes: all brokers lose their registration at once, and with acks=1
-        records.""",
+    operator="""Reads and writes continue while ZooKeeper or the controllers are down, but no failure is repaired until
+        they return: do not restart brokers before the outage is over. A ZooKeeper that stalls for longer than the
+        sessions does more harm than one that crashes: all brokers lose their registration at once, and records written
+        with acks=1 can be lost.""",
     cluster=ClusterPlan(settings=SETTINGS | ONE_REPLICA_OF_OFFSETS),
     cases={
         "killed": Case(

@@ -2,9 +2,9 @@
 replication).
 
 Three replicas A, B and C, assigned in this order. A producer sends and a consumer reads all the time. A dies and B
-leads. A returns and is the last to join the ISR, and B dies: not C, which was in sync all the time and stands before A
-in the ISR, but A leads, for it comes first in the assignment. Each election raises the leader epoch by one, leaves only
-live replicas in the ISR, and is stated with the epoch of the controller that held it.
+leads. A returns and is the last to join the ISR. Then B dies. C was in sync all the time and stands before A in the
+ISR, but A leads, because it comes first in the assignment. Each election raises the leader epoch by one and leaves only
+live replicas in the ISR. It is recorded with the epoch of the controller that held it.
 """
 
 from harness.words import Basis, ClusterPlan, Documented, Run, ranges, scenario
@@ -24,12 +24,12 @@ CLAIMS = (
 
 @scenario(
     name="offline-leader-election",
-    claim="""When the leader dies the first live in-sync replica in the order of the assignment leads, in the next
-        leader epoch, with an ISR of live replicas; nothing acknowledged with acks=all is lost.""",
+    claim="""When the leader dies, the first live in-sync replica in the order of the assignment leads, in the next
+        leader epoch, with an ISR of live replicas. No record acknowledged with acks=all is lost.""",
     source="Kafka documentation, Design: replication; Kafka sources, OfflinePartitionLeaderSelector, "
     "PartitionLeaderElectionAlgorithms, PartitionChangeBuilder",
-    operator="""After a broker's death the leader is the next live in-sync replica in the order of the assignment, so
-        the order of replicas decides where load goes. Spread first and second replicas over different brokers.""",
+    operator="""After a broker's death the next live in-sync replica in the order of the assignment leads. So the order
+        of replicas decides where the load goes. Spread first and second replicas over different brokers.""",
     cluster=ClusterPlan(settings={"replica.socket.timeout.ms": "3000"}),
     documented=[
         Documented(

@@ -1,9 +1,10 @@
-"""After a failover leadership returns to the preferred replica, by request (Kafka documentation, Balancing leadership).
+"""After a failover, leadership returns to the preferred replica on request (Kafka documentation, Balancing leadership).
 
-The preferred leader A, the first of the assignment, dies; B leads. A comes back and is in sync again, and B goes on
-leading: nothing moves by itself here (auto.leader.rebalance.enable=false). Then a preferred election is asked for,
-while a producer sends and a consumer reads: by the znode /admin/preferred_replica_election up to 2.1, by the request of
-KIP-183 and KIP-460 from 2.2 on. A leads in the next epoch, the ISR stays as it was, and nothing is lost.
+The preferred leader A, the first of the assignment, dies, and B leads. A returns and is in sync again, and B remains
+the leader: leadership does not return automatically here (auto.leader.rebalance.enable=false). Then a preferred
+election is requested, while a producer sends and a consumer reads. Up to 2.1 the znode
+/admin/preferred_replica_election requests it, from 2.2 on the request of KIP-183 and KIP-460. A leads in the next
+epoch, the ISR stays as it was, and nothing is lost.
 """
 
 from harness.words import Basis, ClusterPlan, Documented, Run, ranges, scenario
@@ -14,11 +15,11 @@ ELECTED = ("preferred-leader-elected", "leader-elected-from-isr", "leader-epoch-
 
 @scenario(
     name="preferred-leader-election",
-    claim="""By request leadership returns to the first replica of the assignment if it is in sync, in the next leader
-        epoch and with the same ISR; nothing is lost by it.""",
+    claim="""On request, leadership returns to the first replica of the assignment if it is in sync, in the next leader
+        epoch and with the same ISR. No acknowledged record is lost.""",
     source="Kafka documentation, Balancing leadership; KIP-183, KIP-460",
-    operator="""After a failover, leadership does not come back by itself unless auto.leader.rebalance.enable is on. Ask
-        for a preferred election when the broker is in sync again: it moves leadership without loss.""",
+    operator="""After a failover, leadership does not return unless auto.leader.rebalance.enable is on. Ask for a
+        preferred election when the broker is in sync again: it moves leadership without loss.""",
     cluster=ClusterPlan(settings={"replica.socket.timeout.ms": "3000"}),
     documented=[
         Documented(
@@ -46,7 +47,7 @@ def preferred_leader_election(run: Run) -> None:
         run.start(preferred)
         run.wait_isr(t, run.replicas_of(t))
         leader = run.state_of(t).leader
-        run.claim("leadership does not return by itself", leader == heir.id, witness="metadata", leader=leader)
+        run.claim("leadership does not return without a request", leader == heir.id, witness="metadata", leader=leader)
 
         load.wait_more(50, timeout_s=60)
         run.elect_preferred_leader(t)

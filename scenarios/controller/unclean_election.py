@@ -3,11 +3,10 @@ unclean leader election; KIP-106).
 
 A producer sends and a consumer reads all the time. The follower B stops and leaves the ISR; the leader A alone
 acknowledges more records, and dies. B returns without them. With unclean.leader.election.enable=true B leads at once,
-and the records are gone when A comes back. With false the partition waits until A is there, and nothing is lost.
-True is the default through 0.10.2, false from 0.11.
+and the records are lost when A returns. With false the partition waits for A, and nothing is lost. True is the default
+through 0.10.2, false from 0.11.
 
-That the controller has looked at what B may lead is seen at another topic, which lies on B alone: it has its leader
-again.
+Another topic, which lies on B alone, has its leader again: this shows that the controller has considered B.
 """
 
 from dataclasses import replace
@@ -29,9 +28,9 @@ from harness.words import (
 from scenarios.controller import BEFORE
 
 GIVEN_UP_SOON = {"message.timeout.ms": "5000"}
-"""Of the load that the leader alone acknowledges: what it has in flight when A dies is not waited for."""
+"""For the load that the leader alone acknowledges. Records in flight when A dies are not waited for."""
 OTHERS_THERE = LOST | {"inconsistent-offsets"}
-"""What a consumer sees that has read records which are lost then: others are at their offsets."""
+"""A consumer that has read records which are then lost finds other records at their offsets."""
 SHORTER = frozenset({"high-watermark-regression"})
 """The new leader's log may end before what a consumer has read."""
 
@@ -41,8 +40,8 @@ UNCLEAN_LEADER_LOSES = (
         required=OTHERS_THERE,
         allowed=SHORTER | {"replica-divergence"},
         claims=["leader-elected-from-outside-isr", "leader-epoch-rises-by-one"],
-        sentence="""B leads though it was not in sync, and what A acknowledged alone is lost. A truncates to its high
-            watermark, which may leave other records in its log than in B's.""",
+        sentence="""B leads although it was not in sync, and the records that A acknowledged alone are lost. A truncates
+            to its high watermark, so its log may keep records that differ from B's.""",
         source="Kafka documentation, Design: unclean leader election; KIP-101",
         basis=Basis.DOCUMENTATION,
     ),
@@ -51,8 +50,8 @@ UNCLEAN_LEADER_LOSES = (
         required=OTHERS_THERE,
         allowed=SHORTER,
         claims=["leader-elected-from-outside-isr", "leader-epoch-rises-by-one"],
-        sentence="""B leads though it was not in sync, and what A acknowledged alone is lost, of an idempotent producer
-            too: idempotence is about writing once, and not about keeping.""",
+        sentence="""B leads although it was not in sync, and the records that A acknowledged alone are lost. This
+            includes records of an idempotent producer: idempotence prevents duplicates, not loss.""",
         source="Kafka documentation, Design: unclean leader election",
         basis=Basis.DOCUMENTATION,
     ),
@@ -61,8 +60,8 @@ WAITS_FOR_ISR = (
     Documented(
         on=ranges.LAST_KNOWN_LEADER,
         claims=["offline-partition-waits", "leader-epoch-rises-by-one"],
-        sentence="""The partition waits for A, its last known leader, which is elected though it is in the ISR no
-            longer: nothing is lost.""",
+        sentence="""The partition waits for A, its last known leader, which is elected although it has left the ISR.
+            Nothing is lost.""",
         source="KIP-966: last known leader",
         basis=Basis.KIP,
     ),
@@ -112,11 +111,11 @@ def all_in_sync_dead(run: Run, unclean: VersionRange) -> None:
 scenario(
     name="unclean-election",
     claim="""When every in-sync replica is dead, a replica outside the ISR leads only if unclean leader elections are
-        enabled, and then acknowledged records are lost; otherwise the partition waits.""",
+        enabled. Then acknowledged records are lost. Otherwise the partition waits.""",
     source="Kafka documentation, Design: unclean leader election; KIP-106, KIP-966, KAFKA-12670",
     operator="""Keep unclean.leader.election.enable=false where records matter, and set it explicitly on releases before
-        0.11, where true is the default. The price is that a partition waits for its last in-sync replica; bring
-        that broker back before you think of anything else.""",
+        0.11, where true is the default. Then a partition waits for its last in-sync replica: bring that broker back
+        first.""",
     cluster=ClusterPlan(settings={"replica.socket.timeout.ms": "3000", "min.insync.replicas": "1"}),
     topic=TopicPlan(replicas=((1, 2),)),
     cases={

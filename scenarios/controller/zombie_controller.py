@@ -1,14 +1,16 @@
-"""A controller that was replaced without knowing it can do no harm (Kafka documentation, Design: replication; KIP-500).
+"""A replaced controller that does not know it does no harm (Kafka documentation, Design: replication; KIP-500).
 
-A producer sends to every partition, and a consumer reads them, all the while.
+A producer sends to every partition, and a consumer reads them, throughout.
 
-Frozen: the controller stands still for longer than its session, and another takes over, in a higher epoch. It goes on
-and finds that it is a broker like the others. Apart (KRaft): it is one of three controllers that are no brokers. The
-other two elect one of themselves while writes go on, and it follows that one when it goes on.
+Frozen: the controller stands still for longer than its session, and another takes over, in a higher epoch. The old
+controller continues and finds that it is a broker like the others. Apart (KRaft): it is one of three controllers that
+are not brokers. The other two elect one of themselves while writes continue, and the old controller follows it when it
+continues.
 
-Cut off, with ZooKeeper: the controller first loses one broker, X, and has something to tell it, for the leader of
-another partition dies: it goes on trying. Then it loses ZooKeeper, and X becomes controller. The old one still holds
-itself for the controller when it reaches X again, and its request carries the old epoch: X refuses it.
+Cut off, with ZooKeeper: the controller first loses the network to one broker, X. The leader of another partition dies,
+so the controller has a request for X and keeps trying to send it. Then the controller loses ZooKeeper, and X becomes
+controller. The old controller still takes itself for the controller when it reaches X again. Its request carries the
+old epoch, and X refuses it.
 
 Old view, with ZooKeeper: the controller stands still while a broker dies, and an operator deletes /controller, as
 operators do to force an election. The old controller's session lasts. When it goes on it first hears that the broker
@@ -26,7 +28,8 @@ from scenarios.controller import BEFORE
 
 SETTINGS = {"replica.socket.timeout.ms": "3000"}
 APART_SESSION_MS = 9000
-"""KRaft's default: brokers look for the new controller for seconds, and it fences who has not found it by then."""
+"""KRaft's default. Brokers take seconds to find the new controller, and it fences those that have not found it by then.
+"""
 OUTDATED = r"written by another controller|zkVersion check fails"
 KEEPS_ITS_SESSION = ClusterPlan(
     brokers=(1, 2, 3, 4),
@@ -51,7 +54,7 @@ def replaced(run: Run, sequence: Callable[[Run], None]) -> None:
 
 
 def frozen(run: Run) -> None:
-    """The controller stands still past its session, and goes on."""
+    """The controller stands still for longer than its session, and continues."""
     zombie = run.controller()
     (led,) = (t for t in map(run.partition, range(3)) if run.leader_of(t).id == zombie.id)
     others = run.followers_of(led)
@@ -66,7 +69,7 @@ def frozen(run: Run) -> None:
 
 
 def frozen_apart(run: Run) -> None:
-    """A controller that is no broker stands still, and goes on when another is in office."""
+    """A controller that is not a broker stands still, and continues when another is active."""
     zombie, t = run.controller(), run.partition()
     leader, (follower, other) = run.leader_of(t), run.followers_of(t)
     run.freeze(zombie)
@@ -132,12 +135,11 @@ def unfenced(run: Run) -> None:
 
 scenario(
     name="zombie-controller",
-    claim="""A controller that stands still or is cut off for longer than its session is replaced, in a higher epoch;
-        what it asks for afterwards is refused, and no partition's state goes back.""",
+    claim="""A controller that stands still or is cut off for longer than its session is replaced, in a higher epoch.
+        Brokers refuse its later requests, and no partition's state goes back.""",
     source="Kafka documentation, Design: replication; KAFKA-6082, KIP-500, KIP-595",
-    operator="""A controller that wakes up after a long pause does no harm by itself: brokers refuse what it asks for.
-        Watch for long garbage collections and network trouble of the controller, because each of them costs an
-        election.""",
+    operator="""A controller that wakes up after a long pause does no harm: brokers refuse its requests. Watch for long
+        garbage collections and network trouble of the controller, because each of them costs an election.""",
     cluster=ClusterPlan(controller=1, combined=True, settings=SETTINGS),
     topic=TopicPlan(replicas=((1, 2, 3), (2, 3, 1), (3, 1, 2))),
     cases={

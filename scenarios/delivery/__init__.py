@@ -1,16 +1,15 @@
 """Delivery semantics: which inputs an application skips, and which it processes twice, when it crashes.
 
-An application is given inputs, makes an output of each, and commits how far it has come. Kafka keeps that offset, and
-knows nothing of the outputs; what a crash between the two steps does is the program's choice. The programs are real
+An application is given inputs, makes an output of each, and commits how far it has come. Kafka keeps that offset and
+knows nothing of the outputs. The program's order of steps decides what a crash between them does. The programs are real
 ones, a process each, members of a group (`harness/workloads/processes/programs.py`). One of them stands still between
-two steps; others say what is committed there and what is in the output; then it is killed, and another one of the same
-program takes over.
+two steps. Other processes report what is committed there and what is in the output. Then it is killed, and another
+process of the same program takes over.
 
 `at-most-once` and `at-least-once` are the two orders of steps. `auto-commit` leaves the second step to the client.
 `exactly-once-transactions` makes one step of both, and so does `exactly-once-external` in a store outside Kafka. In
-`rebalance-while-processing` and `zombie-processor` an application is not killed: it is so slow that another one is
-given its inputs, and then it goes on.
-`producer-fencing` is what transactions rest on.
+`rebalance-while-processing` and `zombie-processor` an application is not killed: it is so slow that another one gets
+its inputs, and then it continues. `producer-fencing` shows the mechanism under transactions.
 """
 
 from harness.words import CrashPoint, Run
@@ -22,11 +21,11 @@ DELIVERY = "Kafka documentation, Design: message delivery semantics"
 NUMBERS = ("crash-skips-what-was-committed", "crash-repeats-what-was-not-committed")
 """The claims that say how many inputs, and which."""
 SKIPPED = frozenset({"skipped-processing", "committed-too-far"})
-"""Inputs of which nothing was made, and which an offset had passed when it was committed."""
+"""Inputs without an output, which a committed offset had passed."""
 
 
 def crash(run: Run, program: str, stop: CrashPoint) -> None:
-    """A program is killed at a crash point, and another process goes on with what the group has committed."""
+    """A program is killed at a crash point, and another process continues from the group's committed offset."""
     t = run.partition()
     run.send(t, INPUTS)
     with run.application(program, t, group=GROUP, stop=stop) as first:
@@ -37,12 +36,12 @@ def crash(run: Run, program: str, stop: CrashPoint) -> None:
 
 
 SLOW = {"max.poll.interval.ms": "10000"}
-"""So long may a member take from poll to poll."""
+"""The longest time that a member may take from poll to poll."""
 
 
 def overtake(run: Run, program: str, stop: CrashPoint, transactional_ids: tuple[str, str] | None = None) -> None:
-    """A program stands still for longer than it may from poll to poll, another process is given its inputs, and then it
-    goes on.
+    """A program stands still for longer than it may from poll to poll. Another process gets its inputs, and then the
+    first continues.
     """
     t = run.partition()
     run.send(t, INPUTS)

@@ -1,8 +1,8 @@
 """An application processes, and then commits: a crash in between repeats what it had processed (Kafka documentation,
 Design: message delivery semantics).
 
-The outputs are there, and the offset says that their inputs are not done. Whoever takes over reads them again and makes
-a second output of each. Nothing is skipped, wherever the crash comes.
+The outputs are written, and the committed offset lies before their inputs. The next process reads these inputs again
+and makes a second output of each. Nothing is skipped, wherever the crash comes.
 
 The controls are crashes at the other places of the loop: before it processes, and after it has committed.
 """
@@ -27,11 +27,11 @@ def documented(sentence: str) -> list[Documented]:
 
 scenario(
     name="at-least-once",
-    claim="""An application that processes before it commits skips nothing; after a crash it processes again exactly the
-        inputs that it had processed and not committed.""",
+    claim="""An application that processes before it commits skips nothing. After a crash it repeats exactly the inputs
+        that it had processed and not committed.""",
     source=DELIVERY,
     operator="""Make processing an input twice harmless (a key that the second output overwrites, a check in the store),
-        or use transactions. A crash repeats at most what was processed since the last commit.""",
+        or use transactions. A crash repeats at most the inputs that were processed since the last commit.""",
     applies=ranges.OFFSETS_KEPT_BY_KAFKA,
     cases={
         "between": Case(

@@ -1,10 +1,11 @@
 """An application commits, and then processes: a crash in between loses what it had committed (Kafka documentation,
 Design: message delivery semantics).
 
-The offset says that these inputs are done, and nothing has been made of them. Whoever takes over begins after them. No
-error is raised anywhere, then or later. What was processed before is not read again, so nothing is processed twice.
+The committed offset lies behind these inputs, and they have no output. The next process begins after them. No error is
+raised anywhere, then or later. Inputs that were processed before are not read again, so nothing is processed twice.
 
-The control is a crash at the other place between the two steps: what is processed is committed, and nothing is skipped.
+The control is a crash at the other place between the two steps: all processed inputs are committed, and nothing is
+skipped.
 """
 
 from functools import partial
@@ -22,11 +23,11 @@ def stop(done: str, following: str) -> CrashPoint:
 
 scenario(
     name="at-most-once",
-    claim="""An application that commits before it processes skips, after a crash, exactly the inputs that it had
-        committed and not processed; none is processed twice.""",
+    claim="""After a crash, an application that commits before it processes skips exactly the inputs that it had
+        committed and not processed. None is processed twice.""",
     source=DELIVERY,
-    operator="""Commit before processing only what may be lost without a word: nobody is told of the inputs that are
-        skipped. They are at most those of one poll, so a smaller max.poll.records loses less.""",
+    operator="""Commit before processing only if you may lose inputs silently: no error names the skipped inputs. At
+        most one poll's inputs are skipped, so a smaller max.poll.records loses less.""",
     applies=ranges.OFFSETS_KEPT_BY_KAFKA,
     cases={
         "between": Case(

@@ -1,11 +1,11 @@
-"""The client commits by itself (enable.auto.commit): what it takes for done differs between clients (Kafka
+"""The client commits automatically (enable.auto.commit): clients differ in which inputs they commit (Kafka
 documentation, consumer configuration: enable.auto.commit; KafkaConsumer: automatic offset committing).
 
-Each application is killed at the same place: it has been given inputs, and has not processed them. librdkafka commits
-what it has handed over, on a thread of its own: these inputs are skipped. Kafka's own consumer commits in its next
-poll what the poll before returned, and in a loop the program has processed that by then: nothing is skipped, and what
-was processed since the last commit is repeated. Given to a thread of its own the same inputs are committed by the
-polls that go on: they are skipped, all that waited for the thread.
+Each application is killed at the same place: it has received inputs and has not processed them. librdkafka commits the
+inputs that it has handed over, on its own thread: these inputs are skipped. Kafka's own consumer commits in its next
+poll the inputs that the poll before returned. A loop has processed them by then: nothing is skipped, and the inputs
+processed since the last commit are repeated. If another thread does the work, the polls continue and commit the same
+inputs: all that waited for the thread are skipped.
 """
 
 from functools import partial
@@ -17,14 +17,14 @@ AUTOMATIC = {"enable.auto.commit": "true", "auto.commit.interval.ms": "1000"}
 INTERVALS_S = 3.0
 BATCH = 5
 MORE = 5
-"""Inputs that come after the crash: what lies before one that is processed was passed."""
+"""Inputs that come after the crash. When one of them is processed, all before it were passed."""
 SKIPPED = frozenset({"skipped-processing"})
 LIBRDKAFKA = "librdkafka, documentation of its configuration (CONFIGURATION.md): enable.auto.offset.store"
 JAVA = "Kafka documentation, KafkaConsumer: Automatic Offset Committing"
 
 
 def handed_over(run: Run) -> None:
-    """The client commits what it has handed over, while the program stands before it processes that."""
+    """The client commits the inputs that it has handed over, and the program stands still before it processes them."""
     crash(run, "process-and-poll", CrashPoint("poll", "process", 2), committed=2 * BATCH)
 
 
@@ -34,17 +34,17 @@ def in_a_loop(run: Run) -> None:
 
 
 def after_processing(run: Run) -> None:
-    """The same, when it has processed what it was given."""
+    """The same, when it has processed its inputs."""
     crash(run, "process-and-poll", CrashPoint("process", "poll", 2), committed=None)
 
 
 def to_a_worker(run: Run) -> None:
-    """The client commits in polls, which go on while the thread that does the work stands still."""
+    """The client commits in polls, which continue while the thread that does the work stands still."""
     crash(run, "hand-over", CrashPoint("hand-over", "process", 2), committed=INPUTS)
 
 
 def crash(run: Run, program: str, stop: CrashPoint, committed: int | None) -> None:
-    """A program is killed before it processes what it was given, and another process goes on."""
+    """A program is killed before it processes its inputs, and another process continues."""
     t = run.partition()
     run.send(t, INPUTS)
     application = partial(run.application, program, t, group=GROUP, settings=AUTOMATIC, batch=BATCH)
@@ -60,12 +60,13 @@ def crash(run: Run, program: str, stop: CrashPoint, committed: int | None) -> No
 
 scenario(
     name="auto-commit",
-    claim="""An application with automatic commits dies before it has processed what it was given. It skips these inputs
-        with librdkafka, and where other threads do the work. The loop of Kafka's own consumer skips nothing.""",
+    claim="""An application with automatic commits dies before it has processed the inputs that it received. With
+        librdkafka, and where other threads do the work, these inputs are skipped. A loop around Kafka's own consumer
+        skips nothing.""",
     source=f"{DELIVERY}; {JAVA}; {LIBRDKAFKA}",
-    operator="""With librdkafka, and clients made of it, set enable.auto.offset.store=false and store an offset when its
-        input is processed. With Kafka's own consumer keep automatic commits to loops that process before they poll
-        again; where threads do the work, commit what they have done.""",
+    operator="""With librdkafka, and clients built on it, set enable.auto.offset.store=false and store an offset when
+        its input is processed. With Kafka's own consumer, use automatic commits only in loops that process before they
+        poll again. Where threads do the work, commit only the inputs that they have finished.""",
     applies=ranges.OFFSETS_KEPT_BY_KAFKA,
     cases={
         "librdkafka": Case(
@@ -74,7 +75,7 @@ scenario(
                 Documented(
                     required=SKIPPED,
                     claims=NUMBERS,
-                    sentence="What was handed over and not processed is skipped, exactly that.",
+                    sentence="Exactly the inputs that were handed over and not processed are skipped.",
                     source=LIBRDKAFKA,
                     basis=Basis.DOCUMENTATION,
                 )
@@ -87,7 +88,7 @@ scenario(
                 Documented(
                     allowed=frozenset({"repeated-processing"}),
                     claims=NUMBERS,
-                    sentence="Nothing is skipped; what was processed since the last commit is repeated.",
+                    sentence="Nothing is skipped. The inputs processed since the last commit are repeated.",
                     source=JAVA,
                     basis=Basis.DOCUMENTATION,
                 )
@@ -100,7 +101,7 @@ scenario(
                 Documented(
                     required=frozenset({"repeated-processing"}),
                     claims=NUMBERS,
-                    sentence="Killed before its next poll, it repeats what it has processed, and skips nothing.",
+                    sentence="Killed before its next poll, it repeats its processed inputs and skips nothing.",
                     source=JAVA,
                     basis=Basis.DOCUMENTATION,
                 )
@@ -113,7 +114,7 @@ scenario(
                 Documented(
                     required=SKIPPED,
                     claims=NUMBERS,
-                    sentence="All that was handed to the thread and not processed is skipped, exactly that.",
+                    sentence="Exactly the inputs that were handed to the thread and not processed are skipped.",
                     source=JAVA,
                     basis=Basis.DOCUMENTATION,
                 )

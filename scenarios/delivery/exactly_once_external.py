@@ -5,11 +5,11 @@ Kafka's transactions do not reach the store. So the application keeps its offset
 and asks its group for nothing but its partitions. Outputs and offsets are one transaction of the store. Killed with
 this transaction open, it leaves neither; killed after its commit, both. Each input is processed once, with any release.
 
-The same store with two transactions is the control. Offsets first: a crash in between skips what the offset has passed.
-Outputs first: a crash in between repeats what is there already.
+The same store with two transactions is the control. Offsets first: a crash in between skips the inputs that the offset
+has passed. Outputs first: a crash in between repeats outputs that are written already.
 
-The store is SQLite. The outputs are read at the end from its file by somebody else. A process is killed here, not the
-machine: whether a commit is on the disk is the store's affair.
+The store is SQLite. At the end another process reads the outputs from its file. A process is killed here, not the
+machine, so the run does not test whether the store's commits are on the disk.
 """
 
 from functools import partial
@@ -23,7 +23,7 @@ SQLITE = "SQLite documentation: Atomic Commit In SQLite"
 
 
 def crash(run: Run, program: str, stop: CrashPoint, written_to: bool) -> None:
-    """A program is killed at a crash point, and another process goes on with what the store has."""
+    """A program is killed at a crash point, and another process continues from the offset in the store."""
     t = run.partition()
     run.send(t, INPUTS)
     with run.application(program, t, group=GROUP, stop=stop, store="sqlite") as first:
@@ -52,10 +52,10 @@ def once(sentence: str) -> list[Documented]:
 scenario(
     name="exactly-once-external",
     claim="""An application whose outputs and offsets are one transaction of a store outside Kafka processes each input
-        exactly once, wherever it is killed. With two transactions it skips or repeats what lay between them.""",
+        exactly once, wherever it is killed. With two transactions it skips or repeats the inputs between them.""",
     source=DELIVERY,
     operator="""Keep the offsets in the store that has the outputs, in the same transaction, and begin there after a
-        restart or a rebalance. What the group has committed in Kafka then counts for nothing.""",
+        restart or a rebalance. Ignore the group's offsets in Kafka.""",
     applies=ranges.OFFSETS_KEPT_BY_KAFKA,
     cases={
         "sqlite-before-commit": Case(
@@ -72,7 +72,8 @@ scenario(
                 Documented(
                     required=SKIPPED,
                     claims=NUMBERS,
-                    sentence="With offsets in a transaction before, what they have passed is skipped, exactly that.",
+                    sentence="With the offsets in an earlier transaction, exactly the inputs that they have passed "
+                    "are skipped.",
                     source=DELIVERY,
                     basis=Basis.DOCUMENTATION,
                 )
@@ -84,7 +85,7 @@ scenario(
                 Documented(
                     required=frozenset({"repeated-processing"}),
                     claims=NUMBERS,
-                    sentence="With outputs in a transaction before, these are made again, exactly those.",
+                    sentence="With the outputs in an earlier transaction, exactly those outputs are made again.",
                     source=DELIVERY,
                     basis=Basis.DOCUMENTATION,
                 )

@@ -1,11 +1,12 @@
-"""An application puts outputs and the offsets of their inputs into one transaction, and is killed anywhere (KIP-98).
+"""An application puts outputs and the offsets of their inputs into one transaction, and is killed at any point
+(KIP-98).
 
-Whoever takes over has the same transactional.id. To begin, it ends what was left open: outputs and offsets are there
-together or not at all. So the group has committed exactly the inputs whose outputs a reader of what is committed is
-given, and each input is processed once. A reader at read_uncommitted is given the outputs that were aborted, too.
+The next process has the same transactional.id. When it begins, it aborts the open transaction, so outputs and offsets
+are committed together or not at all. The group has committed exactly the inputs whose outputs a read_committed reader
+gets, and each input is processed once. A read_uncommitted reader also gets the aborted outputs.
 
-In the last three cases the program goes on, and a broker dies while its transaction is open: the leader of the output,
-the coordinator of the group, the coordinator of the transaction.
+In the last three cases the program continues, and a broker dies while its transaction is open: the leader of the
+output, the coordinator of the group, the coordinator of the transaction.
 """
 
 from functools import partial
@@ -20,7 +21,7 @@ OPEN = CrashPoint("offsets", "end", 2)
 
 
 def killed(run: Run, stop: CrashPoint) -> None:
-    """The application is killed, and another one with its transactional.id goes on."""
+    """The application is killed, and another one with its transactional.id continues."""
     t = run.partition()
     run.send(t, INPUTS)
     application = partial(run.application, "transact", t, group=GROUP, transactional_id="application")
@@ -32,7 +33,7 @@ def killed(run: Run, stop: CrashPoint) -> None:
 
 
 def broker_killed(run: Run, of: Partition) -> None:
-    """The broker that leads a partition dies while a transaction is open, and the application goes on."""
+    """The broker that leads a partition dies while a transaction is open, and the application continues."""
     t = run.partition()
     run.send(t, INPUTS)
     with run.application("transact", t, group=GROUP, transactional_id="application", stop=OPEN) as application:
@@ -52,11 +53,11 @@ def documented(*claims: str) -> list[Documented]:
 
 scenario(
     name="exactly-once-transactions",
-    claim="""An application whose outputs and offsets are one transaction processes each input exactly once, as readers
-        of what is committed see it, wherever it is killed, and whichever broker dies meanwhile.""",
+    claim="""An application whose outputs and offsets are one transaction processes each input exactly once, as
+        read_committed readers see it, wherever it is killed and whichever broker dies.""",
     source="KIP-98",
-    operator="""Give each instance a transactional.id of its own that it keeps over restarts, and set
-        isolation.level=read_committed for whoever reads its output: by default readers are given what was aborted.""",
+    operator="""Give each instance its own transactional.id, and keep it over restarts. Set
+        isolation.level=read_committed in the readers of its output: by default readers get aborted records.""",
     applies=ranges.TRANSACTIONS,
     cluster=ClusterPlan(settings={"offsets.topic.num.partitions": "1", "transaction.state.log.num.partitions": "1"}),
     cases={

@@ -1,9 +1,8 @@
 """Two producers with one transactional.id: the second one fences the first (KIP-98).
 
 The first one has a transaction open when the second one begins, as when an application is started again while its old
-process still lives. The coordinator aborts the open transaction and raises the epoch of the id. What the first one
-sends from then on is refused, and so is its commit: readers of what is committed are given the second one's records
-alone.
+process still lives. The coordinator aborts the open transaction and raises the epoch of the id. It refuses the first
+producer's later records and its commit. So read_committed readers get the second producer's records alone.
 """
 
 from harness.words import Basis, Case, Documented, Run, ranges, scenario
@@ -26,16 +25,18 @@ def fence(run: Run) -> None:
     run.claim("its commit is refused", refused, error=first.ended.error_name if first.ended else None)
     run.send(t)
     with run.consume(t, committed_only=True) as reader:
-        run.claim("readers are given what the second one sent", reader.wait_read(4, timeout_s=LIMIT_S).records == 4)
+        run.claim(
+            "readers get the records that the second one sent", reader.wait_read(4, timeout_s=LIMIT_S).records == 4
+        )
 
 
 scenario(
     name="producer-fencing",
-    claim="""A second producer with the same transactional.id aborts what the first one left open, and the first one's
-        later records and commits are refused.""",
+    claim="""A second producer with the same transactional.id aborts the first producer's open transaction. The first
+        producer's later records and commits are refused.""",
     source=KIP_98,
-    operator="""Give each instance of an application a transactional.id of its own, and the same one again after a
-        restart. Two instances with one id end each other again and again.""",
+    operator="""Give each instance of an application its own transactional.id, and the same one after a restart. Two
+        instances with one id fence each other again and again.""",
     applies=ranges.TRANSACTIONS,
     needs=["transactions"],
     cases={

@@ -1,11 +1,11 @@
-"""An application that another one has taken the inputs of ends its transaction all the same (KIP-447).
+"""An application commits its transaction after another one has taken over its inputs (KIP-447).
 
-Each process has a transactional.id of its own. One stands still with a transaction open, for longer than
-max.poll.interval.ms; the other one is given its partition and processes the same inputs. Then the first one goes on: it
-puts its offsets into its transaction and commits. Its transactional.id is its own, so no fence of producers stops it.
-If it tells the coordinator which member of which generation it is, its offsets are refused and it aborts. If it names
-the group alone, as every producer did before 2.5, they are taken: the inputs are processed twice, and the group's
-offset goes back.
+Each process has a transactional.id of its own. One stands still with an open transaction for longer than
+max.poll.interval.ms. The other one gets its partition and processes the same inputs. Then the first one continues: it
+adds its offsets to its transaction and commits. The two have different transactional.ids, so producer fencing does not
+stop it. If it sends its member id and generation, the coordinator refuses its offsets and it aborts. If it sends the
+group's name alone, as every producer did before 2.5, the coordinator takes the offsets. Then the inputs are processed
+twice, and the group's offset goes back.
 """
 
 from functools import partial
@@ -20,11 +20,11 @@ TWICE = frozenset({"repeated-processing"})
 
 scenario(
     name="zombie-processor",
-    claim="""An application whose inputs another one has taken over is refused when it adds its offsets to its
-        transaction, and each input is processed once.""",
+    claim="""When another application has taken over the inputs, the coordinator refuses the first application's
+        offsets, and each input is processed once.""",
     source=KIP_447,
-    operator="""Pass the consumer's groupMetadata() to sendOffsetsToTransaction, on brokers of 2.5 or later. Before that
-        give each input partition a transactional.id of its own.""",
+    operator="""Pass the consumer's groupMetadata() to sendOffsetsToTransaction, on brokers of 2.5 or later. On older
+        brokers give each input partition its own transactional.id.""",
     applies=ranges.TRANSACTIONS,
     cluster=ClusterPlan(settings={"offsets.topic.num.partitions": "1", "transaction.state.log.num.partitions": "1"}),
     cases={
@@ -39,7 +39,7 @@ scenario(
                 ),
                 Documented(
                     required=TWICE,
-                    sentence="Brokers are told no member, take the offsets, and the inputs are processed twice.",
+                    sentence="The brokers get no member id and take the offsets, and the inputs are processed twice.",
                     source=KIP_447,
                     basis=Basis.KIP,
                 ),
@@ -51,7 +51,8 @@ scenario(
             documented=[
                 Documented(
                     required=TWICE,
-                    sentence="With the group's name alone the offsets are taken, and the inputs are processed twice.",
+                    sentence="With the group's name alone the coordinator takes the offsets, and the inputs are "
+                    "processed twice.",
                     source=KIP_447,
                     basis=Basis.KIP,
                 )

@@ -1,19 +1,18 @@
 """A disk changes one bit of what a broker wrote (Kafka documentation, Message Format: CRC; Design: log recovery).
 
-Each batch has a checksum, and it is checked where a batch comes in over the network: by the leader, by each follower
-and by a consumer. It is not checked where a batch goes out: a leader sends what the file has. Nor does a broker read
-again what it has written, but for one case: after a kill it checks every batch from the recovery point on, and cuts
-the log at the first that is damaged.
+Each batch has a checksum. The leader, each follower and a consumer check it when a batch arrives over the network. A
+leader does not check it when it sends a batch from its file. A broker checks its own files in one case only: after a
+kill it checks every batch from the recovery point on, and cuts the log at the first damaged one.
 
-So a bit that is flipped in a closed segment stays where it is. On a follower nobody notices. On the leader the reader
-is given an error in place of the record, which two other replicas still have: with format 2 it comes no further, with
-older ones it goes on behind it. A follower that has to begin anew
-fetches the damaged batch, refuses it, and comes no further: it takes another leader to fill it. What mends the damaged
-replica is a blank disk, or a kill: recovery cuts the log, and what it has cut is fetched again.
+So a bit that is flipped in a closed segment stays flipped. On a follower nobody notices. On the leader a reader gets an
+error instead of the record, which two other replicas still have. With message format 2 the reader stops there; with
+older formats it skips the record. A follower that starts with an empty disk fetches the damaged batch, refuses it, and
+stops there. Only another leader can give it a good copy. An empty disk repairs the damaged replica, and so does a kill:
+recovery cuts the log, and the replica fetches the rest again.
 
-An index has no checksum. With one bit flipped, a fetch from the middle of a closed segment is looked for beyond its end
-and answered from the next segment, without an error. A follower that was away takes that for a gap, as compaction makes
-one, and joins the ISR without the records; when it leads, they are lost.
+An index has no checksum. With one bit of it flipped, the leader looks beyond the end of a closed segment and answers
+from the next segment, without an error. A follower that was down takes this for a gap, as compaction leaves gaps, and
+joins the ISR without the records. When it leads, they are lost.
 """
 
 import time
@@ -47,7 +46,7 @@ UNNOTICED = "damage-goes-unnoticed"
 TOLD = "reader-is-told-of-damage"
 READ_LIMIT_S = 60.0
 TOLD_AGAIN = 20
-"""So many errors at one place show that a reader does not get over it."""
+"""This many errors at one place show that a reader does not get past it."""
 REFUSES = r"invalid messages|CorruptRecordException|InvalidMessageException|Message found with corrupt|is corrupt"
 DAMAGED = frozenset({"corrupt-record"})
 DIFFERENT = DAMAGED | {"replica-divergence"}
@@ -75,7 +74,7 @@ def read_from_damaged(run: Run) -> None:
 
 
 def damaged_while_up(run: Run) -> None:
-    """A bit is flipped in what a running follower wrote long ago."""
+    """A bit is flipped in a segment that a running follower wrote long ago."""
     t = run.partition()
     follower, _ = run.followers_of(t)
     send_and_close(run, t)
@@ -107,7 +106,7 @@ def refilled_from_damaged(run: Run) -> None:
     run.stop(blank)
     run.wipe(blank)
     run.start(blank)
-    run.wait_log_line(blank, REFUSES, "that what it fetches is damaged")
+    run.wait_log_line(blank, REFUSES, "that the batch it fetches is damaged")
     run.copy_replicas("refused")
     run.stop(damaged)
     run.wait_leader(t, healthy)
@@ -119,7 +118,7 @@ def refilled_from_damaged(run: Run) -> None:
 
 
 def filled_by_damaged_index(run: Run) -> None:
-    """A follower was away, and comes back to a leader with a damaged index; then it leads."""
+    """A follower was down, and returns to a leader with a damaged index; then it leads."""
     t = run.partition()
     damaged = run.leader_of(t)
     away, other = run.followers_of(t)
@@ -171,12 +170,13 @@ def close_segment(run: Run, t: Partition, replicas: list[Target]) -> None:
 
 scenario(
     name="bit-rot",
-    claim="""A damaged record stays on the replica that has it: followers and readers refuse it, and nothing else looks
-        at it, but for recovery after a kill. A damaged index makes a follower skip records without an error.""",
+    claim="""A damaged record stays on its replica. Followers and readers refuse it, and besides them only recovery
+        after a kill checks it. A damaged index makes a follower skip records without an error.""",
     source="Kafka documentation, Message Format: CRC, Design: log recovery; Log.read, Log.recoverLog",
     operator="""Kafka does not look for damaged files, and no metric tells of one. If a follower logs that it found
         invalid messages, its leader's disk is bad: make a healthy replica the leader, then give the damaged broker a
-        blank disk. Delete index files of a broker whose disk is suspect while it is down: they are made anew.""",
+        blank disk. If you suspect a broker's disk, delete its index files while it is down: the broker rebuilds
+        them.""",
     cluster=ClusterPlan(settings={"log.flush.offset.checkpoint.interval.ms": "3600000"}),
     topic=TopicPlan(settings={"segment.ms": "2000", "index.interval.bytes": "1"}),
     cases={
@@ -188,16 +188,16 @@ scenario(
                     required=DIFFERENT,
                     allowed=frozenset({"poll-skip", "internal-poll-skip"}),
                     claims=[STAYS, UNNOTICED, TOLD, "reader-goes-on-behind-damage"],
-                    sentence="""The leader goes on leading. Its readers are given an error in place of the record, which
-                        two replicas in sync have, and go on behind it.""",
+                    sentence="""The leader remains the leader. Its readers get an error instead of the record, which two
+                        in-sync replicas have, and continue behind it.""",
                     source="librdkafka 2.16, rd_kafka_msgset_reader_msg_v0_1",
                     basis=Basis.SOURCE,
                 ),
                 Documented(
                     required=DIFFERENT,
                     claims=[STAYS, UNNOTICED, TOLD, "reader-stops-at-damage"],
-                    sentence="""The leader goes on leading. Its readers are given an error, again and again, and come no
-                        further, though two replicas in sync have the record, until another replica leads.""",
+                    sentence="""The leader remains the leader. Its readers get an error again and again and stop there,
+                        although two in-sync replicas have the record, until another replica leads.""",
                     source="librdkafka 2.16, rd_kafka_msgset_reader_v2",
                     basis=Basis.SOURCE,
                 ),
@@ -233,7 +233,7 @@ scenario(
                     allowed=frozenset({"log-truncated-below-high-watermark"}),
                     claims=[STAYS, "recovery-cuts-damage"],
                     sentence="""Recovery cuts the log where it is damaged, far below the high watermark, and the broker
-                        fetches again what it has cut: with nobody to fetch it from it would be lost.""",
+                        fetches the cut records again. Without another replica they would be lost.""",
                     source="Kafka documentation, Implementation: log, Guarantees",
                     basis=Basis.DOCUMENTATION,
                 )
@@ -258,8 +258,8 @@ scenario(
                     required=LOST | {"replica-divergence", "index-mismatch"},
                     allowed=frozenset({"poll-skip", "internal-poll-skip"}),
                     claims=["reader-is-not-told-of-gap", "leader-elected-from-isr"],
-                    sentence="""A follower that was away joins the ISR without the records that it asked for by way of
-                        the damaged index, and they are lost when it leads.""",
+                    sentence="""A follower that was down joins the ISR without the records that the damaged index hides,
+                        and they are lost when it leads.""",
                     source="Log.read (0.10.2.2 to 2.8.2), LocalLog.read (3.9.2, 4.3.1)",
                     basis=Basis.SOURCE,
                 )

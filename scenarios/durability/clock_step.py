@@ -1,24 +1,24 @@
 """The wall clock of one broker is wrong for a while, by hours or days (Kafka documentation: retention.ms,
 replica.lag.time.max.ms; KIP-937).
 
-A virtual machine that was paused, a dead battery, a time server gone mad: one clock jumps, is right again a minute
-later, and every process has been up throughout. Sessions and time-outs go by a monotonic clock and do not mind, since
-2.4: the client of ZooKeeper 3.4 measured time by the wall clock (ZOOKEEPER-1366), so a broker whose clock is set back
-sends ZooKeeper nothing, its session ends, and another one leads. These go by the wall clock on every release:
+A virtual machine was paused, a battery is dead, or a time server is wrong: one clock jumps, and is right again a minute
+later. Every process is up throughout. Since 2.4 sessions and time-outs use a monotonic clock and are not affected. The
+client of ZooKeeper 3.4 used the wall clock (ZOOKEEPER-1366). A broker whose clock is set back sends ZooKeeper nothing
+then, its session ends, and another replica leads. Four things use the wall clock on every release:
 
 - Retention. Records have the time at which they were made, and a broker deletes a segment when the newest of them is
-  older than retention.ms by its own clock. If that is eight days ahead, everything is too old with the default of
-  seven. On the leader it is gone for all: the log begins later now, and on followers too (from 0.11 on), which delete
-  what is before with the segment. A follower that deletes stays in the ISR with nothing in its log, and nobody hears
-  of it until it leads.
-- Committed offsets. A coordinator forgets those of a group without members that are older than
-  offsets.retention.minutes (seven days from 2.0 on, one before) by its own clock. The group begins where
+  older than retention.ms by its own clock. If that clock is eight days ahead, every record is too old with the default
+  of seven. If the leader deletes, the records are lost everywhere: the log begins later, and followers (from 0.11 on)
+  delete the segments before that. A follower that deletes stays in the ISR with an empty log, and nothing reports it
+  until it leads.
+- Committed offsets. A coordinator deletes the offsets of a group without members that are older than
+  offsets.retention.minutes by its own clock (seven days from 2.0 on, one before). The group then begins where
   auto.offset.reset says.
 - Time stamps. From 4.0 on a leader refuses records made more than an hour after now. If its own clock is two hours
-  behind, these are all.
-- The ISR. A leader notes when a follower had last caught up, and never takes an earlier time for it. With its clock set
-  back, that time lies in the future: a follower that fetches nothing stays in the ISR, and acks=all waits for it.
-  (Before 2.4 its session ends first.)
+  behind, it refuses all records.
+- The ISR. A leader notes when a follower last caught up, and never replaces that time by an earlier one. When its clock
+  is set back, that time lies in the future. A follower that fetches nothing stays in the ISR, and acks=all waits for
+  it. (Before 2.4 its session ends first.)
 """
 
 from collections.abc import Callable
@@ -39,7 +39,7 @@ RETENTION_LIMIT_S = 90.0
 """Retention is first looked at 30 s after the start."""
 LAG_MS = 3000
 UNSEEN_S = 20.0
-"""Several times as long as a follower may lag, and is looked for."""
+"""Several times replica.lag.time.max.ms, and several checks of it."""
 WAIT_S = 60.0
 RETENTION = "Kafka documentation, topic configuration: retention.ms; KIP-33"
 DELETES = "wrong-clock-deletes-young-records"
@@ -111,7 +111,7 @@ def leader_behind_lag(run: Run, t: Partition) -> None:
 
 
 def set_right(run: Run, sequence: Callable[[Run, Partition], None]) -> None:
-    """A clock is wrong for a while, and then all is as before."""
+    """A clock is wrong for a while, and then right again."""
     t = run.partition()
     sequence(run, t)
     run.wait_isr(t, run.replicas_of(t))
@@ -120,16 +120,16 @@ def set_right(run: Run, sequence: Callable[[Run, Partition], None]) -> None:
 
 scenario(
     name="clock-step",
-    claim="""A broker whose wall clock is ahead for a minute deletes its records, even those of a second ago, on
-        every replica, and forgets the offsets that groups committed. One whose clock is behind refuses records (4.0)
-        and does not see that a replica lags.""",
+    claim="""A leader whose wall clock is days ahead for a minute deletes its records on every replica, even records of
+        a second ago. A coordinator with such a clock deletes committed offsets. A broker whose clock is behind refuses
+        records (4.0) and does not notice that a replica lags.""",
     source="Kafka documentation, topic configuration: retention.ms; KIP-32, KIP-33, KIP-107, KIP-937",
-    operator="""Watch each broker's clock as you watch its disk, have time servers slew and never step, and start no
-        broker before its clock is synchronised (chronyd's waitsync). Topics that must not lose anything want a
-        retention longer than any step, or retention.ms=-1 and deletion by request. Brokers look for what is too old
-        every five minutes by default (log.retention.check.interval.ms), here each second: a minute ahead meets a look
-        one time in five. After a step compare log start offsets of all replicas before you move leaders: a follower
-        that deleted is in the ISR.""",
+    operator="""Monitor each broker's clock. Let time servers slew and never step, and start no broker before its clock
+        is synchronised (chronyd's waitsync). For topics that must not lose anything, set a retention longer than any
+        step, or retention.ms=-1 and delete by request. Brokers look for old segments every five minutes by default
+        (log.retention.check.interval.ms), here each second. So a clock that is wrong for one minute meets such a look
+        one time in five. After a step, compare log start offsets of all replicas before you move leaders: a follower
+        that deleted its log is still in the ISR.""",
     cluster=ClusterPlan(own_clocks=True),
     cases={
         "leader-ahead": Case(
@@ -141,15 +141,16 @@ scenario(
                     on=ranges.DELETION_REASON_LOGGED,
                     required=LOST,
                     claims=[DELETES],
-                    sentence="""The log begins after everything, on all replicas, with the default retention of seven
-                        days, as soon as the broker looks (here each second; by default every five minutes).""",
+                    sentence="""With the default retention of seven days, the log start moves behind all records, on all
+                        replicas, as soon as the broker looks for old segments (here each second; by default every five
+                        minutes).""",
                     source=RETENTION,
                     basis=Basis.DOCUMENTATION,
                 ),
                 Documented(
                     required=LOST,
-                    sentence="""The leader's log begins after everything, and then all do, as soon as it looks (here
-                        each second; by default every five minutes).""",
+                    sentence="""The leader's log start moves behind all records, and then that of every replica, as soon
+                        as the leader looks for old segments (here each second; by default every five minutes).""",
                     source=RETENTION,
                     basis=Basis.DOCUMENTATION,
                 ),
@@ -164,9 +165,9 @@ scenario(
                     on=ranges.DELETION_REASON_LOGGED,
                     required=LOST,
                     claims=[DELETES, "leader-elected-from-isr"],
-                    sentence="""The follower deletes all that it has and stays in the ISR. Its clock is right again when
-                        the leader is stopped, cleanly: it leads, with nothing, and the others' logs begin where its own
-                        does.""",
+                    sentence="""The follower deletes all its records and stays in the ISR. Its clock is right again when
+                        the leader is stopped, cleanly. It leads with an empty log, and the other logs then begin where
+                        its own does.""",
                     source=RETENTION,
                     basis=Basis.DOCUMENTATION,
                 ),
@@ -186,8 +187,8 @@ scenario(
             documented=[
                 Documented(
                     required=frozenset({"committed-offset-lost"}),
-                    sentence="""A group that committed a minute ago has no offset any more, with the default retention,
-                        as soon as the coordinator looks (here each second; by default every ten minutes).""",
+                    sentence="""With the default retention, a group that committed a minute ago loses its offset as soon
+                        as the coordinator looks (here each second; by default every ten minutes).""",
                     source="Kafka documentation, broker configuration: offsets.retention.minutes",
                     basis=Basis.DOCUMENTATION,
                 )
@@ -206,7 +207,7 @@ scenario(
                 ),
                 Documented(
                     claims=["clock-behind-takes-records"],
-                    sentence="Records are taken as ever; retention keeps them for two hours more.",
+                    sentence="Records are taken as usual; retention keeps them for two hours more.",
                     source="KIP-937: no bound by default before 4.0",
                     basis=Basis.KIP,
                 ),

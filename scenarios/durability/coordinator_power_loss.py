@@ -1,19 +1,19 @@
-"""What groups have committed, and transactions, when all brokers lose power at one moment (Kafka documentation,
-Application vs. OS flush management; KIP-98).
+"""Committed offsets and transactions when all brokers lose power at one moment (Kafka documentation, Application vs. OS
+flush management; KIP-98).
 
 Coordinators keep committed offsets and the state of transactions in topics (__consumer_offsets, __transaction_state),
-acknowledged by all replicas in sync, and flushed no sooner than other records. So a group that is told that its offset
-is committed goes back to the one before, or to none, and reads again what it had done with, though all records are
-there. A flush of each message prevents that as it does for records.
+acknowledged by all replicas in sync, and flushed no sooner than other records. So a group whose commit was acknowledged
+goes back to an older offset, or to none. It reads again the records that it had finished, although all records are
+kept. A flush of each message prevents that as it does for records.
 
-Before 0.11 a coordinator that takes over a partition of __consumer_offsets reads it up to the high watermark only, and
-right after all were down that is the one that was checkpointed, unless the leader is alone in the ISR. What groups have
-committed since then may be forgotten, though all replicas have it and have flushed it: that is the case
-`offsets-not-checkpointed`, and the others wait for the checkpoint.
+Before 0.11 a coordinator that takes over a partition of __consumer_offsets reads it only up to the high watermark.
+Right after all brokers were down, that is the checkpointed one, unless the leader is alone in the ISR. Later commits
+may be forgotten, although all replicas have them and have flushed them. This is the case `offsets-not-checkpointed`;
+the other cases wait for the checkpoint.
 
 A transaction is as durable as the least flushed of its partitions. Here one topic has flush.messages=1 and the other
-has not: of a transaction that was committed in both, the power loss leaves the records in the first, with their commit
-marker, and takes those in the second. Readers of committed records are given half of it, and nothing tells them.
+has not. After the power loss a transaction that was committed in both has its records and commit marker in the first
+topic, and has lost those in the second. Readers of committed records get half of it, without an error.
 """
 
 from functools import partial
@@ -65,7 +65,7 @@ def commit_offsets(run: Run, *, flushed: bool) -> None:
 
 
 def commit_offsets_last(run: Run) -> None:
-    """Two groups commit, everything is flushed, and no high watermark is checkpointed any more."""
+    """Two groups commit, everything is flushed, and no further high watermark is checkpointed."""
     t = run.partition()
     run.send(t, BEFORE)
     run.wait_high_watermark(t, BEFORE, run.replicas_of(t))
@@ -118,14 +118,14 @@ def lose_all(run: Run, t: Partition) -> None:
 
 scenario(
     name="coordinator-power-loss",
-    claim="""Offsets and transactions that were committed are in the memory of brokers, like records: with all of them
-        groups go back to older offsets, or to none, and a transaction may be there in one partition and not in
+    claim="""Committed offsets and transactions are in the memory of brokers, like records. When all brokers lose power,
+        groups go back to older offsets, or to none, and a transaction may survive in one partition and not in
         another.""",
     source="Kafka documentation, Application vs. OS flush management, Consumer offset tracking; KIP-98",
-    operator="""After a power loss of all brokers expect groups to read again what they had done, and transactions to be
-        there in part: exactly once ends there. Topics that one transaction writes to need the same flush settings.
-        Cluster-wide log.flush.interval.messages=1 includes the coordinators' topics; flush.messages of your own does
-        not.""",
+    operator="""After a power loss of all brokers, expect groups to read records again and transactions to be
+        incomplete: exactly-once does not hold then. Topics that one transaction writes to need the same flush settings.
+        Cluster-wide log.flush.interval.messages=1 includes the coordinators' topics; flush.messages on your own topics
+        does not.""",
     needs=["transactions"],
     cluster=ClusterPlan(controller=1, disks=Disks()),  # no fourth broker, which would keep a copy
     topic=TopicPlan(settings={"min.insync.replicas": "2"}),
@@ -135,7 +135,7 @@ scenario(
             documented=[
                 Documented(
                     required=frozenset({"committed-offset-regression", "committed-offset-lost"}),
-                    sentence="Both groups' commits were acknowledged, and are gone; no record is.",
+                    sentence="Both groups' commits were acknowledged and are lost. No record is lost.",
                     source="Kafka documentation, Application vs. OS flush management",
                     basis=Basis.DOCUMENTATION,
                 )
@@ -160,10 +160,9 @@ scenario(
                 Documented(
                     on=ranges.COORDINATORS_READ_TO_HIGH_WATERMARK,
                     allowed=frozenset({"committed-offset-regression", "committed-offset-lost"}),
-                    sentence="""Every replica has flushed what was committed, and the coordinator that takes over reads
-                        up to the high watermark in its file, or to its log's end if it is alone in the ISR: what was
-                        committed in the last seconds (replica.high.watermark.checkpoint.interval.ms) may be
-                        forgotten.""",
+                    sentence="""Every replica has flushed the commits. The coordinator that takes over reads up to the
+                        high watermark in its file, or to its log's end if it is alone in the ISR. So commits of the
+                        last seconds (replica.high.watermark.checkpoint.interval.ms) may be forgotten.""",
                     source="GroupMetadataManager.loadGroupsForPartition: getHighWatermark (0.10.2.2), "
                     "getLogEndOffset (0.11.0.0)",
                     basis=Basis.SOURCE,
@@ -177,8 +176,8 @@ scenario(
                 Documented(
                     required=LOST | {"torn-transaction"},
                     allowed=TRUNCATED,
-                    sentence="""Half of a committed transaction is left: the records of the topic that is flushed. The
-                        other half is lost.""",
+                    sentence="""Half of a committed transaction survives: the records of the flushed topic. The other
+                        half is lost.""",
                     source="Kafka documentation, Application vs. OS flush management; KIP-98",
                     basis=Basis.DOCUMENTATION,
                 )

@@ -1,11 +1,11 @@
 """A disk has no room left, answers with errors, or is made read-only by the kernel, under a running broker (KIP-112).
 
-A broker that cannot write takes its log directory for broken and gives up all replicas that lie there (from 1.0 on,
-KIP-112; before, it always ends itself). With one log directory there is nothing left, and it ends itself. It need not
-be written to for that: the file of checkpointed high watermarks is written every few seconds on each broker.
+A broker that cannot write marks its log directory as failed and takes all replicas there offline (from 1.0 on, KIP-112;
+before, it always exits). With one log directory nothing is left, and it exits. This happens without any produced
+record: each broker writes the file of checkpointed high watermarks every few seconds.
 
-What it could not write it has not acknowledged, so nothing is lost: another replica leads after the session, or leads
-on. The broker ends itself again each time that it is started, until there is room.
+The broker has not acknowledged records that it could not write, so nothing is lost. Another replica leads after the
+session, or remains the leader. Each time that the broker is started, it exits again, until there is room.
 """
 
 from collections.abc import Callable, Sequence
@@ -28,7 +28,7 @@ GIVES_UP = "|".join(
 
 
 def disk_full(run: Run, role: str, strike: Callable[[Run, Target], None]) -> None:
-    """The disk of the leader, or of a follower, takes nothing any more while a producer sends."""
+    """The disk of the leader, or of a follower, takes no more writes while a producer sends."""
     t = run.partition()
     leader, followers = run.leader_of(t), run.followers_of(t)
     struck = leader if role == "leader" else followers[0]
@@ -47,13 +47,13 @@ def disk_full(run: Run, role: str, strike: Callable[[Run, Target], None]) -> Non
 
 
 def broken(run: Run, struck: Target) -> None:
-    """What was written is on the disk, and then it fails."""
+    """The records are on the disk, and then the disk fails."""
     run.flush_disks(struck)
     run.fail_disk(struck)
 
 
 def read_only(run: Run, struck: Target) -> None:
-    """What was written is on the disk, and then it takes no more."""
+    """The records are on the disk, and then the disk takes no more."""
     run.flush_disks(struck)
     run.make_disk_read_only(struck)
 
@@ -64,7 +64,7 @@ def cases(role: str, claims: Sequence[str]) -> dict[str, Case]:
     documented = [
         Documented(
             claims=claims,
-            source="KIP-112, also of before: a broker ends itself if a disk fails",
+            source="KIP-112, which also describes older releases: a broker exits if a disk fails",
             basis=Basis.KIP,
         )
     ]
@@ -76,8 +76,8 @@ def cases(role: str, claims: Sequence[str]) -> dict[str, Case]:
 
 scenario(
     name="disk-full",
-    claim="""A broker that cannot write to its only log directory exits, whether that is full, broken or read-only.
-        No acknowledged record is lost.""",
+    claim="""A broker that cannot write to its only log directory exits, whether the directory is full, broken or
+        read-only. No acknowledged record is lost.""",
     source="KIP-112; ReplicaManager, LogManager.handleLogDirFailure; KafkaStorageException (before 1.0)",
     operator="""Alert on disk space long before it runs out: a broker with a full disk exits. Moving its replicas to
         other brokers fills their disks. Several log directories keep a broker alive when one breaks (from 1.0

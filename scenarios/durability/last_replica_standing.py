@@ -1,19 +1,19 @@
 """The last replica in the ISR loses power, while the others, which have the records on their disks, are only away
 (KIP-966: motivation, unclean shutdown, last known leader).
 
-The followers are stopped cleanly, frozen for longer than a session, or killed; the ISR shrinks to the leader, which
-then loses power, and with it what it had not flushed. It returns first.
+The followers are stopped cleanly, frozen for longer than a session, or killed. The ISR shrinks to the leader. Then the
+leader loses power, and with it its unflushed records, and returns first.
 
-With min.insync.replicas=1 the leader acknowledges ten records alone, and they are nowhere else. With
-min.insync.replicas=2 the ten were acknowledged by all three before the followers went, and nothing is acknowledged
-after that: two whole copies are left. Without eligible leader replicas the leader is elected all the same, for it is in
-the ISR, and the followers throw their copies away. With them (KIP-966) it is not, since it comes back without the mark
-of a clean stop: the partition waits for a follower that left when there were too few. Unless that one comes back
-without the mark too, because it was killed: then nobody is eligible, and the last known leader is elected, the one
-replica that lost the records.
+With min.insync.replicas=1 the leader acknowledges ten records alone, and no other replica has them. With
+min.insync.replicas=2 all three replicas acknowledged the ten records before the followers went down, and nothing is
+acknowledged after that: two whole copies are left. Without eligible leader replicas the leader is elected in both
+cases, because it is in the ISR, and the followers remove their copies. With them (KIP-966) it is not elected, because
+it returns without the mark of a clean stop. The partition waits for a follower that left an ISR which was then too
+small. If that follower was killed, it returns without the mark too. Then no replica is eligible, and the last known
+leader is elected: the one replica that lost the records.
 
-Unclean elections are as each release has them by default: on before 0.11, off since. Where they are on, followers that
-were frozen lead again as soon as they are thawed.
+Unclean elections are as each release has them by default: on before 0.11, off since. Where they are on, a frozen
+follower leads as soon as it is thawed.
 """
 
 from collections.abc import Callable, Iterator
@@ -28,20 +28,20 @@ COUNT = 10
 PLAN = ClusterPlan(disks=Disks(), settings={"replica.socket.timeout.ms": "3000"})
 FEATURE = "--feature eligible.leader.replicas.version="
 TRUNCATED = frozenset({"log-truncated-below-high-watermark"})
-"""A disk that lost power holds less than the high watermark that was flushed to it; whoever follows it truncates."""
+"""A disk that lost power holds less than the high watermark that was flushed to it. Its followers truncate."""
 
 THROWN_AWAY = Documented(
     required=LOST,
     allowed=TRUNCATED,
     claims=["leader-elected-from-isr"],
-    sentence="""The leader is still the ISR, and is elected without what it had not flushed; the followers, which have
-        all of it, truncate to the leader's log.""",
+    sentence="""The leader is still the ISR, and is elected without its unflushed records. The followers, which have all
+        records, truncate to the leader's log.""",
     source="KIP-966: motivation",
     basis=Basis.KIP,
 )
 ALONE = replace(
     THROWN_AWAY,
-    sentence="The leader is still the ISR, and is elected without what it had not flushed, and nobody else has.",
+    sentence="The leader is still the ISR, and is elected without its unflushed records. No other replica has them.",
 )
 KEPT = Documented(
     on=ranges.LAST_KNOWN_LEADER,
@@ -57,14 +57,14 @@ LAST_KNOWN = Documented(
     allowed=TRUNCATED,
     claims=["leader-elected-from-outside-isr"],
     sentence="""With min.insync.replicas=1 the leader alone is enough, so nobody else is eligible. It is elected as the
-        last known leader, without what it had not flushed.""",
+        last known leader, without its unflushed records.""",
     source="KIP-966: last known leader",
     basis=Basis.KIP,
 )
 HOLE = replace(
     LAST_KNOWN,
-    sentence="""Leader and follower come back without the mark of a clean stop, so nobody is eligible. The last known
-        leader is elected, with unclean elections off: the one replica that has lost the records, and the others
+    sentence="""Leader and follower return without the mark of a clean stop, so no replica is eligible. The last known
+        leader is elected, with unclean elections off. It is the one replica that has lost the records, and the others
         truncate to its log.""",
 )
 UNCLEANLY_KEPT = Documented(
@@ -85,8 +85,8 @@ UNCLEANLY_LOST = replace(
 BACK_FIRST = replace(
     UNCLEANLY_LOST,
     source="KIP-106; Kafka documentation, Design: unclean leader election",
-    sentence="""With unclean elections on, which is the default, nobody is left in the ISR, and the first one back
-        leads: the leader, without what it had not flushed. Whoever has it truncates.""",
+    sentence="""With unclean elections on, which is the default, the first replica to return leads when the ISR is
+        empty. This is the leader, without its unflushed records. The other replicas truncate.""",
 )
 
 
@@ -105,7 +105,7 @@ def killed(run: Run, alone: bool) -> None:
 
 
 def frozen(run: Run, alone: bool) -> None:
-    """The followers stand still, and go on before the leader is back."""
+    """The followers stand still, and continue before the leader is back."""
     leader, followers = last_in_sync(run, Run.freeze, alone=alone)
     run.thaw()
     run.wait_registered(followers)
@@ -114,8 +114,8 @@ def frozen(run: Run, alone: bool) -> None:
 
 
 def last_in_sync(run: Run, take_away: Callable[..., None], *, alone: bool) -> tuple[Target, list[Target]]:
-    """The followers go, and the leader, which is the ISR by itself, loses power. Records were acknowledged by it
-    `alone`, or by all of them before. Leader and followers.
+    """The followers go down, and the leader, now the whole ISR, loses power. Records were acknowledged by the leader
+    `alone`, or by all replicas before that. Returns the leader and the followers.
     """
     t = run.partition()
     run.send(t, BEFORE)
@@ -183,13 +183,13 @@ def cases() -> Iterator[tuple[str, Case]]:
 
 scenario(
     name="last-replica-standing",
-    claim="""The last replica in the ISR loses power and is elected when it is back, without what it had not flushed:
-        acknowledged records are lost though other replicas have them.""",
+    claim="""The last replica in the ISR loses power and is elected when it is back, without its unflushed records.
+        Acknowledged records are lost although other replicas have them.""",
     source="KIP-966: motivation, unclean shutdown, last known leader",
     operator="""Set min.insync.replicas=2 and use eligible leader replicas (on by default in new clusters from 4.1 on;
-        kafka-features upgrades others): they save what other replicas have, if one of them went cleanly or only
-        stood still. Before you start a leader again that lost power, see which replicas have its records: where nobody
-        else is eligible it leads as soon as it is back, and they truncate.""",
+        kafka-features upgrades others). They keep the records that other replicas have, if one of these was stopped
+        cleanly or only stood still. Before you restart a leader that lost power, check which replicas have its records:
+        where no other replica is eligible, it leads as soon as it is back, and the others truncate.""",
     cluster=PLAN,
     topic=TopicPlan(settings={"min.insync.replicas": "1"}),
     cases=dict(cases()),

@@ -1,14 +1,14 @@
 """A broker has two log directories, on disks of their own, and one disk fails (KIP-112; KIP-858 for KRaft).
 
 Kafka puts a new replica into the directory with the fewest, so of two partitions with the same replicas each broker has
-one in each. One broker leads both. The disk of its second directory answers with errors: before 1.0 the broker ends
-itself, as with a single one. From 1.0 on it gives up the replicas in that directory alone, and tells the controller,
-which elects other leaders for them; with the other directory it goes on as before (KRaft: from 3.7 on).
+one in each. One broker leads both. The disk of its second directory answers with errors. Before 1.0 the broker exits,
+as with a single directory. From 1.0 on it takes only the replicas in that directory offline and reports them to the
+controller, which elects other leaders for them. With the other directory it works as before (KRaft: from 3.7 on).
 
-With ZooKeeper directories are alike. With KRaft the first has the metadata log too (metadata.log.dir), and without that
-no broker goes on.
+With ZooKeeper both directories are alike. With KRaft the first one also has the metadata log (metadata.log.dir), and a
+broker exits without it.
 
-The broker takes the directory back when it is started again, on a disk that works.
+The broker uses the directory again when it is started with a working disk.
 """
 
 from functools import partial
@@ -31,7 +31,7 @@ from scenarios.durability.disk_full import GIVES_UP
 COUNT = 5
 ENDS = rf"{GIVES_UP}|hutdown broker because the metadata log dir .* has failed"
 LIMIT_S = 90.0
-"""A client may try a broker that is gone for half a minute before it asks another."""
+"""A client may try a dead broker for half a minute before it asks another."""
 LEFT, OTHER, ELECTED = "failed-log-directory-is-left", "other-log-directory-goes-on", "leader-elected-from-isr"
 LED_BY_OTHERS = Documented(
     on=ranges.GOES_ON_WITH_OTHER_DIRECTORIES,
@@ -41,21 +41,21 @@ LED_BY_OTHERS = Documented(
 )
 ENDS_ITSELF = Documented(
     claims=[ELECTED],
-    sentence="The broker ends itself, and others lead both partitions.",
+    sentence="The broker exits, and other replicas lead both partitions.",
     source="KIP-112: motivation",
     basis=Basis.KIP,
 )
 NO_METADATA = Documented(
     on=ranges.KRAFT,
     claims=[ELECTED],
-    sentence="The broker has lost its metadata log and ends itself, though the other directory works.",
+    sentence="The broker has lost its metadata log and exits, although the other directory works.",
     source="KIP-858; Kafka documentation, broker configuration: metadata.log.dir",
     basis=Basis.KIP,
 )
 
 
 def second_fails(run: Run, role: str) -> None:
-    """The second log directory of the leader, or of a follower, fails: the broker goes on with the first."""
+    """The second log directory of the leader, or of a follower, fails: the broker continues with the first."""
     struck, first, second = written(run, role)
     run.fail_log_directory(struck)
     if ranges.GOES_ON_WITH_OTHER_DIRECTORIES.holds(run.version):
@@ -77,8 +77,8 @@ def first_fails(run: Run) -> None:
 
 
 def written(run: Run, role: str) -> tuple[Target, Partition, Partition]:
-    """Who is struck, the leader or a follower, and the partitions in its first and in its second directory: their
-    records are on its disks.
+    """The broker that is struck, the leader or a follower, and the partitions in its first and in its second directory.
+    Their records are on its disks.
     """
     one, two = both(run)
     struck = run.leader_of(one) if role == "leader" else run.followers_of(one)[0]
@@ -107,7 +107,7 @@ def go_on_with_one(run: Run, struck: Target, *, failed: Partition, other: Partit
 
 
 def end_itself(run: Run, struck: Target) -> None:
-    """The broker ends itself, and others take both partitions."""
+    """The broker exits, and other replicas lead both partitions."""
     run.expect_exit(struck, ENDS)
     for t in both(run):
         rest = [each for each in run.replicas_of(t) if each.id != struck.id]
@@ -127,10 +127,10 @@ def come_back(run: Run, struck: Target) -> None:
 
 scenario(
     name="log-directory-failure",
-    claim="""A broker with two log directories, one of which fails, gives up the replicas there and keeps the
-        others. Before 1.0, or if a KRaft broker's metadata log was there, it exits.""",
+    claim="""When one of two log directories fails, the broker takes the replicas there offline and keeps the others.
+        Before 1.0, or if a KRaft broker's metadata log was there, it exits.""",
     source="KIP-112; KIP-858; Kafka documentation, broker configuration: log.dirs",
-    operator="""Watch OfflineLogDirectoryCount: the broker is there, registered and in other ISRs, so nothing else tells
+    operator="""Alert on OfflineLogDirectoryCount. The broker is up, registered and in other ISRs, so nothing else shows
         that it lacks a disk, and its replicas there are missing until it is restarted. With KRaft keep the metadata log
         on the disk that you trust most.""",
     cluster=ClusterPlan(disks=Disks(log_directories=2), settings={"min.insync.replicas": "2"}),
@@ -148,7 +148,7 @@ scenario(
                     basis=Basis.KIP,
                 ),
                 Documented(
-                    sentence="The broker ends itself, and both partitions go on without it.",
+                    sentence="The broker exits, and both partitions continue without it.",
                     source="KIP-112: motivation",
                     basis=Basis.KIP,
                 ),

@@ -1,17 +1,17 @@
-"""What no disk has outlives processes, and it outlives power as long as one replica in sync keeps it (Kafka
+"""Unflushed records survive process crashes, and a power loss if one in-sync replica keeps its power (Kafka
 documentation, Application vs. OS flush management; Replication).
 
-The same cluster and load as in page-cache-only, which is where everything is lost: three replicas,
-min.insync.replicas=2, acks=all, and the records of the last seconds are on no disk. Here less happens than that.
+Cluster and load are those of page-cache-only, where everything is lost: three replicas, min.insync.replicas=2,
+acks=all, and the records of the last seconds on no disk. Here the fault is smaller.
 
-Either all brokers are killed, one right after the other: a broker writes its log into the page cache of its machine,
-which no process takes along, so every log has every acknowledged record the moment after. Or some of the replicas lose
-power at one moment, the leader among them: their logs end before what they had acknowledged, another replica in sync
-leads, and they take it from there when they are back.
+Either all brokers are killed, one right after the other. A broker writes its log into the page cache of its machine,
+which survives the process, so every log has every acknowledged record a moment later. Or some of the replicas lose
+power at one moment, the leader among them. Their logs then lack acknowledged records, another in-sync replica leads,
+and they fetch these records from it when they are back.
 
-Before 0.11 that may cost a record even so (KIP-101): the dead leader's session ends first, the dead follower is elected
-for a moment, and the replica that is left follows it and truncates to its own high watermark, which is one fetch
-behind. Then it leads. That is double-failover, made by two machines on one power supply.
+Before 0.11 that may still lose a record (KIP-101). The dead leader's session expires first, the dead follower is
+elected for a moment, and the remaining replica follows it and truncates to its own high watermark, which is one fetch
+behind. Then it leads. This is double-failover, caused by two machines on one power supply.
 """
 
 from collections.abc import Callable
@@ -36,10 +36,11 @@ FLUSHED = 10
 """Records that are on the disks before the load begins."""
 RATE_PER_S = 50
 GIVEN_UP_SOON = {"message.timeout.ms": "5000"}
-"""Of the load: what it has in flight when brokers go down is not waited for."""
+"""For the load: records in flight when brokers go down are not waited for."""
 TRUNCATED = frozenset({"log-truncated-below-high-watermark"})
-"""A disk that lost power holds less than the high watermark that was flushed to it: the load lasts for longer than the
-five seconds between two writings of that."""
+"""A disk that lost power holds less than the high watermark that was flushed to it. The load lasts longer than the five
+seconds between two checkpoints of the high watermark.
+"""
 
 
 def killed(run: Run) -> None:
@@ -48,12 +49,12 @@ def killed(run: Run) -> None:
     replicas = [run.leader_of(t), *run.followers_of(t)]
     acked = strike_under_load(run, t, lambda: run.kill(*replicas))
     ends = ends_of(run, t, replicas)
-    run.require("every log has all that was acknowledged", min(ends.values()) >= acked, acked=acked, ends=ends)
+    run.require("every log has all acknowledged records", min(ends.values()) >= acked, acked=acked, ends=ends)
     come_back(run, t, replicas)
 
 
 def without_power(run: Run, count: int) -> None:
-    """So many replicas lose power under load, the leader first; one that is spared leads."""
+    """`count` replicas lose power under load, the leader first; a replica that keeps its power leads."""
     t = run.partition()
     replicas = [run.leader_of(t), *run.followers_of(t)]
     struck, spared = replicas[:count], replicas[count:]
@@ -64,13 +65,13 @@ def without_power(run: Run, count: int) -> None:
 
     acked = strike_under_load(run, t, strike)
     ends = ends_of(run, t, struck)
-    run.require("no disk has all that was acknowledged", max(ends.values()) < acked, acked=acked, ends=ends)
+    run.require("no disk has all acknowledged records", max(ends.values()) < acked, acked=acked, ends=ends)
     come_back(run, t, struck)
 
 
 def strike_under_load(run: Run, t: Partition, strike: Callable[[], None]) -> int:
-    """Some records are on the disks, and a load goes on that is not when brokers are struck: how many of all of these
-    were acknowledged.
+    """Some records are on the disks. A load runs, whose records are not on the disks when brokers are struck. Returns
+    how many of all these records were acknowledged.
     """
     run.send(t, FLUSHED)
     run.wait_high_watermark(t, FLUSHED, [run.leader_of(t), *run.followers_of(t)])
@@ -100,11 +101,11 @@ def come_back(run: Run, t: Partition, struck: list[Target]) -> None:
 
 scenario(
     name="memory-survives",
-    claim="""A record that is on nobody's disk survives the death of all brokers' processes, and a power loss that one
-        replica in sync is spared; before 0.11 the last record is at stake if two go at once.""",
+    claim="""Unflushed records survive the death of all broker processes. They survive a power loss if one in-sync
+        replica keeps its power. Before 0.11 the last record can be lost if two replicas lose power at once.""",
     source="Kafka documentation, Application vs. OS flush management; Kafka documentation, Replication; KIP-101",
-    operator="""This is what replication in place of flushes buys: brokers may crash, all of them, and machines may lose
-        power, all but one in sync. page-cache-only shows what it does not buy.""",
+    operator="""Replication without flushing protects you from any number of process crashes, and from power loss of all
+        but one in-sync replica. It does not protect you from a power loss of all replicas (page-cache-only).""",
     cluster=ClusterPlan(disks=Disks()),
     topic=TopicPlan(settings={"min.insync.replicas": "2"}),
     cases={
@@ -112,7 +113,8 @@ scenario(
             steps=killed,
             documented=[
                 Documented(
-                    sentence="What the processes wrote is in the page caches of machines that are up: nothing is lost.",
+                    sentence="The page caches of machines that are up have all that the processes wrote: nothing is "
+                    "lost.",
                     source="Kafka documentation, Application vs. OS flush management",
                     basis=Basis.DOCUMENTATION,
                 )
@@ -124,7 +126,7 @@ scenario(
                 Documented(
                     required=TRUNCATED,
                     claims=["leader-elected-from-isr"],
-                    sentence="A follower has the leader's records, leads, and gives them back to it.",
+                    sentence="A follower has the leader's records and leads, and the old leader fetches them from it.",
                     source="Kafka documentation, Application vs. OS flush management; Design: replication",
                     basis=Basis.DOCUMENTATION,
                 )
@@ -138,17 +140,18 @@ scenario(
                     required=TRUNCATED,
                     allowed=LOST | {"inconsistent-offsets"},
                     claims=["leader-elected-from-isr"],
-                    sentence="""The replica that is left leads with all it has, unless the dead follower was elected
-                        first: then it followed that one for a moment, and cut off what it had fetched last. What
-                        lay below the high watermark in every replica's file (5 s old at most) cannot be lost.""",
+                    sentence="""The remaining replica leads with all its records, unless the dead follower was elected
+                        first. Then it followed the dead replica for a moment and truncated the records that it had
+                        fetched last. Records below the checkpointed high watermark of every replica (at most 5 s old)
+                        cannot be lost.""",
                     source="KIP-101: scenario 1; broker configuration: replica.high.watermark.checkpoint.interval.ms",
                     basis=Basis.KIP,
                 ),
                 Documented(
                     required=TRUNCATED,
                     claims=["leader-elected-from-isr"],
-                    sentence="""The replica that is left has all, leads, and gives it back; until a second one is in
-                        sync it takes nothing with acks=all.""",
+                    sentence="""The remaining replica has all records and leads, and the others fetch them. Until a
+                        second replica is in sync it refuses acks=all.""",
                     source="Kafka documentation, Application vs. OS flush management; Design: replication",
                     basis=Basis.DOCUMENTATION,
                 ),

@@ -1,14 +1,14 @@
-"""Those who keep the cluster's own account lose power: KRaft's controllers, one, two or all of three, or ZooKeeper
-(KIP-500, KIP-595; ZooKeeper administrator's guide: forceSync).
+"""The keepers of the cluster's metadata lose power: ZooKeeper, or one, two or all of three KRaft controllers (KIP-500,
+KIP-595; ZooKeeper administrator's guide: forceSync).
 
-A topic has just been created and has taken records, and a follower has just left the ISR, when the power goes. What
-Kafka keeps of itself it flushes before it answers, unlike records: a controller of KRaft its part of the metadata log,
-ZooKeeper its transaction log. So nothing of that is gone. One of three controllers is replaced by another; two or all
-are waited for, and until then nobody decides anything: leaders and ISRs stay as they are.
+A topic has just been created and has taken records, and a follower has just left the ISR, when the power goes. Unlike
+records, metadata is flushed before a request is answered: a KRaft controller flushes the metadata log, ZooKeeper its
+transaction log. So no metadata is lost. If one of three controllers loses power, another takes over. If two or all do,
+nothing is decided until they return: leaders and ISRs stay as they are.
 
-ZooKeeper can be told not to flush (forceSync=no, one of its unsafe options). It then comes back without what it had
-answered last: a topic that was just created is gone. Brokers have seen more than that, and it refuses them for it, so
-none of them renews its session or has another one, until each is started again.
+ZooKeeper can be told not to flush (forceSync=no, one of its unsafe options). Then it returns without its last
+transactions: a topic that was just created is lost. Brokers have seen later transactions, so ZooKeeper refuses them. No
+broker can renew its session or open another one until it is restarted.
 """
 
 from functools import partial
@@ -30,7 +30,9 @@ from harness.words import (
 MADE_LAST = "made-last"
 REFUSES = "Refusing session request for client .* as it has seen zxid"
 QUORUM_FLUSHES = "KIP-595: the leader of the quorum flushes before it counts itself, followers before they fetch on"
-NOTHING = "Everything that the cluster had stated is on the controllers' disks, and nothing acknowledged is lost."
+NOTHING = (
+    "All metadata that the cluster had committed is on the controllers' disks, and no acknowledged record is lost."
+)
 
 
 def unforced(run: Run) -> None:
@@ -42,7 +44,7 @@ def unforced(run: Run) -> None:
     run.create_topic(TopicPlan(name=MADE_LAST, replicas=run.topic.replicas))
     run.lose_power(zookeeper)
     run.start(zookeeper)
-    run.wait_log_line(zookeeper, REFUSES, "that a broker has seen more than it has")
+    run.wait_log_line(zookeeper, REFUSES, "that a broker has seen later transactions")
     brokers = [run.broker(number) for number in run.cluster.brokers]
     run.kill(*brokers)
     run.start(*brokers)
@@ -52,8 +54,8 @@ def unforced(run: Run) -> None:
 
 
 def forced(run: Run, most: int) -> None:
-    """A topic has just been made and a follower has just left an ISR when those who know of it lose power, or so
-    many of them.
+    """A topic has just been made and a follower has just left an ISR when ZooKeeper or this many controllers lose
+    power.
     """
     t, made_last = run.partition(), TopicPlan(name=MADE_LAST, replicas=run.topic.replicas)
     late = Partition(made_last.name, 0)
@@ -96,11 +98,11 @@ def keepers(run: Run) -> list[Target]:
 
 scenario(
     name="metadata-power-loss",
-    claim="""Controllers that lose power forget nothing that they have decided: topics that were just created and ISRs
-        that have just changed are as they were.""",
+    claim="""Controllers that lose power forget no decision: topics that were just created and ISRs that have just
+        changed are as they were.""",
     source="KIP-500, KIP-595; ZooKeeper administrator's guide: forceSync",
-    operator="""The metadata log, and ZooKeeper's log with its default forceSync=yes, survive a power loss; leave
-        forceSync alone. The records of your topics are the part that is at stake.""",
+    operator="""The metadata log, and ZooKeeper's log with its default forceSync=yes, survive a power loss; keep that
+        default. A power loss endangers the records of your topics, not the metadata.""",
     cluster=ClusterPlan(controllers=3, disks=Disks()),
     topic=TopicPlan(settings={"min.insync.replicas": "1"}),
     cases={
@@ -134,7 +136,7 @@ scenario(
                 Documented(
                     on=ranges.ZOOKEEPER,
                     claims=["zookeeper-keeps-what-it-told"],
-                    sentence="ZooKeeper flushes each transaction before it answers: nothing is gone.",
+                    sentence="ZooKeeper flushes each transaction before it answers: nothing is lost.",
                     source="ZooKeeper administrator's guide: forceSync",
                     basis=Basis.DOCUMENTATION,
                 ),
@@ -153,8 +155,8 @@ scenario(
             documented=[
                 Documented(
                     claims=["unforced-zookeeper-forgets"],
-                    sentence="""ZooKeeper has forgotten a topic that was created, and refuses the brokers, which
-                        remember, until they are started again.""",
+                    sentence="""ZooKeeper has forgotten a topic that was created. It refuses the brokers, which have
+                        seen that transaction, until they are restarted.""",
                     source="ZooKeeper administrator's guide: forceSync (unsafe options)",
                     basis=Basis.DOCUMENTATION,
                 )

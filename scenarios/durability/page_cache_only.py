@@ -1,16 +1,16 @@
-"""All brokers lose power at one moment, and what they had acknowledged last was on no disk (Kafka documentation,
+"""All brokers lose power at one moment, and their last acknowledged records were on no disk (Kafka documentation,
 Application vs. OS flush management; log.flush.interval.messages, log.flush.interval.ms).
 
-Three replicas, min.insync.replicas=2, acks=all. The disks take everything written so far (`flush_disks`), as in a
-cluster that has long been up, then a load goes on for longer than anything may stay unwritten: the kernel looks every
-5 s for what has been dirty for 30 s (vm.dirty_writeback_centisecs, vm.dirty_expire_centisecs; the proof of each power
-loss has them). Then the brokers lose power, and with it what was acknowledged since that write-back: records of the
-last seconds, on all three disks at once. How old what is lost was stands in the proof too (`by_age`).
+Three replicas, min.insync.replicas=2, acks=all. All disks are flushed first (`flush_disks`), as in a cluster that has
+long been up. Then a load runs for longer than a page may stay dirty: every 5 s the kernel looks for pages that have
+been dirty for 30 s. (vm.dirty_writeback_centisecs and vm.dirty_expire_centisecs; the proof of each power loss has
+them.) Then the brokers lose power, and with it the records acknowledged since that write-back: records of the last
+seconds, on all three disks at once. The proof also lists the age of the lost records (`by_age`).
 
-With log.flush.interval.messages=1 each broker flushes before it acknowledges, and nothing is lost; each record waits
-for the flush of the leader and then for that of its followers. What that takes is measured in records that are sent one
-by one before the load. With log.flush.interval.ms a broker flushes in the
-background, from 30 s after its start on (LogManager's initial delay): what was written since the last flush is lost.
+With log.flush.interval.messages=1 each broker flushes before it acknowledges, and nothing is lost. Each record waits
+for the flush of the leader and then for those of its followers. Records sent one by one before the load measure this
+time. With log.flush.interval.ms a broker flushes in the background, from 30 s after its start on (LogManager's initial
+delay): records written since the last flush are lost.
 """
 
 from dataclasses import replace
@@ -18,21 +18,24 @@ from dataclasses import replace
 from harness.words import LOST, Basis, Case, ClusterPlan, Disks, Documented, Run, TopicPlan, ranges, scenario
 
 ONE_BY_ONE = 50
-"""Records that are sent before, each when the one before is acknowledged: what an acknowledgement takes."""
+"""Records sent before the load, each after the acknowledgement of the previous one: they measure how long an
+acknowledgement takes.
+"""
 RATE_PER_S = 15
-"""With the ten a second of the idempotent producer beside it. What is lost must be listed in full: 35 s of it are at
-most, of a thousand rows."""
-TOO = "What an idempotent producer wrote (0.11 and later) is lost too: idempotence is no flush."
+"""The idempotent producer sends ten a second beside it. All lost records must be listed, and a list has at most a
+thousand rows: this is enough for 35 s.
+"""
+TOO = "Records of an idempotent producer (0.11 and later) are lost too: idempotence does not flush."
 TRUNCATED = frozenset({"log-truncated-below-high-watermark"})
 """A disk that lost power holds less than the high watermark that was flushed to it."""
 FLUSHING = "Kafka documentation, Application vs. OS flush management"
 GIVEN_UP_SOON = {"message.timeout.ms": "5000"}
-"""Of the load: what it has in flight when the power goes is not waited for."""
+"""For the load: records in flight when the power is cut are not waited for."""
 
 
-def recent_records_lost(sentence: str = "What no disk had is lost.", *, cut: bool = True) -> list[Documented]:
-    """What was not written back is lost; how old that is can be told where records have time stamps. `cut`: whether a
-    disk surely holds less than the high watermark that the broker flushed to it last (each five seconds).
+def recent_records_lost(sentence: str = "Records that no disk had are lost.", *, cut: bool = True) -> list[Documented]:
+    """Records that were not written back are lost. Their age is known where records have time stamps. `cut`: whether a
+    disk surely holds less than the high watermark that the broker last flushed to it (each five seconds).
     """
     lost = Documented(
         required=LOST | TRUNCATED if cut else LOST,
@@ -45,11 +48,11 @@ def recent_records_lost(sentence: str = "What no disk had is lost.", *, cut: boo
 
 
 def written_back_by_the_kernel(run: Run) -> None:
-    """The load is longer than the kernel takes to write back; what is younger is lost."""
+    """The load lasts longer than the kernel takes to write back. Younger records are lost."""
     t, replicas = run.partition(), run.replicas_of(run.partition())
     acked = lose_power_under_load(run, run.vary(60, low=56, high=62))
     ends = {one.node.name: run.log_end_and_high_watermark(one, t)[0] for one in replicas}
-    run.require("no disk has all that was acknowledged", max(ends.values()) < acked, acked=acked, ends=ends)
+    run.require("no disk has all acknowledged records", max(ends.values()) < acked, acked=acked, ends=ends)
     come_back(run)
 
 
@@ -60,7 +63,7 @@ def flushed_each(run: Run) -> None:
 
 
 def lose_power_under_load(run: Run, load_s: float) -> int:
-    """A load goes on for so long, and all brokers lose power: how many records were acknowledged."""
+    """A load runs for this long, and all brokers lose power. Returns how many records were acknowledged."""
     t, replicas = run.partition(), run.replicas_of(run.partition())
     run.send(t, ONE_BY_ONE)
     run.wait_high_watermark(t, ONE_BY_ONE, replicas)
@@ -83,13 +86,14 @@ def come_back(run: Run) -> None:
 
 scenario(
     name="page-cache-only",
-    claim="""A record acknowledged with acks=all is in the memory of every replica in sync, and on nobody's disk: when
-        all of them lose power at one moment it is lost, unless the brokers flush before they acknowledge.""",
+    claim="""A record acknowledged with acks=all is in the memory of every in-sync replica, and possibly on no disk.
+        When all of them lose power at one moment it is lost, unless the brokers flush before they acknowledge.""",
     source="""Kafka documentation, Application vs. OS flush management; Kafka documentation, broker configuration:
         log.flush.interval.messages""",
-    operator="""Put the replicas of a partition where they do not lose power together (racks, zones), and let
-        min.insync.replicas reach across. If one power supply feeds them all, up to half a minute of acknowledged
-        records is at stake. log.flush.interval.messages=1 prevents that; acknowledgements then wait for disks.""",
+    operator="""Spread the replicas of a partition over racks or zones that do not lose power together, and set
+        min.insync.replicas higher than the replicas in any one of them. If one power supply feeds them all, up to half
+        a minute of acknowledged records can be lost. log.flush.interval.messages=1 prevents that; acknowledgements then
+        wait for disks.""",
     cluster=ClusterPlan(disks=Disks()),
     topic=TopicPlan(settings={"min.insync.replicas": "2"}),
     cases={

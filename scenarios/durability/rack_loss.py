@@ -1,13 +1,14 @@
 """Replicas lie in two racks, and one rack loses power (Kafka documentation: balancing replicas across racks,
 min.insync.replicas; KIP-36).
 
-Four replicas, 1 and 2 in one rack, 3 and 4 in the other; the leader is 1. With all of them in sync the loss of a rack
-costs nothing: whoever is left has every acknowledged record, leads, and goes on.
+Four replicas, 1 and 2 in one rack, 3 and 4 in the other; the leader is 1. With all of them in sync, the loss of a rack
+loses no record: the remaining replicas have every acknowledged record, and one of them leads.
 
-Then the leader is cut from the other rack first, and not from ZooKeeper or the controller. The ISR shrinks to its own
-rack. With min.insync.replicas=2 that is enough: two brokers that share a power supply acknowledge records, and lose
-them together. With min.insync.replicas=3 a record must be in both racks, and these are refused. (Where there are
-eligible leader replicas the other rack then leads before the first is back: its replicas left an ISR of too few.)
+In the other cases the leader is first cut off from the other rack, and not from ZooKeeper or the controller. The ISR
+shrinks to its own rack. With min.insync.replicas=2 that is enough: two brokers that share a power supply acknowledge
+records, and lose them together. With min.insync.replicas=3 a record must be in both racks, and the leader refuses these
+records. (With eligible leader replicas the other rack then leads before the first is back: its replicas left an ISR
+that was too small.)
 """
 
 from dataclasses import replace
@@ -35,7 +36,7 @@ DIVERGES = TRUNCATED | {"replica-divergence"}
 IN_SYNC = Documented(
     allowed=TRUNCATED,
     claims=["leader-elected-from-isr", "leader-replaced-in-time"],
-    sentence="The other rack has everything, leads, and goes on.",
+    sentence="The other rack has all records, leads, and continues.",
     source="Kafka documentation, Balancing replicas across racks; topic configuration: min.insync.replicas",
     basis=Basis.DOCUMENTATION,
 )
@@ -43,8 +44,8 @@ WITHIN = Documented(
     required=LOST,
     allowed=TRUNCATED,
     claims=["leader-elected-from-isr"],
-    sentence="""The two replicas of one rack acknowledge what they alone have, and lose it together. They are the ISR
-        still, and one of them leads again without it.""",
+    sentence="""The two replicas of one rack acknowledge records that they alone have, and lose them together. They are
+        still the ISR, and one of them leads again without these records.""",
     source="Kafka documentation, topic configuration: min.insync.replicas; Application vs. OS flush management",
     basis=Basis.DOCUMENTATION,
 )
@@ -57,7 +58,7 @@ ACROSS = Documented(
 
 
 def in_sync(run: Run) -> None:
-    """Both racks have everything when one loses power, and the other goes on."""
+    """Both racks have all records when one loses power, and the other continues."""
     t, one, two, three, four = written(run)
     run.send(t, COUNT - 1)
     run.send(t, expected_loss=True)  # before 0.11, where the high watermark of followers is one fetch behind
@@ -102,13 +103,13 @@ def written(run: Run) -> tuple[Partition, Target, Target, Target, Target]:
 def send_to_one_rack(
     run: Run, t: Partition, one: Target, two: Target, others: list[Target], *, acknowledged: bool
 ) -> None:
-    """The leader's rack is cut off, and is the ISR: whether it acknowledges records is as min.insync.replicas says."""
+    """The leader's rack is cut off, and is the ISR. min.insync.replicas decides whether it acknowledges records."""
     run.cut([one], others)
     run.producer().send_async(*t, expected_loss=True)  # only who lacks something leaves the ISR
     run.wait_isr(t, [one, two])
     alone = [run.send_async(t, expected_loss=True).wait(ANSWER_LIMIT_S) for _ in range(COUNT)]
     run.claim(
-        "one rack goes on alone where min.insync.replicas allows it",
+        "one rack continues alone where min.insync.replicas allows it",
         all((sent.outcome == "ok") == acknowledged for sent in alone),
         answers=[sent.error_name or sent.outcome for sent in alone],
     )
@@ -125,11 +126,12 @@ def come_back(run: Run, t: Partition, *struck: Target) -> None:
 
 scenario(
     name="rack-loss",
-    claim="""A rack that loses power takes no acknowledged record along, if min.insync.replicas is more than the
-        replicas of any rack; otherwise it takes what it acknowledged alone.""",
+    claim="""A rack that loses power loses no acknowledged record if min.insync.replicas is higher than the number of
+        replicas in any rack. Otherwise it loses the records that it acknowledged alone.""",
     source="Kafka documentation, Balancing replicas across racks; topic configuration: min.insync.replicas; KIP-36",
-    operator="""Spread replicas over racks (broker.rack), and count them: min.insync.replicas must be more than one rack
-        holds, or a rack that is cut off acknowledges alone. With three replicas that takes three racks.""",
+    operator="""Spread replicas over racks (broker.rack), and set min.insync.replicas higher than the number of replicas
+        in any one rack. Otherwise a rack that is cut off acknowledges alone. With three replicas you need three
+        racks.""",
     cluster=ClusterPlan(
         brokers=(1, 2, 3, 4),
         controller=5,
@@ -150,9 +152,9 @@ scenario(
                     IN_SYNC,
                     on=ranges.HIGH_WATERMARK_TRUNCATION,
                     allowed=DIVERGES | LOST | {"inconsistent-offsets"},
-                    sentence="""The other rack leads and goes on, and has everything, unless the second broker of the
-                        rack that is gone was elected first: then the others cut off their last record
-                        (memory-survives), that one and no other.""",
+                    sentence="""The other rack leads and has all records, unless the second broker of the dead rack was
+                        elected first. Then the others truncate their last record, and only that one
+                        (memory-survives).""",
                     source="KIP-101: scenario 1",
                     basis=Basis.KIP,
                 ),
@@ -167,9 +169,9 @@ scenario(
                     WITHIN,
                     on=ranges.LAST_KNOWN_LEADER,
                     claims=["leader-elected-from-outside-isr"],
-                    sentence="""The two replicas of one rack acknowledge what they alone have, and lose it together.
-                        Both come back without the mark of a clean stop; the last known leader leads again without
-                it.""",
+                    sentence="""The two replicas of one rack acknowledge records that they alone have, and lose them
+                        together. Both return without the mark of a clean stop, and the last known leader leads again
+                        without these records.""",
                     source="KIP-966: last known leader",
                     basis=Basis.KIP,
                 ),

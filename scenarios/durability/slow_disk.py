@@ -1,19 +1,19 @@
 """A disk that still works, and is a hundred times slower (Kafka documentation, Design: replication; a gray failure).
 
-Brokers flush each message here (log.flush.interval.messages=1), so that a slow disk is felt at once; with the defaults
-it is felt when the page cache is full, or is read past. Records are sent one by one: what each takes is what it waits
-for.
+Brokers flush each message here (log.flush.interval.messages=1), so that a slow disk has an effect at once. With the
+defaults it has one when the page cache is full, or when reads miss it. Records are sent one by one, so the time of each
+shows how long it waits.
 
-A follower with a slow disk fetches as ever. While it is in the ISR acks=all waits for it, each time. It is in sync by a
-leader's reckoning if its last fetch began where the log ended at the one before, so a disk that takes seconds for each
-record is nobody's business as long as that is less than replica.lag.time.max.ms: no ISR shrinks, and no metric of
-replication tells of it. With acks=1 nobody waits.
+A follower with a slow disk fetches as ever. While it is in the ISR acks=all waits for it, each time. A leader counts it
+as in sync if its last fetch began where the log ended at the fetch before. So a disk may take seconds for each record,
+as long as that is less than replica.lag.time.max.ms: no ISR shrinks, and no replication metric shows it. With acks=1 no
+producer waits.
 
-If it takes longer, the follower leaves the ISR, and acks=all goes on without it. When nothing is written for a while it
-catches up, slow as it is, and is taken back; the next record waits for it again until it has left again. The ISR flaps.
+If it takes longer, the follower leaves the ISR, and acks=all continues without it. When nothing is written for a while,
+it catches up and returns. The next record waits for it again until it has left again. The ISR flaps.
 
-A leader with a slow disk makes every write wait, with acks=1 too, and nothing takes the leadership from it: it renews
-its session, and its followers have all that it has.
+A leader with a slow disk makes every write wait, with acks=1 too. It stays the leader: it renews its session, and its
+followers have all its records.
 """
 
 from collections.abc import Callable
@@ -28,14 +28,14 @@ SLOW = PAGE_BYTES // 2
 SLOWER = PAGE_BYTES // 6
 """A page takes 6 s: more than the lag time of that case and the check after it."""
 COUNT = 6
-"""So many records are sent one by one, to see what each waits for."""
+"""This many records are sent one by one, to see how long each waits."""
 LIMIT_S = 120.0
 ACKS_WAIT = "acks-wait-for-slow-disk"
 OTHERS = "others-do-not-wait-for-slow-disk"
 
 
 def slowed(run: Run, sequence: Callable[[Run, Partition], None]) -> None:
-    """What a usual record takes is seen before and after."""
+    """Records before and after show the usual time."""
     t = run.partition()
     for acks in ("all", "1"):
         run.send(t, COUNT, acks=acks)
@@ -77,12 +77,12 @@ def follower_flaps(run: Run, t: Partition) -> None:
 scenario(
     name="slow-disk",
     claim="""acks=all waits for a follower with a slow disk, which stays in the ISR as long as it writes each fetch in
-        less than replica.lag.time.max.ms; one that is slower leaves the ISR and returns, again and again. A leader with
+        less than replica.lag.time.max.ms. A slower follower leaves the ISR and returns, again and again. A leader with
         a slow disk remains the leader, and every write waits for it.""",
     source="Kafka documentation, Design: replication, broker configuration: replica.lag.time.max.ms; KIP-16",
-    operator="""Watch what flushes and requests take on each broker (LogFlushRateAndTimeMs, RemoteTimeMs of produce
-        requests), not only whether it is there and in sync: nobody takes leadership, or a place in the ISR, from a
-        broker whose disk is dying. Stop it.""",
+    operator="""Alert on the time of flushes and requests of each broker (LogFlushRateAndTimeMs, RemoteTimeMs of produce
+        requests), not only on its being up and in sync. Kafka does not move leadership away from a broker with a dying
+        disk, nor remove it from the ISR. Stop that broker.""",
     needs=["acks-1"],
     cluster=ClusterPlan(
         disks=Disks(),
@@ -110,8 +110,8 @@ scenario(
             documented=[
                 Documented(
                     claims=[OTHERS, "slow-follower-leaves-isr", "slow-follower-returns-to-isr"],
-                    sentence="""The follower leaves the ISR when it is written to, returns when it is not, and leaves
-                        again: the first record after each return waits.""",
+                    sentence="""The follower leaves the ISR when records are written and returns when none are, again
+                        and again. The first record after each return waits.""",
                     source="Kafka documentation, broker configuration: replica.lag.time.max.ms; KIP-16",
                     basis=Basis.DOCUMENTATION,
                 )

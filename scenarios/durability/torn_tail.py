@@ -2,9 +2,9 @@
 Design: log recovery).
 
 A file system that loses power in the middle of a write leaves a file that ends in half a batch, or that has its new
-length and zeros where the bytes did not come to the disk (ext4 with delayed allocation, xfs). After a kill the broker
-checks its log from the recovery point on, and cuts it after the last batch that is whole. What it cut, it fetches again
-from the leader. Nothing below is touched.
+length and zeros in place of lost bytes (ext4 with delayed allocation, xfs). After a kill the broker checks its log from
+the recovery point on, and cuts it after the last batch that is whole. It fetches the cut records again from the leader.
+The log below the cut stays as it is.
 """
 
 from collections.abc import Callable
@@ -17,7 +17,7 @@ ZEROS = 5000
 
 
 def torn(run: Run, tear: Callable[[Run, Target, Partition], None]) -> None:
-    """A follower is killed, and the end of its log is not what it wrote."""
+    """A follower is killed, and the end of its log differs from what it wrote."""
     t = run.partition()
     run.send(t, 5)
     follower, _ = run.followers_of(t)
@@ -33,11 +33,11 @@ def torn(run: Run, tear: Callable[[Run, Target, Partition], None]) -> None:
 
 scenario(
     name="torn-tail",
-    claim="""A log that ends in half a batch, or in zeros, is cut after its last whole batch when its broker starts, and
-        what is missing is fetched again.""",
+    claim="""A log that ends in half a batch, or in zeros, is cut after its last whole batch when its broker starts. The
+        broker fetches the missing records again.""",
     source="Kafka documentation, Design: log recovery; Log.recoverLog, LogLoader.recoverLog",
-    operator="""A torn end after a power failure needs no help: the broker cuts it and fetches the rest. It does so only
-        with a replica that has the rest: with acks=all and min.insync.replicas=2 there is one.""",
+    operator="""A torn end after a power failure needs no help: the broker cuts it and fetches the rest. This needs a
+        replica that has the rest: with acks=all and min.insync.replicas=2 there is one.""",
     cases={
         "half-batch": Case(
             steps=partial(torn, tear=Run.tear_tail),
@@ -45,8 +45,8 @@ scenario(
                 Documented(
                     required=frozenset({"log-truncated-below-high-watermark", "unreplicated-acknowledgement"}),
                     claims=["torn-tail-is-cut"],
-                    sentence="""The broker has lost what it had acknowledged to its leader, is in the ISR all the same
-                        until its session ends, and fetches it again.""",
+                    sentence="""The broker has lost records that it had acknowledged to its leader. It stays in the ISR
+                        until its session expires, and fetches them again.""",
                     source="Kafka documentation, Implementation: log, Guarantees",
                     basis=Basis.DOCUMENTATION,
                 )

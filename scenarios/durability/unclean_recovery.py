@@ -2,13 +2,13 @@
 Operations: graceful shutdown).
 
 A broker that was stopped cleanly has left a mark, and starts at once. Without the mark it checks every batch of each
-log from the recovery point on: up to there all was flushed. A segment is flushed when the next one begins, but the file
-that says so is written once a minute (log.flush.offset.checkpoint.interval.ms). So what is read after a kill is not the
-log, however large, nor the last segment alone: it is what was begun since the file was written, and in the first minute
-everything.
+log from the recovery point on, because the log below that was flushed. A segment is flushed when the next one begins,
+but the file of recovery points is written once a minute (log.flush.offset.checkpoint.interval.ms). So after a kill the
+broker reads neither the whole log nor the last segment alone. It reads the segments begun since the file was written,
+and in the first minute every segment.
 
-How long that takes is told by the broker, and stands in the table of durations: of a log of 10 MB and of one of 100,
-with all of it to be read and with the last segment alone. Each segment must be opened as well, read or not.
+The broker logs how long that takes, and the table of durations has it: for logs of 10 MB and of 100 MB, when all of it
+is read and when only the last segment is. The broker also opens each segment, read or not.
 """
 
 from collections.abc import Callable
@@ -20,9 +20,9 @@ RECORDS = 1000
 RECORD_BYTES = 10_000
 RATE_PER_S = 200
 LARGER = 10
-"""So many times as many records, as fast as they go, are in the cases with a larger log."""
+"""The cases with a larger log have this many times as many records, sent as fast as possible."""
 SEGMENT_BYTES = 1 << 20
-"""The least that a topic may have from 4.0 on; ten segments in the smaller log."""
+"""The minimum for a topic from 4.0 on; ten segments in the smaller log."""
 FEWEST = 5
 """So many of them at least are known to be flushed in the case with checkpoints."""
 HALF = RECORDS * LARGER * RECORD_BYTES // 2
@@ -44,7 +44,7 @@ EVERYTHING = [
 THE_LAST = [
     Documented(
         claims=[BEGINS],
-        sentence="The broker reads the last segment, and what was not flushed when the file was last written.",
+        sentence="The broker reads the last segment, and all that was not flushed when the file was last written.",
         source="Kafka documentation, broker configuration: log.flush.offset.checkpoint.interval.ms",
         basis=Basis.DOCUMENTATION,
     )
@@ -64,7 +64,7 @@ def killed(run: Run, write: Callable[[Run], None]) -> None:
 
 
 def killed_checkpointed(run: Run, write: Callable[[Run], None], flushed_bytes: int) -> None:
-    """A follower is killed whose recovery point covers so much of the log at least."""
+    """A follower is killed whose recovery point covers at least this much of the log."""
     write(run)
     run.wait_recovery_point(run.partition(), flushed_bytes // RECORD_BYTES, run.followers_of(run.partition())[0])
     end_and_return(run, Run.kill)
@@ -103,14 +103,14 @@ def end_and_return(run: Run, end: Callable[[Run, Target], None]) -> None:
 
 scenario(
     name="unclean-recovery",
-    claim="""After a kill a broker reads its logs from the checkpointed recovery point on, which is up to a minute old;
-        after a clean stop it reads nothing.""",
+    claim="""After a kill a broker reads its logs again from the checkpointed recovery point on, which is up to a minute
+        old. After a clean stop it reads nothing.""",
     source="""Kafka documentation, Design: log recovery, broker configuration: log.flush.offset.checkpoint.interval.ms,
         num.recovery.threads.per.data.dir""",
     operator="""Stop brokers cleanly. The time to recover from a crash does not depend on the size of the logs. It
-        depends on what was written in the minute before, and on one segment for each partition: many partitions with
-        large segments start slowly. Raise
-        num.recovery.threads.per.data.dir; a lower log.flush.offset.checkpoint.interval.ms costs little.""",
+        depends on the data written in the minute before, and on one segment for each partition. Many partitions with
+        large segments start slowly. Raise num.recovery.threads.per.data.dir; a lower
+        log.flush.offset.checkpoint.interval.ms costs little.""",
     topic=TopicPlan(settings={"segment.bytes": str(SEGMENT_BYTES)}),
     cases={
         "clean-stop": Case(

@@ -1,13 +1,13 @@
-"""What a partition's directory holds, and whose bytes they are (Kafka documentation, Implementation: log).
+"""The contents of a partition's directory, and whose bytes they are (Kafka documentation, Implementation: log).
 
 Nothing fails here. A load fills several segments, and the leader's log is searched by offset and by time. Then the
-replicas' files are held against what is documented of them: names, sizes, the spacing of indexes, and which files a
-release writes at all.
+replicas' files are compared with the documentation: names, sizes, the spacing of indexes, and the files that a release
+writes.
 
 The other cases send one compressed batch whose bytes are known. Brokers are documented to keep a compressed batch as
 the producer made it. They do so from 0.10 on, when offsets within a batch became relative. A topic may ask for
 something else: another codec, an older message format, or the time of the append in place of the producer's. The
-harness makes the batch byte by byte, as client libraries tell nobody what they sent.
+harness makes the batch byte by byte, because client libraries do not report the bytes that they sent.
 """
 
 from functools import partial
@@ -15,7 +15,7 @@ from functools import partial
 from harness.words import Basis, Case, ClusterPlan, Documented, Run, ranges, scenario
 
 SEGMENT_BYTES = 1 << 20
-"""The least that brokers take from 4.0 on (KIP-1030)."""
+"""The minimum that brokers accept from 4.0 on (KIP-1030)."""
 RECORDS = 2200
 RECORD_BYTES = 2000
 FEW = {"batch.num.messages": "2"}
@@ -54,12 +54,12 @@ COMPRESSION = "Kafka documentation, Design: end-to-end batch compression"
 
 scenario(
     name="what-is-on-disk",
-    claim="""A partition is a directory of segments named after their first offsets, each with a sparse index; a
-        producer's compressed batch lies there on the leader and on its followers as the producer made it.""",
+    claim="""A partition is a directory of segments named after their first offsets, each with a sparse index. The
+        leader and its followers store a producer's compressed batch as the producer made it.""",
     source="Kafka documentation, Implementation: log; KIP-31, KIP-32, KIP-33",
-    operator="""Leave compression.type at producer and the message format at the release's own, and brokers never
-        compress anything: both settings make the leader write every batch anew. To know when a record was appended,
-        and not what its producer's clock said, set message.timestamp.type to LogAppendTime.""",
+    operator="""Leave compression.type at `producer` and the message format at the release's own: other values make the
+        leader rewrite every batch. If you need the time of the append in place of the producer's clock, set
+        message.timestamp.type to LogAppendTime.""",
     cluster=ClusterPlan(brokers=(1, 2, 3), controller=4),
     cases={
         "segments": Case(
@@ -74,7 +74,7 @@ scenario(
                 ),
                 Documented(
                     claims=NAMES,
-                    sentence="There is no index of times, and no search by time but by segments' ages.",
+                    sentence="There is no time index. A search by time uses the segments' ages alone.",
                     source="Kafka documentation, Implementation: log",
                     basis=Basis.DOCUMENTATION,
                 ),
@@ -91,8 +91,8 @@ scenario(
                 ),
                 Documented(
                     claims=["batch-compressed-anew", SAME],
-                    sentence="""The leader writes offsets into the messages of a batch, and compresses the batch anew:
-                        what the followers have is the leader's batch, and not the producer's.""",
+                    sentence="""The leader writes offsets into the messages of a batch and compresses the batch again.
+                        The followers have the leader's batch, not the producer's.""",
                     source="KIP-31: motivation",
                     basis=Basis.KIP,
                 ),
@@ -118,7 +118,7 @@ scenario(
             documented=[
                 Documented(
                     claims=["batch-stored-in-topics-format", SAME],
-                    sentence="The leader writes the batch anew in the topic's older format.",
+                    sentence="The leader rewrites the batch in the topic's older format.",
                     source="KIP-98; Kafka documentation, topic configuration: message.format.version",
                     basis=Basis.KIP,
                 )

@@ -1,22 +1,22 @@
-"""Compaction in two passes makes aborted data committed, for ever (KAFKA-13727).
+"""Compaction in two passes permanently turns aborted data into committed data (KAFKA-13727).
 
-The log cleaner keeps the newest record of each key, and leaves out records of aborted transactions. It does so in
-passes: as far as its map of keys has room. Until 2.8.2 and 3.0.2 a pass whose map was full in the middle of a segment
-rewrote the whole segment, and put into the segment's index of aborted transactions only those up to where the map
-ended. The later ones are not known as aborted from then on: readers under read_committed are given their records. And
-the next pass, which reads that segment again, takes them for the newest of their keys, and removes what was committed.
+The log cleaner keeps the newest record of each key, and leaves out records of aborted transactions. It works in passes,
+each as far as its map of keys has room. Until 2.8.2 and 3.0.2, a pass whose map was full in the middle of a segment
+rewrote the whole segment. But it put only the transactions up to the end of the map into the segment's index of aborted
+transactions. The later ones no longer count as aborted, so read_committed readers get their records. The next pass
+reads that segment again, takes these records for the newest of their keys, and removes the committed ones.
 
 Here the map has room for some 25 keys. A committed record has the key "account", sixty follow with other keys, and then
-a transaction that writes to "account" and is aborted. With the defaults the map has room for five million keys: it
-takes a topic with that many between two passes.
+a transaction that writes to "account" and is aborted. With the defaults the map has room for five million keys, so a
+topic needs that many between two passes.
 """
 
 from harness.words import LOST, Basis, Bug, ClusterPlan, Documented, Exhibit, Run, TopicPlan, ranges, scenario
 
 KAFKA_13727 = Bug(
     id="KAFKA-13727",
-    title="compaction makes an aborted record the committed one of its key, and removes the one that was",
-    whom="compacted topics that transactions write to, with more keys than one pass of the cleaner takes",
+    title="compaction makes an aborted record the committed one of its key, and removes the committed record",
+    whom="compacted topics that transactions write to, with more keys than one pass of the cleaner can hold",
     since="0.11.0.0",
     fixed=("2.8.2", "3.0.2", "3.1.1", "3.2.0"),
     commits=("76d287c9677", "18cb82a3d50"),
@@ -32,8 +32,8 @@ CLEANED_LIMIT_S = 90.0
     claim="""In a compacted topic a record of an aborted transaction permanently replaces the committed record of
         its key, for all readers.""",
     source="KAFKA-13727, KIP-98",
-    operator="""Before 2.8.2, 3.0.2 and 3.1.1 give the cleaner a map that takes all keys between two passes
-        (log.cleaner.dedupe.buffer.size, 24 bytes a key and thread) for compacted topics that transactions write to.""",
+    operator="""Before 2.8.2, 3.0.2 and 3.1.1 set log.cleaner.dedupe.buffer.size so that the cleaner's map holds all
+        keys between two passes (24 bytes for each key and thread), if transactions write to compacted topics.""",
     needs=["transactions"],
     exhibit=Exhibit(bug=KAFKA_13727, affected=("2.2.2",), fixed=("2.8.2",)),
     applies=ranges.TRANSACTIONS,
@@ -57,7 +57,7 @@ CLEANED_LIMIT_S = 90.0
         ),
         Documented(
             on=KAFKA_13727.unaffected,
-            sentence="The aborted record goes, and the committed one of its key stays, in however many passes.",
+            sentence="The aborted record is removed, and the committed one of its key stays, in any number of passes.",
             source=KAFKA_13727.id,
             basis=Basis.JIRA,
         ),
@@ -82,7 +82,7 @@ def aborted_survives(run: Run) -> None:
     if affected:
         first = (0, 0)
         run.wait_files(
-            "the committed record of the key is gone",
+            "the committed record of the key is lost",
             lambda: first not in run.batches_of(broker, t),
             lambda: str(run.batches_of(broker, t)[:3]),
             CLEANED_LIMIT_S,

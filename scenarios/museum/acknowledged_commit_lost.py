@@ -1,17 +1,16 @@
 """An offset commit is acknowledged, and lost with the coordinator's leadership (KAFKA-20634).
 
 The group coordinator of 4.x writes a commit into __consumer_offsets and answers when the high watermark has passed it.
-A coordinator that has lost the partition still has commits that wait until it is told to give them up, and that waits
-behind all that it has been asked before. The high watermark does not: as a follower the broker copies the new leader's
-records to the place of its own, hears a high watermark beyond them, and answers "committed" for a record that is gone.
+A coordinator that has lost the partition still has waiting commits. The instruction to give them up waits behind all
+earlier requests. The high watermark does not wait: as a follower, the broker replaces its own records by the new
+leader's, learns a high watermark beyond them, and answers "committed" for a record that is lost.
 
-Here followers' fetches do not reach the coordinator, so a commit waits there and on no other disk. The coordinator is
-asked for so many offsets that it has work for some time. Then another replica is elected, and another group commits
-there. With `idle` the coordinator has nothing to do, and is told to give up before it hears of a high watermark.
+Here followers' fetches do not reach the coordinator, so a commit waits there and on no other disk. The coordinator gets
+enough requests for offsets to be busy for some time. Then another replica is elected, and another group commits there.
+With `idle` the coordinator has nothing to do, and gives up the commit before it learns a high watermark.
 
-It is a race between the two on the old coordinator, which its work decides: a run in which it comes out the other way
-is not reproduced. The broker answers the client all the same, and the group's next question to the next coordinator
-says what became of it.
+The two events race on the old coordinator, and its load decides. A run with the other result is not reproduced. The
+broker answers the client in either case, and the group's next request to the new coordinator shows the result.
 """
 
 from harness.words import OFFSETS, Basis, Bug, Case, ClusterPlan, Documented, Exhibit, Run, ranges, scenario
@@ -27,7 +26,7 @@ KAFKA_20634 = Bug(
 )
 REQUESTS = 1200
 TIMES = 20_000
-"""What the coordinator is asked at once: so many requests for an offset, each so many times over: work for seconds."""
+"""The requests for offsets that the coordinator gets at once, and how often each is repeated: work for seconds."""
 LIMIT_S = 90.0
 
 
@@ -42,7 +41,7 @@ def idle(run: Run) -> None:
 
 
 def lose_leadership(run: Run, requests: int) -> None:
-    """The coordinator loses the partition while a commit waits there, and so many requests."""
+    """The coordinator loses the partition while a commit and this many requests wait there."""
     t = run.partition()
     run.send(t, 5)
     run.commit("committed", t, 1)
@@ -61,7 +60,8 @@ def lose_leadership(run: Run, requests: int) -> None:
     run.wait_log_end(OFFSETS, before + 1, [old])
     run.require("the commit is not answered", not pending.done)
     run.require(
-        "nobody else has it", all(run.log_end_and_high_watermark(one, OFFSETS)[0] == before for one in (new, third))
+        "no other replica has it",
+        all(run.log_end_and_high_watermark(one, OFFSETS)[0] == before for one in (new, third)),
     )
 
     with run.ask_much(old, "committed", requests=requests, times=TIMES):
@@ -78,8 +78,8 @@ def lose_leadership(run: Run, requests: int) -> None:
 
 scenario(
     name="museum-acknowledged-commit-lost",
-    claim="""An offset commit that a coordinator acknowledged is not there when the group asks again: its broker had
-        lost the leadership, and answered by the high watermark of the next leader.""",
+    claim="""An offset commit that a coordinator acknowledged is missing when the group asks again. Its broker had lost
+        the leadership, and answered because of the next leader's high watermark.""",
     source="KAFKA-20634",
     operator="""Be on 4.3.1 or later. A group whose offsets went back processes records twice; if it starts at the end
         of a topic without a commit (auto.offset.reset=latest), it skips them.""",
@@ -106,7 +106,7 @@ scenario(
                 ),
                 Documented(
                     on=KAFKA_20634.unaffected,
-                    sentence="Nothing is acknowledged that is not there.",
+                    sentence="No commit is acknowledged that is missing afterwards.",
                     source=KAFKA_20634.id,
                     basis=Basis.JIRA,
                 ),

@@ -1,14 +1,14 @@
 """Records deleted up to the middle of a batch, and a follower never catches up again (KAFKA-6975).
 
-DeleteRecords (KIP-107) moves the start of a log, to any offset. Records lie on disk in batches, and are fetched in
-whole ones: a follower that comes back behind the new start begins there, and is given the batch that has it, whose
-first records lie before. To that replica's log they are out of order. Until 1.0.2 and 1.1.1 that error ended the
-fetcher thread, and with it the replication of every partition that this broker fetches from the same leader: also of
-those in which nothing was deleted.
+DeleteRecords (KIP-107) moves the start of a log, to any offset. Records are stored and fetched in whole batches. A
+follower that returns with a log before the new start begins at the new start, and gets the whole batch around it. The
+first records of that batch lie before the start, so they are out of order for the follower's log. Until 1.0.2 and 1.1.1
+that error ended the fetcher thread. With it ended the replication of every partition that this broker fetches from the
+same leader, also of those in which nothing was deleted.
 
-The follower stays out of the ISR, also when it is restarted, for it fails again. If the leader dies meanwhile, the
-partitions are offline. What helps is to stop the follower, to delete up to the end of the batch (while the follower
-runs, the request waits for it in vain), and to start the follower again.
+The follower stays out of the ISR, and a restart fails again. If the leader dies then, the partitions are offline. To
+repair it, stop the follower, delete up to the end of the batch (while the follower runs, that request waits for it in
+vain), and start the follower again.
 """
 
 from harness.words import Basis, Bug, ClusterPlan, Documented, Exhibit, Partition, Run, TopicPlan, ranges, scenario
@@ -16,7 +16,7 @@ from harness.words import Basis, Bug, ClusterPlan, Documented, Exhibit, Partitio
 KAFKA_6975 = Bug(
     id="KAFKA-6975",
     title="deleting records up to the middle of a batch ends a follower's replication, of other partitions too",
-    whom="whoever deletes records by request, as Kafka Streams does",
+    whom="users of DeleteRecords, such as Kafka Streams",
     since="0.11.0.0",
     fixed=("1.0.2", "1.1.1", "2.0.0"),
     commits=("a1a6c524245", "ce4f4e1ab9a"),
@@ -26,8 +26,8 @@ WATCHED_S = 30.0
 
 @scenario(
     name="museum-deleted-half-a-batch",
-    claim="""After records were deleted up to the middle of a batch, a follower that comes back never joins the ISR
-        again, neither of that partition nor of others that it fetches from the same leader.""",
+    claim="""After records were deleted up to the middle of a batch, a follower that returns never joins the ISR again.
+        This concerns that partition and all others that it fetches from the same leader.""",
     source="KAFKA-6975, KIP-107",
     operator="""Before 1.0.2 and 1.1.1 do not delete records by request while a follower is away, or only up to the
         first record of a batch. If a fetcher thread has stopped and partitions stay under-replicated, stop the

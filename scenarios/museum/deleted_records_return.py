@@ -1,22 +1,22 @@
-"""Records that were deleted by request come back, because brokers were started before their controllers (no JIRA).
+"""Deleted records return because brokers were started before their controllers (no JIRA).
 
-DeleteRecords (KIP-107) moves the start of a partition's log. Where that lies in the middle of a segment, only a file of
-the broker says so, log-start-offset-checkpoint; without it a log begins with its first segment. A KRaft broker loads
-its logs when it has the metadata, and gives up if it does not reach the controllers in time
-(initial.broker.registration.timeout.ms, a minute). On its way out it writes that file anew, from the logs that it has:
-none. So the file is empty, and the next start takes every record that is still in the first segment for one of the log.
-Of the marker of a clean shutdown, which was written there too, that was mended with KAFKA-15375.
+DeleteRecords (KIP-107) moves the start of a partition's log. If the start lies in the middle of a segment, only the
+broker's file log-start-offset-checkpoint has it; without the file a log begins with its first segment. A KRaft broker
+loads its logs when it has the metadata, and gives up if it does not reach the controllers in time
+(initial.broker.registration.timeout.ms, a minute). When it exits, it rewrites that file from its loaded logs, and has
+loaded none. So the file is empty, and after the next start every record in the first segment belongs to the log again.
+The marker of a clean shutdown was written at the same place; KAFKA-15375 fixed that.
 
 Here all three replicas are started while the controller is down, as after a power cut of a site whose controllers come
-back last. With `controllers-first` the same is done in the order that does no harm; with `crashed` nobody is stopped
-properly, and with `power-cut` the whole site loses power at one moment, once its disks have taken what was written.
-With `own-settings` no time-out is ours: the brokers give up after a minute. One broker with one replica is the least
-(`one-broker`). Where one broker of three gives up it takes no harm (`one-gives-up`): it hears from the leader where the
-log begins, and leads with that. DeleteRecords is what people use to erase.
+back last. `controllers-first` uses the order that does no harm. In `crashed` no broker is stopped cleanly. In
+`power-cut` the whole site loses power at one moment, after its disks were flushed. `own-settings` keeps all default
+time-outs: the brokers give up after a minute. One broker with one replica is enough to show the bug (`one-broker`). If
+one broker of three gives up, no record returns (`one-gives-up`): it learns the log start from the leader, and keeps it
+when it leads. People use DeleteRecords to erase data.
 
-In the code of 4.3.1 it is LogManager.shutdown: it writes the recovery points and the log starts of each directory from
-the logs that it has, loaded or not (checkpointRecoveryOffsetsInDir, checkpointLogStartOffsetsInDir), and behind them
-the marker, which alone asks whether they were loaded (loadLogsCompletedFlags).
+In the code of 4.3.1 the place is LogManager.shutdown. It writes the recovery points and the log starts of each
+directory from its logs, loaded or not (checkpointRecoveryOffsetsInDir, checkpointLogStartOffsetsInDir). Then it writes
+the marker, and only there does it ask whether the logs were loaded (loadLogsCompletedFlags).
 """
 
 from collections.abc import Callable
@@ -40,7 +40,7 @@ from harness.words import (
 DELETED_RECORDS_RETURN = Bug(
     id="deleted-records-return",
     title="records that were deleted by request come back when brokers are started before their controllers",
-    whom="whoever deletes records by request, when a whole site is started and the controllers come last",
+    whom="users of DeleteRecords, when a whole site is started and the controllers come last",
     since="3.3.0",
     fixed=(),
     status=Status(
@@ -78,7 +78,7 @@ RETURNS = (
     Documented(
         on=DELETED_RECORDS_RETURN.unaffected,
         allowed=GIVEN_UP,
-        sentence="What was deleted stays deleted.",
+        sentence="Deleted records stay deleted.",
         source=SEEN,
         basis=Basis.MEASURED,
     ),
@@ -88,12 +88,12 @@ SETTINGS = {
     "log.flush.start.offset.checkpoint.interval.ms": "1000",
 }
 STAYS = Documented(
-    sentence="With the controller there first, brokers load their logs, and what was deleted stays so.",
+    sentence="With the controller started first, brokers load their logs, and deleted records stay deleted.",
     source=SEEN,
     basis=Basis.MEASURED,
 )
 HEARS = Documented(
-    sentence="It hears from the leader where the log begins.",
+    sentence="It learns the log start from the leader.",
     source="KIP-107: followers take the leader's log start",
     basis=Basis.KIP,
 )
@@ -126,7 +126,7 @@ def without_power(run: Run) -> None:
 
 
 def one_gives_up(run: Run) -> None:
-    """One broker is stopped with the controller and gives up; the others are up all along."""
+    """One broker is stopped with the controller and gives up; the others are up throughout."""
     t = run.partition()
     one = run.replicas_of(t)[:1]
     delete_half(run)
@@ -150,7 +150,7 @@ def controllers_first(run: Run) -> None:
 
 
 def delete_half(run: Run) -> None:
-    """Ten records are read, and five deleted: what nobody had read before it was deleted would count as lost."""
+    """Ten records are read, and five deleted. Records deleted before anybody has read them would count as lost."""
     t = run.partition()
     with run.consume(t) as consumer:
         run.send(t, 10)
@@ -159,7 +159,7 @@ def delete_half(run: Run) -> None:
 
 
 def crash(run: Run, strike: Callable[[list[Target]], None]) -> None:
-    """All go down at once, when the files of log starts are written, which a clean stop writes."""
+    """All go down at once, after the files of log starts are written (a clean stop writes them)."""
     t, brokers, controller = run.partition(), run.replicas_of(run.partition()), run.coordinator()
     delete_half(run)
     run.wait_log_start_checkpointed(t, 5, brokers)
@@ -175,7 +175,7 @@ def crash(run: Run, strike: Callable[[list[Target]], None]) -> None:
 
 
 def give_up(run: Run, brokers: list[Target]) -> None:
-    """Brokers find no controller, and end themselves."""
+    """Brokers find no controller, and exit."""
     for broker in brokers:
         run.start_early(broker)
     for broker in brokers:
@@ -198,12 +198,12 @@ def start_all(run: Run, brokers: list[Target]) -> None:
 
 scenario(
     name="museum-deleted-records-return",
-    claim="""Records that DeleteRecords had deleted on every replica are read again after all brokers were started once
-        while no controller could be reached.""",
+    claim="""Records that DeleteRecords had deleted on every replica are readable again after all brokers were started
+        once while no controller could be reached.""",
     source="KIP-107; no JIRA found (of the same path: KAFKA-15375)",
-    operator="""With KRaft start the controllers before the brokers, and give brokers a longer time to find them
-        (initial.broker.registration.timeout.ms). If brokers gave up, delete the records again before anybody reads.
-        Do not rely on DeleteRecords alone for data that must not come back.""",
+    operator="""With KRaft start the controllers before the brokers, and raise initial.broker.registration.timeout.ms so
+        that brokers have more time to find them. If brokers gave up, delete the records again before consumers read
+        them. Do not rely on DeleteRecords alone for data that must not come back.""",
     exhibit=Exhibit(bug=DELETED_RECORDS_RETURN, affected=("3.9.2-kraft", "4.3.1", "4.4.0"), fixed=()),
     applies=ranges.KRAFT,
     cluster=ClusterPlan(settings=SETTINGS),

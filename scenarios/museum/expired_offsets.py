@@ -1,19 +1,19 @@
-"""A group that lives, and has nothing to read, loses its place (KAFKA-4682, KIP-211).
+"""A live group with nothing to read loses its offsets (KAFKA-4682, KIP-211).
 
-Committed offsets are kept for a while, so that groups which are gone leave nothing behind. Until 2.1 that time counted
-from the commit, whether the group had members or not. A consumer that has read everything commits nothing new: after
-offsets.retention.minutes, a day by default until 1.1 and a week in 2.0, its offsets were deleted while it was polling.
-It notices nothing before it starts again: then it begins where auto.offset.reset says, reading all again, or skipping
-what came meanwhile.
+Committed offsets are kept for a while and then deleted, so that those of abandoned groups disappear. Until 2.1 that
+time counted from the commit, whether the group had members or not. A consumer that has read everything commits nothing
+new: after offsets.retention.minutes, a day by default until 1.1 and a week in 2.0, its offsets were deleted while it
+was polling. It notices nothing until it restarts. Then it begins where auto.offset.reset says: it reads all records
+again, or skips those that came since.
 
-From 2.1 on the time counts from when a group has no members any more.
+From 2.1 on the time counts from the moment when the group's last member leaves.
 """
 
 from harness.words import Basis, Bug, ClusterPlan, Documented, Exhibit, Run, ranges, scenario
 
 KAFKA_4682 = Bug(
     id="KAFKA-4682",
-    title="the committed offsets of a group that lives, and has nothing to read, expire",
+    title="the committed offsets of a live group with nothing to read expire",
     whom="groups with nothing to read for a day, or a week",
     since="0.9.0.0",
     fixed=("2.1.0",),
@@ -21,13 +21,13 @@ KAFKA_4682 = Bug(
 )
 GROUP = "idle"
 RETENTION_S = 60.0
-"""The least that brokers take: they count in minutes."""
+"""The minimum: brokers count in minutes."""
 CHECK_S = 2.0
 
 
 @scenario(
     name="museum-expired-offsets",
-    claim="""A consumer group that is alive and has read everything loses its committed offsets, and reads all again
+    claim="""A live consumer group that has read everything loses its committed offsets, and reads all records again
         after its restart.""",
     source="KAFKA-4682, KIP-211",
     operator="""Before 2.1, set offsets.retention.minutes far above the longest time in which a topic may be silent
@@ -69,4 +69,4 @@ def expired_offsets(run: Run) -> None:
     run.send(t)
     with run.consume(t, group=GROUP) as restarted:
         read = restarted.wait_position(*t, 6, timeout_s=60).records
-    run.note(f"started again, the group was given {read} of 6 records, of which it had read 5 before")
+    run.note(f"started again, the group got {read} of 6 records, of which it had read 5 before")

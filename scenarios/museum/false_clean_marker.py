@@ -1,14 +1,15 @@
-"""A start that failed counts as a clean stop, and the next crash takes acknowledged records (KAFKA-15375).
+"""A failed start counts as a clean stop, and the next crash loses acknowledged records (KAFKA-15375).
 
 A broker that stops cleanly leaves a marker, and its next start then reads its logs without checking them. A KRaft
 broker loads its logs when it has the metadata, and gives up if it does not reach the controllers in time. Until 3.5.2
-it left the marker on that way out too, beside logs that it had never opened. So a log that a crash had left with a torn
-end is taken as it is: new records go into a new segment, and the torn bytes stay in the one before. Nobody notices. The
-next crash does have the logs recovered, from their beginning, for the failed start had emptied the file of recovery
-points too: recovery cuts the log at the torn bytes, and deletes all segments behind them.
+it left the marker in that case too, beside logs that it had never opened. So the broker does not check a log that a
+crash had left with a torn end: new records go into a new segment, and the torn bytes stay in the one before. Nothing
+reports that. After the next crash the broker does recover its logs, and from their beginning, because the failed start
+had also emptied the file of recovery points. Recovery cuts the log at the torn bytes and deletes all segments behind
+them.
 
-Here the end is torn as a loss of power tears it, in the middle of a record. That record is lost on any release. The
-three that are acknowledged behind it are lost by one crash of the process, where the bug is.
+Here the end is torn as a loss of power tears it, in the middle of a record. That record is lost on any release. On
+releases with the bug, one crash of the process also loses the three records that are acknowledged behind it.
 """
 
 from harness.words import LOST, Basis, Bug, ClusterPlan, Documented, Exhibit, Run, TopicPlan, ranges, scenario
@@ -16,7 +17,7 @@ from scenarios.museum.deleted_records_return import GAVE_UP
 
 KAFKA_15375 = Bug(
     id="KAFKA-15375",
-    title="after a start without controllers a torn log counts as clean, and the next crash takes what came after",
+    title="after a start without controllers a torn log counts as clean, and the next crash loses the records after it",
     whom="brokers that lost power and are started before their controllers",
     since="3.3.0",
     fixed=("3.5.2", "3.6.0"),
@@ -28,8 +29,8 @@ SKIPPED = r"Skipping recovery of \d+ logs? .*since clean shutdown file was found
 
 @scenario(
     name="museum-false-clean-marker",
-    claim="""Records that were acknowledged after a crash, behind a torn end of the log that nobody looked at, are lost
-        by the next crash of the broker's process.""",
+    claim="""Records that were acknowledged after a crash, behind a torn end of the log that the broker did not check,
+        are lost by the next crash of the broker's process.""",
     source="KAFKA-15375",
     operator="""With KRaft before 3.5.2 start the controllers before the brokers. If a broker that had crashed gave up
         because it found no controller, delete .kafka_cleanshutdown in its log directories before it is started
@@ -50,7 +51,7 @@ SKIPPED = r"Skipping recovery of \d+ logs? .*since clean shutdown file was found
         Documented(
             on=KAFKA_15375.unaffected,
             required=LOST,
-            sentence="The torn record is lost. The log is recovered, and what is acknowledged from then on stays.",
+            sentence="The torn record is lost. The log is recovered, and records acknowledged from then on stay.",
             source=KAFKA_15375.id,
             basis=Basis.JIRA,
         ),

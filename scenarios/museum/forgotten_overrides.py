@@ -1,23 +1,22 @@
-"""Two changes of a broker setting, and every broker forgets what was set for its topics (KAFKA-9254).
+"""After two changes of a broker setting, every broker forgets its topics' settings (KAFKA-9254).
 
-From 1.1 on broker settings can be changed while brokers run (KIP-226). For a change of a default that topics go by,
-each broker makes the configuration of every log anew: from its own defaults, and from what the topic has of its own.
-The first change makes it right, but loses the note of which settings are the topic's own. So the second change makes it
-from the broker's defaults alone. From then on, until it is started again, the broker goes by none of any topic's
-settings, while the tools go on showing them: retention.ms, cleanup.policy and min.insync.replicas are forgotten, those
-of internal topics too.
+From 1.1 on broker settings can be changed while brokers run (KIP-226). When a default of topics changes, each broker
+builds the configuration of every log again, from its own defaults and the topic's overrides. After the first change the
+configuration is right, but the broker no longer knows which settings are overrides. So after the second change it uses
+the broker's defaults alone. From then on, until its restart, the broker ignores every topic's settings, while the tools
+still show them. It forgets retention.ms, cleanup.policy and min.insync.replicas, those of internal topics too.
 
-Here the topic keeps its records for ever (retention.ms=-1), on brokers that keep those of others for ten seconds. A
-pass of retention keeps them; then a default that has nothing to do with them is changed twice, and the next pass
-deletes them, on every broker.
+Here the topic keeps its records forever (retention.ms=-1), on brokers that keep those of other topics for ten seconds.
+A pass of retention keeps them. Then an unrelated default is changed twice, and the next pass deletes them on every
+broker.
 """
 
 from harness.words import LOST, Basis, Bug, ClusterPlan, Documented, Exhibit, Run, Target, TopicPlan, ranges, scenario
 
 KAFKA_9254 = Bug(
     id="KAFKA-9254",
-    title="two changes of a broker setting delete the records of topics that were to keep them",
-    whom="whoever changes cluster-wide broker settings while brokers run",
+    title="two changes of a broker setting delete the records of topics that should keep them",
+    whom="clusters whose cluster-wide broker settings are changed while brokers run",
     since="1.1.0",
     fixed=("2.4.1", "2.5.0"),
     commits=("790a39e353d", "ca4eaa9255f"),
@@ -30,8 +29,8 @@ LIMIT_S = 60.0
 
 @scenario(
     name="museum-forgotten-overrides",
-    claim="""A topic with retention.ms=-1 loses all of its acknowledged records, on all replicas, because a broker
-        setting that has nothing to do with it was changed twice.""",
+    claim="""A topic with retention.ms=-1 loses all of its acknowledged records, on all replicas, because an unrelated
+        broker setting was changed twice.""",
     source="KAFKA-9254",
     operator="""From 1.1 to 2.4.0 do not change cluster-wide broker settings while brokers run, or restart each broker
         after the first change and before its next pass of retention. The broker may not use the values that
@@ -70,14 +69,14 @@ def forgotten_overrides(run: Run) -> None:
     run.set_broker_default("message.max.bytes", "1000014")
     if KAFKA_9254.affects(run.version):
         run.wait_log_start(t, 5, run.replicas_of(t), LIMIT_S)
-        run.wait_log_line(run.leader_of(t), DELETED, "that retention deletes what the topic was to keep")
+        run.wait_log_line(run.leader_of(t), DELETED, "that retention deletes records that the topic should keep")
     else:
         wait_passes(run, run.replicas_of(t), 3)
     run.copy_replicas("after")
 
 
 def wait_passes(run: Run, brokers: list[Target], number: int) -> None:
-    """Wait until each broker has ended so many more passes of retention."""
+    """Wait until each broker has completed this many more passes of retention."""
     before = {one.node.name: one.node.said().count(PASS) for one in brokers}
 
     def more() -> dict[str, int]:

@@ -1,23 +1,23 @@
-"""After a migration from ZooKeeper to KRaft producer ids are given out a second time (KAFKA-15552).
+"""After a migration from ZooKeeper to KRaft, producer ids are assigned a second time (KAFKA-15552).
 
-An idempotent producer has an id, and numbers its records; a broker takes a record with a number that it has seen for a
-retry, and acknowledges it without writing it (KIP-98). Brokers get ids from the controller in blocks of a thousand. The
-migration copies the block that was given out last, but the first id in it, where KRaft keeps the first one after it. So
-the block that KRaft gives out first has been given out before.
+An idempotent producer has an id and numbers its records. When a broker has seen a number before, it takes the record
+for a retry and acknowledges it without writing it (KIP-98). Brokers get ids from the controller in blocks of a
+thousand. The migration copies the first id of the last block, where KRaft keeps the first id after that block. So the
+first block that KRaft assigns was assigned before.
 
-Here a producer writes a record, and the cluster migrates as its documentation has it, one broker after the other, with
-nothing failing. Then that producer writes three more, and a new one, under the id of the first, begins with number 0.
-Its first four records are acknowledged at the offsets where the other's lie, and are on no disk; the fifth is written.
-Had the first producer written more before, its numbers would be too far on: a broker remembers the last five batches of
-an id in a partition, and of what was before its own start the last one. The new producer would then fail for good,
-with OutOfOrderSequence.
+Here a producer writes a record, and the cluster migrates as documented, one broker after the other, without a failure.
+Then that producer writes three more records. A new producer gets the same id and begins with number 0. Its first four
+records are acknowledged at the offsets of the first producer's records, and are on no disk. The fifth is written. A
+broker remembers the last five batches of an id in a partition, and only the last one from before its own start. If the
+first producer had written more records before, its numbers would be too high, and the new producer would fail
+permanently with OutOfOrderSequence.
 """
 
 from harness.words import LOST, Basis, Bug, ClusterPlan, Documented, Exhibit, Run, ranges, scenario
 
 KAFKA_15552 = Bug(
     id="KAFKA-15552",
-    title="after a migration to KRaft new producers' first records are acknowledged and not written",
+    title="after a migration to KRaft, the first records of new producers are acknowledged and not written",
     whom="clusters that migrate to KRaft and have idempotent producers (Java clients by default since 3.0)",
     since="3.4.0",
     fixed=("3.5.2", "3.6.1", "3.7.0"),
@@ -36,11 +36,11 @@ BEFORE, AFTER = 1, 3
 @scenario(
     name="museum-ids-given-twice",
     claim="""After a migration from ZooKeeper to KRaft without any failure, records of new idempotent producers are
-        acknowledged with acks=all and are on no disk: they count as retries of another producer's.""",
+        acknowledged with acks=all and are on no disk. Brokers take them for retries of another producer's records.""",
     source="KAFKA-15552, KIP-866, KIP-98",
-    operator="""Do not migrate to KRaft on 3.4, on 3.5 before 3.5.2, or on 3.6.0: upgrade first. After a migration there
-        the first thousand producer ids are those of before, and brokers remember these for as long as
-        producer.id.expiration.ms says, a day by default, whether their producers live or not.""",
+    operator="""Do not migrate to KRaft on 3.4, on 3.5 before 3.5.2, or on 3.6.0: upgrade first. After such a migration
+        the first thousand producer ids are used a second time. Brokers remember the old ones for
+        producer.id.expiration.ms, a day by default, whether their producers live or not.""",
     needs=["idempotence"],
     exhibit=Exhibit(bug=KAFKA_15552, affected=("3.5.1-zk",), fixed=("3.9.2-zk",)),
     applies=ranges.MIGRATES_TO_KRAFT,
@@ -56,7 +56,7 @@ BEFORE, AFTER = 1, 3
         Documented(
             on=KAFKA_15552.unaffected,
             claims=MIGRATED,
-            sentence="KRaft goes on with the block after the last one: no id is given out twice.",
+            sentence="KRaft continues with the block after the last one: no id is assigned twice.",
             source=KAFKA_15552.id,
             basis=Basis.JIRA,
         ),

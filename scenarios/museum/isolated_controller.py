@@ -1,10 +1,11 @@
-"""A controller that no other controller hears goes on leading the brokers, and nothing is decided (KAFKA-15489).
+"""A controller that is cut off from the other controllers remains the brokers' controller, and nothing is decided
+(KAFKA-15489).
 
-KRaft's controllers are a quorum, and its leader is the active controller. One that the others cannot reach is replaced
-by them. But until 3.7 it did not step down by itself: a leader that no voter fetches from stayed leader, and brokers
-follow whoever answers them. So there are two: one that the brokers listen to and that can commit nothing, and one with
-a majority that no broker asks. A partition whose leader dies meanwhile gets no other, no topic can be made, and no ISR
-shrinks, for as long as the cut lasts, though every broker reaches a majority of the controllers.
+KRaft's controllers are a quorum, and its leader is the active controller. If the others cannot reach it, they elect
+another. But until 3.7 it did not resign: a leader from which no voter fetches stayed leader, and brokers follow any
+leader that answers them. So there are two. The brokers follow one that can commit nothing, and no broker asks the
+other, which has a majority. While the cut lasts, a partition whose leader dies gets no other leader, no topic can be
+created, and no ISR shrinks, although every broker reaches a majority of the controllers.
 
 From 3.7 on the isolated one resigns when no majority has fetched from it for 1.5 times
 controller.quorum.fetch.timeout.ms, and brokers find the new one.
@@ -14,8 +15,8 @@ from harness.words import Basis, Bug, ClusterPlan, Documented, Exhibit, Run, Top
 
 KAFKA_15489 = Bug(
     id="KAFKA-15489",
-    title="a controller that is cut from the other controllers goes on leading: no failover while the cut lasts",
-    whom="clusters with three controllers, when the active one loses its links to the others and to nobody else",
+    title="a controller that is cut off from the other controllers stays active: no failover while the cut lasts",
+    whom="clusters with three controllers, when the active one loses only its links to the other two",
     since="3.3.0",
     fixed=("3.7.0",),
     commits=("37416e1aeba",),
@@ -23,16 +24,16 @@ KAFKA_15489 = Bug(
 )
 WATCHED_S = 30.0
 PATIENT = {f"{broker}:controller.quorum.fetch.timeout.ms": "20000" for broker in (1, 2)}
-"""On a busy machine a broker that waits for 2 s looks for another leader by itself."""
+"""On a busy machine a broker that waits for 2 s looks for another leader without this bug."""
 
 
 @scenario(
     name="museum-isolated-controller",
-    claim="""While the active controller is cut from the other controllers, and from nobody else, a partition whose
-        leader dies gets no other leader, though an in-sync replica is up and most controllers agree.""",
+    claim="""While the active controller is cut off from the other controllers alone, a partition whose leader dies gets
+        no other leader, although an in-sync replica is up and most controllers agree.""",
     source="KAFKA-15489, KIP-595",
-    operator="""With KRaft before 3.7 a controller that the others miss has to be stopped by hand: watch for two nodes
-        that say they are the active controller (ActiveControllerCount), and stop the one with the lower epoch.""",
+    operator="""With KRaft before 3.7, alert if two nodes report to be the active controller (ActiveControllerCount),
+        and stop the one with the lower epoch by hand.""",
     exhibit=Exhibit(bug=KAFKA_15489, affected=("3.5.1-kraft",), fixed=("3.9.2-kraft",)),
     applies=ranges.KRAFT,
     cluster=ClusterPlan(brokers=(1, 2), controllers=3, settings={"min.insync.replicas": "1"} | PATIENT),

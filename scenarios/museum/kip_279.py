@@ -1,17 +1,17 @@
-"""Replicas in sync that differ for ever, in spite of leader epochs (KIP-279, KAFKA-6361).
+"""In-sync replicas differ forever, in spite of leader epochs (KIP-279, KAFKA-6361).
 
-Two replicas take turns: whoever leads stops, and the other is started and elected uncleanly. Each turn is a leader
-epoch of its own, and each leader writes records that the other never sees. When both are there at last, the follower's
-newest epoch is one of which the leader knows nothing.
+Two replicas take turns: the leader stops, and the other is started and elected uncleanly. Each turn is another leader
+epoch, and each leader writes records that the other never gets. When both are up at last, the leader does not know the
+follower's newest epoch.
 
 A follower asks its leader where its newest epoch ends, and truncates there (KIP-101). Until 2.0 the leader answered
-with an offset alone: of an epoch that it does not know, the beginning of the next larger one that it does. That is
-beyond the follower's end, so it truncates nothing, fetches from its end on, and is in sync: at the offsets before, each
-has records of its own. From 2.0 on the answer names the epoch that it is about, the largest one not above the
+with an offset alone. For an unknown epoch this was the beginning of the next larger epoch that it knows. That offset is
+beyond the follower's log end, so the follower truncates nothing, fetches from its log end on, and is in sync. At the
+offsets before, the two have different records. From 2.0 on the answer names its epoch, the largest one not above the
 follower's, and the follower goes back, epoch by epoch, to one that both know.
 
-That the unclean elections lose what the second replica wrote in its turns is documented. That the replicas differ, and
-that nothing ever says so, is the bug.
+The unclean elections are documented to lose the second replica's records. The bug is that the replicas differ and
+nothing ever reports it.
 """
 
 from harness.words import (
@@ -31,7 +31,7 @@ from harness.words import (
 
 KAFKA_6361 = Bug(
     id="KAFKA-6361",
-    title="in-sync replicas hold different records for ever, though they truncate by leader epoch",
+    title="in-sync replicas hold different records forever, although they truncate by leader epoch",
     whom="clusters with unclean leader elections enabled",
     since="0.11.0.0",
     fixed=("2.0.0",),
@@ -45,9 +45,9 @@ DIVERGED = frozenset({"replica-divergence", "leader-epoch-regression"})
 
 @scenario(
     name="museum-kip-279",
-    claim="""Two replicas that led in turns by unclean elections come back in sync with different records at the same
-        offsets, and no log line, metric or consumer ever says so: which one a consumer is given depends on who
-        leads.""",
+    claim="""Two replicas that led alternately after unclean elections are in sync with different records at the same
+        offsets. No log line, metric or consumer ever shows it. The current leader decides which record a consumer
+        gets.""",
     source="KAFKA-6361, KIP-279",
     operator="""Before 2.0, replicas may differ permanently after several unclean elections in a row. Keep
         unclean.leader.election.enable=false; where it was on, compare replicas (kafka-replica-verification), and empty
@@ -76,8 +76,8 @@ DIVERGED = frozenset({"replica-divergence", "leader-epoch-regression"})
         Documented(
             on=KAFKA_6361.unaffected,
             required=LOST,
-            sentence="""What the second replica wrote in its turns is lost by the unclean elections, as documented; then
-                it truncates to an epoch that both know, and the replicas agree.""",
+            sentence="""The unclean elections lose the second replica's records, as documented. Then it truncates to an
+                epoch that both know, and the replicas agree.""",
             source=KAFKA_6361.id,
             basis=Basis.JIRA,
         ),
@@ -101,7 +101,7 @@ def kip_279(run: Run) -> None:
     run.copy_replicas("armed")
     of_leader, of_follower = ([epoch for epoch, _ in run.epochs_of(replica, t)] for replica in (one, two))
     run.require(
-        "the follower's newest epoch is none of the leader's, which has a newer one",
+        "the leader does not know the follower's newest epoch, and has a newer one",
         of_follower[-1] not in of_leader and of_follower[-1] < of_leader[-1],
         leader=of_leader,
         follower=of_follower,

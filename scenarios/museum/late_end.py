@@ -1,25 +1,26 @@
 """A late packet ends a transaction that its producer has not ended (KAFKA-17754).
 
 A producer asks its coordinator to end a transaction by its id and its epoch (EndTxn). Both are the same for every
-transaction of a session. A request that is not answered is asked again on a new connection, and carried out. When the
-first one arrives after all, a transaction later, the coordinator takes it for the end of that one.
+transaction of a session. The producer repeats an unanswered request on a new connection, and the coordinator carries it
+out. When the first request arrives after all, during the next transaction, the coordinator takes it for the end of that
+one.
 
-Here the producer aborts a first transaction, and the request is delayed. It asks again, and is told that the
-transaction is aborted. It begins another and sends a record; then the late request comes, and aborts it. The producer
-knows nothing of that: it sends to one more partition, which opens a third transaction for the coordinator, commits, and
-is told that all is committed. Readers under read_committed are given the second record and never the first.
+Here the producer aborts a first transaction, and the request is delayed. It repeats the request, and the coordinator
+confirms the abort. It begins another transaction and sends a record. Then the late request arrives and aborts that
+transaction. The producer does not know that. It sends to one more partition, which opens a third transaction for the
+coordinator. Its commit is acknowledged. read_committed readers get the second record and never the first.
 
 Brokers and Java clients of 4.0 raise the epoch with each transaction (KIP-890, transaction.version 2), so a late
-request names one that is over. librdkafka does not yet, nor do older clients, and brokers of 4.x go on taking what
-these ask. `java` is the Java client of the brokers' own release, with which 4.0 and later are safe; `java-older` is
-that of 3.9.2, with which they are not. With `in-time` nothing is late.
+request names a finished transaction. librdkafka does not do this yet, nor do older clients, and brokers of 4.x still
+accept their requests. `java` is the Java client of the brokers' own release, with which 4.0 and later are safe;
+`java-older` is that of 3.9.2, with which they are not. With `in-time` nothing is late.
 
-One broker is the least. The second partition is needed: a commit right after the late request is refused, since the
-coordinator has no transaction then (INVALID_TXN_STATE). With `replicated` there are three brokers, and all partitions,
-the coordinator's too, have three replicas of which two must be in sync, as in production; another broker leads them
-than the coordinator's. With `java-defaults` so it is, and the Java client of 3.9.2 has no setting of ours: it asks
-again after request.timeout.ms, 30 s, and what is late comes within the 60 s of transaction.timeout.ms. With
-librdkafka's own 60 s (socket.timeout.ms) nothing came late: the kernel of the client's machine had given the closed
+One broker is enough to show the bug. The second partition is needed: a commit right after the late request is refused,
+because the coordinator has no transaction then (INVALID_TXN_STATE). `replicated` has three brokers, and all partitions,
+the coordinator's too, have three replicas of which two must be in sync, as in production. Their leader is not the
+coordinator's broker. `java-defaults` is the same with the default settings of the Java client of 3.9.2. It repeats a
+request after request.timeout.ms, 30 s, and the late request arrives within the 60 s of transaction.timeout.ms. With
+librdkafka's default of 60 s (socket.timeout.ms) nothing arrived late: the client machine's kernel had given the closed
 connection up before its next attempt.
 """
 
@@ -49,14 +50,14 @@ from scenarios.museum.marker_lost import HALF, IN_PRODUCTION, SKIPPED, STATE, TH
 
 KAFKA_17754 = Bug(
     id="KAFKA-17754",
-    title="half of a transaction that was acknowledged as committed is gone: a late request had aborted it",
+    title="half of a transaction that was acknowledged as committed is lost: a late request had aborted it",
     whom="transactional producers of librdkafka, or of Java clients before 4.0, when a packet is late",
     since="0.11.0.0",
     fixed=(),
     status=Status(
         state=BugStatus.IN_A_CLIENT,
-        told="Brokers and Java clients of 4.0.0 and later are safe together, at transaction.version 2 (KIP-890 part 2, "
-        "KAFKA-14562). librdkafka does not have it: its issue 5423 is open, and planned.",
+        told="Brokers and Java clients of 4.0.0 and later are safe together, at transaction.version 2 (KIP-890 part "
+        "2, KAFKA-14562). librdkafka does not have it: its issue 5423 is open and planned.",
         sources=("KIP-890", "KAFKA-14562, e14a81b4b2", "librdkafka issue 5423"),
         on="2026-11-23",
         looked_at="4.4.0",
@@ -86,7 +87,7 @@ TORN = Documented(
 
 
 def late(run: Run, settings: Mapping[str, str], torn: VersionRange = ranges.EVERY_VERSION) -> None:
-    """The request to abort a transaction is delayed, and comes in the next one: that is `torn` on some versions."""
+    """The request to abort a transaction is delayed, and arrives in the next one, which is `torn` on some versions."""
     one, two, leader, coordinator = halves(run, settings)
     with aborting(run, one):
         run.delay_clients(coordinator)
@@ -158,12 +159,12 @@ def read_all(run: Run, one: Partition, two: Partition, last: OpenTransaction, *,
 
 scenario(
     name="museum-late-end",
-    claim="""A transaction that was acknowledged as committed is there by half: a late packet of the transaction before
-        had aborted the rest, and nobody was told.""",
+    claim="""Half of a transaction is lost although its commit was acknowledged. A late packet of the transaction before
+        had aborted that half, without an error.""",
     source="KAFKA-17754, KIP-890",
-    operator="""With librdkafka there is no release to be on (its issue 5423). Java clients of 4.0 and later with
-        brokers of 4.0 and later, at transaction.version 2, are safe. With others, check after a commit that was asked
-        for twice that all of it is there.""",
+    operator="""No release of librdkafka has a fix (its issue 5423). Java clients of 4.0 and later with brokers of 4.0
+        and later, at transaction.version 2, are safe. With others, check after a commit that was requested twice that
+        all its records are readable.""",
     needs=["transactions"],
     exhibit=Exhibit(
         bug=KAFKA_17754,
@@ -210,7 +211,7 @@ scenario(
             steps=partial(in_time, settings=ASKED_AGAIN_SOON),
             documented=[
                 Documented(
-                    sentence="Nothing is late, and all of it is read.",
+                    sentence="No request is late, and the whole transaction is read.",
                     source="KIP-98",
                     basis=Basis.KIP,
                 )

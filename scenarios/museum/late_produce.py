@@ -1,11 +1,10 @@
-"""Records of an aborted transaction arrive after its end, and hold readers under read_committed back for ever
-(KAFKA-14402, KIP-890).
+"""Records of an aborted transaction arrive after its end, and block read_committed readers forever (KAFKA-14402,
+KIP-890).
 
-A transaction's producer is cut from one of the partitions' leaders, and aborts. The bytes of its last request wait in
-the kernel of its machine, and are delivered when the network is back, behind the marker of the abort. Until 3.6 a
-broker did not ask whether the transaction of such a record was open: it began one in this partition, of which the
-coordinator knows nothing. Nobody ends it, so no record behind it is ever given to readers under read_committed, of
-whatever producer.
+A transaction's producer is cut off from one of the partitions' leaders, and aborts. The bytes of its last request wait
+in the kernel of its machine, and are delivered when the network is back, behind the marker of the abort. Until 3.6 a
+broker did not check whether the transaction of such a record was open. It began one in this partition, which the
+coordinator does not know. No one ends it, so read_committed readers never get a record behind it, of any producer.
 
 From 3.6 on the leader asks the coordinator before it takes the first record of a transaction
 (transaction.partition.verification.enable). `unverified` turns that off.
@@ -31,7 +30,7 @@ from scenarios.museum.marker_lost import HELD_BACK, STATE, WATCHED_S
 
 KAFKA_14402 = Bug(
     id="KAFKA-14402",
-    title="one record that comes after its transaction's end stops all consumers under read_committed, for ever",
+    title="one record that arrives after its transaction's end stops all read_committed consumers, forever",
     whom="every topic that transactions write to, when a producer's link to a broker is down for some seconds",
     since="0.11.0.0",
     fixed=("3.6.0",),
@@ -46,7 +45,7 @@ LATE_S = 60.0
 
 
 def late_produce(run: Run, taken: VersionRange) -> None:
-    """A record that was sent in a transaction comes when that is aborted, and is taken by some versions."""
+    """A record of a transaction arrives after the transaction was aborted, and some versions accept it."""
     warm = run.partition()
     with run.transaction(settings=GIVEN_UP_SOON) as first:
         first.send(warm)

@@ -1,33 +1,33 @@
-"""Deleting one topic ends every broker that holds it (KAFKA-4893).
+"""Deleting one topic makes every broker exit that holds it (KAFKA-4893).
 
 A topic's name may have 249 characters. To delete a partition a broker renames its directory to <topic>-<partition>.<32
 hexadecimal digits>-delete, which for names from 214 characters on is longer than the 255 bytes that file systems take.
-From 1.0 on a broker takes a directory that fails for a broken disk (KIP-112): it gives up the log directory, and a
-broker that has no other ends itself. All who hold the topic are told in the same moment.
+From 1.0 on a broker treats a failing directory as a broken disk (KIP-112). It takes the log directory offline, and
+exits if it has no other. All brokers that hold the topic get the request at the same moment.
 
-Started again, they are told again: the deletion stands in ZooKeeper until it is done, and the controller, here a broker
-without replicas, goes on with it. It is withdrawn while all are down, which is what an operator has to find out during
-the outage. Nothing is lost.
+When they are restarted, they get it again: the deletion is in ZooKeeper until it is done, and the controller, here a
+broker without replicas, repeats it. The deletion is withdrawn while all brokers are down; an operator has to find that
+out during the outage. No record is lost.
 """
 
 from harness.words import Basis, Bug, ClusterPlan, Documented, Exhibit, Run, TopicPlan, ranges, scenario
 
 KAFKA_4893 = Bug(
     id="KAFKA-4893",
-    title="deleting a topic with a long name ends every broker that holds it",
-    whom="whoever deletes a topic with a name of 214 characters or more",
+    title="deleting a topic with a long name makes every broker exit that holds it",
+    whom="clusters where a topic with a name of 214 characters or more is deleted",
     since="1.0.0",
     fixed=("2.2.2", "2.3.0"),
     commits=("e6563aab722", "bda2a02ce7d"),
 )
 LONGEST = ("long-topic-name-" * 16)[:249]
-"""The longest name that a topic may have."""
+"""The maximum length of a topic's name."""
 
 
 @scenario(
     name="museum-long-topic-name",
-    claim="""One request to delete a topic with a long name ends every broker that holds it, within seconds of each
-        other, and each again when it is started.""",
+    claim="""After one request to delete a topic with a long name, every broker that holds the topic exits within
+        seconds, and again after each restart.""",
     source="KAFKA-4893",
     operator="""Before 2.2.2, keep topics' names under 214 characters, and do not delete one that has more. If it
         happened: stop the other brokers too, delete /admin/delete_topics/NAME in ZooKeeper, then start all.""",
@@ -43,7 +43,7 @@ LONGEST = ("long-topic-name-" * 16)[:249]
         ),
         Documented(
             on=KAFKA_4893.unaffected,
-            sentence="The topic is deleted, and every broker goes on.",
+            sentence="The topic is deleted, and every broker stays up.",
             source=KAFKA_4893.id,
             basis=Basis.JIRA,
         ),

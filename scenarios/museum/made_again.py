@@ -1,18 +1,18 @@
-"""A topic is deleted and made again while a broker is down, and its replica there is never made (KAFKA-14616).
+"""A topic is deleted and created again while a broker is down, and its replica there is never created (KAFKA-14616).
 
-A broker that comes back finds on its disk the directory of the topic that was deleted. With KRaft, until 3.7, the
-replica manager looked at the new topic first, found a directory with the id of the old one, and refused to make the
-replica (InconsistentTopicIdException). Only then the broker deleted the stray directory. Nobody tries again before the
-broker's next restart: the partition stays under-replicated, and with min.insync.replicas=2 it takes no record with
-acks=all.
+A broker that returns finds on its disk the directory of the deleted topic. With KRaft, until 3.7, the replica manager
+looked at the new topic first, found a directory with the id of the old one, and refused to create the replica
+(InconsistentTopicIdException). Only then did the broker delete the stray directory. It does not try again before its
+next restart. The partition stays under-replicated, and with min.insync.replicas=2 it refuses acks=all.
 """
 
 from harness.words import LOST, Basis, Bug, Documented, Exhibit, Partition, Run, TopicPlan, ranges, scenario
 
 KAFKA_14616 = Bug(
     id="KAFKA-14616",
-    title="a topic that is deleted and made again while a broker is down has no replica there until a second restart",
-    whom="whoever deletes a topic and makes it again while a broker is down",
+    title="a topic that is deleted and created again while a broker is down has no replica there until a second "
+    "restart",
+    whom="clusters where a topic is deleted and created again while a broker is down",
     since="3.3.0",
     fixed=("3.7.0",),
     commits=("f7feb43af35", "5a861075bdd"),
@@ -20,16 +20,16 @@ KAFKA_14616 = Bug(
 )
 WATCHED_S = 30.0
 OF_THE_DELETED = LOST | {"leader-epoch-regression", "inconsistent-offsets", "high-watermark-regression"}
-"""What the deletion that was asked for looks like: the records are gone, and epochs and offsets begin anew."""
+"""The traces of the requested deletion: the records are deleted, and epochs and offsets begin again."""
 SOON = {"message.timeout.ms": "5000"}
 
 
 @scenario(
     name="museum-made-again",
-    claim="""A topic that was deleted and made again while a broker was down never has its replica there, and refuses
-        writes with acks=all, until somebody restarts that broker once more.""",
+    claim="""A topic that was deleted and created again while a broker was down has no replica on that broker, and
+        refuses writes with acks=all, until that broker is restarted once more.""",
     source="KAFKA-14616",
-    operator="""With KRaft before 3.7, do not make a topic again under its name while a broker is down. If it
+    operator="""With KRaft before 3.7, do not create a topic again under its old name while a broker is down. If it
         happened, restart that broker once more.""",
     exhibit=Exhibit(bug=KAFKA_14616, affected=("3.5.1-kraft",), fixed=("3.9.2-kraft",)),
     applies=ranges.KRAFT,
@@ -45,7 +45,8 @@ SOON = {"message.timeout.ms": "5000"}
             on=KAFKA_14616.unaffected,
             allowed=OF_THE_DELETED,
             claims=["restarted-replicas-return"],
-            sentence="The broker puts the stray directory aside, makes the new replica, and is in sync within seconds.",
+            sentence="The broker moves the stray directory aside, creates the new replica, and is in sync within "
+            "seconds.",
             source=KAFKA_14616.id,
             basis=Basis.JIRA,
         ),

@@ -1,22 +1,22 @@
-"""A letter in a checkpoint's number leaves a broker up that serves none of its replicas (no JIRA).
+"""With a letter in a checkpoint's number a broker stays up and serves none of its replicas (no JIRA).
 
-replication-offset-checkpoint has a line for each replica of a log directory, with its high watermark. Where the file
-cannot be read, KIP-112 has the broker take the directory for broken: it gives it up, tells the controller, and ends
-itself if that was the only one. So it is in 1.0 to 3.0, where a number that is none is an IOException like any other
-(CheckpointFile.scala: "Malformed line"). What replaced that class in 3.1.0 looks at the two lines of its head so, and
-lets the NumberFormatException of a replica's line pass (CheckpointFile.java, CheckpointReadBuffer.read). Nobody above
-expects it, so the directory is not taken for broken.
+replication-offset-checkpoint has a line for each replica of a log directory, with its high watermark. According to
+KIP-112, a broker that cannot read the file treats the directory as broken. It takes the directory offline, reports it
+to the controller, and exits if it has no other. Releases 1.0 to 3.0 do so: a malformed number is an IOException like
+any other (CheckpointFile.scala: "Malformed line"). In 3.1.0 another class took over. It treats the two lines of the
+head like that, and does not catch the NumberFormatException of a replica's line (CheckpointFile.java,
+CheckpointReadBuffer.read). No caller expects that exception, so the directory does not count as broken.
 
-The broker stays up, registered and unfenced. With KRaft it notes the error for each partition that it was to follow
-there, and follows none (ReplicaManager.applyLocalFollowersDelta); of those that it is to lead it makes none, since the
-whole change of metadata ends with the first (applyLocalLeadersDelta, which expects KafkaStorageException alone). With
-ZooKeeper the whole LeaderAndIsr request ends so. The file is one for the whole directory, so every replica there is
-concerned, and the error is the same for each of them.
+The broker stays up, registered and unfenced. With KRaft it logs the error for each partition that it should follow
+there, and follows none (ReplicaManager.applyLocalFollowersDelta). It creates none of those that it should lead, because
+the first error ends the whole metadata change (applyLocalLeadersDelta, which expects KafkaStorageException alone). With
+ZooKeeper it ends the whole LeaderAndIsr request. The whole directory has one file, so every replica there gets the same
+error.
 
-One bit is enough: here the last digit of the file becomes a letter while the broker is down. A replica that follows is
-not in the ISR again until somebody removes the file (default). A replica that is to lead is named as leader, and
-refuses every record (`leader`). With `cut` the file lacks its last lines, which is an IOException on every release: the
-broker ends itself, as KIP-112 has it. The sequence is that of `offset-checkpoints`, `flipped-bit`.
+One bit is enough: here the last digit of the file becomes a letter while the broker is down. A follower does not return
+to the ISR until somebody removes the file (default). A replica that should lead is elected, and refuses every record
+(`leader`). With `cut` the file lacks its last lines, which is an IOException on every release: the broker exits, as
+KIP-112 says. The sequence is that of `offset-checkpoints`, `flipped-bit`.
 """
 
 from harness.words import (
@@ -36,8 +36,9 @@ from scenarios.replication.offset_checkpoints import ENDS_ITSELF, cut_file, flip
 
 MALFORMED_CHECKPOINT = Bug(
     id="malformed-checkpoint",
-    title="a letter in a number of replication-offset-checkpoint leaves a broker up that serves none of its replicas",
-    whom="brokers whose disk, or somebody's editor, changed a byte of that file",
+    title="with a letter in a number of replication-offset-checkpoint a broker stays up and serves none of its "
+    "replicas",
+    whom="brokers whose disk, or an editor, changed a byte of that file",
     since="3.1.0",
     fixed=(),
     status=Status(
@@ -50,7 +51,7 @@ MALFORMED_CHECKPOINT = Bug(
     ),
     code="CheckpointFile.CheckpointReadBuffer.read (server-common): toInt turns a NumberFormatException into an "
     "IOException for the version and the number of lines; formatter.fromString, which reads the lines, does not. "
-    "CheckpointFileWithFailureHandler.read catches IOException alone, so LogDirFailureChannel hears nothing.",
+    "CheckpointFileWithFailureHandler.read catches IOException alone, so LogDirFailureChannel gets no report.",
     log_patterns=("NumberFormatException", "Unable to start fetching t-0", "Error applying topics delta", "For input"),
 )
 REFUSAL_LIMIT_S = 60.0
@@ -62,11 +63,11 @@ ENDS = Documented(
     basis=Basis.KIP,
 )
 GIVES_UP = {"message.timeout.ms": "15000"}
-"""Clients take the refusal of a leader that does not know of it for a change of leaders, and ask again until then."""
+"""Clients take the refusal for a change of leaders, and ask again until then."""
 
 
 def leader_cannot_read(run: Run) -> None:
-    """The only replica is killed, and finds a letter in a number: it is to lead, and does not."""
+    """The only replica is killed, and finds a letter in a number: it should lead, and does not."""
     t = run.partition()
     run.send(t, 3)
     leader = run.leader_of(t)
@@ -91,12 +92,12 @@ def leader_cannot_read(run: Run) -> None:
 
 scenario(
     name="museum-malformed-checkpoint",
-    claim="""A broker whose file of high watermarks has a letter in a number stays up, registered, and serves none of
-        the replicas of that log directory; before 3.1 it takes the directory for broken, as KIP-112 has it.""",
+    claim="""A broker whose file of high watermarks has a letter in a number stays up and registered, and serves none of
+        the replicas of that log directory. Before 3.1 it treats the directory as broken, as KIP-112 says.""",
     source="KIP-112; found here, no JIRA found (it came with apache/kafka pull request 11060)",
     operator="""If a broker is up and in no ISR, look for NumberFormatException in its log. Stop it, remove
-        replication-offset-checkpoint from that log directory, and start it: high watermarks are learned anew from the
-        leaders. OfflineLogDirectoryCount does not tell of this.""",
+        replication-offset-checkpoint from that log directory, and start it: the broker learns high watermarks from the
+        leaders again. OfflineLogDirectoryCount does not show this.""",
     exhibit=Exhibit(bug=MALFORMED_CHECKPOINT, affected=("3.9.2-zk", "4.3.1", "4.4.0"), fixed=("2.8.2",)),
     applies=ranges.LOG_DIRECTORIES_FAIL,
     cluster=ClusterPlan(),
@@ -122,7 +123,7 @@ scenario(
                 Documented(
                     on=MALFORMED_CHECKPOINT.affected,
                     claims=["unreadable-checkpoint-makes-leader-refuse"],
-                    sentence="It is named as the leader, and refuses what is sent to it until the file is removed.",
+                    sentence="It is elected leader, and refuses every record until the file is removed.",
                     source=NOT_CAUGHT,
                     basis=Basis.SOURCE,
                 ),

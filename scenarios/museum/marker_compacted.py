@@ -2,11 +2,13 @@
 
 A transaction's marker is a record with a key of four bytes: 00000001 for a commit, 00000000 for an abort. Users' keys
 may be the same, for instance the integers 1 and 0. Until 3.0.2, 3.1.2 and 3.2.1 the log cleaner looked for markers in
-its map of users' keys: a record with the key 00000001 makes every earlier commit marker out of date, and it is removed.
+its map of users' keys: a record with the key 00000001 supersedes every earlier commit marker, and the cleaner removes
+it.
 
-Readers of that replica do not notice, for it knows which transactions were aborted. A replica that is built anew from
-its log does not: there the transaction is open until its producer's next marker, and has that one's verdict. Here that
-is an abort: the committed record is not given to readers under read_committed, and at the next compaction it is gone.
+Readers of that replica do not notice, because it knows which transactions were aborted. A replica that is rebuilt from
+its log does not know it. There the transaction is open until its producer's next marker, and takes the outcome of that
+marker. Here that is an abort: read_committed readers do not get the committed record, and the next compaction removes
+it.
 """
 
 from harness.words import LOST, Basis, Bug, ClusterPlan, Documented, Exhibit, Run, TopicPlan, ranges, scenario
@@ -27,8 +29,8 @@ MARKER = (1, 1)
 
 @scenario(
     name="museum-marker-compacted",
-    claim="""After a leader was moved to a new replica, a record that a transaction had committed long before is gone,
-        because another record of the compacted topic has the integer 1 for its key.""",
+    claim="""After a leader was moved to a new replica, a record that a transaction had committed long before is lost,
+        because another record of the compacted topic has the integer 1 as its key.""",
     source="KAFKA-14055, KIP-98",
     operator="""Before 3.0.2, 3.1.2 and 3.2.1 do not use keys of four bytes that are 0 or 1 (an integer serializer makes
         such) in compacted topics that transactions write to.""",
@@ -73,7 +75,7 @@ def marker_compacted(run: Run) -> None:
     run.wait_cleaned(t, 4, [old], CLEANED_LIMIT_S)
     if affected:
         run.wait_files(
-            "the first transaction's marker is gone",
+            "the first transaction's marker is removed",
             lambda: MARKER not in run.batches_of(old, t),
             lambda: str(run.batches_of(old, t)),
             CLEANED_LIMIT_S,
@@ -92,7 +94,7 @@ def marker_compacted(run: Run) -> None:
     roll(run)
     if affected:
         run.wait_files(
-            "the record is gone on the new leader",
+            "the record is lost on the new leader",
             lambda: (0, 0) not in run.batches_of(new, t),
             lambda: str(run.batches_of(new, t)),
             CLEANED_LIMIT_S,

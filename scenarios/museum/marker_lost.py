@@ -1,24 +1,24 @@
-"""A transaction's marker is lost, and nobody writes it again (KAFKA-20716).
+"""A transaction's marker is lost, and the coordinator does not write it again (KAFKA-20716).
 
-A transaction is committed when its coordinator has written so; then it has a marker put into each partition. Readers
-under read_committed are given nothing behind the first record of a transaction that has no marker there. A marker is a
-record like any other: written by the leader, and copied. Where the leader alone has it, and an unclean election makes a
-replica lead that has the transaction's records and not its marker, the transaction is open there. Its coordinator has
-noted it as complete, so nobody will end it: not its time-out, and no transaction that its producer has elsewhere.
+A transaction is committed when its coordinator has recorded that. Then the coordinator has a marker written to each
+partition. read_committed readers get nothing behind the first record of a transaction that has no marker there. A
+marker is a record like any other: written by the leader, and copied. If only the leader has the marker, an unclean
+election may make a replica leader that has the transaction's records and not its marker. There the transaction is open.
+Its coordinator has recorded it as complete, so neither a time-out nor a transaction of its producer elsewhere ends it.
 
-Plain records are then acknowledged by all replicas, and consumers under read_committed never see them, also after the
-old leader is back, which truncates. That an unclean election loses what the new leader lacks is documented. That it
-holds back all that comes after is not. With `clean`, the replica is in sync again before the leader dies.
+All replicas then acknowledge plain records, and read_committed consumers never see them, even after the old leader has
+returned and truncated. An unclean election is documented to lose records that the new leader lacks. It is not
+documented to block all later records. With `clean`, the replica is in sync again before the leader dies.
 
-Two brokers are the least. With `replicated` it is three replicas of which two must be in sync: the leader and another
-one have the marker and die, and the third, which was down, is elected. With `power-cut` unclean elections are not
-enabled: all three replicas lose power at one moment, when the coordinator's topic has been written to the disks, and of
-the partition the marker has not. Any of them may lead then (from 4.1 on the last leader, by an election that the
-controller calls unclean); none has the marker.
+Two brokers are enough to show the bug. `replicated` has three replicas of which two must be in sync. The leader and
+another one have the marker and die, and the third, which was down, is elected. In `power-cut` unclean elections are
+off. All three replicas lose power at one moment, when the coordinator's topic is on the disks and the partition's
+marker is not. Any of them may lead then (from 4.1 on the last leader, by an election that the controller calls
+unclean), and none has the marker.
 
-If the same producer writes to the partition in a later transaction, that one's marker ends both. It is what releases
-the readers (`next-commits`), and it makes of the first transaction what becomes of the second: where that is aborted
-(`next-aborts`), readers under read_committed are given the first, which was acknowledged as committed, by half.
+If the same producer writes to the partition in a later transaction, that transaction's marker ends both. It unblocks
+the readers (`next-commits`), but the first transaction then takes the outcome of the second. Where the second is
+aborted (`next-aborts`), read_committed readers get half of the first transaction, although its commit was acknowledged.
 """
 
 from dataclasses import replace
@@ -45,7 +45,7 @@ from harness.words import (
 
 KAFKA_20716 = Bug(
     id="KAFKA-20716",
-    title="after an unclean election, or a power loss, consumers under read_committed get nothing more, for ever",
+    title="after an unclean election, or a power loss, read_committed consumers get no more records, forever",
     whom="topics with transactions, and unclean leader elections enabled or a power loss of all replicas",
     since="0.11.0.0",
     fixed=(),
@@ -59,10 +59,10 @@ KAFKA_20716 = Bug(
         looked_at="4.4.0",
     ),
     also_known_as=("KAFKA-7408",),
-    code="A marker counts as written when the leader has acknowledged it (TransactionMarkerChannelManager), "
-    "and TransactionMetadata then has no partition left to complete. A replica that is elected without "
-    "the marker has the transaction open by its own log (ProducerStateManager), which holds the last "
-    "stable offset back, and no request of the coordinator's will end it.",
+    code="A marker counts as written when the leader has acknowledged it (TransactionMarkerChannelManager), and "
+    "TransactionMetadata then has no partition left to complete. A replica that is elected without the marker has "
+    "the transaction open by its own log (ProducerStateManager), which holds the last stable offset back, and the "
+    "coordinator will send no request to end it.",
     log_patterns=("Truncating .*t-0", "Leader t-0 ", "Follower t-0 "),
 )
 WATCHED_S = 25.0
@@ -141,9 +141,9 @@ def next_transaction(run: Run, *, commits: bool) -> None:
 
 
 def power_lost(run: Run) -> None:
-    """The record of the transaction is on the disks, and so is what its coordinator has noted; its marker is not.
+    """The transaction's record and its coordinator's state are on the disks; its marker is not.
 
-    A transaction that its coordinator had for open would be aborted when its time is over, and hold nothing back.
+    If the coordinator had it as open, it would abort it after the time-out, and nothing would be blocked.
     """
     t, elsewhere = partitions(run)
     replicas = run.replicas_of(t)
@@ -165,7 +165,7 @@ def power_lost(run: Run) -> None:
 
 
 def partitions(run: Run) -> tuple[Partition, Partition]:
-    """That of the transaction, and another, on the same replicas."""
+    """The transaction's partition, and another on the same replicas."""
     elsewhere = Partition("elsewhere", 0)
     run.create_topic(TopicPlan(name=elsewhere.topic, replicas=run.topic.replicas))
     return run.partition(), elsewhere
@@ -188,7 +188,7 @@ def commit_while_away(run: Run, elsewhere: Partition, away: Target, *, half_else
 
 
 def elect_uncleanly(run: Run, behind: Target, in_sync: list[Target]) -> None:
-    """The replica that was away comes back to dead ones, and leads."""
+    """The replica that was down returns while the others are dead, and leads."""
     run.kill(*in_sync)
     run.start(behind)
     run.wait_leader(run.partition(), behind)
@@ -196,7 +196,7 @@ def elect_uncleanly(run: Run, behind: Target, in_sync: list[Target]) -> None:
 
 
 def watch(run: Run) -> None:
-    """All replicas are in sync, records are acknowledged, and readers are given them or not."""
+    """All replicas are in sync, records are acknowledged, and readers get them or not."""
     t = run.partition()
     run.wait_isr(t, run.replicas_of(t))
     run.send(t, 3)
@@ -204,7 +204,7 @@ def watch(run: Run) -> None:
 
 
 def require_complete(run: Run, transaction: OpenTransaction, elsewhere: Partition) -> None:
-    """Require that a transaction is committed, and noted as complete: until it is, the next one may not begin."""
+    """Require that a transaction is committed and recorded as complete: until then the next one may not begin."""
     run.require("the transaction is committed", transaction.ended is not None and transaction.ended.outcome == "ok")
     with run.transaction() as second:
         second.send(elsewhere)
@@ -213,13 +213,13 @@ def require_complete(run: Run, transaction: OpenTransaction, elsewhere: Partitio
 
 scenario(
     name="museum-marker-lost",
-    claim="""After an unclean election, or a power loss, that drops the marker of a committed transaction, no record
-        that is acknowledged from then on is ever given to consumers under read_committed.""",
+    claim="""After an unclean election, or a power loss, that loses the marker of a committed transaction,
+        read_committed consumers never get a record that is acknowledged later.""",
     source="KAFKA-20716, KIP-98",
     operator="""Keep unclean.leader.election.enable=false for topics that transactions write to. A power loss of all
-        replicas can do the same. If it happened, a transaction that the same producer commits in that partition
-        releases the readers, and keeps what was committed. To abort the open one (kafka-transactions find-hanging, and
-        abort) releases them too, but makes its records aborted ones.""",
+        replicas can do the same. If it happened, let the same producer commit a transaction in that partition: this
+        unblocks the readers and keeps the committed records. If you abort the open one instead (kafka-transactions
+        find-hanging, and abort), readers are unblocked too, but its records count as aborted.""",
     needs=["transactions"],
     exhibit=Exhibit(bug=KAFKA_20716, affected=("3.9.2-kraft", "4.3.1", "4.4.0"), fixed=()),
     applies=ranges.TRANSACTIONS,

@@ -1,19 +1,19 @@
 """The Java producer sends one topic's records into another (KAFKA-19012).
 
-A Java producer builds batches in buffers that it uses again. When delivery.timeout.ms was over for a batch, it gave the
-batch's buffer back, though the request with that batch might still be on its way into the socket. The next batch was
-built in the same buffer, and its bytes went out in the place of the rest of the old ones. Topic and partition stand
-outside of what a batch's checksum covers, so the broker takes a whole batch for what it claims to be: records of one
-topic, in a partition of another. The client is told that the old records failed and the new ones are written, and both
-is so. From 2.8.0 on, when batches were no longer copied on their way to the socket.
+A Java producer builds batches in buffers that it uses again. When delivery.timeout.ms had passed for a batch, it freed
+the batch's buffer, although the request with that batch might still be on its way into the socket. The next batch was
+built in the same buffer, and its bytes were sent in place of the rest of the old ones. A batch's checksum does not
+cover topic and partition, so the broker accepts the batch: records of one topic, in a partition of another. The client
+reports that the old records failed and that the new ones are written, and both are true. The bug came with 2.8.0, when
+batches were no longer copied on their way to the socket.
 
-Here a request for every partition of `t` is held back on its way to one broker (what clients send is delayed), until
-its batches have expired. Records for `other`, on another broker, are sent and acknowledged meanwhile. Then the request
-goes on. So that a batch expires before its request is given up, it must have waited: the producer has one request in
-flight, and a record of `slot`, whose follower is frozen, is not answered for a while.
+Here a request for every partition of `t` is delayed on its way to one broker, until its batches have expired. Records
+for `other`, on another broker, are sent and acknowledged during that time. Then the request is delivered. A batch must
+have waited in order to expire before its request does. So the producer has one request in flight, and a record of
+`slot`, whose follower is frozen, is not answered for a while.
 
-A batch that was copied into the socket in part is torn, and refused. A fixed client leaves the buffers alone, and what
-comes late are the records of `t` themselves.
+A batch that was partly copied into the socket is torn, and the broker refuses it. A fixed client keeps the buffers, and
+the late records are those of `t`.
 """
 
 import time
@@ -45,7 +45,7 @@ PARTITIONS = 35
 RECORD_BYTES = 15_800
 """A record fills a batch, and all records together are far more than a socket's buffer holds."""
 SLOT_BYTES = 20_000
-"""More than a batch: this record's buffer is none that is used again."""
+"""More than a batch: this record's buffer is not used again."""
 EXPIRES_S = 15.0
 WAITS_S = 10.0
 """Of EXPIRES_S; so long a record of `t` waits before it is sent. The client's kernel tries again 6 s and 13 s after the
@@ -56,12 +56,12 @@ LIMIT_S = 60.0
 
 @scenario(
     name="museum-misdelivered",
-    claim="""Records that were sent to one topic, and acknowledged there, are also read in another topic to which nobody
-        sent them: a Java producer wrote them into a request whose records had expired.""",
+    claim="""Records that were sent to one topic, and acknowledged there, are also read in another topic to which no
+        client sent them. A Java producer wrote them into a request whose records had expired.""",
     source="KAFKA-19012",
     operator="""Update the Java client to 3.9.2, 4.0.2, 4.1.2 or 4.2.0; the broker's release does not matter. Until then
-        give records a long delivery.timeout.ms. Records with a key or a schema of their own tell a reader that they are
-        in the wrong place; checksums do not.""",
+        set a long delivery.timeout.ms. A reader can recognise misplaced records by their key or schema; checksums do
+        not show it.""",
     exhibit=Exhibit(bug=KAFKA_19012, affected=("3.5.1-kraft",), fixed=("3.9.2-kraft",)),
     applies=ranges.JAVA_SINCE_2_8,
     cluster=ClusterPlan(session_timeout_ms=60_000),
@@ -85,7 +85,7 @@ LIMIT_S = 60.0
                 ),
                 Documented(
                     on=KAFKA_19012.unaffected,
-                    sentence="What comes late are the records that were to come, each in its own partition.",
+                    sentence="The late records are the expected ones, each in its own partition.",
                     source=KAFKA_19012.id,
                     basis=Basis.JIRA,
                 ),

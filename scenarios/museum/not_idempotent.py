@@ -1,8 +1,9 @@
 """A producer that is idempotent by default writes a record twice (KAFKA-13598).
 
 From 3.0 on enable.idempotence is true by default (KIP-679), and the documentation says so. In the Java clients 3.0.0
-and 3.1.0 it was not in force unless somebody set it: the producer sent records without numbers. When an acknowledgement
-gets lost, such a producer sends the record again, and the broker, which cannot know it, writes it once more.
+and 3.1.0 it had no effect unless it was set explicitly: the producer sent records without sequence numbers. When an
+acknowledgement gets lost, such a producer sends the record again. The broker cannot recognise it, and writes it a
+second time.
 
 The sequence is that of `lost-acknowledgement`: the leader writes a record, its answer does not get out, and the
 connection is reset. Brokers and client are of one release here; only the client counts.
@@ -27,8 +28,8 @@ KAFKA_13598 = Bug(
     claim="""A Java producer with default settings writes a record twice when its acknowledgement gets lost, though
         idempotence is documented as its default.""",
     source="KAFKA-13598, KIP-679",
-    operator="""With Java clients 3.0.0 and 3.1.0 set enable.idempotence=true, or be on 3.0.1, 3.1.1 or later. Setting
-        what you rely on is right with any client: defaults differ between libraries and releases.""",
+    operator="""With Java clients 3.0.0 and 3.1.0 set enable.idempotence=true, or use 3.0.1, 3.1.1 or later. With any
+        client, set the options that you rely on: defaults differ between libraries and releases.""",
     exhibit=Exhibit(bug=KAFKA_13598, affected=("3.1.0",), fixed=("3.1.1",)),
     applies=ranges.JAVA_IDEMPOTENT,
     cases={
@@ -45,7 +46,7 @@ KAFKA_13598 = Bug(
                 Documented(
                     on=KAFKA_13598.unaffected,
                     claims=[APPENDED],
-                    sentence="The leader knows the record by its number, and acknowledges it where it is.",
+                    sentence="The leader recognises the record by its number, and acknowledges it at its place.",
                     source=KAFKA_13598.id,
                     basis=Basis.JIRA,
                 ),

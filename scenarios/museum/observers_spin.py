@@ -4,16 +4,15 @@ A broker follows the metadata log as an observer: its raft-io thread fetches fro
 has succeeded for controller.quorum.fetch.timeout.ms (2 s) a voter stands for election, and an observer asks any of the
 controllers who leads now, controller.quorum.retry.backoff.ms (20 ms) after each attempt that failed.
 
-So it was up to 4.1 (KafkaRaftClient.pollFollowerAsObserver: a branch of its own for a time-out that is over). 4.2.0
-took that branch away, so that an observer goes back to the leader when it has found it (KAFKA-19354, pull request
-19854). What is left, maybeSendFetchToBestNode, returns the shorter of two times: until it may ask again, and until the
-fetch times out. The second is 0 from the time-out on, and nothing sets it anew but a fetch that succeeds. So the thread
-polls with a time-out of 0, as often as the processor lets it, until the controllers are back. Each broker has such a
-thread.
+Up to 4.1 an expired time-out had its own branch (KafkaRaftClient.pollFollowerAsObserver). 4.2.0 removed that branch, so
+that an observer returns to the leader when it has found it (KAFKA-19354, pull request 19854). The remaining code,
+maybeSendFetchToBestNode, returns the shorter of two times: until it may ask again, and until the fetch times out. After
+the time-out the second time is 0, and only a successful fetch resets it. So the thread polls with a time-out of 0, as
+fast as the processor allows, until the controllers are back. Each broker has such a thread.
 
-It needs a leader of the metadata quorum that does not answer and is not replaced: all controllers are away at the same
-time (`default`, killed; `frozen`), or this broker alone cannot reach them (`cut`), while the others show what is usual.
-A loop of the same kind was mended in 2025 before a release had it (KAFKA-19605): it went by another timer.
+The bug needs a leader of the metadata quorum that does not answer and is not replaced. Either all controllers are down
+at the same time (`default`, killed; `frozen`), or this broker alone cannot reach them (`cut`), while the other brokers
+show the usual load. A similar loop with another timer was fixed in 2025 before a release had it (KAFKA-19605).
 """
 
 from collections.abc import Callable
@@ -67,12 +66,12 @@ def killed(run: Run) -> None:
 
 
 def frozen(run: Run) -> None:
-    """The only controller stands still, and goes on."""
+    """The only controller stands still, and continues."""
     without_controller(run, Run.freeze, lambda run, _controller: run.thaw())
 
 
 def without_controller(run: Run, take: Callable[[Run, Target], None], give_back: Callable[[Run, Target], None]) -> None:
-    """Brokers are watched while the controller is there, while it is away, and when it is back."""
+    """Brokers are watched while the controller is up, while it is down, and when it is back."""
     t, controller = run.partition(), run.coordinator()
     run.send(t, 3)
     run.watch_thread(run.replicas_of(t), RAFT_IO, WATCHED_S)
@@ -88,7 +87,7 @@ def without_controller(run: Run, take: Callable[[Run, Target], None], give_back:
 
 
 def cut_off(run: Run) -> None:
-    """One broker is cut from the controller, and watched beside the others."""
+    """One broker is cut off from the controller, and compared with the others."""
     t, controller = run.partition(), run.coordinator()
     run.send(t, 3)
     (alone, *_) = run.followers_of(t)
@@ -111,7 +110,7 @@ DOCUMENTED = [
     Documented(
         on=OBSERVERS_SPIN.unaffected,
         claims=["quorum-lost-thread-waits", "quorum-reached-thread-waits"],
-        sentence="Brokers that cannot reach the controllers ask again each 20 ms, and are hardly busy with it.",
+        sentence="Brokers that cannot reach the controllers ask again every 20 ms, which takes little processor time.",
         source="KafkaRaftClient.pollFollowerAsObserver (3.9.2, 4.1.2)",
         basis=Basis.SOURCE,
     ),
@@ -120,11 +119,11 @@ DOCUMENTED = [
 scenario(
     name="museum-observers-spin",
     claim="""While KRaft's controllers cannot be reached, a thread of each broker of 4.2 and later asks for them without
-        a pause and keeps a processor busy; before 4.2 it waits 20 ms between two attempts. Nothing is lost.""",
+        a pause and keeps a processor busy. Before 4.2 it waits 20 ms between two attempts. Nothing is lost.""",
     source="found here, no JIRA found (it came with KAFKA-19354, apache/kafka pull request 19854)",
-    operator="""Do not let all controllers be away at the same time, and have three. On small machines leave a processor
-        to spare for each broker: in such an outage clients on the same machine are slow, and a limit on the
-        container's CPU slows the broker itself. A thread dump has its raft-io thread in KafkaRaftClient.poll.""",
+    operator="""Run three controllers, and never stop all of them at the same time. On small machines leave a spare
+        processor for each broker. In such an outage clients on the same machine are slow, and a limit on the
+        container's CPU slows the broker too. A thread dump shows the raft-io thread in KafkaRaftClient.poll.""",
     exhibit=Exhibit(bug=OBSERVERS_SPIN, affected=("4.3.1", "4.4.0"), fixed=("4.1.2",)),
     applies=ranges.KRAFT,
     cluster=ClusterPlan(),

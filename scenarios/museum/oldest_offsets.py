@@ -1,12 +1,12 @@
-"""A restart of the coordinator gives a group the offsets of long ago (KAFKA-5600).
+"""A restart of the coordinator gives a group offsets that it committed long ago (KAFKA-5600).
 
 A group's coordinator loads its partition of __consumer_offsets when it becomes the leader, chunk by chunk, and the
 newest record of a group and partition is the one that counts. In 0.11.0.0 each chunk went into the cache as soon as it
-was read, and what the cache has already was kept: the first chunk's offsets won, which are the oldest. Any group of a
-log longer than offsets.load.buffer.size, or of more than one segment, went back.
+was read, and existing entries were kept. So the offsets of the first chunk, the oldest, won. Any group went back whose
+log was longer than offsets.load.buffer.size or had more than one segment.
 
-Here the segments are small, and a group commits offset after offset. Who asks after the coordinator's death gets one of
-those that were committed early.
+Here the segments are small, and a group commits offset after offset. After the coordinator's death the group gets one
+of its early offsets.
 """
 
 from harness.words import Basis, Bug, ClusterPlan, Documented, Exhibit, Run, ranges, scenario
@@ -26,11 +26,11 @@ LAST = 60
 
 @scenario(
     name="museum-oldest-offsets",
-    claim="""After the death of its coordinator a group that had committed offset 60 is told that it stands where it
-        stood long before, and processes everything since then again.""",
+    claim="""After the death of its coordinator a group that had committed offset 60 gets an offset that it committed
+        long before, and processes everything since then again.""",
     source="KAFKA-5600",
-    operator="""Do not run 0.11.0.0: each failover or restart of a broker sends busy groups back. Any later release is
-        without it.""",
+    operator="""Do not run 0.11.0.0: each failover or restart of a broker sends busy groups back. Every later release
+        has the fix.""",
     exhibit=Exhibit(bug=KAFKA_5600, affected=("0.11.0.0",), fixed=("0.11.0.3",)),
     applies=ranges.OFFSETS_KEPT_BY_KAFKA,
     cluster=ClusterPlan(settings={"offsets.topic.segment.bytes": "2000", "log.cleaner.enable": "false"}),

@@ -1,13 +1,13 @@
 """A reassignment ends with one replica in sync, and deletes the only other good copy (KAFKA-15665).
 
 A reassignment adds the new replicas, waits until they are in sync, and removes those that are no longer wanted. With
-KRaft, until 3.8, it waited for the added replicas alone: those that were to stay need not be in sync. So where the ISR
-is the replica that leaves, it is over as soon as the new one has caught up. The new one is then alone in the ISR, and
-the old one, which has every record too, is deleted.
+KRaft, until 3.8, it waited for the added replicas alone: the replicas that stay did not have to be in sync. If the ISR
+is only the replica that leaves, the reassignment ends as soon as the new one has caught up. The new replica is then
+alone in the ISR. The old one, which has every record too, is deleted.
 
-Here two of three replicas are cut off, and a record is acknowledged by the one that is left. It is to be replaced by a
-fourth broker, whose disk then fails. From 3.8 on the reassignment waits for the replicas that stay, and the first one,
-still there, leads with every record.
+Here two of three replicas are cut off, and the remaining one acknowledges a record. A fourth broker is to replace it,
+and that broker's disk then fails. From 3.8 on the reassignment waits for the replicas that stay. The first replica
+still exists, and leads with every record.
 """
 
 from harness.words import LOST, Basis, Bug, ClusterPlan, Documented, Exhibit, Run, ranges, scenario
@@ -15,7 +15,7 @@ from harness.words import LOST, Basis, Bug, ClusterPlan, Documented, Exhibit, Ru
 KAFKA_15665 = Bug(
     id="KAFKA-15665",
     title="a reassignment deletes the last good copy but one, and leaves a single replica in sync",
-    whom="whoever moves a partition of which replicas that stay are out of sync",
+    whom="clusters that reassign a partition while a replica that stays is out of sync",
     since="3.3.0",
     fixed=("3.8.0",),
     commits=("756f44a3e58",),
@@ -25,10 +25,10 @@ KAFKA_15665 = Bug(
 
 @scenario(
     name="museum-reassigned-to-one",
-    claim="""A reassignment is over with one replica in sync, of three that were asked for, and has deleted the only
-        other good copy: when that one disk fails, every acknowledged record is lost.""",
+    claim="""A reassignment ends with one in-sync replica of the three that were requested, and has deleted the only
+        other good copy. When that one disk fails, every acknowledged record is lost.""",
     source="KAFKA-15665",
-    operator="""With KRaft before 3.8, do not reassign a partition of which a replica that stays is out of sync: look at
+    operator="""With KRaft before 3.8, do not reassign a partition while a replica that stays is out of sync. Look at
         the ISR first (kafka-topics --describe --under-replicated-partitions), and bring back those replicas.""",
     exhibit=Exhibit(bug=KAFKA_15665, affected=("3.5.1-kraft",), fixed=("3.9.2-kraft",)),
     applies=ranges.KRAFT,
@@ -46,8 +46,8 @@ KAFKA_15665 = Bug(
         ),
         Documented(
             on=KAFKA_15665.unaffected,
-            sentence="""The reassignment waits for the replicas that stay, and until then deletes nothing: the first one
-                leads when the disk fails, and nothing is lost.""",
+            sentence="""The reassignment waits for the replicas that stay, and deletes nothing until then. The first
+                replica leads when the disk fails, and nothing is lost.""",
             source=KAFKA_15665.id,
             basis=Basis.JIRA,
         ),

@@ -1,13 +1,13 @@
-"""A group that changes its members loses its place while it forms (KAFKA-13636).
+"""A group that changes its members loses its offsets while it forms (KAFKA-13636).
 
-From 2.4 on offsets of topics that a group does not subscribe to expire by themselves, though the group has members
-(KIP-496). Which topics those are is known when the group has formed. Until 2.8.2, 3.0.1 and 3.1.1 a group that was
-empty and is forming again had an empty list in the meantime: it subscribed to nothing, so that every offset of it that
-was older than offsets.retention.minutes expired at the next look.
+From 2.4 on, offsets of topics that a group does not subscribe to expire although the group has members (KIP-496). The
+coordinator knows these topics when the group has formed. Until 2.8.2, 3.0.1 and 3.1.1 an empty group that formed again
+had an empty list of topics until then. So every offset of it that was older than offsets.retention.minutes expired at
+the next check.
 
-The window is the time that a group takes to form, group.initial.rebalance.delay.ms (3 s) and more for many members. A
-group that had nothing to read for long, and whose members are all restarted, meets it. Here the delay is made longer,
-and the look for what expires is each second.
+The window is the time that a group takes to form, group.initial.rebalance.delay.ms (3 s) and more for many members. It
+hits a group that had nothing to read for long, and whose members are all restarted. Here the delay is longer, and
+coordinators check for expired offsets each second.
 """
 
 from harness.words import Basis, Bug, ClusterPlan, Documented, Exhibit, Run, ranges, scenario
@@ -23,13 +23,13 @@ KAFKA_13636 = Bug(
 GROUP = "restarted"
 COMMITS_NOTHING = {"enable.auto.commit": "false"}
 RETENTION_S = 60.0
-"""The least that brokers take: they count in minutes."""
+"""The minimum: brokers count in minutes."""
 
 
 @scenario(
     name="museum-rebalance-expires-offsets",
     claim="""A group that has had nothing to read for offsets.retention.minutes loses its committed offsets when its
-        members are restarted, while it forms again, and reads all records once more.""",
+        members are restarted, while it forms again. It then reads all records again.""",
     source="KAFKA-13636, KIP-496",
     operator="""From 2.4 to 2.8.1, 3.0.0 and 3.1.0, set offsets.retention.minutes far above the longest time in which
         a topic may be silent, or restart the members of a group one by one.""",
@@ -69,7 +69,7 @@ def rebalance_expires_offsets(run: Run) -> None:
 
     run.send(t)
     with run.consume(t, group=GROUP, settings=COMMITS_NOTHING) as restarted:
-        run.let_pass(6.0, "the group is forming, and coordinators look for what expires")
+        run.let_pass(6.0, "the group is forming, and coordinators check for expired offsets")
         run.committed(GROUP, t, timeout_s=30)
         read = restarted.wait_position(*t, 6, timeout_s=90).records
-    run.note(f"started again, the group was given {read} of 6 records, of which 5 were committed")
+    run.note(f"started again, the group got {read} of 6 records, of which 5 were committed")

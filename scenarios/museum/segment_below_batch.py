@@ -1,21 +1,21 @@
 """A topic's segments are made smaller than a batch that it has, and a follower never copies it again (KAFKA-17375).
 
-A broker refuses a batch that is larger than segment.bytes. That is right for one that a client sends. But a follower
-asks the same of what it fetches: a batch that its leader took when segments were larger is refused
-(RecordBatchTooLargeException), the follower marks the partition as failed, and does not try again. So a replica that
-was away, or is new, never gets past that batch. Nothing is said where the setting is changed, nor on the leader.
+A broker refuses a batch that is larger than segment.bytes. This is right for a batch that a client sends. But a
+follower makes the same check on fetched batches. It refuses a batch that its leader accepted when segments were larger
+(RecordBatchTooLargeException), marks the partition as failed, and does not try again. So a replica that was down, or is
+new, never gets past that batch. Neither the change of the setting nor the leader reports it.
 
-Here a follower is away while a record of 2.5 MB is written and segment.bytes is then lowered to 1 MiB, the least that
-4.x takes. It comes back, and its other partitions are in sync within a second. Then the leader dies, and nobody leads.
-With `above`, segment.bytes is lowered to a size that the batch fits into. In the code it is UnifiedLog.append, which
-holds what it is to append against segment.bytes for leaders and followers alike. It is fixed in the development branch
+Here a follower is down while a record of 2.5 MB is written and segment.bytes is then lowered to 1 MiB, the minimum of
+4.x. It returns, and its other partitions are in sync within a second. Then the leader dies, and no replica leads. With
+`above`, segment.bytes is lowered to a size that the batch fits into. In the code the place is UnifiedLog.append, which
+compares every batch with segment.bytes, for leaders and followers alike. It is fixed in the development branch
 (b1d74d74df), and in no release.
 
-What operators do, with three replicas of which two must be in sync: with `blank-disk` every replica has the batch when
-segment.bytes is lowered, and a day later a broker gets a new disk. With `rolling-restart` log.segment.bytes is lowered
-in the brokers' own settings, one after the other is restarted for it, and a producer goes on meanwhile: the first
-one never comes back into the ISR, and while the leader is restarted nobody can write, though two of three brokers run.
-With `restarted` a follower that has the batch is merely restarted, which does no harm.
+Three cases are everyday operations, with three replicas of which two must be in sync. In `blank-disk` every replica has
+the batch when segment.bytes is lowered, and a day later a broker gets a new disk. In `rolling-restart`
+log.segment.bytes is lowered in the brokers' settings, and the brokers are restarted one after the other while a
+producer writes. The first one never returns to the ISR. While the leader is restarted no producer can write, although
+two of three brokers run. In `restarted` a follower that has the batch is only restarted, which does no harm.
 """
 
 from collections.abc import Callable
@@ -43,7 +43,7 @@ from scenarios.museum.marker_lost import IN_PRODUCTION, THREE
 KAFKA_17375 = Bug(
     id="KAFKA-17375",
     title="after segment.bytes was lowered below a batch that is in the log, no replica can copy that batch",
-    whom="whoever lowers segment.bytes of a topic with large batches",
+    whom="clusters where segment.bytes of a topic with large batches is lowered",
     since="2.3.0",
     fixed=(),
     status=Status(
@@ -53,10 +53,9 @@ KAFKA_17375 = Bug(
         on="2026-11-23",
         looked_at="4.4.0",
     ),
-    code="UnifiedLog.append refuses a batch that is larger than segment.bytes (RecordBatchTooLargeException) "
-    "for what a follower fetches as for what a leader is sent, and the fetcher thread gives the partition "
-    "up (AbstractFetcherThread: marked as failed). The development branch asks leaders alone "
-    "(b1d74d74df).",
+    code="UnifiedLog.append refuses a batch that is larger than segment.bytes (RecordBatchTooLargeException), on "
+    "followers as on leaders, and the fetcher thread gives the partition up (AbstractFetcherThread: marked as "
+    "failed). The development branch checks it on leaders alone (b1d74d74df).",
     log_patterns=("RecordBatchTooLargeException", "marked as failed", "Updating topic t with"),
 )
 BATCH_BYTES = 2_500_000
@@ -86,7 +85,7 @@ REFUSED = (
 
 
 def follower_away(run: Run, segment_bytes: str, refuses: VersionRange) -> None:
-    """The only follower is away while a large batch is written and segment.bytes is changed: it refuses the batch, or
+    """The only follower is down while a large batch is written and segment.bytes is changed. It refuses the batch, or
     has it when the leader dies.
     """
     t, beside = run.partition(), create_beside(run)
@@ -118,7 +117,7 @@ def restarted(run: Run) -> None:
 
 
 def with_the_batch(run: Run, strike: Callable[[Run, Target], None], refuses: VersionRange) -> None:
-    """Every replica has the batch when segment.bytes is lowered; then one of them is away, and comes back."""
+    """Every replica has the batch when segment.bytes is lowered; then one of them is down, and returns."""
     t, beside = run.partition(), create_beside(run)
     *others, follower = run.replicas_of(t)
     write_batch(run, beside)
@@ -138,7 +137,7 @@ def rolling_restart(run: Run) -> None:
 
 
 def create_beside(run: Run) -> Partition:
-    """Another partition on the same replicas, which goes on; the first one has a record."""
+    """Another partition on the same replicas, which continues; the first one has a record."""
     run.create_topic(TopicPlan(name="beside", replicas=run.topic.replicas))
     run.send(run.partition())
     return Partition("beside", 0)
@@ -183,7 +182,7 @@ def all_back(run: Run) -> None:
 
 
 def lose_leader(run: Run, t: Partition, beside: Partition) -> None:
-    """The only replica in sync dies: nobody leads, until it is back and segment.bytes is what it was."""
+    """The only in-sync replica dies: no replica leads until it is back and segment.bytes has its old value."""
     leader, follower = run.replicas_of(t)
     run.kill(leader)
     run.wait_leader(beside, follower)
@@ -193,8 +192,8 @@ def lose_leader(run: Run, t: Partition, beside: Partition) -> None:
 
 
 def restart_leader(run: Run, t: Partition, beside: Partition) -> None:
-    """One of the two replicas in sync is stopped: two of three brokers run, and nobody can write with acks=all, until
-    segment.bytes is what it was and the follower is started again.
+    """One of the two in-sync replicas is stopped: two of three brokers run, and no producer can write with acks=all,
+    until segment.bytes has its old value and the follower is started again.
     """
     leader, second, follower = run.replicas_of(t)
     run.stop(leader)

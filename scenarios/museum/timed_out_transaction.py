@@ -1,10 +1,10 @@
 """A transaction that took too long is aborted, and its producer commits the rest of it (KAFKA-6119).
 
-A coordinator aborts a transaction that is open for longer than transaction.timeout.ms, in case its producer is dead.
-One that lives, and was only slow, must be told: until 0.11.0.2 it was not, for the abort left the producer's epoch as
-it was. Its next record opened another transaction under the same epoch, and its commit, which it was told had
-succeeded, committed that one. What it had sent before the time was over is aborted: half of a committed transaction is
-there.
+A coordinator aborts a transaction that is open for longer than transaction.timeout.ms, in case its producer is dead. A
+producer that lives and was only slow must learn of the abort. Until 0.11.0.2 it did not, because the abort left the
+producer's epoch as it was. Its next record opened another transaction under the same epoch. Its commit was
+acknowledged, and committed only that one. The records that it had sent before the time-out are aborted: half of a
+committed transaction is readable.
 
 Here a producer sends to one partition, waits until the coordinator has aborted, sends to another, and commits. From
 0.11.0.2 on the abort raises the epoch, and the producer is refused.
@@ -27,8 +27,8 @@ ABORTED_LIMIT_S = 120.0
 
 @scenario(
     name="museum-timed-out-transaction",
-    claim="""A transaction that was acknowledged as committed has lost the records that it sent before its time-out: the
-        coordinator had aborted them, and did not tell the producer.""",
+    claim="""A transaction whose commit was acknowledged has lost the records from before its time-out. The coordinator
+        had aborted them without an error to the producer.""",
     source="KAFKA-6119, KIP-98",
     operator="""Do not use transactions on 0.11.0.0 or 0.11.0.1. Everywhere, set transaction.timeout.ms above the
         longest pause of the producer (garbage collection, a paused container).""",
@@ -46,7 +46,7 @@ ABORTED_LIMIT_S = 120.0
         ),
         Documented(
             on=KAFKA_6119.unaffected,
-            sentence="The producer is refused when it goes on, and nothing is committed.",
+            sentence="The coordinator refuses the producer when it continues, and nothing is committed.",
             source=KAFKA_6119.id,
             basis=Basis.JIRA,
         ),

@@ -3,16 +3,17 @@
 
 An idempotent producer numbers its records, and a broker takes only the next number (KIP-98). A new replica knows no
 numbers. When the log's beginning has been deleted, by retention or by request, the first batch that it fetches has a
-number above zero, and until 0.11.0.2 a replica checked what its leader had long accepted: OutOfOrderSequenceException.
-That ended the fetcher thread, and with it the replication of every partition that this broker fetches from the same
-leader. The reassignment never ends, and partitions that have nothing to do with it leave the ISR at their next write.
+number above zero. Until 0.11.0.2 a replica checked batches again that its leader had accepted, and failed with
+OutOfOrderSequenceException. The error ended the fetcher thread, and the replication of every partition that this broker
+fetches from the same leader. The reassignment never ends, and the broker's replicas of unrelated partitions leave the
+ISR at their next write.
 """
 
 from harness.words import Basis, Bug, ClusterPlan, Documented, Exhibit, Partition, Run, TopicPlan, ranges, scenario
 
 KAFKA_6003 = Bug(
     id="KAFKA-6003",
-    title="a partition of an idempotent producer cannot be moved, and moving it ends a broker's replication",
+    title="a partition of an idempotent producer cannot be moved, and the attempt stops a broker's replication",
     whom="idempotent producers and topics whose oldest records are deleted, when replicas are moved",
     since="0.11.0.0",
     fixed=("0.11.0.2", "1.0.0"),
@@ -27,8 +28,8 @@ WATCHED_S = 25.0
     claim="""A reassignment of a partition that an idempotent producer wrote to, and whose oldest records are deleted,
         never ends; the new replica's broker stops replicating other partitions too.""",
     source="KAFKA-6003, KIP-98",
-    operator="""Do not run 0.11.0.0 or 0.11.0.1 with idempotent producers: any reassignment, and any broker that comes
-        back with an empty disk, may end a broker's replication. Restarting that broker does not help; deleting the
+    operator="""Do not run 0.11.0.0 or 0.11.0.1 with idempotent producers: any reassignment, and any broker that returns
+        with an empty disk, may stop a broker's replication. Restarting that broker does not help; deleting the
         partition's records while it is down does.""",
     needs=["idempotence"],
     exhibit=Exhibit(bug=KAFKA_6003, affected=("0.11.0.0",), fixed=("0.11.0.3",)),
@@ -45,7 +46,7 @@ WATCHED_S = 25.0
         Documented(
             on=KAFKA_6003.unaffected,
             claims=["reassignment-ends-as-asked"],
-            sentence="The new replica takes what its leader accepted, and is in sync within seconds.",
+            sentence="The new replica accepts the records that its leader accepted, and is in sync within seconds.",
             source=KAFKA_6003.id,
             basis=Basis.JIRA,
         ),

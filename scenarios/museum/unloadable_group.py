@@ -1,12 +1,12 @@
-"""One large commit, and a group's coordinator never answers again (KAFKA-7286).
+"""After one large commit, a group's coordinator never answers again (KAFKA-7286).
 
-A group's offsets are records of __consumer_offsets, and its coordinator is the leader of the partition that they are
-in. Who becomes the leader first loads the partition, chunk by chunk, into a buffer of offsets.load.buffer.size. Until
-2.0.1, when a batch is larger than the buffer, the loading reads the same chunk again and again: it ends never, and all
-groups of the partition have no coordinator. The next leader fares no better.
+A group's offsets are records of __consumer_offsets, and its coordinator is the leader of their partition. A new leader
+first loads the partition, chunk by chunk, into a buffer of offsets.load.buffer.size. Until 2.0.1, when a batch is
+larger than the buffer, it reads the same chunk again and again. Loading never ends, and all groups of the partition
+have no coordinator. The next leader has the same problem.
 
-Groups of hundreds of members write such records by themselves: the assignment of a group is one record. Here the buffer
-is made small, and one commit with long metadata takes the part. Nothing happens until the coordinator dies.
+Groups of hundreds of members write such records without large commits: the assignment of a group is one record. Here
+the buffer is small, and one commit with long metadata plays that role. Nothing happens until the coordinator dies.
 """
 
 from harness.words import Basis, Bug, ClusterPlan, Documented, Exhibit, Run, ranges, scenario
@@ -49,7 +49,7 @@ GROUP = "wordy"
         ),
         Documented(
             on=KAFKA_7286.unaffected,
-            sentence="The next coordinator takes a larger buffer, and answers.",
+            sentence="The next coordinator uses a larger buffer, and answers.",
             source=KAFKA_7286.id,
             basis=Basis.JIRA,
         ),

@@ -1,9 +1,9 @@
 """Half way through an upgrade to 2.1 a coordinator deletes the offsets that it has just loaded (KAFKA-8069).
 
-From 2.1 on a group's offsets have no time of their own to expire at (KIP-211): their records have none. But as long as
-inter.broker.protocol.version is an older one, they are written in the old form, which has a place for it; 2.1 writes -1
-there, and when it loads the record takes -1 for a time: long past. The next look for what expires deletes the offsets
-of every group that has no members at that moment, whatever offsets.retention.minutes says.
+From 2.1 on a group's offsets have no expiry time of their own, and their records have no such field (KIP-211). But
+while inter.broker.protocol.version is older, they are written in the old format, which has the field. 2.1 writes -1
+there. When it loads the record, it takes -1 for a time that is long past. The next check deletes the offsets of every
+group that has no members at that moment, whatever offsets.retention.minutes is.
 
 An upgrade runs with the old protocol until all brokers are new, and restarts them one by one. Here one coordinator
 dies, and the next one loads.
@@ -30,7 +30,7 @@ CHECK_S = 2.0
         is restarted loses its committed offsets within minutes.""",
     source="KAFKA-8069, KIP-211",
     operator="""Do not upgrade to 2.1.0 or 2.1.1 and stay on an older inter.broker.protocol.version: upgrade to 2.2 or
-        later. Groups that run once a day are those that lose their place.""",
+        later. Groups that run once a day lose their offsets.""",
     exhibit=Exhibit(bug=KAFKA_8069, affected=("2.1.1",), fixed=("2.2.2",)),
     applies=ranges.BESIDE_PROTOCOL_2_0,
     cluster=ClusterPlan(
@@ -59,5 +59,5 @@ def upgrade_expires_offsets(run: Run) -> None:
 
     kill_coordinator(run)
     run.committed(GROUP, t, timeout_s=60)
-    run.let_pass(3 * CHECK_S, "the coordinator has looked for what expires")
+    run.let_pass(3 * CHECK_S, "the coordinator has checked for expired offsets")
     run.committed(GROUP, t, timeout_s=60)

@@ -1,14 +1,15 @@
-"""Partitions of the network, one scenario for each shape: who goes on, who stops, and what is lost when it is healed.
+"""Partitions of the network, one scenario for each shape: which side continues, which stops, and which records are lost
+when the network is healed.
 
-Kafka keeps its partitions' state in one place, ZooKeeper or the quorum of controllers: the side that reaches it decides
-who leads and who is in sync. A leader on the other side goes on leading in its own eyes. It can change nothing, so with
-acks=all it acknowledges nothing that a member of the ISR lacks; with acks=1 it acknowledges what it alone has, and that
-is cut off when the partition is healed.
+Kafka keeps the state of its partitions in one place, ZooKeeper or the quorum of controllers. The side that reaches it
+decides which replicas lead and are in sync. A leader on the other side still takes itself for the leader. It cannot
+change the ISR, so it acknowledges no acks=all record that a member of the ISR lacks. With acks=1 it acknowledges
+records that it alone has, and truncates them when the network is healed.
 
 `leader-isolated`, `leader-with-minority` and `split-in-halves` are about a leader on the wrong side,
 `follower-isolated`, `one-way`, `bridge` and `flapping-link` about followers that a leader does not reach,
-`controller-isolated` and `client-cut-from-leader` about partitions that move no record at all. But for the last one
-clients reach every broker all the while: a producer and a consumer run through each of these partitions.
+`controller-isolated` and `client-cut-from-leader` about partitions that move no record at all. In all but the last one,
+clients reach every broker throughout: a producer and a consumer run through each of these partitions.
 """
 
 from collections.abc import Iterator
@@ -18,7 +19,7 @@ from harness.words import LoadGenerator, Partition, Run, ScriptedProducer, Targe
 
 RATE_PER_S = 20.0
 BEFORE = 20
-"""So many records are acknowledged before anything is cut."""
+"""This many records are acknowledged before anything is cut."""
 SEND_LIMIT_S = 90.0
 ATTEMPTS = 12
 ATTEMPT_MS = 8_000
@@ -35,9 +36,8 @@ SHRUNK = ("isr-shrinks-to-reachable-side", "isr-whole-after-heal")
 def clients(run: Run, t: Partition, *, expected_loss: bool = False) -> Iterator[LoadGenerator]:
     """A producer with the case's acks, and a consumer, at work while the block lasts.
 
-    `expected_loss` says that what the producer is acknowledged while the block lasts may be lost. What was acknowledged
-    before, and is on every replica, no fault in the block explains the loss of: that is a load by itself, of which
-    nothing may be lost.
+    `expected_loss` says that records acknowledged while the block lasts may be lost. Records acknowledged before, which
+    every replica has, may not: they are a load of their own.
     """
     with run.consume(t) as consumer:
         if expected_loss:
@@ -57,9 +57,9 @@ def clients(run: Run, t: Partition, *, expected_loss: bool = False) -> Iterator[
 def send_beside(run: Run, t: Partition, successor: Target) -> None:
     """Send three records with acks=all on the side of the next leader.
 
-    A client that is told of the old leader sends there, and goes on asking the broker to which it sent something last
-    who leads (librdkafka, rd_kafka_broker_weight_usable): that one, which answers and knows of no other. So after a
-    while another client tries, which asks the next leader first.
+    A client that knows the old leader sends there, and asks the broker that it used last for the current leader
+    (librdkafka, rd_kafka_broker_weight_usable). The old leader answers and names itself. So after a while another
+    client tries, which asks the next leader first.
     """
     for attempt in range(ATTEMPTS):
         settings = {"client.id": f"beside-{attempt}", "message.timeout.ms": str(ATTEMPT_MS)}
@@ -71,8 +71,8 @@ def send_beside(run: Run, t: Partition, successor: Target) -> None:
 
 
 def loyal_client(run: Run, t: Partition, leader: Target) -> ScriptedProducer:
-    """A producer with the case's acks that was told of this leader alone, has sent it a record, and does not ask again
-    who leads.
+    """A producer with the case's acks that knows this leader alone, has sent it a record, and does not ask again for
+    the leader.
     """
     settings = {"message.send.max.retries": "0", "topic.metadata.refresh.interval.ms": "-1"}
     producer = run.producer(acks=run.case.acks, only=leader, settings=settings)

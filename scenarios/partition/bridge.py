@@ -1,8 +1,8 @@
 """Two brokers do not reach each other, and a third reaches both (Kafka documentation, Design: replication).
 
-Followers fetch from the leader and from nobody else, so what the bridge has of the leader's records does not help the
-follower on the far side: it leaves the ISR of the partition that the near broker leads. It stays in the ISR of the one
-that the bridge leads. ZooKeeper or the controller reaches all three: nobody's session ends, and nobody is elected.
+Followers fetch from the leader alone, so the bridge's copy does not help the follower on the far side: it leaves the
+ISR of the partition that the near broker leads. It stays in the ISR of the partition that the bridge leads. ZooKeeper
+or the controller reaches all three: no session ends, and no leader is elected.
 """
 
 from harness.words import Basis, Case, ClusterPlan, Documented, Run, TopicPlan, ranges, scenario
@@ -15,7 +15,8 @@ from scenarios.partition import SETTINGS, SHRUNK, clients
         reaches in the ISR: no leader changes, and nothing is lost.""",
     source="Kafka documentation, Design: replication; broker configuration: replica.lag.time.max.ms",
     operator="""Replication does not route around a broken link: a follower that does not reach its leader is out of
-        sync, whoever else it reaches. Moving the leadership to the broker that both reach puts it back in sync.""",
+        sync, whichever other brokers it reaches. Move the leadership to the broker that both reach, and the follower is
+        in sync again.""",
     cluster=ClusterPlan(settings=SETTINGS),
     topic=TopicPlan(replicas=((1, 2, 3), (3, 1, 2))),
     cases={
@@ -33,8 +34,8 @@ from scenarios.partition import SETTINGS, SHRUNK, clients
             documented=[
                 Documented(
                     on=ranges.ISR_SHRINK_HOLDS_BACK,
-                    sentence="""The same, but what waits with acks=all when the ISR shrinks goes on waiting for the next
-                        record, which a single producer does not get in before it is answered (KAFKA-13091).""",
+                    sentence="""The same, but an acks=all record that waits when the ISR shrinks waits until the next
+                        record is written. A single producer does not send one before it is answered (KAFKA-13091).""",
                     claims=[*SHRUNK, "writes-go-on-while-cut"],
                     source="KAFKA-13091",
                     basis=Basis.JIRA,

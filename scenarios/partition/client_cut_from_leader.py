@@ -1,8 +1,8 @@
-"""Clients are cut from one leader, and the cluster is whole (Kafka documentation, Design: replication).
+"""Clients are cut off from one leader, and the cluster is whole (Kafka documentation, Design: replication).
 
-The leader fetches no attention: its followers fetch, its session lasts, it is in every ISR. So it goes on leading, and
-for clients there is no other: nothing is written to its partition or read from it until they reach it again. The
-partition that another broker leads goes on. Kafka elects leaders by what brokers see, not by what clients see.
+The cluster notices nothing: the leader's followers fetch, its session lasts, and it is in every ISR. So it remains the
+leader. Nothing is written to its partition or read from it until clients reach it again. The partition that another
+broker leads continues. Kafka elects leaders by what brokers see, not by what clients see.
 """
 
 from harness.words import Basis, Case, ClusterPlan, Documented, Run, TopicPlan, scenario
@@ -25,9 +25,9 @@ DOCUMENTED = [
         writes until they reach it again, other partitions do, and nothing is lost.""",
     source="Kafka documentation, Design: replication; broker configuration: zookeeper.session.timeout.ms, "
     "broker.session.timeout.ms",
-    operator="""Every client must reach every broker that leads; nothing in Kafka notices when one does not. Watch
-        errors of clients by broker, and move the leadership (a preferred election, or a clean stop) to a broker
-        that they reach.""",
+    operator="""Every client must reach every broker that leads; Kafka does not notice when one does not. Alert on
+        clients' errors by broker, and move the leadership (a preferred election, or a clean stop) to a broker that they
+        reach.""",
     cluster=ClusterPlan(settings=SETTINGS),
     topic=TopicPlan(replicas=((1, 2, 3), (2, 3, 1))),
     cases={"acks-1": Case(acks="1", documented=DOCUMENTED), "acks-all": Case(documented=DOCUMENTED)},

@@ -1,26 +1,27 @@
 """The controller is alone on its side (Kafka documentation, Design: replication; KIP-500, KIP-595; KAFKA-15489).
 
-With ZooKeeper it is a broker without replicas: its session ends, /controller is gone with it, and another broker is
-controller. With KRaft it is one of three controllers apart: the others miss it and elect one of themselves, and the
-brokers, which find nobody there, turn to that one. Leaders and followers need none of them for what they do: writes go
-on. A follower that is stopped cleanly then asks the new controller to take it out of the ISR, which shows that it is in
-office. The old one, when it is healed, is none.
+With ZooKeeper it is a broker without replicas: its session ends, /controller is deleted, and another broker becomes
+controller. With KRaft it is one of three separate controllers: the others elect one of themselves, and the brokers,
+which cannot reach the old one, turn to the new one. Leaders and followers need no controller to replicate, so writes
+continue. A follower that is stopped cleanly then asks the new controller to remove it from the ISR. This shows that the
+new controller is active. When the network is back, the old controller has lost the role.
 """
 
 from harness.words import Basis, Case, ClusterPlan, Documented, Run, ranges, scenario
 from scenarios.partition import SETTINGS, clients, other_nodes
 
 SOON_S = 10.0
-"""Much less than replica.lag.time.max.ms, after which the leader would drop the follower by itself."""
+"""Much less than replica.lag.time.max.ms, after which the leader would remove the follower itself."""
 SESSION_MS = 9000
-"""KRaft's default: brokers look for the new controller for seconds, and it fences who has not found it by then."""
+"""KRaft's default. Brokers take seconds to find the new controller, and it fences those that have not found it by then.
+"""
 REPLACED = ["one-controller-at-a-time", "controller-replaced-in-time"]
 CLAIMS = [*REPLACED, "writes-go-on-while-cut"]
 DOCUMENTED = [
     Documented(
         on=ranges.FETCHES_HOLD_UP,
-        sentence="""The controller is replaced. Writes go on, unless the old one led __consumer_offsets: then its
-            followers are held up by their last fetch of that, and take up nothing else meanwhile.""",
+        sentence="""The controller is replaced. Writes continue, unless the old one led __consumer_offsets. Then its
+            followers are held up by their last fetch of that topic, and start nothing else until it ends.""",
         claims=[*REPLACED, "controller-epoch-rises-by-one"],
         source="KAFKA-6051",
         basis=Basis.JIRA,
@@ -33,7 +34,7 @@ DOCUMENTED = [
     ),
     Documented(
         on=ranges.KRAFT,
-        sentence="The other controllers elect one of themselves, in a higher epoch, and writes go on.",
+        sentence="The other controllers elect one of themselves, in a higher epoch, and writes continue.",
         claims=CLAIMS,
         source="KIP-595",
         basis=Basis.KIP,
@@ -43,12 +44,12 @@ DOCUMENTED = [
 
 @scenario(
     name="controller-isolated",
-    claim="""A controller that is cut from all other nodes is replaced, in a higher epoch, and remains replaced when
-        it is back. Writes continue during the cut, and nothing is lost.""",
+    claim="""A controller that is cut off from all other nodes is replaced, in a higher epoch, and does not get the role
+        back when it returns. Writes continue during the cut, and nothing is lost.""",
     source="Kafka documentation, Design: replication; KIP-500, KIP-595; KAFKA-15489",
-    operator="""Reads and writes need no controller; elections, ISR changes and new topics do. Watch
-        ActiveControllerCount summed over the cluster: an isolated controller may hold itself for one until it hears
-        of the other.""",
+    operator="""Reads and writes need no controller; elections, ISR changes and new topics do. Alert on
+        ActiveControllerCount summed over the cluster: an isolated controller may report itself as active until it
+        learns of the new one.""",
     cluster=ClusterPlan(
         controllers=3, session_timeout_ms=SESSION_MS, settings=SETTINGS | {"replica.lag.time.max.ms": "30000"}
     ),

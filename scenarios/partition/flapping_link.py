@@ -2,8 +2,8 @@
 replica.lag.time.max.ms; KIP-16).
 
 Each time it is down for longer than replica.lag.time.max.ms the follower leaves the ISR, and each time it is up it
-catches up and is back. Where it is down for less, TCP sends again what was lost and the ISR stays: writes with acks=all
-pause for as long as the link is down, and no longer.
+catches up and is back. If it is down for less, TCP sends the lost packets again and the ISR stays. Writes with acks=all
+pause only while the link is down.
 """
 
 from functools import partial
@@ -23,7 +23,7 @@ def flapping(run: Run, down_s: float, up_s: float, *, leaves: bool) -> None:
     with clients(run, t):
         run.flap([leader], [follower], times=FLAPS, down_s=down_s, up_s=up_s)
         shrunk = [len(state.isr) for state in run.observer.history_of(*t)].count(2)
-        run.note(f"the ISR was short of one replica {shrunk} times in {FLAPS} flaps")
+        run.note(f"the ISR lacked one replica {shrunk} times in {FLAPS} flaps")
         owed = "leaves the ISR when the link is down for long" if leaves else "stays in the ISR"
         run.claim(
             f"the follower {owed}", shrunk >= FLAPS - 1 if leaves else shrunk == 0, witness="metadata", shrunk=shrunk
@@ -37,8 +37,8 @@ scenario(
     claim="""A follower whose link goes down for longer than replica.lag.time.max.ms leaves the ISR each time and comes
         back each time; with shorter cuts it stays. Nothing is lost.""",
     source="Kafka documentation, broker configuration: replica.lag.time.max.ms; KIP-16",
-    operator="""If an ISR shrinks and expands all day, compare replica.lag.time.max.ms with how long your links are
-        down: above it the ISR stays, and acks=all waits as long as the link is down.""",
+    operator="""If an ISR shrinks and expands all day, compare replica.lag.time.max.ms with the time that your links are
+        down. If replica.lag.time.max.ms is longer, the ISR stays, and acks=all waits as long as the link is down.""",
     cluster=ClusterPlan(settings=SETTINGS),
     cases={
         "acks-1": Case(

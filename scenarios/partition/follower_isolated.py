@@ -1,8 +1,8 @@
 """A follower is alone on its side (Kafka documentation, Design: replication; KIP-16).
 
-It leaves the ISR when it has not fetched for replica.lag.time.max.ms, or when its session ends, whichever is first. For
-so long writes with acks=all wait; with acks=1 they wait for nobody. When it is healed it registers again, catches up
-and is back in the ISR.
+It leaves the ISR when it has not fetched for replica.lag.time.max.ms, or when its session ends, whichever is first.
+Until then writes with acks=all wait; writes with acks=1 do not. When it is healed it registers again, catches up and is
+back in the ISR.
 """
 
 from harness.words import Basis, Case, ClusterPlan, Documented, Run, scenario
@@ -12,11 +12,11 @@ from scenarios.partition import SETTINGS, SHRUNK, clients, other_nodes
 
 @scenario(
     name="follower-isolated",
-    claim="""A follower that is cut from all other nodes leaves the ISR; writes with acks=all pause until then, with
-        acks=1 they do not. It comes back when it is healed, and nothing is lost.""",
+    claim="""A follower that is cut off from all other nodes leaves the ISR. Writes with acks=all pause until then;
+        writes with acks=1 do not. The follower returns when the network is healed, and nothing is lost.""",
     source="Kafka documentation, Design: replication; broker configuration: replica.lag.time.max.ms; KIP-16",
-    operator="""A follower that is cut off costs acks=all a pause of replica.lag.time.max.ms (30 s by default) or of its
-        session, whichever is shorter. Lower the former if that pause is too long.""",
+    operator="""When a follower is cut off, writes with acks=all pause for replica.lag.time.max.ms (30 s by default) or
+        for its session, whichever is shorter. Lower replica.lag.time.max.ms if that pause is too long.""",
     cluster=ClusterPlan(settings=SETTINGS),
     cases={
         "acks-1": Case(
@@ -33,8 +33,8 @@ from scenarios.partition import SETTINGS, SHRUNK, clients, other_nodes
             documented=[
                 Documented(
                     on=KAFKA_13091.affected,
-                    sentence="""The leader takes the follower out of the ISR in time; but if it does so before the
-                        session ends, writes go on only when the producer's request has timed out.""",
+                    sentence="""The leader removes the follower from the ISR in time. If it does so before the session
+                        ends, writes continue only when the producer's request has timed out.""",
                     claims=SHRUNK,
                     source="KAFKA-13091",
                     basis=Basis.JIRA,

@@ -1,12 +1,13 @@
 """The leader is alone on its side (Kafka documentation, Design: replication; producer configuration: acks).
 
 It is cut from all other nodes, and clients reach both sides. Its session ends, and one of its followers is elected,
-cleanly, for the ISR is still all of them. The old leader knows nothing of that and cannot change the ISR: what it is
-asked to acknowledge with acks=all it does not, and what it acknowledges with acks=1 nobody else ever has.
+cleanly, because all of them are still in the ISR. The old leader does not know that and cannot change the ISR. It
+acknowledges nothing with acks=all. No other replica ever gets the records that it acknowledges with acks=1.
 
-A leader that writes its ISR to ZooKeeper itself (before protocol 2.7) waits for ZooKeeper when it would shrink the ISR,
-and appends and answers nothing meanwhile: seen on 0.10.2.2, where acks=1 too stops after replica.lag.time.max.ms. There
-the case with acks=1 is not run: clients are told of the old leader for so long that nothing is sent to the next one.
+A leader that writes its ISR to ZooKeeper itself (before protocol 2.7) waits for ZooKeeper when it shrinks the ISR, and
+appends and answers nothing until then. This was seen on 0.10.2.2, where writes with acks=1 also stop after
+replica.lag.time.max.ms. The case with acks=1 is not run there: clients keep the old leader's address too long to send
+anything to the next one.
 """
 
 from harness.words import LOST, Basis, Case, ClusterPlan, Documented, Run, ranges, scenario
@@ -17,11 +18,12 @@ CLAIMS = [*ELECTED, "leader-replaced-in-time", "isr-whole-after-heal"]
 
 @scenario(
     name="leader-isolated",
-    claim="""A leader that is cut from all other nodes is replaced when its session has ended. Records that it
+    claim="""A leader that is cut off from all other nodes is replaced when its session expires. Records that it
         acknowledged with acks=1 are lost when it is back. With acks=all it acknowledged nothing.""",
     source="Kafka documentation, Design: replication; producer configuration: acks",
-    operator="""acks=1 is a promise of one broker, which may be cut off without knowing it. With acks=all a partition of
-        the network costs a session of waiting and no record; shorten the session, not the promise.""",
+    operator="""With acks=1 one broker decides, and it may be cut off without knowing. Use acks=all: in a network
+        partition writes then pause for a session, and no record is lost. If that pause is too long, shorten the session
+        timeout.""",
     cluster=ClusterPlan(settings=SETTINGS),
     cases={
         "acks-1": Case(
@@ -40,14 +42,14 @@ CLAIMS = [*ELECTED, "leader-replaced-in-time", "isr-whole-after-heal"]
             documented=[
                 Documented(
                     on=ranges.FETCHES_HOLD_UP,
-                    sentence="""The isolated leader acknowledges nothing, and nothing acknowledged is lost; clients find
-                        the next leader late, for its own last fetch holds it up.""",
+                    sentence="""The isolated leader acknowledges nothing, and no acknowledged record is lost. Clients
+                        find the next leader late, because its own last fetch holds it up.""",
                     claims=[*CLAIMS, "isolated-leader-acknowledges-no-acks-all"],
                     source="KAFKA-6051",
                     basis=Basis.JIRA,
                 ),
                 Documented(
-                    sentence="The isolated leader acknowledges nothing, and nothing acknowledged is lost.",
+                    sentence="The isolated leader acknowledges nothing, and no acknowledged record is lost.",
                     claims=[*CLAIMS, "isolated-leader-acknowledges-no-acks-all", "writes-resume-in-time"],
                     source="Kafka documentation, producer configuration: acks",
                     basis=Basis.DOCUMENTATION,

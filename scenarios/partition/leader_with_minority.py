@@ -1,15 +1,15 @@
 """The leader and one follower are on one side, three followers on the other (Kafka documentation, Design: replication).
 
-Two replicas are as many as min.insync.replicas asks for, and the leader still acknowledges nothing with acks=all: the
-ISR is five, and only who reaches ZooKeeper or the controller can make it smaller. Its follower goes on fetching, so
-what is acknowledged with acks=1 is on two disks; it is cut off from both when the partition is healed.
+min.insync.replicas is two, and the leader has two replicas on its side. Still it acknowledges nothing with acks=all:
+the ISR is five, and only a broker that reaches ZooKeeper or the controller can shrink it. Its follower continues to
+fetch, so records acknowledged with acks=1 are on two disks. Both truncate them when the network is healed.
 
-Before 1.1 a follower of the old leader may be held up by its last fetch, and tells clients of that leader meanwhile:
-on 0.10.2.2 the next one is elected after 5 s and acknowledges after 30 s (5 of 5 runs).
+Before 1.1 a follower of the old leader may be held up by its last fetch, and directs clients to that leader until then.
+On 0.10.2.2 the next leader is elected after 5 s and acknowledges after 30 s (5 of 5 runs).
 
-The follower on the leader's side is the last of the replicas. Were it the next, it would be elected though it is
-cut too, for as long as its session lasts; before 0.11 the others then cut their logs back to their high watermarks, and
-what was acknowledged last may be lost with acks=all (KIP-101): `acks-all-next`.
+The follower on the leader's side is the last of the replicas. In `acks-all-next` it is the next in line. It is elected
+although it is cut off too, for as long as its session lasts. Before 0.11 the others then truncate to their high
+watermarks, and the last records acknowledged with acks=all may be lost (KIP-101).
 """
 
 from functools import partial
@@ -34,7 +34,7 @@ def split(run: Run, *, companion_is_next: bool) -> None:
         if acks == "1":
             offset = sent.wait(timeout_s=10).offset or 0
             run.wait_files(
-                "both of the small side hold what was acknowledged with acks=1",
+                "both replicas of the small side hold the records acknowledged with acks=1",
                 lambda: run.log_end_and_high_watermark(companion, t)[0] > offset,
                 lambda: f"its log ends at {run.log_end_and_high_watermark(companion, t)[0]}, wanted beyond {offset}",
                 10.0,
@@ -54,13 +54,12 @@ LAST = partial(split, companion_is_next=False)
 
 scenario(
     name="leader-with-minority",
-    claim="""A leader that is left with one of four followers is replaced by one of the others. Records that it
-        acknowledged with acks=1 are lost though two replicas had them. With acks=all it acknowledged nothing, though
+    claim="""A leader that keeps one of four followers is replaced by one of the others. Records that it acknowledged
+        with acks=1 are lost although two replicas had them. With acks=all it acknowledged nothing, although
         min.insync.replicas is two.""",
     source="Kafka documentation, Design: replication; topic configuration: min.insync.replicas",
-    operator="""Copies are no majority: what counts is the ISR, and on which side of the partition ZooKeeper or the
-        controllers are. min.insync.replicas bounds what acks=all may be worth, it does not make a minority able to
-        acknowledge.""",
+    operator="""Two copies on the minority side do not help: only the side with ZooKeeper or the controllers can change
+        the ISR. min.insync.replicas does not let a minority acknowledge. Use acks=all.""",
     cluster=ClusterPlan(brokers=(1, 2, 3, 4, 5), controller=5, settings=SETTINGS),
     topic=TopicPlan(replicas=((1, 2, 3, 4, 5),), settings={"min.insync.replicas": "2"}),
     cases={
@@ -82,14 +81,14 @@ scenario(
             documented=[
                 Documented(
                     on=ranges.FETCHES_HOLD_UP,
-                    sentence="""The leader on the small side acknowledges nothing, and nothing acknowledged is lost. The
-                        next leader is found late: last fetches to the old one hold it up.""",
+                    sentence="""The leader on the small side acknowledges nothing, and no acknowledged record is lost.
+                        Clients find the next leader late, because last fetches to the old one hold it up.""",
                     claims=[*CLAIMS, "isolated-leader-acknowledges-no-acks-all"],
                     source="KAFKA-6051",
                     basis=Basis.JIRA,
                 ),
                 Documented(
-                    sentence="The leader on the small side acknowledges nothing, and nothing acknowledged is lost.",
+                    sentence="The leader on the small side acknowledges nothing, and no acknowledged record is lost.",
                     claims=[*CLAIMS, "isolated-leader-acknowledges-no-acks-all", "writes-resume-in-time"],
                     source="Kafka documentation, topic configuration: min.insync.replicas; "
                     "producer configuration: acks",
@@ -105,8 +104,8 @@ scenario(
                     on=ranges.HIGH_WATERMARK_TRUNCATION,
                     allowed=LOST | {"replica-divergence", "inconsistent-offsets"},
                     sentence="""The follower on the small side may be elected for as long as its session lasts. The
-                        others then cut off what lies above their high watermarks, and of that what was acknowledged
-                        last, before the cut, is lost.""",
+                        others then truncate to their high watermarks, and the last records acknowledged before the cut
+                        are lost.""",
                     claims=[*ELECTED, "isr-whole-after-heal"],
                     source="KIP-101: scenario 1",
                     basis=Basis.KIP,

@@ -1,8 +1,9 @@
 """Packets are dropped one way, between the leader and a follower (Kafka documentation, Design: replication; KIP-16).
 
-From leader to follower: requests to fetch still come, and the answers are lost. From follower to leader: the requests
-are lost. TCP makes no difference of it, for each way carries the other's acknowledgements: the follower gets nothing,
-and leaves the ISR in time. ZooKeeper or the controller sees both of them alive all the while: neither is elected anew.
+From leader to follower: fetch requests arrive, and the answers are lost. From follower to leader: the requests are
+lost. The effect is the same, because each direction carries the other's TCP acknowledgements: the follower gets
+nothing, and leaves the ISR in time. ZooKeeper or the controller sees both of them alive throughout: there is no
+election.
 """
 
 from harness.words import Basis, Case, ClusterPlan, Documented, Run, Target, ranges, scenario
@@ -18,8 +19,8 @@ LEAVES_AND_RETURNS = [
 WRITES_WAIT_UNTIL_IT_LEFT = [
     Documented(
         on=ranges.ISR_SHRINK_HOLDS_BACK,
-        sentence="""The same, but what waits with acks=all when the ISR shrinks goes on waiting for the next record,
-            which a single producer does not get in before it is answered (KAFKA-13091).""",
+        sentence="""The same, but an acks=all record that waits when the ISR shrinks waits until the next record is
+            written. A single producer does not send one before it is answered (KAFKA-13091).""",
         claims=SHRUNK,
         source="KAFKA-13091",
         basis=Basis.JIRA,
@@ -63,11 +64,11 @@ def cut_one_way(run: Run, follower: Target, *, sender: Target, receiver: Target)
 
 scenario(
     name="one-way",
-    claim="""A follower that hears nothing from the leader, or is not heard by it, leaves the ISR in time, though its
-        session lasts; it is back when the link is healed, and nothing is lost.""",
+    claim="""A follower that gets no packets from the leader, or whose packets do not reach it, leaves the ISR in time,
+        although its session lasts. It returns when the link is healed, and nothing is lost.""",
     source="Kafka documentation, Design: replication; broker configuration: replica.lag.time.max.ms; KIP-16",
-    operator="""A broker that ZooKeeper or the controller holds for alive may still be cut from a leader: watch
-        UnderReplicatedPartitions, not only the number of brokers.""",
+    operator="""A broker that is alive for ZooKeeper or the controller may still be cut off from a leader: alert on
+        UnderReplicatedPartitions, not only on the number of brokers.""",
     cluster=ClusterPlan(settings=SETTINGS),
     cases={
         "to-follower-acks-1": Case(acks="1", steps=to_follower, documented=LEAVES_AND_RETURNS),

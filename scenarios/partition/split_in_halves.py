@@ -2,13 +2,12 @@
 replication).
 
 There are two partitions, each with a replica on every broker. One is led on the side without ZooKeeper or controller:
-its leader stops acknowledging with acks=all, and another is elected on the other side. One is led on that other side:
-its leader stays, and takes the replicas that it does not reach out of the ISR. Halves are no majority; the side that
-goes on is the one with ZooKeeper or the controller.
+its leader stops acknowledging with acks=all, and another is elected on the other side. The other is led on that other
+side: its leader stays, and removes the replicas that it does not reach from the ISR. Neither half is a majority; the
+side with ZooKeeper or the controller continues.
 
-It is not run before 1.1 (KAFKA-6051): last fetches to the old leader hold up the next one there, and nothing could be
-sent to it for
-over 90 s (0.10.2.2).
+The scenario does not run before 1.1 (KAFKA-6051): last fetches to the old leader hold up the next one there, and no
+record could be sent to it for over 90 s (0.10.2.2).
 """
 
 from harness.words import LOST, Basis, Case, ClusterPlan, Documented, Run, TopicPlan, ranges, scenario
@@ -19,9 +18,9 @@ CLAIMS = [*ELECTED, *SHRUNK, "leader-replaced-in-time"]
 
 @scenario(
     name="split-in-halves",
-    claim="""When a cluster is split in halves the side with ZooKeeper or the controller continues: leaders there
-        drop the others from the ISR, and leaders on the other side are replaced. Records that those acknowledged with
-        acks=1 are lost. With acks=all they acknowledged nothing.""",
+    claim="""When a cluster is split in halves, the side with ZooKeeper or the controller continues. Leaders there
+        remove the other side's replicas from the ISR, and leaders on the other side are replaced. Records that the
+        replaced leaders acknowledged with acks=1 are lost. With acks=all they acknowledged nothing.""",
     source="Kafka documentation, Design: replication; topic configuration: min.insync.replicas",
     operator="""Spread ZooKeeper or the controllers over three places, not two, so that after every split one side
         has a majority of them and enough brokers. Two data centres and acks=1 lose records at each split.""",
@@ -43,8 +42,8 @@ CLAIMS = [*ELECTED, *SHRUNK, "leader-replaced-in-time"]
         "acks-all": Case(
             documented=[
                 Documented(
-                    sentence="""The side without ZooKeeper or controller acknowledges nothing, and nothing
-                        acknowledged is lost.""",
+                    sentence="""The side without ZooKeeper or controller acknowledges nothing, and no acknowledged
+                        record is lost.""",
                     claims=[*CLAIMS, "isolated-leader-acknowledges-no-acks-all"],
                     source="Kafka documentation, topic configuration: min.insync.replicas; "
                     "producer configuration: acks",

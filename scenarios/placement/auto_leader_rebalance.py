@@ -1,15 +1,15 @@
-"""Leadership goes back to preferred replicas by itself, if enough of it is elsewhere (Kafka documentation, Balancing
+"""Leadership returns to preferred replicas automatically, if enough of it is elsewhere (Kafka documentation, Balancing
 leadership).
 
-The preferred leader A dies while a producer sends and a consumer reads; B leads. A comes back and is in sync again.
-Nobody asks for an election: the controller looks every five seconds here (300 in Kafka's defaults) which share of the
-partitions that a broker should lead others lead. A should lead t and, alone, the partitions of another topic, which
-nobody else can lead. With three of these a quarter of A's leaderships is elsewhere, more than the 10 % that
-leader.imbalance.per.broker.percentage allows: the next check moves leadership back. With twenty-four it is 4 %, and B
-leads on.
+The preferred leader A dies while a producer sends and a consumer reads; B leads. A returns and is in sync again. No
+election is requested. Every five seconds here (300 in Kafka's defaults) the controller computes the share of each
+broker's preferred partitions that other brokers lead. A is the preferred leader of t and of the partitions of another
+topic, of which it has the only replicas. With three of these a quarter of A's leaderships is elsewhere, more than the
+10 % that leader.imbalance.per.broker.percentage allows: the next check moves leadership back. With twenty-four it is 4
+%, and B remains the leader.
 
-KRaft's controller looks at partitions, not at brokers: whatever another leads goes back, in either case. The setting of
-the share is gone with 4.0.
+KRaft's controller looks at partitions, not at brokers: every leadership returns, in either case. 4.0 removed the
+setting of the share.
 """
 
 from functools import partial
@@ -23,8 +23,8 @@ RETURNS = ("leadership-returns-by-itself", "preferred-leader-elected", *ELECTED)
 
 
 def returning_broker(run: Run, others: int, back: VersionRange) -> None:
-    """A leader dies and returns, which is the preferred leader of so many `others` too: leadership goes back on
-    the versions of `back`. (That of consumers' offsets may be led by it too.)
+    """A leader dies and returns. It is the preferred leader of `others` more partitions. Leadership returns on the
+    versions of `back`. (The broker may also lead the partition of consumers' offsets.)
     """
     t = run.partition()
     preferred, heir, _ = run.replicas_of(t)
@@ -45,14 +45,15 @@ def returning_broker(run: Run, others: int, back: VersionRange) -> None:
 
 scenario(
     name="auto-leader-rebalance",
-    claim="""With auto.leader.rebalance.enable leadership goes back to a preferred replica that is in sync again, by the
+    claim="""With auto.leader.rebalance.enable, leadership returns to a preferred replica that is in sync again at the
         next check, if its broker lacks more than leader.imbalance.per.broker.percentage of its leaderships.""",
     source="Kafka documentation, Balancing leadership; broker configuration: auto.leader.rebalance.enable; Kafka "
     "sources, KafkaController: checkAndTriggerAutoLeaderRebalance, ReplicationControlManager: "
     "maybeBalancePartitionLeaders",
     operator="""Leave auto.leader.rebalance.enable on, which is the default: after a failover leadership is back within
-        leader.imbalance.check.interval.seconds. With ZooKeeper a broker that leads many partitions may lack a tenth of
-        them for good: ask for a preferred election, or lower leader.imbalance.per.broker.percentage.""",
+        leader.imbalance.check.interval.seconds. With ZooKeeper a broker that should lead many partitions may
+        permanently lack a tenth of them: request a preferred election, or lower
+        leader.imbalance.per.broker.percentage.""",
     cluster=ClusterPlan(
         settings={
             "auto.leader.rebalance.enable": "true",
@@ -78,16 +79,16 @@ scenario(
                 Documented(
                     on=ranges.ZOOKEEPER,
                     claims=["small-imbalance-is-left", *ELECTED],
-                    sentence="""Though the preferred replica is in sync again, another leads on: its broker lacks less
-                        than leader.imbalance.per.broker.percentage of its leaderships.""",
+                    sentence="""Another replica remains the leader although the preferred one is in sync again: its
+                        broker lacks less than leader.imbalance.per.broker.percentage of its leaderships.""",
                     source="Kafka documentation, broker configuration: leader.imbalance.per.broker.percentage",
                     basis=Basis.DOCUMENTATION,
                 ),
                 Documented(
                     on=ranges.KRAFT,
                     claims=RETURNS,
-                    sentence="""Leadership goes back to the preferred replica by the next check: KRaft's controller
-                        knows no share of leaderships that a broker may lack.""",
+                    sentence="""Leadership returns to the preferred replica at the next check: KRaft's controller
+                        ignores the share of leaderships that a broker lacks.""",
                     source="ReplicationControlManager.maybeBalancePartitionLeaders (3.9.2, 4.3.1)",
                     basis=Basis.SOURCE,
                 ),

@@ -1,8 +1,8 @@
-"""A broker that was no part of the cluster is added to it (Kafka documentation, Expanding your cluster).
+"""A new broker is added to the cluster (Kafka documentation, Expanding your cluster).
 
 Three brokers have a topic with a load on it when a fourth one joins, with an id and an empty disk of its own. It is
-registered, and gets none of the partitions that are there: nobody moves them but an operator. A topic that is made
-afterwards has its share on the new broker.
+registered, and gets none of the existing partitions: only an operator moves them. A topic that is created afterwards
+has partitions on the new broker too.
 """
 
 from harness.words import Basis, ClusterPlan, Documented, Run, TopicPlan, scenario
@@ -16,11 +16,11 @@ CLAIMS = ("joined-broker-gets-no-old-partition", "joined-broker-gets-share-of-ne
 
 @scenario(
     name="broker-joins",
-    claim="""A broker that joins is given none of the partitions that exist, and its share of topics that are made from
+    claim="""A broker that joins gets none of the existing partitions, and its share of topics that are created from
         then on.""",
     source="Kafka documentation, Expanding your cluster",
-    operator="""A new broker takes no load by itself. Move partitions to it (kafka-reassign-partitions), or it serves
-        new topics only.""",
+    operator="""A new broker takes no existing load. Move partitions to it (kafka-reassign-partitions), or it serves new
+        topics only.""",
     cluster=ClusterPlan(brokers=(1, 2, 3), controller=1, joins=(NEW,)),
     topic=TopicPlan(replicas=((1, 2, 3), (2, 3, 1), (3, 1, 2))),
     documented=[

@@ -1,8 +1,9 @@
 """A leader's replica is moved to the other log directory of its broker while producers write (KIP-113).
 
-The broker copies the replica beside the one that serves, and puts the copy in its place when it has caught up: the
-leader stays the leader, and nothing waits. In `killed` the copy is throttled, and the broker is killed when a part of
-it is there. Another leads; when the broker is back it finds both, goes on copying by itself, and follows meanwhile.
+The broker makes a second copy of the replica, and replaces the first by it when it has caught up. The leader stays the
+leader, and no client waits. In `killed` the copy is throttled, and the broker is killed when a part of it is written.
+Another replica leads. When the broker is back it finds both copies, continues to copy, and follows the leader during
+that time.
 """
 
 from harness.words import Basis, Case, ClusterPlan, Disks, Documented, Run, ranges, scenario
@@ -16,7 +17,7 @@ LIMIT_S = 90.0
 
 
 def moved(run: Run) -> None:
-    """The move ends while a load goes on."""
+    """The move ends while a load runs."""
     t = run.partition()
     fill(run)
     with run.load(t, rate_per_s=50) as load:
@@ -29,7 +30,7 @@ def moved(run: Run) -> None:
 
 
 def killed(run: Run) -> None:
-    """The broker is killed half way, and goes on when it is back."""
+    """The broker is killed half way, and continues when it is back."""
     t = run.partition()
     fill(run)
     leader, others = run.leader_of(t), run.followers_of(t)
@@ -56,7 +57,7 @@ def fill(run: Run) -> None:
 scenario(
     name="log-directory-move",
     claim="""A replica that is moved to another log directory of its broker stays in sync, and stays the leader. If the
-        broker dies half way the broker completes the move after it has returned, and no record is lost.""",
+        broker dies half way, it completes the move after it has returned, and no record is lost.""",
     source="KIP-113: moving replicas between log directories; KIP-858",
     operator="""A replica can change its disk while it leads. Throttle the copy
         (replica.alter.log.dirs.io.max.bytes.per.second): it shares the disks with producers and followers.""",

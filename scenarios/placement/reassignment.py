@@ -1,16 +1,17 @@
 """A partition moves to other brokers while it is written and read (Kafka documentation, Expanding your
 cluster; KIP-455).
 
-Two replicas lie on A and B, and are to lie on C and D. The controller adds C and D, which fetch the log; when both are
-in sync C leads, and A and B delete what they have. The log is some megabytes that followers fetch in small pieces, so
-that there is time to kill a broker half way: C, which is to lead in the end, or A, which leads in the beginning. What C
-has copied when it dies it goes on from; when A dies B leads, and the copying goes on from B.
+Two replicas are moved from A and B to C and D. The controller adds C and D, which fetch the log. When both are in sync
+C leads, and A and B delete their copies. Followers fetch the log of some megabytes in small pieces, so that there is
+time to kill a broker half way. It is C, which leads at the end, or A, which leads at the beginning. When C has died, it
+continues from what it had copied. When A dies, B leads, and the copying continues from B.
 
-Up to 2.3 the controller is asked by the znode /admin/reassign_partitions, which it deletes when it is done. From 2.4 on
-it is asked by request, and the assignment itself names the replicas that are added and removed.
+Up to 2.3 the znode /admin/reassign_partitions asks the controller for a move, and the controller deletes it at the end.
+From 2.4 on a request asks for it, and the assignment itself names the replicas that are added and removed.
 
-Up to 2.3 old leaders delete their replica and forget who waits there: on 0.8.2, 0.10.2 and 2.2 a producer with acks=all
-heard nothing of its request until that timed out, 30 s later, and sent it again; consumers had nothing to read as long.
+Up to 2.3 old leaders delete their replica and do not answer waiting requests. On 0.8.2, 0.10.2 and 2.2 a producer with
+acks=all got no answer until its request timed out, 30 s later, and sent it again. Consumers had nothing to read during
+that time.
 """
 
 from collections.abc import Iterator
@@ -47,17 +48,18 @@ PAUSES = ("move-pauses-writes-briefly",)
 
 
 def documented(*more: str, requests: tuple[str, ...] = ()) -> list[Documented]:
-    """What is claimed of every version, and (`requests`) of those in which the controller is asked by request: there
-    the assignment names what changes.
+    """The claims for every version, and (`requests`) for those where a request asks for the move: there the assignment
+    names the changes.
     """
     return [
         Documented(
             on=ranges.REASSIGNMENT_BY_ZNODE,
             claims=[*MOVED, "reassignment-znode-comes-and-goes", *more],
             sentence="""A partition moves to other brokers while it is written, in two steps: new replicas are added,
-                and the old ones removed when the new ones are in sync; /admin/reassign_partitions, by which that was
-                asked for, is then deleted. Nothing acknowledged is lost, nor if a broker dies half way. A request with
-                acks=all that waits at the old leader may stay unanswered until it times out.""",
+                and the old ones are removed when the new ones are in sync. Then the request,
+                /admin/reassign_partitions, is deleted. No acknowledged record is lost, even if a broker dies half way.
+                A produce request with acks=all that waits at the old leader may stay unanswered until it times
+                out.""",
             source="KafkaController.onPartitionReassignment, ReplicaManager.stopReplicas (0.8.2.2 to 2.3.1); KIP-455",
             basis=Basis.SOURCE,
         ),
@@ -105,7 +107,9 @@ def source_killed(run: Run) -> None:
 
 @contextmanager
 def moving(run: Run) -> Iterator[LoadGenerator]:
-    """A partition with a long log has been asked to move, under load; what was sent until it has is read in the end."""
+    """A partition with a long log is told to move, under load. At the end all records sent until the move was complete
+    are read.
+    """
     t = run.partition()
     with run.load(t, records=RECORDS, record_bytes=RECORD_BYTES, settings=SMALL_BATCHES) as before:
         before.wait_acked(RECORDS, timeout_s=60)
@@ -136,14 +140,13 @@ def kill_half_way(run: Run, t: Partition, victim: Target, *, copying: Target) ->
 scenario(
     name="reassignment",
     claim="""A partition moves to other brokers while it is written, in two steps that its assignment names: new
-        replicas are added, and the old ones removed when the new ones are in sync. Nothing acknowledged is lost, nor
-        if a broker dies half way.""",
+        replicas are added, and the old ones are removed when the new ones are in sync. No acknowledged record is lost,
+        even if a broker dies half way.""",
     source="Kafka documentation, Expanding your cluster; KIP-455; Kafka sources, KafkaController: "
     "onPartitionReassignment, ReplicationControlManager: alterPartitionReassignments",
     operator="""Moving partitions is safe under load. If a broker that takes part dies, the move continues when it
-        returns. Until the new replicas are in sync the old ones hold your records: do not take them down for good
-        before the assignment has changed. Before 2.4 producers may stand still for request.timeout.ms when a leader
-        moves.""",
+        returns. Until the new replicas are in sync the old ones hold your records: do not remove them before the
+        assignment has changed. Before 2.4 producers may block for request.timeout.ms when a leader moves.""",
     cluster=ClusterPlan(
         brokers=(1, 2, 3, 4), controller=5, settings={"replica.socket.timeout.ms": "3000", **SMALL_FETCHES}
     ),

@@ -1,15 +1,15 @@
 """Where Kafka places the replicas of new topics (Kafka sources: AdminUtils, StripedReplicaPlacer).
 
-On clusters of three, four and five brokers topics are made with one, two and three replicas, without saying where. With
-ZooKeeper the first replica of partition i is on broker (s+i) mod n of some order that begins anywhere, the second
-follows by a shift, and the shift grows by one each time that all brokers have had their turn: brokers that share one
-partition share few others. KRaft puts the brokers in a random order for each such turn, and each partition on brokers
-that follow each other in it. Either way leaders and replicas are even.
+On clusters of three, four and five brokers, topics are created with one, two and three replicas, without an assignment.
+With ZooKeeper the first replica of partition i is on broker (s+i) mod n of some order with a random start. The second
+replica follows by a shift, and the shift grows by one after each round of all brokers. So brokers that share one
+partition share few others. KRaft puts the brokers in a random order for each round, and each partition on brokers that
+follow each other in it. Either way leaders and replicas are evenly spread.
 
 In `racks` two brokers are in one rack and two in another. The replicas of a partition then lie in both (KIP-36).
 
 The code ran in the tool kafka-topics before 0.10.1; from then on it runs in the controller, which is asked by
-CreateTopics. What came of it is read from /brokers/topics/T, or from the metadata log.
+CreateTopics. The assignment is read from /brokers/topics/T, or from the metadata log.
 """
 
 from harness.words import Basis, Case, ClusterPlan, Documented, Run, ranges, scenario
@@ -25,8 +25,8 @@ DOCUMENTED = (
     Documented(
         on=ranges.KRAFT,
         claims=["replicas-placed-evenly", "replicas-placed-in-stripes"],
-        sentence="""Kafka puts the brokers in a random order each time that all have had their turn, and the replicas of
-            a partition on brokers that follow each other in it: leaders and replicas are even.""",
+        sentence="""Kafka puts the brokers in a random order for each round, and the replicas of a partition on brokers
+            that follow each other in it. Leaders and replicas are evenly spread.""",
         source="StripedReplicaPlacer (3.9.2, 4.3.1)",
         basis=Basis.SOURCE,
     ),
@@ -36,18 +36,19 @@ RACKS = {"1:broker.rack": "east", "2:broker.rack": "east", "3:broker.rack": "wes
 
 
 def brokers(count: int) -> Case:
-    """The case of a cluster of so many brokers."""
+    """The case of a cluster with this many brokers."""
     return Case(cluster=ClusterPlan(brokers=tuple(range(1, count + 1)), controller=1), documented=DOCUMENTED)
 
 
 @scenario(
     name="replica-assignment",
-    claim="""Kafka places the first replicas of a new topic's partitions round the brokers and the others behind them by
-        a shift that grows with each turn: leaders and replicas are even.""",
+    claim="""Kafka places the first replicas of a new topic's partitions round-robin on the brokers, and the others
+        behind them by a shift that grows with each round. Leaders and replicas are evenly spread.""",
     source="Kafka documentation, Design: replication; Kafka sources: AdminUtils.assignReplicasToBrokers, "
     "StripedReplicaPlacer; KIP-36",
     operator="""Give a topic as many partitions as there are brokers, or a multiple of that: each broker then leads as
-        many as any other. Brokers that join later get nothing of what is there: move partitions to them yourself.""",
+        many partitions as any other. Brokers that join later get no existing partitions: move partitions to them
+        yourself.""",
     cluster=ClusterPlan(controller=1),
     cases={
         "three-brokers": brokers(3),

@@ -1,16 +1,16 @@
 """All brokers are restarted one after the other while a producer sends and a consumer reads (Kafka documentation,
 Graceful shutdown; KIP-101).
 
-Each of three brokers leads a partition, and one of them is the controller (with KRaft that is apart). One after the
-other is stopped, cleanly or by kill -9, and started again; the next one's turn comes when all replicas are in sync.
-With acks=all and min.insync.replicas=2 writes go on with one broker down, and nothing acknowledged is lost. Combined
-nodes (KRaft) are the quorum of controllers too: two of three are always there, and elect another when it is the active
-one's turn.
+Each of three brokers leads a partition, and one of them is the controller (with KRaft the controller is separate). The
+brokers are stopped one after the other, cleanly or by kill -9, and started again. The next broker follows when all
+replicas are in sync. With acks=all and min.insync.replicas=2 writes continue with one broker down, and no acknowledged
+record is lost. Combined nodes (KRaft) are also the quorum of controllers. Two of three are always up, and elect another
+controller when the active one is restarted.
 
 Before 0.11 a follower that starts truncates to its own high watermark and fetches the rest again, from a leader that
-may be the next to go. Waiting for all replicas to be in sync keeps that from losing anything, as far as was seen; it is
-not documented to. Before 2.3 a controller that was killed stays in the ISR where it followed (KAFKA-3143): with
-acks=all writes wait for it for replica.lag.time.max.ms, ten seconds there, and not for its session alone. One that is
+may be the next to go. No run lost a record when the next restart waited for all replicas to be in sync, but this is not
+documented. Before 2.3 a killed controller stays in the ISR of partitions that it followed (KAFKA-3143). Writes with
+acks=all wait for it for replica.lag.time.max.ms, ten seconds there, and not for its session alone. A controller that is
 stopped cleanly has left the ISR, but its last fetch may bring it back in, and then it stays as well.
 """
 
@@ -34,13 +34,13 @@ from harness.words import (
 SETTINGS = {"min.insync.replicas": "2", "replica.socket.timeout.ms": "1500"}
 COMBINED = ClusterPlan(combined=True, settings=SETTINGS)
 ELECTED = ("leader-elected-from-isr", "leader-epoch-rises-by-one")
-TRUNCATES = """Followers that start truncate to the high watermark in their files: that nothing is lost by it is not
-    documented. What lay below that of every replica when a broker ended cannot be: at stake is what was acknowledged in
-    the last seconds before (replica.high.watermark.checkpoint.interval.ms: 5 s)."""
-KILLED_IS_WAITED_FOR = """A controller that is killed stays in the ISR where it followed, and acks=all waits for
-    it until its leaders have missed it for replica.lag.time.max.ms."""
-STOPPED_IS_WAITED_FOR = """A controller that is stopped may be back in an ISR before it ends, and then stays
-    there: acks=all waits for it until its leader has missed it for replica.lag.time.max.ms."""
+TRUNCATES = """Followers that start truncate to the high watermark in their files. It is not documented that this loses
+    nothing. Records below every replica's checkpointed high watermark when a broker ended cannot be lost. Records
+    acknowledged in the last seconds before that can be (replica.high.watermark.checkpoint.interval.ms: 5 s)."""
+KILLED_IS_WAITED_FOR = """A killed controller stays in the ISR of partitions that it followed. acks=all waits for it
+    until their leaders have missed it for replica.lag.time.max.ms."""
+STOPPED_IS_WAITED_FOR = """A controller that is stopped may be back in an ISR before it exits, and then stays there.
+    acks=all waits for it until its leader has missed it for replica.lag.time.max.ms."""
 
 
 def documented(
@@ -74,7 +74,7 @@ def documented(
 
 
 def restart_all(run: Run, end: Callable[[Run, Target], None]) -> None:
-    """One broker after the other ends, and is started again; the next one's turn comes when all are in sync."""
+    """One broker after the other ends and is started again. The next broker follows when all are in sync."""
     partitions = [run.partition(number) for number in range(3)]
     t = partitions[0]
     may_be_lost = ranges.HIGH_WATERMARK_TRUNCATION.holds(run.version)
@@ -99,13 +99,13 @@ def restart_all(run: Run, end: Callable[[Run, Target], None]) -> None:
 
 scenario(
     name="rolling-restart",
-    claim="""All brokers can be restarted in turn, cleanly or not, while producers write with acks=all and
+    claim="""All brokers can be restarted one after the other, cleanly or not, while producers write with acks=all and
         min.insync.replicas=2: no acknowledged record is lost.""",
     source="Kafka documentation, Graceful shutdown; Kafka documentation, topic configuration: min.insync.replicas; "
     "KIP-101, KAFKA-3143",
-    operator="""Restart brokers one at a time, by SIGTERM, and wait for all replicas to be in sync before the next.
-        With replication factor 3 and min.insync.replicas=2 writes pause for seconds at a time. A producer that is not
-        idempotent may write records twice. Killed brokers cost a session each.""",
+    operator="""Restart brokers one at a time, by SIGTERM, and wait for all replicas to be in sync before the next. With
+        replication factor 3 and min.insync.replicas=2 writes pause for seconds at a time. A producer that is not
+        idempotent may write records twice. After a kill, writes pause for the broker's session.""",
     cluster=ClusterPlan(controller=1, settings=SETTINGS),
     topic=TopicPlan(replicas=((1, 2, 3), (2, 3, 1), (3, 1, 2))),
     cases={

@@ -1,4 +1,4 @@
-"""What producers are told, and what is in the log."""
+"""Producers' acknowledgements and errors, compared with the log."""
 
 from harness.words import Run
 
@@ -8,7 +8,7 @@ ANSWER_LIMIT_S = 60.0
 
 
 def lose_acknowledgement(run: Run) -> None:
-    """The acknowledgement of a record that is written gets lost, with the connection that it was to come on."""
+    """The acknowledgement of a written record gets lost, together with its connection."""
     t, acks = run.partition(), run.case.acks
     run.send(t, 3, acks=acks)
     leader, producer = run.leader_of(t), run.producer(acks=acks)

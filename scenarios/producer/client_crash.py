@@ -1,8 +1,8 @@
 """A producer dies with records that nobody acknowledged (Kafka documentation, producer configuration: linger.ms).
 
-That send() has returned says that the record is in the client's memory. A record that waits there for others
-(linger.ms) dies with the process. One that the leader has written is in the log though nobody was ever told: whoever
-takes over where acknowledgements end sends it a second time.
+When send() has returned, the record is in the client's memory. A record that waits there for others (linger.ms) is lost
+with the process. A record may also be in the log although the producer died before the acknowledgement. If you resume
+from the last acknowledged record, it is written twice.
 """
 
 from harness.words import Basis, Case, Documented, Partition, Run, ScriptedProducer, scenario
@@ -19,7 +19,7 @@ ABSENT = [
 ]
 PRESENT = [
     Documented(
-        sentence="Every record that the client had taken is in the log, and no acknowledgement of one was ever heard.",
+        sentence="Every record that the client had taken is in the log, and none was ever acknowledged.",
         claims=["unanswered-record-on-disk", "unknown-record-in-log"],
         source="Kafka documentation, Design: message delivery semantics",
         basis=Basis.DOCUMENTATION,
@@ -39,7 +39,7 @@ def lingering(run: Run) -> None:
 
 
 def unanswered(run: Run) -> None:
-    """The records are on every replica when the client dies, and it was told of none."""
+    """The records are on every replica when the client dies, and none was acknowledged."""
     t = run.partition()
     run.send(t, 3, settings={"linger.ms": "0"})
     producer = run.producer(settings={"linger.ms": "0"})
@@ -60,11 +60,11 @@ def die_and_go_on(run: Run, t: Partition, producer: ScriptedProducer) -> None:
 
 scenario(
     name="client-crash",
-    claim="""A record that a producer had taken and that was not acknowledged when it died may be in the log or not: not
-        if it lingered in the client's memory, and for sure if the leader had written it.""",
+    claim="""An unacknowledged record of a producer that died may be in the log or not. It is not if it lingered in the
+        client's memory, and it is if the leader had written it.""",
     source="Kafka documentation, producer configuration: linger.ms, acks; Design: message delivery semantics",
-    operator="""Treat a record as sent when it is acknowledged, not when send() returns; after a crash begin again with
-        the first that was not acknowledged, and expect some of these twice.""",
+    operator="""Treat a record as sent when it is acknowledged, not when send() returns. After a crash resume with the
+        first unacknowledged record, and expect some records twice.""",
     cases={
         "lingering": Case(client_settings=LINGER, steps=lingering, documented=ABSENT),
         "unanswered": Case(steps=unanswered, documented=PRESENT),

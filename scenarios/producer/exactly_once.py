@@ -1,12 +1,12 @@
-"""What is promised beside plain records, through a crash and a restart of all (KIP-98, KIP-107, offset tracking).
+"""Transactions, offsets and deletions through a crash and a restart of all brokers (KIP-98, KIP-107, offset tracking).
 
-A transaction is committed and another aborted; a reader under read_committed is given the first, never the second.
-A group commits an offset. The first records are deleted by request, after they were read. Then the leader dies and
-comes back, and all brokers are stopped and started again: the coordinators of the group and of the transactions move,
-and every broker goes by its files. A new reader is given what the first one was, without what was deleted; the group's
-offset is the one that was acknowledged; another transaction is committed and read.
+A transaction is committed and another aborted; a read_committed reader gets the first, never the second. A group
+commits an offset. The first records are deleted by request, after they were read. Then the leader dies and returns, and
+all brokers are stopped and started again. The coordinators of the group and of the transactions move, and every broker
+loads its files. A new reader gets the same records as the first one, without the deleted ones. The group's offset is
+the acknowledged one. Another transaction is committed and read.
 
-It is the control of the museum, most of whose exhibits break one of these promises in one release.
+This scenario is the control of the museum: most of its bugs break one of these promises.
 """
 
 from harness.words import Basis, Documented, Run, TopicPlan, ranges, scenario
@@ -20,11 +20,11 @@ LIMIT_S = 60.0
 
 @scenario(
     name="exactly-once",
-    claim="""Through a crash of the leader and a restart of all brokers a committed transaction is read whole and an
-        aborted one never, a group has the offset that it committed, and deleted records stay deleted.""",
+    claim="""A crash of the leader and a restart of all brokers change nothing. A committed transaction is read whole
+        and an aborted one never, a group has the offset that it committed, and deleted records stay deleted.""",
     source="KIP-98, KIP-107; Kafka documentation, Design: message delivery semantics, consumer offset tracking",
-    operator="""Nothing to do. A reader that is to see committed transactions alone needs
-        isolation.level=read_committed: the default shows aborted ones too.""",
+    operator="""Nothing to do. Set isolation.level=read_committed in readers that must see committed transactions alone:
+        the default shows aborted ones too.""",
     needs=["transactions"],
     topic=TopicPlan(settings={"min.insync.replicas": "2"}),
     applies=ranges.TRANSACTIONS,

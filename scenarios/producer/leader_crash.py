@@ -1,7 +1,7 @@
-"""What the leader alone has acknowledged dies with it (Kafka documentation, producer configuration: acks).
+"""A record that the leader alone acknowledged is lost when it dies (Kafka documentation, producer configuration: acks).
 
-The leader takes a record while its followers hear nothing from it, and dies before they do. They are still in sync, so
-one of them is elected, cleanly. With acks=1 the leader had acknowledged the record by itself; with acks=all it had not.
+The leader takes a record while its followers get nothing from it, and dies before they do. They are still in sync, so
+one of them is elected, cleanly. With acks=1 the leader had acknowledged the record alone; with acks=all it had not.
 """
 
 from harness.words import LOST, Basis, Case, ClusterPlan, Documented, Run, scenario

@@ -1,9 +1,9 @@
 """An acknowledgement gets lost, and the client sends the record again (Kafka documentation, retries; KIP-98).
 
-The leader writes the record, and so do its followers; its answer does not get out, and the connection is reset. The
-client cannot know whether the record is in the log. If it retries, the record is there twice; with idempotence (0.11
-and later) the leader knows the batch by its sequence number, and acknowledges it at the place where it is. If it does
-not retry, it reports an error for a record that is there.
+The leader writes the record, and so do its followers. Its answer does not reach the client, and the connection is
+reset. The client cannot know whether the record is in the log. If it retries, the record is written twice. With
+idempotence (0.11 and later) the leader recognises the batch by its sequence number and acknowledges it at its place. If
+the client does not retry, it reports an error for a record that is in the log.
 """
 
 from harness.words import Basis, Case, Documented, Run, ranges, scenario
@@ -53,11 +53,11 @@ def of_client(prefix: str, client: str) -> dict[str, Case]:
 
 @scenario(
     name="lost-acknowledgement",
-    claim="""A record whose acknowledgement gets lost is written twice by a client that retries without idempotence,
-        once by one with it; a client that does not retry reports an error for a record that is in the log.""",
+    claim="""When an acknowledgement gets lost, a client that retries without idempotence writes the record twice, and
+        with idempotence once. A client that does not retry reports an error for a record that is in the log.""",
     source="Kafka documentation, producer configuration: retries, enable.idempotence; KIP-98, KIP-679",
-    operator="""An error of a producer does not say that the record is not there. Leave idempotence on (the default of
-        Java clients from 3.0 on, to be set with librdkafka), or let the reader tell duplicates.""",
+    operator="""A producer's error does not mean that the record is missing. Leave idempotence on (the default of Java
+        clients from 3.0 on; set it with librdkafka), or let the reader detect duplicates.""",
     cases={
         **of_client("", "librdkafka"),
         **of_client("java-", "java"),

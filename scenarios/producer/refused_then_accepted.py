@@ -1,14 +1,15 @@
-"""A record is refused, the next accepted, and the first is sent again: their order is turned (KIP-98).
+"""A record is refused, the next accepted, and the first is sent again: their order is reversed (KIP-98).
 
 Too few replicas are in sync, and the leader refuses a record with acks=all (NOT_ENOUGH_REPLICAS); its answer is held
-back in the network. Replicas come back, and the leader accepts the next record of the same client, which had it in
-flight beside the first. Then the first answer arrives, and the client sends the first record again: behind the second.
+back in the network. Replicas return, and the leader accepts the client's next record, which was in flight together with
+the first. Then the first answer arrives, and the client sends the first record again, so it is written behind the
+second.
 
 With one request in flight a Java client sends the second record after the first is settled. librdkafka (2.16.0) does
-not: its next request is made while the first is in flight, and goes out before the first is tried again. With
+not: it prepares its next request while the first is in flight, and sends it before it retries the first. With
 idempotence the leader refuses the second too, because its sequence number is not the next, and the client sends both
-again in their order. A long back-off alone turns nothing: what is sent while the first record waits to be tried again
-waits behind it.
+again in order. A long back-off alone does not reorder records: later records wait behind the first while it waits for
+its retry.
 """
 
 from harness.words import Basis, Case, ClusterPlan, Documented, Pending, Run, TopicPlan, ranges, scenario
@@ -18,8 +19,9 @@ SEVERAL = {"retries": "10", "enable.idempotence": "false", IN_FLIGHT: "5"}
 ONE = SEVERAL | {IN_FLIGHT: "1"}
 IDEMPOTENT = SEVERAL | {"enable.idempotence": "true"}
 RARELY = {"topic.metadata.refresh.interval.ms": "300000"}
-"""librdkafka's own default. The more requests are answered at once, the rarer does a broker's kernel acknowledge one
-before its answer, and the second record would not come in (harness/faults/answers.py)."""
+"""librdkafka's own default. The more requests are answered at once, the less often a broker's kernel acknowledges one
+before its answer, and the second record would not arrive (harness/faults/answers.py).
+"""
 BACK_OFF = SEVERAL | {"retry.backoff.ms": "5000", "retry.backoff.max.ms": "5000"}
 TURNED = [
     Documented(
@@ -30,7 +32,7 @@ TURNED = [
 ]
 TURNED_BY_LIBRDKAFKA = [
     Documented(
-        sentence="librdkafka turns the order with one request in flight too: the next one is made already.",
+        sentence="librdkafka reverses the order with one request in flight too: it has already prepared the next one.",
         required=frozenset({"nonmonotonic-send"}),
         source="librdkafka issue 1092 (closed as fixed in 2018; seen of 1.7.0 to 2.16.0, on every line of brokers)",
         basis=Basis.JIRA,
@@ -45,18 +47,18 @@ IN_ORDER = [
 ]
 BEHIND_IT = [
     Documented(
-        sentence="What is sent while the first record waits to be tried again waits behind it.",
+        sentence="Later records wait behind the first record while it waits for its retry.",
         source="seen of librdkafka 2.16.0 and of Java clients of 0.10.2.2 to 4.3.1, documented nowhere",
         basis=Basis.MEASURED,
     )
 ]
 ANOTHER = {"client.id": "another", "enable.idempotence": "false"}
-"""A client whose record the frozen followers lack: of a partition at rest the ISR would not shrink."""
+"""A client whose record the frozen followers lack: the ISR of an idle partition would not shrink."""
 ANSWER_LIMIT_S = 60.0
 
 
 def accepted_while_in_flight(run: Run) -> None:
-    """The second record is accepted while the first, which was refused, is in flight to its client's knowledge."""
+    """The second record is accepted while the client still has the first, which was refused, as in flight."""
     t, (first, second) = run.partition(), send_two(run, hold_first_answer=True)
     run.wait_log_end(t, 6, run.replicas_of(t))
     run.require("it has heard nothing of either", not first.done and not second.done)
@@ -69,12 +71,12 @@ def held_answer(run: Run) -> None:
 
 
 def back_off(run: Run) -> None:
-    """The second record is sent while the first waits to be tried again."""
+    """The second record is sent while the first waits for its retry."""
     let_answers_come(run, *send_two(run, hold_first_answer=False))
 
 
 def send_two(run: Run, *, hold_first_answer: bool) -> tuple[Pending, Pending]:
-    """Two records: when the first comes too few replicas are in sync, and when the second is sent enough are."""
+    """Two records: too few replicas are in sync when the first arrives, and enough are when the second is sent."""
     t = run.partition()
     run.send(t, 3)
     leader, followers, producer = run.leader_of(t), run.followers_of(t), run.producer()
@@ -94,7 +96,7 @@ def send_two(run: Run, *, hold_first_answer: bool) -> tuple[Pending, Pending]:
 
 
 def let_answers_come(run: Run, first: Pending, second: Pending) -> None:
-    """The client hears of both records."""
+    """The client gets the answers for both records."""
     run.copy_replicas("second-sent")
     run.heal_network()
     first.wait(ANSWER_LIMIT_S)
@@ -129,10 +131,10 @@ def of_client(prefix: str, client: str) -> dict[str, Case]:
 
 scenario(
     name="refused-then-accepted",
-    claim="""Retries turn the order of records where a refused one is sent again behind one that was accepted: with
-        several requests in flight and without idempotence.""",
+    claim="""With several requests in flight and without idempotence, retries reorder records: a refused record is sent
+        again behind an accepted one.""",
     source="Kafka documentation, producer configuration: max.in.flight.requests.per.connection; KIP-98",
-    operator="""Where order matters set enable.idempotence=true (the default of Java clients from 3.0 on), or one
+    operator="""Where order matters, set enable.idempotence=true (the default of Java clients from 3.0 on), or one
         request in flight.""",
     needs=["acks-1"],
     cluster=ClusterPlan(session_timeout_ms=30_000, settings={"replica.lag.time.max.ms": "2000"}),

@@ -1,9 +1,9 @@
-"""A producer gives a record up that is in the log, or comes there later (KIP-91: delivery.timeout.ms).
+"""A producer gives a record up that is in the log, or is written later (KIP-91: delivery.timeout.ms).
 
-A time-out is the client's: it says that no answer came in time, and nothing of the record. Answered late: the leader
-has written it, and its answer is on its way. Carried out late: the leader stands still with the request in its kernel,
-and writes the record when it goes on, after the client has reported the error. An application that takes the error for
-a failure and sends the record again has it twice, with idempotence too: to the broker that is another batch.
+A time-out is the client's: it says that no answer came in time, and nothing about the record. Answered late: the leader
+has written it, and its answer is on its way. Carried out late: the leader stands still with the request in its kernel.
+It writes the record when it continues, after the client has reported the error. An application that takes the error for
+a failure and sends the record again has it twice, with idempotence too: for the broker it is another batch.
 """
 
 from harness.words import Basis, Case, ClusterPlan, Documented, Pending, Run, SendResult, ranges, scenario
@@ -55,7 +55,7 @@ def sent_again(run: Run) -> None:
 
 
 def carried_out_late(run: Run) -> None:
-    """The leader stands still with the request, and writes the record when it goes on."""
+    """The leader stands still with the request, and writes the record when it continues."""
     t = run.partition()
     run.send(t, 3)
     leader, producer = run.leader_of(t), run.producer()
@@ -68,7 +68,7 @@ def carried_out_late(run: Run) -> None:
 
 
 def give_up_what_is_written(run: Run) -> SendResult:
-    """A record is on every replica when its producer gives it up, which has heard nothing."""
+    """A record is on every replica when its producer gives it up without an answer."""
     t = run.partition()
     run.send(t, 3)
     leader, producer = run.leader_of(t), run.producer()
@@ -80,9 +80,9 @@ def give_up_what_is_written(run: Run) -> SendResult:
 
 
 def give_up(run: Run, sent: Pending) -> SendResult:
-    """Wait until the producer reports a record as one of which it does not know what became."""
+    """Wait until the producer reports the outcome of a record as unknown."""
     given_up = sent.wait(ANSWER_LIMIT_S)
-    run.require("the client does not know what became of it", given_up.outcome == "info", error=given_up.error_name)
+    run.require("the client does not know its outcome", given_up.outcome == "info", error=given_up.error_name)
     return given_up
 
 
@@ -109,11 +109,11 @@ def of_client(prefix: str, client: str) -> dict[str, Case]:
 
 scenario(
     name="time-out",
-    claim="""A record for which a producer reports a time-out may be in the log, or come there later; sent again by the
-        application it is there twice.""",
+    claim="""A record for which a producer reports a time-out may be in the log, or be written later. If the application
+        sends it again, it is in the log twice.""",
     source="KIP-91; Kafka documentation, producer configuration: delivery.timeout.ms, request.timeout.ms",
     operator="""Never take a producer's time-out for a failed write. Make delivery.timeout.ms (message.timeout.ms)
-        longer than the longest outage that you mean to sit out, and let readers tell duplicates by a key of your
+        longer than the longest outage that you want to survive, and let readers detect duplicates by a key of your
         own.""",
     cluster=ClusterPlan(session_timeout_ms=30_000),
     cases=of_client("", "librdkafka") | of_client("java-", "java"),

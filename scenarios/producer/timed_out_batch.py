@@ -1,21 +1,23 @@
 """The first record of a batch is given up while the batch is in flight, and librdkafka writes the rest of it twice.
 
-An idempotent producer's batch has a sequence number, and the leader knows it again when it is sent again (KIP-98). It
-does not know it under another epoch. librdkafka gives records up one by one, each when its own message.timeout.ms is
-over, and a request with them is given up when the time of its first record is (rd_kafka_ProduceRequest). The records of
-the batch that have time left go back into the queue, though they may be written. What was given up has left a gap in
-the sequence numbers, so librdkafka begins a new epoch (rd_kafka_idemp_drain_epoch_bump), and sends them again under
-that: to the leader they are new. INTRODUCTION.md promises the contrary ("a message is only written to the log once"),
-and says of time-outs only that what was given up may be written. A maintainer has said that a time-out can lead to
-duplicates, on other partitions (librdkafka issue 4953).
+An idempotent producer's batch has a sequence number, and the leader recognises the batch when it is sent again
+(KIP-98). Under another epoch the leader does not recognise it. librdkafka gives records up one by one, each when its
+own message.timeout.ms has passed. It gives a request up when the time of its first record has passed
+(rd_kafka_ProduceRequest). The other records of the batch return to the queue, although they may be written. The
+abandoned record leaves a gap in the sequence numbers, so librdkafka begins a new epoch
+(rd_kafka_idemp_drain_epoch_bump) and sends the others again under that epoch. For the leader they are new.
+INTRODUCTION.md promises the contrary ("a message is only written to the log once"), and says of time-outs only that an
+abandoned record may be written. A maintainer has said that a time-out can lead to duplicates, on other partitions
+(librdkafka issue 4953).
 
 The batch waits for its second record (linger.ms), so the first is older. The answer is held back until the first is
-given up; both are on every replica by then. Then answers come, and the second record is acknowledged: it is there
-twice. Nothing fails but the answer's delay. In life it is a partition that nobody leads for message.timeout.ms, five
-minutes by default: what has waited goes out in one batch, whose first record has no time left.
+given up; both are on every replica by then. Then answers come, and the second record is acknowledged: it is in the log
+twice. The only fault is the answer's delay. In production the cause is a partition without a leader for
+message.timeout.ms, five minutes by default: the waiting records are sent in one batch, whose first record has no time
+left.
 
 Java's producer gives a batch up as a whole (delivery.timeout.ms), and sends nothing of it again. With `in-time` the
-answer comes before the first record's time is over.
+answer comes before the first record times out.
 """
 
 from harness.words import Basis, Case, ClusterPlan, Documented, Pending, Run, ranges, scenario
@@ -36,7 +38,7 @@ def given_up_in_flight(run: Run) -> None:
     first, second = send_one_batch(run)
     given_up = first.wait(ANSWER_LIMIT_S)
     run.require(
-        "the client does not know what became of the first", given_up.outcome == "info", got=given_up.error_name
+        "the client does not know the first record's outcome", given_up.outcome == "info", got=given_up.error_name
     )
     run.heal_network()
     end(run, second)
@@ -63,7 +65,7 @@ def send_one_batch(run: Run) -> tuple[Pending, Pending]:
     second = producer.send_async(t.topic, t.number)
     run.wait_log_end(t, 2, run.replicas_of(t))
     run.copy_replicas("written")
-    run.require("the client has heard of neither", not first.done and not second.done)
+    run.require("the client has an answer for neither", not first.done and not second.done)
     return first, second
 
 
@@ -77,12 +79,13 @@ def end(run: Run, second: Pending) -> None:
 scenario(
     name="timed-out-batch",
     claim="""An idempotent producer of librdkafka writes a record twice, and reports it as written, when an older record
-        of its batch was given up in flight: under the new epoch the leader does not know it. Java's does not.""",
+        of its batch timed out in flight. Under the new epoch the leader does not recognise it. Java's producer does
+        not.""",
     source="librdkafka, INTRODUCTION.md: Idempotent Producer, Guarantees, Message timeout considerations; librdkafka "
     "issue 4953; KIP-98, KIP-91; found here, nothing documents it",
-    operator="""With librdkafka set message.timeout.ms far above the longest outage that you mean to sit out: the
-        default is five minutes. Where a record must not be there twice, use transactions, or tell duplicates by a key
-        of your own.""",
+    operator="""With librdkafka set message.timeout.ms far above the longest outage that you want to survive: the
+        default is five minutes. Where duplicates must not occur, use transactions, or detect duplicates by a key of
+        your own.""",
     cluster=ClusterPlan(session_timeout_ms=30_000),
     applies=ranges.IDEMPOTENCE,
     cases={
@@ -102,7 +105,7 @@ scenario(
             client_settings=LIBRDKAFKA,
             documented=[
                 Documented(
-                    sentence="Both records are acknowledged, and there once.",
+                    sentence="Both records are acknowledged, and each is in the log once.",
                     source="librdkafka, INTRODUCTION.md: Idempotent Producer, Guarantees",
                     basis=Basis.DOCUMENTATION,
                 )

@@ -1,14 +1,15 @@
-"""Consumers read from a follower where brokers and consumers name their racks (KIP-392), and from nobody but the leader
-elsewhere.
+"""Consumers read from a follower if brokers and consumers name their racks (KIP-392), and otherwise from the leader
+alone.
 
-What the leader answers to clients is held back, while requests and the followers' fetches come through. A record that
-is sent then is in every log, and its producer has no answer. By default no consumer is given it until the answers come,
-though it is given a record of a partition that another broker leads. With a replica selector on the brokers, and with
-client.rack, it is given the record at once: the follower in its rack serves it.
+The leader's answers to clients are held back, while requests and the followers' fetches arrive. A record that is sent
+then is in every log, and its producer has no answer. By default no consumer gets it until the answers arrive, although
+consumers get a record of a partition that another broker leads. With a replica selector on the brokers, and with
+client.rack, a consumer gets the record at once: the follower in its rack serves it.
 
-That follower is then cut from the leader, and leaves the ISR. A record is acknowledged without it. A consumer of the
-leader is given the record. The consumer of the follower is not, for the follower knows of no higher high watermark; it
-is given a record of another partition by the same follower. It is given the first one when the follower has caught up.
+That follower is then cut off from the leader, and leaves the ISR. A record is acknowledged without it. A consumer of
+the leader gets the record. The consumer of the follower does not, because the follower does not know a higher high
+watermark. The same follower gives it a record of another partition. It gets the first record when the follower has
+caught up.
 """
 
 from harness.words import Basis, Case, ClusterPlan, Documented, Run, TopicPlan, ranges, scenario
@@ -16,14 +17,14 @@ from scenarios.replication import wait_shrunk
 
 READ_LIMIT_S = 30.0
 LONGER_THAN_A_FETCH_S = 1.0
-"""A fetch that finds nothing waits for half of that (fetch.wait.max.ms)."""
+"""A fetch without new records waits for half of that (fetch.wait.max.ms)."""
 NEAR = {"client.rack": "west"}
 RACKS = {"1:broker.rack": "east", "2:broker.rack": "west", "3:broker.rack": "east"}
 SELECTOR = "org.apache.kafka.common.replica.RackAwareReplicaSelector"
 
 
 def hold_back(run: Run) -> None:
-    """A record is in all logs while its leader answers no client: nobody is given it."""
+    """A record is in all logs while its leader answers no client: no consumer gets it."""
     t, beside = run.partition(0), run.partition(1)
     leader, elsewhere = run.leader_of(t), run.leader_of(beside)
     with run.consume(t, settings=NEAR) as consumer:
@@ -42,7 +43,7 @@ def hold_back(run: Run) -> None:
 
 
 def hold_back_and_cut(run: Run) -> None:
-    """The same, and the follower in a rack gives it to the consumer there. Then that follower loses its leader."""
+    """The same, and the follower in a rack serves the consumer there. Then that follower loses its leader."""
     t, beside = run.partition(0), run.partition(1)
     leader, (closest, other), elsewhere = run.leader_of(t), run.followers_of(t), run.leader_of(beside)
     with run.consume(t, settings=NEAR) as near, run.consume(t) as far:
@@ -80,11 +81,11 @@ def begin(run: Run) -> None:
 
 scenario(
     name="follower-fetching",
-    claim="""Consumers are served by the leader. From 2.4 on a follower serves those of its rack, if brokers have a
-        replica selector and a rack, and it gives them what is below its own high watermark.""",
+    claim="""Consumers are served by the leader. From 2.4 on a follower serves the consumers of its rack, if brokers
+        have a replica selector and a rack. It gives them records below its own high watermark.""",
     source="KIP-392; Kafka documentation, broker configuration: replica.selector.class",
-    operator="""Reading from the closest replica saves traffic between zones. It costs freshness: a follower that has
-        lost its leader still serves its consumers, with old records alone. Watch their lag against the leader.""",
+    operator="""Reading from the closest replica saves traffic between zones. The price is delay: a follower that has
+        lost its leader still serves its consumers, with old records alone. Monitor their lag against the leader.""",
     cluster=ClusterPlan(session_timeout_ms=20000, settings={"replica.lag.time.max.ms": "3000"}),
     topic=TopicPlan(replicas=((1, 2, 3), (3, 2, 1))),
     cases={

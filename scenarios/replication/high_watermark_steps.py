@@ -1,10 +1,10 @@
-"""A record comes under both high watermarks with the follower's second fetch (KIP-101; Kafka documentation, Design).
+"""With the follower's second fetch a record is below both high watermarks (KIP-101; Kafka documentation, Design).
 
-Two replicas and one record at a time. The leader appends it; the follower's fetch brings it there, with the high
-watermark of before; the next fetch tells the leader that the follower has it, and the leader's high watermark is the
-smallest log end of the ISR; the answer to that fetch tells the follower. Each step is a line that the brokers log at
-TRACE. Fetches that find nothing wait longer than usual, so that the steps lie apart: a record is sent when the
-follower's high watermark has been seen on its disk, which is while a fetch waits.
+Two replicas and one record at a time. The leader appends it. The follower fetches it, with the old high watermark. The
+follower's next fetch shows the leader that the follower has it, and the leader's high watermark rises to the smallest
+log end of the ISR. The answer to that fetch carries the new high watermark to the follower. Brokers log each step at
+TRACE. Fetches without new records wait longer than usual, so that the steps are apart in time. A record is sent when
+the follower's high watermark is on its disk, which is while a fetch waits.
 """
 
 from harness.words import Basis, ClusterPlan, Documented, Run, TopicPlan, scenario
@@ -15,11 +15,11 @@ RECORDS = 4
 
 @scenario(
     name="high-watermark-steps",
-    claim="""A record that the leader has appended comes under its high watermark when the follower's next fetch shows
-        that it has it too, and under the follower's with the answer to that fetch.""",
+    claim="""The leader's high watermark passes a record when the follower's next fetch shows that it has the record
+        too. The follower's high watermark passes it with the answer to that fetch.""",
     source="KIP-101, Motivation; Kafka documentation, Design: replication",
-    operator="""A follower knows one fetch later than its leader what is committed: a record acknowledged with acks=all
-        may be above a follower's high watermark, and before 0.11 followers truncated to that.""",
+    operator="""A follower learns one fetch later than its leader which records are committed. A record acknowledged
+        with acks=all may be above a follower's high watermark, and before 0.11 followers truncated to that.""",
     cluster=ClusterPlan(settings={"replica.fetch.wait.max.ms": "1500"}, trace=OFFSETS_TRACED),
     topic=TopicPlan(replicas=((1, 2),)),
     documented=[

@@ -1,9 +1,9 @@
-"""Consumers see what all in-sync replicas have, and no more (Kafka documentation, Design: replication).
+"""Consumers see only records that all in-sync replicas have (Kafka documentation, Design: replication).
 
 The follower is frozen and still in the ISR. A record with acks=1 is acknowledged and in the leader's log, but the high
-watermark stays before it. The consumer is alive: it is given a record of another partition from the same leader, by a
-fetch that asked for both. The record shows once the follower goes on and fetches
-it, or has left the ISR (from 2.7 to 3.0 only with the next record: KAFKA-13091).
+watermark stays before it. The consumer is alive: one fetch asked for two partitions of the same leader, and it gets a
+record of the other one. It gets the first record when the follower continues and fetches it, or has left the ISR (from
+2.7 to 3.0 only with the next record: KAFKA-13091).
 
 In `below-min-isr` the follower stops cleanly, and the ISR is smaller than min.insync.replicas. From 3.7 on the high
 watermark stands still then: the record shows when the follower is back (KAFKA-15583). Before, it shows at once.
@@ -27,12 +27,12 @@ HIDDEN = [
 
 
 def catches_up(run: Run) -> None:
-    """The follower goes on, and has the record."""
+    """The follower continues, and has the record."""
     hidden(run, lambda _leader: run.thaw())
 
 
 def leaves_isr(run: Run) -> None:
-    """The follower is out of the ISR, and need not have the record any more."""
+    """The follower is out of the ISR, and no longer needs to have the record."""
     t = run.partition()
 
     def leave(leader: Target) -> None:
@@ -68,7 +68,7 @@ def below_min_isr(run: Run) -> None:
 
 
 def hidden(run: Run, until: Callable[[Target], None]) -> None:
-    """A record that a frozen follower lacks is given to no consumer, until something happens."""
+    """No consumer gets a record that a frozen follower lacks, until the follower's state changes."""
     t, beside = run.partition(0), run.partition(1)
     leader, (frozen,) = run.leader_of(t), run.followers_of(t)
     with run.consume(t) as consumer:
@@ -91,8 +91,8 @@ def hidden(run: Run, until: Callable[[Target], None]) -> None:
 
 scenario(
     name="high-watermark-visibility",
-    claim="""A record that the leader has acknowledged by itself is given to no consumer until every replica in the ISR
-        has it, or has left.""",
+    claim="""No consumer gets a record that the leader acknowledged alone until every replica in the ISR has it, or has
+        left.""",
     source="Kafka documentation, Design: replication; KIP-101",
     operator="""A consumer that does not see a new record is not necessarily behind: the record may be waiting for a
         slow replica. Look at the ISR and the followers before you look at the consumer.""",

@@ -1,13 +1,13 @@
 """0.8.2 counts how many messages a follower is behind; from 0.9 on only time counts (KIP-16).
 
-The link from the leader to its follower is slow, and records come in bursts: more than replica.lag.max.messages
-(4000) at once, which the link takes in less than the time to the next burst. The follower fetches all the while and
-catches up with each burst, well within replica.lag.time.max.ms. 0.8.2 takes it out of the ISR whenever it looks while a
-burst is on its way, and back in when it has caught up. From 0.9 on, where the setting is gone, it stays in.
+The link from the leader to its follower is slow, and records come in bursts of more than replica.lag.max.messages
+(4000). The link transfers a burst in less time than passes until the next one. The follower fetches throughout and
+catches up with each burst, well within replica.lag.time.max.ms. 0.8.2 removes it from the ISR whenever it checks while
+a burst is on its way, and adds it again when it has caught up. From 0.9 on, which removed the setting, it stays in.
 
-In `never-catches-up` the link takes half of what is written, all the time. The follower fetches again and again, and is
-further behind with each fetch, by less than 4000 messages. 0.8.2 asks whether it fetches, and keeps it. From 0.9 on the
-leader asks when the follower was last caught up, and takes it out of the ISR after replica.lag.time.max.ms.
+In `never-catches-up` the link always transfers half of the written records. The follower fetches again and again, and
+is further behind with each fetch, by less than 4000 messages. 0.8.2 checks whether it fetches, and keeps it. From 0.9
+on the leader checks when the follower was last caught up, and removes it from the ISR after replica.lag.time.max.ms.
 """
 
 from harness.words import Basis, Case, ClusterPlan, Documented, Run, TopicPlan, ranges, scenario
@@ -21,16 +21,16 @@ LAG_TIME_MS = 5000
 """How often 0.8.2 looks at its followers. No multiple of the time between bursts: else it might look at the same moment
 of each, when the follower has just caught up."""
 STEADY_S = 4 * LAG_TIME_MS // 1000
-"""So long records come in bursts where the follower is to stay: several times as long as it may take to catch up."""
+"""How long records come in bursts where the follower must stay: several times as long as it may take to catch up."""
 LOAD_LIMIT_S = 120.0
 HALF_BYTES_PER_S = 100_000
 LARGE_BYTES = 2000
 LARGE_PER_S = 100
 SMALL_FETCHES = {"replica.fetch.max.bytes": "65536", "message.max.bytes": "65536"}
-"""A fetch takes part of what is behind: one that took all of it would have caught up with what was there before."""
+"""A fetch takes part of the backlog: a fetch of the whole backlog would have caught up with the log end of before."""
 SMALL_BATCHES = {"batch.num.messages": "10"}
 BEHIND_S = 3 * LAG_TIME_MS // 1000
-"""So long the follower is behind where it is to stay: at the end by some 750 messages."""
+"""How long the follower is behind where it must stay: at the end by some 750 messages."""
 TRACE = ("kafka.cluster",)
 
 
@@ -52,11 +52,11 @@ def never_catches_up(run: Run) -> None:
 
 @scenario(
     name="isr-lag-max-messages",
-    claim="""A follower that fetches, and catches up in time, stays in the ISR however many messages it is behind
-        meanwhile.""",
+    claim="""A follower that fetches, and catches up in time, stays in the ISR, however many messages it is behind.""",
     source="KIP-16; Kafka documentation of 0.8.2, broker configuration: replica.lag.max.messages",
-    operator="""On 0.8.2 replica.lag.max.messages has to be larger than what comes in one burst, or followers leave and
-        join the ISR with each. From 0.9 on there is no such setting: only replica.lag.time.max.ms counts.""",
+    operator="""On 0.8.2 set replica.lag.max.messages higher than the number of records in one burst, or followers leave
+        and join the ISR with each burst. From 0.9 on there is no such setting: only replica.lag.time.max.ms
+        counts.""",
     needs=["acks-1"],
     cluster=ClusterPlan(
         session_timeout_ms=20000,
@@ -69,9 +69,9 @@ def never_catches_up(run: Run) -> None:
             documented=[
                 Documented(
                     on=ranges.LAG_IN_MESSAGES,
-                    sentence="""A follower that is more than replica.lag.max.messages behind leaves the ISR though it
-                        fetches, and comes back when it has caught up: with bursts of records it leaves and joins again
-                        and again.""",
+                    sentence="""A follower that is more than replica.lag.max.messages behind leaves the ISR although it
+                        fetches, and returns when it has caught up. With bursts of records it leaves and joins again and
+                        again.""",
                     claims=["isr-counts-messages"],
                     source="Kafka documentation of 0.8.2, broker configuration: replica.lag.max.messages",
                     basis=Basis.DOCUMENTATION,

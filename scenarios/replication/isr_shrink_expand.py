@@ -1,18 +1,18 @@
 """A follower that stands still leaves the ISR in time, and comes back when it has caught up (Kafka documentation,
 Replication; KIP-16).
 
-The follower is frozen for longer than replica.lag.time.max.ms, well within its session: nobody but the leader
-finds it missing. A record that is sent meanwhile keeps it from being caught up, and is acknowledged under
-acks=all once the leader has taken it out of the ISR. Thawed, it fetches what it missed and is back in. When leaders
-began to ask the controller for their ISRs they forgot to look after the high watermark when the answer came: there the
-record waits for the next one, or until its request times out (KAFKA-13091).
+The follower is frozen for longer than replica.lag.time.max.ms and for less than its session: only the leader notices. A
+record sent during that time keeps it from being caught up. The leader acknowledges this record with acks=all when it
+has removed the follower from the ISR. After the freeze the follower fetches the missing records and returns to the ISR.
+When leaders began to ask the controller for ISR changes, they did not check the high watermark after the answer. There
+the record waits for the next one, or until its request times out (KAFKA-13091).
 
 Up to protocol 2.6 the leader writes the ISR to ZooKeeper itself and, from 0.9 on, announces that in
 /isr_change_notification, which the controller reads and deletes; from 2.7 on it asks the controller (KIP-497).
 
 Leaders look at their followers each replica.lag.time.max.ms before 0.10.2, and twice in that time from then on. In
-`twenty-seconds` that is long enough to tell the two apart: the follower leaves within 20 to 40 s, or within 20 to 30 s.
-In `by-default` the setting is the release's own: 10 s up to 2.4, and 30 s from then on (KIP-537).
+`twenty-seconds` the time is long enough to distinguish the two: the follower leaves within 20 to 40 s, or within 20 to
+30 s. In `by-default` the setting is the release's own: 10 s up to 2.4, and 30 s from then on (KIP-537).
 
 In `for-a-minute` the ISR changes more often than every 5 s. Records come in bursts over a slow link, and the follower
 is behind with each burst for longer than replica.lag.time.max.ms. The leader would announce changes after 5 s without
@@ -43,7 +43,7 @@ OUTCOMES = [
     ),
     Documented(
         on=ranges.ISR_SHRINK_HOLDS_BACK,
-        sentence="""A follower that stands still leaves the ISR in time, but what waits for it with acks=all is not
+        sentence="""A follower that stands still leaves the ISR in time, but an acks=all record that waits for it is not
             acknowledged before the next record is written.""",
         claims=[*CLAIMS, "shrunk-isr-holds-back"],
         source="KAFKA-13091",

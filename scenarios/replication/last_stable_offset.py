@@ -1,9 +1,9 @@
 """How far readers of committed records may read while transactions are open (KIP-98, KIP-101's third offset).
 
 A partition's leader keeps the last stable offset: the first offset of the oldest transaction that is open there, or the
-high watermark if none is. Readers under read_committed are given nothing from there on, whoever wrote it. Here one
-transaction is opened, records without a transaction follow it, and a second transaction is committed behind it: the
-last stable offset stays where the first one began. It goes on to the high watermark when that one ends.
+high watermark if none is. read_committed readers get no record from there on, of any producer. Here one transaction is
+opened, records without a transaction follow it, and a second transaction is committed behind it. The last stable offset
+stays where the first one began. It moves to the high watermark when the first one ends.
 
 The first one ends in three ways: its producer commits it, its producer aborts it, or its producer says nothing for
 longer than transaction.timeout.ms, and the transaction coordinator aborts it.
@@ -23,11 +23,11 @@ PATIENT = {"transaction.timeout.ms": "120000"}
 FIRST_READ = 3
 """Records before the first transaction."""
 IN_ALL = 6
-"""Records that are committed or not part of a transaction, without those of the first one."""
+"""Committed and plain records, without those of the first transaction."""
 
 
 def hold_back(run: Run, t: Partition, first: OpenTransaction) -> None:
-    """A record of the first transaction; behind it records of nobody's transaction and of one that is committed."""
+    """A record of the first transaction; behind it plain records and those of a committed transaction."""
     first.send(t)
     run.send(t, 2)
     with run.transaction("second", settings=PATIENT) as second:
@@ -75,12 +75,12 @@ HELD = ("last-stable-offset-at-first-open", "last-stable-offset-released", "comm
 
 scenario(
     name="last-stable-offset",
-    claim="""While a transaction is open readers under read_committed are given no record, of any producer, from its
-        first record on. Its commit, its abort or its time-out lets them read up to the high watermark.""",
+    claim="""While a transaction is open, read_committed readers get no record, of any producer, from its first record
+        on. Its commit, its abort or its time-out lets them read up to the high watermark.""",
     source="KIP-98: last stable offset; Kafka documentation, consumer configuration: isolation.level",
-    operator="""One forgotten transaction holds back every reader under read_committed of its partitions for as long as
-        transaction.timeout.ms (a minute by default) and the coordinator's next look. Keep transactions short and the
-        time-out near to what they need, and watch the last stable offset beside the high watermark.""",
+    operator="""One forgotten transaction blocks every read_committed reader of its partitions for
+        transaction.timeout.ms (a minute by default) and until the coordinator's next check. Keep transactions short,
+        set the time-out close to what they need, and monitor the last stable offset beside the high watermark.""",
     needs=["transactions"],
     cluster=ClusterPlan(brokers=(1, 2, 3), controller=4, settings={INTERVAL: "2000"}),
     applies=ranges.TRANSACTIONS,
@@ -94,7 +94,7 @@ scenario(
             documented=[
                 Documented(
                     claims=HELD,
-                    sentence="""The abort lets readers go on, and they are not given what the transaction wrote.""",
+                    sentence="""After the abort readers continue, and they do not get the transaction's records.""",
                     source="KIP-98: last stable offset",
                     basis=Basis.KIP,
                 )
@@ -105,8 +105,8 @@ scenario(
             documented=[
                 Documented(
                     claims=[*HELD, "silent-transaction-aborted-in-time"],
-                    sentence="""The coordinator aborts the transaction when its time is over: readers go on, and the
-                        producer is refused when it commits.""",
+                    sentence="""The coordinator aborts the transaction when it times out. Readers continue, and the
+                        coordinator refuses the producer's commit.""",
                     source="KIP-98: transaction.timeout.ms",
                     basis=Basis.KIP,
                 )

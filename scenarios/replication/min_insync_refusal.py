@@ -1,9 +1,9 @@
-"""With too few replicas in sync acks=all is refused, and acks=1 goes on (Kafka documentation: min.insync.replicas).
+"""With too few in-sync replicas the leader refuses acks=all and accepts acks=1 (Kafka documentation:
+min.insync.replicas).
 
-Two replicas, min.insync.replicas=2. The follower stops cleanly and is out of the ISR. The leader refuses a record
-with acks=all before it writes it; a record with acks=1 does not ask for more than the leader. When the follower is back
-the next record with acks=all is acknowledged, at the offset after the last one with acks=1: what was refused is not in
-the log.
+Two replicas, min.insync.replicas=2. The follower stops cleanly and is out of the ISR. The leader refuses a record with
+acks=all before it writes it; a record with acks=1 needs only the leader. When the follower is back, the next record
+with acks=all is acknowledged, at the offset after the last one with acks=1: refused records are not in the log.
 """
 
 from harness.words import Basis, Documented, Run, TopicPlan, scenario

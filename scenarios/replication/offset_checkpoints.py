@@ -1,20 +1,20 @@
-"""What brokers remember of offsets: two files, written at intervals and when they stop (Kafka documentation).
+"""Brokers keep offsets in two files, written at intervals and when they stop (Kafka documentation).
 
 A broker writes its high watermarks to replication-offset-checkpoint every five seconds and its recovery points to
-recovery-point-offset-checkpoint every minute, and both when it stops cleanly: then they are the ends of its logs. After
-kill -9 the high watermark is that of the last writing. A broker that finds no file takes every high watermark for 0; a
-follower that truncates to its high watermark then throws away its whole log and fetches it again, one with leader
+recovery-point-offset-checkpoint every minute. It writes both when it stops cleanly: then they are its log ends. After
+kill -9 the high watermark is the last one written. A broker without the file takes every high watermark as 0. A
+follower that truncates to its high watermark then removes its whole log and fetches it again. A follower with leader
 epochs asks its leader and keeps it (KIP-101).
 
-A file of another time, as from a backup, has a high watermark that is too low: the same, down to that offset. One that
-is beyond the end of the log is taken for the end. Nor does a recovery point beyond it harm a log that is whole: what
-lies below is not looked at again after a kill.
+An old file, as from a backup, has a high watermark that is too low, with the same effect down to that offset. An offset
+beyond the end of the log counts as the end. A recovery point beyond the end does not harm a whole log: the log below it
+is not checked again after a kill.
 
-An empty file is no file. One that was cut, so that it has fewer lines than its second line says, is none that a broker
-can read: from 1.0 on it takes its log directory for broken, and ends itself if that is the only one (KIP-112); before,
-it stays there and serves none of its replicas. The same goes for a letter in a number, from one bit that the disk
-changed, up to 3.0. From 3.1 on a broker does not take that for a broken directory: it stays, and serves none of the
-replicas there (`museum-malformed-checkpoint` is about this bug). All are mended by removing the file.
+An empty file counts as no file. A broker cannot read a file that was cut, so that it has fewer lines than its second
+line says. From 1.0 on it then treats its log directory as broken, and exits if it has no other (KIP-112). Before, it
+stays up and serves none of its replicas. Up to 3.0 a letter in a number, from one flipped bit, has the same effect.
+From 3.1 on the broker does not treat the directory as broken: it stays up and serves none of the replicas there
+(`museum-malformed-checkpoint` is about this bug). Removing the file repairs all of these.
 """
 
 from collections.abc import Callable
@@ -25,11 +25,10 @@ from harness.words import Basis, Case, ClusterPlan, Documented, Partition, Run, 
 BEYOND = 1000
 """An offset beyond a log that ends at 3."""
 HEAD = 0.45
-"""So much of the file is its version and the number of its lines."""
+"""This part of the file is its version and the number of its lines."""
 CHECKPOINTED = "Kafka documentation, broker configuration: replica.high.watermark.checkpoint.interval.ms"
 UNREADABLE_LINE = "Expected 1 entries but found only 0|Malformed line in offset checkpoint|For input string"
-ENDS_ITSELF = """A broker that cannot read the file ends itself, each time that it is started, until the file is
-    removed."""
+ENDS_ITSELF = """A broker that cannot read the file exits, each time that it is started, until the file is removed."""
 STAYS_OUT = Documented(
     claims=["unreadable-checkpoint-keeps-replica-out"],
     sentence="""A broker that cannot read the file runs and is registered, and its replica is out of the ISR until it is
@@ -49,12 +48,12 @@ WITHOUT_FILE = (
     ),
     Documented(claims=[LOG_IS_KEPT], source="KIP-101", basis=Basis.KIP),
 )
-"""An empty file is none."""
+"""An empty file counts as no file."""
 PERIODIC = "high-watermarks-checkpointed-in-time"
 
 
 def end_between_two_writings(run: Run, end: Callable[[Run, Target], None]) -> None:
-    """The leader acknowledges three records when it has just written its file, and ends."""
+    """The leader acknowledges three records just after it has written its file, and ends."""
     t = run.partition()
     run.send(t, 3)
     leader = run.leader_of(t)
@@ -79,7 +78,7 @@ def start_without_file(run: Run, spoil: Callable[[Run, Target], None]) -> None:
 
 def start_with_unreadable_file(run: Run, spoil: Callable[[Run, Target], None], ends: VersionRange) -> None:
     """A follower is killed and finds a file without its last lines, or with a letter in a number, until somebody
-    removes it: on some versions it ends itself then.
+    removes it. On some versions it exits then.
     """
     t, follower = run.partition(), kill_follower(run)
     spoil(run, follower)
@@ -111,7 +110,7 @@ def flipped_bit(run: Run) -> None:
 
 
 def start_with_old_file(run: Run) -> None:
-    """A follower is killed and finds a high watermark of before."""
+    """A follower is killed and finds an old high watermark."""
     follower = kill_follower(run)
     run.overwrite_high_watermark(follower, run.partition(), 1)
     run.copy_replicas("with-the-wrong-file")
@@ -157,11 +156,12 @@ def come_back(run: Run) -> None:
 scenario(
     name="offset-checkpoints",
     claim="""A broker checkpoints its high watermarks every five seconds and when it stops cleanly; after kill -9 the
-        file is behind, and without it a high watermark is 0. A broker believes the file up to the log's end.""",
+        file is out of date, and without the file the high watermark is 0. A broker trusts the file up to the log's
+        end.""",
     source="Kafka documentation, broker configuration: replica.high.watermark.checkpoint.interval.ms; KIP-101",
     operator="""Never delete replication-offset-checkpoint or recovery-point-offset-checkpoint by hand, least of all
-        before 0.11, where a follower without the file fetches its whole log again. Stop brokers cleanly, so that
-        the files are up to date.""",
+        before 0.11, where a follower without the file fetches its whole log again. Stop brokers cleanly, so that the
+        files are current.""",
     cluster=ClusterPlan(settings={"replica.high.watermark.checkpoint.interval.ms": "5000"}),
     cases={
         "clean-stop": Case(

@@ -1,9 +1,10 @@
-"""What the ISR allows the leader to acknowledge alone dies with it (Kafka documentation: unclean leader election).
+"""Records that the leader acknowledged as the whole ISR are lost with it (Kafka documentation: unclean leader
+election).
 
-The leader is cut from its followers, not from ZooKeeper or the controller: it takes them out of the ISR. With
-min.insync.replicas=1 acks=all then means the leader alone. If it dies, an unclean election makes a follower the
-leader that has none of these records; without unclean elections the partition waits for its leader. With
-min.insync.replicas=2 the leader acknowledged nothing to begin with.
+The leader is cut off from its followers, not from ZooKeeper or the controller, and removes them from the ISR. With
+min.insync.replicas=1 acks=all then means the leader alone. If it dies, an unclean election makes a follower leader that
+has none of these records. Without unclean elections the partition waits for its leader. With min.insync.replicas=2 the
+leader has acknowledged nothing.
 """
 
 from functools import partial
@@ -20,7 +21,7 @@ ends, below that, and keeps the records before, beside the new leader's (KIP-101
 
 
 def elected_uncleanly(run: Run, *, acknowledged: bool) -> None:
-    """A follower leads that has nothing of what the leader wrote alone, whether it acknowledged that or not."""
+    """A follower leads that has none of the records that the leader wrote alone, acknowledged or not."""
     t, leader = run.partition(), go_on_alone(run, acknowledged=acknowledged)
     others = [one for one in run.replicas_of(t) if one.id != leader.id]
     run.kill(leader)
@@ -40,8 +41,8 @@ def waits_for_its_leader(run: Run) -> None:
 
 
 def go_on_alone(run: Run, *, acknowledged: bool) -> Target:
-    """The leader is cut from its followers and is the ISR by itself: whether it acknowledges records is as
-    min.insync.replicas says. The leader.
+    """The leader is cut off from its followers and is the whole ISR. min.insync.replicas decides whether it
+    acknowledges records. Returns the leader.
     """
     t = run.partition()
     run.send(t, 3)
@@ -51,7 +52,7 @@ def go_on_alone(run: Run, *, acknowledged: bool) -> Target:
     wait_shrunk(run, t, [leader])
     alone = [run.send_async(t, expected_loss=True).wait(ANSWER_LIMIT_S) for _ in range(3)]
     run.claim(
-        "the leader goes on alone where min.insync.replicas allows it",
+        "the leader continues alone where min.insync.replicas allows it",
         all((one.outcome == "ok") == acknowledged for one in alone),
         answers=[one.error_name or one.outcome for one in alone],
     )
@@ -69,7 +70,7 @@ def come_back(run: Run, leader: Target) -> None:
 
 scenario(
     name="shrink-to-leader",
-    claim="""A leader that is cut from its followers shrinks the ISR to itself and still acknowledges acks=all.
+    claim="""A leader that is cut off from its followers shrinks the ISR to itself and still acknowledges acks=all.
         Those records are lost when it dies and an unclean election follows.""",
     source="Kafka documentation, broker configuration: unclean.leader.election.enable, min.insync.replicas; KAFKA-1555",
     operator="""acks=all alone does not mean several copies: when the ISR has shrunk to the leader, one copy is enough
@@ -107,8 +108,8 @@ scenario(
             documented=[
                 Documented(
                     on=ranges.LAST_KNOWN_LEADER,
-                    sentence="""The partition waits for its leader, the last one known, which is elected when it is back
-                        though it stopped uncleanly; what it had written is there.""",
+                    sentence="""The partition waits for its last known leader, which is elected when it is back although
+                        it stopped uncleanly. Its records are kept.""",
                     source="KIP-966: last known leader",
                     basis=Basis.KIP,
                 ),
@@ -127,8 +128,9 @@ scenario(
             documented=[
                 Documented(
                     on=ranges.HIGH_WATERMARK_TRUNCATION,
-                    sentence="""With min.insync.replicas=2 the leader acknowledges nothing alone, and nothing is lost;
-                        the record that it refused only when it had written it may stay in its log, beside another.""",
+                    sentence="""With min.insync.replicas=2 the leader acknowledges nothing alone, and nothing is lost. A
+                        record that it refused after it had written it may stay in its log, beside a different
+                        record.""",
                     allowed=CUT_BACK,
                     claims=["acks-all-refused-below-min-isr"],
                     source="Kafka documentation, topic configuration: min.insync.replicas; KIP-101",

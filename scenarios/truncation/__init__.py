@@ -1,15 +1,16 @@
-"""Truncation: which records a replica throws away before it follows a leader (KIP-101).
+"""Truncation: which records a replica removes before it follows a leader (KIP-101).
 
-A follower copies its leader's log. When it begins to follow, after a restart or an election, its own log may end
-otherwise than the leader's, so it first cuts off what it should not have. Before 0.11 it cuts at its own high
-watermark, the offset up to which it knows records to be committed. It learns that one fetch later than the leader, so
-it may cut off a record that was acknowledged; as long as a leader lives it gets the record back, and if it is elected
-first the record is gone. From protocol 0.11 on it asks the leader where its last leader epoch ended, and cuts there.
+A follower copies its leader's log. When it begins to follow, after a restart or an election, the end of its own log may
+differ from the leader's. So it first truncates its log. Before 0.11 it truncates to its own high watermark, the offset
+up to which it knows records to be committed. It learns the high watermark one fetch later than the leader, so it may
+remove an acknowledged record. If the leader lives, the follower fetches the record again. If the follower is elected
+first, the record is lost. From protocol 0.11 on it asks the leader where its last leader epoch ended, and truncates
+there.
 
-`double-failover` is the shortest way to a record that acks=all could not keep. `follower-reboot` and
-`power-outage-divergence` are the two scenarios of KIP-101: a record lost, and replicas that differ for ever. In
+`double-failover` is the shortest sequence that loses a record acknowledged with acks=all. `follower-reboot` and
+`power-outage-divergence` are the two scenarios of KIP-101: a record lost, and replicas that differ forever. In
 `replica-divergence` an unclean election takes the place of the power outage, so it needs no disks of its own.
-`follower-reboot-epoch` and `leader-epoch-recovery` show the same trouble on brokers with leader epochs.
+`follower-reboot-epoch` and `leader-epoch-recovery` show the same failures on brokers with leader epochs.
 """
 
 EPOCHS_TRACED = ("kafka.server.epoch", "org.apache.kafka.storage.internals.epoch")

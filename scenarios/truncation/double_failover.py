@@ -1,20 +1,20 @@
 """An acknowledged record lost by two clean elections (KIP-101, scenario 1; KAFKA-1211).
 
-Three replicas. The leader dies right after it has acknowledged a record: both followers hold it, but have not
-yet heard of the high watermark that covers it. The first of them is elected, yet dies before anyone can fetch
-from it; the last one, told to follow it, has truncated to its own high watermark. It is then elected,
-cleanly, from the ISR.
+Three replicas. The leader dies right after it has acknowledged a record: both followers hold it, but do not yet know
+the high watermark that covers it. The first of them is elected, and dies before the other can fetch from it. The last
+replica, which must follow it, has truncated to its own high watermark. Then it is elected, cleanly, from the ISR.
 
-A leader that had checkpointed the new high watermark before it died keeps the record when it returns, beside another
-one at the same offset (KIP-101's second scenario). So the record is sent just after a checkpoint was written.
+If a leader had checkpointed the new high watermark before it died, it keeps the record when it returns, and another
+replica has a different record at the same offset (KIP-101's second scenario). So the record is sent just after a
+checkpoint was written.
 
-The window is a follower's parked fetch: on an idle partition it learns the new high watermark with the answer
-to its next fetch, up to replica.fetch.wait.max.ms later, so that setting is raised to hold the window open.
+A follower learns the new high watermark from its next fetch response, up to replica.fetch.wait.max.ms later on an idle
+partition. We raise that setting to widen this window.
 
-The second one has to be dead when the first one's session ends, and its own session to end well after that. With
-ZooKeeper it is given a longer one, so that a busy machine, on which a kill takes a second, makes no difference. The
-first one's session ends between two thirds and the whole of it after its death (KRaft: seven eighths): the second one
-may die when between 28 and 40 % of it have passed. When exactly, the seed says.
+The second broker must die before the first one's session expires, and its own session must expire clearly later. With
+ZooKeeper the second broker has a longer session, so that the sequence also works on a busy machine, where a kill takes
+a second. The first broker's session expires when between two thirds and the whole of it have passed since its death
+(KRaft: seven eighths). The second broker dies when between 28 and 40 % of it have passed; the seed decides when.
 """
 
 from collections.abc import Sequence
@@ -63,7 +63,7 @@ def heir_dies(run: Run, t: Partition, leader: Target, heir: Target, last: Target
 
 @scenario(
     name="double-failover",
-    claim="""A record acknowledged with acks=all is lost by two clean elections: the leader dies right after the
+    claim="""Two clean elections lose a record acknowledged with acks=all. The leader dies right after the
         acknowledgement, the next leader dies before it can lead, and the last in-sync replica has truncated to its own
         high watermark.""",
     source="KIP-101, KAFKA-1211",

@@ -1,13 +1,14 @@
 """A follower that restarts truncates a record it had acknowledged, and is then elected (KIP-101; KAFKA-3143).
 
-Two replicas. The follower holds m1 but has not heard of the high watermark that covers it when it dies. It comes
-back, truncates to its checkpointed high watermark, and before it has fetched m1 again (here it is cut off from the
-leader, so that this takes no luck) the leader dies. If it is still in the ISR it is elected, and m1 is gone; the old
-leader drops it too when it returns, or keeps it beside another record.
+Two replicas. The follower holds m1 but does not know the high watermark that covers it when it dies. It returns and
+truncates to its checkpointed high watermark. The leader dies before the follower has fetched m1 again (here the
+follower is cut off from the leader, so that this always happens). If the follower is still in the ISR it is elected,
+and m1 is lost. The old leader truncates m1 too when it returns, or keeps it where the new leader has a different
+record.
 
-A dead follower stays in the ISR when it was the controller itself: until 2.3 a new controller looked only
-after the partitions whose leader had died (KAFKA-3143). From then on it leaves the ISR and the trap does not
-close: the partition waits for its leader. With leader epochs it would truncate nothing anyway.
+A dead follower stays in the ISR when it was the controller: until 2.3 a new controller updated only the partitions
+whose leader had died (KAFKA-3143). From 2.3 on it leaves the ISR, and the sequence loses nothing: the partition waits
+for its leader. With leader epochs it would truncate nothing in any case.
 """
 
 from harness.words import LOST, Basis, ClusterPlan, Documented, Partition, Run, Target, TopicPlan, ranges, scenario
@@ -18,11 +19,13 @@ PARKED_FETCHES = {
     "replica.lag.time.max.ms": "60000",
     "min.insync.replicas": "1",
 }
-"""A follower learns a high watermark with its next fetch: one that may wait 2.5 s leaves time to kill it in between."""
+"""A follower learns a high watermark with its next fetch. A fetch that may wait 2.5 s leaves time to kill the follower
+in between.
+"""
 
 CLEAN_ELECTIONS = ("leader-elected-from-isr", "leader-epoch-rises-by-one")
 LEAVES_ISR = """A follower that holds an acknowledged record but not the high watermark that covers it dies and leaves
-    the ISR: it cannot be elected when the leader dies, and the record returns with the leader."""
+    the ISR. It cannot be elected when the leader dies, and the record returns with the leader."""
 
 
 def kill_follower_above_its_high_watermark(run: Run, t: Partition) -> tuple[Target, Target]:
@@ -43,7 +46,7 @@ def kill_follower_above_its_high_watermark(run: Run, t: Partition) -> tuple[Targ
 
 
 def elect_the_follower(run: Run, t: Partition, leader: Target, follower: Target) -> None:
-    """The dead follower is still in the ISR: it comes back cut off, the leader dies, and it is elected."""
+    """The dead follower is still in the ISR: it returns cut off, the leader dies, and it is elected."""
     isr = run.state_of(t).isr
     run.require("the dead follower is still in the ISR", follower.id in isr, isr=isr)
     run.move_controller_away_from(leader, follower)
@@ -57,7 +60,7 @@ def elect_the_follower(run: Run, t: Partition, leader: Target, follower: Target)
 
 
 def leave_only_the_follower(run: Run, t: Partition, leader: Target, follower: Target) -> None:
-    """The controller takes the dead follower out of the ISR: it comes back to a dead leader, and may not lead."""
+    """The controller removes the dead follower from the ISR: it returns to a dead leader, and may not lead."""
     run.wait_isr(t, [leader])
     run.note("the controller took the dead follower out of the ISR (KAFKA-3143, KRaft's fencing): it cannot be elected")
     run.kill(leader)
@@ -68,10 +71,10 @@ def leave_only_the_follower(run: Run, t: Partition, leader: Target, follower: Ta
 @scenario(
     name="follower-reboot",
     claim="""A follower that holds an acknowledged record but not the high watermark that covers it restarts, truncates
-        to its own high watermark, and is elected when the leader dies: the record is gone.""",
+        to its own high watermark, and is elected when the leader dies: the record is lost.""",
     source="KIP-101, KAFKA-1211, KAFKA-3143",
-    operator="""Up to 2.2 with a protocol before 0.11, a follower that restarts may throw away acknowledged records, and
-        they are gone if it is elected before it has fetched them again. Finish the upgrade of
+    operator="""Up to 2.2 with a protocol before 0.11, a follower that restarts may truncate acknowledged records, and
+        they are lost if it is elected before it has fetched them again. Finish the upgrade of
         inter.broker.protocol.version and of log.message.format.version: records of the old format have no leader epoch,
         so replicas truncate to the high watermark for them. Until then restart one broker at a time and wait until
         every partition has its full ISR.""",

@@ -1,8 +1,8 @@
 """The restarted follower asks where its epoch ended and truncates nothing (KIP-101's answer to follower-reboot).
 
-The same two replicas and the same reboot, on brokers with leader epochs. The leader lives while the follower comes
-back, so the follower can ask it: it is told the leader's log end offset, which covers the record it holds, and keeps
-it. The broker's own log shows the answer, and the record survives the leader's death that follows.
+The same two replicas and the same reboot, on brokers with leader epochs. The leader lives while the follower returns,
+so the follower can ask it. The leader answers with its log end offset, which covers the follower's record, and the
+follower keeps it. The broker's own log shows the answer, and the record survives the leader's death that follows.
 """
 
 from harness.words import Basis, ClusterPlan, Documented, Run, TopicPlan, ranges, scenario
@@ -12,11 +12,11 @@ from scenarios.truncation.follower_reboot import PARKED_FETCHES, kill_follower_a
 
 @scenario(
     name="follower-reboot-epoch",
-    claim="""With leader epochs a restarted follower asks the leader where its epoch ended, is told the leader's log end
-        offset, and truncates nothing: the record survives the leader's death.""",
+    claim="""With leader epochs a restarted follower asks the leader where its epoch ended, gets the leader's log end
+        offset, and truncates nothing. The record survives the leader's death.""",
     source="KIP-101",
-    operator="""From protocol 0.11 on a follower may restart at any time: it asks the leader before it truncates.
-        Nothing has to be set for this but a current inter.broker.protocol.version.""",
+    operator="""From protocol 0.11 on a follower may restart at any time: it asks the leader before it truncates. This
+        needs only a current inter.broker.protocol.version.""",
     cluster=ClusterPlan(
         brokers=(1, 2, 3),
         controller=3,

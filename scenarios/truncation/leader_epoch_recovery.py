@@ -1,10 +1,10 @@
-"""Replicas that missed an epoch find the point where their logs part, one after the other (KIP-101's worked example).
+"""Replicas that missed an epoch find the point where their logs diverge, one after the other (KIP-101's worked
+example).
 
-Three replicas A (leader), B and C. C stops hearing from A, so A and B alone hold m2, which is never
-acknowledged. B dies, then A; C, still in sync, leads in a new epoch and takes a record where m2 was. B
-returns, asks C where the old epoch ended, and truncates m2 away. C dies; B leads in the next epoch and takes
-two records. A returns, asks B, truncates to the same point and fetches the rest. The epoch files of all
-replicas are copied at each step.
+Three replicas A (leader), B and C. C loses the network to A, so A and B alone hold m2, which is never acknowledged. B
+dies, then A; C, still in sync, leads in a new epoch and takes a record where m2 was. B returns, asks C where the old
+epoch ended, and truncates m2 away. C dies; B leads in the next epoch and takes two records. A returns, asks B,
+truncates to the same point and fetches the rest. The epoch files of all replicas are copied at each step.
 """
 
 from harness.words import Basis, ClusterPlan, Documented, Run, TopicPlan, ranges, scenario
@@ -16,8 +16,8 @@ from scenarios.truncation import EPOCHS_TRACED
     claim="""Replicas that come back after missed epochs ask for the end of the last epoch they know, truncate to it,
         and end identical: nothing acknowledged is lost.""",
     source="KIP-101",
-    operator="""Brokers that come back in any order sort out their logs by themselves. Do not delete
-        leader-epoch-checkpoint files: they are how replicas find the point where their logs part.""",
+    operator="""Brokers that return in any order reconcile their logs without help. Do not delete
+        leader-epoch-checkpoint files: replicas need them to find the point where their logs diverge.""",
     cluster=ClusterPlan(
         brokers=(1, 2, 3),
         controller=4,

@@ -1,17 +1,17 @@
-"""Both replicas lose power at one moment with different tails on their disks (KIP-101, scenario 2 as it is written).
+"""Both replicas lose power at one moment, with different log ends on their disks (KIP-101, scenario 2 as written).
 
 Leader and follower have acknowledged a record that only the leader's disk has taken. The whole cluster loses power. The
 follower is back first, is in the ISR, and is elected by a clean election without the record. It takes another one at
 the same offset. Then the old leader returns. Its log ends at its high watermark and is no longer than the new leader's,
-so by the old rule it has nothing to truncate: from then on both are in sync and disagree.
+so by the old rule it truncates nothing. From then on both are in sync and have different records.
 
 The new leader may take a compressed batch whose offsets begin at the place in question and end beyond it. A follower
-asks for the records from its log's end on, and a compressed batch of the old formats is told by its last offset. So the
-old leader is given the whole batch, appends it, and holds two records at one offset.
+asks for the records from its log end on, and the last offset identifies a compressed batch of the old formats. So the
+old leader gets the whole batch, appends it, and holds two records at one offset.
 
-The controller loses power with the replicas. So nobody changes the ISR between the two deaths, and both replicas are in
-it when the follower is back. With KRaft the controller fences both as soon as it is back, in an order that no setting
-decides, and the follower may be outside the ISR by then. The sequence is left to clusters with ZooKeeper.
+The controller loses power with the replicas. So the ISR does not change between the two deaths, and both replicas are
+in it when the follower is back. With KRaft the controller fences both as soon as it is back, in an order that no
+setting decides, and the follower may be outside the ISR by then. The sequence is left to clusters with ZooKeeper.
 """
 
 from functools import partial
@@ -27,7 +27,7 @@ COMPRESSED = {"compression.type": "gzip", "linger.ms": "300"}
 
 
 def return_in_turn(run: Run, count: int) -> None:
-    """The outage; the follower is back alone and takes so many records at once; then the old leader returns."""
+    """The outage. The follower is back alone and takes this many records at once. Then the old leader returns."""
     t = run.partition()
     leader, (follower,) = run.leader_of(t), run.followers_of(t)
     run.send(t, BEFORE)
@@ -45,7 +45,7 @@ def return_in_turn(run: Run, count: int) -> None:
     run.lose_power(*brokers)
     ends = {one.node.name: run.log_end_and_high_watermark(one, t) for one in (leader, follower)}
     run.require(
-        "the leader's disk has the record and a high watermark above it, and the follower's has not the record",
+        "the leader's disk has the record and a high watermark above it, and the follower's disk lacks the record",
         ends[leader.node.name] == (BEFORE + 1, BEFORE + 1) and ends[follower.node.name][0] == BEFORE,
         ends=ends,
     )
@@ -63,7 +63,7 @@ def return_in_turn(run: Run, count: int) -> None:
 
 
 def outcomes(diverged: str, identical: str) -> list[Documented]:
-    """What is documented, in these words, before leader epochs and with them."""
+    """The documented outcomes, with these sentences, before leader epochs and with them."""
     return [
         Documented(
             on=ranges.HIGH_WATERMARK_TRUNCATION,
@@ -90,8 +90,8 @@ scenario(
     source="KIP-101: scenario 2",
     operator="""After a power outage, before 0.11 or with an inter.broker.protocol.version before 0.11, compare the
         replicas with `kafka-chaos replicas`: they may differ without any error. On every release the record that only
-        one disk had is lost when another replica leads. Start the broker first whose log is the longest, or flush each
-        record (log.flush.interval.messages=1) where a whole cluster can lose power.""",
+        one disk had is lost when another replica leads. Start the broker with the longest log first. Where a whole
+        cluster can lose power, flush each record (log.flush.interval.messages=1).""",
     cluster=ClusterPlan(brokers=(1, 2, 3), controller=3, disks=Disks()),
     topic=TopicPlan(replicas=((1, 2),), settings={"min.insync.replicas": "1"}),
     applies=ranges.ZOOKEEPER,
@@ -99,8 +99,9 @@ scenario(
         "single": Case(
             steps=partial(return_in_turn, count=1),
             documented=outcomes(
-                """The old leader keeps its record where the new one has another: both are in sync, and differ.""",
-                """The old leader asks where its epoch ended, truncates the record that the new one has not, and the
+                """The old leader keeps its record where the new one has a different record: both are in sync, and
+                    differ.""",
+                """The old leader asks where its epoch ended, truncates the record that the new one lacks, and the
                 replicas are identical. The record was on one disk alone, and is lost.""",
             ),
         ),

@@ -1,9 +1,9 @@
-"""Two in-sync replicas hold different records at one offset, for ever (KIP-101, scenario 2).
+"""Two in-sync replicas hold different records at one offset, forever (KIP-101, scenario 2).
 
-Leader and follower go down in turn. The one that comes back alone is elected uncleanly and takes new records at offsets
-the other has already used. The other returns with its log ending exactly at its high watermark, so by the old rule it
-has nothing to truncate: from then on both are in sync and disagree. With leader epochs it truncates to the point where
-their histories part, and only the loss remains that an unclean election documents.
+Leader and follower go down one after the other. The follower returns alone, is elected uncleanly, and takes new records
+at offsets that the other has already used. The old leader returns with its log ending exactly at its high watermark, so
+by the old rule it truncates nothing. From then on both are in sync and have different records. With leader epochs it
+truncates to the point where their logs diverge. Then only the documented loss of an unclean election remains.
 """
 
 from harness.words import LOST, Basis, ClusterPlan, Documented, Run, TopicPlan, ranges, scenario
@@ -44,9 +44,9 @@ UNCLEAN_ELECTION = ("leader-elected-from-outside-isr", "leader-epoch-rises-by-on
             on=ranges.LEADER_EPOCHS,
             required=LOST,
             claims=[*UNCLEAN_ELECTION, "diverged-replica-truncates"],
-            sentence="""After an unclean election the old leader returns, asks where its epoch ended, and truncates what
-                the new leader does not have: the replicas are identical, and lost is what an unclean election
-        loses.""",
+            sentence="""After an unclean election the old leader returns, asks where its epoch ended, and truncates the
+                records that the new leader lacks. The replicas are identical, and only the records that an unclean
+                election loses are lost.""",
             source="KIP-101",
             basis=Basis.KIP,
         ),

@@ -1,11 +1,12 @@
-"""Upgrades: from one release to the next while clients go on, what strikes the cluster meanwhile, and the way back.
+"""Upgrades: from one release to the next while clients work, with faults on the way, and back again.
 
-`ROUTE` is what each version is upgraded to. The steps are those of Kafka's documentation (Upgrading): one node after
-the other as the new release, the controller last with ZooKeeper, then what the cluster speaks: protocol and message
-format, or the levels of features with KRaft. A new binary speaks as the old one did until then.
+`ROUTE` has the next release for each version. The steps are those of Kafka's documentation (Upgrading). First the nodes
+are replaced by the new release one after the other, with ZooKeeper the controller last. Then the protocol is raised:
+protocol and message format, or the feature levels with KRaft. Until then a new binary uses the old protocol.
 
-`upgrade-double-failover` is where leader epochs come from: an old loss that ends half way. `upgrade-rolling` is the
-common case, with and without a death meanwhile. `upgrade-downgrade` goes back, as far as that can be.
+`upgrade-double-failover` is about the upgrade that brings leader epochs: an old loss ends half way through it.
+`upgrade-rolling` is the common case, with and without a broker's death. `upgrade-downgrade` goes back, as far as that
+is possible.
 """
 
 from collections.abc import Callable, Iterable
@@ -44,13 +45,13 @@ def wait_whole(run: Run) -> None:
 
 
 def restart(run: Run, target: Target) -> None:
-    """What an upgrade does to a broker, but for the upgrade: it is stopped cleanly and started again."""
+    """The steps of an upgrade without the upgrade: the broker is stopped cleanly and started again."""
     run.stop(target)
     run.start(target)
 
 
 def one_by_one(run: Run, targets: Iterable[Target], change: Callable[[Target], None]) -> None:
-    """Change one node after the other; the next one's turn comes when all replicas are in sync."""
+    """Change one node after the other. The next node follows when all replicas are in sync."""
     for target in targets:
         change(target)
         wait_whole(run)
@@ -62,8 +63,8 @@ def may_lose(run: Run) -> bool:
 
 
 def none_lost(sentence: str = "", *, source: str, seen: str) -> list[Documented]:
-    """Nothing is lost from leader epochs on, as `source` says; before, a loss is allowed, and `seen` is what tells that
-    there was none.
+    """With leader epochs nothing is lost, as `source` says. Before, a loss is allowed, and `seen` names the runs
+    without one.
     """
     return [
         Documented(

@@ -1,15 +1,15 @@
 """Two leaders in a row die at every stage of a rolling upgrade from 0.10.2.2 to 0.11.0.3 (KIP-101, KAFKA-1211).
 
-The sequence is that of double-failover, again and again while the cluster is upgraded as the documentation has it: with
-nothing upgraded, with the last replica and the controller as the new release, with all brokers as it, with the new
-protocol on all but the last replica, with it on all, and with the new message format. What decides is the protocol that
-the last replica goes by: told to follow a leader that is dead, it truncates to its own high watermark before 0.11, new
-binary or not; with 0.11 it asks that leader for the end of its epoch, gets no answer, and truncates nothing. So the old
-bug lasts until the protocol is raised everywhere. The message format, without which no epoch is in the log, makes no
-difference here: a follower whose leader answers does need it (follower-reboot).
+The sequence is that of double-failover, repeated while the cluster is upgraded as documented. There are six stages.
+First nothing is upgraded. Then the last replica and the controller are the new release, and then all brokers are. The
+new protocol is on all but the last replica, and then on all. At last the new message format is on all. The protocol of
+the last replica decides. It must follow a dead leader. Before protocol 0.11 it truncates to its own high watermark
+then, new binary or not. With 0.11 it asks that leader for the end of its epoch, gets no answer, and truncates nothing.
+So the old bug lasts until the protocol is raised everywhere. The message format, without which the log has no epochs,
+makes no difference here. A follower whose leader answers does need it (follower-reboot).
 
-Without the upgrade the same brokers are restarted as often, and the record is lost each time. From 0.11 on the same
-stages of the next upgrades lose nothing.
+In the control without the upgrade, the same brokers are restarted as often, and the record is lost each time. From 0.11
+on the same stages of later upgrades lose nothing.
 """
 
 from collections.abc import Callable
@@ -22,8 +22,8 @@ from scenarios.upgrade import ELECTED, HAS_FORMAT, ROUTE, may_lose, one_by_one, 
 
 
 def two_leaders_die(run: Run, t: Partition, *, lost: bool) -> None:
-    """The leader dies right after it has acknowledged a record, the next one before anybody could fetch from it: the
-    last replica leads, and has the record or not.
+    """The leader dies right after it has acknowledged a record, and the next one before a follower could fetch from it.
+    The last replica leads, and has the record or not.
     """
     controller, replicas = run.broker(run.cluster.plan.controller), run.replicas_of(t)
     run.move_controller_away_from(*replicas)
@@ -101,10 +101,10 @@ def lost(sentence: str = "", *, source: str) -> Documented:
 
 scenario(
     name="upgrade-double-failover",
-    claim="""In an upgrade from 0.10.2 a record acknowledged with acks=all is lost by two clean elections at every stage
-        until the last replica goes by protocol 0.11, whichever binary it is; from then on it is kept.""",
+    claim="""In an upgrade from 0.10.2, two clean elections lose a record acknowledged with acks=all at every stage
+        until the last replica uses protocol 0.11, whichever binary it is. From then on it is kept.""",
     source="KIP-101, KAFKA-1211; Kafka documentation, Upgrading from 0.8.x, 0.9.x or 0.10.x to 0.11.0.0",
-    operator="""The new binaries alone change nothing: the old loss is there until inter.broker.protocol.version is 0.11
+    operator="""The new binaries alone change nothing: records can be lost until inter.broker.protocol.version is 0.11
         on every broker. Do not leave an upgrade half done.""",
     applies=one_of("0.10.2.2", "0.11.0.3", "1.1.1", "2.8.2"),
     cluster=replace(double_failover.CLUSTER, upgrades=ROUTE),

@@ -1,9 +1,9 @@
 """A cluster that was upgraded goes back to the release before (Kafka documentation, Upgrading: downgrades; KIP-584).
 
-As long as nothing was raised every node can go back, one after the other, while clients go on: the new release wrote
-and spoke as the old one does. Once the protocol (ZooKeeper) or metadata.version (KRaft) was raised, a node that is
-started as the old release ends itself: it does not know the protocol that its settings name, or the level that the
-metadata log has. It goes on as the new release then, and nothing is lost.
+Until the protocol is raised every node can go back, one after the other, while clients work: the new release used the
+old protocol and formats. Once the protocol (ZooKeeper) or metadata.version (KRaft) was raised, a node that is started
+as the old release exits. It does not know the protocol in its settings, or the level in the metadata log. It is started
+as the new release again, and nothing is lost.
 """
 
 from collections.abc import Callable
@@ -15,7 +15,7 @@ from scenarios.upgrade import ROUTE, SOCKET_TIMEOUT, TOPIC, may_lose, none_lost,
 SOURCE = "Kafka documentation, Upgrading: once the protocol, or metadata.version, is raised there is no way back"
 SEEN = "seen on 0.10.2.2: that nothing is lost while followers truncate is not documented"
 REFUSES = r"is not a valid version|metadata\.version|MetadataVersion|feature level"
-"""What an old release says of a protocol, or of a level, that it does not know."""
+"""The log lines of an old release about a protocol, or a level, that it does not know."""
 
 
 def nodes(run: Run) -> tuple[list[Target], list[Target]]:
@@ -25,7 +25,7 @@ def nodes(run: Run) -> tuple[list[Target], list[Target]]:
 
 
 def there_and_back(run: Run, *, back: Callable[[Run, LoadGenerator], None]) -> None:
-    """Every node as the next release, and then what `back` does, while clients go on."""
+    """Every node as the next release, and then the steps of `back`, while clients work."""
     t, (controllers, brokers) = run.partition(), nodes(run)
     with run.consume(t) as consumer, run.load(t, rate_per_s=50, expected_loss=may_lose(run)) as load:
         load.wait_more(100, timeout_s=60)
@@ -43,9 +43,7 @@ def every_node_goes_back(run: Run, load: LoadGenerator) -> None:
 
 
 def a_broker_is_refused(run: Run, load: LoadGenerator) -> None:
-    """What the cluster speaks is raised: a broker that is started as the release before ends itself, and goes on as the
-    new one.
-    """
+    """The protocol is raised. A broker that is started as the release before exits, and is started as the new one."""
     controllers, brokers = nodes(run)
     if controllers:
         run.finalize("metadata.version")
@@ -63,20 +61,20 @@ scenario(
         before, node by node. Afterwards a node that is started as the old release exits. Nothing acknowledged is
         lost.""",
     source=SOURCE,
-    operator="""Leave some days between the last new node and the new protocol, or metadata.version: until then you can
-        go back, and afterwards only to a backup.""",
+    operator="""Wait some days after the last node before you raise the protocol, or metadata.version. Until then you
+        can go back; afterwards only a backup helps.""",
     applies=one_of(*ROUTE),
     cluster=ClusterPlan(upgrades=ROUTE, controller=1, settings=SOCKET_TIMEOUT),
     topic=TOPIC,
     cases={
         "before-raising": Case(
             steps=partial(there_and_back, back=every_node_goes_back),
-            documented=none_lost("Every node goes back, and nothing acknowledged is lost.", source=SOURCE, seen=SEEN),
+            documented=none_lost("Every node goes back, and no acknowledged record is lost.", source=SOURCE, seen=SEEN),
         ),
         "after-raising": Case(
             steps=partial(there_and_back, back=a_broker_is_refused),
             documented=none_lost(
-                "A node that is started as the old release ends itself, and nothing is lost.", source=SOURCE, seen=SEEN
+                "A node that is started as the old release exits, and nothing is lost.", source=SOURCE, seen=SEEN
             ),
         ),
     },

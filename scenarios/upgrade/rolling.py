@@ -2,13 +2,13 @@
 Upgrading; KIP-584, KIP-778).
 
 One node after the other is stopped cleanly and started as the new release, on the same disks: with ZooKeeper the
-brokers, the controller last; with KRaft the three controllers, then the brokers. The next one's turn comes when all
-replicas are in sync. Then what the cluster speaks is raised: with ZooKeeper the protocol and the message format, a
-restart of every broker each; with KRaft metadata.version, and then transaction.version and
-eligible.leader.replicas.version where the new release has a higher level of them, without any restart.
+brokers, the controller last; with KRaft the three controllers, then the brokers. The next node follows when all
+replicas are in sync. Then the protocol is raised. With ZooKeeper these are the protocol and the message format, with a
+restart of every broker for each. With KRaft it is metadata.version, and then transaction.version and
+eligible.leader.replicas.version where the new release has a higher level, without any restart.
 
-The other cases do the same, and when half of the brokers are the new release the active controller dies, or a leader
-that still is the old one. `restarted` restarts the same nodes as often, with the same seed, and upgrades none.
+The other cases do the same. When half of the brokers are the new release, the active controller dies, or a leader that
+is still the old release. `restarted` restarts the same nodes as often, with the same seed, and upgrades none.
 """
 
 from collections.abc import Callable
@@ -34,7 +34,7 @@ SEEN = "seen on 0.10.2.2: that nothing is lost while followers truncate to their
 
 
 def nothing_dies(run: Run, old: list[Target]) -> None:
-    """Half of the brokers are the new release, and that is all."""
+    """Half of the brokers are the new release, without a fault."""
 
 
 def controller_dies(run: Run, old: list[Target]) -> None:
@@ -46,7 +46,7 @@ def controller_dies(run: Run, old: list[Target]) -> None:
 
 
 def old_leader_dies(run: Run, old: list[Target]) -> None:
-    """A leader that still is the old release is killed, another one leads, and it comes back."""
+    """A leader that is still the old release is killed, another replica leads, and it returns."""
     t = next(t for t in partitions(run) if run.leader_of(t).id in {one.id for one in old})
     dead = run.leader_of(t)
     run.kill(dead)
@@ -55,7 +55,7 @@ def old_leader_dies(run: Run, old: list[Target]) -> None:
 
 
 def roll(run: Run, *, meanwhile: Callable[[Run, list[Target]], None] = nothing_dies, upgraded: bool = True) -> None:
-    """Every node, and then what the cluster speaks."""
+    """Upgrade every node, and then raise the protocol."""
     t, kraft = run.partition(), ranges.KRAFT.holds(run.version)
     first = sorted(run.replicas_of(t), key=lambda one: one.id == run.cluster.plan.controller)
     controllers = [run.node(f"controller-{number}") for number in (100, 101, 102)] if kraft else []
@@ -93,7 +93,7 @@ documented = partial(none_lost, source=SOURCE, seen=SEEN)
 
 scenario(
     name="upgrade-rolling",
-    claim="""A cluster can be upgraded node by node, and then its protocol or metadata.version raised, while
+    claim="""A cluster can be upgraded node by node, and then its protocol or metadata.version can be raised, while
         producers write with acks=all and min.insync.replicas=2. No acknowledged record is lost, even if a broker dies
         on the way.
         """,

@@ -111,7 +111,7 @@ def clock_behind_refuses_records(evidence: RunEvidence) -> Judged:
     basis=Basis.KIP,
 )
 def clock_behind_takes_records(evidence: RunEvidence) -> Judged:
-    """A leader whose clock is behind takes records that were made now, though to it they are of the future."""
+    """A leader whose clock is behind accepts records that were made now, although its clock puts them in the future."""
     rows = list(_sent_behind(evidence))
     wrong = [row for row in rows if row["outcome"] != "acked"]
     return judged(rows, wrong, f"{plural(len(rows), 'record')} acknowledged", "nothing was sent to such a leader")
@@ -147,8 +147,8 @@ def _unfetched(evidence: RunEvidence) -> Iterator[dict[str, Any]]:
     basis=Basis.SOURCE,
 )
 def lag_not_seen_while_clock_behind(evidence: RunEvidence) -> Judged:
-    """A leader whose clock was set back keeps a replica that fetches nothing in the ISR, until its clock has come up
-    with the time of the last fetch; then it removes it.
+    """A leader whose clock was set back keeps a replica that fetches nothing in the ISR, until its clock has reached
+    the time of the last fetch. Then it removes the replica.
     """
     rows = list(_unfetched(evidence))
     wrong = [row for row in rows if not row["stayed"] or not row["left"]]

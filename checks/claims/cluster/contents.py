@@ -265,8 +265,8 @@ def topic_znode_content(evidence: RunEvidence) -> Judged:
     basis=Basis.SOURCE,
 )
 def isr_notification_content(evidence: RunEvidence) -> Judged:
-    """A notification of ISR changes has a number of ten digits, names partitions, as far as it is read before the
-    controller deletes it, and is persistent.
+    """A notification of ISR changes is persistent, has a number of ten digits, and names partitions (if it is read
+    before the controller deletes it).
 
     /isr_change_notification/isr_change_N: partitions whose ISR has changed; not bound to its maker's session.
 

@@ -68,7 +68,7 @@ def controller_and_epoch_in_two_writes(evidence: RunEvidence) -> Judged:
     basis=Basis.SOURCE,
 )
 def one_broker_creates_controller_znode(evidence: RunEvidence) -> Judged:
-    """When /controller is gone every live broker goes to create it. One does, and each of the others is refused
+    """When /controller is deleted every live broker tries to create it. One succeeds, and each of the others is refused
     (NODEEXISTS), or finds it there before it tries.
 
     The others say which, at DEBUG. For one that was refused ZooKeeper's own log has a creation that it refused to it.

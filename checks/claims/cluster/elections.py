@@ -191,7 +191,7 @@ def _session_bound_ms(evidence: RunEvidence, node: str, gone_ns: int) -> float |
     bound_basis=Basis.MEASURED,
 )
 def dead_leader_is_not_replaced(evidence: RunEvidence) -> Judged:
-    """A partition has no leader, or one that is gone, though a broker that was in sync is up."""
+    """A partition has no leader, or a dead one, although a broker that was in sync is up."""
     rows = [row for where in evidence.run_state.states for row in _unled(evidence.run_state, where)]
     long = [row for row in rows if row["took_ms"] >= UNLED_MS]
     if long:
@@ -234,7 +234,7 @@ def _unled(run_state: RunState, where: TopicPartition) -> Iterator[dict[str, Any
     bound_basis=Basis.MEASURED,
 )
 def writes_resume_in_time(evidence: RunEvidence) -> Judged:
-    """A producer that sends to a partition whose leader is gone is acknowledged once another leads.
+    """A producer that sends to a partition with a dead leader is acknowledged once another replica leads.
 
     One of those that send is enough. A client that was told of a leader that is cut off and answers may go on asking
     it who leads (librdkafka, rd_kafka_broker_weight_usable), so that one which began later is the witness; for how long
@@ -290,7 +290,7 @@ def _offline_elections(run_state: RunState) -> Iterator[tuple[Partition, Partiti
     basis=Basis.SOURCE,
 )
 def leader_is_first_in_assignment(evidence: RunEvidence) -> Judged:
-    """When a leader is gone the first live in-sync replica in the order of the assignment leads."""
+    """When a leader is dead, the first live in-sync replica in the order of the assignment leads."""
     rows, wrong = [], []
     for before, after, alive in _offline_elections(evidence.run_state):
         eligible = [one for one in after.replicas or () if one in alive and one in (*before.isr, *(before.elr or ()))]
@@ -306,7 +306,7 @@ def leader_is_first_in_assignment(evidence: RunEvidence) -> Judged:
     basis=Basis.SOURCE,
 )
 def election_leaves_live_replicas(evidence: RunEvidence) -> Judged:
-    """An election in place of a leader that is gone leaves live replicas in the ISR, and no other."""
+    """An election that replaces a dead leader leaves only live replicas in the ISR."""
     elections = list(_offline_elections(evidence.run_state))
     rows = [_election(b, a) | {"isr": list(a.isr), "alive": alive} for b, a, alive in elections]
     wrong = [row for row in rows if not set(row["isr"]) <= set(row["alive"])]
@@ -319,7 +319,7 @@ def election_leaves_live_replicas(evidence: RunEvidence) -> Judged:
     basis=Basis.DOCUMENTATION,
 )
 def election_in_the_controllers_epoch(evidence: RunEvidence) -> Judged:
-    """Every election is stated with the epoch of the controller that was in office."""
+    """Every election is stated with the epoch of the active controller."""
     rows = []
     for before, after in _elections(evidence.run_state):
         controller = evidence.run_state.controller_at(after.at_ns)
@@ -350,7 +350,7 @@ def leader_elected_from_outside_isr(evidence: RunEvidence) -> Judged:
     basis=Basis.DOCUMENTATION,
 )
 def offline_partition_waits(evidence: RunEvidence) -> Judged:
-    """With its leader gone a partition waits for a replica that was in sync, though another lives."""
+    """Without its leader a partition waits for a replica that was in sync, although another replica is alive."""
     rows, run_state = [], evidence.run_state
     for states in run_state.states.values():
         in_sync: tuple[int, ...] = ()
@@ -476,7 +476,7 @@ def controller_epoch_rises_by_one(evidence: RunEvidence) -> Judged:
     bound_basis=Basis.DOCUMENTATION,
 )
 def controller_replaced_in_time(evidence: RunEvidence) -> Judged:
-    """After the controller has died, stood still or been cut off another broker is controller.
+    """After the controller has died, stood still or been cut off, another node becomes controller.
 
     One that was gone for longer than the bound, and whose place nobody took, is late too.
     """

@@ -47,8 +47,8 @@ def _otherwise(evidence: RunEvidence, line: Log, kept: Znode) -> Iterator[str]:
 
 @claim("metadata-migrated-to-kraft", source="KIP-866", basis=Basis.KIP)
 def metadata_migrated_to_kraft(evidence: RunEvidence) -> Judged:
-    """A KRaft controller has completed the migration once every broker that is registered was started with the settings
-    of one, and to the end ZooKeeper names it as who has the metadata and as the controller.
+    """A KRaft controller has completed the migration once every registered broker was started with the settings of a
+    migration. To the end ZooKeeper names that controller as the holder of the metadata and as the controller.
     """
     lines = [one for one in of(evidence.run_state.events, Log) if one.event == "migrated"]
     kept = [one for one in of(evidence.run_state.events, Znode) if one.path == MIGRATION]

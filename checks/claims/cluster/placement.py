@@ -80,9 +80,7 @@ def _moves(run_state: RunState) -> Iterator[_Move]:
     basis=Basis.DOCUMENTATION,
 )
 def reassignment_ends_as_asked(evidence: RunEvidence) -> Judged:
-    """A partition that is reassigned comes to lie on the brokers that were asked for, which are its ISR, and one of
-    which leads.
-    """
+    """A reassigned partition ends on the requested brokers. They are its ISR, and one of them leads."""
     rows, wrong = [], []
     for move in _moves(evidence.run_state):
         wanted = move.asked.replicas
@@ -107,7 +105,7 @@ def reassignment_ends_as_asked(evidence: RunEvidence) -> Judged:
     bound_basis=Basis.MEASURED,
 )
 def reassignment_stalls(evidence: RunEvidence) -> Judged:
-    """A reassignment does not end, though every broker that was asked for is alive.
+    """A reassignment does not end, although every requested broker is alive.
 
     A partition that is to lie on other brokers does not come to be in sync there, for long, though nothing strikes the
     brokers that were asked for, and they are alive.
@@ -180,7 +178,7 @@ def reassignment_elects_first_of_new(evidence: RunEvidence) -> Judged:
     basis=Basis.SOURCE,
 )
 def reassignment_znode_comes_and_goes(evidence: RunEvidence) -> Judged:
-    """/admin/reassign_partitions holds what is asked for, until the controller deletes it when that is done."""
+    """/admin/reassign_partitions holds the request, until the controller deletes it when the move is complete."""
     rows, wrong = [], []
     told = [one for one in of(evidence.run_state.events, Znode) if one.path == REASSIGNMENT]
     for move in _moves(evidence.run_state):
@@ -345,8 +343,8 @@ def _allowed_percent(run: RunRecord) -> float:
     bound_basis=Basis.MEASURED,
 )
 def leadership_returns_by_itself(evidence: RunEvidence) -> Judged:
-    """With auto.leader.rebalance.enable leadership goes back to preferred replicas that are in sync, where a broker
-    lacks more than leader.imbalance.per.broker.percentage of its leaderships (KRaft: any).
+    """With auto.leader.rebalance.enable leadership returns to preferred replicas that are in sync, where a broker lacks
+    more than leader.imbalance.per.broker.percentage of its leaderships (KRaft: any).
     """
     bound_ms = _check_ms(evidence.run) + ELECTION_MS
     found = [one for one in _imbalances(evidence.run_state) if one.percent > _allowed_percent(evidence.run)]
@@ -369,8 +367,8 @@ def leadership_returns_by_itself(evidence: RunEvidence) -> Judged:
     basis=Basis.DOCUMENTATION,
 )
 def small_imbalance_is_left(evidence: RunEvidence) -> Judged:
-    """Where a broker lacks no more than leader.imbalance.per.broker.percentage of its leaderships they stay where they
-    are, though it is in sync.
+    """Where a broker lacks no more than leader.imbalance.per.broker.percentage of its leaderships, they stay where they
+    are, although its replicas are in sync.
     """
     least_ms = CHECKS * _check_ms(evidence.run)
     found = [one for one in _imbalances(evidence.run_state) if one.percent <= _allowed_percent(evidence.run)]
@@ -415,8 +413,8 @@ def _row(made: PlaceTopic, placed: Sequence[tuple[int, ...]], brokers: int) -> d
     basis=Basis.SOURCE,
 )
 def replicas_placed_evenly(evidence: RunEvidence) -> Judged:
-    """Kafka places a new topic so that of as many partitions in a row as there are brokers each broker leads one, and
-    has as many replicas as any other.
+    """Kafka places a new topic evenly: of n consecutive partitions on n brokers each broker leads one, and has as many
+    replicas as any other.
     """
     rows, wrong = [], []
     for made, placed, brokers in _placed(evidence.run_state):
@@ -484,7 +482,7 @@ def _stripes(order: Sequence[int], replication: int) -> list[tuple[int, ...]]:
     basis=Basis.KIP,
 )
 def replicas_spread_over_racks(evidence: RunEvidence) -> Judged:
-    """Where brokers name their racks, each partition of a new topic has replicas in as many racks as it can.
+    """Where brokers name their racks, each partition of a new topic has replicas in as many racks as possible.
 
     That is the smaller of its replicas and of the racks. In runs in which each broker has a rack by its settings.
     """
@@ -518,7 +516,7 @@ def _joined(run_state: RunState) -> Iterator[tuple[int, int]]:
     basis=Basis.DOCUMENTATION,
 )
 def joined_broker_gets_no_old_partition(evidence: RunEvidence) -> Judged:
-    """A broker that joins is given none of the partitions that are there: an operator must move them.
+    """A broker that joins gets none of the existing partitions: an operator must move them.
 
     In no state of such a partition is it a replica, until the run ends.
     """
@@ -541,7 +539,7 @@ def joined_broker_gets_no_old_partition(evidence: RunEvidence) -> Judged:
     basis=Basis.DOCUMENTATION,
 )
 def joined_broker_gets_share_of_new_topics(evidence: RunEvidence) -> Judged:
-    """A topic that is made when a broker has joined has replicas on it, and partitions that it leads.
+    """A topic that is created after a broker has joined has replicas on it, and partitions that it leads.
 
     Topics whose replicas Kafka places itself, with as many partitions as there are brokers or more.
     """

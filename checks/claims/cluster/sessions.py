@@ -1,8 +1,8 @@
-"""Claims about registrations: how long a broker that is gone is taken for alive, and what becomes of one that returns.
+"""Claims about registrations: how long a dead broker counts as alive, and what a broker finds that returns.
 
-A registration is taken to end when the broker's znode is gone (ZooKeeper) or the broker is fenced (KRaft). Of a broker
-that is killed it lasts for the session from the last sign of life on, which a broker gives at an interval: ZooKeeper's
-client after a third of the session (ClientCnxn: half of the read time-out, which is two thirds), KRaft's brokers each
+A registration ends when the broker's znode is deleted (ZooKeeper) or the broker is fenced (KRaft). A killed broker's
+registration lasts for the session after its last sign of life, which a broker gives at an interval: ZooKeeper's client
+after a third of the session (ClientCnxn: half of the read time-out, which is two thirds), KRaft's brokers each
 broker.heartbeat.interval.ms.
 """
 
@@ -221,7 +221,7 @@ def _early_starts(run_state: RunState) -> Iterator[dict[str, Any]]:
     basis=Basis.SOURCE,
 )
 def early_restart_refused(evidence: RunEvidence) -> Judged:
-    """A broker that starts before its old session has ended finds its id taken and exits."""
+    """A broker that starts before its old session expires finds its id taken and exits."""
     rows = list(_early_starts(evidence.run_state))
     wrong = [row for row in rows if not row["exit_code"] or row["line"] is None or row["registered_ns"] is not None]
     return judged(rows, wrong, plural(len(rows), "early start"), "no broker was started before its session had ended")
@@ -233,7 +233,7 @@ def early_restart_refused(evidence: RunEvidence) -> Judged:
     basis=Basis.KIP,
 )
 def early_restart_waits(evidence: RunEvidence) -> Judged:
-    """A broker that starts before its old registration has ended waits, and registers when that is gone.
+    """A broker that starts before its old registration has ended waits, and registers when the old one has ended.
 
     A broker that starts while its old registration lasts says that its id is taken, and is registered later on.
     """
@@ -325,8 +325,8 @@ def _led(run_state: RunState, node: str, at_ns: int) -> Iterator[tuple[str, int,
     basis=Basis.MEASURED,
 )
 def duplicate_takes_directories(evidence: RunEvidence) -> Judged:
-    """With KRaft a second broker with its id, though refused, has a broker's partitions assigned to its own log
-    directory, and the controller elects others in place of the leader that they had.
+    """With KRaft a refused second broker with a broker's id assigns that broker's partitions to its own log directory,
+    and the controller elects other leaders for them.
 
     While there is a second broker with its id, partitions of the first one are assigned to a log directory that it has
     not registered, and those that it led get other leaders.
@@ -358,8 +358,8 @@ def duplicate_takes_directories(evidence: RunEvidence) -> Judged:
     basis=Basis.KIP,
 )
 def one_incarnation_at_a_time(evidence: RunEvidence) -> Judged:
-    """With KRaft each registration of a broker has a new incarnation id and a higher broker epoch, and comes when the
-    one before is fenced or its session is over.
+    """With KRaft each registration of a broker has a new incarnation id and a higher broker epoch, and comes after the
+    one before is fenced or its session has expired.
 
     Each registration of a broker has another incarnation id and a higher broker epoch (the offset of its record, or of
     the first one that is written with it: changes of partitions, if the old self ended uncleanly). It comes when the

@@ -121,7 +121,7 @@ def crash_repeats_what_was_not_committed(evidence: RunEvidence) -> Judged:
 
 @claim("each-input-processed-once", source="KIP-98", basis=Basis.KIP)
 def each_input_processed_once(evidence: RunEvidence) -> Judged:
-    """Each input is processed exactly once: one output that is committed names it.
+    """Each input is processed exactly once: one committed output names it.
 
     Inputs are the records of the partitions in which an application stood at a crash point. Without one nothing could
     have gone wrong, and nothing is said.

@@ -1,1 +1,1 @@
-"""Claims about who is cut from whom, and what clients feel of it: pauses, answers that are lost."""
+"""Claims about cut links, and their effect on clients: pauses, lost answers."""

@@ -1,4 +1,4 @@
-"""Claims about a leader that has lost those who decide, ZooKeeper or KRaft's controllers, and nobody else."""
+"""Claims about a leader that has lost only ZooKeeper, or only KRaft's controllers."""
 
 from __future__ import annotations
 
@@ -51,9 +51,7 @@ def _isolated(evidence: RunEvidence) -> Iterator[tuple[FaultFact, str, str, int,
     bound_basis=Basis.MEASURED,
 )
 def isolated_leader_replaced_in_time(evidence: RunEvidence) -> Judged:
-    """A leader that is cut from ZooKeeper, or from KRaft's controllers, alone is replaced when its session has
-    ended.
-    """
+    """A leader that is cut off only from ZooKeeper or KRaft's controllers is replaced when its session expires."""
     rows = []
     for fault, node, topic, partition, replaced_ns in _isolated(evidence):
         limit_ms = session_ms(evidence.run, node)

@@ -1,7 +1,7 @@
-"""Claims about an outage of whoever keeps the cluster's state: ZooKeeper, or KRaft's only controller.
+"""Claims about an outage of ZooKeeper, or of KRaft's only controller.
 
-It lasts from the fault's proof until the coordinator is started again, or goes on. What was stated meanwhile is known
-by the clock of who states it: ZooKeeper's states are read when it is back, with the time at which they were written.
+It lasts from the fault's proof until the coordinator is started again, or continues. States from the time of the outage
+have the writer's clock: ZooKeeper's states are read when it is back, with the time at which they were written.
 """
 
 from __future__ import annotations
@@ -62,9 +62,9 @@ def _written_ns(event: Event) -> int:
     bound_basis=Basis.DOCUMENTATION,
 )
 def writes_go_on_without_coordinator(evidence: RunEvidence) -> Judged:
-    """While ZooKeeper or the only controller is down, and everybody else is up, writes continue without a pause.
+    """While ZooKeeper or the only controller is down, and all other nodes are up, writes continue without a pause.
 
-    Until the next fault a leader goes on acknowledging, as long as nothing has to change.
+    Until the next fault a leader continues to acknowledge, as long as no state has to change.
     """
     rows = []
     for outage in _outages(evidence):
@@ -88,7 +88,7 @@ def writes_go_on_without_coordinator(evidence: RunEvidence) -> Judged:
     basis=Basis.DOCUMENTATION,
 )
 def nothing_changes_without_coordinator(evidence: RunEvidence) -> Judged:
-    """While ZooKeeper or the only controller is away no leader, ISR, controller or registration changes."""
+    """While ZooKeeper or the only controller is down, no leader, ISR, controller or registration changes."""
     rows, wrong = [], []
     told = [event for event in evidence.run_state.events if isinstance(event, Partition | Broker | Controller)]
     for outage in _outages(evidence):
@@ -104,8 +104,8 @@ def nothing_changes_without_coordinator(evidence: RunEvidence) -> Judged:
     basis=Basis.DOCUMENTATION,
 )
 def acks_all_waits_for_coordinator(evidence: RunEvidence) -> Judged:
-    """A member of the ISR that dies while ZooKeeper or the only controller is away stays in it: acks=all waits until
-    that is back.
+    """A member of the ISR that dies while ZooKeeper or the only controller is down stays in the ISR: acks=all waits
+    until the coordinator is back.
     """
     run_state, rows = evidence.run_state, list[dict[str, Any]]()
     for outage in _outages(evidence):
@@ -154,7 +154,7 @@ def _writes_with_dead_member(evidence: RunEvidence, until_ms: int) -> Iterator[d
     bound_basis=Basis.KIP,
 )
 def writes_go_on_while_isr_cannot_shrink(evidence: RunEvidence) -> Judged:
-    """A leader still acknowledges acks=1 though a follower is dead and nobody can take it out of the ISR."""
+    """A leader still acknowledges acks=1 although a follower is dead and cannot be removed from the ISR."""
     rows = [row | {"bound_ms": PAUSE_MS} for row in _writes_with_dead_member(evidence, 0)]
     return timed(
         rows,
@@ -170,8 +170,8 @@ def writes_go_on_while_isr_cannot_shrink(evidence: RunEvidence) -> Judged:
 )
 def writes_stop_while_isr_cannot_shrink(evidence: RunEvidence) -> Judged:
     """Before KIP-497 a leader that cannot reach ZooKeeper stops taking records, even with acks=1, as soon as a follower
-    has to leave the ISR: it holds the partition's lock while it tries to write that. Of several partitions with that
-    follower only the first stops: one thread does it for all.
+    has to leave the ISR. It holds the partition's lock while it tries to write the ISR. If several partitions have that
+    follower, only the first one stops, because one thread writes all ISRs.
     """
     rows = [row | {"least_ms": PAUSE_MS} for row in _writes_with_dead_member(evidence, RESUMED_MS)]
     wrong = [row for row in rows if row["took_ms"] < row["least_ms"]]
@@ -186,8 +186,8 @@ def writes_stop_while_isr_cannot_shrink(evidence: RunEvidence) -> Judged:
     basis=Basis.SOURCE,
 )
 def sessions_outlast_coordinator(evidence: RunEvidence) -> Judged:
-    """Brokers that live stay registered through the death of ZooKeeper or of the only controller: it gives them their
-    whole time again when it starts.
+    """Live brokers stay registered through the death of ZooKeeper or of the only controller: when it starts, each
+    session gets its full time again.
 
     A broker that lives through the outage stays registered, then and until the next fault.
     """

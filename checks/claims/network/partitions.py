@@ -1,4 +1,4 @@
-"""Claims about partitions of the network: what either side does while they last, and what follows when they are healed.
+"""Claims about partitions of the network: the behaviour of both sides while they last, and after they are healed.
 
 A cut is known by its links: the ordered pairs of nodes between which every packet is dropped. It is in force from its
 proof at the latest and until its healing begins; durations are measured from its injection, which is earlier.
@@ -91,7 +91,7 @@ def _disturbed(run_state: RunState, one: str, other: str, begin_ns: int, end_ns:
     bound_basis=Basis.DOCUMENTATION,
 )
 def isr_shrinks_to_reachable_side(evidence: RunEvidence) -> Judged:
-    """A leader that reaches ZooKeeper or the controller takes the followers that it is cut from out of the ISR, and
+    """A leader that reaches ZooKeeper or the controller removes the followers that it is cut off from from the ISR, and
     keeps those that it reaches.
     """
     run_state, rows, dropped = evidence.run_state, [], []
@@ -216,7 +216,7 @@ def isolated_leader_acknowledges_no_acks_all(evidence: RunEvidence) -> Judged:
     basis=Basis.DOCUMENTATION,
 )
 def isr_outlasts_brief_cuts(evidence: RunEvidence) -> Judged:
-    """A cut that is shorter than replica.lag.time.max.ms takes nobody out of the ISR.
+    """A cut that is shorter than replica.lag.time.max.ms removes no replica from the ISR.
 
     A cut that is over before replica.lag.time.max.ms takes nobody out of an ISR, then or until the lag is over.
     """
@@ -247,8 +247,8 @@ def isr_outlasts_brief_cuts(evidence: RunEvidence) -> Judged:
     bound_basis=Basis.DOCUMENTATION,
 )
 def writes_go_on_while_cut(evidence: RunEvidence) -> Judged:
-    """A leader that its clients reach acknowledges records with acks=1 without a pause, whomever else it is cut
-    from.
+    """A leader that its clients reach acknowledges records with acks=1 without a pause, whichever other nodes it is cut
+    off from.
     """
     return timed(
         [row | {"bound_ms": PAUSE_MS} for row in _pauses(evidence, waiting=False)],
@@ -266,7 +266,7 @@ def writes_go_on_while_cut(evidence: RunEvidence) -> Judged:
     bound_basis=Basis.DOCUMENTATION,
 )
 def writes_wait_for_the_isr(evidence: RunEvidence) -> Judged:
-    """With acks=all writes pause until the leader has taken those that it is cut from out of the ISR."""
+    """With acks=all writes pause until the leader has removed the replicas that it is cut off from from the ISR."""
     least_ms = _least_wait_ms(evidence)
     bound_ms = lag_time_ms(evidence.run) + check_period_ms(evidence.run) + ISR_TOLERANCE_MS + PAUSE_MS
     rows = [row | {"least_ms": least_ms, "bound_ms": bound_ms} for row in _pauses(evidence, waiting=True)]
@@ -310,9 +310,7 @@ def _pauses(evidence: RunEvidence, *, waiting: bool) -> Iterator[dict[str, Any]]
     bound_basis=Basis.MEASURED,
 )
 def no_writes_while_clients_are_cut(evidence: RunEvidence) -> Judged:
-    """While clients are cut from a leader and nobody else is, it remains the leader, and nothing is written until the
-    heal.
-    """
+    """While only clients are cut off from a leader, it remains the leader, and nothing is written until the heal."""
     rows, wrong = [], []
     for cut, (topic, number), held, later in _led(evidence):
         if not cut.between(broker(held.leader), CLIENTS) or cut.proved_ns is None or cut.heal_ns is None:

@@ -1,7 +1,7 @@
-"""Claims about records whose outcome their client does not know: no answer came, or an error that does not say.
+"""Claims about records whose outcome their client does not know: no answer came, or an error that leaves it open.
 
-What a client knows is in its own words (scripted sends and their answers); whether a record is in the log the final
-read says, and when it was on a disk the copies of the replicas' files.
+The client's own history (scripted sends and their answers) says what it knows. The final read shows whether a record is
+in the log, and the copies of the replicas' files show when it was on a disk.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from evidence.text import plural
 
 
 def _unanswered_until(evidence: RunEvidence, hold: FaultFact) -> int:
-    """Until when no answer can have got out: the heal, or an earlier reset of the connections, after which a client
-    has an error of its own making.
+    """Until when no answer can have reached the client: the heal, or an earlier reset of the connections, after which
+    the client makes an error itself.
     """
     resets = (reset.inject_ns for reset in faults(evidence.run_state, ResetProof) if reset.inject_ns > hold.inject_ns)
     return min(hold.heal_ns or NEVER_NS, next(resets, NEVER_NS))
@@ -43,7 +43,9 @@ def _row(one: Sent, places: tuple[int, ...]) -> dict[str, Any]:
 
 
 def _on_disk(evidence: RunEvidence) -> Iterator[tuple[dict[str, Any], bool]]:
-    """What was sent while answers were held back and lay on the leader's disk meanwhile; whether it was unanswered."""
+    """Records that were sent while answers were held back, and were on the leader's disk in that time; whether each was
+    unanswered.
+    """
     run_state = evidence.run_state
     for hold in faults(run_state, HoldProof):
         until_ns = _unanswered_until(evidence, hold)
@@ -77,7 +79,7 @@ def unanswered_record_on_disk(evidence: RunEvidence) -> Judged:
 
 
 def _of_unknown_outcome(evidence: RunEvidence) -> Iterator[dict[str, Any]]:
-    """Those whose error does not say, and those without an answer that the client is known to have taken."""
+    """Sends of unknown outcome: an indefinite error, or accepted by the client and never answered."""
     handed = {event.record for event in of(evidence.run_state.events, Handed)}
     for one in evidence.run_state.sends:
         taken = (one.process, one.topic, one.partition, one.producer, one.sequence) in handed
@@ -92,7 +94,7 @@ def _of_unknown_outcome(evidence: RunEvidence) -> Iterator[dict[str, Any]]:
     basis=Basis.DOCUMENTATION,
 )
 def unknown_record_in_log(evidence: RunEvidence) -> Judged:
-    """A record for which its client has an error that does not say so, or no answer, is in the log."""
+    """A record for which its client has an indefinite error, or no answer, is in the log."""
     rows = list(_of_unknown_outcome(evidence))
     wrong = [row for row in rows if not row["offsets"]]
     seen = plural(len(rows), "record") + " of unknown outcome, in the log"
@@ -105,7 +107,7 @@ def unknown_record_in_log(evidence: RunEvidence) -> Judged:
     basis=Basis.DOCUMENTATION,
 )
 def unknown_record_not_in_log(evidence: RunEvidence) -> Judged:
-    """A record for which its client has an error that does not say so, or no answer, is not in the log."""
+    """A record for which its client has an indefinite error, or no answer, is not in the log."""
     rows = list(_of_unknown_outcome(evidence))
     wrong = [row for row in rows if row["offsets"]]
     seen = plural(len(rows), "record") + " of unknown outcome, not in the log"

@@ -72,8 +72,8 @@ def _led(evidence: RunEvidence, kind: str) -> Iterator[dict[str, Any]]:
 def leader_moved_before_shutdown(evidence: RunEvidence) -> Judged:
     """A broker that is stopped cleanly hands its leaderships over before it ends.
 
-    It is asked to by SIGTERM. One that had to be killed in the end had its time for that too, and what it owes is of
-    the time before: what the end of its process was does not touch this.
+    SIGTERM asks it to. A broker that had to be killed in the end had its time for that too. Its duty is over before the
+    end of its process, so the kind of that end does not matter.
     """
     rows = [row | {"over_ns": row["down_ns"] - 1} for row in _led(evidence, "stop") if row["down_ns"] is not None]
     wrong = [row for row in rows if row["moved_ns"] is None or row["moved_ns"] > row["down_ns"]]

@@ -102,8 +102,7 @@ def _released(evidence: RunEvidence) -> Iterator[dict[str, Any]]:
     "shrunk-isr-releases-acks-all",
     source="Kafka documentation, Design: replication; KAFKA-13091",
     basis=Basis.DOCUMENTATION,
-    bound=f"from the new ISR on: nothing is to be waited for, and a tolerance of {RELEASE_TOLERANCE_MS} ms for the "
-    "machine",
+    bound=f"from the new ISR on: no waiting is needed, and a tolerance of {RELEASE_TOLERANCE_MS} ms for the machine",
     bound_source="Kafka documentation, Design: replication",
     bound_basis=Basis.DOCUMENTATION,
 )

@@ -75,7 +75,7 @@ def _unanswered(run_state: RunState) -> Iterator[tuple[Sent, int, int]]:
 
 @claim("only-leader-serves-consumer", source="KIP-392: motivation", basis=Basis.KIP)
 def only_leader_serves_consumer(evidence: RunEvidence) -> Judged:
-    """Without a replica selector consumers are given records by the leader alone.
+    """Without a replica selector consumers get records from the leader alone.
 
     While the leader's answers to clients are held back, a consumer is not given a record that was sent to it then,
     though it is given others, which another broker leads. It is given the record after that.
@@ -115,7 +115,7 @@ def closest_replica_serves_consumer(evidence: RunEvidence) -> Judged:
 
 @claim("follower-serves-to-its-high-watermark", source="KIP-392: follower fetching, high watermark", basis=Basis.KIP)
 def follower_serves_to_its_high_watermark(evidence: RunEvidence) -> Judged:
-    """A follower gives consumers what is below its own high watermark, and no more, though the leader's is higher.
+    """A follower gives consumers only records below its own high watermark, although the leader's is higher.
 
     A follower is cut from the leader, and a record is acknowledged without it. Consumers without a rack are given the
     record. One of the follower's rack is not until the cut has been healed, though it is given other records meanwhile.

@@ -201,7 +201,7 @@ def _thawed(run_state: RunState, node: str, frozen: Interval) -> int:
     bound_basis=Basis.DOCUMENTATION,
 )
 def isr_expands_when_caught_up(evidence: RunEvidence) -> Judged:
-    """A follower that resumed is back in the ISR with the fetch by which it has caught up.
+    """A follower that resumed is back in the ISR with the fetch that has caught up.
 
     One that was alive, and stayed out for longer than the bound while nothing else struck, is late too.
     """
@@ -296,7 +296,9 @@ def _announcements(run_state: RunState) -> list[_Announcement]:
     bound_basis=Basis.SOURCE,
 )
 def isr_change_announced(evidence: RunEvidence) -> Judged:
-    """A leader that changed an ISR announces it in /isr_change_notification, and the controller deletes that."""
+    """A leader that changed an ISR announces it in /isr_change_notification, and the controller deletes the
+    notification.
+    """
     run_state, bound_ms = evidence.run_state, QUIET_MS + CHECKED_MS + ISR_TOLERANCE_MS
     changes, announcements = _changes_by_leaders(run_state), _announcements(run_state)
     rows: list[dict[str, Any]] = []

@@ -142,7 +142,7 @@ def isr_counts_messages(evidence: RunEvidence) -> Judged:
 @claim("isr-does-not-count-messages", source="KIP-16", basis=Basis.KIP)
 def isr_does_not_count_messages(evidence: RunEvidence) -> Judged:
     """A follower that fetches and catches up within replica.lag.time.max.ms stays in the ISR, however many messages it
-    is behind meanwhile.
+    is behind.
 
     A follower that was more than 4000 records behind, more than once, and fetched, did not leave the ISR.
     """

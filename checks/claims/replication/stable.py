@@ -94,8 +94,8 @@ def _quiet(evidence: RunEvidence) -> Iterator[_Quiet]:
 
 @claim("last-stable-offset-at-first-open", source="KIP-98: last stable offset", basis=Basis.KIP)
 def last_stable_offset_at_first_open(evidence: RunEvidence) -> Judged:
-    """While transactions are open the last stable offset is the first offset of the oldest one, whatever was written
-    behind it and has ended.
+    """While transactions are open, the last stable offset is the first offset of the oldest one, whatever was written
+    and ended behind it.
     """
     rows = [one.row for one in _quiet(evidence) if one.first_open is not None]
     wrong = [row for row in rows if row["last_stable_offset"] != row["first_open"]]
@@ -104,7 +104,7 @@ def last_stable_offset_at_first_open(evidence: RunEvidence) -> Judged:
 
 @claim("last-stable-offset-released", source="KIP-98: last stable offset", basis=Basis.KIP)
 def last_stable_offset_released(evidence: RunEvidence) -> Judged:
-    """When no transaction is open any more the last stable offset is the high watermark."""
+    """When no transaction is open, the last stable offset is the high watermark."""
     rows = [one.row for one in _quiet(evidence) if one.had_open and one.first_open is None]
     wrong = [row for row in rows if row["last_stable_offset"] != row["high_watermark"]]
     return judged(rows, wrong, plural(len(rows), "answer") + " after all transactions had ended", UNASKED)
@@ -116,8 +116,8 @@ def last_stable_offset_released(evidence: RunEvidence) -> Judged:
     basis=Basis.DOCUMENTATION,
 )
 def committed_reader_waits(evidence: RunEvidence) -> Judged:
-    """A consumer under read_committed is given no record at or above the last stable offset, and is given what lies
-    there when the transaction has ended.
+    """A read_committed consumer gets no record at or above the last stable offset, and gets the records there when the
+    transaction has ended.
     """
     readers = {
         process.name
@@ -147,7 +147,7 @@ def committed_reader_waits(evidence: RunEvidence) -> Judged:
 )
 def silent_transaction_aborted_in_time(evidence: RunEvidence) -> Judged:
     """A transaction that its producer neither commits nor aborts is aborted by the coordinator when
-    transaction.timeout.ms is over.
+    transaction.timeout.ms has passed.
 
     From the first record of the transaction to the marker of its abort, by the brokers' clocks. Only in runs in which
     no producer aborts: the log does not say who has asked for an abort.

@@ -161,7 +161,7 @@ def missing_high_watermark_truncates_all(evidence: RunEvidence) -> Judged:
     basis=Basis.SOURCE,
 )
 def wrong_checkpoint_is_bounded(evidence: RunEvidence) -> Judged:
-    """A checkpointed offset beyond the end of a log is not believed: the broker goes by the log's end.
+    """A checkpointed offset beyond the end of a log is ignored: the broker uses the log's end.
 
     An offset beyond the log's end in a file is not believed: what the broker writes later lies in its log.
     """
@@ -220,8 +220,8 @@ def unreadable_checkpoint_keeps_replica_out(evidence: RunEvidence) -> Judged:
     basis=Basis.SOURCE,
 )
 def unreadable_checkpoint_makes_leader_refuse(evidence: RunEvidence) -> Judged:
-    """A broker that cannot read its file of high watermarks for a bad number is named as leader, and takes no record
-    (from 3.1 on).
+    """A broker that cannot read its file of high watermarks because of a bad number is elected leader, and takes no
+    record (from 3.1 on).
 
     While a broker runs with a file of high watermarks that has another bit, and is registered and named as a
     partition's leader, no record that is sent to that partition is acknowledged.

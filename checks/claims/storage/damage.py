@@ -107,7 +107,7 @@ def damage_stays_on_its_replica(evidence: RunEvidence) -> Judged:
     basis=Basis.SOURCE,
 )
 def damage_goes_unnoticed(evidence: RunEvidence) -> Judged:
-    """A broker does not look at what it has written: a replica with a damaged record stays in the ISR."""
+    """A broker does not check its written records: a replica with a damaged record stays in the ISR."""
     final, rows = _final(evidence), list[dict[str, Any]]()
     for struck in _struck(evidence) if final is not None else ():
         assert final is not None
@@ -209,7 +209,7 @@ def _cuts(run_state: RunState, node: str, replica: str, since_ns: int) -> list[i
     "damage-is-refused", source="AbstractFetcherThread: CorruptRecordException (0.10.2.2 to 4.3.1)", basis=Basis.SOURCE
 )
 def damage_is_refused(evidence: RunEvidence) -> Judged:
-    """A follower checks what it fetches: it takes nothing from a damaged batch on, and does not join the ISR.
+    """A follower checks fetched batches: it takes nothing from a damaged batch on, and does not join the ISR.
 
     A blank replica that fetches from a damaged leader holds nothing from the damaged record on, and stays out of the
     ISR.
@@ -250,7 +250,7 @@ def _led_while_damaged(evidence: RunEvidence) -> Iterator[tuple[_Struck, int, in
     basis=Basis.DOCUMENTATION,
 )
 def reader_is_told_of_damage(evidence: RunEvidence) -> Judged:
-    """A reader that checks checksums (check.crcs) is given an error in place of a damaged record."""
+    """A reader that checks checksums (check.crcs) gets an error in place of a damaged record."""
     rows = []
     for struck, begin_ns, end_ns in _led_while_damaged(evidence):
         told = evidence.read_errors(struck.topic, struck.partition)
@@ -276,7 +276,7 @@ def _positions(evidence: RunEvidence) -> Iterator[dict[str, Any]]:
 
 @claim("reader-stops-at-damage", source="librdkafka 2.16, rd_kafka_msgset_reader_v2", basis=Basis.SOURCE)
 def reader_stops_at_damage(evidence: RunEvidence) -> Judged:
-    """A reader stops at a damaged batch of format 2, until a replica leads that has it whole."""
+    """A reader stops at a damaged batch of format 2, until a replica with an undamaged copy leads."""
     rows = list(_positions(evidence))
     wrong = [row for row in rows if row["position"] != row["offset"] or (row["later"] or 0) <= row["offset"]]
     return judged(rows, wrong, plural(len(rows), "reader") + " held up by a damaged record", _UNREAD)
@@ -284,7 +284,7 @@ def reader_stops_at_damage(evidence: RunEvidence) -> Judged:
 
 @claim("reader-goes-on-behind-damage", source="librdkafka 2.16, rd_kafka_msgset_reader_msg_v0_1", basis=Basis.SOURCE)
 def reader_goes_on_behind_damage(evidence: RunEvidence) -> Judged:
-    """A reader skips a damaged message of format 0 or 1, and never has it.
+    """A reader skips a damaged message of format 0 or 1, and never gets it.
 
     While the damaged replica leads a reader comes beyond the record.
     """
@@ -300,7 +300,7 @@ def reader_goes_on_behind_damage(evidence: RunEvidence) -> Judged:
     basis=Basis.SOURCE,
 )
 def reader_is_not_told_of_gap(evidence: RunEvidence) -> Judged:
-    """Records that a follower was never given leave a gap in offsets, which is no error to a reader.
+    """Records that a follower never received leave a gap in offsets, which is no error for a reader.
 
     Readers of a replica that was filled by way of a damaged index are given no error.
     """

@@ -74,7 +74,7 @@ def _moves(run_state: RunState) -> Iterator[_Move]:
 
 @claim("replica-moves-between-directories", source="KIP-113", basis=Basis.KIP)
 def replica_moves_between_directories(evidence: RunEvidence) -> Judged:
-    """A replica that is moved to another log directory of its broker comes to lie there, and in no other."""
+    """A replica that is moved to another log directory of its broker ends there, and in no other."""
     moves = list(_moves(evidence.run_state))
     wrong = [move.row() for move in moves if not move.stayed]
     return judged([move.row() for move in moves], wrong, plural(len(moves), "replica") + " moved", NOTHING)

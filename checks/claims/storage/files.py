@@ -210,7 +210,7 @@ def _entries_of_leader(segment: StoredSegment, interval: int) -> list[int]:
 
 @claim("follower-stores-leaders-bytes", source="Kafka documentation, Design: replication", basis=Basis.DOCUMENTATION)
 def follower_stores_leaders_bytes(evidence: RunEvidence) -> Judged:
-    """A follower's log has the leader's batches byte for byte, in segments that it closes by itself.
+    """A follower's log has the leader's batches byte for byte, in segments that it closes itself.
 
     Offset, size, leader epoch and content of each batch are equal on all replicas of a partition.
     """
@@ -308,7 +308,7 @@ def batch_compressed_as_topic_says(evidence: RunEvidence) -> Judged:
     basis=Basis.KIP,
 )
 def batch_stored_in_topics_format(evidence: RunEvidence) -> Judged:
-    """Where a topic has an older message.format.version than a batch, the leader writes the batch anew in the topic's
+    """Where a topic has an older message.format.version than a batch, the leader rewrites the batch in the topic's
     format.
     """
 
@@ -366,7 +366,7 @@ def _row(search: Search, expected: int | None) -> dict[str, Any]:
 
 @claim("offset-found-in-log", source="Kafka documentation, Implementation: log, Reads", basis=Basis.DOCUMENTATION)
 def offset_found_in_log(evidence: RunEvidence) -> Judged:
-    """A reader that begins at an offset is given the record of this offset first.
+    """A reader that begins at an offset gets the record of this offset first.
 
     It is the record that the leader's log has at this offset.
     """
@@ -380,8 +380,8 @@ def offset_found_in_log(evidence: RunEvidence) -> Judged:
 
 @claim("time-found-in-log", source="KIP-79; KIP-33", basis=Basis.KIP)
 def time_found_in_log(evidence: RunEvidence) -> Judged:
-    """A client that asks for a time is given the first offset of a record with that timestamp or a later one, and no
-    offset if no record has one.
+    """A client that asks for a time gets the first offset of a record with that timestamp or a later one, and no offset
+    if there is no such record.
     """
     rows = []
     for search, replica in _searches(evidence, "time"):

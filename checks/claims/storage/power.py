@@ -103,7 +103,7 @@ def flushed_records_survive(evidence: RunEvidence) -> Judged:
     basis=Basis.KIP,
 )
 def metadata_survives(evidence: RunEvidence) -> Judged:
-    """The disk of a controller that loses power holds every partition's state that the cluster had stated."""
+    """The disk of a controller that loses power holds every stated partition state."""
     rows: list[dict[str, Any]] = []
     for fault, proof in evidence.run_state.proved(PowerLossProof):
         replica = proof.replicas.get(METADATA)
@@ -146,7 +146,7 @@ def _znodes(evidence: RunEvidence) -> Iterator[dict[str, Any]]:
 
 @claim("zookeeper-keeps-what-it-told", source="ZooKeeper administrator's guide: forceSync", basis=Basis.DOCUMENTATION)
 def zookeeper_keeps(evidence: RunEvidence) -> Judged:
-    """ZooKeeper that loses power is back with each topic and partition state that it had told of."""
+    """After a power loss ZooKeeper has every topic and partition state that it had reported."""
     rows = list(_znodes(evidence))
     wrong = [row for row in rows if row["older"]]
     return judged(rows, wrong, plural(len(rows), "znode") + " kept", NO_ZOOKEEPER)
@@ -158,7 +158,7 @@ def zookeeper_keeps(evidence: RunEvidence) -> Judged:
     basis=Basis.DOCUMENTATION,
 )
 def zookeeper_forgets(evidence: RunEvidence) -> Judged:
-    """ZooKeeper with forceSync=no that loses power has forgotten what it told of last.
+    """After a power loss ZooKeeper with forceSync=no has forgotten the last states that it had reported.
 
     A znode of a topic that ZooKeeper had told of is gone, or older, when it is back.
     """

@@ -112,7 +112,7 @@ def _told(row: dict[str, Any]) -> str:
     "recovery-begins-at-recovery-point",
     source="Kafka documentation, broker configuration: log.flush.offset.checkpoint.interval.ms",
     basis=Basis.DOCUMENTATION,
-    bound="none: the time for reading all logs, as the broker tells it, is measured to be compared",
+    bound="none: the time for reading all logs, as the broker logs it, is measured for comparison",
     bound_source="nothing is documented: what is seen is compared",
     bound_basis=Basis.MEASURED,
 )

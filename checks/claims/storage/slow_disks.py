@@ -199,8 +199,8 @@ def slow_follower_leaves(evidence: RunEvidence) -> Judged:
 
 @claim("slow-follower-returns-to-isr", source=LAG, basis=Basis.DOCUMENTATION)
 def slow_follower_returns(evidence: RunEvidence) -> Judged:
-    """A follower that left the ISR for its slow disk returns as soon as it has caught up, and leaves again when it is
-    written to: the ISR flaps.
+    """A follower that left the ISR because of its slow disk returns as soon as it has caught up, and leaves again when
+    records are written: the ISR flaps.
     """
     rows = []
     for fault, where, states, leader, end_ns in _slowed(evidence):

@@ -16,7 +16,7 @@ from pages.scenarios import described
 
 LOST_WRITE = "lost-write"
 PAUSES: dict[str, tuple[str, tuple[str, ...], float, float]] = {
-    "controlled-shutdown": ("writes then pause for a second or so", ("clean",), 0.2, 1.5),
+    "controlled-shutdown": ("writes then pause for about a second", ("clean",), 0.2, 1.5),
     "rolling-restart": ("writes pause for seconds at a time", ("clean", "clean-combined"), 1.0, 15.0),
 }
 """What an operator is told of pauses, the cases that it is of, and the medians of the longest pause of writes (s)
