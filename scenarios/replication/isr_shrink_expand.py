@@ -68,7 +68,7 @@ def change_for_a_minute(run: Run) -> None:
     t = run.partition()
     leader, (follower, other) = run.leader_of(t), run.followers_of(t)
     rate, size = BURST_RECORDS_PER_S, BURST_RECORD_BYTES
-    with run.load(t, rate_per_s=rate, record_bytes=size, acks="1", settings=BURSTS) as load:
+    with run.load(t, rate_per_s=rate, record_bytes=size, acks=run.case.acks, settings=BURSTS) as load:
         load.wait_acked(rate, timeout_s=ANNOUNCED_LIMIT_S)
         run.slow([leader], [follower], LINK_BYTES_PER_S)
         run.wait_isr(t, [leader, other])
@@ -99,7 +99,7 @@ def change_for_a_minute(run: Run) -> None:
             steps=change_for_a_minute,
             cluster=SHORT_LAG,
             applies=ranges.ISR_CHANGES_ANNOUNCED,
-            needs=frozenset({"acks-1"}),
+            acks="1",
             documented=[
                 Documented(
                     claims=["isr-change-announced", "isr-notification-content", "isr-changes-announced-each-minute"],
