@@ -85,6 +85,9 @@ class Admin(Protocol):
     def place_controller(self, broker: int) -> None:
         """Make this broker the controller. UsageError where that cannot be chosen."""
 
+    def remove_controller(self) -> None:
+        """Have the brokers elect another controller, whatever the present one does. UsageError where nothing can."""
+
     def elect_preferred_leader(self, topic: str, partition: int) -> str:
         """Ask for the election of a partition's preferred leader; returns by which mechanism it was asked."""
 
@@ -182,6 +185,10 @@ class ZnodeAdmin:
                 self._observer.wait(
                     lambda state: state.controller is not None, what="a controller", timeout_s=PLACE_LIMIT_S
                 )
+
+    def remove_controller(self) -> None:
+        """Delete /controller, while its owner's session lasts."""
+        self._client.delete(CONTROLLER)
 
     def elect_preferred_leader(self, topic: str, partition: int) -> str:
         """By the znode that the tool of the time wrote (`PreferredReplicaLeaderElectionCommand`); the controller
@@ -322,6 +329,9 @@ class ProtocolAdmin:
 
     def place_controller(self, broker: int) -> None:
         raise UsageError(f"the controller cannot be placed on broker {broker}: with KRaft the quorum elects it")
+
+    def remove_controller(self) -> None:
+        raise UsageError("the controller cannot be removed: with KRaft the quorum elects it")
 
     def elect_preferred_leader(self, topic: str, partition: int) -> str:
         """By the request of KIP-183 (2.2) and KIP-460 (2.4), without time-outs: confluent-kafka 2.16 fails on them."""

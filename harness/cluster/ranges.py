@@ -110,6 +110,14 @@ ISR_SHRINK_HOLDS_BACK: Final = VersionRange(
     "the high watermark stays when an ISR shrinks, until the next record (protocol 2.7 to 3.0, KAFKA-13091)",
     lambda version: version.uses_alter_partition and version.release < (3, 1),
 )
+HIGH_WATERMARK_WAITS_TO_JOIN: Final = since(
+    "0.10.2", "the high watermark waits for a replica that has caught up (KAFKA-4485, 0.10.2)"
+)
+"""Partition.maybeIncrementLeaderHW: by the ISR alone in 0.10.1.1, and by replicas that have caught up in 0.10.2.0."""
+HIGH_WATERMARK_NEEDS_MIN_ISR: Final = since(
+    "3.7", "the high watermark stays while the ISR is below min.insync.replicas (KAFKA-15583, 3.7)"
+)
+"""Partition.maybeIncrementLeaderHW: isUnderMinIsr is asked first from 3.7.0 on; 3.6.2 does not ask."""
 FOLLOWERS_SERVE: Final = since("2.4", "followers serve consumers, if brokers have a replica selector (KIP-392, 2.4)")
 """replica.selector.class is first in 2.4.0 (KAFKA-8443)."""
 PROTOCOL_OF_ITS_OWN: Final = VersionRange(
@@ -151,6 +159,12 @@ COORDINATORS_READ_TO_HIGH_WATERMARK: Final = before(
 CONTROLLER_BY_ONE_TRANSACTION: Final = ZOOKEEPER & since(
     "2.1", "/controller and its epoch are written in one transaction (2.1, KAFKA-6082)"
 )
+CONTROLLER_IS_FENCED_BEFORE_FOLLOWERS_LEAVE: Final = ZOOKEEPER & between(
+    "2.1", "2.3", "old controllers are fenced, and new ones do not look after dead followers (2.1 and 2.2)"
+)
+"""KAFKA-6082 came with 2.1.0 and KAFKA-3143 was mended in 2.3.0: between them an old controller has something to write
+that no new one has written."""
+CONTROLLER_IS_NOT_FENCED: Final = ZOOKEEPER & before("2.1", "old controllers are not fenced (before 2.1, KAFKA-6082)")
 PREFERRED_ELECTION_BY_ZNODE: Final = VersionRange(
     "asked for in a znode (before 2.2)", lambda version: not version.has_elect_leaders
 )

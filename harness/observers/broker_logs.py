@@ -12,6 +12,8 @@ What each event means, and what it does not:
 - `high-watermark`: a follower goes by its own high watermark (KIP-101 speaks of nothing else), or the high watermark
   with which a replica was loaded. Its steps, at TRACE, are events of their own (`offset_lines`).
 - `epoch-request`: what the leader answered when asked where an epoch ends, and what the follower made of it.
+- `epoch-answer`: at TRACE, where a broker says that an epoch ends, when it is asked; only what differs from its last
+  answer. `offset` is the answer and `leader_epoch` the epoch that was asked for.
 - `become-leader`, `become-follower`: from the state change log; with the log end offset from where releases print it.
 - `shrink-isr`, `expand-isr`: the leader's view. From 2.7 on, an ISR that grows is only told of when it has grown.
 - `recovery`: a start without the marker of a clean stop, and what was cut from a torn end.
@@ -23,6 +25,9 @@ What each event means, and what it does not:
 - `stale-controller`: a broker refused a request because its controller's epoch was old.
 - `controller-refused`, `controller-found`: with ZooKeeper and at DEBUG, a broker tried to become the controller and was
   refused, because another had made /controller, or heard before it tried that another had.
+- `controller-moved`: with ZooKeeper, a controller gave up what it was about, because a newer controller has written the
+  partition's state.
+- `controller-fenced`: ZooKeeper refused a controller's write, because /controller_epoch has changed (2.1 and later).
 - `stale-leader-epoch`: a broker refused a controller's request, or a leader a follower's fetch, of an old leader epoch.
 - `id-taken`: a broker cannot register, because its id is registered, still or by another. It waits (0.8 for its own old
   registration; KRaft for any), or exits.
@@ -131,6 +136,16 @@ _PATTERNS: Final[tuple[_Pattern, ...]] = tuple(
             rf"to the replica for {_TP}\. Will truncate to {_N}",
         ),
         ("epoch-request", "tracked epochs for ", rf"tracked epochs for {_TP}\. The leader's offset only {_N}"),
+        (
+            "epoch-answer",
+            "Processed offset for epoch request ",
+            rf"for partition {_TP} epoch:{_EPOCH} and returning offset {_N} from",
+        ),
+        (
+            "epoch-answer",
+            "Processed end offset request ",
+            rf"\[LeaderEpochCache {_TP}\] .* for epoch {_EPOCH} and returning epoch -?\d+ with end offset {_N} from",
+        ),
         ("epoch-request", " due to leader epoch and offset ", rf"Truncating partition {_TP} with \w+\(offset={_N}"),
         # Leadership: a line of its own with the log end offset (0.11 to 2.3 for leaders, 2.4 on for both), or the
         # state change log.
@@ -207,6 +222,8 @@ _PATTERNS: Final[tuple[_Pattern, ...]] = tuple(
             " since its associated leader epoch ",
             rf"for partition {_TP} .*associated leader epoch {_EPOCH} is (?:old|smaller than)\D+(?P<current>\d+)",
         ),
+        ("controller-moved", " written by another controller", r"(?:path was already|isr path) written by another"),
+        ("controller-fenced", "Controller epoch zkVersion check fails", r"check fails"),
         ("recovery", "Recovering unflushed segment ", rf"{_LOG}Recovering unflushed segment {_N}"),
         ("recovery", "Recovering unflushed segment ", rf"Recovering unflushed segment {_N} in log {_TP}"),
         ("recovery", "Corruption found in segment ", rf"{_LOG}Corruption found in .*truncating to offset {_N}"),
@@ -337,6 +354,8 @@ class LogLineReader:
         """What was said to call for an election, until there was one."""
         self._stopping: int | None = None
         """The broker that the controller last said is about to stop."""
+        self._answered: dict[tuple[str | None, int | None], tuple[int | None, int | None]] = {}
+        """Of each partition, the last epoch that was asked for and the answer."""
 
     def read(self, raw: str) -> Iterator[LogEvent]:
         """The events that are certain after this line."""
@@ -378,6 +397,12 @@ class LogLineReader:
             return
         if event.event in ("cause", "first-leader", "election"):
             yield from self._elected(event)
+            return
+        if event.event == "epoch-answer":
+            answer = (event.leader_epoch, event.offset)
+            if self._answered.get(key) != answer:
+                self._answered[key] = answer
+                yield event
             return
         if event.event == "shrink-isr":
             self._shrunk[key] = event.wall_ns

@@ -158,6 +158,13 @@ class Administration:
         with self._sequence_log.step("ask for the preferred leader", partition=str(t)):
             self._sequence_log.note(f"asked by {self.admin.elect_preferred_leader(*t)}")
 
+    def remove_controller(self) -> None:
+        """ZooKeeper: delete /controller while its owner's session lasts. Who lives elects another; a controller that
+        stands still does not hear of it.
+        """
+        with self._sequence_log.step("delete /controller"):
+            self.admin.remove_controller()
+
     def move_controller_away_from(self, *targets: Target) -> None:
         """ZooKeeper: see to it that none of these brokers is the controller, now that they may have become it."""
         if self._version.mode != "zookeeper":

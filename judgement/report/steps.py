@@ -470,6 +470,12 @@ def _says(line: Log, where: str) -> str:
         case "epoch-request":
             cut = ", and has nothing to cut" if line.detail == "nothing-to-cut" else ""
             return f"learns from the leader that its epoch ends at offset {line.offset}{cut}"
+        case "controller-moved":
+            return "finds that a newer controller has written a partition's state, and leaves it"
+        case "controller-fenced":
+            return "is refused a write by ZooKeeper: another controller is in office"
+        case "epoch-answer":
+            return f"answers that epoch {line.leader_epoch} of {where} ends at offset {line.offset}"
         case "recovery":
             return f"recovers {where} after a crash"
         case "fatal":

@@ -40,6 +40,7 @@ TITLES: Final[Mapping[str, str]] = {
     "high-watermark-steps": "How a record comes under the high watermark",
     "high-watermark-visibility": "When a consumer is given a record",
     "isolated-broker": "A leader is cut off from ZooKeeper or the controller alone",
+    "isr-join-under-load": "A follower returns under load, and joins the ISR",
     "isr-lag-max-messages": "A follower is many messages behind, and stays in sync",
     "isr-shrink-expand": "A follower stands still, leaves the ISR and returns",
     "last-replica-standing": "The last in-sync replica loses power",

@@ -11,6 +11,13 @@ Cut off, with ZooKeeper: the controller first loses the network to one broker, X
 so the controller has a request for X and keeps trying to send it. Then the controller loses ZooKeeper, and X becomes
 controller. The old controller still takes itself for the controller when it reaches X again. Its request carries the
 old epoch, and X refuses it.
+
+Old view, with ZooKeeper: the controller stands still while a broker dies, and an operator deletes /controller, as
+operators do to force an election. The old controller's session lasts. When it goes on it first hears that the broker
+has died, and only then of the election. So it acts with its old view, and ZooKeeper answers it. It reads that a newer
+controller has written the partition's state, and leaves it. In 2.1 and 2.2 it has another partition to write, of which
+the dead broker was a follower: ZooKeeper refuses that, for /controller_epoch has changed (`fenced`). Before 2.1
+ZooKeeper takes it, and the leader of that partition goes by a state that is no longer there (`unfenced`).
 """
 
 from collections.abc import Callable
@@ -23,6 +30,13 @@ SETTINGS = {"replica.socket.timeout.ms": "3000"}
 APART_SESSION_MS = 9000
 """KRaft's default. Brokers take seconds to find the new controller, and it fences those that have not found it by then.
 """
+OUTDATED = r"written by another controller|zkVersion check fails"
+KEEPS_ITS_SESSION = ClusterPlan(
+    brokers=(1, 2, 3, 4),
+    controller=4,
+    settings=SETTINGS | {"4:zookeeper.session.timeout.ms": "60000", "replica.lag.time.max.ms": "60000"},
+)
+"""The controller's session outlasts its standing still, and no leader takes the dead broker out of an ISR."""
 NO_HARM = ["one-controller-at-a-time", "partition-state-never-goes-back"]
 
 
@@ -84,6 +98,41 @@ def cut_off(run: Run) -> None:
     run.wait_registered([zombie])
 
 
+def old_view(run: Run) -> None:
+    """The controller hears of a death first, and of its own replacement after it has acted on that."""
+    zombie, t = run.controller(), run.partition()
+    leader, (other,) = run.leader_of(t), run.followers_of(t)
+    run.send(t, 2)
+    run.freeze(zombie)
+    run.kill(leader)
+    run.wait_unregistered(leader)
+    run.remove_controller()
+    run.wait_controller_other_than(zombie)
+    run.wait_leader(t, other)
+    run.thaw()
+    run.wait_log_line(zombie, OUTDATED, "that it has found or heard of the newer controller")
+    run.require("the old controller is not the controller again", run.controller().id != zombie.id)
+    run.start(leader)
+    run.wait_isr(t, run.replicas_of(t))
+    run.send(t, 2)
+
+
+def unfenced(run: Run) -> None:
+    """The same, and the old controller's write of another partition's state is taken: its leader must start anew to
+    hear of that.
+    """
+    follows = run.partition(1)
+    leader = run.leader_of(follows)
+    old_view(run)
+    run.wait_isr(follows, [leader])
+    run.kill(leader)
+    run.wait_unregistered(leader)
+    run.start(leader)
+    for t in (run.partition(), follows):
+        run.wait_isr(t, run.replicas_of(t))
+        run.send(t)
+
+
 scenario(
     name="zombie-controller",
     claim="""A controller that stands still or is cut off for longer than its session is replaced, in a higher epoch.
@@ -126,6 +175,51 @@ scenario(
                     claims=[*NO_HARM, "stale-controller-refused"],
                     source="ReplicaManager.becomeLeaderOrFollower: STALE_CONTROLLER_EPOCH (0.8.2.2 to 3.9.2)",
                     basis=Basis.SOURCE,
+                )
+            ],
+        ),
+        "old-view": Case(
+            steps=old_view,
+            cluster=KEEPS_ITS_SESSION,
+            replicas=((1, 2),),
+            applies=ranges.ZOOKEEPER,
+            documented=[
+                Documented(
+                    on=ranges.ZOOKEEPER,
+                    claims=[*NO_HARM, "replaced-controller-leaves-newer-state"],
+                    source="PartitionStateMachine: electLeaderForPartition (0.8.2.2 to 2.8.2)",
+                    basis=Basis.SOURCE,
+                )
+            ],
+        ),
+        "unfenced": Case(
+            steps=unfenced,
+            cluster=KEEPS_ITS_SESSION,
+            settings={"unclean.leader.election.enable": "false"},
+            replicas=((1, 2), (2, 1)),
+            applies=ranges.CONTROLLER_IS_NOT_FENCED,
+            documented=[
+                Documented(
+                    on=ranges.CONTROLLER_IS_NOT_FENCED,
+                    claims=["one-controller-at-a-time", "replaced-controller-still-writes"],
+                    sentence="""A controller that was replaced and does not know it still removes a dead broker from an
+                        ISR.""",
+                    source="KAFKA-6082",
+                    basis=Basis.JIRA,
+                )
+            ],
+        ),
+        "fenced": Case(
+            steps=old_view,
+            cluster=KEEPS_ITS_SESSION,
+            replicas=((1, 2), (2, 1)),
+            applies=ranges.CONTROLLER_IS_FENCED_BEFORE_FOLLOWERS_LEAVE,
+            documented=[
+                Documented(
+                    on=ranges.CONTROLLER_IS_FENCED_BEFORE_FOLLOWERS_LEAVE,
+                    claims=[*NO_HARM, "replaced-controller-is-fenced"],
+                    source="KAFKA-6082; KafkaZkClient: retryRequestsUntilConnected (2.1.0)",
+                    basis=Basis.JIRA,
                 )
             ],
         ),

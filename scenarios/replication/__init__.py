@@ -6,10 +6,10 @@ which records are committed. The ISR shrinks when a replica stands still and gro
 of acks=all depends on the size of the ISR, and min.insync.replicas is its lower bound.
 
 `high-watermark-steps` shows how the high watermark moves, record by record. `high-watermark-visibility` shows its
-effect on consumers, and `follower-fetching` which replica serves them. `isr-shrink-expand` and `isr-lag-max- messages`
-are about the members of the ISR, `min-insync-refusal` and `shrink-to-leader` about an ISR that is too small, and
-`offset- checkpoints` about the offsets that brokers keep on disk. `last-stable-offset` is the third offset: how far
-read_committed readers may read while transactions are open.
+effect on consumers, and `follower-fetching` which replica serves them. `isr-shrink-expand` and `isr-lag-max-messages`
+are about the members of the ISR, and `isr-join-under-load` about a follower that joins it. `min-insync-refusal` and
+`shrink-to-leader` are about an ISR that is too small, and `offset-checkpoints` about the offsets that brokers keep on
+disk. `last-stable-offset` is the third offset: how far read_committed readers may read while transactions are open.
 """
 
 from collections.abc import Sequence

@@ -4,6 +4,9 @@ The follower is frozen and still in the ISR. A record with acks=1 is acknowledge
 watermark stays before it. The consumer is alive: one fetch asked for two partitions of the same leader, and it gets a
 record of the other one. It gets the first record when the follower continues and fetches it, or has left the ISR (from
 2.7 to 3.0 only with the next record: KAFKA-13091).
+
+In `below-min-isr` the follower stops cleanly, and the ISR is smaller than min.insync.replicas. From 3.7 on the high
+watermark stands still then: the record shows when the follower is back (KAFKA-15583). Before, it shows at once.
 """
 
 from collections.abc import Callable
@@ -12,6 +15,8 @@ from harness.words import Basis, Case, ClusterPlan, Documented, Run, Target, Top
 from scenarios.replication import wait_shrunk
 
 READ_LIMIT_S = 30.0
+LONGER_THAN_A_FETCH_S = 1.0
+"""A fetch that finds nothing waits for half of that (fetch.wait.max.ms)."""
 HIDDEN = [
     Documented(
         claims=["record-hidden-until-isr-has-it"],
@@ -36,6 +41,30 @@ def leaves_isr(run: Run) -> None:
             run.send(t)
 
     hidden(run, leave)
+
+
+def below_min_isr(run: Run) -> None:
+    """The ISR is smaller than min.insync.replicas when the record is acknowledged."""
+    t, beside = run.partition(0), run.partition(1)
+    leader, (stopped,) = run.leader_of(t), run.followers_of(t)
+    with run.consume(t) as consumer:
+        run.send(t, 2)
+        run.send(t, acks="1")
+        run.send(beside)
+        consumer.wait_read(4, timeout_s=READ_LIMIT_S)
+
+        run.stop(stopped)
+        run.wait_leader_knows_isr(t, [leader])
+        run.send(t, acks="1")
+        run.send(beside)
+        consumer.wait_position(*beside, 2, timeout_s=READ_LIMIT_S)
+        if ranges.HIGH_WATERMARK_NEEDS_MIN_ISR.holds(run.version):
+            run.let_pass(LONGER_THAN_A_FETCH_S, "a consumer would have been given the record")
+        else:
+            consumer.wait_position(*t, 4, timeout_s=READ_LIMIT_S)
+        run.start(stopped)
+        run.wait_isr(t, run.replicas_of(t))
+        consumer.wait_position(*t, 4, timeout_s=READ_LIMIT_S)
 
 
 def hidden(run: Run, until: Callable[[Target], None]) -> None:
@@ -73,5 +102,26 @@ scenario(
     cases={
         "catches-up": Case(steps=catches_up, settings={"replica.lag.time.max.ms": "30000"}, documented=HIDDEN),
         "leaves-isr": Case(steps=leaves_isr, settings={"replica.lag.time.max.ms": "3000"}, documented=HIDDEN),
+        "below-min-isr": Case(
+            steps=below_min_isr,
+            topic={"min.insync.replicas": "2"},
+            documented=[
+                Documented(
+                    on=ranges.HIGH_WATERMARK_NEEDS_MIN_ISR,
+                    claims=["high-watermark-waits-for-min-isr"],
+                    sentence="""A record that is acknowledged with acks=1 below min.insync.replicas is given to no
+                        consumer until enough replicas are in sync.""",
+                    source="KAFKA-15583",
+                    basis=Basis.JIRA,
+                ),
+                Documented(
+                    claims=["high-watermark-ignores-min-isr"],
+                    sentence="""A record that is acknowledged with acks=1 below min.insync.replicas is given to
+                        consumers at once.""",
+                    source="Partition.maybeIncrementLeaderHW (0.8.2.2 to 3.6.2); KAFKA-15583",
+                    basis=Basis.SOURCE,
+                ),
+            ],
+        ),
     },
 )

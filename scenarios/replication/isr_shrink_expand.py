@@ -13,6 +13,10 @@ Up to protocol 2.6 the leader writes the ISR to ZooKeeper itself and, from 0.9 o
 Leaders look at their followers each replica.lag.time.max.ms before 0.10.2, and twice in that time from then on. In
 `twenty-seconds` the time is long enough to distinguish the two: the follower leaves within 20 to 40 s, or within 20 to
 30 s. In `by-default` the setting is the release's own: 10 s up to 2.4, and 30 s from then on (KIP-537).
+
+In `for-a-minute` the ISR changes more often than every 5 s. Records come in bursts over a slow link, and the follower
+is behind with each burst for longer than replica.lag.time.max.ms. The leader would announce changes after 5 s without
+another one. It announces them after 60 s all the same.
 """
 
 from harness.words import Basis, Case, ClusterPlan, Documented, Run, ranges, scenario
@@ -23,6 +27,13 @@ ANSWER_LIMIT_S = 10.0
 CLAIMS = ["isr-shrinks-in-lag-time", "isr-expands-when-caught-up", "acks-all-waits-for-isr"]
 PATIENT = {"request.timeout.ms": "90000", "message.timeout.ms": "120000"}
 """A producer waits for its answer as long as the follower is in the ISR."""
+ANNOUNCED_LIMIT_S = 100.0
+BURSTS = {"linger.ms": "2000"}
+BURST_RECORDS_PER_S = 400
+BURST_RECORD_BYTES = 900
+LINK_BYTES_PER_S = 450_000
+"""A burst takes 1.6 of the 2 s between bursts, which is more than twice the lag time."""
+SHORT_LAG = ClusterPlan(session_timeout_ms=20_000, settings={"replica.lag.time.max.ms": "700"})
 OUTCOMES = [
     Documented(
         on=ranges.ISR_CHANGES_ANNOUNCED,
@@ -52,6 +63,26 @@ def cluster(session_ms: int, lag_ms: int | None = None) -> ClusterPlan:
     return ClusterPlan(session_timeout_ms=session_ms, settings={"min.insync.replicas": "1"} | lag)
 
 
+def change_for_a_minute(run: Run) -> None:
+    """The follower leaves and joins with each burst, after an announcement from which a minute counts."""
+    t = run.partition()
+    leader, (follower, other) = run.leader_of(t), run.followers_of(t)
+    rate, size = BURST_RECORDS_PER_S, BURST_RECORD_BYTES
+    with run.load(t, rate_per_s=rate, record_bytes=size, acks=run.case.acks, settings=BURSTS) as load:
+        load.wait_acked(rate, timeout_s=ANNOUNCED_LIMIT_S)
+        run.slow([leader], [follower], LINK_BYTES_PER_S)
+        run.wait_isr(t, [leader, other])
+        run.heal_network()
+        run.wait_isr(t, run.replicas_of(t))
+        run.wait_isr_announced(1)
+
+        run.slow([leader], [follower], LINK_BYTES_PER_S)
+        run.wait_isr_announced(2, ANNOUNCED_LIMIT_S)
+    run.heal_network()
+    run.wait_isr(t, run.replicas_of(t))
+    run.send(t)
+
+
 @scenario(
     name="isr-shrink-expand",
     claim="""A follower that stands still leaves the ISR once it has not been caught up for replica.lag.time.max.ms.
@@ -64,6 +95,21 @@ def cluster(session_ms: int, lag_ms: int | None = None) -> ClusterPlan:
         "default": Case(documented=OUTCOMES),
         "twenty-seconds": Case(cluster=cluster(60_000, 20_000), client_settings=PATIENT, documented=OUTCOMES),
         "by-default": Case(cluster=cluster(60_000), client_settings=PATIENT, documented=OUTCOMES),
+        "for-a-minute": Case(
+            steps=change_for_a_minute,
+            cluster=SHORT_LAG,
+            applies=ranges.ISR_CHANGES_ANNOUNCED,
+            acks="1",
+            documented=[
+                Documented(
+                    claims=["isr-change-announced", "isr-notification-content", "isr-changes-announced-each-minute"],
+                    sentence="""A leader whose ISRs change more often than every 5 s announces the changes 60 s after
+                        its last announcement.""",
+                    source="ReplicaManager: isr-change-propagation (0.9.0.1 to 2.6.2)",
+                    basis=Basis.SOURCE,
+                )
+            ],
+        ),
     },
 )
 def isr_shrink_expand(run: Run) -> None:

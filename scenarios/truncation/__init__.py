@@ -12,3 +12,6 @@ there.
 `replica-divergence` an unclean election takes the place of the power outage, so it needs no disks of its own.
 `follower-reboot-epoch` and `leader-epoch-recovery` show the same failures on brokers with leader epochs.
 """
+
+EPOCHS_TRACED = ("kafka.server.epoch", "org.apache.kafka.storage.internals.epoch")
+"""The loggers of a leader that is asked where an epoch ends, by their names in one release or another."""

@@ -6,6 +6,7 @@ follower keeps it. The broker's own log shows the answer, and the record survive
 """
 
 from harness.words import Basis, ClusterPlan, Documented, Run, TopicPlan, ranges, scenario
+from scenarios.truncation import EPOCHS_TRACED
 from scenarios.truncation.follower_reboot import PARKED_FETCHES, kill_follower_above_its_high_watermark
 
 
@@ -21,13 +22,18 @@ from scenarios.truncation.follower_reboot import PARKED_FETCHES, kill_follower_a
         brokers=(1, 2, 3),
         controller=3,
         settings=PARKED_FETCHES,
-        trace=("kafka.server.ReplicaFetcherThread", "kafka.server.epoch"),
+        trace=("kafka.server.ReplicaFetcherThread", *EPOCHS_TRACED),
     ),
     topic=TopicPlan(replicas=((1, 2),)),
     documented=[
         Documented(
             on=ranges.LEADER_EPOCHS,
-            claims=["restarted-replica-keeps-its-log", "leader-elected-from-isr", "leader-epoch-rises-by-one"],
+            claims=[
+                "restarted-replica-keeps-its-log",
+                "leader-elected-from-isr",
+                "leader-epoch-rises-by-one",
+                "own-epoch-ends-at-log-end",
+            ],
             source="KIP-101",
             basis=Basis.KIP,
         )

@@ -8,6 +8,7 @@ truncates to the same point and fetches the rest. The epoch files of all replica
 """
 
 from harness.words import Basis, ClusterPlan, Documented, Run, TopicPlan, ranges, scenario
+from scenarios.truncation import EPOCHS_TRACED
 
 
 @scenario(
@@ -27,12 +28,13 @@ from harness.words import Basis, ClusterPlan, Documented, Run, TopicPlan, ranges
             "min.insync.replicas": "1",
             "unclean.leader.election.enable": "false",
         },
+        trace=EPOCHS_TRACED,
     ),
     topic=TopicPlan(replicas=((1, 2, 3),)),
     documented=[
         Documented(
             on=ranges.LEADER_EPOCHS,
-            claims=["leader-elected-from-isr", "leader-epoch-rises-by-one"],
+            claims=["leader-elected-from-isr", "leader-epoch-rises-by-one", "older-epoch-ends-where-next-begins"],
             source="KIP-101",
             basis=Basis.KIP,
         )

@@ -13,7 +13,7 @@ from typing import Any, Final
 from checks.claim import Judged, RunEvidence, claim
 from checks.claims.basis import judged
 from evidence.basis import Basis
-from evidence.events import ControllerWritten, CreationRefused, Log, of
+from evidence.events import Controller, ControllerWritten, CreationRefused, Log, LogKind, Partition, of
 from evidence.run_state import UP
 from evidence.text import plural
 
@@ -21,6 +21,7 @@ REFUSED: Final = "controller-refused"
 FOUND: Final = "controller-found"
 CLOCKS_NS: Final = 100_000_000
 """By how much the clocks of ZooKeeper, in milliseconds, and of a broker's lines may differ."""
+NOT_ACTED: Final = "no controller that had been replaced told that it was held back"
 NOBODY = "ZooKeeper's log has nobody who became the controller"
 
 
@@ -102,3 +103,82 @@ def _contenders(evidence: RunEvidence) -> Iterator[dict[str, Any]]:
                 "said": next(own, None),
                 "refused_zxid": refusals.get((node, made.controller_zxid)),
             }
+
+
+@claim(
+    "replaced-controller-leaves-newer-state",
+    source="PartitionStateMachine: electLeaderForPartition (0.8.2.2), doElectLeaderForPartitions (2.8.2)",
+    basis=Basis.SOURCE,
+)
+def replaced_controller_leaves_newer_state(evidence: RunEvidence) -> Judged:
+    """A controller that has been replaced and acts with its old view leaves a partition's state alone, where a newer
+    controller has written it.
+
+    It says so in its log. No partition's controller epoch fell after that.
+    """
+    rows = list(_held_back(evidence, "controller-moved"))
+    wrong = [row for row in rows if any(_falls(evidence, row["at_ns"]))]
+    return judged(rows, wrong, plural(len(rows), "state") + " left to the newer controller", NOT_ACTED)
+
+
+@claim("replaced-controller-is-fenced", source="KAFKA-6082", basis=Basis.JIRA)
+def replaced_controller_is_fenced(evidence: RunEvidence) -> Judged:
+    """From 2.1 on ZooKeeper refuses what a replaced controller writes, because /controller_epoch has changed.
+
+    The old controller says so in its log, and no member of an ISR was removed in its epoch after it was replaced.
+    """
+    rows = list(_held_back(evidence, "controller-fenced"))
+    wrong = [row for row in rows if any(_removals(evidence, row["in_office_ns"], row["epoch"]))]
+    return judged(rows, wrong, plural(len(rows), "write") + " of a replaced controller refused", NOT_ACTED)
+
+
+@claim(
+    "replaced-controller-still-writes",
+    source="KafkaController.removeReplicaFromIsr (0.8.2.2 to 0.11.0.3), ReplicaStateMachine (1.1.1, 2.0.1); KAFKA-6082",
+    basis=Basis.SOURCE,
+)
+def replaced_controller_still_writes(evidence: RunEvidence) -> Judged:
+    """Before 2.1 a controller that has been replaced and acts with its old view still writes the states of partitions
+    that no newer controller has written.
+
+    It says that it leaves another partition alone. A member of an ISR was removed in its epoch after it was replaced.
+    """
+    rows = [
+        row | {"written": any(_removals(evidence, row["in_office_ns"], row["epoch"]))}
+        for row in _held_back(evidence, "controller-moved")
+    ]
+    wrong = [row for row in rows if not row["written"]]
+    return judged(rows, wrong, "a member was removed from an ISR in an old controller epoch", NOT_ACTED)
+
+
+def _held_back(evidence: RunEvidence, kind: LogKind) -> Iterator[dict[str, Any]]:
+    """What former controllers said of being held back, with the controller that was in office by then."""
+    offices = [one for one in of(evidence.run_state.events, Controller) if one.node is not None]
+    for said in of(evidence.run_state.events, Log):
+        before = [one for one in offices if one.at_ns <= said.at_ns]
+        if said.event == kind and before and before[-1].node != said.node in {one.node for one in before}:
+            yield {
+                "node": said.node,
+                "at_ns": said.at_ns,
+                "controller": before[-1].node,
+                "epoch": before[-1].epoch,
+                "in_office_ns": before[-1].at_ns,
+            }
+
+
+def _changes(evidence: RunEvidence, since_ns: int) -> Iterator[tuple[Partition, Partition]]:
+    """Each change of a partition's state after a time."""
+    for states in evidence.run_state.states.values():
+        yield from ((before, after) for before, after in pairwise(states) if after.at_ns > since_ns)
+
+
+def _falls(evidence: RunEvidence, since_ns: int) -> Iterator[bool]:
+    """Of each change: whether the controller epoch fell."""
+    for before, after in _changes(evidence, since_ns):
+        yield (after.controller_epoch or 0) < (before.controller_epoch or 0)
+
+
+def _removals(evidence: RunEvidence, since_ns: int, epoch: int) -> Iterator[bool]:
+    """Of each change: whether a member of an ISR was removed in an older controller epoch."""
+    for before, after in _changes(evidence, since_ns):
+        yield bool(set(before.isr) - set(after.isr)) and (after.controller_epoch or 0) < epoch

@@ -33,7 +33,10 @@ LONG_LAG: Final = (2, 5)
 NOTIFICATIONS: Final = "/isr_change_notification"
 CHECKED_MS: Final = 2500
 QUIET_MS: Final = 5000
+MINUTE_MS: Final = 60000
 """ISR changes are announced by a check every 2.5 s, after 5 s without one (or 60 s after the last announcement)."""
+MANY: Final = 10
+"""So many changes within a minute, at least, before they say something of it."""
 
 
 def lag_time_ms(run: RunRecord) -> int:
@@ -319,4 +322,47 @@ def isr_change_announced(evidence: RunEvidence) -> Judged:
             f"{plural(len(rows), 'change')} of an ISR announced, the slowest after {row['took_ms'] / 1000:.1f} s"
         ),
         "no change of an ISR was due to be announced",
+    )
+
+
+@claim(
+    "isr-changes-announced-each-minute",
+    source="ReplicaManager: isr-change-propagation (0.9.0.1 to 2.6.2)",
+    basis=Basis.SOURCE,
+    bound=f"from the announcement before it: {MINUTE_MS} ms, {CHECKED_MS} ms between checks, and a tolerance of "
+    f"{ISR_TOLERANCE_MS} ms for the machine; no sooner than {MINUTE_MS} ms less {EARLY_MS} ms",
+    bound_source="ReplicaManager: isr-change-propagation (0.9.0.1 to 2.6.2)",
+    bound_basis=Basis.SOURCE,
+)
+def isr_changes_announced_each_minute(evidence: RunEvidence) -> Judged:
+    """Where a leader's ISRs change more often than every 5 s it announces them 60 s after its last announcement.
+
+    Between two announcements of one leader each change came within 5 s of the one before, and the second announcement
+    within 5 s of the last change.
+    """
+    run_state = evidence.run_state
+    changes, rows = [at_ns for _, at_ns in _changes_by_leaders(run_state)], list[dict[str, Any]]()
+    for before, told in pairwise(_announcements(run_state)):
+        between = [at_ns for at_ns in changes if before.at_ns < at_ns < told.at_ns]
+        gaps_ms = [elapsed_ms(one, next_one) for one, next_one in pairwise([*between, told.at_ns])]
+        if len(between) < MANY or max(gaps_ms) >= QUIET_MS:
+            continue
+        rows.append(
+            {
+                "path": told.path,
+                "at_ns": before.at_ns,
+                "changes": len(between),
+                "longest_gap_ms": max(gaps_ms),
+                "took_ms": elapsed_ms(before.at_ns, told.at_ns),
+                "bound_ms": MINUTE_MS + CHECKED_MS + ISR_TOLERANCE_MS,
+            }
+        )
+    early = [row for row in rows if row["took_ms"] < MINUTE_MS - EARLY_MS]
+    if early:
+        observed = f"announced {early[0]['took_ms'] / 1000:.1f} s after the last announcement: too early"
+        return Judged(outcome=CONTRADICTED, observed=observed, evidence=early)
+    return timed(
+        rows,
+        lambda row: f"{plural(row['changes'], 'change')} announced {row['took_ms'] / 1000:.1f} s after the last ones",
+        "no ISR changed more often than every 5 s from one announcement to the next",
     )

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
+from checks.anomalies.min_insync import min_insync
 from checks.claim import NOT_OBSERVED, Judged, RunEvidence, claim
 from checks.claims.basis import elapsed_ms, judged
 from checks.claims.replication.acks import SEEN_LATER_NS
@@ -19,6 +20,7 @@ from evidence.replication import Trace, topics_of, trace_of, traced_partitions, 
 from evidence.run_state import FROZEN, RunState, Sent
 from evidence.text import plural
 
+NONE_BELOW: Final = "no consumer was at work while a record was acknowledged with too few replicas in sync"
 NO_TRACE: Final = "no broker told of its replicas' offsets at TRACE"
 
 
@@ -43,6 +45,50 @@ def record_hidden_until_isr_has_it(evidence: RunEvidence) -> Judged:
     seen = plural(len(rows), "record") + " read only when every member of the ISR had it"
     nothing = "no consumer was at work while a record was in its leader's log and not in all of the ISR"
     return judged(rows, wrong, seen, nothing)
+
+
+@claim("high-watermark-waits-for-min-isr", source="KAFKA-15583", basis=Basis.JIRA)
+def high_watermark_waits_for_min_isr(evidence: RunEvidence) -> Judged:
+    """From 3.7 on a record that is acknowledged with acks=1 while fewer replicas than min.insync.replicas are in sync
+    is given to no consumer until enough are.
+
+    The consumer is given another record from the same leader meanwhile, and this one after that.
+    """
+    rows = _below_min_isr(evidence)
+    wrong = [row for row in rows if row["read_while_hidden"]]
+    return judged(rows, wrong, plural(len(rows), "record") + " read only when enough were in sync", NONE_BELOW)
+
+
+@claim(
+    "high-watermark-ignores-min-isr",
+    source="Partition.maybeIncrementLeaderHW (0.8.2.2 to 3.6.2); KAFKA-15583",
+    basis=Basis.SOURCE,
+)
+def high_watermark_ignores_min_isr(evidence: RunEvidence) -> Judged:
+    """Before 3.7 a record that is acknowledged with acks=1 is given to consumers though fewer replicas than
+    min.insync.replicas are in sync.
+    """
+    rows = _below_min_isr(evidence)
+    wrong = [row for row in rows if not row["read_while_hidden"]]
+    return judged(rows, wrong, plural(len(rows), "record") + " read while too few were in sync", NONE_BELOW)
+
+
+def _below_min_isr(evidence: RunEvidence) -> list[dict[str, Any]]:
+    """What consumers were given of records that were acknowledged while too few replicas were in sync, until the
+    cluster stated that enough are.
+    """
+    run_state, rows = evidence.run_state, list[dict[str, Any]]()
+    positions = of(run_state.events, Position)
+    for one in run_state.sends:
+        state = run_state.state_at(one.topic, one.partition, one.sent_ns)
+        needed = min_insync(evidence.run, one.topic)
+        if state is None or one.outcome != "acked" or one.acks == "all" or len(state.isr) >= needed:
+            continue
+        later = (s for s in run_state.partitions[one.topic, one.partition] if s.begin_ns > one.sent_ns)
+        enough = next((s.begin_ns - SEEN_LATER_NS for s in later if len(s.isr) >= needed), None)
+        if enough is not None:
+            rows += _readers(run_state, positions, one, enough)
+    return rows
 
 
 def _hidden(run_state: RunState, one: Sent) -> Iterator[int]:

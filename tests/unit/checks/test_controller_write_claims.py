@@ -6,7 +6,17 @@ import pytest
 
 from checks import claims
 from checks.claims import CONTRADICTED, HELD, NOT_OBSERVED, RunEvidence
-from evidence.events import Broker, ControllerWritten, CreationRefused, End, Event, Log, LogKind
+from evidence.events import (
+    Broker,
+    Controller,
+    ControllerWritten,
+    CreationRefused,
+    End,
+    Event,
+    Log,
+    LogKind,
+    Partition,
+)
 from evidence.run_state import RunState
 from tests.records import run_record
 from tests.unit.timelines import at
@@ -81,3 +91,53 @@ def test_without_their_lines_nothing_is_known_of_the_others() -> None:
     told = tuple(at(int(second * 1e9), event) for second, event in LIVE if not isinstance(event, Log))
     evidence = RunEvidence(run=run_record({}), run_state=RunState(told))
     assert claims.judge("one-broker-creates-controller-znode", evidence).outcome == NOT_OBSERVED
+
+
+LEAVES, FENCED = "replaced-controller-leaves-newer-state", "replaced-controller-is-fenced"
+WRITES = "replaced-controller-still-writes"
+OFFICES: list[tuple[float, Event]] = [
+    (1.0, Controller(source="zookeeper", node="broker-4", epoch=1)),
+    (9.0, Controller(source="zookeeper", node="broker-3", epoch=2)),
+]
+
+
+def state(second: float, epoch: int, *isr: int) -> tuple[float, Event]:
+    about: dict[str, int | str] = {"topic": "t", "partition": 0, "leader": 1, "leader_epoch": 0}
+    return (second, Partition(source="zookeeper", isr=isr, controller_epoch=epoch, **about))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("name", "events", "outcome"),
+    [
+        (LEAVES, [line(10, "broker-4", "controller-moved")], HELD),
+        (LEAVES, [line(10, "broker-4", "controller-moved"), state(9.5, 2, 1), state(11, 1, 1)], CONTRADICTED),
+        (LEAVES, [line(8, "broker-4", "controller-moved")], NOT_OBSERVED),
+        (LEAVES, [line(10, "broker-2", "controller-moved")], NOT_OBSERVED),
+        (LEAVES, [line(10, "broker-4", "controller-fenced")], NOT_OBSERVED),
+        (FENCED, [line(10, "broker-4", "controller-fenced")], HELD),
+        (FENCED, [line(10, "broker-4", "controller-fenced"), state(2, 1, 1, 2), state(11, 2, 1)], HELD),
+        (FENCED, [line(10, "broker-4", "controller-fenced"), state(2, 1, 1, 2), state(11, 1, 1)], CONTRADICTED),
+        (FENCED, [line(10, "broker-4", "controller-moved")], NOT_OBSERVED),
+        (WRITES, [line(10, "broker-4", "controller-moved"), state(2, 1, 1, 2), state(11, 1, 1)], HELD),
+        (WRITES, [line(10, "broker-4", "controller-moved"), state(2, 1, 1, 2), state(11, 2, 1)], CONTRADICTED),
+        (WRITES, [state(2, 1, 1, 2), state(11, 1, 1)], NOT_OBSERVED),
+    ],
+    ids=[
+        "left",
+        "it writes all the same",
+        "in its own term",
+        "never the controller",
+        "another line",
+        "fenced",
+        "the new one writes",
+        "the old one writes",
+        "not fenced",
+        "it still writes",
+        "the new one writes",
+        "it did not act",
+    ],
+)
+def test_what_a_replaced_controller_may_do(name: str, events: list[tuple[float, Event]], outcome: str) -> None:
+    timed = sorted([*OFFICES, *events, (20.0, End(run="r", lines=9))], key=lambda one: one[0])
+    told = tuple(at(int(second * 1e9), event) for second, event in timed)
+    assert claims.judge(name, RunEvidence(run=run_record({}), run_state=RunState(told))).outcome == outcome

@@ -24,9 +24,7 @@ pytestmark = pytest.mark.slow
 def test_a_newcomer_who_does_what_the_guide_says_is_done(guide: str, listed: tuple[str, str], tmp_path: Path) -> None:
     """In a copy of checks/ that has the module of the page the tests of the page pass, and the entry is listed."""
     text = (ROOT / "docs" / guide).read_text()
-    found = re.findall(
-        r"`((?:checks|tests)/[a-z_/]+\.py)`(?:; modules[^:]*)?:\n\n```python\n(.*?)```", text, re.DOTALL
-    )
+    found = re.findall(r"`((?:checks|tests)/[a-z_/]+\.py)`(?:; modules[^:]*)?:\n\n```python\n(.*?)```", text, re.DOTALL)
     (module, content), (test, tests) = found
     shutil.copytree(ROOT / "checks", tmp_path / "checks", ignore=shutil.ignore_patterns("__pycache__"))
     assert not (tmp_path / module).exists()

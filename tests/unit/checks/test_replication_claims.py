@@ -381,3 +381,62 @@ class TestHidden:
     )
     def test_a_record_is_hidden(self, events: list[Timed], outcome: str) -> None:
         assert judged("record-hidden-until-isr-has-it", *self.BOTH, *events).outcome == outcome
+
+
+class TestBelowMinIsr:
+    WAITS: ClassVar[str] = "high-watermark-waits-for-min-isr"
+    IGNORES: ClassVar[str] = "high-watermark-ignores-min-isr"
+    SMALL: ClassVar[list[Timed]] = [
+        (1, isr(1, 2, version=0)),
+        (1, isr(1, 3, version=0, partition=1)),
+        (3, isr(1, version=1)),
+        (4, send(3, "1")),
+        (4.1, acked(3, 3, "1")),
+    ]
+    BESIDE: Timed = read_up_to(2, 5, partition=1)
+    ENOUGH: Timed = (10, isr(1, 2, version=2))
+
+    @pytest.mark.parametrize(
+        ("events", "waits", "ignores"),
+        [
+            ([BESIDE, ENOUGH, read_up_to(4, 10.1)], HELD, CONTRADICTED),
+            ([BESIDE, read_up_to(4, 5), ENOUGH], CONTRADICTED, HELD),
+            ([ENOUGH, read_up_to(4, 10.1)], NOT_OBSERVED, NOT_OBSERVED),
+            ([BESIDE, read_up_to(4, 10.1)], NOT_OBSERVED, NOT_OBSERVED),
+        ],
+        ids=["when enough are in sync", "at once", "no sign of life", "never enough"],
+    )
+    def test_when_a_record_is_given_to_consumers(self, events: list[Timed], waits: str, ignores: str) -> None:
+        assert judged(self.WAITS, *self.SMALL, *events).outcome == waits
+        assert judged(self.IGNORES, *self.SMALL, *events).outcome == ignores
+
+    def test_with_enough_in_sync_nothing_is_observed(self) -> None:
+        events = [self.SMALL[0], self.SMALL[1], *self.SMALL[3:], self.BESIDE, self.ENOUGH, read_up_to(4, 10.1)]
+        assert judged(self.WAITS, *events).outcome == NOT_OBSERVED
+
+
+class TestAnnouncedEachMinute:
+    NAME: ClassVar[str] = "isr-changes-announced-each-minute"
+
+    @staticmethod
+    def changes(every_s: float, until_s: float) -> list[Timed]:
+        """An ISR that shrinks or grows every so often, from second 11 on."""
+        count = -int((11 - until_s) // every_s)
+        isrs = [((1, 2, 3), (1, 3))[number % 2] for number in range(count)]
+        return [(11 + number * every_s, isr(*one, version=number)) for number, one in enumerate(isrs)]
+
+    @pytest.mark.parametrize(
+        ("every_s", "announced_s", "outcome"),
+        [
+            (2, 71, HELD),
+            (4, 73, HELD),
+            (2, 60, CONTRADICTED),
+            (2, 75, CONTRADICTED),
+            (6, 71, NOT_OBSERVED),
+            (2, 25, NOT_OBSERVED),
+        ],
+        ids=["in time", "by the next check", "early", "late", "quiet between", "few changes"],
+    )
+    def test_a_minute_after_the_last_one(self, every_s: float, announced_s: float, outcome: str) -> None:
+        events = [(10, note("made")), *self.changes(every_s, announced_s), (announced_s, note("made", 1))]
+        assert judged(self.NAME, *events, END).outcome == outcome

@@ -262,6 +262,23 @@ def test_logs_are_kept_and_put_among_what_else_happened(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "line",
     [
+        "DEBUG Processed offset for epoch request for partition t-0 epoch:0 and returning offset 2 from epoch list of "
+        "size 1 (kafka.server.epoch.LeaderEpochFileCache)",
+        "DEBUG [LeaderEpochCache t-0] Processed end offset request for epoch 0 and returning epoch 0 with end offset 2 "
+        "from epoch cache of size 1 (kafka.server.epoch.LeaderEpochFileCache)",
+    ],
+    ids=["0.11", "2.0"],
+)
+def test_where_a_leader_says_that_an_epoch_ends(line: str) -> None:
+    other = line.replace("epoch:0", "epoch:1").replace("for epoch 0", "for epoch 1").replace("offset 2", "offset 5")
+    found = list(parse_lines([STAMP + line, STAMP + line, STAMP + other, STAMP + line], "broker-1"))
+    assert {(one.event, one.topic, one.partition) for one in found} == {("epoch-answer", "t", 0)}
+    assert [(one.leader_epoch, one.offset) for one in found] == [(0, 2), (1, 5), (0, 2)]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
         "leader replied with an offset 2 >= the follower's log end offset 2 in t-0. No truncation needed.",
         "Receive leaderEpoch response Map(t-0 -> EpochEndOffset{error=NONE, leaderEpoch=0, endOffset=2})",
         "Sending fetch request builder FetchRequest(... t-0=PartitionData(topicId=x, fetchOffset=2, maxBytes=1, "
@@ -295,6 +312,17 @@ def test_requests_of_an_old_controller_that_were_refused(line: str) -> None:
 @pytest.mark.parametrize(
     ("line", "event"),
     [
+        (
+            "StateChangeFailedException: aborted leader election for partition [t,0] since the LeaderAndIsr "
+            "path was already written by another controller. This probably means that the current controller 4 went "
+            "through a soft failure",
+            "controller-moved",
+        ),
+        ("Leader and isr path written by another controller. This probably means the current", "controller-moved"),
+        (
+            "ControllerMovedException: Controller epoch zkVersion check fails. Expected zkVersion = 1",
+            "controller-fenced",
+        ),
         ("DEBUG Broker 2 was elected as leader instead of broker 3 (kafka.server.X)", "controller-refused"),
         ("DEBUG [Controller id=3] Broker 2 was elected as controller instead of broker 3", "controller-refused"),
         ("INFO New leader is 2 (kafka.server.ZookeeperLeaderElector$LeaderChangeListener)", "controller-found"),
