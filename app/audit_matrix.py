@@ -164,7 +164,7 @@ def _run(arguments: argparse.Namespace, echo: Callable[[str], None]) -> int:
         measure(arguments, arguments.faults, echo) if arguments.command == "measure" else gather(arguments.runs_dir)
     )
     _tell(gathered, echo)
-    write(added(matrix.load(), gathered.cells), arguments.docs)
+    write(added(matrix.load(modified=True), gathered.cells), arguments.docs)
     return EXIT_AS_DOCUMENTED
 
 

@@ -41,6 +41,8 @@ COUNTS: Final = ("acknowledged", "lost", "duplicated", "reordered", "refused", "
 FIGURES: Final = ("latency_p50_ms", "latency_p99_ms", "records_per_s")
 """Only where there was no fault: elsewhere the file has no such columns."""
 YES: Final = "yes"
+MODIFIED: Final = "+"
+"""How the commit of a run ends whose tree had changes. Its counts stay in the files, and no cell has them."""
 
 Line = Sequence[str]
 
@@ -48,22 +50,25 @@ Line = Sequence[str]
 # Reading
 
 
-def load(folder: Path = FOLDER) -> tuple[Cell, ...]:
-    """The cells of a folder; none if there is none. Raises UsageError, in one line, if it cannot be read."""
+def load(folder: Path = FOLDER, *, modified: bool = False) -> tuple[Cell, ...]:
+    """The cells of a folder; none if there is none. Runs of a tree with changes are in no cell, unless `modified`: that
+    is for those who write the cells again. Raises UsageError, in one line, if it cannot be read.
+    """
     if not folder.exists():
         return ()
     try:
-        return tuple(_cells(folder))
+        return tuple(_cells(folder, modified))
     except (OSError, ValueError, KeyError, TypeError, csv.Error, UsageError) as error:
         raise UsageError(f"{folder}: not a measured matrix ({error}); `make audit-matrix` makes one") from None
 
 
-def _cells(folder: Path) -> Iterator[Cell]:
+def _cells(folder: Path, with_modified: bool) -> Iterator[Cell]:
     runs = {line[0]: line for line in _lines(folder / "runs.csv", RUNS)}
     in_order = sorted(runs, key=int) == sorted(runs, key=lambda number: runs[number][1])
     stated = {number: _stated(rest) for number, *rest in _lines(folder / "stated.csv", STATED)}
     given = {number: _settings(text) for number, text in _lines(folder / "given.csv", GIVEN)}
     heads = {number: _heads(line) for number, line in runs.items()}
+    modified = {number for number, line in runs.items() if line[5].endswith(MODIFIED)}
     tails: dict[tuple[str, ...], tuple[float | None, ...]] = {}
     for fault in _faults(folder):
         cells = list(_lines(folder / "cells" / f"{fault}.csv", CELLS))
@@ -71,6 +76,8 @@ def _cells(folder: Path) -> Iterator[Cell]:
         for line in cells:
             measured[line[1]][tuple(line[2:11])] = []
         for line in _lines(folder / "counts" / f"{fault}.csv", ("run", *SETTINGS, *COUNTS), FIGURES):
+            if line[0] in modified and not with_modified:
+                continue
             version, of_client = heads[line[0]]
             counts = tuple(line[10:])
             if (tail := tails.get(counts)) is None:  # the same few counts are those of most measurements

@@ -241,14 +241,13 @@ def on_record(data: Mapping[str, Any], runs: Collection[str]) -> str:
     if not own:
         return ""
     judged, untold = sum(map(telling, own)), sum(cell["verdicts"].get(NOT_TOLD, 0) for cell in own)
-    modified = len({each["run"] for cell in own for each in cell["aside"]} & set(runs))
     known = f"Of {plural(judged, 'run')} of these faults the ledger has the verdict." if judged else ""
     return " ".join(
         (
             known,
             f"Of {plural(untold, 'run')} [the ledger](ledger.md#what-was-restored) has the name and no verdict: it was "
             "not published, and the files were not kept. What stands here of them cannot be judged again.",
-            f"Trees with changes made {plural(modified, 'run')} of the matrix; no other page counts such runs.",
+            "Runs of a tree with changes stay in the files of the matrix and count in no cell.",
         )
     ).strip()
 
