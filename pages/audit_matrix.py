@@ -11,7 +11,7 @@ line share a row; what was seen in some runs only has its count.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Final
 from xml.sax.saxutils import escape
@@ -200,7 +200,7 @@ def page(cells: Sequence[Cell], data: Mapping[str, Any] = NO_DATA) -> str:
         cells=len(cells),
         measurements=sum(len(cell.runs) for cell in cells),
         runs=len(runs),
-        record=on_record(data, runs),
+        record=on_record(data),
         dates=f"{dates[0]} to {dates[-1]}" if len(dates) > 1 else "".join(dates),
         lines=lines,
         maps=[(line, _map_name(line)) for line in lines],
@@ -229,7 +229,7 @@ def page(cells: Sequence[Cell], data: Mapping[str, Any] = NO_DATA) -> str:
     )
 
 
-def on_record(data: Mapping[str, Any], runs: Collection[str]) -> str:
+def on_record(data: Mapping[str, Any]) -> str:
     """What the ledger has of the matrix's runs, and what it has not; "" if it has none."""
     own = [
         cell
