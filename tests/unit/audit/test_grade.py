@@ -49,7 +49,7 @@ def test_acks_1_is_graded_by_the_worst_measured_loss_with_its_run() -> None:
     assert one.grade == "D"
     assert one.reason == (
         "37 of 37 acknowledged records were lost by leader-crash-behind: "
-        "followers stand still, records are sent, the leader is killed, the followers go on"
+        "followers stand still, records are sent, the leader is killed, the followers continue"
     )
     worst = one.worst
     assert worst is not None

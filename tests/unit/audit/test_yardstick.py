@@ -13,6 +13,13 @@ from tests.wild.yardstick import GOALS, KINDS, Repository, Score, _score_one, re
 PROPERTIES = "bootstrap.servers=k:9092\nkey.serializer=S\nacks=1\n"
 
 
+SERVER = """broker.id=1
+listeners=PLAINTEXT://k:9092
+log.dirs=/d
+zookeeper.connect=z:2181
+min.insync.replicas=2
+default.replication.factor=3
+"""
 POM = """<project><dependencies><dependency><groupId>org.apache.kafka</groupId><artifactId>kafka-clients</artifactId>
 <version>3.9.1</version></dependency></dependencies></project>"""
 
@@ -50,7 +57,7 @@ def test_a_value_that_nobody_tells_may_not_be_claimed(tmp_path):
 
 def test_an_a_for_a_producer_that_may_lose_is_false(tmp_path):
     text = PROPERTIES.replace("acks=1", "acks=all")
-    made = scored(tmp_path, {"at": "producer.properties", "acks": "0"}, producer=text, pom=POM)
+    made = scored(tmp_path, {"at": "producer.properties", "acks": "0"}, producer=text, server=SERVER, pom=POM)
     assert made.false_a == 1
 
 

@@ -49,7 +49,7 @@ def test_an_anomaly_that_does_not_hold_together_is_refused(monkeypatch: pytest.M
         anomaly("duplicate", **STATED, reads=(HISTORY,))(check)
     with pytest.raises(ValueError, match="no anomaly 'duplicat'"):
         also_found("duplicat", reads=(HISTORY,))(check)
-    with pytest.raises(ValueError, match="not to be had at one place"):
+    with pytest.raises(ValueError, match="not available at one place"):
         anomaly("new", **STATED, reads=(HISTORY, CLUSTER))(check)
     with pytest.raises(ValueError, match="a parameter for each kind"):
         anomaly("new", **STATED, reads=(HISTORY, COPIES))(check)

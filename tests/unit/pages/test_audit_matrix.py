@@ -92,5 +92,5 @@ def test_what_is_not_on_record_of_its_runs_is_said() -> None:
     row = {"runs": 5, "verdicts": {"not told": 3, "as-documented": 2}, "aside": aside}
     told = page([lost(key(), 7)], {"audit-none": {"cases": {"default": {"4.3.1": row}}}, "baseline": {"cases": {}}})
     assert "Of 2 runs of these faults the ledger has the verdict. Of 3 runs [the ledger]" in told
-    assert "Trees with changes made 1 run of the matrix" in told
+    assert "Runs of a tree with changes stay in the files of the matrix and count in no cell." in told
     assert "the ledger" not in page([lost(key(), 7)])
