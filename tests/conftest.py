@@ -21,7 +21,7 @@ from pathlib import Path
 
 import pytest
 
-from tests import properties, tiers
+from tests import parts, properties, tiers
 
 properties.load()
 os.environ["COLUMNS"] = "100"
@@ -36,13 +36,22 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--minutes", type=float, metavar="N", help="begin no test after so many minutes")
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    if parts.wanted(config):
+        config.pluginmanager.register(parts.Parts(config), "parts")
+
+
 @cache
 def table() -> tuple[tiers.Row, ...]:
     return tiers.read_rows((tiers.ROOT / "CONTRIBUTING.md").read_text())
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Of tiers that the table lists whole, only the files that it names are imported: that saves most of the time."""
+    """Of tiers that the table lists whole, only the files that it names are imported: that saves most of the time. A
+    process that has files of its own imports these.
+    """
+    if (own := parts.own_files(config)) is not None and collection_path.name.startswith("test_"):
+        return collection_path.relative_to(tiers.ROOT).as_posix() not in own or None
     wanted = config.getoption("tier")
     if wanted is None or "unit" in wanted or not collection_path.name.startswith("test_"):
         return None
@@ -63,7 +72,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     listed = [node_id for node_id, of_it in tier.items() if of_it != "unit"]
     wanted = config.getoption("tier")
     whole = config.args_source is pytest.Config.ArgsSource.TESTPATHS and (wanted is None or "unit" in wanted)
-    stale = tiers.unused(rows, listed) if whole else []
+    own = parts.own_files(config)
+    stale = tiers.unused([row for row in rows if own is None or row.file in own], listed) if whole else []
     if missing or stale:
         raise pytest.UsageError(
             "CONTRIBUTING.md's table of tiers: "

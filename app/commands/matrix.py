@@ -43,21 +43,11 @@ def run(options: argparse.Namespace) -> int:
     progress = Progress(quiet=options.quiet, json_lines=options.json_lines)
     overrides, expect = settings_of(options.setting), expected(options.expect)
     own = own_versions(options, progress.line)
-    wanted = named_cells(options, own, progress.line)
-    versions = versions_in(wanted, own)
-    for version in versions:
-        known_settings.validate(version, overrides, "--setting", progress.line)
-    if options.minutes is not None:
-        wanted = night_order(wanted, options.seed)
-    if options.client is not None:
-        wanted = by_client(wanted, options.client, {version.id: version for version in versions}, progress.line)
-    if options.plan:
-        wanted = by_plan(wanted, options.shard, progress.line)
-        versions = versions_in(wanted, own)
+    wanted = wanted_cells(options, own, overrides, progress.line)
     if options.dry_run:
         result(json.dumps([asdict(cell) for cell in wanted]) if options.json else "\n".join(map(str, wanted)))
         return EXIT_AS_DOCUMENTED
-    images.ensure_images([version.build for version in versions], progress.line)
+    images.ensure_images([version.build for version in versions_in(wanted, own)], progress.line)
     root: Path = options.runs_dir
     root.mkdir(parents=True, exist_ok=True)
     if options.shard:
@@ -79,18 +69,7 @@ def run(options: argparse.Namespace) -> int:
         again = matrix.again(first, night if options.again is None else options.again)
     by_cell = {cell: again.get(cell, [run_dir]) for cell, run_dir in first.items()}
     verdicts = {cell: [read_verdict(run_dir) for run_dir in runs] for cell, runs in by_cell.items()}
-    loaded = write_reports(root, [run_dir for runs in by_cell.values() for run_dir in runs])
-    told = {cell: repeated.in_words(verdicts[cell]) for cell in again}
-    if options.json:
-        result(as_json(by_cell, verdicts, told))
-    elif not options.json_lines:
-        result(console.table(loaded))
-        for cell, text in told.items():
-            result(f"run again: {cell}: {text}")
-        result(f"report: {root / 'report.html'}   JUnit: {root / 'junit.xml'}")
-        if os.environ.get("GITHUB_ACTIONS") == "true":
-            for line in github.commands(loaded):
-                result(line)
+    tell(options, by_cell, verdicts, {cell: repeated.in_words(verdicts[cell]) for cell in again})
     if matrix.left:
         say(
             f"{matrix.left} of {len(wanted)} runs were not begun in {options.minutes} minutes; the same command goes on"
@@ -101,6 +80,47 @@ def run(options: argparse.Namespace) -> int:
         )
     overall = worst(repeated.overall(those) for those in verdicts.values())
     return overall.exit_status if SEVERITY[overall.verdict] >= SEVERITY[FAIL_ON[options.fail_on]] else 0
+
+
+def wanted_cells(
+    options: argparse.Namespace,
+    own: Sequence[Version] | None,
+    overrides: Mapping[str, str],
+    echo: Callable[[str], None],
+) -> list[MatrixCell]:
+    """The cells to run, in their order. Settings of the user's own (`overrides`) are held against what each of their
+    versions knows.
+    """
+    wanted = named_cells(options, own, echo)
+    versions = versions_in(wanted, own)
+    for version in versions:
+        known_settings.validate(version, overrides, "--setting", echo)
+    if options.minutes is not None:
+        wanted = night_order(wanted, options.seed)
+    if options.client is not None:
+        wanted = by_client(wanted, options.client, {version.id: version for version in versions}, echo)
+    return by_plan(wanted, options.shard, echo) if options.plan else wanted
+
+
+def tell(
+    options: argparse.Namespace,
+    by_cell: Mapping[MatrixCell, Sequence[RunDir]],
+    verdicts: Mapping[MatrixCell, Sequence[Verdict]],
+    repeats: Mapping[MatrixCell, str],
+) -> None:
+    """Write the reports, and print what came of the runs in the form that the options ask for."""
+    root: Path = options.runs_dir
+    loaded = write_reports(root, [run_dir for runs in by_cell.values() for run_dir in runs])
+    if options.json:
+        result(as_json(by_cell, verdicts, repeats))
+    elif not options.json_lines:
+        result(console.table(loaded))
+        for cell, text in repeats.items():
+            result(f"run again: {cell}: {text}")
+        result(f"report: {root / 'report.html'}   JUnit: {root / 'junit.xml'}")
+        if os.environ.get("GITHUB_ACTIONS") == "true":
+            for line in github.commands(loaded):
+                result(line)
 
 
 def named_scenarios(options: argparse.Namespace) -> list[Scenario]:

@@ -220,6 +220,55 @@ def read_boot(
     )
 
 
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Stream:
+    """What an application says of Spring Cloud Stream, gathered for its producers; names of bindings are keys."""
+
+    binder: list[Setting]
+    """The binder's own properties that reach a producer, by Kafka's keys."""
+    configuration: list[Setting]
+    """binder.configuration."""
+    producers: list[Setting]
+    """binder.producerProperties, which override `configuration`."""
+    bindings: dict[str, list[Setting]]
+    """producer.configuration of each binding; of all of them where the name is empty."""
+    destinations: dict[str, str]
+    """The topic of each binding."""
+    outputs: dict[str, Setting]
+    """The bindings that send, each with the first setting that shows it."""
+
+    def add(self, setting: Setting) -> None:
+        """Keep what a setting below spring.cloud.stream says of producers."""
+        kafkas = setting.key.startswith("kafka.")
+        part, _, rest = setting.key.removeprefix("kafka.").partition(".")
+        first, _, second = rest.partition(".")
+        if part == "binder" and kafkas:
+            self._add_of_binder(setting, squeezed(first), second)
+        elif part == "bindings":
+            self._add_of_binding(setting, first, second, kafkas=kafkas)
+        elif part == "default":
+            self._add_of_binding(setting, "", rest, kafkas=kafkas)
+
+    def _add_of_binder(self, setting: Setting, name: str, below: str) -> None:
+        if name == "requiredacks":
+            self.binder.append(dataclasses.replace(setting, key="acks"))
+        elif name == "brokers":
+            self.binder.append(dataclasses.replace(setting, key="bootstrap.servers"))
+        elif name == "configuration" and below:
+            self.configuration.append(dataclasses.replace(setting, key=below))
+        elif name == "producerproperties" and below:
+            self.producers.append(dataclasses.replace(setting, key=below))
+
+    def _add_of_binding(self, setting: Setting, binding: str, inside: str, *, kafkas: bool) -> None:
+        if inside == "destination":
+            self.destinations[binding] = setting.value
+        if inside.startswith("producer.") or re.search(r"-out-|-out$|^output$", binding):
+            self.outputs.setdefault(binding, setting)
+        if kafkas and inside.startswith("producer.configuration."):
+            below = inside.removeprefix("producer.configuration.")
+            self.bindings.setdefault(binding, []).append(dataclasses.replace(setting, key=below))
+
+
 def read_stream(settings: Sequence[Setting], reading: Collected, look_up: Lookup) -> bool:
     """Add the producers of Spring Cloud Stream's output bindings; whether its Kafka binder is there."""
     plain = [
@@ -230,55 +279,21 @@ def read_stream(settings: Sequence[Setting], reading: Collected, look_up: Lookup
         each.key.startswith("kafka.") or (each.key.endswith(".type") and each.value == "kafka") for each in stream
     ):
         return False
-    types = {each.key.split(".")[1]: each.value for each in stream if re.fullmatch(r"binders\.[^.]+\.type", each.key)}
-    usual = next((each.value for each in stream if squeezed(each.key) == "defaultbinder"), "")
-    own_binder = {
-        each.key.split(".")[1]: each.value for each in stream if re.fullmatch(r"bindings\.[^.]+\.binder", each.key)
-    }
-    message = any(re.match(r"kafka\.(?!streams\.)", each.key) for each in stream)
-    streams = not message and any(each.key.startswith("kafka.streams.") for each in stream)
-    binder: list[Setting] = []
-    steps: tuple[list[Setting], list[Setting]] = ([], [])
-    bindings: dict[str, list[Setting]] = {}
-    destinations: dict[str, str] = {}
-    outputs: dict[str, Setting] = {}
+    gathered = _Stream([], [], [], {}, {}, {})
     for each in stream:
-        part, _, rest = each.key.removeprefix("kafka.").partition(".")
-        first, _, second = rest.partition(".")
-        if each.key.startswith("kafka.") and part == "binder":
-            if squeezed(first) == "requiredacks":
-                binder.append(dataclasses.replace(each, key="acks"))
-            elif squeezed(first) in ("configuration", "producerproperties") and second:
-                steps[squeezed(first) == "producerproperties"].append(dataclasses.replace(each, key=second))
-            elif squeezed(first) == "brokers":
-                binder.append(dataclasses.replace(each, key="bootstrap.servers"))
-        elif part in ("bindings", "default"):
-            binding, inside = (first, second) if part == "bindings" else ("", rest)
-            if inside == "destination":
-                destinations[binding] = each.value
-            if inside.startswith("producer.") or re.search(r"-out-|-out$|^output$", binding):
-                outputs.setdefault(binding, each)
-            if each.key.startswith("kafka.") and inside.startswith("producer.configuration."):
-                below = inside.removeprefix("producer.configuration.")
-                bindings.setdefault(binding, []).append(dataclasses.replace(each, key=below))
-    everyones = [*binder, *boot(plain), *steps[0], *steps[1], *bindings.get("", [])]
-    elsewhere = {
-        binding
-        for binding in outputs
-        if "kafka" not in types.get(name := own_binder.get(binding, usual), name or "kafka").lower()
-    }
-    named = {binding: mark for binding, mark in outputs.items() if binding and binding not in elsewhere}
-    if (
-        not named
-        and not elsewhere
-        and any(each.key in producer_keys() for each in everyones if each.key != "bootstrap.servers")
-    ):
-        named = {"binder": everyones[0]}
-    for binding, mark in named.items():
-        own = [*everyones, *bindings.get(binding, [])]
+        gathered.add(each)
+    everyones = [
+        *gathered.binder,
+        *boot(plain),
+        *gathered.configuration,
+        *gathered.producers,
+        *gathered.bindings.get("", []),
+    ]
+    streams = _only_streams(stream)
+    for binding, mark in _senders(gathered.outputs, stream, everyones).items():
         reading.producer(
             binding,
-            own,
+            [*everyones, *gathered.bindings.get(binding, [])],
             mark.origin,
             client="java",
             framework="streams" if streams else "spring-cloud-stream",
@@ -286,11 +301,41 @@ def read_stream(settings: Sequence[Setting], reading: Collected, look_up: Lookup
             if streams
             else f"{BINDER}producer-properties.{{key}}",
             presets=[] if streams else [preset("acks", "1", REQUIRED_ACKS, mark.origin)],
-            topics=[destinations.get(binding, "" if binding == "binder" else binding)],
+            topics=[gathered.destinations.get(binding, "" if binding == "binder" else binding)],
             style="spring",
             look_up=look_up,
         )
     return True
+
+
+def _only_streams(stream: Sequence[Setting]) -> bool:
+    """Whether the binder is that of Kafka Streams, and none of messages is there."""
+    message = any(re.match(r"kafka\.(?!streams\.)", each.key) for each in stream)
+    return not message and any(each.key.startswith("kafka.streams.") for each in stream)
+
+
+def _senders(
+    outputs: Mapping[str, Setting], stream: Sequence[Setting], everyones: Sequence[Setting]
+) -> dict[str, Setting]:
+    """The bindings that send to Kafka, each with the setting that shows it. Where no binding sends anywhere, a binder
+    with settings of producers is one itself: its bindings are named in code.
+    """
+    types = {each.key.split(".")[1]: each.value for each in stream if re.fullmatch(r"binders\.[^.]+\.type", each.key)}
+    usual = next((each.value for each in stream if squeezed(each.key) == "defaultbinder"), "")
+    own_binder = {
+        each.key.split(".")[1]: each.value for each in stream if re.fullmatch(r"bindings\.[^.]+\.binder", each.key)
+    }
+
+    def to_kafka(binding: str) -> bool:
+        name = own_binder.get(binding, usual)
+        return "kafka" in types.get(name, name or "kafka").lower()
+
+    named = {binding: mark for binding, mark in outputs.items() if binding and to_kafka(binding)}
+    if named or not all(to_kafka(binding) for binding in outputs):
+        return named
+    if any(each.key in producer_keys() for each in everyones if each.key != "bootstrap.servers"):
+        return {"binder": everyones[0]}
+    return {}
 
 
 def read_smallrye(settings: Sequence[Setting], reading: Collected, look_up: Lookup) -> None:

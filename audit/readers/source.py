@@ -609,54 +609,60 @@ def _is_nest(node: Node) -> bool:
 
 def _kind(found: _File, callee: str, name: str, node: Node) -> str:
     """What a call or creation makes; empty if no producer."""
-    content = found.source.content
     match found.language:
         case "java" | "kt" | "kts" | "scala":
-            makes = node.type in CREATES or found.language in ("kt", "kts", "scala")
-            # Camel, Pulsar and others have a KafkaProducer of their own.
-            kafkas = "org.apache.kafka.clients" in content or name != "KafkaProducer"
-            if name in ("KafkaProducer", "DefaultKafkaProducerFactory") and makes and kafkas:
-                return name
-            if name == "FlinkKafkaProducer" and makes:
-                return name
-            if name == "KafkaStreams" and makes and "org.apache.kafka.streams" in content:
-                return name if re.search(r"producerPrefix|ProducerConfig", content) else ""
-            return _kind_of_call(found, callee, name, node)
+            return _kind_of_jvm(found, callee, name, node)
         case "rs":
+            content = found.source.content
             typed = any(each in content for each in RDKAFKA)
             return "rdkafka" if callee.endswith("ClientConfig::new") and "rdkafka" in content and typed else ""
         case "cs":
-            return (
-                "ProducerConfig"
-                if name == "ProducerConfig" and node.type in CREATES and "Confluent.Kafka" in content
-                else ""
-            )
+            made = name == "ProducerConfig" and node.type in CREATES and "Confluent.Kafka" in found.source.content
+            return "ProducerConfig" if made else ""
         case "go":
-            if re.fullmatch(r"sarama\.New(?:Sync|Async)Producer(?:FromClient)?", callee):
-                return "sarama"
-            if (
-                "segmentio/kafka-go" in content
-                and name in ("Writer", "WriterConfig")
-                and node.type == "composite_literal"
-            ):
-                return "kafka-go" if name == "Writer" else "kafka-go-config"
-            if callee == "kgo.NewClient" and re.search(
-                r"\bProduce|RequiredAcks|DefaultProduceTopic|RecordPartitioner", content
-            ):
-                return "franz-go"
-            return "confluent" if name == "NewProducer" and "confluentinc/confluent-kafka-go" in content else ""
+            return _kind_of_go(found.source.content, callee, name, node)
         case _:
-            if "confluentinc/kafka-javascript" in content:
-                made = name == "producer" and node.type == "call_expression" and "." in callee
-                return "confluent-javascript" if made else ""
-            if name == "producer" and node.type == "call_expression" and "." in callee:
-                if "kafkajs" in content:
-                    return "kafkajs"
-                imported = _imported(found.source, callee.partition(".")[0])
-                if "kafkajs" in imported or "confluentinc/kafka-javascript" in imported:
-                    return "kafkajs" if "kafkajs" in imported else "confluent-javascript"
-            makes = node.type == "new_expression" and name in ("Producer", "HighLevelProducer")
-            return "node-rdkafka" if makes and "node-rdkafka" in content else ""
+            return _kind_of_javascript(found.source, callee, name, node)
+
+
+def _kind_of_jvm(found: _File, callee: str, name: str, node: Node) -> str:
+    makes = node.type in CREATES or found.language in ("kt", "kts", "scala")
+    # Camel, Pulsar and others have a KafkaProducer of their own.
+    content = found.source.content
+    kafkas = "org.apache.kafka.clients" in content or name != "KafkaProducer"
+    if name in ("KafkaProducer", "DefaultKafkaProducerFactory") and makes and kafkas:
+        return name
+    if name == "FlinkKafkaProducer" and makes:
+        return name
+    if name == "KafkaStreams" and makes and "org.apache.kafka.streams" in content:
+        return name if re.search(r"producerPrefix|ProducerConfig", content) else ""
+    return _kind_of_call(found, callee, name, node)
+
+
+def _kind_of_go(content: str, callee: str, name: str, node: Node) -> str:
+    if re.fullmatch(r"sarama\.New(?:Sync|Async)Producer(?:FromClient)?", callee):
+        return "sarama"
+    if "segmentio/kafka-go" in content and name in ("Writer", "WriterConfig") and node.type == "composite_literal":
+        return "kafka-go" if name == "Writer" else "kafka-go-config"
+    if callee == "kgo.NewClient" and re.search(
+        r"\bProduce|RequiredAcks|DefaultProduceTopic|RecordPartitioner", content
+    ):
+        return "franz-go"
+    return "confluent" if name == "NewProducer" and "confluentinc/confluent-kafka-go" in content else ""
+
+
+def _kind_of_javascript(source: Text, callee: str, name: str, node: Node) -> str:
+    content = source.content
+    called = name == "producer" and node.type == "call_expression" and "." in callee
+    if "confluentinc/kafka-javascript" in content:
+        return "confluent-javascript" if called else ""
+    if "kafkajs" in content and called:
+        return "kafkajs"
+    imported = _imported(source, callee.partition(".")[0]) if called else ""
+    if "kafkajs" in imported or "confluentinc/kafka-javascript" in imported:
+        return "kafkajs" if "kafkajs" in imported else "confluent-javascript"
+    makes = node.type == "new_expression" and name in ("Producer", "HighLevelProducer")
+    return "node-rdkafka" if makes and "node-rdkafka" in content else ""
 
 
 def _imported(source: Text, name: str) -> str:

@@ -27,6 +27,7 @@ BEFORE = 3
 COUNT = 10
 PLAN = ClusterPlan(disks=Disks(), settings={"replica.socket.timeout.ms": "3000"})
 FEATURE = "--feature eligible.leader.replicas.version="
+UNCLEAN_DOC = "KIP-106; Kafka documentation, Design: unclean leader election"
 TRUNCATED = frozenset({"log-truncated-below-high-watermark"})
 """A disk that lost power holds less than the high watermark that was flushed to it; whoever follows it truncates."""
 
@@ -39,8 +40,12 @@ THROWN_AWAY = Documented(
     source="KIP-966: motivation",
     basis=Basis.KIP,
 )
-ALONE = replace(
-    THROWN_AWAY,
+ALONE = Documented(
+    required=LOST,
+    allowed=TRUNCATED,
+    claims=["leader-elected-from-isr"],
+    source="KIP-966: motivation",
+    basis=Basis.KIP,
     sentence="The leader is still the ISR, and is elected without what it had not flushed, and nobody else has.",
 )
 KEPT = Documented(
@@ -61,32 +66,47 @@ LAST_KNOWN = Documented(
     source="KIP-966: last known leader",
     basis=Basis.KIP,
 )
-HOLE = replace(
-    LAST_KNOWN,
+NOBODY_ELIGIBLE = Documented(
+    on=ranges.LAST_KNOWN_LEADER,
+    required=LOST,
+    allowed=TRUNCATED,
+    claims=["leader-elected-from-outside-isr"],
     sentence="""Leader and follower come back without the mark of a clean stop, so nobody is eligible. The last known
         leader is elected, with unclean elections off: the one replica that has lost the records, and the others
         truncate to its log.""",
+    source="KIP-966: last known leader",
+    basis=Basis.KIP,
 )
+AHEAD_OF_THE_ISR = TRUNCATED | {"unreplicated-acknowledgement"}
+"""As TRUNCATED; and the one that lost power, which is the ISR meanwhile, lacks what was acknowledged."""
 UNCLEANLY_KEPT = Documented(
     on=ranges.UNCLEAN_BY_DEFAULT,
-    allowed=TRUNCATED | {"unreplicated-acknowledgement"},  # by the one that lost power, which is in the ISR meanwhile
+    allowed=AHEAD_OF_THE_ISR,
     claims=["leader-elected-from-outside-isr"],
     sentence="""A follower leads as soon as it is thawed, by an unclean election, which is on by default; it has
         everything.""",
-    source="KIP-106; Kafka documentation, Design: unclean leader election",
+    source=UNCLEAN_DOC,
     basis=Basis.KIP,
 )
-UNCLEANLY_LOST = replace(
-    UNCLEANLY_KEPT,
+UNCLEANLY_LOST = Documented(
+    on=ranges.UNCLEAN_BY_DEFAULT,
     required=LOST,
+    allowed=AHEAD_OF_THE_ISR,
+    claims=["leader-elected-from-outside-isr"],
     sentence="""A follower leads as soon as it is thawed, by an unclean election, which is on by default, and has
         nothing.""",
+    source=UNCLEAN_DOC,
+    basis=Basis.KIP,
 )
-BACK_FIRST = replace(
-    UNCLEANLY_LOST,
-    source="KIP-106; Kafka documentation, Design: unclean leader election",
+BACK_FIRST = Documented(
+    on=ranges.UNCLEAN_BY_DEFAULT,
+    required=LOST,
+    allowed=AHEAD_OF_THE_ISR,
+    claims=["leader-elected-from-outside-isr"],
     sentence="""With unclean elections on, which is the default, nobody is left in the ISR, and the first one back
         leads: the leader, without what it had not flushed. Whoever has it truncates.""",
+    source=UNCLEAN_DOC,
+    basis=Basis.KIP,
 )
 
 
@@ -155,7 +175,7 @@ def cases() -> Iterator[tuple[str, Case]]:
         all_had_it = partial(steps, alone=False)
         alone = [UNCLEANLY_LOST if thawed else BACK_FIRST, LAST_KNOWN, ALONE]
         yield f"min-1-{gone}", Case(steps=partial(steps, alone=True), documented=alone)
-        eligible = HOLE if gone == "killed" else KEPT
+        eligible = NOBODY_ELIGIBLE if gone == "killed" else KEPT
         two = [UNCLEANLY_KEPT if thawed else BACK_FIRST, eligible, THROWN_AWAY]
         yield f"min-2-{gone}", Case(steps=all_had_it, topic=MIN_INSYNC_2, documented=two)
         off, on = (replace(PLAN, format=f"{FEATURE}{level}") for level in (0, 1))

@@ -10,8 +10,6 @@ them together. With min.insync.replicas=3 a record must be in both racks, and th
 eligible leader replicas the other rack then leads before the first is back: its replicas left an ISR of too few.)
 """
 
-from dataclasses import replace
-
 from harness.words import (
     LOST,
     Basis,
@@ -32,28 +30,63 @@ COUNT = 10
 ANSWER_LIMIT_S = 20.0
 TRUNCATED = frozenset({"log-truncated-below-high-watermark"})
 DIVERGES = TRUNCATED | {"replica-divergence"}
-IN_SYNC = Documented(
-    allowed=TRUNCATED,
-    claims=["leader-elected-from-isr", "leader-replaced-in-time"],
-    sentence="The other rack has everything, leads, and goes on.",
-    source="Kafka documentation, Balancing replicas across racks; topic configuration: min.insync.replicas",
-    basis=Basis.DOCUMENTATION,
-)
-WITHIN = Documented(
-    required=LOST,
-    allowed=TRUNCATED,
-    claims=["leader-elected-from-isr"],
-    sentence="""The two replicas of one rack acknowledge what they alone have, and lose it together. They are the ISR
-        still, and one of them leads again without it.""",
-    source="Kafka documentation, topic configuration: min.insync.replicas; Application vs. OS flush management",
-    basis=Basis.DOCUMENTATION,
-)
-ACROSS = Documented(
-    claims=["acks-all-refused-below-min-isr"],
-    sentence="One rack alone acknowledges nothing, so nothing is lost with it.",
-    source="Kafka documentation, topic configuration: min.insync.replicas",
-    basis=Basis.DOCUMENTATION,
-)
+MIN_INSYNC_DOC = "Kafka documentation, topic configuration: min.insync.replicas"
+IN_SYNC = [
+    Documented(
+        on=ranges.HIGH_WATERMARK_TRUNCATION,
+        allowed=DIVERGES | LOST | {"inconsistent-offsets"},
+        claims=["leader-elected-from-isr", "leader-replaced-in-time"],
+        sentence="""The other rack leads and goes on, and has everything, unless the second broker of the rack that is
+            gone was elected first: then the others cut off their last record (memory-survives), that one and no
+            other.""",
+        source="KIP-101: scenario 1",
+        basis=Basis.KIP,
+    ),
+    Documented(
+        allowed=TRUNCATED,
+        claims=["leader-elected-from-isr", "leader-replaced-in-time"],
+        sentence="The other rack has everything, leads, and goes on.",
+        source="Kafka documentation, Balancing replicas across racks; topic configuration: min.insync.replicas",
+        basis=Basis.DOCUMENTATION,
+    ),
+]
+WITHIN = [
+    Documented(
+        on=ranges.LAST_KNOWN_LEADER,
+        required=LOST,
+        allowed=TRUNCATED,
+        claims=["leader-elected-from-outside-isr"],
+        sentence="""The two replicas of one rack acknowledge what they alone have, and lose it together. Both come back
+            without the mark of a clean stop; the last known leader leads again without it.""",
+        source="KIP-966: last known leader",
+        basis=Basis.KIP,
+    ),
+    Documented(
+        required=LOST,
+        allowed=TRUNCATED,
+        claims=["leader-elected-from-isr"],
+        sentence="""The two replicas of one rack acknowledge what they alone have, and lose it together. They are the
+            ISR still, and one of them leads again without it.""",
+        source=f"{MIN_INSYNC_DOC}; Application vs. OS flush management",
+        basis=Basis.DOCUMENTATION,
+    ),
+]
+ACROSS = [
+    Documented(
+        on=ranges.HIGH_WATERMARK_TRUNCATION,
+        allowed=TRUNCATED,
+        claims=["acks-all-refused-below-min-isr"],
+        sentence="One rack alone acknowledges nothing, so nothing is lost with it.",
+        source=f"KIP-101: motivation; {MIN_INSYNC_DOC}",
+        basis=Basis.KIP,
+    ),
+    Documented(
+        claims=["acks-all-refused-below-min-isr"],
+        sentence="One rack alone acknowledges nothing, so nothing is lost with it.",
+        source=MIN_INSYNC_DOC,
+        basis=Basis.DOCUMENTATION,
+    ),
+]
 
 
 def in_sync(run: Run) -> None:
@@ -142,53 +175,8 @@ scenario(
     ),
     topic=TopicPlan(replicas=((1, 2, 3, 4),)),
     cases={
-        "in-sync": Case(
-            steps=in_sync,
-            topic={"min.insync.replicas": "2"},
-            documented=[
-                replace(
-                    IN_SYNC,
-                    on=ranges.HIGH_WATERMARK_TRUNCATION,
-                    allowed=DIVERGES | LOST | {"inconsistent-offsets"},
-                    sentence="""The other rack leads and goes on, and has everything, unless the second broker of the
-                        rack that is gone was elected first: then the others cut off their last record
-                        (memory-survives), that one and no other.""",
-                    source="KIP-101: scenario 1",
-                    basis=Basis.KIP,
-                ),
-                IN_SYNC,
-            ],
-        ),
-        "within": Case(
-            steps=within,
-            topic={"min.insync.replicas": "2"},
-            documented=[
-                replace(
-                    WITHIN,
-                    on=ranges.LAST_KNOWN_LEADER,
-                    claims=["leader-elected-from-outside-isr"],
-                    sentence="""The two replicas of one rack acknowledge what they alone have, and lose it together.
-                        Both come back without the mark of a clean stop; the last known leader leads again without
-                it.""",
-                    source="KIP-966: last known leader",
-                    basis=Basis.KIP,
-                ),
-                WITHIN,
-            ],
-        ),
-        "across": Case(
-            steps=across,
-            topic={"min.insync.replicas": "3"},
-            documented=[
-                replace(
-                    ACROSS,
-                    on=ranges.HIGH_WATERMARK_TRUNCATION,
-                    allowed=TRUNCATED,
-                    source="KIP-101: motivation; Kafka documentation, topic configuration: min.insync.replicas",
-                    basis=Basis.KIP,
-                ),
-                ACROSS,
-            ],
-        ),
+        "in-sync": Case(steps=in_sync, topic={"min.insync.replicas": "2"}, documented=IN_SYNC),
+        "within": Case(steps=within, topic={"min.insync.replicas": "2"}, documented=WITHIN),
+        "across": Case(steps=across, topic={"min.insync.replicas": "3"}, documented=ACROSS),
     },
 )

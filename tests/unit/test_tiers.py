@@ -10,7 +10,7 @@ import re
 
 import pytest
 
-from tests import releases, tiers
+from tests import parts, releases, tiers
 from tests.tiers import Row, read_rows, row_of, shard, tier_of, unused
 from tests.unit.test_releases import versions_named
 
@@ -102,3 +102,39 @@ def test_the_entry_of_a_test_is_one() -> None:
     row = row_of("tests/a.py::test_one[4.3.1]", ROWS)
     assert row is not None
     assert (row.tests, row.file, row.seconds, row.why) == ("tests/a.py::test_one[4.3.1]", "tests/a.py", 30, "new")
+
+
+def test_every_entry_is_in_a_file() -> None:
+    """A process that has files of its own hears of no others (tests/parts.py)."""
+    assert {row.file for row in REAL} <= set(parts.sizes())
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 400])
+def test_each_file_is_in_one_part(count: int) -> None:
+    files = parts.sizes()
+    split = parts.split(files, {"tests/unit/test_tiers.py": 3.0}, count)
+    assert len(split) == count
+    assert sorted(file for part in split for file in part) == sorted(files)
+
+
+def test_parts_take_about_the_same_time() -> None:
+    sizes = {"long.py": 1, "new.py": 3 * parts.BYTES_PER_SECOND, "a.py": 1, "b.py": 1}
+    seconds = {"long.py": 9.0, "a.py": 3.0, "b.py": 2.0, "gone.py": 50.0}
+    assert parts.split(sizes, seconds, 2) == [["long.py"], ["a.py", "new.py", "b.py"]]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "apart"),
+    [
+        (["-n", "2", "--dist", "loadfile", "--tier", "unit"], True),
+        (["-n", "2", "--dist", "loadfile", "--tier", "unit", "tests/unit/test_tiers.py"], False),
+        (["-n", "2", "--dist", "loadfile", "--tier", "unit", "--tier", "test"], False),
+        (["-n", "2", "--dist", "loadfile"], False),
+        (["-n", "2", "--dist", "loadgroup", "--tier", "unit"], False),
+        (["-n", "0", "--tier", "unit"], False),
+        (["-n", "2", "--dist", "loadfile", "--tier", "unit", "--collect-only"], False),
+    ],
+)
+def test_only_the_whole_tier_unit_is_taken_apart(arguments: list[str], apart: bool) -> None:
+    config = pytest.Config.fromdictargs({}, arguments)
+    assert parts.wanted(config) == apart

@@ -148,16 +148,25 @@ def _single(history: History) -> History:
     return replace(history, operations=kept)
 
 
-@pytest.mark.parametrize("large", [False, True], ids=["whole", "screened"])
-def test_runs_are_checked_by_the_same_definitions(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, large: bool
-) -> None:
-    monkeypatch.setattr(partition, "LARGE_ROWS", 0 if large else 2**60)
-    seen = Counter[str]()
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[RunDir, dict[tuple[str, int], list[int]]]]:
+    """Run directories of random histories, each with the rows of every anomaly, by its name and partition."""
+    made, root = [], tmp_path_factory.mktemp("runs")
     for seed in range(examples(150)):
         history = _single(generate(random.Random(seed))[1])
         expected = {(name, KEYS.index(key)): rows for (name, key), rows in anomalies(history, KEYS).items()}
-        findings = check_run(_as_run(tmp_path / str(seed), history))
+        made.append((_as_run(root / str(seed), history), expected))
+    return made
+
+
+@pytest.mark.parametrize("large", [False, True], ids=["whole", "screened"])
+def test_runs_are_checked_by_the_same_definitions(
+    runs: list[tuple[RunDir, dict[tuple[str, int], list[int]]]], monkeypatch: pytest.MonkeyPatch, *, large: bool
+) -> None:
+    monkeypatch.setattr(partition, "LARGE_ROWS", 0 if large else 2**60)
+    seen = Counter[str]()
+    for run_dir, expected in runs:
+        findings = check_run(run_dir)
         found = {
             (one.anomaly, one.partition): sorted(
                 row.records[0].sequence if one.anomaly in WHAT else row.offset or 0 for row in one.evidence
@@ -165,7 +174,7 @@ def test_runs_are_checked_by_the_same_definitions(
             for one in findings.findings
             if one.anomaly in ORACLE
         }
-        assert found == expected, f"seed {seed}"
+        assert found == expected, f"seed {run_dir.path.name}"
         seen.update(name for name, _ in expected)
     assert set(seen) == set(ORACLE)
 

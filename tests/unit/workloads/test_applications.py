@@ -22,6 +22,7 @@ from harness.workloads.store import is_written_to, read_store
 from tests.records import run_record
 from tests.sabotage import patched
 
+pytestmark = pytest.mark.slow
 LIMIT_S = 30.0
 GROUP = "g"
 
