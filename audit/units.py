@@ -138,7 +138,7 @@ def topics_of_unit(
     named: dict[str, set[str]] = {}
     for one in every:
         named.setdefault(one.cluster, set()).add(one.origin.path)
-    beside = {_folder(each.origin) for each in (producer, *brokers)}
+    beside = {_folder(origin) for origin in (producer.origin, *(one.origin for one in brokers))}
     found = []
     for topic in topics:
         near = _anywhere(topic.origin) or _anywhere(producer.origin) or topic.unit == NAMED
