@@ -48,7 +48,7 @@ def test_a_java_that_does_not_say_its_version_is_taken(monkeypatch: pytest.Monke
         ("1.8.0_504", "is Java 8"),
         ("11.0.2", "is Java 11"),
         ("gone", "which has none"),
-        (None, "there is none on the PATH"),
+        (None, "the PATH has none"),
     ],
 )
 def test_no_java_that_will_do_is_one_line(

@@ -139,7 +139,7 @@ def test_nothing_to_audit_is_254_with_the_way_out(tmp_path: Path, capsys: pytest
         (("--client", "java", "--brokers-version", "latest"), "no release: write it as"),
         (("--client", "java", "--brokers-version", "3.9.2-zoo"), "no release: write it as"),
         (("--client", "java", "--topic", ":replication.factor=3"), "names no topic"),
-        (("--client", "java", "--topic", "a:acks=1"), "none of replication.factor"),
+        (("--client", "java", "--topic", "a:acks=1"), "is not one of replication.factor"),
         (("--client", "java", "--topic", "a:replication.factor=0"), "no value of replication.factor"),
         (("--client", "java", "--topic", "a:replication.factor"), "not key=value"),
         (("--client", "java", "--baseline", "nowhere.json"), "no such baseline"),
@@ -159,7 +159,7 @@ def test_an_effect_that_there_is_not_is_bad_usage(conf: Path, capsys: pytest.Cap
     with pytest.raises(SystemExit) as ended:
         audit(conf, "--fail-on", "losses")
     assert ended.value.code == 254
-    assert "none of loss, duplicate, reorder" in capsys.readouterr().err
+    assert "is not one of loss, duplicate, reorder" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("form", ["console", "html", "json", "sarif", "junit"])

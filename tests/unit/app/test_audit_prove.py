@@ -181,7 +181,7 @@ MIN_2 = "orders:replication.factor=3,min.insync.replicas=2"
         ("shrunk-isr-crash", "3.9.0-kraft", MIN_2, "1", "does otherwise than 3.9.0"),
         ("last-replica", "2.4.1", MIN_2, "all", ""),
         ("last-replica", "0.10.2.2", "orders", "all", ""),
-        ("last-replica", "0.10.2.2", "orders:unclean.leader.election.enable=false", "all", "end themselves"),
+        ("last-replica", "0.10.2.2", "orders:unclean.leader.election.enable=false", "all", "exit rather than follow"),
         ("power-loss", "0.10.2.2", "orders:unclean.leader.election.enable=false", "all", ""),
     ],
 )

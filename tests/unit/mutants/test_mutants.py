@@ -191,7 +191,7 @@ def test_a_bug_is_found_by_its_signs_on_its_release_unprompted(of: Row, signs: t
 def test_the_page_of_recall_counts_bugs_whose_release_was_run() -> None:
     other = Affected(bug="KAFKA-2", title="it stalls", affected=("1.1.1",), signs=frozenset())
     text = recall_page.page([row(mutant="", version="2.8.1", anomalies=("lost-write",))], [BUG, other])
-    assert "Of 2 bugs 1 are on a release that was run, and 1 of these were found, by" in text
+    assert "1 of 2 bugs are on a release that was run, and 1 of these were found, by" in text
     assert "leader-crash (acks-all) on 2.8.1 (lost-write); stated by double-failover" in text
     assert "| KAFKA-2 | it stalls | 1.1.1 | – | 0 | not run | – |" in text
 
