@@ -112,7 +112,7 @@ def _waits_of(evidence: RunEvidence, where: TopicPartition, trace: Trace) -> Ite
         for before, now, after in zip(fetches, fetches[1:], fetches[2:], strict=False):
             if after.at_ns - now.at_ns < LONG_NS or after.at_ns - before.at_ns > lag_ns:
                 continue
-            if now.offset < _last(trace.said, leader, "log-end", before.at_ns + REQUEST_NS):
+            if now.offset < _last(trace.said, leader, "log-end", before.at_ns - REQUEST_NS):
                 continue
             begun_ns, ended_ns = now.at_ns + REQUEST_NS, after.at_ns - REQUEST_NS
             row: dict[str, Any] = {
