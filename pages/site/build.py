@@ -72,13 +72,20 @@ def documents() -> list[Path]:
     return sorted(path for path in found if path not in generated)
 
 
+def _pictures() -> list[Path]:
+    """The pictures of docs/ that its pages show. The heat maps of the audit's matrix are left out: the Atlas replaces
+    them.
+    """
+    return [svg for svg in sorted(DOCS.glob("*.svg")) if not svg.name.startswith("audit-matrix")]
+
+
 def sites(names: frozenset[str]) -> dict[str, str]:
     """The page of each document, by its path in the repository."""
     found = dict(GENERATED)
     for path in documents():
         name = path.relative_to(ROOT).as_posix()
         found[name] = OWN[name][0] if name in OWN else f"reference/{_name(path)}.html"
-    for svg in DOCS.glob("*.svg"):
+    for svg in _pictures():
         found[f"docs/{svg.name}"] = f"reference/{svg.name}"
     return found | {f"docs/scenarios/{name}.md": f"scenarios/{name}.html" for name in names}
 
@@ -123,7 +130,7 @@ def _documents(names: frozenset[str]) -> Iterator[tuple[str, str]]:
         "reference/index.html",
         page("article.html.j2", "reference/index.html", title="Reference", section="Reference", body=body),
     )
-    for svg in DOCS.glob("*.svg"):
+    for svg in _pictures():
         yield f"reference/{svg.name}", svg.read_text(encoding="utf-8")
 
 

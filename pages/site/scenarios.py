@@ -35,14 +35,14 @@ AUDIT: Final = guide.AUDIT
 
 
 def heading(one: Value) -> str:
-    """A scenario's title in words."""
+    """A scenario's title in words; of a scenario that has none in `TITLES`, its name."""
     if one["exhibit"]:
         title = str(one["exhibit"]["title"])
         return f"{one['exhibit']['bug']}: {title}"
     if one["name"].startswith(AUDIT):
         fault = one["name"].removeprefix(AUDIT)
         return events.EVENTS.get(fault, "No fault: what the settings cost")
-    return TITLES[one["name"]]
+    return TITLES.get(one["name"], one["name"].replace("-", " ").capitalize())
 
 
 def pages(described: Value, data: model.Data) -> Iterator[tuple[str, str]]:

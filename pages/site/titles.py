@@ -54,6 +54,7 @@ TITLES: Final[Mapping[str, str]] = {
     "lost-acknowledgement": "An acknowledgement is lost on the network",
     "memory-survives": "All broker processes are killed, or some lose power",
     "metadata-power-loss": "All controllers lose power",
+    "migration-to-kraft": "A migration from ZooKeeper to KRaft, with a death in each phase",
     "min-insync-refusal": "Fewer replicas are in sync than min.insync.replicas",
     "offline-leader-election": "A leader dies: who is elected",
     "offset-checkpoints": "What the high-watermark checkpoint is for",

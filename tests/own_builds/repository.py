@@ -1,9 +1,9 @@
 """`python -m tests.own_builds.repository DIRECTORY`: a small git repository of a patched Kafka, for `git bisect run`.
 
 It holds one class of a release, UnifiedLog, as its sources jar has it, and six commits that change it. One of them, the
-fourth, has a leader write none of some batches that it acknowledges; the others add comments. With `--build` the class
-is compiled as it is checked out there, against the released jars, and the build lies in DIRECTORY/build/libs: what a
-build step of one's own does.
+fourth, has a leader write nothing of batches that end between offsets 100 and 3000; the others add comments. With
+`--build` the class is compiled as it is checked out there, against the released jars, and the build lies in
+DIRECTORY/build/libs: what a build step of one's own does.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ FILE: Final = "UnifiedLog.java"
 APPEND: Final = "localLog.append(appendInfo.lastOffset(), validRecords);"
 LOST: Final = (
     "if (origin == AppendOrigin.CLIENT && appendInfo.lastOffset() > 100"
-    " && appendInfo.lastOffset() % 50 == 0)\n"
+    " && appendInfo.lastOffset() < 3000)\n"
     "                                    localLog.updateLogEndOffset(appendInfo.lastOffset() + 1);\n"
     "                                else\n"
     f"                                    {APPEND}"

@@ -234,12 +234,14 @@ def test_the_answer_names_what_is_lost(data: model.Data) -> None:
     atlas = model.atlas(lines.asked("2.8")[0], data)
     acks_1 = next(one for one in atlas.columns if one.id == "acks-1")
     told = words.answer(atlas, "java", acks_1)
-    assert told["sentence"].startswith("With acks=1, 9 of 16 events lose acknowledged records")
-    assert len(told["lost"]) == 9
+    figure = atlas.figures[columns.ACKS_1]
+    assert told["sentence"].startswith(f"With acks=1, {figure.count} of {figure.of} events lose acknowledged records")
+    assert len(told["lost"]) == figure.count == 9
     flushed = atlas.columns[-1]
     assert words.answer(atlas, "java", flushed) == {
-        "sentence": "With acks=all, idempotent and min.insync.replicas=2, flush.messages=1, none of 16 events lost "
-        "acknowledged records.",
+        "sentence": "With acks=all, idempotent and min.insync.replicas=2, flush.messages=1, none of "
+        f"{(none := atlas.figures[columns.FLUSHED]).of} events lost acknowledged records. "
+        f"{none.holes} events not measured.",
         "lost": [],
     }
 
