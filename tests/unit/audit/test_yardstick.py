@@ -50,7 +50,8 @@ def test_a_value_that_nobody_tells_may_not_be_claimed(tmp_path):
 
 def test_an_a_for_a_producer_that_may_lose_is_false(tmp_path):
     text = PROPERTIES.replace("acks=1", "acks=all")
-    made = scored(tmp_path, {"at": "producer.properties", "acks": "0"}, producer=text, pom=POM)
+    broker = "process.roles=broker\nnode.id=1\ndefault.replication.factor=3\nmin.insync.replicas=2\n"
+    made = scored(tmp_path, {"at": "producer.properties", "acks": "0"}, producer=text, server=broker, pom=POM)
     assert made.false_a == 1
 
 

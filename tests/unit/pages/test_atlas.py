@@ -97,7 +97,7 @@ def test_figures_count_the_cells_that_lose(of_28: model.Atlas) -> None:
 def test_what_was_not_measured_is_a_hole(data: model.Data) -> None:
     old = model.atlas(BY_NAME["0.10.2"], data)
     holes = [cell.fault for cell in old.column("java", columns.ACKS_1) if cell.worst == model.HOLE]
-    assert holes == ["follower-reboot"]
+    assert holes == ["follower-reboot", "rack-lost"]
     nothing = replace(data, measured={})
     assert {cell.worst for cell in model.atlas(BY_NAME["2.8"], nothing).cells("java")} == {model.HOLE}
 
