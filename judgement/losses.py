@@ -85,8 +85,8 @@ REACHES: Final = (
     Reach(
         "acknowledged by a leader that is replaced and does not know it: after the fault, or the change of leader",
         f"{AFTER_NS // SECOND_NS} s",
-        "TCP tries again at intervals that double, so a connection lasts some seconds longer than a cut; nothing is "
-        "documented of how soon a broker hears that it leads no longer; none of these 1,249 came after the fault",
+        "TCP tries again at intervals that double, so a connection lasts some seconds longer than a cut. No document "
+        "says how soon a broker learns that it leads no longer. None of these 1,249 came after the fault",
         Basis.MEASURED,
     ),
 )

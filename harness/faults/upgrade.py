@@ -140,7 +140,7 @@ class Upgrade(Start):
     def _watch(self) -> None:
         if not self.node.state()["Running"]:
             why = why_ended(self.node.said())
-            raise FaultUnproved(f"{self.node.name}, which was {self._before}, ended itself as {self.version.id}: {why}")
+            raise FaultUnproved(f"{self.node.name}, which was {self._before}, exited as {self.version.id}: {why}")
 
 
 @dataclass(slots=True, kw_only=True)

@@ -6,9 +6,9 @@ that was lost fetches everything from the next leader, and every replica is in s
 
 Each subject sends ten records. In the first two scenarios every replica has them before anything fails, and knows it:
 the checkpointed high watermark of each says so. `audit-disk-lost` takes the leader alone. `audit-rack-lost` takes the
-leader and the first follower, as a rack that holds both does. What another replica has is elected with it, whatever the
-producer asked for: no follower has less than another to truncate to (KIP-101). What no other replica has is gone.
-Topics of which every replica is lost have unclean elections on: with ZooKeeper the empty replica is in the ISR and
+leader and the first follower, as a rack that holds both does. A record that another replica has survives, whatever the
+producer asked for: no follower has less than another to truncate to (KIP-101). A record without another replica is
+lost. Topics of which every replica is lost have unclean elections on: with ZooKeeper the empty replica is in the ISR and
 leads by itself. With eligible leader replicas nobody leads the partition until it is allowed so (KIP-966: unclean
 recovery; 4.3.1 left it without a leader for the two minutes that a run waited).
 
@@ -18,9 +18,9 @@ followers return first, since they have what was replicated. None of them is in 
 election. With eligible leader replicas (KIP-966) and min.insync.replicas=2 the last one that left leads cleanly.
 
 At the end each subject sends two records more. acks=0 sends none: what is sent into a connection that a dead broker
-left is gone, which other faults show. What may come of these two is documented elsewhere. A request that is not
+left is lost, which other faults show. Other documents say how these two may end. A request that is not
 answered within request.timeout.ms is sent again where retries are left. Without idempotence the record is written twice
-then, and may come behind a later one (KIP-98: motivation). A client that has not heard of the new leader asks the old
+then, and may come behind a later one (KIP-98: motivation). A client that does not know the new leader asks the old
 one, which refuses. A producer that does not try again is refused so, but librdkafka sends to the next leader all the
 same (`audit-broker-restart` has the source). Where records of an idempotent producer were lost and earlier ones kept,
 its sequence numbers have a gap, for which it may be refused. Where all were lost there is no gap: brokers take any

@@ -13,7 +13,7 @@ controller. The old controller still takes itself for the controller when it rea
 old epoch, and X refuses it.
 
 Old view, with ZooKeeper: the controller stands still while a broker dies, and an operator deletes /controller, as
-operators do to force an election. The old controller's session lasts. When it goes on it first hears that the broker
+operators do to force an election. The old controller's session lasts. When it resumes it first learns that the broker
 has died, and only then of the election. So it acts with its old view, and ZooKeeper answers it. It reads that a newer
 controller has written the partition's state, and leaves it. In 2.1 and 2.2 it has another partition to write, of which
 the dead broker was a follower: ZooKeeper refuses that, for /controller_epoch has changed (`fenced`). Before 2.1

@@ -1,9 +1,9 @@
 """A follower joins the ISR while records are written, and the high watermark waits for it (KAFKA-4485).
 
 The link from the leader to one of two followers is slow, though wide enough for all that is written. That follower is
-frozen until it has left the ISR. When it goes on it fetches what it missed. That takes seconds, and the leader's log
-has grown meanwhile; the next fetch takes less, and so on. The follower joins with the fetch that reaches the high
-watermark, and the leader's log goes on beyond that.
+frozen until it has left the ISR. Then it resumes, and fetches what it missed. That takes seconds, in which the leader's
+log grows; the next fetch takes less, and so on. The follower joins with the fetch that reaches the high watermark, and
+the leader's log is already longer by then.
 
 From its second fetch on the follower is caught up with the log of the fetch before, and still below the high watermark.
 Before 0.10.2 the high watermark goes by the ISR alone and runs away from the follower, which joins only if it is fast

@@ -1,4 +1,4 @@
-"""The metadata go from ZooKeeper to KRaft while clients go on, and in each phase something dies (KIP-866; Kafka
+"""The metadata go from ZooKeeper to KRaft while clients continue, and in each phase something dies (KIP-866; Kafka
 documentation, ZooKeeper to KRaft migration).
 
 The phases are those of the documentation. First a KRaft controller is started that knows of ZooKeeper. One broker after
@@ -160,7 +160,7 @@ scenario(
         ),
         "zookeeper-dies": case(
             Strikes(half=zookeeper_dies, both=zookeeper_dies),
-            "What could not be written to ZooKeeper is written when it is back, and nothing acknowledged is lost.",
+            "Writes to ZooKeeper that failed are done when it is back, and no acknowledged record is lost.",
             source="KRaftMigrationDriver of 3.9.0: what met an error of ZooKeeper is tried again",
             basis=Basis.SOURCE,
         ),

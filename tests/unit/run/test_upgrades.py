@@ -292,7 +292,7 @@ def test_a_downgrade_that_kafka_refuses_is_told_in_a_line(monkeypatch: pytest.Mo
     monkeypatch.setattr(upgrade, "_command_line", lambda pid: "")
     with pytest.raises(FaultUnproved) as told:
         upgraded(node).verify()
-    assert str(told.value) == f"broker-1, which was 0.10.2.2, ended itself as 0.11.0.3: {WHY}"
+    assert str(told.value) == f"broker-1, which was 0.10.2.2, exited as 0.11.0.3: {WHY}"
 
 
 def archive(name: str, content: bytes) -> Any:
