@@ -469,10 +469,14 @@ def _padded(numbers: tuple[int, ...], width: int) -> tuple[int, ...]:
     return numbers + (0,) * (width - len(numbers))
 
 
+RELEASES_DIFFER: Final = "measured on"
+"""How it begins that the release asked for was not measured."""
+
+
 def _release_differs(measured: CellKey, asked: Settings) -> tuple[str, ...]:
     if numbers(measured.version) == numbers(asked.version):
         return ()
-    return (f"measured on {measured.version}, asked for {asked.version}",)
+    return (f"{RELEASES_DIFFER} {measured.version}, asked for {asked.version}",)
 
 
 def line_of(release: str, *, kraft: bool, protocol: str = "") -> str:
