@@ -876,10 +876,10 @@ def _above(producer: ProducerConfig, own: ProducerConfig, *, fresh: bool) -> Pro
 FORMATS: Final = (
     Format(
         name="Java, Kotlin, Scala, Go, C#, JavaScript, TypeScript, Rust",
-        reads="what a program sets for the producers that it makes: kafka-clients, Spring's factories, Kafka Streams, "
-        "Pekko's and Akka's ProducerSettings, Flink's and Spark's sinks, Vert.x, Micronaut's clients, confluent's Go, "
-        "sarama, franz-go, kafka-go, Confluent.Kafka, KafkaJS (NestJS too), node-rdkafka, confluent's JavaScript, "
-        "rdkafka",
+        reads="the settings of the producers that a program makes. JVM: kafka-clients, Spring's factories, Kafka "
+        "Streams, Pekko's and Akka's ProducerSettings, Flink's and Spark's sinks, Vert.x, Micronaut. Go: confluent's, "
+        "sarama, franz-go, kafka-go. Others: Confluent.Kafka, KafkaJS (NestJS too), node-rdkafka, confluent's "
+        "JavaScript, rdkafka",
         files=tuple(f"*.{end}" for end in LANGUAGES if end not in ("kts",)),
         rank=25,
         whole=True,
