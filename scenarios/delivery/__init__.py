@@ -7,9 +7,9 @@ two steps; others say what is committed there and what is in the output; then it
 program takes over.
 
 `at-most-once` and `at-least-once` are the two orders of steps. `auto-commit` leaves the second step to the client.
-`exactly-once-transactions` makes one step of both, and so does `exactly-once-external` in a store outside Kafka. In
-`rebalance-while-processing` and `zombie-processor` an application is not killed: it is so slow that another one is
-given its inputs, and then it goes on.
+`exactly-once-transactions` makes one step of both, and so does `exactly-once-external` in a store outside Kafka.
+`static-membership` is about who has the partitions meanwhile. In `rebalance-while-processing` and `zombie-processor` an
+application is not killed: it is so slow that another one is given its inputs, and then it goes on.
 `producer-fencing` is what transactions rest on.
 """
 
