@@ -13,7 +13,8 @@ The store is SQLite, or PostgreSQL in a node of its own. The outputs are read at
 PostgreSQL is killed, too, while the application stands still. What was open then is undone, and the application writes
 it again. With synchronous_commit=off the last commits are lost, outputs and offsets alike: nothing is skipped if the
 application begins where the store says, and what was lost is skipped if it goes on from its own position. The WAL
-writer waits for 10 s there, the longest that PostgreSQL allows, so that the last commit is lost for sure.
+writer waits for 10 s there, the longest that PostgreSQL allows; a run in which it has written them all the same says
+nothing.
 """
 
 from functools import partial
