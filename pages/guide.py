@@ -17,7 +17,7 @@ import results
 from checks import claims
 from checks.catalogue import LOST_WRITE
 from evidence.run import DEFAULT_CASE
-from evidence.rundir import write_atomically, write_json
+from evidence.rundir import read_json, write_atomically, write_json
 from evidence.text import markdown as escaped
 from evidence.text import plural
 from judgement.rates import NOTHING_SHOWN, telling
@@ -508,6 +508,9 @@ def write_told(root: Path, described: Value, runs: Sequence[told.RunWithVerdict]
         about, pictures = told.described_run(of_it, [case["name"] for case in one["cases"]], tell, affected)
         if not about:
             continue
+        kept = _kept(root, one, about)
+        if kept is not None:
+            about, pictures = _with_control(root, one["name"], kept, about, pictures)
         for old in (root / results.PICTURES).glob(f"{one['name']}.*svg"):
             old.unlink()
         for file, svg in pictures.items():
@@ -515,3 +518,33 @@ def write_told(root: Path, described: Value, runs: Sequence[told.RunWithVerdict]
         write_json(root / results.TOLD / f"{one['name']}.json", about)
         written += 1
     return written
+
+
+def _required(one: Value, about: Value) -> bool:
+    """Whether something must be seen in a run of a described scenario: by its case and version."""
+    cases = [case for case in one["cases"] if case["name"] == about["case"]]
+    stated = [outcome for case in cases for outcome in case["documented"] if about["version"] in outcome["versions"]]
+    return any(outcome["required"] for outcome in stated)
+
+
+def _kept(root: Path, one: Value, about: Value) -> Value | None:
+    """What is told already, if it shows the harm and the new run does not, so that the new one is its control."""
+    path = root / results.TOLD / f"{one['name']}.json"
+    if not path.exists() or _required(one, about):
+        return None
+    old: Value = read_json(path)
+    return old if _required(one, old) else None
+
+
+def _with_control(
+    root: Path, name: str, kept: Value, about: Value, pictures: Mapping[str, str]
+) -> tuple[dict[str, Any], dict[str, str]]:
+    """What was told, with the new run as its control."""
+    place = f"{name}.control.svg"
+    beside = {key: about[key] for key in ("run", "case", "version", "outcome")}
+    drawn = {
+        file: results.picture(file, root).read_text(encoding="utf-8") for file in kept["pictures"] if file != place
+    }
+    words = {file: text for file, text in kept["pictures"].items() if file != place}
+    told_of = {**kept, "control": beside, "pictures": {**words, place: told.control_words(beside)}}
+    return told_of, {**drawn, place: pictures[f"{name}.svg"]}

@@ -1,8 +1,9 @@
-"""The one run of each scenario that is told in full: how its sequence went, and its picture.
+"""The one run of each scenario that is told in full: how its sequence went, and its picture; beside it a control.
 
 It is one that ended as documented, of the first case; with what is required there, on the newest version that has it.
 Of an exhibit of the museum it is one on a release that has the bug: what is required may be the same on others, and a
-claim is none. Counts come from the ledger, and not from here.
+claim is none. Counts come from the ledger, and not from here. The control is a run of which the opposite is stated: on
+a release with the fix, or of the case that prevents the harm. Of it there is the picture alone.
 
 Of most runs only run.json and verdict.json are read, so that thousands take seconds. A directory that cannot be read,
 has no verdict, or whose files changed since it was judged is left out and named; so are runs with settings or an
@@ -11,7 +12,7 @@ expectation of the user's own, for which nothing is documented.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -111,6 +112,24 @@ def chosen(runs: Sequence[RunWithVerdict], cases: Sequence[str], among: Collecti
     return None
 
 
+def control_of(one: RunWithVerdict, runs: Sequence[RunWithVerdict]) -> RunWithVerdict | None:
+    """The control of a run that is shown: a good run that must show nothing if the other must show something, and the
+    other way; of its own case if there is one, on the newest version. None if there is none.
+    """
+    opposite = [run for run in runs if run.verdict.good and bool(run.verdict.required) != bool(one.verdict.required)]
+    return max(
+        opposite,
+        key=lambda run: (run.case == one.case, run.version == one.version, version_key(run.version), -run.run.seed),
+        default=None,
+    )
+
+
+def control(one: RunWithVerdict) -> tuple[dict[str, Any], str]:
+    """What is told of a control, and its picture."""
+    about, picture = shown(load(one.run_dir))
+    return {name: about[name] for name in ("run", "case", "version", "outcome")}, picture
+
+
 def shown(facts: JudgedRun) -> tuple[dict[str, Any], str]:
     """How the sequence of a run went, and its picture: the data of a page, and an SVG file."""
     where = timeline_svg.chosen_partitions(facts)
@@ -142,16 +161,27 @@ def described_run(
     try:
         about, picture = shown(load(one.run_dir))
         clients = _clients_of(one, runs, cases)
+        other = control_of(one, runs)
+        beside = control(other) if other else None
     except Exception as error:  # an old directory that lacks some evidence is counted, and not shown
         tell(f"no picture of {one.run_dir.path}: {type(error).__name__}: {error}")
         return {}, {}
     scenario = one.run.scenario
     pictures = {f"{scenario}.svg": picture}
     words = {f"{scenario}.svg": f"A run on {about['version']}, as its report draws it: {about['outcome']}."}
+    if beside:
+        about["control"], pictures[f"{scenario}.control.svg"] = beside
+        words[f"{scenario}.control.svg"] = control_words(about["control"])
     if clients:
         pictures[f"{scenario}.clients.svg"] = clients
         words[f"{scenario}.clients.svg"] = f"What clients saw on {one.version}; the first fault is at 0 s."
     return about | {"pictures": words}, pictures
+
+
+def control_words(about: Mapping[str, Any]) -> str:
+    """The caption of a control."""
+    case = "" if about["case"] == DEFAULT_CASE else f"case {about['case']}, "
+    return f"The control, {case}on {about['version']}: {about['outcome']}."
 
 
 def _clients_of(one: RunWithVerdict, runs: Sequence[RunWithVerdict], cases: Sequence[str]) -> str:

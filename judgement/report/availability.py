@@ -1,8 +1,9 @@
 """What faults cost clients, as a picture and as a table: records acknowledged and read a second, by partition.
 
-A panel is a partition of a run: a filled line for what was acknowledged, a plain one for what was read, faults shaded
-for as long as they lasted, and brackets over the longest pauses. Panels of several runs stand one below the other with
-their first faults at one place, so that two cases of a scenario can be compared: a clean stop and kill -9.
+A panel is a partition of a run: a filled line for what was acknowledged, red for what of it was lost later, a plain
+line for what was read, faults shaded for as long as they lasted, and brackets over the longest pauses. Panels of
+several runs stand one below the other with their first faults at one place, so that two cases of a scenario can be
+compared: a clean stop and kill -9.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Final
 
+from checks.catalogue import LOST_WRITE
 from evidence.findings import Availability, AvailabilityFigures
 from judgement.report.facts import JudgedRun
 from judgement.report.timeline_svg.drawing import (
@@ -54,9 +56,11 @@ class Panel:
     acknowledged: Sequence[float]
     """Records a second, bucket by bucket."""
     read: Sequence[float]
-    faults: Sequence[tuple[float, float, str]]
+    lost: Sequence[float] = ()
+    """Of what was acknowledged: what was lost later, as far as the findings name it."""
+    faults: Sequence[tuple[float, float, str]] = ()
     """From when to when, and what."""
-    pauses: Sequence[tuple[float, float, str]]
+    pauses: Sequence[tuple[float, float, str]] = ()
 
     @property
     def end_s(self) -> float:
@@ -89,6 +93,7 @@ def panels(facts: JudgedRun, *, zero_ns: int, name: str = "") -> list[Panel]:
                 bucket_s=bucket_s,
                 acknowledged=[count / bucket_s for count in row.acknowledged_in],
                 read=[count / bucket_s for count in row.read_in],
+                lost=[count / bucket_s for count in lost_in(facts, row)],
                 faults=[
                     (at(max(f.inject_ns, row.begin_ns)), at(min(f.until_ns, row.end_ns)), short(f))
                     for f in facts.faults
@@ -102,6 +107,20 @@ def panels(facts: JudgedRun, *, zero_ns: int, name: str = "") -> list[Panel]:
             )
         )
     return found
+
+
+def lost_in(facts: JudgedRun, row: Availability) -> list[int]:
+    """How many of the records that were acknowledged in each bucket were lost, by the findings; [] if none was."""
+    found = [0] * len(row.acknowledged_in)
+    for finding in facts.found(LOST_WRITE):
+        if (finding.topic, finding.partition) != (row.topic, row.partition):
+            continue
+        for record in finding.evidence:
+            at_ns = record.completed_ns
+            bucket = -1 if at_ns is None else (at_ns - row.begin_ns) // (row.bucket_ms * 1_000_000)
+            if record.outcome == "ok" and 0 <= bucket < len(found):
+                found[bucket] += 1
+    return found if any(found) else []
 
 
 def picture(facts: JudgedRun) -> str:
@@ -137,7 +156,7 @@ def draw(every: Sequence[Panel], heading: str, axis: str, prefix: str, *, standa
         drawing.back.append(tag("line", "", x1=x, x2=x, y1=top, y2=y, stroke="var(--grid)", stroke_width=1))
         drawing.front.append(text(x, y + 12, f"{tick:g} s", class_="muted tiny", anchor="middle"))
     drawing.front.append(text(16, y + 12, axis, class_="muted tiny"))
-    height = _legend(drawing, y + 26) + 6
+    height = _legend(drawing, y + 26, lost=any(any(one.lost) for one in every)) + 6
     about = f"{heading}: acknowledged and read records a second over time, faults shaded."
     return assembled(drawing, heading, about, height, background=standalone)
 
@@ -168,6 +187,11 @@ def _panel(drawing: Drawing, one: Panel, y: float, highest: float) -> float:
     area = f"{acknowledged}V{bottom:.1f}H{scale.x(one.begin_s):.1f}Z"
     drawing.middle.append(tag("path", d=area, fill="var(--ack)", opacity=0.3))
     drawing.middle.append(tag("path", d=acknowledged, fill="none", stroke="var(--ack)", stroke_width=1.4))
+    if any(one.lost):
+        lost = f"{_steps(scale, one, one.lost, bottom, highest)}V{bottom:.1f}H{scale.x(one.begin_s):.1f}Z"
+        words = title("acknowledged, and lost later")
+        drawn = tag("path", words, d=lost, fill="var(--lost)", stroke="var(--lost)", stroke_width=1)
+        drawing.middle.append(tag("g", drawn, class_="acknowledged-then-lost"))
     if any(one.read):
         read = _steps(scale, one, one.read, bottom, highest)
         drawing.middle.append(tag("path", d=read, fill="none", stroke="var(--leader)", stroke_width=1.1))
@@ -186,10 +210,12 @@ def _steps(scale: Scale, one: Panel, rates: Sequence[float], bottom: float, high
     return "".join(parts)
 
 
-def _legend(drawing: Drawing, y: float) -> float:
+def _legend(drawing: Drawing, y: float, *, lost: bool) -> float:
     x = float(LEFT)
+    red = tag("rect", x=0, y=0, width=22, height=11, fill="var(--lost)")
     marks = (
         ("records acknowledged a second", tag("rect", x=0, y=0, width=22, height=11, fill="var(--ack)", opacity=0.5)),
+        *([("of these, lost later", red)] if lost else []),
         ("records read a second", tag("path", d="M0 6h22", stroke="var(--leader)", stroke_width=1.6)),
         ("a fault lasts", tag("rect", x=0, y=0, width=22, height=11, fill="var(--fault)", opacity=0.14)),
     )
@@ -213,7 +239,7 @@ def table(rows: Iterable[AvailabilityFigures]) -> Iterator[tuple[str, ...]]:
             _seconds(row.write_pause_ms),
             _seconds(row.read_pause_ms),
             _seconds(row.first_success_ms),
-            _rate(row.usual_per_s),
+            _rate(row.usual_per_s or None),
             _rate(row.lowest_per_s),
         )
 

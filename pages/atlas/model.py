@@ -27,7 +27,7 @@ from harness.cluster.builds import Build
 from harness.cluster.versions import Version
 from harness.scenario import Scenario, all_scenarios
 from judgement.rates import telling
-from judgement.sampling import at_most, percent
+from judgement.sampling import at_most, between, percent
 from pages.atlas import columns as columns_of
 from pages.atlas import events
 from pages.atlas.columns import ACKS_1, FLUSHED, RECOMMENDED, Column
@@ -144,12 +144,8 @@ class GridCell:
 
     @property
     def interval(self) -> str:
-        """Of how many runs the worst outcome is to be expected, at 95 % on each side: "15 % to 93 %"."""
-        runs, seen = len(self.runs), self.times
-        if not runs:
-            return ""
-        least = 1 - at_most(runs - seen, runs)
-        return f"{int(least * 100)} % to {percent(at_most(seen, runs))}"
+        """The share of attempts that its runs leave possible for the worst outcome: "14 to 95 %"; "" of a hole."""
+        return between(self.times, len(self.runs)) if self.runs else ""
 
     @property
     def anchor(self) -> str:

@@ -88,6 +88,8 @@ def of_line(
         backing=words.backing,
         here=lambda version: version.partition("-")[0] == line.newest,
         sessions=words.sessions(atlas),
+        release=words.release(atlas),
+        to_set=[one for one in atlas.settings if one.differs],
         bug_lead=words.bug_lead(atlas),
         fixed_here=model.fixed_in_line(line, data),
         harms=model.HARM_ORDER,

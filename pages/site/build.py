@@ -16,13 +16,12 @@ from markupsafe import Markup
 
 import results
 from evidence.text import plural
-from harness.discoveries import TAKEN_BACK
 from judgement.rates import telling
-from pages import findings, guide, museum
+from pages import guide, museum
 from pages.atlas import lines, model, tables
 from pages.atlas.columns import ACKS_1
 from pages.scenarios import described as describe
-from pages.site import articles, atlas, chapters, scenarios
+from pages.site import articles, atlas, chapters, finding_articles, scenarios
 from pages.site.render import TEMPLATES, page
 from pages.statements import page as statements
 
@@ -49,6 +48,12 @@ GENERATED: Final[Mapping[str, str]] = {
     "docs/README.md": "reference/index.html",
 }
 """What stands in their place on the site."""
+HERO: Final[Mapping[str, str]] = {
+    "outcome": "1 of 5 acknowledged records LOST",
+    "version": "0.10.2.2",
+    "title": "A run of double-failover",
+}
+"""What the picture of the home page shows; tests/unit/pages/test_readme.py holds it to the run."""
 SHORTEST: Final = ("4.4", "4.3", "3.9-zk", "2.8", "0.10.2")
 """Versions that the home page links."""
 
@@ -89,7 +94,7 @@ def pages(described: Mapping[str, Any] | None = None, data: model.Data | None = 
     made = dict(atlas.pages(found, atlases))
     made |= dict(scenarios.pages(told, found))
     made |= dict(chapters.pages(told, found, names))
-    made |= dict(_findings(found, names))
+    made |= dict(finding_articles.pages(told, found, names, findings_in_words(found, atlases)))
     made |= dict(_documents(names))
     made[GENERATED["docs/statements.md"]] = _statements(found, names)
     made["bugs.html"] = _bugs(told, found, atlases, names)
@@ -127,34 +132,6 @@ def _statements(data: model.Data, names: frozenset[str]) -> str:
     body = articles.document(text, "docs/statements.md", sites(names), "../")
     title = articles.title_of(text)
     return page("article.html.j2", target, title=title, section="Reference", scenarios=names, body=body)
-
-
-def _findings(data: model.Data, names: frozenset[str]) -> Iterator[tuple[str, str]]:
-    found = findings.all_counted(data.runs)
-    for one in found:
-        yield (
-            f"findings/{one['id']}.html",
-            page(
-                "finding.html.j2",
-                f"findings/{one['id']}.html",
-                title=one["title"],
-                section="Findings",
-                scenarios=names,
-                one=one,
-                operator=data.scenarios[one["seen"]["scenario"]].operator,
-            ),
-        )
-    yield (
-        "findings/index.html",
-        page(
-            "findings.html.j2",
-            "findings/index.html",
-            title="Findings",
-            section="Findings",
-            found=found,
-            taken_back=TAKEN_BACK,
-        ),
-    )
 
 
 def _bugs(told: Mapping[str, Any], data: model.Data, every: Sequence[model.Atlas], names: frozenset[str]) -> str:
@@ -241,29 +218,29 @@ def findings_in_words(data: model.Data, atlases: Sequence[model.Atlas]) -> list[
     ]
 
 
-def _home(data: model.Data, atlases: Sequence[model.Atlas]) -> str:
+def counts_in_words(data: model.Data) -> str:
+    """How much was run."""
     facts = home_facts(data)
-    by_name = {line.name: line for line in lines.every()}
-    svg = (DOCS / "double-failover.svg").read_text(encoding="utf-8")
-    counts = (
+    return (
         f"{plural(facts['started'], 'run')} were started on {plural(facts['versions'], 'version')} and ways to run "
         f"them; {plural(facts['runs'], 'run')} count. {plural(facts['scenarios'], 'scenario')}, {facts['bugs']} of "
         f"them bugs of Kafka; {plural(facts['cells'], 'measured combination')} of producer and topic settings, "
         "fault and version."
     )
+
+
+def _home(data: model.Data, atlases: Sequence[model.Atlas]) -> str:
+    by_name = {line.name: line for line in lines.every()}
+    svg = (DOCS / "double-failover.svg").read_text(encoding="utf-8")
     return page(
         "home.html.j2",
         "index.html",
         title="What happens to acknowledged records",
         section="Home",
         found=findings_in_words(data, atlases),
-        hero={
-            "outcome": "1 of 5 acknowledged records LOST",
-            "version": "0.10.2.2",
-            "title": "A run of double-failover",
-        },
+        hero=HERO,
         picture=Markup(svg[svg.index("<svg") :]),
-        counts=counts,
+        counts=counts_in_words(data),
         lines=[{"name": name, "short": by_name[name].label} for name in SHORTEST],
     )
 

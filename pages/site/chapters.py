@@ -1,7 +1,7 @@
 """Learn replication: ten chapters, each with its introduction, one moving picture, and commands to try.
 
-A chapter is the docstring of a folder of scenarios. Its picture is a recorded run, drawn as its report draws it, and
-uncovered from left to right; whoever prints it, or asks for less motion, sees it whole. The first chapter's picture is
+A chapter begins with a paragraph and a moving picture of the mechanism (lessons.py, moving.py); its text is the
+docstring of a folder of scenarios. A recorded run stands beside it, drawn as its report draws it: of the first chapter
 the staircase of log ends and high watermarks.
 """
 
@@ -17,9 +17,9 @@ from markupsafe import Markup
 import results
 from pages import guide
 from pages.atlas.model import Data
-from pages.site import articles
+from pages.site import articles, lessons, moving
 from pages.site.render import page
-from pages.site.scenarios import _svg, heading
+from pages.site.scenarios import commands, heading, svg
 
 Value = Mapping[str, Any]
 FOLDER: Final = "learn"
@@ -37,6 +37,10 @@ class Chapter:
     question: str
     answer: str
     """What a reader should be able to say afterwards."""
+    lesson: moving.Moving
+    """Its moving picture."""
+    first: str
+    """What the chapter is about, in a paragraph, before the picture."""
 
 
 CHAPTERS: Final = (
@@ -47,6 +51,9 @@ CHAPTERS: Final = (
         picture=STAIRCASE,
         question="Which records may consumers read?",
         answer="Records below the high watermark: every in-sync replica has them.",
+        lesson=lessons.WATERMARK,
+        first="A log end says what a replica has. A high watermark says what every in-sync replica has. They move one "
+        "after the other, and most of what follows in this book happens between two of these steps.",
     ),
     Chapter(
         id="truncation",
@@ -56,6 +63,12 @@ CHAPTERS: Final = (
         question="Why does a follower remove records from its log?",
         answer="Its new leader does not have them. Before 0.11 it cuts at its own high watermark, which may be behind; "
         "since KIP-101 it asks its leader where their logs part.",
+        lesson=lessons.TRUNCATION,
+        first="A follower copies its leader. Its log must be the beginning of its leader's log, record by record, or "
+        "two replicas would hold different records at one offset. After an election a follower may hold records "
+        "that its new leader never had. The new leader gives those offsets to other records. So the follower "
+        "first removes what its leader does not have, and then fetches. The question is how it finds the place "
+        "where the two logs part.",
     ),
     Chapter(
         id="in-sync",
@@ -64,6 +77,9 @@ CHAPTERS: Final = (
         picture="isr-shrink-expand.svg",
         question="When does the leader stop to wait for a follower?",
         answer="When the follower has not caught up for replica.lag.time.max.ms: the ISR shrinks.",
+        lesson=lessons.IN_SYNC,
+        first="acks=all does not wait for all replicas. It waits for those that are in sync: the ISR. The leader "
+        "decides who is in it, by time.",
     ),
     Chapter(
         id="controller",
@@ -72,6 +88,9 @@ CHAPTERS: Final = (
         picture="controller-failover.svg",
         question="Who notices that a broker is dead?",
         answer="The controller, when the broker's session has ended, and not before.",
+        lesson=lessons.CONTROLLER,
+        first="Exactly one node decides who leads: the controller. It goes by sessions, "
+        "and not by whether a process is alive.",
     ),
     Chapter(
         id="placement",
@@ -80,6 +99,9 @@ CHAPTERS: Final = (
         picture="rolling-restart.svg",
         question="What does a clean restart cost?",
         answer="A pause of writes at each move of a leader; with acks=1 also records.",
+        lesson=lessons.PLACEMENT,
+        first="A clean restart is the mildest thing that can happen to a leader. It moves leadership before it stops. "
+        "Even so, acks=1 can lose records.",
     ),
     Chapter(
         id="brokers",
@@ -88,6 +110,9 @@ CHAPTERS: Final = (
         picture="isolated-broker.svg",
         question="What does a leader do that does not know that it was replaced?",
         answer="It acknowledges with acks=1 what will be cut off when it returns.",
+        lesson=lessons.BROKERS,
+        first="A broker that freezes does not know that time has passed. When it wakes up it continues where it "
+        "was: as a leader that was replaced.",
     ),
     Chapter(
         id="partitions",
@@ -96,6 +121,9 @@ CHAPTERS: Final = (
         picture="leader-with-minority.svg",
         question="Which side of a split may write?",
         answer="The side that can change the ISR: the one with ZooKeeper, or with a majority of controllers.",
+        lesson=lessons.PARTITIONS,
+        first="When the network splits, both sides may have a leader for a while. Leader epochs decide whose records "
+        "stay.",
     ),
     Chapter(
         id="producers",
@@ -104,6 +132,8 @@ CHAPTERS: Final = (
         picture="leader-crash.svg",
         question="What does an acknowledgement promise?",
         answer="With acks=1 one broker's word. With acks=all every in-sync replica's.",
+        lesson=lessons.PRODUCERS,
+        first="An acknowledgement is a promise. acks says who makes it.",
     ),
     Chapter(
         id="durability",
@@ -112,14 +142,19 @@ CHAPTERS: Final = (
         picture="page-cache-only.svg",
         question="When is a record on a disk?",
         answer="When the operating system writes it out, or the broker flushes. No acknowledgement waits for it.",
+        lesson=lessons.DURABILITY,
+        first="Kafka does not flush a record before it acknowledges it. It relies on other replicas' memory.",
     ),
     Chapter(
         id="bugs",
         title="Bugs that Kafka had",
         section="museum",
-        picture="museum-marker-compacted.svg",
+        picture="museum-forgotten-overrides.svg",
         question="Why does the release matter, with the right settings?",
         answer="Because releases had bugs that lose committed records whatever the settings.",
+        lesson=lessons.BUGS,
+        first="Everything so far is documented behaviour. Releases also had bugs, and some of them lost committed "
+        "records with the best settings.",
     ),
 )
 
@@ -145,10 +180,15 @@ def pages(described: Value, data: Data, names: frozenset[str]) -> Iterator[tuple
                 scenarios=names,
                 chapter=chapter,
                 introduction=articles.html("\n\n".join(introduction) if introduction else WATERMARK),
-                picture=Markup(_svg(chapter.picture)),
+                movie=moving.drawn(chapter.lesson),
+                picture=Markup(svg(chapter.picture)),
                 caption=_caption(chapter, shown),
                 scenario=chapter.picture.split(".")[0],
-                own=[(one, heading(one)) for one in own if not one["name"].startswith(guide.AUDIT)],
+                own=[
+                    (one, heading(one), next(commands(one), "").partition("  #")[0])
+                    for one in own
+                    if not one["name"].startswith(guide.AUDIT)
+                ],
             ),
         )
     yield (

@@ -7,6 +7,7 @@ an anchor, its runs and the command that repeats one: a cell of the Atlas links 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
@@ -24,9 +25,12 @@ from pages.atlas import events, lines, model
 from pages.counted import contradicted
 from pages.site import articles, words
 from pages.site.render import Place, page
+from pages.site.titles import TITLES
 
 Value = Mapping[str, Any]
 FOLDER: Final = "scenarios"
+OWN_NAMES: Final = re.compile(r'(?<=["# ])kc-')
+"""How names within a picture begin."""
 AUDIT: Final = guide.AUDIT
 
 
@@ -38,8 +42,7 @@ def heading(one: Value) -> str:
     if one["name"].startswith(AUDIT):
         fault = one["name"].removeprefix(AUDIT)
         return events.EVENTS.get(fault, "No fault: what the settings cost")
-    text = str(one["name"]).replace("-", " ").replace("isr", "ISR")
-    return text[0].upper() + text[1:]
+    return TITLES[one["name"]]
 
 
 def pages(described: Value, data: model.Data) -> Iterator[tuple[str, str]]:
@@ -170,9 +173,11 @@ def of(
         measured=list(measured(fault, data, set_aside)) if fault else [],
         why=articles.html(one["told"]),
         shown=shown,
-        pictures=[(Markup(_svg(name)), text) for name, text in ((shown or {}).get("pictures") or {}).items()],
+        control=(shown or {}).get("control"),
+        pair=_figures(shown, f"{one['name']}.svg", f"{one['name']}.control.svg"),
+        seen_by_clients=_figures(shown, f"{one['name']}.clients.svg"),
         claims=claims.CATALOGUE,
-        commands=list(_commands(one)),
+        commands=list(commands(one)),
         clients=_clients(found),
         not_good=[(case, version, line) for case, version, cell in found for line in cell["not_good"]],
         aside=[(case, version, run) for case, version, cell in found for run in cell["aside"]],
@@ -181,18 +186,40 @@ def of(
     )
 
 
-def _svg(name: str) -> str:
+def svg(name: str) -> str:
+    """A picture of results/, as an element of a page."""
     text = results.picture(name).read_text(encoding="utf-8")
     return text[text.index("<svg") :]
 
 
-def _commands(one: Value) -> Iterator[str]:
+def _figures(shown: Value | None, *names: str) -> list[tuple[Markup, str]]:
+    """Those of these pictures that there are, each with its caption. Names within the picture of a control are its own,
+    for two pictures lie on one page.
+    """
+    told = (shown or {}).get("pictures") or {}
+    drawn = {name: svg(name) for name in names if name in told}
+    return [
+        (Markup(OWN_NAMES.sub("kcc-", text) if ".control." in name else text), told[name])
+        for name, text in drawn.items()
+    ]
+
+
+def commands(one: Value) -> Iterator[str]:
+    """A command for each documented outcome, on the newest version that it is stated for, what does harm first."""
+    found: list[tuple[bool, str, str]] = []
     for case in one["cases"]:
-        stated = [version for outcome in case["documented"] for version in outcome["versions"]]
-        if stated:
-            name = "" if case["name"] == DEFAULT_CASE else f" --case {case['name']}"
-            affected = (one["exhibit"] or {}).get("affected") or stated
-            yield f"kafka-chaos run {one['name']}{name} --version {affected[-1]}"
+        name = "" if case["name"] == DEFAULT_CASE else f" --case {case['name']}"
+        for outcome in case["documented"]:
+            if outcome["versions"]:
+                newest = max(outcome["versions"], key=version_key)
+                affected = (one["exhibit"] or {}).get("affected") or ()
+                shown = next((version for version in reversed(affected) if version in outcome["versions"]), newest)
+                stated = ", ".join(outcome["required"]) or "no anomaly"
+                command = f"kafka-chaos run {one['name']}{name} --version {shown}"
+                found.append((not outcome["required"], command, stated))
+    width = max((len(command) for _, command, _ in found), default=0)
+    for _, command, stated in sorted(found, key=lambda row: row[0]):
+        yield f"{command:<{width}}  # {stated}"
 
 
 def _clients(found: Sequence[tuple[str, str, Value]]) -> list[tuple[str, ...]]:

@@ -55,19 +55,21 @@ def figures(atlas: Atlas) -> list[dict[str, str]]:
             if atlas.bugs_that_lose != 1
             else f"in {atlas.line.newest}; 1 bug loses records",
             "tone": "bad" if atlas.bugs_that_lose else "some" if atlas.bugs else "good",
+            "link": "#bugs",
         },
     ]
 
 
-def detail(cell: GridCell) -> str:
-    """The small line of a cell: "5 of 318 · 3/5 runs"."""
+def detail(cell: GridCell) -> tuple[str, str]:
+    """The small lines of a cell: "5 of 318 records" of the worst run, "3/5 runs · 15–93 %" of all."""
     run = cell.worst_run
     if cell.worst == KEPT:
-        return f"{plural(len(cell.runs), 'run')} · ≤ {cell.possible}"
+        return "", f"{plural(len(cell.runs), 'run')} · ≤ {cell.possible}"
     if run is None:
-        return ""
+        return "", ""
     of = run.acknowledged if cell.worst != "refuses" else run.acknowledged + run.refused
-    return f"{cell.count} of {of} · {cell.times}/{len(cell.runs)} runs"
+    between = cell.interval.replace(" to ", "–").replace("at least", "≥")
+    return f"{cell.count} of {of}", f"{cell.times}/{len(cell.runs)} runs · {between}"
 
 
 def also(cell: GridCell) -> list[str]:
@@ -171,6 +173,22 @@ def backing(one: RowOnPage) -> str:
     if one.prevention is not None:
         return f"Done so, {plural(one.prevention.runs, 'run')} lost nothing."
     return f"Runs that back this are of {one.elsewhere}." if one.elsewhere else ""
+
+
+def release(atlas: Atlas) -> str:
+    """Which release to be on."""
+    newest, free = atlas.line.newest, atlas.free_of_mended
+    mode = "KRaft" if atlas.line.mode == "kraft" else "ZooKeeper"
+    has = f"{newest} has {plural(len(atlas.bugs), 'known bug')}, of which {_lose(atlas.bugs_that_lose)}."
+    if not free:
+        return f"{has} No release of {mode} is free of all bugs that were ever fixed."
+    if free == newest:
+        return f"Stay on {newest}: it has no bug recorded here that any release fixes."
+    return f"Be on {free}: the nearest release with {mode} without any bug recorded here that has been fixed. {has}"
+
+
+def _lose(count: int) -> str:
+    return {0: "none loses records", 1: "1 loses records"}.get(count, f"{count} lose records")
 
 
 def bug_lead(atlas: Atlas) -> str:

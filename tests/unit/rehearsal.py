@@ -415,7 +415,8 @@ class FinalReader(Client):
         timeout_s: float,
     ) -> None:
         super().__init__(stage, client)
-        assert not outputs and not stores, "the stage has no applications"
+        assert not outputs, "the stage has no applications"
+        assert not stores, "the stage has no applications"
         self._topics = topics
 
     def read(self) -> FinalRead:

@@ -78,9 +78,7 @@ def test_the_mounter_is_started_where_it_is_told() -> None:
 
 
 def test_words_that_write_control_groups_are_told() -> None:
-    writers = {
-        path.stem for path in (ROOT / "harness" / "faults").glob("*.py") if "cgroups import" in path.read_text()
-    }
+    writers = {path.stem for path in (ROOT / "harness" / "faults").glob("*.py") if "cgroups import" in path.read_text()}
     assert writers == {"slow_disk", "pressure"}
     (row,) = (row for row in rows("What it may do on your machine") if "control groups" in row[1])
     assert set(re.findall(r"run\.(\w+)", row[2])) == {"slow_disk", "squeeze_cpu", "squeeze_memory"}

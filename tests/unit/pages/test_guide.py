@@ -230,9 +230,25 @@ def test_a_run_that_is_told_stays_until_another_of_its_scenario_is(runs: list[Ru
     before = results.by_scenario(docs)["double-failover"]["shown"]
     assert told_of([run for run in runs if run.read_run().scenario != "double-failover"], docs) == 0
     assert results.by_scenario(docs)["double-failover"]["shown"] == before
-    assert told_of([run for run in runs if run.read_run().version == "4.3.1"], docs) == 0
-    assert results.by_scenario(docs)["double-failover"]["shown"]["version"] == "4.3.1"
-    assert results.picture("double-failover.svg", docs).exists()
+    assert told_of([run for run in runs if run.read_run().version == "0.10.2.2"], docs) == 0
+    alone = results.by_scenario(docs)["double-failover"]["shown"]
+    assert (alone["version"], "control" in alone) == ("0.10.2.2", False)
+    assert not results.picture("double-failover.control.svg", docs).exists()
+
+
+def test_the_harm_is_shown_and_the_fixed_release_beside_it(runs: list[RunDir], tmp_path: Path) -> None:
+    both, apart = tmp_path / "both", tmp_path / "apart"
+    ours = [run for run in runs if run.read_run().scenario == "double-failover"]
+    assert told_of(ours, both) == 0
+    # A run without harm does not take the place of one with it, and the other way round.
+    for version in ("0.10.2.2", "4.3.1"):
+        assert told_of([run for run in ours if run.read_run().version == version], apart) == 0
+    for docs in (both, apart):
+        shown = results.by_scenario(docs)["double-failover"]["shown"]
+        assert (shown["version"], shown["control"]["version"]) == ("0.10.2.2", "4.3.1")
+        assert "LOST" in results.picture("double-failover.svg", docs).read_text()
+        assert "kept" in results.picture("double-failover.control.svg", docs).read_text()
+        assert list(shown["pictures"])[:2] == ["double-failover.svg", "double-failover.control.svg"]
 
 
 def test_a_run_that_cannot_be_drawn_is_named(

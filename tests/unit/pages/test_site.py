@@ -10,9 +10,12 @@ from pathlib import PurePosixPath
 
 import pytest
 
+from evidence.releases import numbers
+from harness.cluster import apache
 from harness.scenario import all_scenarios
-from pages.atlas import lines, model
-from pages.site import articles, build, chapters, words
+from judgement.rates import telling
+from pages.atlas import columns, events, lines, model
+from pages.site import articles, build, chapters, finding_articles, titles, words
 from pages.site.links import NAMES, linked
 from pages.site.render import NAV, TEMPLATES
 
@@ -83,6 +86,8 @@ def test_every_page_of_the_navigation_and_of_each_scenario_is_there(made: dict[s
     assert {f"scenarios/{name}.html" for name in all_scenarios()} <= made.keys()
     assert {f"atlas/{line.name}.html" for line in lines.every()} <= made.keys()
     assert len(chapters.CHAPTERS) == 10
+    generic = {name for name, made in all_scenarios().items() if not made.exhibit and not name.startswith("audit-")}
+    assert generic == titles.TITLES.keys()
     assert chapters.missing() == []
 
 
@@ -137,6 +142,81 @@ def test_figures_of_a_page_are_those_of_the_model(made: dict[str, str], atlases:
         assert text.count('<td class="c-acks-1 lost">') == sum(
             atlas.losing(client, "acks-1").count for client in atlas.grids
         )
+
+
+def visible(html: str) -> str:
+    """What a reader sees of a page: no styles, no pictures."""
+    plain = re.sub(r"<(style|svg|script)\b.*?</\1>", " ", html, flags=re.DOTALL)
+    return unescape(re.sub(r"<[^>]+>", " ", plain))
+
+
+def test_every_number_of_a_grid_is_of_its_runs(made: dict[str, str], atlases: list[model.Atlas]) -> None:
+    """Each cell: the records of its worst run, how many runs, and the share that these leave possible."""
+    for atlas in atlases:
+        cells = re.findall(r'<td class="c-[\w-]+ \w+">(.*?)</td>', made[f"atlas/{atlas.line.name}.html"], re.DOTALL)
+        expected = [cell for client in columns.CLIENTS for _, faults in events.grouped() for fault in faults
+                    for cell in atlas.grids[client][fault]]  # fmt: skip
+        assert len(cells) == len(expected)
+        for text, cell in zip(cells, expected, strict=True):
+            found = [int(one) for one in re.findall(r"\d+", visible(text).replace("×2", ""))]
+            if cell.cell is None:
+                assert found == []
+                continue
+            field = model.COUNTS.get(cell.worst, "")
+            seen = [int(getattr(run, field)) for run in cell.runs if field and getattr(run, field)]
+            counts = [len(cell.runs)] if not field else [max(seen), *found[1:2], len(seen), len(cell.runs)]
+            assert found[: len(counts)] == counts, (atlas.line.name, cell.fault, cell.column.id, text)
+
+
+def test_every_other_number_of_an_atlas_page_is_of_the_model(made: dict[str, str], atlases: list[model.Atlas]) -> None:
+    for atlas in atlases:
+        text = visible(made[f"atlas/{atlas.line.name}.html"])
+        for one in atlas.rows:
+            if one.cell.runs:
+                assert words.row_detail(one.cell, atlas.line.newest) in text
+        for pause in atlas.pauses:
+            assert f"{pause.median_s:.1f} s" in text
+            assert f"{pause.least_s:.1f}–{pause.most_s:.1f}" in text
+        for bug in atlas.bugs:
+            assert bug.shown in text
+        for setting in atlas.settings:
+            assert setting.default in text
+
+
+def test_every_number_on_home_is_of_the_data(
+    made: dict[str, str], data: model.Data, atlases: list[model.Atlas]
+) -> None:
+    """Without the sentences that are made of the data, the versions that it links, and the picture's own words."""
+    text = one_line(visible(made["index.html"]))
+    releases = sorted(apache.releases(), key=numbers)
+    told = [*build.findings_in_words(data, atlases), build.counts_in_words(data)]
+    told += [f"{releases[0].rpartition('.')[0]} to {releases[-1].rpartition('.')[0]}", *build.HERO.values()]
+    for sentence in map(one_line, told):
+        assert sentence in text
+        text = text.replace(sentence, "")
+    for label in sorted((line.label for line in lines.every() if line.name in build.SHORTEST), key=len, reverse=True):
+        text = text.replace(label, "")
+    assert re.findall(r"\S*\d\S*", text) == ["m3;", "2.0."], "m3 is the picture's, 2.0 the licence's"
+
+
+def one_line(text: str) -> str:
+    return re.sub(r"\s*([.,;:)=])", r"\1", re.sub(r"\s+", " ", text)).replace("( ", "(")
+
+
+def test_counts_of_findings_are_the_ledgers(made: dict[str, str], data: model.Data) -> None:
+    for path, text in made.items():
+        if not path.startswith("findings/") or path.endswith("index.html"):
+            continue
+        for version, good, runs in re.findall(r"</th><td>([\w.-]+)</td><td><b>(\d+) of (\d+)</b>", text):
+            command = re.findall(r"kafka-chaos run(?:</[^>]+>| )*([\w-]+)", visible(text))
+            cells = [
+                of[version]
+                for scenario in command
+                for of in (data.runs.get(scenario) or {"cases": {}})["cases"].values()
+                if version in of
+            ]
+            assert any((str(cell["good"]), str(telling(cell))) == (good, runs) for cell in cells), (path, version)
+    assert finding_articles.SIDES[1][0] == "control"
 
 
 def test_home_has_the_findings_of_the_data(made: dict[str, str], data: model.Data, atlases: list[model.Atlas]) -> None:

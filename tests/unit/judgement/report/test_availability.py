@@ -60,6 +60,33 @@ def test_the_verdict_keeps_the_figures_and_every_report_shows_them(tmp_path: Pat
     assert "| t-0 | 250 | 2 in 1.00 s | 2.00 s | 2.10 s |" in summary.render([loaded])
 
 
+def test_what_was_acknowledged_and_lost_is_red(tmp_path: Path) -> None:
+    run_dir = with_clients(tmp_path)
+    found = json.loads(run_dir.findings.read_text())
+    (row,) = found["availability"]
+    (lost,) = [finding for finding in found["findings"] if finding["anomaly"] == "lost-write"]
+    lost["evidence"] = [lost["evidence"][0] | {"outcome": "ok", "completed_ns": row["begin_ns"] + S // 2}] * 3
+    lost["evidence"].append(lost["evidence"][0] | {"outcome": "info"})
+    write(run_dir, found)
+    facts.judge_run(run_dir)
+    loaded = facts.load(run_dir)
+    assert availability.lost_in(loaded, availability.rows_of(loaded)[0]) == [3, 0, 0, 0, 0]
+    drawn = availability.picture(loaded)
+    assert "acknowledged-then-lost" in drawn
+    assert "of these, lost later" in drawn
+
+
+def test_where_nothing_was_lost_nothing_is_red(tmp_path: Path) -> None:
+    run_dir = with_clients(tmp_path)
+    found = json.loads(run_dir.findings.read_text())
+    found["findings"] = [finding for finding in found["findings"] if finding["anomaly"] != "lost-write"]
+    write(run_dir, found)
+    facts.judge_run(run_dir)
+    drawn = availability.picture(facts.load(run_dir))
+    assert drawn
+    assert "lost later" not in drawn
+
+
 def test_a_run_through_which_nobody_wrote_says_nothing_of_it(tmp_path: Path) -> None:
     run_dir = synthetic.double_failover_lost(tmp_path)
     facts.judge_run(run_dir)
