@@ -1,4 +1,4 @@
-"""Faults of a node's process: it is killed, stopped, started, frozen, or has exited; and a migration, there and back."""
+"""Faults of a node's process: it is killed, stopped, started, frozen or has exited; and a migration, there and back."""
 
 from __future__ import annotations
 

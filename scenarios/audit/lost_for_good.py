@@ -8,8 +8,8 @@ Each subject sends ten records. In the first two scenarios every replica has the
 the checkpointed high watermark of each says so. `audit-disk-lost` takes the leader alone. `audit-rack-lost` takes the
 leader and the first follower, as a rack that holds both does. A record that another replica has survives, whatever the
 producer asked for: no follower has less than another to truncate to (KIP-101). A record without another replica is
-lost. Topics of which every replica is lost have unclean elections on: with ZooKeeper the empty replica is in the ISR and
-leads by itself. With eligible leader replicas nobody leads the partition until it is allowed so (KIP-966: unclean
+lost. Topics of which every replica is lost have unclean elections on: with ZooKeeper the empty replica is in the ISR
+and leads by itself. With eligible leader replicas nobody leads the partition until it is allowed so (KIP-966: unclean
 recovery; 4.3.1 left it without a leader for the two minutes that a run waited).
 
 In `audit-last-disk-lost` the followers are stopped cleanly after the first three records. The ISR is the leader, which
