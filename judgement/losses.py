@@ -122,7 +122,7 @@ def _beyond_expected(run: RunRecord, run_state: RunState, finding: Finding) -> I
 
 def reach_ns(run: RunRecord, run_state: RunState, where: TopicPartition | None) -> int:
     """How long before something that loses records the last of those were acknowledged that it cannot lose."""
-    still_ns = sum(end_ns - begin_ns for begin_ns, end_ns in run_state.still)
+    still_ns = _still_ns(run_state)
     if _power_took_isr(run_state, where):
         told = run.disks.writeback if run.disks is not None else {}
         both = [told.get(name) for name in WRITEBACK]
@@ -132,6 +132,11 @@ def reach_ns(run: RunRecord, run_state: RunState, where: TopicPartition | None) 
     interval_ms = int(run.settings.get("replica.high.watermark.checkpoint.interval.ms", CHECKPOINT_MS))
     checkpointed_ns = interval_ms * SECOND_NS // 1000 if truncates_to_high_watermark(run) else 0
     return FETCHED_NS + checkpointed_ns + still_ns
+
+
+def _still_ns(run_state: RunState) -> int:
+    """How long the machine stood still, all times together."""
+    return sum(end_ns - begin_ns for begin_ns, end_ns in run_state.still)
 
 
 def _power_took_isr(run_state: RunState, where: TopicPartition | None) -> bool:
@@ -148,8 +153,7 @@ def at_stake(run: RunRecord, run_state: RunState, where: TopicPartition | None) 
     """The times, from and to, at which records of a partition were acknowledged that something can have lost."""
     states = run_state.states.get(where, ()) if where is not None else ()
     led = [(after.at_ns, after.at_ns) for before, after in pairwise(states) if before.leader != after.leader]
-    still_ns = sum(end_ns - begin_ns for begin_ns, end_ns in run_state.still)
-    return widened([*run_state.struck, *led], reach_ns(run, run_state, where), AFTER_NS + still_ns)
+    return widened([*run_state.struck, *led], reach_ns(run, run_state, where), AFTER_NS + _still_ns(run_state))
 
 
 def unnamed(run: RunRecord, found: Sequence[Finding]) -> list[str]:

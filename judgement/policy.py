@@ -244,18 +244,19 @@ def classify(
     held = LOST_WRITE in named and not stated.observed
     # The timeline says which sends the scenario expects to be lost.
     told = [finding for finding in others if held and depends_on(finding, paths, METADATA) is None]
+    undocumented = tuple(
+        (finding, permitted(run, finding, run_state) or consequence(finding, findings.findings, known))
+        for finding in others
+        if finding.anomaly not in named
+    )
     return Classified(
         everything=findings.findings,
         unsupported=unsupported,
         subjects=of_subjects,
-        undocumented=tuple(
-            (finding, permitted(run, finding, run_state) or consequence(finding, findings.findings, known))
-            for finding in others
-            if finding.anomaly not in named
-        ),
+        undocumented=undocumented,
         out_of_bounds=() if stated.observed else tuple(_out_of_bounds(run, run_state, others, named)),
         losses=tuple(losses.undocumented(run, run_state, told)),
-        loss_doubts=(*losses.unnamed(run, others if held else ()), *_unlisted(run, run_state, others, named)),
+        loss_doubts=(*losses.unnamed(run, others if held else ()), *_unlisted(undocumented)),
     )
 
 
@@ -269,12 +270,12 @@ def _out_of_bounds(
             yield one.anomaly, f"{one.named_summary}, but {why}"
 
 
-def _unlisted(run: RunRecord, run_state: RunState, found: Iterable[Finding], named: Collection[str]) -> Iterator[str]:
+def _unlisted(undocumented: Iterable[tuple[Finding, str | None]]) -> Iterator[str]:
     """A doubt for each permitted repetition that lists some of its records only: whether the others were in flight when
     something happened cannot be told.
     """
-    for one in found:
-        if one.anomaly not in named and not one.whole and permitted(run, one, run_state) in (RETRIED, REORDERED):
+    for one, excuse in undocumented:
+        if excuse in (RETRIED, REORDERED) and not one.whole:
             yield (
                 f"{one.anomaly}: {len(one.evidence)} of {one.count} in {one.place} are listed; whether the others were "
                 "in flight when something happened cannot be told"
