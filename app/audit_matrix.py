@@ -77,10 +77,9 @@ def measured_by(run_dir: RunDir) -> list[Cell]:
 
 
 def write(cells: Iterable[Cell], docs: Path = DOCS, folder: Path = matrix.FOLDER) -> None:
-    """Write the matrix and its pages."""
-    ordered = added((), cells)
-    matrix.save(ordered, folder)
-    for name, text in matrix_page.pages(ordered).items():
+    """Write the matrix and its pages, which count no run of a tree with changes."""
+    matrix.save(added((), cells), folder)
+    for name, text in matrix_page.pages(matrix.load(folder)).items():
         (docs / name).write_text(text, encoding="utf-8")
     if folder == matrix.FOLDER and (page := docs / audit_page.PAGE.name).exists():
         audit_page.write(page)

@@ -125,6 +125,17 @@ def test_runs_of_one_cell_are_put_together_and_written(tmp_path: Path, monkeypat
     assert (docs / "audit-matrix-epoch.svg").read_text().startswith("<svg")
 
 
+def test_a_run_of_a_tree_with_changes_stays_in_the_files_and_counts_nowhere(tmp_path: Path) -> None:
+    cells = [*measured_by(a_run(tmp_path, "r1")), *measured_by(a_run(tmp_path, "r2", commit="abc+"))]
+    folder, docs = tmp_path / "results", tmp_path / "docs"
+    docs.mkdir()
+    audit_matrix.write(cells, docs, folder)
+    (counted,), (kept,) = matrix.load(folder), matrix.load(folder, modified=True)
+    assert [run.run for run in counted.runs] == ["r1"]
+    assert [run.run for run in kept.runs] == ["r1", "r2"]
+    assert "**1 cells**, 1 measurements in 1 runs" in (docs / "audit-matrix.md").read_text()
+
+
 def test_a_folder_without_runs_is_bad_input(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["gather", "--runs-dir", str(tmp_path / "none")]) == 254
     assert "no run directory" in capsys.readouterr().err
