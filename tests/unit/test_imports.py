@@ -16,6 +16,10 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
 
+import pytest
+
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[2]
 MAY = {
     "app": {"pages", "scenarios", "harness", "judgement", "analysis", "checks", "audit", "evidence", "kafkafiles"}

@@ -144,6 +144,7 @@ def test_pages_are_plain() -> None:
     assert not bad, "\n".join(["", *bad])
 
 
+@pytest.mark.slow
 def test_messages_are_plain() -> None:
     found = [(name, text) for name, module in modules().items() for text in strings(module)]
     found += [
@@ -157,6 +158,7 @@ def test_messages_are_plain() -> None:
     assert not bad, "\n".join(["", *bad])
 
 
+@pytest.mark.slow
 def test_design_notes_are_plain() -> None:
     bad = [
         f"{name}: “{worst[0]}”: {one}"

@@ -111,6 +111,7 @@ def ledger_of(folder: Path) -> str:
 
 
 @pytest.mark.usefixtures("no_engine")
+@pytest.mark.slow
 def test_commands_that_need_no_engine_ask_none(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     saved, one = tmp_path / "saved", ledger_of(tmp_path / "one")
     saved.mkdir()

@@ -15,8 +15,12 @@ from collections import Counter
 from pathlib import Path
 from typing import Any, Final
 
+import pytest
+
 from analysis.jsonl import main
 from evidence.errors import EXIT_USAGE
+
+pytestmark = pytest.mark.slow
 
 HISTORY: Final[list[dict[str, Any]]] = [
     {"process": 0, "type": "invoke", "f": "send", "value": [["send", "k", 7]], "time": 1},

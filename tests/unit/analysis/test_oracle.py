@@ -28,6 +28,8 @@ from tests.unit.analysis.oracle import KEYS, ORACLE, History, Line, anomalies, g
 from tests.unit.analysis.runs import make_run
 from tests.unit.checks.histories import Row, asked_end, assigned, final_read, polled, sent
 
+pytestmark = pytest.mark.slow
+
 WHAT: Final = {"lost-write": "value", "duplicate": "value"}
 """What of a row of evidence the oracle names; of the others it is the offset."""
 

@@ -165,6 +165,7 @@ def test_of_trivially_clean_partitions_none_is_checked_by_itself(
 
 
 @pytest.mark.parametrize("what", CHANGES)
+@pytest.mark.slow
 def test_what_is_not_trivially_clean_is_checked_by_itself(
     what: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -160,6 +160,7 @@ def test_the_lines_of_a_cause_are_looked_for() -> None:
         ("nothing-lost", "crash"),
     ],
 )
+@pytest.mark.slow
 def test_the_cause_is_named_first(name: str, first: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with tarfile.open(INCIDENTS / f"{name}.tar.xz") as packed:
         packed.extractall(tmp_path, filter="data")

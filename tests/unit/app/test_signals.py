@@ -14,6 +14,8 @@ import pytest
 from app import cli
 from evidence.errors import EXIT_AS_DOCUMENTED, EXIT_CONTRADICTED, EXIT_ERROR, EXIT_UNREAD
 
+pytestmark = pytest.mark.slow
+
 LIMIT_S = 60.0
 
 

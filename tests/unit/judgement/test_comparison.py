@@ -96,6 +96,7 @@ def compared(change: Change, seed: int, old_runs: int = 20, new_runs: int = 5) -
     ids="abcde",
 )
 @pytest.mark.parametrize("seed", [1, 2, 3, 4, 5])
+@pytest.mark.slow
 def test_a_planted_regression_is_the_first_line_and_nothing_else_is_told(change: Change, first: str, seed: int) -> None:
     found = compared(change, seed)
     assert first in sentence(found)

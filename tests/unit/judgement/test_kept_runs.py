@@ -45,6 +45,7 @@ def kept(request: pytest.FixtureRequest, tmp_path: Path) -> RunDir:
 
 
 @pytest.mark.parametrize("kept", RUNS, indirect=True, ids=lambda path: path.name.removesuffix(".tar.xz"))
+@pytest.mark.slow
 def test_a_kept_run_is_judged_as_before(kept: RunDir) -> None:
     (before, unreadable), judged = read_findings(kept), read_verdict(kept)
     assert before is not None, unreadable

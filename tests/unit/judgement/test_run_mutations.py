@@ -11,6 +11,8 @@ from tests.sabotage.mutations import fuzz
 from tests.unit.rehearsal import Stage, judged, rehearse
 from tests.unit.test_runner import leader_dies
 
+pytestmark = pytest.mark.slow
+
 MUTATIONS = examples(40)
 
 

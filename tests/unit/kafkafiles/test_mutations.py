@@ -85,6 +85,7 @@ def contents(found: list[Record]) -> set[tuple[object, ...]]:
 
 
 @pytest.mark.parametrize("kind", sorted(LOGS))
+@pytest.mark.slow
 def test_damaged_logs(kind):
     data = LOGS[kind]
     written = contents([each for each in log.records(data) if isinstance(each, Record)])
@@ -107,6 +108,7 @@ def test_damaged_logs(kind):
 
 
 @pytest.mark.parametrize("kind", sorted(LOGS))
+@pytest.mark.slow
 def test_a_damaged_replica_beside_a_sound_one(kind, tmp_path):
     """Compared or looked at alone, compiled or not, it is never found alike and sound."""
     data = LOGS[kind]

@@ -14,6 +14,8 @@ import pytest
 
 from pages import faults
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[3]
 TEXT = (ROOT / faults.PAGE).read_text(encoding="utf-8")
 BLOCK = re.compile(r"^\*\*(?P<file>\S+)\*\*\n```python\n(?P<code>.*?)^```", re.DOTALL | re.MULTILINE)

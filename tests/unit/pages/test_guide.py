@@ -211,6 +211,7 @@ def test_runs_are_found_below_folders_of_folders(runs: list[RunDir], tmp_path: P
     assert told.find([tmp_path / "nowhere"]) == []
 
 
+@pytest.mark.slow
 def test_the_command_draws_and_writes_what_has_changed(runs: list[RunDir], tmp_path: Path) -> None:
     docs = tmp_path / "docs"
     assert told_of(runs, docs) == 0
@@ -224,6 +225,7 @@ def test_the_command_draws_and_writes_what_has_changed(runs: list[RunDir], tmp_p
     assert build.write(docs, made) == ["scenarios/gone.md"]
 
 
+@pytest.mark.slow
 def test_a_run_that_is_told_stays_until_another_of_its_scenario_is(runs: list[RunDir], tmp_path: Path) -> None:
     docs = tmp_path / "docs"
     assert told_of(runs, docs) == 0
@@ -236,6 +238,7 @@ def test_a_run_that_is_told_stays_until_another_of_its_scenario_is(runs: list[Ru
     assert not results.picture("double-failover.control.svg", docs).exists()
 
 
+@pytest.mark.slow
 def test_the_harm_is_shown_and_the_fixed_release_beside_it(runs: list[RunDir], tmp_path: Path) -> None:
     both, apart = tmp_path / "both", tmp_path / "apart"
     ours = [run for run in runs if run.read_run().scenario == "double-failover"]

@@ -56,6 +56,7 @@ def test_each_is_written_and_printed(
         assert capsys.readouterr().out == (tmp_path / "schemas" / f"{name}.schema.json").read_text()
 
 
+@pytest.mark.slow
 def test_kept_runs_keep_to_them(kept: dict[str, str]) -> None:
     for name, place in PLACES.items():
         validator(name).validate(json.loads(kept[place]))

@@ -13,6 +13,8 @@ from harness.workloads.processes.consumer import BackgroundReader
 from harness.workloads.processes.polls import PollRecorder
 from harness.workloads.processes.reader import FinalReaderProcess
 
+pytestmark = pytest.mark.slow
+
 RUN = record.run_hash("r")
 
 

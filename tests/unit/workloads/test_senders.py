@@ -13,6 +13,8 @@ from harness.workloads.processes import child, load
 from harness.workloads.processes.load import LoadSender
 from harness.workloads.processes.single import Sender
 
+pytestmark = pytest.mark.slow
+
 NOWHERE = "127.0.0.1:1"
 
 

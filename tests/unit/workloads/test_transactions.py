@@ -17,6 +17,8 @@ from harness.workloads.processes import transactional
 from harness.workloads.processes.processor import Processor
 from harness.workloads.processes.transactional import Transactions
 
+pytestmark = pytest.mark.slow
+
 NOWHERE = "127.0.0.1:1"
 LIMIT_S = 30.0
 

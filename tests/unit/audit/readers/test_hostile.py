@@ -35,6 +35,7 @@ FILES = {
 
 
 @pytest.mark.parametrize("name", FILES)
+@pytest.mark.slow
 def test_a_hostile_file_is_read_at_once(tmp_path, name) -> None:
     inputs = read(tmp_path, {name: FILES[name], "good/producer.properties": "acks=all\n"})
     assert any(each.origin.path.endswith("good/producer.properties") for each in inputs.producers)

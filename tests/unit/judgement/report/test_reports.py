@@ -514,6 +514,7 @@ def damaged(run_dir: RunDir) -> list[tuple[str, str]]:
 
 
 @pytest.mark.parametrize("make", [synthetic.divergence, synthetic.isolation])
+@pytest.mark.slow
 def test_a_field_that_is_empty_never_stops_a_report(tmp_path: Path, make: Make) -> None:
     run_dir = make(tmp_path)
     told, findings_text = lines_of(run_dir.timeline), run_dir.findings.read_text()
