@@ -97,7 +97,7 @@ def read_cluster(
         return Inputs(problems=(InputProblem(origin, "unreadable", str(error), CORRECT),))
     told = _ask(bootstrap, addresses, access, topics, timeout_s, say)
     if isinstance(told, Refusal):
-        return Inputs(problems=(InputProblem(origin, told.kind, told.says, told.do),))
+        return Inputs(problems=(InputProblem(origin, told.kind, told.message, told.do),))
     if zookeeper:
         told = _with_zookeeper(told, zookeeper, timeout_s, say)
     return inputs(told)
@@ -237,8 +237,8 @@ def _with_eligible_leaders(
             continue
         return {name: tuple(_eligible(eligible, name, each) for each in all_) for name, all_ in topics.items()}
     if topics:
-        says = f"the eligible leader replicas are not known ({'; '.join(reasons)})"
-        without.append(Refusal("unreachable", says))
+        message = f"the eligible leader replicas are not known ({'; '.join(reasons)})"
+        without.append(Refusal("unreachable", message))
     return dict(topics)
 
 
@@ -254,7 +254,7 @@ class _Seen(NamedTuple):
 
 class _NotTold(Exception):
     def __init__(self, refusal: Refusal) -> None:
-        super().__init__(refusal.says)
+        super().__init__(refusal.message)
         self.refusal = refusal
 
 
@@ -324,19 +324,19 @@ class _Client:
     def _no_metadata(self, error: Exception) -> Refusal:
         self._client.poll(0)
         if self._first.told and not self._access.sasl and "_TRANSPORT" in {each.name() for each in self._errors}:
-            says = "it tells what it offers and ends the connection then"
+            message = "it tells what it offers and ends the connection then"
             return Refusal(
-                "unreachable", says, "does this listener want SASL (security.protocol SASL_PLAINTEXT or SASL_SSL)?"
+                "unreachable", message, "does this listener want SASL (security.protocol SASL_PLAINTEXT or SASL_SSL)?"
             )
         last = f"; {self._words(self._errors[-1])}" if self._errors else ""
-        says = f"no answer to Metadata within {self._timeout_s:g} s ({self._words(error)}{last})"
-        return Refusal("unreachable", says)
+        message = f"no answer to Metadata within {self._timeout_s:g} s ({self._words(error)}{last})"
+        return Refusal("unreachable", message)
 
     def _not_let_in(self, error: Any) -> Refusal:
         if error.name() == "_SSL":
             return Refusal("unreachable", f"no TLS connection: {self._words(error)}", CORRECT)
-        says = f"it does not let this user in: {self._words(error)}"
-        return Refusal("rights", says, "user, password and mechanism are those of --command-config")
+        message = f"it does not let this user in: {self._words(error)}"
+        return Refusal("rights", message, "user, password and mechanism are those of --command-config")
 
     def racks(self, without: list[Refusal]) -> dict[int, str | None]:
         if not self._first.told:  # there were none before 0.10

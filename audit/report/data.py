@@ -34,7 +34,7 @@ def as_json(answer: AuditAnswer, *, accepted: Collection[str] = (), failed: Coll
         "matrix": {"cells": answer.cells, "runs": answer.runs},
         "producers": [_row(row, accepted) for row in answer.rows],
         "problems": [
-            {**_place(one.origin), "kind": one.kind, "says": one.says, "do": one.do} for one in answer.problems
+            {**_place(one.origin), "kind": one.kind, "says": one.message, "do": one.do} for one in answer.problems
         ],
         "read": list(answer.read),
         "ignored": dict(answer.ignored),

@@ -57,7 +57,7 @@ def render(answer: AuditAnswer, *, accepted: Collection[str] = (), baselined: bo
     results = [_owned(result, row) for row in answer.rows for result in _of_row(row, accepted, baselined)]
     results = list(_once(results))
     results += [
-        _result("configuration", "note", f"{one.says}{': ' + one.do if one.do else ''}", one.origin, "")
+        _result("configuration", "note", f"{one.message}{': ' + one.do if one.do else ''}", one.origin, "")
         for one in answer.problems
     ]
     names = list(RULES)

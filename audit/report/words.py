@@ -325,7 +325,7 @@ FEW: Final = 3
 
 def remarks(problems: Sequence[InputProblem]) -> list[str]:
     """Problems as sentences; of releases that are not told, if they are many, one."""
-    untold = [one for one in problems if one.kind == "release" and "is not told" in one.says]
+    untold = [one for one in problems if one.kind == "release" and "is not told" in one.message]
     if len(untold) <= FEW:
         return [str(one) for one in problems]
     first = untold[0]
