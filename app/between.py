@@ -49,7 +49,11 @@ def told(before: str, after: str, echo: Echo) -> dict[str, Any]:
     folders = [jars.resolve(kafka, echo) for kafka in (before, after)]
     commits = [
         next(
-            (says["commitId"] for path in sorted(folder.glob("kafka-clients-*.jar")) if (says := JarFile(path).says)),
+            (
+                properties["commitId"]
+                for path in sorted(folder.glob("kafka-clients-*.jar"))
+                if (properties := JarFile(path).properties)
+            ),
             "",
         )
         for folder in folders

@@ -54,6 +54,6 @@ def _settings(paths: Sequence[str], version: str) -> list[str]:
     lines = []
     for row in answer.rows:
         worst = row.worst
-        risk = f": {worst.findings[0].says} by {worst.findings[0].fault}" if worst.findings else ""
+        risk = f": {worst.findings[0].sentence} by {worst.findings[0].fault}" if worst.findings else ""
         lines.append(f"{row.producer.name} ({row.producer.origin}): grade {row.grade}{risk}")
     return lines

@@ -85,7 +85,8 @@ def _case(row: ProducerRow, case: ProducerCase, accepted: Collection[str]) -> di
         | {"line": topic.line},
         "findings": [_finding(row, one, accepted) for one in case.findings],
         "breaches": [
-            {"rule": one.fault, "grade": one.letter, "says": one.says, "source": one.source} for one in case.breaches
+            {"rule": one.fault, "grade": one.letter, "says": one.sentence, "source": one.source}
+            for one in case.breaches
         ],
         "refusals": [
             {
@@ -142,7 +143,7 @@ def _finding(row: ProducerRow, one: MeasuredHarm, accepted: Collection[str]) -> 
     return {
         "effect": one.effect,
         "fault": one.fault,
-        "says": one.says,
+        "says": one.sentence,
         "count": one.count,
         "acknowledged": one.run.acknowledged,
         "times": one.times,

@@ -147,7 +147,7 @@ UNGRADED = {
 
 def ungraded(finding: MeasuredHarm) -> str:
     """Harm that is told beside the grade."""
-    return UNGRADED[finding.fault].format(finding.says)
+    return UNGRADED[finding.fault].format(finding.sentence)
 
 
 def against_power_loss(case: ProducerCase) -> str:
@@ -201,22 +201,22 @@ def fix(case: ProducerCase, one: Fix) -> str:
     if one.leaves:
         left = sorted({finding.fault for finding in one.leaves})
         total = len(one.removes) + len(one.leaves)
-        says = f"{changes}: removes {len(one.removes)} of {total} findings, leaves {', '.join(left)}"
+        sentence = f"{changes}: removes {len(one.removes)} of {total} findings, leaves {', '.join(left)}"
     else:
-        says = f"{changes}: removes the {_and([NOUN[each] for each in removed])}"
+        sentence = f"{changes}: removes the {_and([NOUN[each] for each in removed])}"
         if not any(finding.graded for finding in one.removes):
-            says += f" by {_and(sorted({finding.fault for finding in one.removes}))}"
-    says += f" (then {grade(one)})"
+            sentence += f" by {_and(sorted({finding.fault for finding in one.removes}))}"
+    sentence += f" (then {grade(one)})"
     if one.brings:
         brought = sorted({f"{NOUN[finding.effect]} by {finding.fault}" for finding in one.brings})
-        says += f"; brings {', '.join(brought)}"
+        sentence += f"; brings {', '.join(brought)}"
     if one.refuses:
-        says += f"; records are refused in {', '.join(one.refuses)}"
-    return says
+        sentence += f"; records are refused in {', '.join(one.refuses)}"
+    return sentence
 
 
 def _change(change: SettingChange, home: Origin) -> str:
-    return f"{change.says} ({near(change.origin, home)})" if change.origin else change.says
+    return f"{change.label} ({near(change.origin, home)})" if change.origin else change.label
 
 
 def harmless(case: ProducerCase) -> str:

@@ -173,7 +173,7 @@ def version_in(read: Sequence[JarFile], source: str) -> tuple[str, str]:
 
     Raises UsageError if they do not say one, say two, or are no version whose numbers are Kafka's.
     """
-    said = {jar.path.name: jar.says for jar in read if jar.says.get("version")}
+    said = {jar.path.name: jar.properties for jar in read if jar.properties.get("version")}
     if not said:
         raise UsageError(f"--kafka {source}: none of its {len(read)} jars says of which version of Kafka it is")
     by_version = {told["version"]: name for name, told in said.items()}
