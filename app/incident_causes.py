@@ -15,7 +15,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Final
 
-from app.incident_logs import Line, Log, times_around
+from app.incident_logs import Log, LogLine, times_around
 from evidence.releases import numbers
 from evidence.text import plural
 from kafkafiles import batches, columns, errors
@@ -53,7 +53,7 @@ class Cause:
     kind: Kind
     why: str
     """What was found, in a sentence."""
-    lines: tuple[Line, ...] = ()
+    lines: tuple[LogLine, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ class Case:
     partitions: Sequence[Path]
     release: str
 
-    def lines(self, kind: str) -> list[Line]:
+    def lines(self, kind: str) -> list[LogLine]:
         """The lines of a kind in all logs."""
         return [line for log in self.logs for line in log.of(kind)]
 
@@ -107,7 +107,7 @@ def causes(case: Case) -> list[Cause]:
     return [one for one in found if one is not None]
 
 
-def _of_lines(kind: Kind, lines: Sequence[Line], what: str = "") -> Cause | None:
+def _of_lines(kind: Kind, lines: Sequence[LogLine], what: str = "") -> Cause | None:
     files = len({line.file for line in lines})
     if not lines:
         return None

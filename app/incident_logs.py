@@ -86,7 +86,7 @@ AROUND: Final = 40
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class LogLine:
     """A line that was found."""
 
     file: Path
@@ -103,11 +103,11 @@ class Log:
     """What was found in one file."""
 
     file: Path
-    lines: dict[str, list[Line]] = field(default_factory=dict)
+    lines: dict[str, list[LogLine]] = field(default_factory=dict)
     """By kind."""
     releases: list[str] = field(default_factory=list)
 
-    def of(self, kind: str) -> list[Line]:
+    def of(self, kind: str) -> list[LogLine]:
         """The lines of a kind."""
         return self.lines.get(kind, [])
 
@@ -131,7 +131,7 @@ def read(file: Path) -> Log:
                 must, kept = LINES.get(kind), log.lines.get(kind, [])
                 if len(kept) < COUNTED and any(one in line for one in literals) and (not must or must.search(line)):
                     text = visible(line.rstrip()[:LONGEST].decode("utf-8", "replace"))
-                    log.lines.setdefault(kind, []).append(Line(file, begin + at, text, time_of(line)))
+                    log.lines.setdefault(kind, []).append(LogLine(file, begin + at, text, time_of(line)))
     log.releases = list(dict.fromkeys(VERSION.findall("\n".join(one.text for one in log.of("started")))))
     return log
 
@@ -191,7 +191,7 @@ def time_of(line: bytes) -> datetime | None:
         return None
 
 
-def times_around(line: Line) -> list[datetime]:
+def times_around(line: LogLine) -> list[datetime]:
     """The times of the lines round a line, in their order in the file."""
     reach = AROUND * 400
     with line.file.open("rb") as opened:
