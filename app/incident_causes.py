@@ -15,7 +15,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Final
 
-from app.incident_logs import Log, LogLine, times_around
+from app.incident_logs import LogFile, LogLine, times_around
 from evidence.releases import numbers
 from evidence.text import plural
 from kafkafiles import batches, columns, errors
@@ -35,7 +35,7 @@ ALL_CRASHED: Final = "all-brokers-crashed"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Kind:
+class CauseKind:
     """A cause, in words."""
 
     id: str
@@ -50,17 +50,17 @@ class Kind:
 class Cause:
     """A cause that files tell of."""
 
-    kind: Kind
+    kind: CauseKind
     why: str
     """What was found, in a sentence."""
     lines: tuple[LogLine, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
+class IncidentEvidence:
     """What there is to go by."""
 
-    logs: Sequence[Log]
+    logs: Sequence[LogFile]
     comparisons: Sequence[ReplicaComparison]
     partitions: Sequence[Path]
     release: str
@@ -70,7 +70,7 @@ class Case:
         return [line for log in self.logs for line in log.of(kind)]
 
     @property
-    def brokers(self) -> list[Log]:
+    def brokers(self) -> list[LogFile]:
         """The logs of brokers."""
         return [log for log in self.logs if log.is_broker]
 
@@ -86,8 +86,8 @@ def _is_release(text: str) -> bool:
     return len(text.split(".")) > 1 and all(part.isdigit() for part in text.split("."))
 
 
-Rule = Callable[[Case, Kind], Cause | None]
-RULES: list[tuple[Kind, Rule]] = []
+Rule = Callable[[IncidentEvidence, CauseKind], Cause | None]
+RULES: list[tuple[CauseKind, Rule]] = []
 """In the order in which causes are told."""
 
 
@@ -95,19 +95,19 @@ def rule(**words: str | tuple[str, ...]) -> Callable[[Rule], Rule]:
     """Register a rule; the first that is written is the surest."""
 
     def keep(made: Rule) -> Rule:
-        RULES.append((Kind(**words), made))  # type: ignore[arg-type]
+        RULES.append((CauseKind(**words), made))  # type: ignore[arg-type]
         return made
 
     return keep
 
 
-def causes(case: Case) -> list[Cause]:
+def causes(case: IncidentEvidence) -> list[Cause]:
     """The causes that files tell of, the surest first."""
     found = (made(case, kind) for kind, made in RULES)
     return [one for one in found if one is not None]
 
 
-def _of_lines(kind: Kind, lines: Sequence[LogLine], what: str = "") -> Cause | None:
+def _of_lines(kind: CauseKind, lines: Sequence[LogLine], what: str = "") -> Cause | None:
     files = len({line.file for line in lines})
     if not lines:
         return None
@@ -124,7 +124,7 @@ def _of_lines(kind: Kind, lines: Sequence[LogLine], what: str = "") -> Cause | N
     scenario="bit-rot",
     lines=("CorruptRecordException", "Record is corrupt"),
 )
-def damaged(case: Case, kind: Kind) -> Cause | None:
+def damaged(case: IncidentEvidence, kind: CauseKind) -> Cause | None:
     """A checksum that is wrong, in copied files or by a log."""
     faults = [fault for one in case.comparisons for fault in one.corrupt]
     if faults:
@@ -140,7 +140,7 @@ def damaged(case: Case, kind: Kind) -> Cause | None:
     "whether unclean elections are enabled, or inter.broker.protocol.version is older than 0.11.",
     scenario="replica-divergence",
 )
-def differ(case: Case, kind: Kind) -> Cause | None:
+def differ(case: IncidentEvidence, kind: CauseKind) -> Cause | None:
     """Two records at one offset."""
     for one in case.comparisons:
         for difference in one.differences:
@@ -160,7 +160,7 @@ def differ(case: Case, kind: Kind) -> Cause | None:
     scenario="clock-step",
     lines=("retention time ",),
 )
-def clock(case: Case, kind: Kind) -> Cause | None:
+def clock(case: IncidentEvidence, kind: CauseKind) -> Cause | None:
     """Retention at a time from which the log goes back."""
     for line in case.lines("retention"):
         times = times_around(line)
@@ -178,7 +178,7 @@ def clock(case: Case, kind: Kind) -> Cause | None:
     scenario="museum-malformed-checkpoint",
     lines=("CheckpointReadBuffer", "line in checkpoint file"),
 )
-def malformed(case: Case, kind: Kind) -> Cause | None:
+def malformed(case: IncidentEvidence, kind: CauseKind) -> Cause | None:
     """A reader of checkpoints failed."""
     return _of_lines(kind, case.lines("malformed checkpoint"))
 
@@ -191,7 +191,7 @@ def malformed(case: Case, kind: Kind) -> Cause | None:
     scenario="unclean-election",
     lines=("potential data loss", "UNCLEAN partition change", "Failed to elect leader for partition"),
 )
-def unclean(case: Case, kind: Kind) -> Cause | None:
+def unclean(case: IncidentEvidence, kind: CauseKind) -> Cause | None:
     """A controller says so, or unclean elections are on and a partition had no replica in sync."""
     if told := case.lines("unclean"):
         return _of_lines(kind, told)
@@ -210,7 +210,7 @@ def unclean(case: Case, kind: Kind) -> Cause | None:
     scenario="page-cache-only",
     lines=("Found record size 0 ", "Found invalid messages in log segment", "Corruption found in segment"),
 )
-def power(case: Case, kind: Kind) -> Cause | None:
+def power(case: IncidentEvidence, kind: CauseKind) -> Cause | None:
     """A log that ends in zeros, or torn, on a broker that crashed and whose disk was not full."""
     if not case.lines("recovering"):
         return None
@@ -234,7 +234,7 @@ def power(case: Case, kind: Kind) -> Cause | None:
     scenario="blank-disk-replacement",
     lines=("No meta.properties file under dir", "Truncating to offset 0"),
 )
-def empty(case: Case, kind: Kind) -> Cause | None:
+def empty(case: IncidentEvidence, kind: CauseKind) -> Cause | None:
     """A broker that had run found nothing, or a follower removed all of its log."""
     for log in case.brokers:
         starts = [line.at for line in log.of("started")]
@@ -252,7 +252,7 @@ def empty(case: Case, kind: Kind) -> Cause | None:
     scenario="duplicate-id-counts-as-replica",
     lines=("DuplicateBrokerRegistration", "DUPLICATE_BROKER_REGISTRATION", "already registered on the path"),
 )
-def duplicate_id(case: Case, kind: Kind) -> Cause | None:
+def duplicate_id(case: IncidentEvidence, kind: CauseKind) -> Cause | None:
     """A machine was refused its id, and did not start afterwards."""
     refused = [log for log in case.logs if log.of("refused id")]
     others = [log for log in refused if log.is_broker or not log.of("started")]
@@ -276,7 +276,7 @@ def duplicate_id(case: Case, kind: Kind) -> Cause | None:
         "Stopping serving replicas in",
     ),
 )
-def disk(case: Case, kind: Kind) -> Cause | None:
+def disk(case: IncidentEvidence, kind: CauseKind) -> Cause | None:
     """A broker says that a disk failed."""
     return _of_lines(kind, case.lines("disk"))
 
@@ -290,7 +290,7 @@ def disk(case: Case, kind: Kind) -> Cause | None:
     scenario="museum-forgotten-overrides",
     lines=("entityPath: brokers/<default>",),
 )
-def overrides(case: Case, kind: Kind) -> Cause | None:
+def overrides(case: IncidentEvidence, kind: CauseKind) -> Cause | None:
     """A release that has it, a default that changed, and deleted segments."""
     has = bool(case.release) and (1, 1) <= numbers(case.release) < (2, 4, 1)
     if not has or not case.lines("retention"):
@@ -309,7 +309,7 @@ def overrides(case: Case, kind: Kind) -> Cause | None:
     scenario="clock-step",
     lines=("retention time ", "retention size "),
 )
-def retention(case: Case, kind: Kind) -> Cause | None:
+def retention(case: IncidentEvidence, kind: CauseKind) -> Cause | None:
     """Segments were deleted."""
     return _of_lines(kind, case.lines("retention"))
 
@@ -323,7 +323,7 @@ def retention(case: Case, kind: Kind) -> Cause | None:
     scenario="double-failover",
     lines=("Truncating to offset ", "Truncating log "),
 )
-def truncated_to_hw(case: Case, kind: Kind) -> Cause | None:
+def truncated_to_hw(case: IncidentEvidence, kind: CauseKind) -> Cause | None:
     """A truncation, without leader epochs."""
     return None if case.by_epoch else _of_lines(kind, case.lines("truncated"))
 
@@ -336,7 +336,7 @@ def truncated_to_hw(case: Case, kind: Kind) -> Cause | None:
     scenario="leader-crash",
     lines=("Truncating to offset ", "Truncating log "),
 )
-def truncated(case: Case, kind: Kind) -> Cause | None:
+def truncated(case: IncidentEvidence, kind: CauseKind) -> Cause | None:
     """A truncation, with leader epochs."""
     return _of_lines(kind, case.lines("truncated")) if case.by_epoch else None
 
@@ -349,7 +349,7 @@ def truncated(case: Case, kind: Kind) -> Cause | None:
     do="Move to 3.0.2, 3.1.2, 3.2.1 or later. Until then use other keys, or stop compaction of this topic.",
     scenario="museum-marker-compacted",
 )
-def marker_compacted(case: Case, kind: Kind) -> Cause | None:
+def marker_compacted(case: IncidentEvidence, kind: CauseKind) -> Cause | None:
     """A release that has it, transactions, and such a key."""
     if not case.release or not numbers(case.release) >= (0, 11) or without_kafka_14055(case.release):
         return None
@@ -390,7 +390,7 @@ def keys_like_markers(partition: Path) -> int | None:
     scenario="museum-segment-below-batch",
     lines=("RecordBatchTooLargeException",),
 )
-def too_large(case: Case, kind: Kind) -> Cause | None:
+def too_large(case: IncidentEvidence, kind: CauseKind) -> Cause | None:
     """A batch is refused."""
     return _of_lines(kind, case.lines("too large to copy"))
 
@@ -402,7 +402,7 @@ def too_large(case: Case, kind: Kind) -> Cause | None:
     scenario="museum-unloadable-group",
     lines=("Error loading offsets from", "Error in loading offsets from"),
 )
-def group(case: Case, kind: Kind) -> Cause | None:
+def group(case: IncidentEvidence, kind: CauseKind) -> Cause | None:
     """A coordinator failed to load."""
     return _of_lines(kind, case.lines("group"))
 
@@ -415,7 +415,7 @@ def group(case: Case, kind: Kind) -> Cause | None:
     "power. kafka-transactions.sh shows the producer, and can abort it.",
     scenario="museum-marker-compacted",
 )
-def open_transaction(case: Case, kind: Kind) -> Cause | None:
+def open_transaction(case: IncidentEvidence, kind: CauseKind) -> Cause | None:
     """A producer without a marker behind its records."""
     for path in case.partitions:
         if not path.name.startswith("__") and (producers := open_producers(path)):
@@ -445,7 +445,7 @@ def open_producers(partition: Path) -> list[int]:
     scenario="museum-deleted-records-return",
     lines=("unable to register with the controller quorum",),
 )
-def without_controllers(case: Case, kind: Kind) -> Cause | None:
+def without_controllers(case: IncidentEvidence, kind: CauseKind) -> Cause | None:
     """A broker gave up for want of a controller."""
     return _of_lines(kind, case.lines("without controllers"))
 
@@ -457,7 +457,7 @@ def without_controllers(case: Case, kind: Kind) -> Cause | None:
     scenario="memory-survives",
     lines=("Recovering unflushed segment",),
 )
-def all_crashed(case: Case, kind: Kind) -> Cause | None:
+def all_crashed(case: IncidentEvidence, kind: CauseKind) -> Cause | None:
     """Each broker recovered a log."""
     brokers = case.brokers
     if len(brokers) < 2 or not all(log.crashes for log in brokers):
@@ -472,7 +472,7 @@ def all_crashed(case: Case, kind: Kind) -> Cause | None:
     scenario="memory-survives",
     lines=("Recovering unflushed segment",),
 )
-def crashed(case: Case, kind: Kind) -> Cause | None:
+def crashed(case: IncidentEvidence, kind: CauseKind) -> Cause | None:
     """A broker recovered a log."""
     return None if all_crashed(case, kind) else _of_lines(kind, case.lines("recovering"))
 
@@ -484,7 +484,7 @@ def crashed(case: Case, kind: Kind) -> Cause | None:
     scenario="isolated-broker",
     lines=("ession expired", "because its session has timed out"),
 )
-def session(case: Case, kind: Kind) -> Cause | None:
+def session(case: IncidentEvidence, kind: CauseKind) -> Cause | None:
     """A session ended."""
     return _of_lines(kind, case.lines("session"))
 
@@ -496,7 +496,7 @@ def session(case: Case, kind: Kind) -> Cause | None:
     scenario="isr-shrink-expand",
     lines=("Shrinking ISR",),
 )
-def shrunk(case: Case, kind: Kind) -> Cause | None:
+def shrunk(case: IncidentEvidence, kind: CauseKind) -> Cause | None:
     """An ISR shrank."""
     return _of_lines(kind, case.lines("shrunk"))
 
@@ -508,16 +508,16 @@ def shrunk(case: Case, kind: Kind) -> Cause | None:
     scenario="min-insync-refusal",
     lines=("NotEnoughReplicas",),
 )
-def refused(case: Case, kind: Kind) -> Cause | None:
+def refused(case: IncidentEvidence, kind: CauseKind) -> Cause | None:
     """Writes were refused."""
     return _of_lines(kind, case.lines("refused"))
 
 
-def kinds() -> Iterator[Kind]:
+def kinds() -> Iterator[CauseKind]:
     """Every cause that is known, in the order in which they are told."""
     return (kind for kind, _ in RULES)
 
 
-def releases(logs: Iterable[Log]) -> list[str]:
+def releases(logs: Iterable[LogFile]) -> list[str]:
     """The releases that logs name, the oldest first."""
     return sorted({release for log in logs for release in log.releases}, key=numbers)

@@ -99,7 +99,7 @@ class LogLine:
 
 
 @dataclass(slots=True)
-class Log:
+class LogFile:
     """What was found in one file."""
 
     file: Path
@@ -122,9 +122,9 @@ class Log:
         return len({line.time for line in self.of("recovering")} if self.of("recovering") else ())
 
 
-def read(file: Path) -> Log:
+def read(file: Path) -> LogFile:
     """The lines of a log that tell of a cause."""
-    log = Log(file)
+    log = LogFile(file)
     for begin, piece in _pieces(file):
         for at, line in _lines(piece):
             for kind, literals in LITERALS.items():
@@ -200,6 +200,6 @@ def times_around(line: LogLine) -> list[datetime]:
     return [at for at in map(time_of, near) if at is not None]
 
 
-def read_all(files: Iterable[Path]) -> list[Log]:
+def read_all(files: Iterable[Path]) -> list[LogFile]:
     """Every log that has anything in it."""
     return [read(file) for file in files if file.stat().st_size]

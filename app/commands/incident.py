@@ -28,7 +28,7 @@ def run(options: argparse.Namespace) -> int:
     version = options.version or (releases[-1] if releases else "")
     bugs = _bugs(version) if version else []
     compared = incident.replicas(found.parents)
-    case = incident_causes.Case(logs, compared[0], found.partitions, version)
+    case = incident_causes.IncidentEvidence(logs, compared[0], found.partitions, version)
     settings = _settings([str(place) for place in places], version)
     result(incident.text(found, incident_causes.causes(case), releases, compared, bugs, settings, version), end="")
     return 0
