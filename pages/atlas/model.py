@@ -189,7 +189,7 @@ class RowCell:
 class RowOnPage:
     """An event that no producer setting decides, on a line."""
 
-    row: events.Row
+    row: events.EventRow
     cell: RowCell
     prevention: RowCell | None
     """The runs that back the advice on this line; None where none do."""
@@ -201,7 +201,7 @@ class RowOnPage:
 class PauseOnPage:
     """How long writes stopped after an event."""
 
-    pause: events.Pause
+    pause: events.WritePause
     version: str
     runs: int
     least_s: float
@@ -453,7 +453,7 @@ def _row_cell(scenario: str, case: str, line: ReleaseLine, data: Data) -> RowCel
     )
 
 
-def _row(row: events.Row, line: ReleaseLine, data: Data) -> RowOnPage:
+def _row(row: events.EventRow, line: ReleaseLine, data: Data) -> RowOnPage:
     """A row on a line, with the runs that back its advice."""
     cell = _row_cell(row.scenario, row.case, line, data)
     if row.prevented_by is None:
@@ -464,7 +464,7 @@ def _row(row: events.Row, line: ReleaseLine, data: Data) -> RowOnPage:
     return RowOnPage(row=row, cell=cell, prevention=None, elsewhere=backed(row, data))
 
 
-def backed(row: events.Row, data: Data) -> str:
+def backed(row: events.EventRow, data: Data) -> str:
     """The newest version on which the arm that backs a row's advice lost nothing; "" if there is none."""
     if row.prevented_by is None:
         return ""
