@@ -21,7 +21,7 @@ from typing import Final
 
 from analysis.ledger import busy
 from app import parts
-from app.ledger import Store, of_runs_first
+from app.ledger import LedgerFolder, of_runs_first
 from checks.claim import CONTRADICTED, NOT_OBSERVED
 from evidence import ledger
 from evidence.errors import UsageError
@@ -56,7 +56,7 @@ class Side:
 
 def side(path: Path) -> Side:
     """Every run of a place. Raises UsageError, in one line, if there is none, or a ledger is of another schema."""
-    store, places, notes = Store(path), dict[str, Path](), list[str]()
+    store, places, notes = LedgerFolder(path), dict[str, Path](), list[str]()
     sources = list(_ledgers(path))
     for source in sources:
         for text, line in of_runs_first(ledger.read(source, notes.append)):

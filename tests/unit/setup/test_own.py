@@ -69,8 +69,10 @@ def _release(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monke
     monkeypatch.setattr(jars, "resolve", lambda kafka, echo: folder)
     monkeypatch.setattr(jars, "read_lock", lambda kafka: locked)
     monkeypatch.setattr(jars, "lock_text", lambda kafka: "text" if kafka == "4.3.1" else None)
-    monkeypatch.setattr(features, "asked", lambda libraries: features.Known(requests={"Produce": "0-12"}))
-    monkeypatch.setattr(features, "of_release", lambda kafka, echo: features.Known(requests={"Produce": "0-12"}))
+    monkeypatch.setattr(features, "asked", lambda libraries: features.SupportedVersions(requests={"Produce": "0-12"}))
+    monkeypatch.setattr(
+        features, "of_release", lambda kafka, echo: features.SupportedVersions(requests={"Produce": "0-12"})
+    )
 
 
 def quiet(line: str) -> None:
