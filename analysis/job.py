@@ -98,7 +98,9 @@ def check_places(context: SparkContext, places: Sequence[str]) -> dict[str, Find
     first = _Round(context, dict(enumerate(task for _, task in work)))
     again = _Round(context, dict(_unsettled(found, first.results)))
     results = first.results | again.results
-    told = first.told({number for number in first.telling if number not in again.results}) + again.told(again.telling)
+    told = first.answers_of({number for number in first.telling if number not in again.results}) + again.answers_of(
+        again.telling
+    )
     runs = [place for place, _ in work]
     across = _across(told, runs, places)
     first.close()
@@ -129,7 +131,7 @@ class _Round:
                 if tells:
                     self.telling.add(number)
 
-    def told(self, numbers: Set[int]) -> list[RDD[PieceResult]]:
+    def answers_of(self, numbers: Set[int]) -> list[RDD[PieceResult]]:
         """The answers of pieces that gathered something."""
         if self._answers is None or not numbers:
             return []

@@ -158,5 +158,5 @@ def _found(findings: Iterable[Finding]) -> list[str]:
     for one in findings:
         entry = CATALOGUE.get(one.anomaly)
         told.append(f"- **{one.summary}**. {entry.definition if entry else ''}".rstrip())
-        told += [f"  `{json.dumps(row.told(), sort_keys=True)}`" for row in one.evidence[:1]]
+        told += [f"  `{json.dumps(row.for_people(), sort_keys=True)}`" for row in one.evidence[:1]]
     return told

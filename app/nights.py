@@ -78,7 +78,7 @@ def side(path: Path) -> Side:
             f"{path}: {plural(len({line.run for line in lines}), 'run')} here, and none with a verdict that counts; "
             "`kafka-chaos check RUN_DIR` gives one to runs that have ended"
         )
-    found.notes += [*notes, *parts.told(path, [source.parent for source in sources])]
+    found.notes += [*notes, *parts.missing_parts(path, [source.parent for source in sources])]
     return found
 
 

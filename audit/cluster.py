@@ -170,14 +170,14 @@ def _brokers(told: ClusterReport, origin: Origin) -> tuple[BrokerConfig, ...]:
 
 def _mode(told: ClusterReport) -> Literal["zookeeper", "kraft"] | None:
     # Before 0.10 nothing is offered, and there was nothing but ZooKeeper.
-    return mode(told.first.apis) if told.first.told else "zookeeper"
+    return mode(told.first.apis) if told.first.answered else "zookeeper"
 
 
 def _elr(told: ClusterReport) -> bool | None:
     """Whether eligible leaders are in force: a cluster without KRaft, or whose brokers do not offer them, has none."""
     if told.first.features.get(ELR, 0) > 0:
         return True
-    return False if told.first.told else None
+    return False if told.first.answered else None
 
 
 def _releases(told: ClusterReport) -> dict[int, Release]:

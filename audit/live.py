@@ -277,7 +277,7 @@ class _Client:
             "socket.connection.setup.timeout.ms": int(timeout_s * 1000),
             "log_level": 0,
             "error_cb": self._errors.append,
-            **({} if first.told else BEFORE_API_VERSIONS),
+            **({} if first.answered else BEFORE_API_VERSIONS),
             **access.librdkafka(),
         }
         try:
@@ -323,7 +323,7 @@ class _Client:
 
     def _no_metadata(self, error: Exception) -> Refusal:
         self._client.poll(0)
-        if self._first.told and not self._access.sasl and "_TRANSPORT" in {each.name() for each in self._errors}:
+        if self._first.answered and not self._access.sasl and "_TRANSPORT" in {each.name() for each in self._errors}:
             message = "it tells what it offers and ends the connection then"
             return Refusal(
                 "unreachable", message, "does this listener want SASL (security.protocol SASL_PLAINTEXT or SASL_SSL)?"
@@ -339,7 +339,7 @@ class _Client:
         return Refusal("rights", message, "user, password and mechanism are those of --command-config")
 
     def racks(self, without: list[Refusal]) -> dict[int, str | None]:
-        if not self._first.told:  # there were none before 0.10
+        if not self._first.answered:  # there were none before 0.10
             return {}
         try:
             described = self._client.describe_cluster(request_timeout=self._timeout_s).result(

@@ -318,7 +318,7 @@ def digest(documented: DocumentedRecord) -> str:
     return hashlib.sha256(_ENCODER.encode(documented)).hexdigest()
 
 
-def told(text: str, run: str) -> str:
+def without_machine_paths(text: str, run: str) -> str:
     """What is told of a run, without the directories of one machine (the run's, the program's, the libraries'), in
     characters that any file can hold.
     """
@@ -369,7 +369,7 @@ def ended(run: RunRecord, load: Load | None) -> RunEnded:
         run=run.run,
         at=now(),
         state=run.state,
-        failure=None if run.failure is None else told(run.failure, run.run),
+        failure=None if run.failure is None else without_machine_paths(run.failure, run.run),
         seconds=round(max(0, took_ns) / 1e9, 1),
         load=load,
     )

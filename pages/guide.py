@@ -271,7 +271,7 @@ def _margins(cells: Iterable[Value]) -> list[tuple[str, ...]]:
                     share = (int(timing["ms"][0]), timing["ms"][3] / timing["bound_ms"][0])
                     shares.setdefault(name, {}).setdefault(timing["load"], []).append(share)
 
-    def told(found: Sequence[tuple[int, float]]) -> str:
+    def figures(found: Sequence[tuple[int, float]]) -> str:
         most = percent(max((share for _, share in found), default=0.0))
         return f"{most} in {plural(sum(runs for runs, _ in found), 'run')}" if found else "–"
 
@@ -279,7 +279,7 @@ def _margins(cells: Iterable[Value]) -> list[tuple[str, ...]]:
         (
             f"`{name}`",
             str(known.bound_basis) if (known := claims.CATALOGUE.get(name)) else "–",
-            *(told(of_load.get(load, ())) for load in MACHINES),
+            *(figures(of_load.get(load, ())) for load in MACHINES),
         )
         for name, of_load in sorted(shares.items())
     ]
