@@ -367,10 +367,10 @@ def alternatives(row: ProducerRow) -> list[tuple[str, ProducerCase]]:
     return told
 
 
-ALONE = frozenset({"follower-reboot"})
+OWN_SCENARIOS = frozenset({"follower-reboot"})
 """Faults that are measured of some topics only, and scenarios of their own, which run with any client."""
 
-UNCLEAN = frozenset({"shrunk-isr-crash", LAST_REPLICA, LAST_DISK_LOST})
+NEED_UNCLEAN_ELECTIONS = frozenset({"shrunk-isr-crash", LAST_REPLICA, LAST_DISK_LOST})
 """The faults that are measured of topics with unclean elections."""
 
 
@@ -380,15 +380,15 @@ def commands(case: ProducerCase) -> tuple[str, ...]:
         return ()  # a topic that acks=all cannot write to is measured by nothing
     version = MEASURED_ON[case.topic.line]
     unclean = case.topic.unclean.value and case.topic.replication_factor.value > 1
-    others = [fault for fault in case.not_measured if fault not in ALONE]
-    together = [fault for fault in others if not unclean or fault in UNCLEAN]
+    others = [fault for fault in case.not_measured if fault not in OWN_SCENARIOS]
+    together = [fault for fault in others if not unclean or fault in NEED_UNCLEAN_ELECTIONS]
     told = [f'make audit-matrix FAULT="{" ".join(together)}" VERSION={version}'] if together else []
     if own := [fault for fault in others if fault not in together]:
         told.append(f"kafka-chaos audit PATH… --prove --faults {','.join(own)}")
-    alone = [fault for fault in case.not_measured if fault in ALONE]
+    own_scenarios = [fault for fault in case.not_measured if fault in OWN_SCENARIOS]
     run = f"kafka-chaos run {{}} --version {version} --client {case.resolved.client}"
-    if len(alone) == 1:
-        told.append(run.format(*alone))
-    elif alone:
-        told.append(f"{run.format('FAULT')}, FAULT being {', '.join(alone)}")
+    if len(own_scenarios) == 1:
+        told.append(run.format(*own_scenarios))
+    elif own_scenarios:
+        told.append(f"{run.format('FAULT')}, FAULT being {', '.join(own_scenarios)}")
     return tuple(told)

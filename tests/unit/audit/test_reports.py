@@ -18,6 +18,7 @@ from audit.grade import AuditAnswer, Cost, Grader
 from audit.model import InputProblem, Inputs, Origin, ProducerConfig, Setting
 from audit.report import console, data, junit, page, sarif, words
 from audit.topics import StatedByUser, parse_topic
+from judgement.report import html
 from tests.unit.audit.cells import cell, dark, matrix, run, standing
 
 IDEMPOTENT: dict[str, Any] = {"enable.idempotence": "true"}
@@ -181,6 +182,13 @@ def test_the_page_is_self_contained_and_nothing_in_it_is_run() -> None:
     assert hrefs
     assert all(href.startswith("#") for href in hrefs)
     assert "&lt;script&gt;" in made
+
+
+def test_the_colours_of_the_page_are_those_of_the_style_sheet() -> None:
+    sheet = html.style()
+    made = page.render(every(), style=sheet)
+    assert set(re.findall(r"var\((--[a-z-]+)\)", made)) <= set(re.findall(r"(--[a-z-]+):", sheet))
+    assert {page.tone(letter) for letter in "ABCDF?-"} <= set(re.findall(r"\.verdict\.([a-z]+)", sheet))
 
 
 @pytest.mark.parametrize("form", ["console", "page", "sarif", "junit", "brief"])
