@@ -36,7 +36,7 @@ def test_truncation_as_before_kip_101_is_noticed(tmp_path: Path) -> None:
         "4.3.1",
         seed=1,
         root=tmp_path,
-        limit_s=240,
+        timeout_s=240,
         echo=print,
     )
     assert row.hits
