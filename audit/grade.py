@@ -13,12 +13,12 @@ with one disk, at any time |
 Nothing is graded that was not measured: a grade is "at best" if a fault that could make it worse has no cell, and "?"
 if there is no cell at all. What was stated beforehand about a cell plays no part, only what its runs show.
 
-Loss of power is beside the grade: of all replicas at one moment, or of the last one in sync. What nobody has flushed,
-or only those have whom the last replica makes truncate, is gone, whatever a producer asks for (but for acks=all with
-min.insync.replicas=2 and eligible leader replicas, against the second): graded, it would make nearly every producer a C
-and tell none from another. So it is measured and said of each, in lines of its own with what removes it
-(flush.messages=1) and what that costs, and decides over nothing else. What is written twice while the brokers come back
-is graded: idempotence prevents it.
+Loss of power is beside the grade: of all replicas at one moment, or of the last one in sync. Records that no replica
+has flushed are gone then, whatever a producer asks for. So are records that only those replicas have flushed which the
+last one makes truncate. (Against the second there are acks=all, min.insync.replicas=2 and eligible leader replicas.) If
+this loss were graded, nearly every producer would be a C, and none could be told from another. So it is measured, and
+told in lines of its own, with what removes it (flush.messages=1) and what that costs. It decides over nothing else.
+What is written twice while the brokers come back is graded: idempotence prevents it.
 
 The smallest change is searched for among cells as well: first each single setting, then each two, then newer brokers.
 It removes what was measured to do harm now and to do none with the change; what it leaves is said. Its cost is what the

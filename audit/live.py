@@ -5,10 +5,10 @@ of brokers and topics (DescribeConfigs, 0.11). What it cannot, `audit.wire` does
 cluster's features, eligible leaders. Before 0.11 settings of topics are in ZooKeeper alone (`--zookeeper`), and those
 of brokers are in their own files. What follows from the answers is `audit.cluster`'s.
 
-Harmless: the only requests are those of `REQUESTS`, and tests hold the request logs of real brokers against them. All
-topics are asked for, none by name, so that none is made by asking (`auto.create.topics.enable`); a topic that was asked
-for and is not there is asked for by name only where a request can say that it must not be made (Metadata 4, 0.11).
-Metrics of the client are not pushed (KIP-714). In ZooKeeper znodes are read.
+Harmless: the only requests are those of `REQUESTS`, and tests hold the request logs of real brokers against them. A
+request for a topic by name may create it (`auto.create.topics.enable`), so the reader asks for all topics. It asks for
+a topic by name only if that is missing among them, and only where a request can say that it must not be created
+(Metadata 4, 0.11). Metrics of the client are not pushed (KIP-714). In ZooKeeper znodes are read.
 
 Discreet: every text that is not ours goes through `Access.scrub`.
 

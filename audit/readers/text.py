@@ -1,7 +1,7 @@
 """A piece of configuration as text, and what a parser makes of one.
 
-A piece is a whole file, or a part of one that is a file of its own again (`application.yml: |` in a ConfigMap): it
-knows which line of the file it begins at, so that everything read from it has the file's line numbers.
+A piece is a whole file, or a part of one that is a file of its own again (`application.yml: |` in a ConfigMap). It
+knows at which line of the file it begins, so that everything read from it has the file's line numbers.
 """
 
 from __future__ import annotations
