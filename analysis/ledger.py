@@ -2,9 +2,10 @@
 
     python -m analysis.ledger results/ledger --out results/cells.jsonl [--master local[2]]
 
-Spark reads the lines with the columns LEDGER (the same for all kinds of lines), gives those that tell of a run the
-scenario, case and version that its first line names, and brings those of a cell together; `row`, a pure function, says
-what they come to. `kafka-chaos ledger merge` calls that function itself, and a test holds the one to the other.
+Spark reads the lines with the columns LEDGER, which are the same for all kinds of lines. It gives each line of a run
+the scenario, case and version that the run's first line names, and brings the lines of a cell together. `row`, a pure
+function, makes a row of them. `kafka-chaos ledger merge` calls that function itself, and a test holds the one to the
+other.
 
 What counts: a run that has a verdict, of a commit whose tree had no changes, with nothing of the user's own, and that
 no line excludes. The first verdict that was given on it counts. All other runs stand in the row as well, with the

@@ -21,7 +21,7 @@ from typing import Final
 
 from analysis.ledger import busy
 from app import parts
-from app.ledger import Store, of_runs_first
+from app.ledger import LedgerFolder, of_runs_first
 from checks.claim import CONTRADICTED, NOT_OBSERVED
 from evidence import ledger
 from evidence.errors import UsageError
@@ -56,7 +56,7 @@ class Side:
 
 def side(path: Path) -> Side:
     """Every run of a place. Raises UsageError, in one line, if there is none, or a ledger is of another schema."""
-    store, places, notes = Store(path), dict[str, Path](), list[str]()
+    store, places, notes = LedgerFolder(path), dict[str, Path](), list[str]()
     sources = list(_ledgers(path))
     for source in sources:
         for text, line in of_runs_first(ledger.read(source, notes.append)):
@@ -78,7 +78,7 @@ def side(path: Path) -> Side:
             f"{path}: {plural(len({line.run for line in lines}), 'run')} here, and none with a verdict that counts; "
             "`kafka-chaos check RUN_DIR` gives one to runs that have ended"
         )
-    found.notes += [*notes, *parts.told(path, [source.parent for source in sources])]
+    found.notes += [*notes, *parts.missing_parts(path, [source.parent for source in sources])]
     return found
 
 

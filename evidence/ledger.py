@@ -53,7 +53,7 @@ class Load(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Likewise for a disk."""
 
 
-class Line(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True, tag_field="kind"):
+class LedgerLine(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True, tag_field="kind"):
     """The fields of all lines."""
 
     ORDER: ClassVar[int] = 0
@@ -65,7 +65,7 @@ class Line(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown
     """When the line was written, in UTC: "2026-11-23T15:50:12.000Z". For a restored run, when it was started."""
 
 
-class RunStarted(Line, frozen=True, kw_only=True, tag="started"):
+class RunStarted(LedgerLine, frozen=True, kw_only=True, tag="started"):
     """A run is about to be started."""
 
     scenario: str
@@ -96,7 +96,7 @@ class RunStarted(Line, frozen=True, kw_only=True, tag="started"):
     load: Load | None = None
 
 
-class RunEnded(Line, frozen=True, kw_only=True, tag="ended"):
+class RunEnded(LedgerLine, frozen=True, kw_only=True, tag="ended"):
     """A run has ended."""
 
     ORDER: ClassVar[int] = 1
@@ -117,7 +117,7 @@ class ClaimLine(Struct, frozen=True, kw_only=True, omit_defaults=True):
     bound_ms: float | None = None
 
 
-class RunJudged(Line, frozen=True, kw_only=True, tag="judged"):
+class RunJudged(LedgerLine, frozen=True, kw_only=True, tag="judged"):
     """A verdict on a run."""
 
     ORDER: ClassVar[int] = 2
@@ -151,7 +151,7 @@ class RunJudged(Line, frozen=True, kw_only=True, tag="judged"):
     """SHA-256 of the manifest of the files that were judged."""
 
 
-class Packed(Line, frozen=True, kw_only=True, tag="evidence"):
+class Packed(LedgerLine, frozen=True, kw_only=True, tag="evidence"):
     """The evidence of a run was packed."""
 
     ORDER: ClassVar[int] = 3
@@ -160,14 +160,14 @@ class Packed(Line, frozen=True, kw_only=True, tag="evidence"):
     bytes: int
 
 
-class Excluded(Line, frozen=True, kw_only=True, tag="excluded"):
+class Excluded(LedgerLine, frozen=True, kw_only=True, tag="excluded"):
     """A run counts no more."""
 
     ORDER: ClassVar[int] = 4
     why: str
 
 
-class RestoredRun(Line, frozen=True, kw_only=True, tag="restored"):
+class RestoredRun(LedgerLine, frozen=True, kw_only=True, tag="restored"):
     """A run whose name was published before there was a ledger."""
 
     scenario: str
@@ -216,7 +216,7 @@ class Counts(Struct, frozen=True, kw_only=True, omit_defaults=True):
     ack_ms: float | None = None
 
 
-class RestoredCell(Line, frozen=True, kw_only=True, tag="restored-cell"):
+class RestoredCell(LedgerLine, frozen=True, kw_only=True, tag="restored-cell"):
     """Runs of one scenario and case on one version, as they were published together."""
 
     scenario: str
@@ -318,7 +318,7 @@ def digest(documented: DocumentedRecord) -> str:
     return hashlib.sha256(_ENCODER.encode(documented)).hexdigest()
 
 
-def told(text: str, run: str) -> str:
+def without_machine_paths(text: str, run: str) -> str:
     """What is told of a run, without the directories of one machine (the run's, the program's, the libraries'), in
     characters that any file can hold.
     """
@@ -369,7 +369,7 @@ def ended(run: RunRecord, load: Load | None) -> RunEnded:
         run=run.run,
         at=now(),
         state=run.state,
-        failure=None if run.failure is None else told(run.failure, run.run),
+        failure=None if run.failure is None else without_machine_paths(run.failure, run.run),
         seconds=round(max(0, took_ns) / 1e9, 1),
         load=load,
     )

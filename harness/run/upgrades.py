@@ -19,7 +19,7 @@ from evidence.events import Software
 from evidence.releases import line_of, numbers
 from harness.cluster import versions
 from harness.cluster.cluster import KAFKA_PORT
-from harness.cluster.requests import NOT_CONTROLLER, Refused, update_feature
+from harness.cluster.requests import NOT_CONTROLLER, RequestRefused, update_feature
 from harness.cluster.versions import FORMAT, IGNORES_FORMATS, PROTOCOL
 from harness.faults.upgrade import CONTROLLERS, Finalize, Raise, RefusedStart, Upgrade, speaks
 from harness.polling import poll
@@ -213,7 +213,7 @@ class Upgrader:
                 update_feature((node.address, KAFKA_PORT), feature, wanted, timeout_s=REQUEST_S)
             except OSError:
                 return False
-            except Refused as error:
+            except RequestRefused as error:
                 if error.code == NOT_CONTROLLER:
                     return False
                 raise UsageError(f"finalize: Kafka refuses {feature}={wanted}: {error}") from None

@@ -10,8 +10,8 @@ A build is a directory, an archive or an image of a container:
 All jars are taken that Kafka's own start script takes: not those of sources, tests and documentation. They go into the
 image that releases go into, so that faults of networks, clocks and disks are the same.
 
-What the build is it says itself: the version and the commit stand in its jars, the logging binding is the class that
-implements slf4j's logger, the Java is that of its classes, and its requests and features are asked of its code
+What the build is it says itself. The version and the commit stand in its jars. The logging binding is the class that
+implements slf4j's logger. The Java is that of its classes. Its code is asked for its requests and features
 (harness/setup/features.py). A version keeps the numbers of the release that it is made from: "4.5.0-SNAPSHOT",
 "4.3.1-rc2" and "3.9.2-vendor.7" have the traits of 4.5.0, 4.3.1 and 3.9.2. A vendor's number of its own says nothing of
 Kafka's, and is refused where that can be told.
@@ -173,7 +173,7 @@ def version_in(read: Sequence[JarFile], source: str) -> tuple[str, str]:
 
     Raises UsageError if they do not say one, say two, or are no version whose numbers are Kafka's.
     """
-    said = {jar.path.name: jar.says for jar in read if jar.says.get("version")}
+    said = {jar.path.name: jar.properties for jar in read if jar.properties.get("version")}
     if not said:
         raise UsageError(f"--kafka {source}: none of its {len(read)} jars says of which version of Kafka it is")
     by_version = {told["version"]: name for name, told in said.items()}

@@ -16,7 +16,7 @@ from evidence.rundir import write_atomically
 from evidence.text import plural, visible
 from judgement.report.html import environment, style
 from judgement.report.timeline_svg.drawing import tag, title
-from judgement.trend import Period, Spread, Subject, Trend
+from judgement.trend import Period, Spread, Trend, TrendSubject
 
 BLOCKS: Final = "▁▂▃▄▅▆▇█"
 MOST_LINES: Final = 20
@@ -85,7 +85,7 @@ def lines(one: Trend) -> Iterator[str]:
     yield "Nothing here is tested: `kafka-chaos compare OLD NEW` tells what changed."
 
 
-def _named(subject: Subject) -> str:
+def _named(subject: TrendSubject) -> str:
     return f"{subject.name} of {subject.cell}"
 
 
