@@ -287,7 +287,38 @@ RACKS: Final = Border(
     "0.10",
     "KIP-36",
     Side("0.9.0.1", "KafkaConfig has no broker.rack"),
-    Side("0.10.0.0", "KafkaConfig.RackProp"),
+    Side("0.10.0.0", "KafkaConfig.RackProp; ZkUtils.registerBrokerInZk names it from protocol 0.10.0-IV1 on"),
+)
+"""By the protocol: a broker that is held at an older one does not tell its rack, in version 2 of its registration."""
+REGISTERS_ENDPOINTS: Final = Border(
+    "0.9",
+    "KAFKA-1809",
+    Side("0.8.2.2", "ZkUtils.registerBrokerInZk writes version 1, without endpoints"),
+    Side("0.9.0.0", "ZkUtils.registerBrokerInZk writes version 2, with endpoints"),
+)
+REGISTERS_LISTENERS: Final = Border(
+    "0.10.2",
+    "KIP-103",
+    Side("0.10.1.1", "ZkUtils.registerBrokerInZk writes version 3 at most"),
+    Side("0.10.2.0", "Broker.toJson: version 4 has listener_security_protocol_map"),
+)
+REGISTERS_FEATURES: Final = Border(
+    "2.7",
+    "KIP-584",
+    Side("2.6.3", "ZkData.BrokerIdZNode writes version 4 at most"),
+    Side("2.7.0", "ZkData.BrokerIdZNode: version 5 has features, by the protocol"),
+)
+CONTROLLER_NAMES_KRAFT: Final = Border(
+    "3.4",
+    "KIP-866",
+    Side("3.3.2", "ZkData.ControllerZNode writes version 1"),
+    Side("3.4.0", "ZkData.ControllerZNode writes version 2, with kraftControllerEpoch"),
+)
+LEADERS_RECOVER: Final = Border(
+    "3.2",
+    "KIP-704",
+    Side("3.1.2", "ZkData.TopicPartitionStateZNode has no leader_recovery_state"),
+    Side("3.2.0", "ZkData.TopicPartitionStateZNode: leader_recovery_state"),
 )
 REFUSES_OLD_REGISTRATION: Final = Border(
     "0.9",

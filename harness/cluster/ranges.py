@@ -187,7 +187,7 @@ ISR_CHANGES_IN_ZOOKEEPER: Final = VersionRange(
     lambda version: version.mode == "zookeeper" and not version.uses_alter_partition,
     (borders.ASKS_CONTROLLER,),
 )
-RACKS: Final = since(borders.RACKS, "brokers name their racks (KIP-36, 0.10)")
+RACKS: Final = since_protocol(borders.RACKS, "brokers name their racks (KIP-36, protocol 0.10)")
 WAITS_FOR_OLD_REGISTRATION: Final = before(borders.REFUSES_OLD_REGISTRATION, "before 0.9")
 """A broker whose id is registered waits until that is gone; later ones with ZooKeeper end themselves."""
 BROKER_IDS_GENERATED: Final = ZOOKEEPER & since(

@@ -89,6 +89,18 @@ def test_scenarios_draw_no_borders_of_their_own() -> None:
         assert not any(isinstance(node.func, ast.Name) and node.func.id == "VersionRange" for node in made), path
 
 
+def test_claims_compare_releases_with_borders_alone() -> None:
+    for path in (ROOT / "checks").rglob("*.py"):
+        compared = [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Compare)]
+        sides = [side for node in compared for side in (node.left, *node.comparators)]
+        written = [side for side in sides if isinstance(side, ast.Tuple) and side.elts]
+        assert not any(all(map(_number, side.elts)) for side in written), path
+
+
+def _number(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and isinstance(node.value, int)
+
+
 def test_a_last_fetch_holds_nothing_up_from_1_1_on() -> None:
     """KAFKA-6051 is in 1.1.0, and not in 1.0.2."""
     assert ranges.FETCHES_HOLD_UP.holds(versions.get("0.11.0.3"))
@@ -112,6 +124,8 @@ def test_a_last_fetch_holds_nothing_up_from_1_1_on() -> None:
         (ranges.DELETES_RECORDS, "2.8.2-pinned", "0.11.0.3"),
         # LogValidator refuses transactions in a message format before 2
         (ranges.TRANSACTIONS, "2.8.2-pinned", "2.8.2"),
+        # a broker tells its rack from version 3 of its registration on
+        (ranges.RACKS, "2.8.2-protocol-0.9.0", "2.8.2-pinned"),
         # format 0 has no time stamps
         (ranges.TIME_STAMPS, "2.8.2-protocol-0.9.0", "2.8.2-pinned"),
     ],
