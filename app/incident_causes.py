@@ -16,13 +16,12 @@ from pathlib import Path
 from typing import Final
 
 from app.incident_logs import LogFile, LogLine, times_around
+from evidence import borders
 from evidence.releases import numbers
 from evidence.text import plural
 from kafkafiles import batches, columns, errors
 from kafkafiles.side_by_side import ReplicaComparison
 
-BY_EPOCH: Final = (0, 11)
-"""From this protocol on followers truncate by leader epochs."""
 JUMP: Final = timedelta(minutes=30)
 """A log whose times go back by so much has a clock that was ahead."""
 TRANSACTIONAL: Final = 0x10
@@ -78,8 +77,10 @@ class IncidentEvidence:
     def by_epoch(self) -> bool:
         """Whether followers truncate by leader epochs, as far as the release and the protocol in the logs tell."""
         told = [line.text.rpartition("= ")[2].partition("-")[0] for line in self.lines("protocol")]
-        oldest = min((numbers(one) for one in told if _is_release(one)), default=BY_EPOCH)
-        return oldest >= BY_EPOCH and (not self.release or numbers(self.release) >= BY_EPOCH)
+        oldest = min((numbers(one) for one in told if _is_release(one)), default=borders.LEADER_EPOCHS.release)
+        return oldest >= borders.LEADER_EPOCHS.release and (
+            not self.release or numbers(self.release) >= borders.LEADER_EPOCHS.release
+        )
 
 
 def _is_release(text: str) -> bool:

@@ -59,11 +59,11 @@ from audit.topics import (
     MIN_INSYNC_REPLICAS,
     REPLICATION_FACTOR,
     UNCLEAN_ELECTION,
-    UNCLEAN_OFF_SINCE,
     ResolvedTopic,
     StatedByUser,
     topics_of,
 )
+from evidence.borders import UNCLEAN_OFF
 from evidence.releases import numbers
 
 Effect = Literal["loss", "duplicate", "reorder"]
@@ -872,5 +872,5 @@ def _topic_with(topic: ResolvedTopic, change: SettingChange) -> ResolvedTopic:
         return replace(topic, flush_each=Value(True, "changed"))
     if change.key == PROTOCOL:
         return replace(topic, line="zk3" if numbers(topic.version.value) >= (3,) else "epoch")
-    unclean = topic.unclean if topic.unclean.origin else Value(numbers(change.value) < UNCLEAN_OFF_SINCE, "default")
+    unclean = topic.unclean if topic.unclean.origin else Value(numbers(change.value) < UNCLEAN_OFF.release, "default")
     return replace(topic, version=Value(change.value, "changed"), line="epoch", unclean=unclean)

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
+from evidence import borders
 from evidence.errors import HarnessError, UsageError
 from evidence.run import ProcessRecord, SubjectRecord
 from harness.cluster.cluster import KAFKA_PORT
@@ -308,7 +309,10 @@ class Clients:
 
     def _is_idempotent_there(self) -> bool:
         """Whether brokers know idempotent producers: the release, and the format of what they write (KIP-98)."""
-        return self._version.release >= (0, 11) and not self._version.truncates_to_high_watermark
+        return (
+            self._version.release >= borders.IDEMPOTENT_PRODUCERS.release
+            and not self._version.truncates_to_high_watermark
+        )
 
     def _idempotent(self, t: Partition, settings: Mapping[str, str], *, expected_loss: bool) -> LoadGenerator:
         """The producer that is there beside a load, whatever the load's own client is."""
@@ -365,7 +369,7 @@ class Clients:
     def _transactional_settings(
         self, library: Library, transactional_id: str, *settings: Mapping[str, str]
     ) -> dict[str, str]:
-        if self._version.release < (0, 11):
+        if self._version.release < borders.TRANSACTIONS.release:
             raise UsageError(f"{self._version.id} has no transactions; they came with 0.11 (KIP-98)")
         if not library.has_transactions:
             raise UsageError(f"{library.name} has no transactions; Java clients have them from 0.11 on (KIP-98)")

@@ -27,6 +27,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
+from evidence import borders
 from evidence.errors import HarnessError, UsageError
 from evidence.releases import numbers
 from harness.setup import jars
@@ -359,7 +360,9 @@ def main(arguments: Sequence[str]) -> int:
 
     for release in sorted((path.stem for path in jars.LOCKS.glob("*.lock")), key=numbers):
         classes = sorted(jars.resolve(release, lambda _: None).glob("*.jar"))
-        what = [*CONFIG_DEFS, "scala-producer"] if numbers(release) < jars.SCALA_REMOVED else list(CONFIG_DEFS)
+        what = (
+            [*CONFIG_DEFS, "scala-producer"] if numbers(release) < borders.SCALA_REMOVED.release else list(CONFIG_DEFS)
+        )
         keep(release, f"compose/locks/{release}.lock", classes, what)
     with tempfile.TemporaryDirectory(prefix="kafka-chaos-") as scratch:
         for release in BETWEEN:

@@ -35,8 +35,9 @@ from typing import IO, TYPE_CHECKING, Any, Final, cast
 import msgspec
 from docker.errors import APIError, ImageNotFound
 
+from evidence.borders import KRAFT_ONLY
 from evidence.errors import KafkaChaosError, UsageError
-from evidence.releases import KRAFT_ONLY, line_of, numbers
+from evidence.releases import line_of, numbers
 from evidence.run import REPACKED, BuildRecord
 from evidence.rundir import write_atomically
 from harness.cluster import apache, versions
@@ -197,7 +198,7 @@ def _refuse_other_numbers(read: Sequence[JarFile], version: str, source: str) ->
     lines = {line_of(one) for one in known}
     with_zookeeper = any(name in jar.names for jar in read for name in ZOOKEEPER_CLIENT)
     older = release < max(known) and line_of(release) not in lines
-    if older or release[0] > max(known)[0] + 1 or (with_zookeeper and release >= KRAFT_ONLY):
+    if older or release[0] > max(known)[0] + 1 or (with_zookeeper and release >= KRAFT_ONLY.release):
         raise UsageError(
             f"--kafka {source}: it says version {version}, which is no number of Apache Kafka's: what is documented is "
             "told by Kafka's numbers, so a build that has others cannot be held to it"

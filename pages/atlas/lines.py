@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from audit.cells import line_of as audit_line
+from evidence.borders import KRAFT_ONLY, KRAFT_SINCE
 from evidence.errors import UsageError, unknown_name
-from evidence.releases import KRAFT_ONLY, KRAFT_SINCE, line_of, numbers
+from evidence.releases import line_of, numbers
 from harness.cluster import apache, versions
 from harness.cluster.versions import Mode, Version
 
@@ -51,7 +52,7 @@ class ReleaseLine:
         """One of its releases as a version that can be run."""
         if self.pinned:
             return versions.get(f"{release}-pinned")
-        both = KRAFT_SINCE <= numbers(release) < KRAFT_ONLY
+        both = KRAFT_SINCE.release <= numbers(release) < KRAFT_ONLY.release
         suffix = ("-kraft" if self.mode == "kraft" else "-zk") if both else ""
         return versions.get(release + suffix)
 
@@ -71,7 +72,7 @@ def every() -> tuple[ReleaseLine, ...]:
     found = []
     for numbered, releases in sorted(by_line.items(), reverse=True):
         name = ".".join(map(str, numbered))
-        kraft, zookeeper = numbered >= KRAFT_SINCE, numbered < KRAFT_ONLY
+        kraft, zookeeper = numbered >= KRAFT_SINCE.release, numbered < KRAFT_ONLY.release
         if kraft:
             found.append(_line(name, "kraft", releases, both=zookeeper))
         if zookeeper:

@@ -19,8 +19,9 @@ from audit import matrix
 from audit.cells import OUTCOMES, Cell, Covering, Index, RunCounts, covering_in, indexed
 from audit.defaults import RULES
 from audit.known import known
+from evidence.borders import ELIGIBLE_LEADERS_BY_DEFAULT, KRAFT_ONLY, KRAFT_SINCE
 from evidence.errors import UsageError
-from evidence.releases import ELIGIBLE_LEADERS_BY_DEFAULT, KRAFT_ONLY, KRAFT_SINCE, numbers
+from evidence.releases import numbers
 from evidence.run import DEFAULT_CASE
 from harness.cluster import apache, versions
 from harness.cluster.builds import Build
@@ -557,7 +558,7 @@ def _settings(line: ReleaseLine) -> Iterator[SettingOnPage]:
             name="eligible.leader.replicas.version",
             where="cluster feature",
             value="1",
-            default="1 in new clusters" if numbers(release) >= ELIGIBLE_LEADERS_BY_DEFAULT else "0",
+            default="1 in new clusters" if numbers(release) >= ELIGIBLE_LEADERS_BY_DEFAULT.release else "0",
             why="a replica that left the ISR cleanly may still lead (KIP-966)",
         )
     yield SettingOnPage(
@@ -631,7 +632,7 @@ def releases_free_of_mended(line: ReleaseLine, data: Data) -> list[str]:
     found = []
     for release in apache.releases():
         at = numbers(release)
-        has_mode = at < KRAFT_ONLY if line.mode == "zookeeper" else at >= KRAFT_SINCE
+        has_mode = at < KRAFT_ONLY.release if line.mode == "zookeeper" else at >= KRAFT_SINCE.release
         if at >= numbers(line.newest) and has_mode:
             then = _in_mode(release, line)
             if not any(bug.affects(then) for bug in mended):

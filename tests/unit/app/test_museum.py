@@ -267,7 +267,7 @@ def test_bugs_stand_in_the_order_of_their_jira_and_those_without_come_last() -> 
 def test_cases_that_show_the_same_bug_are_named_and_others_are_not() -> None:
     bug = KRAFTS
     has_it = Documented(on=bug.affected, **STATED)
-    one_line = Documented(on=VersionRange("of 4", lambda version: version.release >= (4,)), **STATED)
+    one_line = Documented(on=VersionRange("of 4", lambda version: version.release >= (4,), ()), **STATED)
     made = replace(
         exhibit("museum-hide", bug, "3.9.2-kraft", "2.8.2"),
         cases={
