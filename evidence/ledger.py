@@ -53,6 +53,23 @@ class Load(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Likewise for a disk."""
 
 
+class Throughout(Struct, frozen=True, kw_only=True):
+    """How busy the machine was in the whole run, as the timeline has it (its `machine`). Shares are in per cent."""
+
+    seconds: float
+    """For how long it was watched."""
+    cpu: float
+    """The share in which some process waited for a CPU, Kafka's own among them; 0 if the kernel does not tell."""
+    memory: float
+    """In which all processes waited for memory."""
+    io: float
+    """In which all processes waited for a disk."""
+    steal: float
+    """The share of the processors' time that other machines had."""
+    late_ms: int
+    """By how much a thread was woken too late, at most."""
+
+
 class Line(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True, tag_field="kind"):
     """The fields of all lines."""
 
@@ -143,6 +160,8 @@ class RunJudged(Line, frozen=True, kw_only=True, tag="judged"):
     errors: int | None = None
     ack_ms: float | None = None
     """The median time that an acknowledgement took of the records that were sent one by one."""
+    throughout: Throughout | None = None
+    """None of runs before there was this field, and of those whose timeline does not say it."""
     seconds: float
     """From the start of the run to its end, and the analysis."""
     documented: str
