@@ -21,7 +21,9 @@ from __future__ import annotations
 import fcntl
 import hashlib
 import os
+import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import ClassVar, Final
@@ -36,6 +38,8 @@ from evidence.text import code_places, visible, without_place, without_places
 SCHEMA: Final = 1
 FILE: Final = "ledger.jsonl"
 """Its name in a folder of run directories."""
+NAME_FILES: Final = ("--client", "--subjects")
+"""Options of a command whose values may name files of its user's own."""
 MODIFIED: Final = "+"
 """Behind a commit: the tree had changes."""
 
@@ -93,6 +97,11 @@ class RunStarted(Line, frozen=True, kw_only=True, tag="started"):
     client: str = ""
     seed: int
     command: str
+    """The command that runs it again. It has the names of the user's own files without directories, which are of one
+    machine.
+    """
+    files: Mapping[str, str] = {}
+    """SHA-256 of each of these files, by name; none of runs before there was this field."""
     commit: str | None = None
     """The harness's commit; None outside a checkout."""
     modified: bool = False
@@ -344,6 +353,37 @@ def told(text: str, run: str) -> str:
     return visible(without_places(without_place(text, run), code_places()))
 
 
+def without_directories(command: str) -> tuple[str, dict[str, str]]:
+    """A command whose files of the user's own have no directories, and SHA-256 of these files, by name.
+
+    >>> without_directories("kafka-chaos run s --client '/home/me/bin/py /home/me/client.py --to=/tmp/x' --seed 1")
+    ("kafka-chaos run s --client 'py client.py --to=x' --seed 1", {})
+    >>> without_directories("kafka-chaos run s --setting log.dir=/data --client java-2.8.2")[0]
+    'kafka-chaos run s --setting log.dir=/data --client java-2.8.2'
+    """
+    try:
+        words = shlex.split(command)
+        parts = {at: shlex.split(words[at + 1]) for at, word in enumerate(words[:-1]) if word in NAME_FILES}
+    except ValueError:
+        return command, {}
+    files: dict[str, str] = {}
+    for at, named in parts.items():
+        words[at + 1] = shlex.join([_by_name(part, files) for part in named])
+    return (shlex.join(words) if parts else command), files
+
+
+def _by_name(part: str, files: dict[str, str]) -> str:
+    """A part of a command without the directories of the file that it names, whose digest goes into `files`."""
+    option, equals, value = part.rpartition("=")
+    if "://" in value or value.endswith("/"):
+        return part
+    path = Path(value)
+    if path.is_file():
+        with suppress(OSError):  # it is the client's matter, which says so
+            files[path.name] = hashlib.sha256(path.read_bytes()).hexdigest()
+    return f"{option}{equals}{path.name}" if "/" in value else part
+
+
 def blob(content: bytes) -> str:
     """What git calls a file of this content: two files of one text have one name, wherever and whenever they are.
 
@@ -356,6 +396,7 @@ def blob(content: bytes) -> str:
 def started(run: RunRecord, load: Load | None, code: str = "") -> RunStarted:
     """The line of a run that is about to be started; `code` is the `blob` of its scenario."""
     commit = run.commit or ""
+    command, files = without_directories(run.command)
     return RunStarted(
         schema=SCHEMA,
         run=run.run,
@@ -367,7 +408,8 @@ def started(run: RunRecord, load: Load | None, code: str = "") -> RunStarted:
         mode=run.mode,
         client=run.client,
         seed=run.seed,
-        command=run.command,
+        command=command,
+        files=files,
         commit=commit.removesuffix(MODIFIED) or None,
         modified=commit.endswith(MODIFIED),
         observed=any((run.observed, run.overridden, run.given, run.expect is not None, run.mutant, run.build)),
