@@ -91,7 +91,7 @@ class Spread:
     median_ms: float
     most_ms: float
     busy: int
-    """Runs of these that began on a busy machine."""
+    """Runs of these whose machine was busy."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

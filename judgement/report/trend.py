@@ -1,7 +1,7 @@
 """What is drawn of a trend: lines for the terminal, and a page with a picture for each duration.
 
 In a picture each period has a line from the least to the most and a dot at the median; nothing connects them, since
-nothing is known of what was between. A hollow dot: every run of that period began on a busy machine.
+nothing is known of what was between. A hollow dot: the machine was busy in every run of that period.
 """
 
 from __future__ import annotations
