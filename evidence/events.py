@@ -476,7 +476,23 @@ class CrashPoint(Event, frozen=True, kw_only=True, tag="crash-point"):
     store: str = ""
     """The store that was asked, if its outputs are there."""
     store_is_written_to: bool = False
-    """Whether a transaction that writes is open in the store, as its lock says."""
+    """Whether a transaction that writes is open in the store, as the store says."""
+
+
+class StoreAnswer(Event, frozen=True, kw_only=True, tag="store-answer"):
+    """What a store outside Kafka has of a partition's inputs, as it answers somebody who reads."""
+
+    source: Literal["runner"] = "runner"
+    process: str
+    """The application that writes to it."""
+    store: str
+    topic: str
+    """Of the inputs."""
+    partition: int
+    committed: int | None
+    """The next input to process, as the store has it; None for none."""
+    outputs: int
+    """Outputs that were made of this partition's inputs."""
 
 
 class ThreadTime(Event, frozen=True, kw_only=True, tag="thread-time"):
