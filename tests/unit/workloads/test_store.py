@@ -9,12 +9,14 @@ import subprocess
 import sys
 from pathlib import Path
 
+import psycopg
 import pytest
 
 from evidence.errors import HarnessError
 from evidence.history.inputs import Input
 from harness.workloads.stores import is_written_to, open_store, read_store
-from harness.workloads.stores.types import Output
+from harness.workloads.stores.postgresql import PostgresqlStore
+from harness.workloads.stores.types import Output, StoreLost
 
 FIRST, SECOND = (Output(3, number, Input("t", 0, 40 + number)) for number in range(2))
 
@@ -109,3 +111,32 @@ def test_the_outputs_of_another_run_are_refused(path: Path) -> None:
         store.close()
     with pytest.raises(HarnessError, match="has outputs of another, not of r alone"):
         read_store(str(path), "r")
+
+
+NOWHERE = "postgresql://127.77.0.1"
+"""No server listens there."""
+
+
+def test_a_server_that_is_not_there_is_lost() -> None:
+    with pytest.raises(StoreLost, match=r"127\.77\.0\.1"):
+        open_store(NOWHERE, "r")
+
+
+def test_a_server_that_is_not_there_cannot_be_read() -> None:
+    for read in (lambda place: read_store(place, "r"), is_written_to):
+        with pytest.raises(HarnessError, match=r"the store postgresql cannot be read: .*127\.77\.0\.1"):
+            read(NOWHERE)
+
+
+class Refusing:
+    """A connection that has ended."""
+
+    def commit(self) -> None:
+        raise psycopg.OperationalError("server closed the connection\n  unexpectedly")
+
+
+def test_a_commit_without_an_answer_is_a_lost_store() -> None:
+    store = object.__new__(PostgresqlStore)
+    store._database = Refusing()  # type: ignore[assignment]
+    with pytest.raises(StoreLost, match="server closed the connection unexpectedly"):
+        store.commit()
