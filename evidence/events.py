@@ -398,6 +398,26 @@ class OffsetAnswer(Event, frozen=True, kw_only=True, tag="offset-answer"):
     """When (monotonic); the event's own time is that of the answer."""
 
 
+class GroupMember(Struct, frozen=True, kw_only=True):
+    """A member of a group, as the coordinator describes it."""
+
+    member_id: str
+    instance: str
+    """Its group.instance.id; "" for a dynamic member."""
+    partitions: tuple[tuple[str, int], ...]
+    """What it is assigned, by topic and number."""
+
+
+class GroupMembers(Event, frozen=True, kw_only=True, tag="group-members"):
+    """A group's members, as its coordinator described them."""
+
+    source: Literal["runner"] = "runner"
+    group: str
+    state: str
+    """"STABLE" and so on."""
+    members: tuple[GroupMember, ...]
+
+
 class BatchSent(Event, frozen=True, kw_only=True, tag="batch-sent"):
     """A batch whose bytes the harness made itself was acknowledged with acks=all."""
 

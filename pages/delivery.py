@@ -44,6 +44,7 @@ SQLITE: Final = "librdkafka, SQLite"
 POSTGRESQL: Final = "librdkafka, PostgreSQL"
 ASYNCHRONOUS: Final = f"{POSTGRESQL}, synchronous_commit=off"
 IN_STORE: Final = "exactly-once-external"
+STATIC: Final = "librdkafka, group.instance.id"
 SLOWER: Final = "not: slower than max.poll.interval.ms"
 OPEN: Final = "application, before the transaction ends"
 ROWS: Final = (
@@ -105,6 +106,14 @@ ROWS: Final = (
             (STORE, POSTGRESQL, "the store, before its commit", "killed"),
             (STORE, ASYNCHRONOUS, "the store, after its commit", "asynchronous"),
             (f"{STORE}, position kept", ASYNCHRONOUS, "the store, after its commit", "asynchronous-position-kept"),
+        )
+    ),
+    *(
+        Way(code=PROCESS_FIRST, client=STATIC, crash=crash, scenario="static-membership", case=case)
+        for crash, case in (
+            ("between the two, back before its session ends", "back-in-time"),
+            ("between the two, away for longer", "too-late"),
+            ("not: another one has its group.instance.id", "twice"),
         )
     ),
     Way(code=PROCESS_FIRST, client=ANY, crash=SLOWER, scenario="rebalance-while-processing", case="slower"),

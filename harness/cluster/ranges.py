@@ -267,6 +267,7 @@ OFFSETS_KEPT_BY_KAFKA: Final = since("0.9", "groups whose offsets Kafka keeps (0
 MEMBERS_PROCESS_IN_TIME: Final = since("0.10.1", "members with a time to process (KIP-62, 0.10.1 and later)")
 """max.poll.interval.ms, apart from the session."""
 OFFSETS_OF_MEMBERS_IN_TRANSACTIONS: Final = since("2.5", "transactions that name the member (KIP-447, 2.5 and later)")
+STATIC_MEMBERS_TOLD: Final = since("2.4", "static members that coordinators tell of (KIP-345, 2.4 and later)")
 OFFSETS_EXPIRE_BY_TOPIC: Final = since("2.4", "offsets expire by topic (KIP-496, 2.4 and later)")
 GROUP_COORDINATOR_OF_4: Final = since("4.0", "the group coordinator of 4.0 and later")
 """KIP-848."""
