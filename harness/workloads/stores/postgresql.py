@@ -37,7 +37,9 @@ OFFSET: Final = """
 INSERT INTO offsets VALUES (%s, %s, %s) ON CONFLICT (topic, "partition") DO UPDATE SET next = EXCLUDED.next
 """
 OUTPUTS: Final = 'SELECT run, producer, sequence, topic, "partition", "offset" FROM outputs ORDER BY place'
-WRITERS: Final = "SELECT count(*) FROM pg_stat_activity WHERE backend_xid IS NOT NULL AND backend_type = 'client backend'"
+WRITERS: Final = """
+SELECT count(*) FROM pg_stat_activity WHERE backend_xid IS NOT NULL AND backend_type = 'client backend'
+"""
 
 
 def connect(address: str, wait_s: float = LOCK_S) -> psycopg.Connection[tuple[Any, ...]]:
