@@ -1,6 +1,6 @@
 """A store outside Kafka in a node of its own: a PostgreSQL server on the network of a run's cluster.
 
-It is none of the cluster's nodes: nothing that is asked of brokers is asked of it. Its container carries the run's
+The cluster's nodes do not include it, so no step that asks every broker asks the store. Its container carries the run's
 labels, so that Docker's events tell of it and it is removed with the others. Its data lie in the container, as Debian's
 packages have them on a disk: what a killed server had written is there when it is started again.
 """

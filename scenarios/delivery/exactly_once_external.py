@@ -48,7 +48,7 @@ def crash(run: Run, program: str, stop: CrashPoint, written_to: bool, store: str
 
 
 def store_crash(run: Run, program: str, stop: CrashPoint, loses: bool) -> None:
-    """The store is killed while a program stands at a crash point, and both go on."""
+    """The store is killed while a program stands at a crash point. It is started again, and the program continues."""
     t = run.partition()
     run.send(t, INPUTS)
     with run.application(program, t, group=GROUP, stop=stop, store="postgresql") as application:
@@ -137,7 +137,7 @@ scenario(
             cluster=SERVER,
             steps=partial(store_crash, program=TRANSACTION, stop=OPEN, loses=False),
             documented=once(
-                "The store is killed with the transaction open; what it had written is written again.",
+                "The server is killed with the transaction open; the application writes the same outputs again.",
                 source=POSTGRESQL,
             ),
         ),
@@ -145,7 +145,7 @@ scenario(
             cluster=LAZY,
             steps=partial(store_crash, program=TRANSACTION, stop=DONE, loses=True),
             documented=once(
-                "The killed store has lost outputs and offsets together, and the application makes both again.",
+                "The killed server has lost outputs and offsets together, and the application writes both again.",
                 source=POSTGRESQL,
             ),
         ),
@@ -156,7 +156,7 @@ scenario(
                 Documented(
                     required=frozenset({"skipped-processing"}),
                     claims=["store-crash-skips-what-it-lost"],
-                    sentence="An application that goes on from its own position skips what the store has lost.",
+                    sentence="If the application continues from its own position, it skips the lost inputs.",
                     source=POSTGRESQL,
                     basis=Basis.DOCUMENTATION,
                 )

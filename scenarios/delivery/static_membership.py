@@ -1,13 +1,13 @@
 """A static member of a group is away for a while (KIP-345).
 
-Two applications of one group have a partition each and a group.instance.id. One is killed when it has processed and
-not committed. Started again before its session ends it is given the partition that it had, and the other one hears of
-nothing. If it stays away for longer, the other one is given its partition when the session has ended; for so long
-nobody reads these inputs. In both cases nothing is skipped, and what was processed and not committed is processed
-again.
+Two applications of one group have a partition each and a group.instance.id. One is killed after it has processed
+inputs and before it commits them. If it is started again before its session ends, it gets its old partition, and the
+group does not rebalance. If it stays away for longer, the other application gets the partition when the session has
+ended. Nobody reads the partition until then. In both cases no input is skipped, and the inputs that were processed and
+not committed are processed again.
 
-In the last case it still lives when another process begins with its group.instance.id. The coordinator gives the
-partition to the newcomer and fences the first one: its commit is refused.
+In the last case the application still lives when another process begins with its group.instance.id. The coordinator
+gives the partition to the second process and fences the first one: its commit is refused.
 """
 
 from functools import partial
@@ -78,8 +78,8 @@ scenario(
         rebalance. One that is too late is replaced, and a second process with its group.instance.id fences it.""",
     source=KIP_345,
     operator="""Give each instance a group.instance.id of its own, and set session.timeout.ms above the time that a
-        restart takes. For so long nobody reads the partitions of an instance that is gone. Never start two instances
-        with one group.instance.id.""",
+        restart takes. Nobody reads the partitions of an instance that is gone until its session ends. Never start two
+        instances with one group.instance.id.""",
     applies=ranges.STATIC_MEMBERS_TOLD,
     topic=TopicPlan(replicas=((1, 2, 3), (2, 3, 1))),
     cases={
@@ -89,7 +89,7 @@ scenario(
                 Documented(
                     required=REPEATED,
                     claims=["static-member-returns-without-rebalance", *NUMBERS],
-                    sentence="Back in time it has its partition, and nobody else's has moved.",
+                    sentence="The member that is back in time has its old partition, and no other partition has moved.",
                     source=KIP_345,
                     basis=Basis.KIP,
                 )
@@ -101,7 +101,7 @@ scenario(
                 Documented(
                     required=REPEATED,
                     claims=["static-member-replaced-after-session", *NUMBERS],
-                    sentence="When its session has ended the other member has its partition.",
+                    sentence="When its session has ended, the other member has its partition.",
                     source=KIP_345,
                     basis=Basis.KIP,
                 )

@@ -1,7 +1,7 @@
 """What a static member of a group keeps while it is away (KIP-345).
 
-A static member has a group.instance.id. It was there when the coordinator described the group (GroupMembers), and its
-process was killed: kill -9 sends no request to leave. Processes say with which group.instance.id they were started.
+A static member has a group.instance.id, which stands among the settings of its process. The coordinator has described
+the group with this member (GroupMembers) before its process was killed. kill -9 sends no request to leave.
 """
 
 from __future__ import annotations
@@ -52,11 +52,10 @@ def _away(evidence: RunEvidence) -> Iterator[Away]:
 
 @claim("static-member-returns-without-rebalance", source=KIP_345, basis=Basis.KIP)
 def static_member_returns_without_rebalance(evidence: RunEvidence) -> Judged:
-    """A static member that is back before its session ends has the partitions that it had, and no other member was
-    given or lost any meanwhile.
+    """A static member that is back before its session ends has its old partitions, and no other member got or lost one.
 
-    The coordinator says who has what. The others say what they were given and what they lost: a rebalance takes all
-    partitions from members whose protocol is the eager one.
+    The coordinator says who has which partitions. The other members report each partition that they get or lose: with
+    the eager protocol a rebalance takes all partitions from every member.
     """
     rows: list[dict[str, Any]] = []
     for away in _away(evidence):
