@@ -863,10 +863,12 @@ AnyEvent = (
     | Position
     | OffsetCommit
     | OffsetAnswer
+    | GroupMembers
     | BatchSent
     | Search
     | EndsAnswer
     | CrashPoint
+    | StoreAnswer
     | ThreadTime
     | Transaction
     | Controller

@@ -191,9 +191,17 @@ class Application:
         self._tell()
 
     def return_to_stored(self) -> None:
-        """Go on reading each partition where the store says."""
-        for one in self._client.assignment():
-            self._client.seek(TopicPartition(one.topic, one.partition, self._following((one.topic, one.partition))))
+        """Continue to read each partition where the store says."""
+        self._return_to({key: self._following(key) for key in map(_key, self._client.assignment())})
+
+    def _return_to(self, offsets: Mapping[Key, int]) -> None:
+        """Read partitions from these offsets, though others were read already. The history has it as an assignment by
+        the program itself, at the offset: what the next poll returns there is no fault of the consumer's.
+        """
+        places = [TopicPartition(*key, offset) for key, offset in offsets.items()]
+        for place in places:
+            self._client.seek(place)
+        self._note(schema.ASSIGN, schema.OK, places)
 
     def begin(self) -> None:
         """Begin a transaction."""
@@ -213,9 +221,8 @@ class Application:
         with self._one_at_a_time:
             answer = self._transactions.abort()
         aborted = self._ok("abort", answer)
-        for message in reversed(inputs if aborted else ()):
-            # The last call of a partition counts: that of its first input.
-            self._client.seek(TopicPartition(str(message.topic()), message.partition() or 0, message.offset() or 0))
+        if aborted:
+            self._return_to(before(inputs))
         return aborted
 
     def _ok(self, step: str, answer: Mapping[str, Any]) -> bool:
@@ -256,6 +263,16 @@ class Application:
 
 def _source(message: Message) -> Input:
     return Input(str(message.topic()), int(message.partition() or 0), int(message.offset() or 0))
+
+
+def _key(place: TopicPartition) -> Key:
+    return place.topic, place.partition
+
+
+def before(inputs: Sequence[Message]) -> dict[Key, int]:
+    """For each partition the offset of the first of some inputs."""
+    sources = [_source(message) for message in reversed(inputs)]
+    return {(one.topic, one.partition): one.offset for one in sources}
 
 
 def after(inputs: Sequence[Message]) -> dict[Key, int]:
