@@ -79,7 +79,9 @@ class CrashPoints:
         Raises HarnessError if it does not in time.
         """
         with self._sequence_log.step("ask the store what it has", process=application.name):
-            stored = poll(lambda: _answer(application), timeout_s, until=lambda answer: answer is not None)
+            stored = poll(
+                lambda: _answer(application), timeout_s, until=lambda answer: answer is not None, every_s=AGAIN_S
+            )
         stored = stored or _stored(application)
         answer = events.StoreAnswer(
             process=application.name,
