@@ -38,7 +38,8 @@ def broker_killed(run: Run, of: Partition) -> None:
     run.send(t, INPUTS)
     with run.application("transact", t, group=GROUP, transactional_id="application", stop=OPEN) as application:
         run.wait_crash_point(application, t)
-        leader, others = run.leader_of(of), run.followers_of(of)
+        leader = run.leader_of(of)
+        others = [one for one in run.in_isr(of) if one.id != leader.id]
         run.kill(leader)
         run.wait_leader(of, *others)
         application.go_on()
