@@ -7,6 +7,9 @@ gets, and each input is processed once. A read_uncommitted reader also gets the 
 
 In the last three cases the program continues, and a broker dies while its transaction is open: the leader of the
 output, the coordinator of the group, the coordinator of the transaction.
+
+librdkafka 2.16.0 can wait without limit for the group's coordinator when this broker has left the metadata
+(rd_kafka_send_offsets_to_transaction; librdkafka issues 5511 and 5456). A run in which it does ends in an error.
 """
 
 from functools import partial
