@@ -246,13 +246,13 @@ DISCOVERIES: Final[tuple[Discovery, ...]] = (
         seen=Arm(
             scenario="refused-then-accepted",
             case="one-in-flight",
-            on=("0.10.2.2", "4.3.1"),
+            on=("0.10.2.2", "2.8.2", "4.3.1"),
             shows="the second record is written before the first",
         ),
         control=Arm(
             scenario="refused-then-accepted",
             case="java-one-in-flight",
-            on=("0.10.2.2", "4.3.1"),
+            on=("0.10.2.2", "2.8.2", "4.3.1"),
             shows="Java's producer sends the second when the first is settled: they are in their order",
         ),
         about=About(
