@@ -197,6 +197,7 @@ docs: venv ## The generated pages of docs/ anew (RUNS= tells one of these run di
 	$(BIN)/python -m pages.trust
 	$(BIN)/python -m pages.faults
 	$(BIN)/python -m pages.ledger
+	$(BIN)/python -m app.gone
 	$(BIN)/python -m pages.schemas
 
 .PHONY: site

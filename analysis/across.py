@@ -44,7 +44,7 @@ Moment = tuple[int, Transaction]
 Interval = tuple[Moment, Moment]
 
 
-class Told(NamedTuple):
+class GatheredRow(NamedTuple):
     """A row that a piece told."""
 
     run: str
@@ -64,7 +64,7 @@ class Group(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class GroupFindings:
     """What a check found in some groups: how much, the first of it, and the first crash."""
 
     total: int = 0
@@ -72,10 +72,10 @@ class Found:
     crash: str = ""
     seconds: float = 0.0
 
-    def __add__(self, other: Found) -> Found:
+    def __add__(self, other: GroupFindings) -> GroupFindings:
         rows = sorted((*self.rows, *other.rows), key=first_transaction)[:EVIDENCE_LIMIT]
         crashes = sorted(filter(None, (self.crash, other.crash)))
-        return Found(self.total + other.total, tuple(rows), "".join(crashes[:1]), self.seconds + other.seconds)
+        return GroupFindings(self.total + other.total, tuple(rows), "".join(crashes[:1]), self.seconds + other.seconds)
 
 
 class _CrashedError(Exception):
@@ -110,7 +110,7 @@ def in_one_process(results: Iterable[Result]) -> Result:
 # On Spark
 
 
-def on_spark(told: RDD[Told], runs: Iterable[str]) -> dict[str, Result]:
+def on_spark(told: RDD[GatheredRow], runs: Iterable[str]) -> dict[str, Result]:
     """What the checks find in the rows of several runs, by run."""
     by = {gathered_by(check).name: gathered_by(check).by for check in checks_of(ACROSS)}
     tasks = told.context.defaultParallelism  # left to themselves, joins of joins have more tasks each time
@@ -120,24 +120,24 @@ def on_spark(told: RDD[Told], runs: Iterable[str]) -> dict[str, Result]:
     groups = keyed.groupByKey(tasks).map(lambda group: Group(group[0][0], group[0][1], list(group[1])))
     cycles = _groups_of_graphs(told.filter(lambda one: not by[one.kind]), tasks)
     pairs = groups.union(cycles).flatMap(check_group).reduceByKey(add, tasks).collect()
-    found: dict[tuple[str, str], Found] = dict(pairs)
+    found: dict[tuple[str, str], GroupFindings] = dict(pairs)
     return {run: _result(run, found) for run in runs}
 
 
-def _result(run: str, found: Mapping[tuple[str, str], Found]) -> Result:
+def _result(run: str, found: Mapping[tuple[str, str], GroupFindings]) -> Result:
     result = Result()
     for check in checks_of(ACROSS):
-        result.run(check, None, partial(_evidence, found.get((run, check.anomaly), Found())))
+        result.run(check, None, partial(_evidence, found.get((run, check.anomaly), GroupFindings())))
     return result
 
 
-def _evidence(found: Found) -> Rows:
+def _evidence(found: GroupFindings) -> Rows:
     if found.crash:
         raise _CrashedError(found.crash)
     return Rows(found.rows, total=found.total)
 
 
-def check_group(group: Group) -> Iterator[tuple[tuple[str, str], Found]]:
+def check_group(group: Group) -> Iterator[tuple[tuple[str, str], GroupFindings]]:
     """What each check finds in a group, by run and anomaly. Never raises: a crash is what is found."""
     rows = [row for _, row in sorted(group.rows, key=lambda one: one[0])]
     for check in _checks_of_kind(group.kind):
@@ -145,16 +145,16 @@ def check_group(group: Group) -> Iterator[tuple[tuple[str, str], Found]]:
         try:
             evidence = check.function(rows)
             total = evidence.total if isinstance(evidence, Rows) else len(evidence)
-            found = Found(total, tuple(evidence))
+            found = GroupFindings(total, tuple(evidence))
         except Exception as error:
-            found = Found(crash=f"{type(error).__name__}: {error}")
-        yield (group.run, check.anomaly), Found(found.total, found.rows, found.crash, time.monotonic() - begun)
+            found = GroupFindings(crash=f"{type(error).__name__}: {error}")
+        yield (group.run, check.anomaly), GroupFindings(found.total, found.rows, found.crash, time.monotonic() - begun)
 
 
 # Graphs on Spark
 
 
-def _groups_of_graphs(told: RDD[Told], tasks: int) -> RDD[Group]:
+def _groups_of_graphs(told: RDD[GatheredRow], tasks: int) -> RDD[Group]:
     """The dependencies that may be in cycles, those of one interval together."""
     first_ns = told.flatMap(_times_of).reduceByKey(min, tasks)
     by_before = told.map(lambda one: ((one.run, ends_of(one.row)[0]), one)).join(first_ns, tasks)
@@ -170,7 +170,7 @@ def _groups_of_graphs(told: RDD[Told], tasks: int) -> RDD[Group]:
     )
 
 
-def _times_of(told: Told) -> Iterator[tuple[tuple[str, Transaction], int]]:
+def _times_of(told: GatheredRow) -> Iterator[tuple[tuple[str, Transaction], int]]:
     before, after = ends_of(told.row)
     yield (told.run, before), told.row["before_ns"]
     yield (told.run, after), told.row["after_ns"]
@@ -182,7 +182,7 @@ def moments(row: Row, before_ns: int, after_ns: int) -> Interval:
     return (before_ns, before), (after_ns, after)
 
 
-def _spans(placed: Iterable[tuple[Told, Interval]]) -> Iterator[tuple[tuple[str, str], list[Interval]]]:
+def _spans(placed: Iterable[tuple[GatheredRow, Interval]]) -> Iterator[tuple[tuple[str, str], list[Interval]]]:
     """The intervals of dependencies that go back in the order, put together for each run."""
     of_run: dict[tuple[str, str], list[Interval]] = {}
     for told, (before, after) in placed:
@@ -204,7 +204,7 @@ def merged(intervals: Iterable[Interval]) -> list[Interval]:
 
 
 def _of_interval(
-    told: Told, ends: Interval, intervals: Sequence[Interval]
+    told: GatheredRow, ends: Interval, intervals: Sequence[Interval]
 ) -> Iterator[tuple[tuple[str, str, int], tuple[tuple[int, int], Row]]]:
     """The dependency, by the interval in which both of its ends lie; nothing if there is none."""
     number = bisect_right(intervals, min(ends), key=lambda one: one[0]) - 1

@@ -75,8 +75,9 @@ def rows(session: SparkSession, paths: Sequence[str]) -> DataFrame:
         lines.where("kind = 'judged'")
         .withColumn("number", f.row_number().over(first))
         .where("number = 1")
-        .select("run", "verdict", "seconds", "anomalies", "permitted", "claims", *TIMES)
+        .select("run", "verdict", "seconds", "anomalies", "permitted", "claims", *TIMES, "throughout")
     )
+    ended = lines.where("kind = 'ended'").select("run", f.col("load").alias("load_at_end")).dropDuplicates(["run"])
     started = lines.where("kind = 'started'").select(
         "run",
         f.to_timestamp("at").alias("at"),
@@ -91,9 +92,10 @@ def rows(session: SparkSession, paths: Sequence[str]) -> DataFrame:
         _default("mutant", ""),
         _default("code", ""),
         f.col("host.cores").alias("cores"),
-        _load().alias("load"),
+        f.col("load").alias("load_at_start"),
     )
-    runs = started.dropDuplicates(["run"]).join(judged, "run").join(excluded, "run", "left_anti")
+    told = started.dropDuplicates(["run"]).join(judged, "run").join(ended, "run", "left")
+    runs = told.join(excluded, "run", "left_anti").withColumn("load", _load())
     shown = f.array_distinct(f.flatten(f.array(*_facts())))
     exploded = runs.withColumn("fact", f.explode(shown)).select("*", "fact.*")
     return exploded.select(*(f.col(name).cast(kind) for name, kind in COLUMNS.items()))
@@ -107,11 +109,16 @@ def _default(name: str, value: str | bool) -> Column:
 
 
 def _load() -> Column:
-    """How busy the machine was when the run began, as `analysis.ledger.busy` says."""
+    """How busy the machine was through the run, as `analysis.ledger.load_of` says."""
     from pyspark.sql import functions as f
 
-    busy = f.coalesce(f.col("load.cpu") >= BUSY_CPU, f.col("load.load_1") > f.col("host.cores") / 2)
-    return f.when(busy, BUSY).when(~busy, QUIET).otherwise(UNTOLD)
+    def busy(moment: str) -> Column:
+        by_load = f.col(f"{moment}.load_1") > f.col("cores") / 2
+        return f.coalesce(f.col(f"{moment}.cpu") >= BUSY_CPU, by_load, f.lit(False))
+
+    whole = f.coalesce(f.col("throughout.cpu") >= BUSY_CPU, f.lit(False))
+    known = f.col("throughout").isNotNull() & f.col("load_at_start.cpu").isNotNull()
+    return f.when(busy("load_at_start") | busy("load_at_end") | whole, BUSY).when(known, QUIET).otherwise(f.lit(UNTOLD))
 
 
 def _facts() -> list[Column]:

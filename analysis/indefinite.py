@@ -1,9 +1,9 @@
 """Operations of unknown outcome, over all partitions: what a read in one of them proves in the others.
 
-An operation is committed for sure if it is ok, or if an ok poll returned a value that it sent; and an operation may
-have sent to several partitions, or have processed inputs of one into outputs of another. So each partition's piece
-says what it can tell of the operations whose outcome nobody knows (`unknown_operations`: few, and none in most runs),
-`settle` puts that together, and only the partitions for which something new comes of it are checked again.
+An operation is committed for sure if it is ok, or if an ok poll returned a value that it sent. It may have sent to
+several partitions, or have processed inputs of one into outputs of another. So each partition's piece tells what it
+knows of the operations of unknown outcome (`unknown_operations`: few, and none in most runs). `settle` puts that
+together. Only the partitions for which something new comes of it are checked again.
 
     proven   an ok poll returned one of its values, in whatever partition
     absent   none of its values is in any log: each partition that it sent to was read to the end that the brokers

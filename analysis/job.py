@@ -36,7 +36,7 @@ from analysis import across, check
 from analysis.check import to_check_again
 from analysis.pieces import Piece
 from analysis.places import StoredPiece, fetched, stored_pieces, write_file
-from analysis.result import Answer, Result, merge
+from analysis.result import PieceResult, Result, merge
 from analysis.spark import (
     close_context,
     default_master,
@@ -65,14 +65,14 @@ WARM_UP = Piece("", "", -1)
 """A piece of no run. A task that checks it loads every module that checking needs."""
 
 
-def check_pieces(work: Iterable[tuple[int, StoredPiece]]) -> Iterator[Answer]:
+def check_pieces(work: Iterable[tuple[int, StoredPiece]]) -> Iterator[PieceResult]:
     """The work of one task: check each of its pieces. Yields an answer for each, in order."""
     for _, alike in groupby(work, lambda one: (one[1].piece.run_dir, one[1].files, one[1].streams)):
         numbers, stored = zip(*alike, strict=True)
         with fetched(list(stored)) as pieces:
             for number, result in zip(numbers, check.check_pieces(pieces), strict=True):
                 gathered = msgspec.json.encode(result.gathered) if result.gathered else b""
-                yield Answer(number, replace(result, gathered={}).as_json(), gathered)
+                yield PieceResult(number, replace(result, gathered={}).as_json(), gathered)
     _settle_worker()
 
 
@@ -98,7 +98,9 @@ def check_places(context: SparkContext, places: Sequence[str]) -> dict[str, Find
     first = _Round(context, dict(enumerate(task for _, task in work)))
     again = _Round(context, dict(_unsettled(found, first.results)))
     results = first.results | again.results
-    told = first.told({number for number in first.telling if number not in again.results}) + again.told(again.telling)
+    told = first.answers_of({number for number in first.telling if number not in again.results}) + again.answers_of(
+        again.telling
+    )
     runs = [place for place, _ in work]
     across = _across(told, runs, places)
     first.close()
@@ -119,7 +121,7 @@ class _Round:
         self.results: dict[int, Result] = {}
         self.telling: set[int] = set()
         """The numbers of pieces that gathered something."""
-        self._answers: RDD[Answer] | None = None
+        self._answers: RDD[PieceResult] | None = None
         if work:
             tasks = max(1, min(len(work), TASKS_A_CORE * context.defaultParallelism))
             answers = context.parallelize(sorted(work.items()), tasks).mapPartitions(check_pieces)
@@ -129,7 +131,7 @@ class _Round:
                 if tells:
                     self.telling.add(number)
 
-    def told(self, numbers: Set[int]) -> list[RDD[Answer]]:
+    def answers_of(self, numbers: Set[int]) -> list[RDD[PieceResult]]:
         """The answers of pieces that gathered something."""
         if self._answers is None or not numbers:
             return []
@@ -153,7 +155,7 @@ def _unsettled(
         begin += len(tasks)
 
 
-def _across(told: Sequence[RDD[Answer]], runs: Sequence[str], places: Sequence[str]) -> dict[str, Result]:
+def _across(told: Sequence[RDD[PieceResult]], runs: Sequence[str], places: Sequence[str]) -> dict[str, Result]:
     """What the checks that cross partitions find in each run."""
     if not told:
         return {place: across.in_one_process(()) for place in places}
@@ -161,10 +163,10 @@ def _across(told: Sequence[RDD[Answer]], runs: Sequence[str], places: Sequence[s
     return across.on_spark(rows, places)
 
 
-def _told(run: str, number: int, gathered: bytes) -> Iterator[across.Told]:
+def _told(run: str, number: int, gathered: bytes) -> Iterator[across.GatheredRow]:
     for kind, rows in msgspec.json.decode(gathered).items():
         for place, row in enumerate(rows):
-            yield across.Told(run, kind, (number, place), row)
+            yield across.GatheredRow(run, kind, (number, place), row)
 
 
 def _result(answer: bytes) -> Result:

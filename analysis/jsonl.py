@@ -400,7 +400,7 @@ def summary(findings: Findings) -> Iterator[str]:
     for finding in findings.findings:
         told = permitted(OF_OTHERS, finding) if finding.anomaly in PERMITTED else None
         yield finding.summary + (f" (no contradiction: {told})" if told else "")
-        yield f"    {json.dumps(finding.evidence[0].told())}"
+        yield f"    {json.dumps(finding.evidence[0].for_people())}"
     for problem in findings.problems:
         yield f"{problem.what}: {problem.detail}"
     if not findings.findings:

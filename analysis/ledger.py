@@ -2,9 +2,10 @@
 
     python -m analysis.ledger results/ledger --out results/cells.jsonl [--master local[2]]
 
-Spark reads the lines with the columns LEDGER (the same for all kinds of lines), gives those that tell of a run the
-scenario, case and version that its first line names, and brings those of a cell together; `row`, a pure function, says
-what they come to. `kafka-chaos ledger merge` calls that function itself, and a test holds the one to the other.
+Spark reads the lines with the columns LEDGER, which are the same for all kinds of lines. It gives each line of a run
+the scenario, case and version that the run's first line names, and brings the lines of a cell together. `row`, a pure
+function, makes a row of them. `kafka-chaos ledger merge` calls that function itself, and a test holds the one to the
+other.
 
 What counts: a run that has a verdict, of a commit whose tree had no changes, with nothing of the user's own, and that
 no line excludes. The first verdict that was given on it counts. All other runs stand in the row as well, with the
@@ -47,7 +48,7 @@ BUSY: Final = "busy"
 UNTOLD: Final = "not told"
 """How busy the machine was: not at all, so that a time is Kafka's; with other work; not on record."""
 BUSY_CPU: Final = 20.0
-"""Per cent of the time in which some process waited for a CPU when the run began: from this on the machine is busy."""
+"""Per cent of the time in which some process waited for a CPU: from this on the machine is busy. Ours."""
 SHORT: Final = 8
 BUILD: Final = 12
 OWN: Final = "with settings, a client, subjects or an expectation of the user's own"
@@ -161,12 +162,15 @@ def _row(key: Key, runs: Mapping[str, _Run], cells: Sequence[RestoredCell]) -> C
     scenario, case, version = key
     counted = {name: one for name, one in sorted(runs.items()) if not one.aside}
     old = _Restored({name: one.restored for name, one in counted.items() if one.restored is not None}, cells)
-    new = {name: (one.started, one.verdict) for name, one in counted.items() if one.started is not None}
-    told = [(started, verdict) for started, verdict in new.values() if verdict is not None]
-    verdicts = Counter(verdict.verdict for _, verdict in told) + old.verdicts
-    seen = Counter(chain.from_iterable(verdict.anomalies for _, verdict in told)) + old.seen
-    stamps = [started.at for started, _ in told] + [one.at for one in old.runs.values()] + [c.at for c in old.nameless]
-    seconds = [verdict.seconds for _, verdict in told if verdict.seconds]
+    told = [
+        _Told(one.started, one.verdict, load_of(one.started, one.ended, one.verdict))
+        for one in counted.values()
+        if one.started is not None and one.verdict is not None
+    ]
+    verdicts = Counter(one.verdict.verdict for one in told) + old.verdicts
+    seen = Counter(chain.from_iterable(one.verdict.anomalies for one in told)) + old.seen
+    stamps = [one.started.at for one in told] + [one.at for one in old.runs.values()] + [c.at for c in old.nameless]
+    seconds = [one.verdict.seconds for one in told if one.verdict.seconds]
     return CellRow(
         scenario=scenario,
         case=case,
@@ -178,31 +182,44 @@ def _row(key: Key, runs: Mapping[str, _Run], cells: Sequence[RestoredCell]) -> C
         lost_records=_lost_records(told, old),
         acknowledged=_acknowledged(told, old),
         seen=dict(sorted(seen.items())),
-        permitted=dict(sorted(Counter(chain.from_iterable(verdict.permitted for _, verdict in told)).items())),
+        permitted=dict(sorted(Counter(chain.from_iterable(one.verdict.permitted for one in told)).items())),
         claims=_claims(told, old),
         timings=_timings(told, old),
         clients=_clients(told, old),
         seconds=round(median(seconds), 1) if seconds else old.seconds,
-        ack_ms=_least([*(v.ack_ms for s, v in told if busy(s) is False), *(c.counts.ack_ms for c in old.cells)]),
+        ack_ms=_least(
+            [*(one.verdict.ack_ms for one in told if one.load == QUIET), *(c.counts.ack_ms for c in old.cells)]
+        ),
         not_good=_not_good(told, old),
         aside=(*(Aside(run=name, why=one.aside) for name, one in sorted(runs.items()) if one.aside), *old.aside),
         restored=len(old.runs) + old.unnamed,
         unnamed=old.unnamed,
         days=_days(stamps),
-        commits=tuple(sorted({*(s.commit or "" for s, _ in told), *old.commits})),
-        machines=tuple(sorted({*map(_machine, (s for s, _ in told)), *old.machines})),
+        commits=tuple(sorted({*(one.started.commit or "" for one in told), *old.commits})),
+        machines=tuple(sorted({*(_machine(one.started) for one in told), *old.machines})),
         ids=tuple(counted),
     )
 
 
-def busy(started: RunStarted) -> bool | None:
-    """Whether the machine had other work when a run began; None if that is not on record."""
-    load = started.load or Load()
+def load_of(started: RunStarted, ended: RunEnded | None, judged: RunJudged | None) -> str:
+    """How busy the machine was through a run: QUIET, BUSY or UNTOLD.
+
+    One figure is enough for BUSY: of the moment at which the run began, of that at which it ended, or of the whole.
+    QUIET is what was so when the run began and in the whole of it, as the kernel counts it. A run whose line has only
+    its beginning, or that of a kernel that does not count, is not known to have had a quiet machine.
+    """
+    begun, whole = started.load or Load(), judged.throughout if judged is not None else None
+    moments = [begun, ended.load if ended is not None and ended.load is not None else Load()]
+    if any(_busy(one, started.host.cores) for one in moments) or (whole is not None and whole.cpu >= BUSY_CPU):
+        return BUSY
+    return QUIET if whole is not None and begun.cpu is not None else UNTOLD
+
+
+def _busy(load: Load, cores: int | None) -> bool:
+    """Whether the machine is known to have been busy at a moment: by its load if the kernel does not tell more."""
     if load.cpu is not None:
         return load.cpu >= BUSY_CPU
-    if load.load_1 is not None and started.host.cores:
-        return load.load_1 > started.host.cores / 2
-    return None
+    return load.load_1 is not None and bool(cores) and load.load_1 > (cores or 0) / 2
 
 
 class _Restored:
@@ -288,23 +305,30 @@ class _Restored:
         return {machine for cell in self.cells for machine in cell.machines}
 
 
-_Told = Sequence[tuple[RunStarted, RunJudged]]
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """A run that counts and is not restored."""
+
+    started: RunStarted
+    verdict: RunJudged
+    load: str
+    """QUIET, BUSY or UNTOLD."""
 
 
-def _lost_records(told: _Told, old: _Restored) -> tuple[int, int] | None:
+def _lost_records(told: Sequence[_Told], old: _Restored) -> tuple[int, int] | None:
     """How many records runs lost: the fewest and the most, of those that can be believed or lost some."""
     return _range(
         [
-            *((verdict.lost, verdict.lost) for _, verdict in told if verdict.sound or verdict.lost),
+            *((one.verdict.lost, one.verdict.lost) for one in told if one.verdict.sound or one.verdict.lost),
             *((one.lost, one.lost) for one in old.runs.values() if one.lost),
             *(cell.counts.lost_records for cell in old.cells),
         ]
     )
 
 
-def _acknowledged(told: _Told, old: _Restored) -> tuple[int, int] | None:
+def _acknowledged(told: Sequence[_Told], old: _Restored) -> tuple[int, int] | None:
     """How many records were acknowledged in a run: the fewest and the most."""
-    counts = [verdict.acknowledged for _, verdict in told]
+    counts = [one.verdict.acknowledged for one in told]
     return _range(
         [
             *((count, count) for count in counts if count is not None),
@@ -313,15 +337,16 @@ def _acknowledged(told: _Told, old: _Restored) -> tuple[int, int] | None:
     )
 
 
-def _not_good(told: _Told, old: _Restored) -> tuple[str, ...]:
+def _not_good(told: Sequence[_Told], old: _Restored) -> tuple[str, ...]:
     """The runs that were not as documented, each with its reasons."""
-    found = [f"{v.run}: {_in_words(v)}" for _, v in told if v.verdict not in (AS_DOCUMENTED, "observed")]
+    verdicts = [one.verdict for one in told]
+    found = [f"{one.run}: {_in_words(one)}" for one in verdicts if one.verdict not in (AS_DOCUMENTED, "observed")]
     return tuple(sorted([*found, *(f"{name}: {one.told}" for name, one in old.runs.items() if one.told)]))
 
 
-def _claims(told: _Told, old: _Restored) -> dict[str, dict[str, int]]:
+def _claims(told: Sequence[_Told], old: _Restored) -> dict[str, dict[str, int]]:
     found: dict[str, Counter[str]] = {}
-    for claim in chain.from_iterable(verdict.claims for _, verdict in told):
+    for claim in chain.from_iterable(one.verdict.claims for one in told):
         found.setdefault(claim.name, Counter())[claim.outcome] += 1
     for cell in old.apart:
         for name, outcomes in cell.counts.claims.items():
@@ -333,13 +358,12 @@ def _claims(told: _Told, old: _Restored) -> dict[str, dict[str, int]]:
     return {name: dict(sorted((+outcomes).items())) for name, outcomes in sorted(found.items()) if +outcomes}
 
 
-def _timings(told: _Told, old: _Restored) -> dict[str, tuple[Timing, ...]]:
+def _timings(told: Sequence[_Told], old: _Restored) -> dict[str, tuple[Timing, ...]]:
     measured: dict[tuple[str, str], list[tuple[float, float | None]]] = {}
-    for started, verdict in told:
-        load = {True: BUSY, False: QUIET, None: UNTOLD}[busy(started)]
-        for claim in verdict.claims:
+    for one in told:
+        for claim in one.verdict.claims:
             if claim.measured_ms is not None:
-                measured.setdefault((claim.name, load), []).append((claim.measured_ms, claim.bound_ms))
+                measured.setdefault((claim.name, one.load), []).append((claim.measured_ms, claim.bound_ms))
     found: dict[str, list[Timing]] = {}
     for (name, load), values in sorted(
         measured.items(), key=lambda item: (item[0][0], item[0][1] != QUIET, item[0][1])
@@ -355,12 +379,12 @@ def _timings(told: _Told, old: _Restored) -> dict[str, tuple[Timing, ...]]:
     return {name: tuple(of) for name, of in sorted(found.items())}
 
 
-def _clients(told: _Told, old: _Restored) -> dict[str, Spread]:
+def _clients(told: Sequence[_Told], old: _Restored) -> dict[str, Spread]:
     found: dict[str, Spread] = {}
     for key in ("write_pause_ms", "read_pause_ms", "first_success_ms", "errors"):
-        known = ((started, getattr(verdict, key)) for started, verdict in told)
+        known = ((one.load, getattr(one.verdict, key)) for one in told)
         # A pause on a machine that had other work is that machine's too; an error is an error.
-        own = [float(value) for started, value in known if value is not None and (key == "errors" or not busy(started))]
+        own = [float(value) for load, value in known if value is not None and (key == "errors" or load != BUSY)]
         both = pooled([spread(own), *(cell.counts.clients.get(key, ()) for cell in old.apart)])
         if both:
             found[key] = both

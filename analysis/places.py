@@ -5,12 +5,12 @@ into a scratch directory, which is a run directory like any other and is removed
 lists a run once and tells each task its files; findings are written beside run.json. No other module knows about
 stores. Files are streamed to disk: they may have any size, and a task needs no more memory than for local files.
 
-Arrow does the copying (`pyarrow.fs`), in the Python workers, where it is anyway. The alternatives: Spark's own
-`binaryFiles` hands over each file as one array (2 GB at most, a segment is often half of that), files of one piece come
-to different tasks and would have to be shuffled, and Python workers have no Java of their own through which to read in
-another way. For s3a it would also need hadoop-aws 3.5.0 (Spark 4.3.0 brings Hadoop 3.5.0) and Amazon's whole SDK on
-every executor. Arrow needs no package for s3://, s3a:// (the same place by its Hadoop name), gs:// and abfs://; for
-hdfs:// it needs Hadoop's libhdfs on the workers. Other schemes are refused.
+Arrow does the copying (`pyarrow.fs`), in the Python workers, where it is anyway. Spark's own `binaryFiles` is no
+alternative. It hands over each file as one array of at most 2 GB, and a segment is often half of that. It gives files
+of one piece to different tasks, so that they would have to be shuffled. Python workers have no Java of their own
+through which to read in another way. For s3a it would also need hadoop-aws 3.5.0 (Spark 4.3.0 brings Hadoop 3.5.0) and
+Amazon's whole SDK on every executor. Arrow needs no package for s3://, s3a:// (the same place by its Hadoop name),
+gs:// and abfs://; for hdfs:// it needs Hadoop's libhdfs on the workers. Other schemes are refused.
 
 Credentials and the endpoint come from the usual variables, AWS_ACCESS_KEY_ID and so on; `analysis.spark` passes those
 of the driver to executors.

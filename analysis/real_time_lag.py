@@ -1,10 +1,10 @@
 """Real-time lag: how long after a value was surely in the log a consumer at its position had still not been given it.
 
 A value is surely in the log once its send (or its transaction) has come back as ok, or a poll has returned it. A
-consumer that has been given the value before it is at its position; that it was not given the next one either is known
-up to the invocation of the poll that then brought it, however long that one took to return. So the lag counts from
-the former to the latter, for values that come first in a poll; what begins a consumer's stay with the partition has no
-position before it.
+consumer that has been given the value before it is at its position. It surely did not have the next value until it
+invoked the poll that brought it, however long that poll took to return. So the lag counts from the former to the
+latter, for values that come first in a poll. The first value of a consumer's stay with the partition has no position
+before it.
 
 This is a statistic, the worst case of which is reported; Kafka promises nothing about it, and nobody is accused. A
 consumer that is slow, or that stops polling, lags as well.

@@ -102,7 +102,7 @@ class Result:
         return msgspec.json.decode(value, type=cls, dec_hook=lambda kind, plain: kind(plain))
 
 
-class Answer(NamedTuple):
+class PieceResult(NamedTuple):
     """What a task answers for a piece."""
 
     number: int

@@ -71,7 +71,7 @@ def run(options: argparse.Namespace, columns: int | None = None) -> int:
     for row, finding in met[:1]:
         more = f", and {len(met) - 1} more" if len(met) > 1 else ""
         by = "" if isinstance(finding, Breach) else f" by {finding.fault}"
-        say(f"kafka-chaos: --fail-on {finding.kind}: {row.name}: {finding.says}{by}{more}")
+        say(f"kafka-chaos: --fail-on {finding.kind}: {row.name}: {finding.sentence}{by}{more}")
     return EXIT_CONTRADICTED if met else EXIT_AS_DOCUMENTED
 
 

@@ -1,10 +1,9 @@
-"""What is generated of the audit's documentation.
+"""The generated parts of docs/audit.md: its examples, and the table of the formats that are read.
 
     python -m app.audit_page
 
-writes it anew (`make docs` and `make audit-matrix` do), and tests hold the page to it: in docs/audit.md the examples,
-each of which is a command and what it says, run again with the matrix as it is committed, and the table of the formats
-that are read.
+writes them anew; `make docs` and `make audit-matrix` call it, and tests hold the page to it. An example is a command
+and its output, with the matrix as it is committed.
 """
 
 from __future__ import annotations

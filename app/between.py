@@ -44,12 +44,16 @@ def _by_module(folder: Path) -> dict[str, Path]:
     }
 
 
-def told(before: str, after: str, echo: Echo) -> dict[str, Any]:
+def differences(before: str, after: str, echo: Echo) -> dict[str, Any]:
     """What the jars of two releases tell, and what they cannot. Raises UsageError if they cannot be had."""
     folders = [jars.resolve(kafka, echo) for kafka in (before, after)]
     commits = [
         next(
-            (says["commitId"] for path in sorted(folder.glob("kafka-clients-*.jar")) if (says := JarFile(path).says)),
+            (
+                properties["commitId"]
+                for path in sorted(folder.glob("kafka-clients-*.jar"))
+                if (properties := JarFile(path).properties)
+            ),
             "",
         )
         for folder in folders

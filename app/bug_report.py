@@ -46,10 +46,10 @@ FILES: Final = (
 
 def logged(bug: Bug, run_dir: RunDir) -> Iterator[tuple[str, str]]:
     """The lines of the nodes' logs that tell of the bug, with the node, in each node's order."""
-    says = [re.compile(pattern) for pattern in bug.log_patterns]
+    patterns = [re.compile(pattern) for pattern in bug.log_patterns]
     for path in sorted(run_dir.logs.glob("*.log")):
         stamped = map(parse_stamp, path.read_text(errors="replace").splitlines())
-        found = [line for _, line in filter(None, stamped) if any(pattern.search(line) for pattern in says)]
+        found = [line for _, line in filter(None, stamped) if any(pattern.search(line) for pattern in patterns)]
         yield from ((path.stem, line) for line in found[:MOST_LINES])
 
 
@@ -158,5 +158,5 @@ def _found(findings: Iterable[Finding]) -> list[str]:
     for one in findings:
         entry = CATALOGUE.get(one.anomaly)
         told.append(f"- **{one.summary}**. {entry.definition if entry else ''}".rstrip())
-        told += [f"  `{json.dumps(row.told(), sort_keys=True)}`" for row in one.evidence[:1]]
+        told += [f"  `{json.dumps(row.for_people(), sort_keys=True)}`" for row in one.evidence[:1]]
     return told

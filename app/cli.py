@@ -1,6 +1,4 @@
-"""The command line: `kafka-chaos run | matrix | suite | watch | cluster | bisect | check | audit | atlas | report |
-guide | ledger | compare | trend | incident | museum | findings | explain | replicas | list | statements | setup |
-releases | doctor | clean | prune`.
+"""The command line: `kafka-chaos COMMAND`. Which commands there are, in groups, stands in app/command_help.py.
 
 Every command ends with one of the statuses of evidence/errors.py: 0 all as documented, 1 unexpected or not
 reproduced, 2 unknown, 254 bad input (one line on stderr), 255 the harness failed; 130 after Ctrl-C, when

@@ -60,7 +60,7 @@ RUN: Final = AnnouncedStep(
 )
 
 
-class Board:
+class StepPrinter:
     """Prints lines with the seconds since the start; safe to use from several threads."""
 
     def __init__(self, write: Callable[[str], None]) -> None:
@@ -132,7 +132,7 @@ class Packages:
         self._stopped = False
         self._lock = threading.Lock()
 
-    def install(self, board: Board) -> None:
+    def install(self, board: StepPrinter) -> None:
         """Run it to its end. Raises HarnessError with the last line that it printed if it fails."""
         last = "it said nothing"
         with board.doing(PACKAGES):
@@ -158,7 +158,7 @@ class Packages:
                 os.killpg(self._process.pid, signal.SIGTERM)
 
 
-def bring_machine(board: Board, version: versions.Version) -> None:
+def bring_machine(board: StepPrinter, version: versions.Version) -> None:
     """Docker, Compose, Java, and the bare Debian that the image is made from, if the image is not there yet."""
     with board.doing(MACHINE):
         bootstrap.ensure_engine(board.echo)
@@ -173,7 +173,7 @@ def bring_machine(board: Board, version: versions.Version) -> None:
         client.close()
 
 
-def set_up(board: Board, packages: Packages, version: versions.Version) -> None:
+def set_up(board: StepPrinter, packages: Packages, version: versions.Version) -> None:
     """Everything that a run needs. Raises the first error of any part, when the other parts have ended."""
     with board.speaking():
         with ThreadPoolExecutor() as pool:
@@ -219,7 +219,7 @@ def show(report: Path) -> None:
         subprocess.Popen([*command, report.resolve().as_uri()], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 
-def demo(packages: Packages, board: Board) -> int:
+def demo(packages: Packages, board: StepPrinter) -> int:
     """All of it; the exit status is the run's."""
     version = versions.get(VERSION)
     board.say(f"{SCENARIO} on Kafka {VERSION}: does a record survive that every replica acknowledged?")
@@ -250,7 +250,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.default_int_handler)
     try:
-        return demo(packages, Board(lambda line: print(line, file=sys.stderr, flush=True)))
+        return demo(packages, StepPrinter(lambda line: print(line, file=sys.stderr, flush=True)))
     except KafkaChaosError as error:
         print(visible(f"kafka-chaos: {error}"), file=sys.stderr)
         return error.exit_status

@@ -24,7 +24,7 @@ from evidence.ledger import Packed
 from evidence.rundir import RunDir, write_atomically
 from evidence.text import plural
 from judgement.verdict import SEVERITY, Verdict, read_verdict
-from pages import told
+from pages import example_runs
 
 SUFFIX: Final = ".tar.xz"
 LARGEST: Final = 200_000
@@ -103,7 +103,7 @@ def telling(roots: Iterable[Path]) -> list[RunDir]:
     Raises UsageError if there is no judged run.
     """
     cells: dict[tuple[str, str, str], list[tuple[int, int, str, RunDir]]] = {}
-    for run_dir in told.find(roots):
+    for run_dir in example_runs.find(roots):
         try:
             run, verdict = run_dir.read_run(), read_verdict(run_dir)
         except UsageError:

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from app.incident_causes import Cause, Kind, kinds
+from app.incident_causes import Cause, CauseKind, kinds
 from evidence.errors import UsageError
 from evidence.text import plural, visible
 from kafkafiles import errors
@@ -28,7 +28,7 @@ PARTITION: Final = re.compile(r".+-\d+$")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
+class SavedFiles:
     """What lies in the places that were named."""
 
     logs: tuple[Path, ...]
@@ -38,7 +38,7 @@ class Found:
     """The partitions themselves."""
 
 
-def look(places: Iterable[Path]) -> Found:
+def look(places: Iterable[Path]) -> SavedFiles:
     """The text logs and log directories in places. Raises UsageError for a place that is not there."""
     logs: set[Path] = set()
     partitions: set[Path] = set()
@@ -52,10 +52,10 @@ def look(places: Iterable[Path]) -> Found:
             elif path.is_file() and (".log" in path.suffixes or path.suffix in (".out", ".txt")):
                 logs.add(path)
     parents = {one.parent for one in partitions}
-    return Found(logs=tuple(sorted(logs)), parents=tuple(sorted(parents)), partitions=tuple(sorted(partitions)))
+    return SavedFiles(logs=tuple(sorted(logs)), parents=tuple(sorted(parents)), partitions=tuple(sorted(partitions)))
 
 
-def row(kind: Kind) -> str:
+def row(kind: CauseKind) -> str:
     """A cause as a row of docs/lost-records.md."""
     lines = ", ".join(f"`{line.strip()}`" for line in kind.lines) or "(copied files)"
     return f"| {lines} | {kind.means} | {kind.do} | `{kind.scenario}` |"
@@ -77,7 +77,7 @@ def replicas(parents: Sequence[Path]) -> tuple[list[ReplicaComparison], str]:
 
 
 def text(
-    found: Found,
+    found: SavedFiles,
     causes: Sequence[Cause],
     releases: Sequence[str],
     compared: tuple[Sequence[ReplicaComparison], str],

@@ -15,14 +15,13 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Final
 
-from app.incident_logs import Line, Log, times_around
+from app.incident_logs import LogFile, LogLine, times_around
+from evidence import borders
 from evidence.releases import numbers
 from evidence.text import plural
 from kafkafiles import batches, columns, errors
 from kafkafiles.side_by_side import ReplicaComparison
 
-BY_EPOCH: Final = (0, 11)
-"""From this protocol on followers truncate by leader epochs."""
 JUMP: Final = timedelta(minutes=30)
 """A log whose times go back by so much has a clock that was ahead."""
 TRANSACTIONAL: Final = 0x10
@@ -35,7 +34,7 @@ ALL_CRASHED: Final = "all-brokers-crashed"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Kind:
+class CauseKind:
     """A cause, in words."""
 
     id: str
@@ -50,27 +49,27 @@ class Kind:
 class Cause:
     """A cause that files tell of."""
 
-    kind: Kind
+    kind: CauseKind
     why: str
     """What was found, in a sentence."""
-    lines: tuple[Line, ...] = ()
+    lines: tuple[LogLine, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
+class IncidentEvidence:
     """What there is to go by."""
 
-    logs: Sequence[Log]
+    logs: Sequence[LogFile]
     comparisons: Sequence[ReplicaComparison]
     partitions: Sequence[Path]
     release: str
 
-    def lines(self, kind: str) -> list[Line]:
+    def lines(self, kind: str) -> list[LogLine]:
         """The lines of a kind in all logs."""
         return [line for log in self.logs for line in log.of(kind)]
 
     @property
-    def brokers(self) -> list[Log]:
+    def brokers(self) -> list[LogFile]:
         """The logs of brokers."""
         return [log for log in self.logs if log.is_broker]
 
@@ -78,16 +77,18 @@ class Case:
     def by_epoch(self) -> bool:
         """Whether followers truncate by leader epochs, as far as the release and the protocol in the logs tell."""
         told = [line.text.rpartition("= ")[2].partition("-")[0] for line in self.lines("protocol")]
-        oldest = min((numbers(one) for one in told if _is_release(one)), default=BY_EPOCH)
-        return oldest >= BY_EPOCH and (not self.release or numbers(self.release) >= BY_EPOCH)
+        oldest = min((numbers(one) for one in told if _is_release(one)), default=borders.LEADER_EPOCHS.release)
+        return oldest >= borders.LEADER_EPOCHS.release and (
+            not self.release or numbers(self.release) >= borders.LEADER_EPOCHS.release
+        )
 
 
 def _is_release(text: str) -> bool:
     return len(text.split(".")) > 1 and all(part.isdigit() for part in text.split("."))
 
 
-Rule = Callable[[Case, Kind], Cause | None]
-RULES: list[tuple[Kind, Rule]] = []
+Rule = Callable[[IncidentEvidence, CauseKind], Cause | None]
+RULES: list[tuple[CauseKind, Rule]] = []
 """In the order in which causes are told."""
 
 
@@ -95,19 +96,19 @@ def rule(**words: str | tuple[str, ...]) -> Callable[[Rule], Rule]:
     """Register a rule; the first that is written is the surest."""
 
     def keep(made: Rule) -> Rule:
-        RULES.append((Kind(**words), made))  # type: ignore[arg-type]
+        RULES.append((CauseKind(**words), made))  # type: ignore[arg-type]
         return made
 
     return keep
 
 
-def causes(case: Case) -> list[Cause]:
+def causes(evidence: IncidentEvidence) -> list[Cause]:
     """The causes that files tell of, the surest first."""
-    found = (made(case, kind) for kind, made in RULES)
+    found = (made(evidence, kind) for kind, made in RULES)
     return [one for one in found if one is not None]
 
 
-def _of_lines(kind: Kind, lines: Sequence[Line], what: str = "") -> Cause | None:
+def _of_lines(kind: CauseKind, lines: Sequence[LogLine], what: str = "") -> Cause | None:
     files = len({line.file for line in lines})
     if not lines:
         return None
@@ -124,12 +125,12 @@ def _of_lines(kind: Kind, lines: Sequence[Line], what: str = "") -> Cause | None
     scenario="bit-rot",
     lines=("CorruptRecordException", "Record is corrupt"),
 )
-def damaged(case: Case, kind: Kind) -> Cause | None:
+def damaged(evidence: IncidentEvidence, kind: CauseKind) -> Cause | None:
     """A checksum that is wrong, in copied files or by a log."""
-    faults = [fault for one in case.comparisons for fault in one.corrupt]
+    faults = [fault for one in evidence.comparisons for fault in one.corrupt]
     if faults:
         return Cause(kind, f"{plural(len(faults), 'damaged place')} in copied files; the first: {faults[0]}")
-    return _of_lines(kind, case.lines("corrupt"))
+    return _of_lines(kind, evidence.lines("corrupt"))
 
 
 @rule(
@@ -140,9 +141,9 @@ def damaged(case: Case, kind: Kind) -> Cause | None:
     "whether unclean elections are enabled, or inter.broker.protocol.version is older than 0.11.",
     scenario="replica-divergence",
 )
-def differ(case: Case, kind: Kind) -> Cause | None:
+def differ(evidence: IncidentEvidence, kind: CauseKind) -> Cause | None:
     """Two records at one offset."""
-    for one in case.comparisons:
+    for one in evidence.comparisons:
         for difference in one.differences:
             if sum(record is not None for record in difference.records.values()) > 1:
                 where = f"{one.topic}-{one.partition}, offset {difference.offset}"
@@ -160,9 +161,9 @@ def differ(case: Case, kind: Kind) -> Cause | None:
     scenario="clock-step",
     lines=("retention time ",),
 )
-def clock(case: Case, kind: Kind) -> Cause | None:
+def clock(evidence: IncidentEvidence, kind: CauseKind) -> Cause | None:
     """Retention at a time from which the log goes back."""
-    for line in case.lines("retention"):
+    for line in evidence.lines("retention"):
         times = times_around(line)
         back = [(before, after) for before, after in pairwise(times) if before - after > JUMP]
         if back and line.time is not None:
@@ -178,9 +179,9 @@ def clock(case: Case, kind: Kind) -> Cause | None:
     scenario="museum-malformed-checkpoint",
     lines=("CheckpointReadBuffer", "line in checkpoint file"),
 )
-def malformed(case: Case, kind: Kind) -> Cause | None:
+def malformed(evidence: IncidentEvidence, kind: CauseKind) -> Cause | None:
     """A reader of checkpoints failed."""
-    return _of_lines(kind, case.lines("malformed checkpoint"))
+    return _of_lines(kind, evidence.lines("malformed checkpoint"))
 
 
 @rule(
@@ -191,14 +192,14 @@ def malformed(case: Case, kind: Kind) -> Cause | None:
     scenario="unclean-election",
     lines=("potential data loss", "UNCLEAN partition change", "Failed to elect leader for partition"),
 )
-def unclean(case: Case, kind: Kind) -> Cause | None:
+def unclean(evidence: IncidentEvidence, kind: CauseKind) -> Cause | None:
     """A controller says so, or unclean elections are on and a partition had no replica in sync."""
-    if told := case.lines("unclean"):
+    if told := evidence.lines("unclean"):
         return _of_lines(kind, told)
-    if not case.lines("unclean enabled"):
+    if not evidence.lines("unclean enabled"):
         return None
     return _of_lines(
-        kind, case.lines("no leader"), "unclean elections are enabled, and a partition had no replica in sync left"
+        kind, evidence.lines("no leader"), "unclean elections are enabled, and a partition had no replica in sync left"
     )
 
 
@@ -210,18 +211,18 @@ def unclean(case: Case, kind: Kind) -> Cause | None:
     scenario="page-cache-only",
     lines=("Found record size 0 ", "Found invalid messages in log segment", "Corruption found in segment"),
 )
-def power(case: Case, kind: Kind) -> Cause | None:
+def power(evidence: IncidentEvidence, kind: CauseKind) -> Cause | None:
     """A log that ends in zeros, or torn, on a broker that crashed and whose disk was not full."""
-    if not case.lines("recovering"):
+    if not evidence.lines("recovering"):
         return None
     # A full disk tears a log as well.
-    lines = [line for log in case.logs if not log.of("disk") for line in log.of("zeros")]
-    crashed = sum(log.crashes > 0 for log in case.brokers)
+    lines = [line for log in evidence.logs if not log.of("disk") for line in log.of("zeros")]
+    crashed = sum(log.crashes > 0 for log in evidence.brokers)
     return _of_lines(
         kind,
         lines,
         f"{plural(len({line.file for line in lines}), 'broker')} found a log that ends in what was never written; "
-        f"{crashed} of {plural(len(case.brokers), 'broker')} had not stopped cleanly",
+        f"{crashed} of {plural(len(evidence.brokers), 'broker')} had not stopped cleanly",
     )
 
 
@@ -234,14 +235,14 @@ def power(case: Case, kind: Kind) -> Cause | None:
     scenario="blank-disk-replacement",
     lines=("No meta.properties file under dir", "Truncating to offset 0"),
 )
-def empty(case: Case, kind: Kind) -> Cause | None:
+def empty(evidence: IncidentEvidence, kind: CauseKind) -> Cause | None:
     """A broker that had run found nothing, or a follower removed all of its log."""
-    for log in case.brokers:
+    for log in evidence.brokers:
         starts = [line.at for line in log.of("started")]
         again = [line for line in log.of("empty directory") if any(at < line.at for at in starts)]
         if again:
             return Cause(kind, "a broker that had run before found nothing in its directory", tuple(again[:1]))
-    thrown = [line for line in case.lines("truncated") if "Truncating to offset 0 " in line.text]
+    thrown = [line for line in evidence.lines("truncated") if "Truncating to offset 0 " in line.text]
     return _of_lines(kind, thrown, "a follower removed its whole log, because its leader's was empty")
 
 
@@ -252,9 +253,9 @@ def empty(case: Case, kind: Kind) -> Cause | None:
     scenario="duplicate-id-counts-as-replica",
     lines=("DuplicateBrokerRegistration", "DUPLICATE_BROKER_REGISTRATION", "already registered on the path"),
 )
-def duplicate_id(case: Case, kind: Kind) -> Cause | None:
+def duplicate_id(evidence: IncidentEvidence, kind: CauseKind) -> Cause | None:
     """A machine was refused its id, and did not start afterwards."""
-    refused = [log for log in case.logs if log.of("refused id")]
+    refused = [log for log in evidence.logs if log.of("refused id")]
     others = [log for log in refused if log.is_broker or not log.of("started")]
     # A broker that is refused and starts later had to wait for its own old session.
     never = [log for log in others if not any(one.at > log.of("refused id")[-1].at for one in log.of("started"))]
@@ -276,9 +277,9 @@ def duplicate_id(case: Case, kind: Kind) -> Cause | None:
         "Stopping serving replicas in",
     ),
 )
-def disk(case: Case, kind: Kind) -> Cause | None:
+def disk(evidence: IncidentEvidence, kind: CauseKind) -> Cause | None:
     """A broker says that a disk failed."""
-    return _of_lines(kind, case.lines("disk"))
+    return _of_lines(kind, evidence.lines("disk"))
 
 
 @rule(
@@ -290,13 +291,13 @@ def disk(case: Case, kind: Kind) -> Cause | None:
     scenario="museum-forgotten-overrides",
     lines=("entityPath: brokers/<default>",),
 )
-def overrides(case: Case, kind: Kind) -> Cause | None:
+def overrides(evidence: IncidentEvidence, kind: CauseKind) -> Cause | None:
     """A release that has it, a default that changed, and deleted segments."""
-    has = bool(case.release) and (1, 1) <= numbers(case.release) < (2, 4, 1)
-    if not has or not case.lines("retention"):
+    has = bool(evidence.release) and (1, 1) <= numbers(evidence.release) < (2, 4, 1)
+    if not has or not evidence.lines("retention"):
         return None
     return _of_lines(
-        kind, case.lines("default changed"), "broker defaults were changed, and retention deleted segments"
+        kind, evidence.lines("default changed"), "broker defaults were changed, and retention deleted segments"
     )
 
 
@@ -309,9 +310,9 @@ def overrides(case: Case, kind: Kind) -> Cause | None:
     scenario="clock-step",
     lines=("retention time ", "retention size "),
 )
-def retention(case: Case, kind: Kind) -> Cause | None:
+def retention(evidence: IncidentEvidence, kind: CauseKind) -> Cause | None:
     """Segments were deleted."""
-    return _of_lines(kind, case.lines("retention"))
+    return _of_lines(kind, evidence.lines("retention"))
 
 
 @rule(
@@ -323,9 +324,9 @@ def retention(case: Case, kind: Kind) -> Cause | None:
     scenario="double-failover",
     lines=("Truncating to offset ", "Truncating log "),
 )
-def truncated_to_hw(case: Case, kind: Kind) -> Cause | None:
+def truncated_to_hw(evidence: IncidentEvidence, kind: CauseKind) -> Cause | None:
     """A truncation, without leader epochs."""
-    return None if case.by_epoch else _of_lines(kind, case.lines("truncated"))
+    return None if evidence.by_epoch else _of_lines(kind, evidence.lines("truncated"))
 
 
 @rule(
@@ -336,9 +337,9 @@ def truncated_to_hw(case: Case, kind: Kind) -> Cause | None:
     scenario="leader-crash",
     lines=("Truncating to offset ", "Truncating log "),
 )
-def truncated(case: Case, kind: Kind) -> Cause | None:
+def truncated(evidence: IncidentEvidence, kind: CauseKind) -> Cause | None:
     """A truncation, with leader epochs."""
-    return _of_lines(kind, case.lines("truncated")) if case.by_epoch else None
+    return _of_lines(kind, evidence.lines("truncated")) if evidence.by_epoch else None
 
 
 @rule(
@@ -349,11 +350,11 @@ def truncated(case: Case, kind: Kind) -> Cause | None:
     do="Move to 3.0.2, 3.1.2, 3.2.1 or later. Until then use other keys, or stop compaction of this topic.",
     scenario="museum-marker-compacted",
 )
-def marker_compacted(case: Case, kind: Kind) -> Cause | None:
+def marker_compacted(evidence: IncidentEvidence, kind: CauseKind) -> Cause | None:
     """A release that has it, transactions, and such a key."""
-    if not case.release or not numbers(case.release) >= (0, 11) or without_kafka_14055(case.release):
+    if not evidence.release or not numbers(evidence.release) >= (0, 11) or without_kafka_14055(evidence.release):
         return None
-    for path in case.partitions:
+    for path in evidence.partitions:
         if not path.name.startswith("__") and (found := keys_like_markers(path)):
             return Cause(kind, f"{path}: a key like a marker's at offset {found}, among transactions")
     return None
@@ -390,9 +391,9 @@ def keys_like_markers(partition: Path) -> int | None:
     scenario="museum-segment-below-batch",
     lines=("RecordBatchTooLargeException",),
 )
-def too_large(case: Case, kind: Kind) -> Cause | None:
+def too_large(evidence: IncidentEvidence, kind: CauseKind) -> Cause | None:
     """A batch is refused."""
-    return _of_lines(kind, case.lines("too large to copy"))
+    return _of_lines(kind, evidence.lines("too large to copy"))
 
 
 @rule(
@@ -402,9 +403,9 @@ def too_large(case: Case, kind: Kind) -> Cause | None:
     scenario="museum-unloadable-group",
     lines=("Error loading offsets from", "Error in loading offsets from"),
 )
-def group(case: Case, kind: Kind) -> Cause | None:
+def group(evidence: IncidentEvidence, kind: CauseKind) -> Cause | None:
     """A coordinator failed to load."""
-    return _of_lines(kind, case.lines("group"))
+    return _of_lines(kind, evidence.lines("group"))
 
 
 @rule(
@@ -415,9 +416,9 @@ def group(case: Case, kind: Kind) -> Cause | None:
     "power. kafka-transactions.sh shows the producer, and can abort it.",
     scenario="museum-marker-compacted",
 )
-def open_transaction(case: Case, kind: Kind) -> Cause | None:
+def open_transaction(evidence: IncidentEvidence, kind: CauseKind) -> Cause | None:
     """A producer without a marker behind its records."""
-    for path in case.partitions:
+    for path in evidence.partitions:
         if not path.name.startswith("__") and (producers := open_producers(path)):
             told = ", ".join(str(one) for one in producers[:3])
             return Cause(kind, f"{path}: producer {told} has records behind its last marker")
@@ -445,9 +446,9 @@ def open_producers(partition: Path) -> list[int]:
     scenario="museum-deleted-records-return",
     lines=("unable to register with the controller quorum",),
 )
-def without_controllers(case: Case, kind: Kind) -> Cause | None:
+def without_controllers(evidence: IncidentEvidence, kind: CauseKind) -> Cause | None:
     """A broker gave up for want of a controller."""
-    return _of_lines(kind, case.lines("without controllers"))
+    return _of_lines(kind, evidence.lines("without controllers"))
 
 
 @rule(
@@ -457,12 +458,12 @@ def without_controllers(case: Case, kind: Kind) -> Cause | None:
     scenario="memory-survives",
     lines=("Recovering unflushed segment",),
 )
-def all_crashed(case: Case, kind: Kind) -> Cause | None:
+def all_crashed(evidence: IncidentEvidence, kind: CauseKind) -> Cause | None:
     """Each broker recovered a log."""
-    brokers = case.brokers
+    brokers = evidence.brokers
     if len(brokers) < 2 or not all(log.crashes for log in brokers):
         return None
-    return _of_lines(kind, case.lines("recovering"))
+    return _of_lines(kind, evidence.lines("recovering"))
 
 
 @rule(
@@ -472,9 +473,9 @@ def all_crashed(case: Case, kind: Kind) -> Cause | None:
     scenario="memory-survives",
     lines=("Recovering unflushed segment",),
 )
-def crashed(case: Case, kind: Kind) -> Cause | None:
+def crashed(evidence: IncidentEvidence, kind: CauseKind) -> Cause | None:
     """A broker recovered a log."""
-    return None if all_crashed(case, kind) else _of_lines(kind, case.lines("recovering"))
+    return None if all_crashed(evidence, kind) else _of_lines(kind, evidence.lines("recovering"))
 
 
 @rule(
@@ -484,9 +485,9 @@ def crashed(case: Case, kind: Kind) -> Cause | None:
     scenario="isolated-broker",
     lines=("ession expired", "because its session has timed out"),
 )
-def session(case: Case, kind: Kind) -> Cause | None:
+def session(evidence: IncidentEvidence, kind: CauseKind) -> Cause | None:
     """A session ended."""
-    return _of_lines(kind, case.lines("session"))
+    return _of_lines(kind, evidence.lines("session"))
 
 
 @rule(
@@ -496,9 +497,9 @@ def session(case: Case, kind: Kind) -> Cause | None:
     scenario="isr-shrink-expand",
     lines=("Shrinking ISR",),
 )
-def shrunk(case: Case, kind: Kind) -> Cause | None:
+def shrunk(evidence: IncidentEvidence, kind: CauseKind) -> Cause | None:
     """An ISR shrank."""
-    return _of_lines(kind, case.lines("shrunk"))
+    return _of_lines(kind, evidence.lines("shrunk"))
 
 
 @rule(
@@ -508,16 +509,16 @@ def shrunk(case: Case, kind: Kind) -> Cause | None:
     scenario="min-insync-refusal",
     lines=("NotEnoughReplicas",),
 )
-def refused(case: Case, kind: Kind) -> Cause | None:
+def refused(evidence: IncidentEvidence, kind: CauseKind) -> Cause | None:
     """Writes were refused."""
-    return _of_lines(kind, case.lines("refused"))
+    return _of_lines(kind, evidence.lines("refused"))
 
 
-def kinds() -> Iterator[Kind]:
+def kinds() -> Iterator[CauseKind]:
     """Every cause that is known, in the order in which they are told."""
     return (kind for kind, _ in RULES)
 
 
-def releases(logs: Iterable[Log]) -> list[str]:
+def releases(logs: Iterable[LogFile]) -> list[str]:
     """The releases that logs name, the oldest first."""
     return sorted({release for log in logs for release in log.releases}, key=numbers)

@@ -86,7 +86,7 @@ AROUND: Final = 40
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class LogLine:
     """A line that was found."""
 
     file: Path
@@ -99,15 +99,15 @@ class Line:
 
 
 @dataclass(slots=True)
-class Log:
+class LogFile:
     """What was found in one file."""
 
     file: Path
-    lines: dict[str, list[Line]] = field(default_factory=dict)
+    lines: dict[str, list[LogLine]] = field(default_factory=dict)
     """By kind."""
     releases: list[str] = field(default_factory=list)
 
-    def of(self, kind: str) -> list[Line]:
+    def of(self, kind: str) -> list[LogLine]:
         """The lines of a kind."""
         return self.lines.get(kind, [])
 
@@ -122,16 +122,16 @@ class Log:
         return len({line.time for line in self.of("recovering")} if self.of("recovering") else ())
 
 
-def read(file: Path) -> Log:
+def read(file: Path) -> LogFile:
     """The lines of a log that tell of a cause."""
-    log = Log(file)
+    log = LogFile(file)
     for begin, piece in _pieces(file):
         for at, line in _lines(piece):
             for kind, literals in LITERALS.items():
                 must, kept = LINES.get(kind), log.lines.get(kind, [])
                 if len(kept) < COUNTED and any(one in line for one in literals) and (not must or must.search(line)):
                     text = visible(line.rstrip()[:LONGEST].decode("utf-8", "replace"))
-                    log.lines.setdefault(kind, []).append(Line(file, begin + at, text, time_of(line)))
+                    log.lines.setdefault(kind, []).append(LogLine(file, begin + at, text, time_of(line)))
     log.releases = list(dict.fromkeys(VERSION.findall("\n".join(one.text for one in log.of("started")))))
     return log
 
@@ -191,7 +191,7 @@ def time_of(line: bytes) -> datetime | None:
         return None
 
 
-def times_around(line: Line) -> list[datetime]:
+def times_around(line: LogLine) -> list[datetime]:
     """The times of the lines round a line, in their order in the file."""
     reach = AROUND * 400
     with line.file.open("rb") as opened:
@@ -200,6 +200,6 @@ def times_around(line: Line) -> list[datetime]:
     return [at for at in map(time_of, near) if at is not None]
 
 
-def read_all(files: Iterable[Path]) -> list[Log]:
+def read_all(files: Iterable[Path]) -> list[LogFile]:
     """Every log that has anything in it."""
     return [read(file) for file in files if file.stat().st_size]

@@ -37,7 +37,7 @@ Known = dict[str, AnyLine]
 
 
 @dataclass(slots=True)
-class Store:
+class LedgerFolder:
     """The files of a folder."""
 
     folder: Path
@@ -90,9 +90,9 @@ class Store:
         return changed
 
 
-def load(folder: Path = FOLDER) -> Store:
+def load(folder: Path = FOLDER) -> LedgerFolder:
     """The ledger in a folder; empty if there is none. Raises UsageError for a file that is none of it."""
-    store = Store(folder)
+    store = LedgerFolder(folder)
     for path in sorted(folder.glob(f"*{SUFFIX}")):
         for text, line in of_runs_first(ledger.read(path)):
             store.add(text, line, str(path))
@@ -104,7 +104,7 @@ def of_runs_first(lines: Iterable[tuple[str, AnyLine]]) -> list[tuple[str, AnyLi
     return sorted(lines, key=lambda each: each[1].ORDER)
 
 
-def merged(store: Store, roots: Sequence[Path]) -> int:
+def merged(store: LedgerFolder, roots: Sequence[Path]) -> int:
     """Take over the lines of folders of run directories; how many were new.
 
     Raises UsageError, and then nothing is to be written.
@@ -120,7 +120,7 @@ def merged(store: Store, roots: Sequence[Path]) -> int:
     return new
 
 
-def exclude(store: Store, run: str, why: str) -> None:
+def exclude(store: LedgerFolder, run: str, why: str) -> None:
     """Take a run out of every count. Raises UsageError for a run that is in no ledger, and without a reason."""
     if run not in store.scenario_of:
         raise unknown_name("run", run, store.scenario_of, hint="in the ledger; `kafka-chaos ledger merge` enters runs")
@@ -130,7 +130,7 @@ def exclude(store: Store, run: str, why: str) -> None:
     store.add(ledger.encode(line), line, "--why")
 
 
-def save(store: Store, root: Path = results.ROOT) -> list[Path]:
+def save(store: LedgerFolder, root: Path = results.ROOT) -> list[Path]:
     """Write the ledger, and the rows that are made of it; returns the files of the ledger that changed."""
     rows = derivation.rows(store.lines)
     changed = store.write()

@@ -36,7 +36,7 @@ LONGEST_ABOUT: Final = 84
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class Selection:
     """Which scenarios are asked for, beside their names; what is not given asks for nothing."""
 
     suite: bool = False
@@ -55,7 +55,7 @@ class Asked:
     @property
     def nothing(self) -> bool:
         """Whether every scenario has what is asked for."""
-        return self == Asked()
+        return self == Selection()
 
     def has(self, made: Scenario) -> bool:
         """Whether a scenario has all of it."""
@@ -95,7 +95,7 @@ def sections() -> dict[str, list[Scenario]]:
     return {section or WITHOUT_SECTION: found[section] for section in read}
 
 
-def chosen(names: Iterable[str], asked: Asked) -> dict[str, list[Scenario]]:
+def chosen(names: Iterable[str], asked: Selection) -> dict[str, list[Scenario]]:
     """The scenarios of these names and sections that have what is asked for, by section; without names, of all.
 
     Raises UsageError for a name that is neither a scenario's nor a section's.

@@ -1,21 +1,21 @@
 """Many runs: scenarios × cases × versions × seeds, resumable, several at a time.
 
-A cell is finished when a run directory under the matrix's folder holds its verdict, and that is not "error" (the
-harness or the machine failed, nothing is said about Kafka); a matrix that was killed continues where it stopped, and a
-run that was cut short is run again. Every run is a process of its own (`kafka-chaos run --no-check`), so that one that
-dies takes nothing with it; the judging is done here, by one Spark application for all.
+A cell is finished when a run directory under the matrix's folder holds its verdict. The verdict "error" does not count:
+the harness or the machine failed, and nothing is known about Kafka. A matrix that was killed continues where it
+stopped, and a run that was cut short is run again. Every run is a process of its own (`kafka-chaos run --no-check`), so
+that one that dies takes nothing with it. One Spark application judges all of them, here.
 
 A scenario spends most of its time waiting for sessions to end, so a machine can carry more runs than it has cores; how
 many is `jobs`. Runs share nothing but the machine: each has its own network, containers and directory.
 
-With a limit of time no run is begun after it, and what is left is told and run by the next call. So a night that is
-cut short has every case on some releases of every line, not some cases on every release (`night_order`): each seed
-begins with other releases, and three nights that get through a third have all. Where all scenarios are asked for, a
-third of the museum is run (`of_the_night`).
+With a limit of time no run is begun after it. The command names what is left, and the next call runs it. So a night
+that is cut short has every case on some releases of every line, not some cases on every release (`night_order`). Each
+seed begins with other releases, and three nights that get through a third have all. Where all scenarios are asked for,
+a third of the museum is run (`of_the_night`).
 
 At the end of a night, cells whose run was not good are run again, with the same seed and one at a time
-(`Matrix.again`): what a busy machine did goes away, and what Kafka does stays. The limit of time is for what was not
-run yet; at most AGAIN_CELLS cells are run again, since more than that is no noise.
+(`Matrix.again`). What a busy machine did goes away then, and what Kafka does stays. The limit of time is for what was
+not run yet. At most AGAIN_CELLS cells are run again, since more than that is no noise.
 """
 
 from __future__ import annotations

@@ -114,13 +114,27 @@ def known_by(made: Scenario, exhibit: Exhibit, has_it: Sequence[Version], shown:
     ran = {
         one.kafka: seen
         for one in map(versions.get, exhibit.affected)
-        if one.mode == mode and (seen := shown(made.name, one.id, DEFAULT_CASE)) != NOT_RUN
+        if one.mode == mode and (seen := ran_on(made, one, shown))
     }
     here = [f"run on {one.kafka}: {ran[one.kafka]}" for one in has_it if one.kafka in ran]
     rest = [one.kafka for one in has_it if one.kafka not in ran]
     status = exhibit.bug.status
     how = f"no release to {status.looked_at} mends it" if status else "by the releases that got the fix"
     return "; ".join([*here, *([f"not run on {', '.join(rest)}: {how}"] if rest else [])])
+
+
+def ran_on(made: Scenario, version: Version, shown: Shown) -> str:
+    """What runs on a version that has the bug showed; in the other cases that show it if it was not run in the first;
+    "" if in none.
+    """
+    if (seen := shown(made.name, version.id, DEFAULT_CASE)) != NOT_RUN:
+        return seen
+    return _cases(_others(made, version.id, shown))
+
+
+def _cases(others: Mapping[str, str]) -> str:
+    """In words: "case frozen 1 of 1, case cut 1 of 1"."""
+    return ", ".join(f"case {name} {count}" for name, count in others.items())
 
 
 def why_not(bug: Bug, asked: AskedReleases) -> str:
@@ -199,7 +213,9 @@ def _of_clients(made: Scenario, exhibit: Exhibit, shown: Shown) -> dict[str, Any
 
 
 def _shown_on(made: Scenario, exhibit: Exhibit, shown: Shown) -> dict[str, Any]:
-    """What runs showed on the versions that have it, that got the fix, and that are older than the bug."""
+    """What runs showed on the versions that have it, that got the fix, and that are older than the bug. Where one was
+    not run in the case that shows it, `others` has the cases that were.
+    """
     how = f" ({exhibit.fixed_with})" if exhibit.fixed_with else ""
     since = numbers(exhibit.bug.since)
     older = [one for one in exhibit.fixed if versions.get(one).release < since]
@@ -207,7 +223,23 @@ def _shown_on(made: Scenario, exhibit: Exhibit, shown: Shown) -> dict[str, Any]:
         "affected": {one: shown(made.name, one, DEFAULT_CASE) for one in exhibit.affected},
         "fixed": {one + how: shown(made.name, one, exhibit.fixed_case) for one in exhibit.fixed if one not in older},
         "older": {one: shown(made.name, one, exhibit.fixed_case) for one in older},
+        "others": {
+            one: ran
+            for one in [*exhibit.affected, *(exhibit.fixed if exhibit.fixed_case == DEFAULT_CASE else ())]
+            if shown(made.name, one, DEFAULT_CASE) == NOT_RUN and (ran := _others(made, one, shown))
+        },
     }
+
+
+def _others(made: Scenario, version: str, shown: Shown) -> dict[str, str]:
+    """The other cases that were run on a version and show there what the first one shows, with their runs."""
+    on, first = versions.get(version), made.case(DEFAULT_CASE)
+    alike = [
+        case.name
+        for case in made.cases.values()
+        if case.name != DEFAULT_CASE and made.shows(on, case) == made.shows(on, first)
+    ]
+    return {name: count for name in alike if (count := shown(made.name, version, name)) != NOT_RUN}
 
 
 def as_text(found: Mapping[str, Any]) -> str:
@@ -253,8 +285,9 @@ def as_text(found: Mapping[str, Any]) -> str:
 
 def _in_words(one: Mapping[str, Any]) -> str:
     """The scenario that shows a bug, and how often it did: "museum-bite, as documented on 1.1.1 4 of 5"."""
+    beside = {version: f" ({_cases(others)})" for version, others in one["others"].items()}
     told = {
-        side: ", ".join(f"on {version} {count}" for version, count in one[side].items())
+        side: ", ".join(f"on {version} {count}{beside.get(version, '')}" for version, count in one[side].items())
         for side in ("affected", "fixed", "older")
     }
     rest = [f"; {words}, {told[side]}" for side, words in (("fixed", "fixed"), ("older", "before it")) if told[side]]

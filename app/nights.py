@@ -19,13 +19,13 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
-from analysis.ledger import busy
+from analysis.ledger import load_of
 from app import parts
-from app.ledger import Store, of_runs_first
+from app.ledger import LedgerFolder, of_runs_first
 from checks.claim import CONTRADICTED, NOT_OBSERVED
 from evidence import ledger
 from evidence.errors import UsageError
-from evidence.ledger import AnyLine, Excluded, RunJudged, RunStarted
+from evidence.ledger import AnyLine, Excluded, RunEnded, RunJudged, RunStarted
 from evidence.run import HostRecord
 from evidence.rundir import RunDir
 from evidence.text import plural
@@ -56,7 +56,7 @@ class Side:
 
 def side(path: Path) -> Side:
     """Every run of a place. Raises UsageError, in one line, if there is none, or a ledger is of another schema."""
-    store, places, notes = Store(path), dict[str, Path](), list[str]()
+    store, places, notes = LedgerFolder(path), dict[str, Path](), list[str]()
     sources = list(_ledgers(path))
     for source in sources:
         for text, line in of_runs_first(ledger.read(source, notes.append)):
@@ -78,7 +78,7 @@ def side(path: Path) -> Side:
             f"{path}: {plural(len({line.run for line in lines}), 'run')} here, and none with a verdict that counts; "
             "`kafka-chaos check RUN_DIR` gives one to runs that have ended"
         )
-    found.notes += [*notes, *parts.told(path, [source.parent for source in sources])]
+    found.notes += [*notes, *parts.missing_parts(path, [source.parent for source in sources])]
     return found
 
 
@@ -109,12 +109,20 @@ def _side(path: Path, lines: Sequence[AnyLine], places: Mapping[str, Path]) -> S
             verdicts[line.run] = line
     excluded = {line.run for line in lines if isinstance(line, Excluded)}
     started = [line for line in lines if isinstance(line, RunStarted)]
+    ends = {line.run: line for line in lines if isinstance(line, RunEnded)}
     kept = [line for line in started if line.run in verdicts and line.run not in excluded]
     codes = codes_of(kept)
     with ThreadPoolExecutor(READERS) as pool:
         logs = pool.map(_logged, [places.get(line.run) for line in kept])
         found.runs = [
-            _ran(line, verdicts[line.run], place=places.get(line.run), code=codes.get(line.run, ""), lines=seen)
+            _ran(
+                line,
+                verdicts[line.run],
+                load=load_of(line, ends.get(line.run), verdicts[line.run]),
+                place=places.get(line.run),
+                code=codes.get(line.run, ""),
+                lines=seen,
+            )
             for line, seen in zip(kept, logs, strict=True)
         ]
     without = sum(line.run not in verdicts and line.run not in excluded for line in started)
@@ -131,7 +139,7 @@ def _logged(place: Path | None) -> frozenset[Fact] | None:
 
 
 def _ran(
-    started: RunStarted, judged: RunJudged, *, place: Path | None, code: str, lines: frozenset[Fact] | None
+    started: RunStarted, judged: RunJudged, *, load: str, place: Path | None, code: str, lines: frozenset[Fact] | None
 ) -> Ran:
     claims = [claim for claim in judged.claims if claim.outcome != NOT_OBSERVED]
     measured = {name: getattr(judged, field_) for field_, name in TIMES.items()}
@@ -141,7 +149,7 @@ def _ran(
         at=started.at,
         place=str(place) if place is not None else "",
         code=code,
-        setting=(_machine(started.host), {True: "busy", False: "quiet", None: "not told"}[busy(started)]),
+        setting=(_machine(started.host), load),
         verdict=judged.verdict,
         text=judged.text,
         shown={Fact("anomaly", name): True for name in judged.anomalies if name not in judged.permitted}

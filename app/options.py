@@ -10,6 +10,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Final, NoReturn
 
+from app import command_help as help_of
 from audit import options as options_of_audit
 from evidence.errors import EXIT_USAGE
 from evidence.retention import RETAIN
@@ -19,7 +20,6 @@ from kafkafiles import options as options_of_replicas
 RUNS: Final = Path("runs")
 FAIL_ON: Final = {"unexpected": "not-reproduced", "error": "error", "unknown": "unknown"}
 """The least severe verdict that ends a matrix with another status than 0, by the word for it."""
-AUDIT: Final = "what producers' settings risk, with the measured run that shows it"
 
 
 class _Parser(argparse.ArgumentParser):
@@ -87,7 +87,13 @@ def _ledger(ledger: argparse.ArgumentParser) -> None:
     actions = ledger.add_subparsers(metavar="ACTION", parser_class=_Parser)
 
     def action(name: str, text: str) -> argparse.ArgumentParser:
-        sub: argparse.ArgumentParser = actions.add_parser(name, help=text, description=text)
+        sub: argparse.ArgumentParser = actions.add_parser(
+            name,
+            help=text,
+            description=help_of.description(text),
+            epilog=help_of.epilog(f"ledger {name}"),
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
         sub.set_defaults(action=name)
         return sub
 
@@ -97,9 +103,9 @@ def _ledger(ledger: argparse.ArgumentParser) -> None:
     exclude.add_argument("run", metavar="RUN", help="its name")
     exclude.add_argument("--why", required=True, metavar="TEXT", help="the reason, which pages show")
     needs = action("needs", "which documented cells need more runs, and how many (the most first)")
-    needs.add_argument("--json", action="store_true")
+    needs.add_argument("--json", action="store_true", help="the answer as JSON on stdout")
     covered = action("coverage", "how much of what can be run was ever run, on each version, and how long ago")
-    covered.add_argument("--json", action="store_true")
+    covered.add_argument("--json", action="store_true", help="the answer as JSON on stdout")
     check = action("check", "hold the ledger to what was ever committed of it")
     for each in (ledger, merge, exclude, needs, covered, check):
         each.add_argument(
@@ -158,7 +164,7 @@ def _compare(compare: argparse.ArgumentParser) -> None:
         help="the greatest chance that a change is reported for runs of the same Kafka (default 0.05)",
     )
     compare.add_argument("--out", type=_directory, metavar="DIR", help="write HTML, JSON, Markdown and JUnit there")
-    compare.add_argument("--json", action="store_true")
+    compare.add_argument("--json", action="store_true", help="the answer as JSON on stdout")
 
 
 def _trend(trend: argparse.ArgumentParser) -> None:
@@ -181,6 +187,7 @@ def _trend(trend: argparse.ArgumentParser) -> None:
 
 def _list(listing: argparse.ArgumentParser) -> None:
     """The options of `kafka-chaos list`."""
+    listing.usage = "%(prog)s [options] [SCENARIO ...]"  # argparse never breaks the line of a group
     listing.add_argument(
         "names",
         nargs="*",
@@ -203,9 +210,10 @@ def _list(listing: argparse.ArgumentParser) -> None:
     catalogue.add_argument(
         "--schema",
         choices=("verdict", "findings", "timeline", "run", "ledger"),
-        help="the JSON Schema of a file of runs, instead",
+        metavar="FILE",
+        help="the JSON Schema of a file, instead: verdict, findings, timeline, run or ledger",
     )
-    listing.add_argument("--json", action="store_true")
+    listing.add_argument("--json", action="store_true", help="the answer as JSON on stdout")
     listing.add_argument("--markdown", action="store_true", help="anomalies or claims as their page in docs/ has them")
 
 
@@ -221,7 +229,7 @@ def _rate(text: str) -> float:
 
 def _bisect(sub: argparse.ArgumentParser) -> None:
     """The options of `kafka-chaos bisect`."""
-    sub.add_argument("scenario", metavar="SCENARIO")
+    sub.add_argument("scenario", metavar="SCENARIO", help="its name: `kafka-chaos list` shows all")
     sub.add_argument("--case", metavar="C", help="the case of the scenario (default: the first)")
     sub.add_argument("--good", required=True, metavar="V", help="a version without the symptom")
     sub.add_argument("--bad", required=True, metavar="V", help="a version with it")
@@ -256,12 +264,32 @@ def _bisect(sub: argparse.ArgumentParser) -> None:
 
 def parser() -> argparse.ArgumentParser:
     """The parser of the command line; which command it is stands in `command`."""
-    whole = _Parser(prog="kafka-chaos", description="What happens to acknowledged records when Kafka's brokers fail?")
+    whole = _Parser(
+        prog=help_of.PROGRAM,
+        usage="%(prog)s [-h] [--version] COMMAND ...",
+        description="What happens to acknowledged records when Kafka's brokers fail?",
+        epilog=help_of.overview(),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     whole.add_argument("--version", action="version", version=f"%(prog)s {metadata.version('kafka-chaos')}")
-    commands = whole.add_subparsers(dest="command", required=True, metavar="COMMAND", parser_class=_Parser)
+    # The epilog lists the commands in groups; argparse would list them once more, in one.
+    commands = whole.add_subparsers(
+        dest="command",
+        required=True,
+        metavar="COMMAND",
+        prog=help_of.PROGRAM,
+        help=argparse.SUPPRESS,
+        parser_class=_Parser,
+    )
 
     def command(name: str, text: str) -> argparse.ArgumentParser:
-        return commands.add_parser(name, help=text, description=text)
+        return commands.add_parser(
+            name,
+            help=help_of.COMMANDS[name].summary,
+            description=help_of.description(text),
+            epilog=help_of.epilog(name),
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
 
     def common(sub: argparse.ArgumentParser) -> None:
         sub.add_argument(
@@ -319,8 +347,8 @@ def parser() -> argparse.ArgumentParser:
             "(docs/own-clients.md), which may be the consumer too; what is seen is `observed`",
         )
 
-    run = command("run", "run one scenario on one version")
-    run.add_argument("scenario", metavar="SCENARIO")
+    run = command("run", "Run one scenario on one version of Kafka, judge it, and write its report.")
+    run.add_argument("scenario", metavar="SCENARIO", help="its name: `kafka-chaos list` shows all")
     run.add_argument(
         "--version",
         metavar="V",
@@ -349,8 +377,13 @@ def parser() -> argparse.ArgumentParser:
     common(run)
 
     for name, text, needed, folder in (
-        ("matrix", "run scenarios × cases × versions; finished cells are not run again", True, RUNS / "matrix"),
-        ("suite", "run the default suite", False, None),
+        (
+            "matrix",
+            "Run scenarios × cases × versions. Cells that are finished in the folder are not run again.",
+            True,
+            RUNS / "matrix",
+        ),
+        ("suite", "Run the default suite, and write a report of all its runs.", False, None),
     ):
         sub = command(name, text)
         sub.add_argument("--scenarios", nargs="+", required=needed, metavar="S", help="names, or all")
@@ -399,7 +432,10 @@ def parser() -> argparse.ArgumentParser:
         )
         common(sub)
 
-    commanded = command("cluster", "a cluster for your own tests, which command it by lines of JSON on stdin")
+    commanded = command(
+        "cluster",
+        "Start a cluster for your own tests. They command it by lines of JSON on standard input (docs/pytest.md).",
+    )
     commanded.add_argument("--version", metavar="V", help="a release; of --kafka the way to run it")
     own(commanded)
     locked(commanded)
@@ -411,49 +447,62 @@ def parser() -> argparse.ArgumentParser:
         "--runs-dir", type=_directory, default=RUNS / "own-tests", metavar="DIR", help="(default runs/own-tests)"
     )
 
-    _bisect(command("bisect", "the release that a symptom came with, or went with, by runs on those between two"))
+    _bisect(
+        command(
+            "bisect",
+            "Find the release that a symptom came with, or went with, by runs on releases between (docs/bisect.md).",
+        )
+    )
 
-    check = command("check", "analysis and verdict again, from the files of runs alone")
-    check.add_argument("run_dirs", nargs="*", type=Path, metavar="RUN_DIR")
+    check = command("check", "Analyse and judge again, from the files of runs alone.")
+    check.add_argument("run_dirs", nargs="*", type=Path, metavar="RUN_DIR", help="run directories, or folders of them")
     check.add_argument(
         "--history", type=Path, metavar="FILE", help="a history of JSON Lines instead of run directories"
     )
     check.add_argument("--master", type=_master, default="local[2]", help="Spark master (default local[2])")
-    check.add_argument("--json", action="store_true")
+    check.add_argument("--json", action="store_true", help="the answer as JSON on stdout")
 
-    report = command("report", "write the reports of judged runs again")
-    report.add_argument("run_dirs", nargs="+", type=Path, metavar="RUN_DIR")
+    report = command("report", "Write the reports of judged runs again.")
+    report.add_argument("run_dirs", nargs="+", type=Path, metavar="RUN_DIR", help="run directories, or folders of them")
     report.add_argument("--out", type=_file, metavar="FILE", help="one report for all of them")
     report.add_argument("--picture", type=_file, metavar="FILE", help="the picture of one run, as an SVG file")
 
-    watch = command("watch", "what a run does, or did, as it happens; then its verdict, whose status this ends with")
-    watch.add_argument("run_dir", type=Path, metavar="RUN_DIR")
+    watch = command(
+        "watch",
+        "Show what a run does, or did, in the order of time, then its verdict. The exit status is that of the verdict.",
+    )
+    watch.add_argument("run_dir", type=Path, metavar="RUN_DIR", help="the directory of a run")
     watch.add_argument("--json-lines", action="store_true", help="as lines of JSON on stdout")
 
-    bugs = command("museum", "which of Kafka's historical bugs can happen on a release, and what showed it")
+    bugs = command("museum", "List which of Kafka's historical bugs can happen on a release, and what showed it.")
     bugs.add_argument("--version", metavar="V", help="a release, such as 2.6.1 or 3.5.1-kraft; without it all bugs")
     bugs.add_argument(
         "--report", type=Path, metavar="RUN_DIR", help="what a maintainer needs of a judged run of one, as Markdown"
     )
-    bugs.add_argument("--json", action="store_true")
+    bugs.add_argument("--json", action="store_true", help="the answer as JSON on stdout")
 
-    pages = command("atlas", "what can happen to acknowledged records, for a version and your settings, event by event")
+    pages = command(
+        "atlas", "Show what can happen to acknowledged records, for a version and your settings, event by event."
+    )
     pages.add_argument("--version", metavar="V", help="a line or a release: 2.8, 2.8.2, 3.9-kraft, 3.9-pinned")
     pages.add_argument(
         "--settings", action="append", default=[], metavar="FILE", help="mark the column that these producers fall in"
     )
     pages.add_argument("--client", choices=("java", "librdkafka"), default="java", help="whose grid (default: java)")
-    pages.add_argument("--format", choices=("text", "csv", "json", "parquet"), default="text")
+    pages.add_argument("--format", choices=("text", "csv", "json", "parquet"), default="text", help="(default text)")
     pages.add_argument("--output", type=_file, metavar="FILE", help="write there")
 
-    saved = command("incident", "what saved logs, copied partitions and configuration tell of lost records")
+    saved = command(
+        "incident",
+        "Read saved logs, partitions and configuration, and tell what may have lost records (docs/lost-records.md).",
+    )
     saved.add_argument("places", nargs="+", type=Path, metavar="DIR", help="what you saved; one of each broker")
     saved.add_argument("--version", metavar="V", help="the brokers' release (default: the newest that a log names)")
 
-    found = command("findings", "what was found here that no document says, with its control and its status")
-    found.add_argument("--json", action="store_true")
+    found = command("findings", "Show what was found here that no document says, with its control and its status.")
+    found.add_argument("--json", action="store_true", help="the answer as JSON on stdout")
 
-    prune = command("prune", "remove old runs, or what is large of them; the ledger keeps their lines")
+    prune = command("prune", "Remove old runs, or what is large of them. The ledger keeps their lines.")
     prune.add_argument("runs_dirs", nargs="+", type=Path, metavar="RUNS_DIR", help="folders of run directories")
     prune.add_argument(
         "--older-than", type=_age, required=True, metavar="AGE", help="since their end: 14d, 12h", dest="older_than"
@@ -462,7 +511,7 @@ def parser() -> argparse.ArgumentParser:
         "--retain", choices=RETAIN[1:], help="in place of the whole directory, what `matrix --retain` would remove"
     )
 
-    guide = command("guide", "write the generated pages of docs/: scenarios, what was reproduced, durations")
+    guide = command("guide", "Write the generated pages of docs/: scenarios, what was reproduced, durations.")
     guide.add_argument(
         "run_dirs",
         nargs="*",
@@ -480,16 +529,22 @@ def parser() -> argparse.ArgumentParser:
         help="where the ledger and pictures of runs are kept (default: the folder results/ of this program)",
     )
 
-    _ledger(command("ledger", "the runs that were ever started: what counts, and which cells need runs"))
+    _ledger(
+        command("ledger", "Count the runs that were ever started, and show which cells need more (docs/ledger.md).")
+    )
 
-    _compare(command("compare", "what changed between two samples of runs, in one sentence; then what to look at"))
+    _compare(
+        command("compare", "Tell in one sentence what changed between two samples of runs, and then what to look at.")
+    )
 
-    _trend(command("trend", "each cell and each duration over nights, releases or commits"))
+    _trend(command("trend", "Show each cell and each duration over nights, releases or commits (docs/nights.md)."))
 
-    audit = commands.add_parser("audit", help=AUDIT, description=options_of_audit.DESCRIPTION)
-    options_of_audit.add_options(audit)
+    options_of_audit.add_options(command("audit", options_of_audit.DESCRIPTION))
 
-    packed = command("evidence", "pack the small evidence of judged runs (200 kB at most each), and print its SHA-256")
+    packed = command(
+        "evidence",
+        "Pack the small evidence of judged runs, at most 200 kB each, and print its SHA-256 (docs/evidence.md).",
+    )
     packed.add_argument(
         "paths",
         nargs="+",
@@ -501,15 +556,15 @@ def parser() -> argparse.ArgumentParser:
         "--out", type=Path, metavar="PLACE", help="a file or folder (default: here; of folders: dist/evidence/)"
     )
 
-    replay = command("replay", "run again what a run of the ledger ran, on the commit that it is of")
+    replay = command("replay", "Run again what a run of the ledger ran, on the commit that it was run from.")
     replay.add_argument("run", metavar="RUN", help="its name")
     replay.add_argument("--here", action="store_true", help="on whatever is checked out")
     replay.add_argument(
         "--runs-dir", type=_directory, default=RUNS, metavar="DIR", help="where runs are (default runs/)"
     )
 
-    explain = command("explain", "the life of a record, as every witness tells it, in the order of time")
-    explain.add_argument("run_dir", type=Path, metavar="RUN_DIR")
+    explain = command("explain", "Tell the life of a record, as every witness saw it, in the order of time.")
+    explain.add_argument("run_dir", type=Path, metavar="RUN_DIR", help="the directory of a run")
     which = explain.add_mutually_exclusive_group()
     which.add_argument(
         "--record",
@@ -520,20 +575,27 @@ def parser() -> argparse.ArgumentParser:
     which.add_argument("--anomaly", metavar="NAME", help="only the records that findings of this anomaly name")
     explain.add_argument("--json", action="store_true", help="all stories, as JSON")
 
-    replicas = command("replicas", "compare replicas' data directories, copied from any cluster")
+    replicas = command("replicas", "Compare data directories of replicas, copied from any cluster.")
     options_of_replicas.add_arguments(replicas)
 
-    _list(command("list", "scenarios, versions, and what is documented for each"))
+    _list(
+        command(
+            "list",
+            "List scenarios, and what is documented for each version; or anomalies, claims, settings and versions.",
+        )
+    )
 
-    statements = command("statements", "what two commits state about Kafka, and which of them allows more")
+    statements = command(
+        "statements", "Compare what two commits state about Kafka, and tell which of them allows more."
+    )
     statements.add_argument(
         "old", nargs="?", metavar="OLD", help="a commit (default: the last tag, or where this branch left origin/main)"
     )
     statements.add_argument("new", nargs="?", metavar="NEW", help="another (default: the working tree)")
     statements.add_argument("--sources", action="store_true", help="also what is the same and rests on another source")
-    statements.add_argument("--json", action="store_true")
+    statements.add_argument("--json", action="store_true", help="the answer as JSON on stdout")
 
-    setup = command("setup", "install or build what is missing: Docker, Java, images")
+    setup = command("setup", "Install or build what is missing: Docker, Java, images (docs/install.md).")
     setup.add_argument(
         "--versions",
         nargs="+",
@@ -543,9 +605,7 @@ def parser() -> argparse.ArgumentParser:
     own(setup)
     locked(setup)
 
-    releases = command(
-        "releases", "ask Maven Central for releases that are new, and write a page of what changed in each"
-    )
+    releases = command("releases", "Ask Maven Central for new releases, and write a page on what changed in each.")
     releases.add_argument(
         "releases", nargs="*", metavar="RELEASE", help="these, whether new or not; default: those that the list lacks"
     )
@@ -571,10 +631,12 @@ def parser() -> argparse.ArgumentParser:
     releases.add_argument("--json", action="store_true", help="results as JSON on stdout")
     releases.add_argument("--quiet", action="store_true", help="no progress on stderr")
 
-    doctor = command("doctor", "check this machine: what works, and how to mend the rest")
-    doctor.add_argument("--json", action="store_true")
+    doctor = command("doctor", "Check this machine: show what works, and how to mend the rest.")
+    doctor.add_argument("--json", action="store_true", help="the answer as JSON on stdout")
 
-    clean = command("clean", "remove what killed runs left behind; nothing that is not ours")
+    clean = command("clean", "Remove what killed runs left behind, and nothing that is not ours.")
     clean.add_argument("--all", action="store_true", help="also what living harnesses own and what was started by hand")
-    clean.add_argument("--runs-dir", type=_directory, default=RUNS, metavar="DIR")
+    clean.add_argument(
+        "--runs-dir", type=_directory, default=RUNS, metavar="DIR", help="where runs are (default runs/)"
+    )
     return whole

@@ -20,8 +20,8 @@ FILE: Final = "parts.json"
 def read(folder: Path) -> dict[int, list[int]]:
     """By how many parts there are, those of this folder; empty if it is no part. Raises UsageError for another file."""
     try:
-        told = read_json(folder / FILE)
-        return {int(of): [int(number) for number in numbers] for of, numbers in told.items()}
+        missing_parts = read_json(folder / FILE)
+        return {int(of): [int(number) for number in numbers] for of, numbers in missing_parts.items()}
     except FileNotFoundError:
         return {}
     except (OSError, ValueError, TypeError, AttributeError):
@@ -35,7 +35,7 @@ def add(folder: Path, number: int, of: int) -> None:
     write_atomically(folder / FILE, json.dumps(there))
 
 
-def told(path: Path, folders: Sequence[Path]) -> Iterator[str]:
+def missing_parts(path: Path, folders: Sequence[Path]) -> Iterator[str]:
     """Which parts are missing among the folders of a night at `path`, or there more than once, a line each."""
     by_count: dict[int, dict[int, list[str]]] = {}
     for folder in folders:

@@ -8,9 +8,9 @@
 Within the first three, cells stand in the order they were given (`app.matrix.night_order`: every case on some release
 of every line before the next), so a night that is cut short is even.
 
-Each of several machines makes the same plan, from the committed ledger and the same commit, and takes its part of it:
-one cell after the other goes to the part that has the least to do by then, by how long runs of the cell took. So all
-parts begin with what is least known, and end together.
+Each of several machines makes the same plan, from the committed ledger and the same commit, and takes its part of it.
+Cells are dealt out one after the other: each goes to the part that has the least to do by then, according to how long
+runs of the cells took. So all parts begin with what is least known, and end together.
 """
 
 from __future__ import annotations

@@ -63,10 +63,10 @@ def outcome(documented: Any, source: str) -> Stated:
 
 def catalogue(module: Any) -> dict[str, Stated]:
     """A catalogue's entries, without their names."""
-    return {name: told(entry.as_json()) for name, entry in sorted(module.CATALOGUE.items())}
+    return {name: with_todays_names(entry.as_json()) for name, entry in sorted(module.CATALOGUE.items())}
 
 
-def told(entry: Mapping[str, str]) -> Stated:
+def with_todays_names(entry: Mapping[str, str]) -> Stated:
     """An entry as its own JSON has it, by the names of today: `definition` was `says`."""
     named = {"definition" if key in ("says", "claim") else key: value for key, value in entry.items()}
     return {key: value for key, value in named.items() if key != "name"}

@@ -57,7 +57,7 @@ class Archive(NamedTuple):
     judged: RunJudged
 
 
-def archives(folder: Path, store: ledger.Store) -> list[Archive]:
+def archives(folder: Path, store: ledger.LedgerFolder) -> list[Archive]:
     """The archives of a folder, in order of their cells.
 
     Raises UsageError if there are none, and for one whose digest the ledger does not have, or that has another manifest

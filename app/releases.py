@@ -33,8 +33,8 @@ from harness.scenario import Scenario, all_scenarios
 from harness.setup import central, images, jars
 from harness.setup import settings as settings_of
 from harness.suite import SUITE
+from pages import example_runs
 from pages import release as pages_of
-from pages import told
 
 Echo = Callable[[str], None]
 TIMED: Final = (
@@ -146,7 +146,7 @@ class Telling:
         matrix = Matrix(self.root, {}, self.jobs, self.echo, None, self.until)
         runs = matrix.run(wanted)
         write_reports(self.root, list(runs.values()))
-        gathered = told.gather(runs.values())
+        gathered = example_runs.gather(runs.values())
         for line in gathered.left_out:
             self.echo(f"left out: {line}")
         page = pages_of.page(

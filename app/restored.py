@@ -400,7 +400,7 @@ def audits(history: GitHistory) -> Iterator[RestoredRun]:
     yield from lines.values()
 
 
-def restore(into: store.Store, history: GitHistory) -> Counter[str]:
+def restore(into: store.LedgerFolder, history: GitHistory) -> Counter[str]:
     """Add every line that the ledger lacks; how many of each kind there are."""
     lines = [line for key, states in published(history).items() for line in lines_of(key, states)]
     counts: Counter[str] = Counter()

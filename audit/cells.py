@@ -19,8 +19,9 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any, Final, Literal, NamedTuple
 
 from evidence.basis import Basis, fault_of
+from evidence.borders import ELIGIBLE_LEADERS_BY_DEFAULT, ELIGIBLE_LEADERS_SUPPORTED
 from evidence.errors import UsageError
-from evidence.releases import ELIGIBLE_LEADERS_BY_DEFAULT, ELIGIBLE_LEADERS_SUPPORTED, numbers
+from evidence.releases import numbers
 
 Client = Literal["librdkafka", "java", "scala"]
 Outcome = Literal["loses", "duplicates", "reorders", "refuses"]
@@ -258,12 +259,12 @@ def _writable(key: CellKey) -> bool:
 
 
 def _has_eligible_leaders(key: CellKey) -> bool:
-    return key.line == "kraft" and numbers(key.version) >= ELIGIBLE_LEADERS_SUPPORTED
+    return key.line == "kraft" and numbers(key.version) >= ELIGIBLE_LEADERS_SUPPORTED.release
 
 
 def _waits_for_eligible(key: CellKey) -> bool:
     """Whether a partition may wait for another replica when the last one in sync is back."""
-    by_default = key.line == "kraft" and numbers(key.version) >= ELIGIBLE_LEADERS_BY_DEFAULT
+    by_default = key.line == "kraft" and numbers(key.version) >= ELIGIBLE_LEADERS_BY_DEFAULT.release
     return by_default and key.min_insync_replicas > 1
 
 
@@ -462,7 +463,7 @@ def _distance(measured: CellKey, asked: Settings) -> tuple[bool, tuple[int, ...]
 
 
 def _eligible_by_default(key: Settings) -> bool:
-    return key.line == "kraft" and numbers(key.version) >= ELIGIBLE_LEADERS_BY_DEFAULT
+    return key.line == "kraft" and numbers(key.version) >= ELIGIBLE_LEADERS_BY_DEFAULT.release
 
 
 def _padded(numbers: tuple[int, ...], width: int) -> tuple[int, ...]:

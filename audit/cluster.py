@@ -74,7 +74,7 @@ class Refusal(NamedTuple):
     """Why something is not known."""
 
     kind: Literal["rights", "unreachable", "unreadable"]
-    says: str
+    message: str
     do: str = ""
 
 
@@ -170,14 +170,14 @@ def _brokers(told: ClusterReport, origin: Origin) -> tuple[BrokerConfig, ...]:
 
 def _mode(told: ClusterReport) -> Literal["zookeeper", "kraft"] | None:
     # Before 0.10 nothing is offered, and there was nothing but ZooKeeper.
-    return mode(told.first.apis) if told.first.told else "zookeeper"
+    return mode(told.first.apis) if told.first.answered else "zookeeper"
 
 
 def _elr(told: ClusterReport) -> bool | None:
     """Whether eligible leaders are in force: a cluster without KRaft, or whose brokers do not offer them, has none."""
     if told.first.features.get(ELR, 0) > 0:
         return True
-    return False if told.first.told else None
+    return False if told.first.answered else None
 
 
 def _releases(told: ClusterReport) -> dict[int, Release]:
@@ -238,7 +238,7 @@ def _each(values: Mapping[int, ConfigEntry]) -> str:
 
 
 def _problems(told: ClusterReport, origin: Origin) -> list[InputProblem]:
-    found = [InputProblem(origin, one.kind, one.says, one.do) for one in told.without]
+    found = [InputProblem(origin, one.kind, one.message, one.do) for one in told.without]
     found += _about_brokers(told, origin)
     found += _about_topics(told, origin)
     return found
@@ -250,7 +250,7 @@ def _about_brokers(told: ClusterReport, origin: Origin) -> list[InputProblem]:
         if isinstance(member.offer, Refusal):
             where = f"broker {member.id} at {address(member.host, member.port)}"
             does = "ask from where clients are: each broker must be reachable at the address that it advertises"
-            found.append(InputProblem(origin, "unreachable", f"{where} does not answer ({member.offer.says})", does))
+            found.append(InputProblem(origin, "unreachable", f"{where} does not answer ({member.offer.message})", does))
     releases = _releases(told)
     for reason, numbers in _grouped((one.how, number) for number, one in releases.items() if one.oldest is None):
         found.append(
@@ -258,20 +258,22 @@ def _about_brokers(told: ClusterReport, origin: Origin) -> list[InputProblem]:
         )
     refused = [(each, number) for number, each in told.broker_settings.items() if isinstance(each, Refusal)]
     for refusal, numbers in _grouped(refused):
-        says = f"the settings of {named('broker', numbers)} are not known ({refusal.says})"
+        message = f"the settings of {named('broker', numbers)} are not known ({refusal.message})"
         does = (
             "allow DESCRIBE_CONFIGS on the cluster, or add the brokers' server.properties to the audit"
             if refusal.kind == "rights"
             else "add the brokers' server.properties to the audit"
         )
-        found.append(InputProblem(origin, refusal.kind, says, does))
+        found.append(InputProblem(origin, refusal.kind, message, does))
     if DESCRIBE_CONFIGS not in told.first.apis:
-        says = "brokers before 0.11 do not tell their settings"
-        found.append(InputProblem(origin, "unreachable", says, "add their server.properties to the audit"))
+        message = "brokers before 0.11 do not tell their settings"
+        found.append(InputProblem(origin, "unreachable", message, "add their server.properties to the audit"))
     for name, values in sorted(_values(told).items()):
         if len({entry.value for entry in values.values()}) > 1:
-            says = f"its brokers do not agree on {name}: {_each(values)}"
-            found.append(InputProblem(origin, "contradiction", says, "any of them may lead: give all of them the same"))
+            message = f"its brokers do not agree on {name}: {_each(values)}"
+            found.append(
+                InputProblem(origin, "contradiction", message, "any of them may lead: give all of them the same")
+            )
     return found
 
 
@@ -281,19 +283,19 @@ def _about_topics(told: ClusterReport, origin: Origin) -> list[InputProblem]:
         if refusal is not None:
             does = "allow DESCRIBE on the topic"
             found.append(
-                InputProblem(origin, refusal.kind, f"topic {name} may not be described ({refusal.says})", does)
+                InputProblem(origin, refusal.kind, f"topic {name} may not be described ({refusal.message})", does)
             )
         else:
             does = "its name, or the cluster, is another one; or this user has no right to DESCRIBE it"
             found.append(InputProblem(origin, "contradiction", f"there is no topic {name}", does))
     refused = [(each, name) for name, each in told.topic_settings.items() if isinstance(each, Refusal)]
     for refusal, names in _grouped(refused):
-        says = f"the settings of {named('topic', names)} are not known ({refusal.says})"
+        message = f"the settings of {named('topic', names)} are not known ({refusal.message})"
         does = "allow DESCRIBE_CONFIGS on topics" if refusal.kind == "rights" else ""
-        found.append(InputProblem(origin, refusal.kind, says, does))
+        found.append(InputProblem(origin, refusal.kind, message, does))
     if told.topics and DESCRIBE_CONFIGS not in told.first.apis and not told.from_zookeeper:
-        says = "brokers before 0.11 do not tell the settings of topics"
-        found.append(InputProblem(origin, "unreachable", says, "give --zookeeper HOST:PORT, which does"))
+        message = "brokers before 0.11 do not tell the settings of topics"
+        found.append(InputProblem(origin, "unreachable", message, "give --zookeeper HOST:PORT, which does"))
     return found
 
 

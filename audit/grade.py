@@ -13,12 +13,12 @@ with one disk, at any time |
 Nothing is graded that was not measured: a grade is "at best" if a fault that could make it worse has no cell, and "?"
 if there is no cell at all. What was stated beforehand about a cell plays no part, only what its runs show.
 
-Loss of power is beside the grade: of all replicas at one moment, or of the last one in sync. What nobody has flushed,
-or only those have whom the last replica makes truncate, is gone, whatever a producer asks for (but for acks=all with
-min.insync.replicas=2 and eligible leader replicas, against the second): graded, it would make nearly every producer a C
-and tell none from another. So it is measured and said of each, in lines of its own with what removes it
-(flush.messages=1) and what that costs, and decides over nothing else. What is written twice while the brokers come back
-is graded: idempotence prevents it.
+Loss of power is beside the grade: of all replicas at one moment, or of the last one in sync. Records that no replica
+has flushed are gone then, whatever a producer asks for. So are records that only those replicas have flushed which the
+last one makes truncate. (Against the second there are acks=all, min.insync.replicas=2 and eligible leader replicas.) If
+this loss were graded, nearly every producer would be a C, and none could be told from another. So it is measured, and
+told in lines of its own, with what removes it (flush.messages=1) and what that costs. It decides over nothing else.
+What is written twice while the brokers come back is graded: idempotence prevents it.
 
 The smallest change is searched for among cells as well: first each single setting, then each two, then newer brokers.
 It removes what was measured to do harm now and to do none with the change; what it leaves is said. Its cost is what the
@@ -59,11 +59,11 @@ from audit.topics import (
     MIN_INSYNC_REPLICAS,
     REPLICATION_FACTOR,
     UNCLEAN_ELECTION,
-    UNCLEAN_OFF_SINCE,
     ResolvedTopic,
     StatedByUser,
     topics_of,
 )
+from evidence.borders import UNCLEAN_OFF
 from evidence.releases import numbers
 
 Effect = Literal["loss", "duplicate", "reorder"]
@@ -160,7 +160,7 @@ class MeasuredHarm:
         return len(self.covering.cell.runs)
 
     @property
-    def says(self) -> str:
+    def sentence(self) -> str:
         """In words, such as "37 of 37 acknowledged records were lost"."""
         what = {"loss": "lost", "duplicate": "written twice", "reorder": "reordered"}[self.effect]
         records = "record" if self.run.acknowledged == 1 else "records"
@@ -177,7 +177,7 @@ class Breach:
     fault: str
     """The policy's own name of it: "single-replica", "acknowledged-by-one", "refused"."""
     letter: str
-    says: str
+    sentence: str
     source: str
     """Whose statement it is, or the run that shows it."""
     effect: Effect = "loss"
@@ -222,7 +222,7 @@ class SettingChange:
     """The line that has it now; None if it is to be added."""
 
     @property
-    def says(self) -> str:
+    def label(self) -> str:
         """For people: "acks=all"; `origin` is told beside it."""
         if self.key == VERSION:
             return f"brokers of {self.value}"
@@ -350,11 +350,11 @@ class ProducerCase:
         if self.breaches and (
             finding is None or ORDER.index(self.breaches[0].letter) > _weight(finding, self.policy)[0]
         ):
-            return self.breaches[0].says
+            return self.breaches[0].sentence
         if finding is None:
             few, of = len(_graded(self.not_measured)), len(_graded(self.applies))
             return GRADES["A"] + (f"; {few} of {of} faults are not measured" if self.at_best else "")
-        return f"{finding.says} by {finding.fault}: {FAULTS[finding.fault]}"
+        return f"{finding.sentence} by {finding.fault}: {FAULTS[finding.fault]}"
 
     def has(self, effect: Effect) -> tuple[MeasuredHarm, ...]:
         """The findings of one effect, worst first."""
@@ -696,8 +696,10 @@ def _breaches(
         and not factor.why.startswith("assumed")
         and policy.single_replica
     ):
-        says = "the topic has a single replica: a disk or node that is gone for good takes every record with it"
-        found.append(Breach(fault="single-replica", letter=policy.single_replica, says=says, source=REPLICATION))
+        sentence = "the topic has a single replica: a disk or node that is gone for good takes every record with it"
+        found.append(
+            Breach(fault="single-replica", letter=policy.single_replica, sentence=sentence, source=REPLICATION)
+        )
     elif (
         least.value == 1
         and factor.value > 1
@@ -706,11 +708,13 @@ def _breaches(
         and not least.why.startswith("assumed")
         and policy.acknowledged_by_one
     ):
-        says = (
+        sentence = (
             "acks=all is acknowledged by one replica where min.insync.replicas is 1: when the others are out of sync "
             "and its disk is gone for good, so are the records"
         )
-        found.append(Breach(fault="acknowledged-by-one", letter=policy.acknowledged_by_one, says=says, source=MIN_ISR))
+        found.append(
+            Breach(fault="acknowledged-by-one", letter=policy.acknowledged_by_one, sentence=sentence, source=MIN_ISR)
+        )
     if policy.refused == "always" or (policy.refused == "without-retries" and resolved.retries.value == 0):
         found += _refusals(covered)
     return sorted(found, key=lambda one: -ORDER.index(one.letter))
@@ -745,11 +749,14 @@ def _refusals(covered: Mapping[str, Covering]) -> Iterator[Breach]:
     """Sends that failed for good in a cell: to an application that does not send them again, they are lost."""
     for one in _refused_by(covered):
         if one.fault in GRADE_IF_LOST:
-            says = (
+            sentence = (
                 f"{one.failed} of {one.sent} sends failed, and are not in the log, by {one.fault}: {FAULTS[one.fault]}"
             )
             yield Breach(
-                fault=f"refused-{one.fault}", letter=GRADE_IF_LOST[one.fault], says=says, source=f"run {one.run}"
+                fault=f"refused-{one.fault}",
+                letter=GRADE_IF_LOST[one.fault],
+                sentence=sentence,
+                source=f"run {one.run}",
             )
 
 
@@ -865,5 +872,5 @@ def _topic_with(topic: ResolvedTopic, change: SettingChange) -> ResolvedTopic:
         return replace(topic, flush_each=Value(True, "changed"))
     if change.key == PROTOCOL:
         return replace(topic, line="zk3" if numbers(topic.version.value) >= (3,) else "epoch")
-    unclean = topic.unclean if topic.unclean.origin else Value(numbers(change.value) < UNCLEAN_OFF_SINCE, "default")
+    unclean = topic.unclean if topic.unclean.origin else Value(numbers(change.value) < UNCLEAN_OFF.release, "default")
     return replace(topic, version=Value(change.value, "changed"), line="epoch", unclean=unclean)

@@ -5,10 +5,10 @@ of brokers and topics (DescribeConfigs, 0.11). What it cannot, `audit.wire` does
 cluster's features, eligible leaders. Before 0.11 settings of topics are in ZooKeeper alone (`--zookeeper`), and those
 of brokers are in their own files. What follows from the answers is `audit.cluster`'s.
 
-Harmless: the only requests are those of `REQUESTS`, and tests hold the request logs of real brokers against them. All
-topics are asked for, none by name, so that none is made by asking (`auto.create.topics.enable`); a topic that was asked
-for and is not there is asked for by name only where a request can say that it must not be made (Metadata 4, 0.11).
-Metrics of the client are not pushed (KIP-714). In ZooKeeper znodes are read.
+Harmless: the only requests are those of `REQUESTS`, and tests hold the request logs of real brokers against them. A
+request for a topic by name may create it (`auto.create.topics.enable`), so the reader asks for all topics. It asks for
+a topic by name only if that is missing among them, and only where a request can say that it must not be created
+(Metadata 4, 0.11). Metrics of the client are not pushed (KIP-714). In ZooKeeper znodes are read.
 
 Discreet: every text that is not ours goes through `Access.scrub`.
 
@@ -97,7 +97,7 @@ def read_cluster(
         return Inputs(problems=(InputProblem(origin, "unreadable", str(error), CORRECT),))
     told = _ask(bootstrap, addresses, access, topics, timeout_s, say)
     if isinstance(told, Refusal):
-        return Inputs(problems=(InputProblem(origin, told.kind, told.says, told.do),))
+        return Inputs(problems=(InputProblem(origin, told.kind, told.message, told.do),))
     if zookeeper:
         told = _with_zookeeper(told, zookeeper, timeout_s, say)
     return inputs(told)
@@ -237,8 +237,8 @@ def _with_eligible_leaders(
             continue
         return {name: tuple(_eligible(eligible, name, each) for each in all_) for name, all_ in topics.items()}
     if topics:
-        says = f"the eligible leader replicas are not known ({'; '.join(reasons)})"
-        without.append(Refusal("unreachable", says))
+        message = f"the eligible leader replicas are not known ({'; '.join(reasons)})"
+        without.append(Refusal("unreachable", message))
     return dict(topics)
 
 
@@ -254,7 +254,7 @@ class _Seen(NamedTuple):
 
 class _NotTold(Exception):
     def __init__(self, refusal: Refusal) -> None:
-        super().__init__(refusal.says)
+        super().__init__(refusal.message)
         self.refusal = refusal
 
 
@@ -277,7 +277,7 @@ class _Client:
             "socket.connection.setup.timeout.ms": int(timeout_s * 1000),
             "log_level": 0,
             "error_cb": self._errors.append,
-            **({} if first.told else BEFORE_API_VERSIONS),
+            **({} if first.answered else BEFORE_API_VERSIONS),
             **access.librdkafka(),
         }
         try:
@@ -323,23 +323,23 @@ class _Client:
 
     def _no_metadata(self, error: Exception) -> Refusal:
         self._client.poll(0)
-        if self._first.told and not self._access.sasl and "_TRANSPORT" in {each.name() for each in self._errors}:
-            says = "it tells what it offers and ends the connection then"
+        if self._first.answered and not self._access.sasl and "_TRANSPORT" in {each.name() for each in self._errors}:
+            message = "it tells what it offers and ends the connection then"
             return Refusal(
-                "unreachable", says, "does this listener want SASL (security.protocol SASL_PLAINTEXT or SASL_SSL)?"
+                "unreachable", message, "does this listener want SASL (security.protocol SASL_PLAINTEXT or SASL_SSL)?"
             )
         last = f"; {self._words(self._errors[-1])}" if self._errors else ""
-        says = f"no answer to Metadata within {self._timeout_s:g} s ({self._words(error)}{last})"
-        return Refusal("unreachable", says)
+        message = f"no answer to Metadata within {self._timeout_s:g} s ({self._words(error)}{last})"
+        return Refusal("unreachable", message)
 
     def _not_let_in(self, error: Any) -> Refusal:
         if error.name() == "_SSL":
             return Refusal("unreachable", f"no TLS connection: {self._words(error)}", CORRECT)
-        says = f"it does not let this user in: {self._words(error)}"
-        return Refusal("rights", says, "user, password and mechanism are those of --command-config")
+        message = f"it does not let this user in: {self._words(error)}"
+        return Refusal("rights", message, "user, password and mechanism are those of --command-config")
 
     def racks(self, without: list[Refusal]) -> dict[int, str | None]:
-        if not self._first.told:  # there were none before 0.10
+        if not self._first.answered:  # there were none before 0.10
             return {}
         try:
             described = self._client.describe_cluster(request_timeout=self._timeout_s).result(

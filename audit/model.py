@@ -217,23 +217,23 @@ class BrokerConfig:
 class InputProblem:
     """What could not be read, or what cannot be meant. The rest of the audit goes on.
 
-    >>> print(Problem(Origin("a.properties", 2), "unknown-key", "no producer key 'ack'", "did you mean acks?"))
+    >>> print(InputProblem(Origin("a.properties", 2), "unknown-key", "no producer key 'ack'", "did you mean acks?"))
     a.properties:2: no producer key 'ack': did you mean acks?
     """
 
     origin: Origin
     kind: Kind
-    says: str
+    message: str
     """What is wrong, in one line, without its place."""
     do: str = ""
     """What to do about it."""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "says", " ".join(self.says.split())[:LONGEST])
+        object.__setattr__(self, "message", " ".join(self.message.split())[:LONGEST])
         object.__setattr__(self, "do", " ".join(self.do.split())[:LONGEST])
 
     def __str__(self) -> str:
-        return f"{self.origin}: {self.says}" + (f": {self.do}" if self.do else "")
+        return f"{self.origin}: {self.message}" + (f": {self.do}" if self.do else "")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

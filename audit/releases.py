@@ -3,10 +3,15 @@
 No request tells a broker's release. But each release takes newer versions of some requests, and none of them between
 patch releases (compared over all tags from 2.4.1 to 3.8.0), so the newest versions tell "2.8", never "2.8.2".
 
-`RELEASES` is read from Kafka itself: up to 2.3 from the class `ApiKeys` of kafka-clients 0.10.0.1, 0.10.1.1, 0.10.2.2,
-0.11.0.3, 1.0.2, 1.1.1, 2.0.1, 2.1.1, 2.2.2 and 2.3.1; from 2.4 to 3.8 from the request files under
-clients/src/main/resources/common/message at the tags; from then on from `ApiKeys` of 3.9.2, 4.0.2, 4.1.2, 4.2.0, 4.3.1
-and 4.4.0, whose unstable versions brokers do not offer. Only requests that a broker answers itself are in it: what it
+`RELEASES` is read from Kafka itself:
+
+- up to 2.3 from the class `ApiKeys` of kafka-clients 0.10.0.1, 0.10.1.1, 0.10.2.2, 0.11.0.3, 1.0.2, 1.1.1, 2.0.1,
+  2.1.1, 2.2.2 and 2.3.1
+- from 2.4 to 3.8 from the request files under clients/src/main/resources/common/message at the tags
+- from then on from `ApiKeys` of 3.9.2, 4.0.2, 4.1.2, 4.2.0, 4.3.1 and 4.4.0, whose unstable versions brokers do not
+  offer
+
+Only requests that a broker answers itself are in it: what it
 offers of those that it forwards depends on its controller (`ApiVersionsResponse.intersectForwardableApis`).
 
 Between 3.3 and 3.4 only a request between brokers changed, which KRaft does not have: there the newest metadata.version

@@ -170,11 +170,11 @@ def conditions(worlds: Iterable[World]) -> str:
     return "; or ".join(filter(None, told))
 
 
-def _runs(says: Sequence[str]) -> list[str]:
+def _runs(labels: Sequence[str]) -> list[str]:
     """Eras that follow each other as one: "kafka-clients 0.8.2 to 2.0"."""
     order = [era.label for era in ERAS]
     groups: list[list[int]] = []
-    for at in sorted(order.index(each) for each in says):
+    for at in sorted(order.index(each) for each in labels):
         if groups and groups[-1][-1] == at - 1 and ERAS[at].client == ERAS[at - 1].client:
             groups[-1].append(at)
         else:
@@ -194,12 +194,12 @@ def _runs(says: Sequence[str]) -> list[str]:
     return told
 
 
-def _first(says: str) -> str:
-    return says.split(" to ")[0].split(" or ")[0]
+def _first(label: str) -> str:
+    return label.split(" to ")[0].split(" or ")[0]
 
 
-def _last(says: str) -> str:
-    return says.split(" (")[0].split(" to ")[-1].split(" or ")[-1].split(" ")[-1]
+def _last(label: str) -> str:
+    return label.split(" (")[0].split(" to ")[-1].split(" or ")[-1].split(" ")[-1]
 
 
 def _short(value: str) -> str:

@@ -17,13 +17,11 @@ from audit.cluster import weak_places
 from audit.model import BrokerConfig, Inputs, Origin, ProducerConfig, Setting, TopicConfig
 from audit.resolve import Resolved, Value
 from audit.units import brokers_of, topics_of_unit
+from evidence.borders import KRAFT_ONLY, KRAFT_SINCE, UNCLEAN_IN_KRAFT, UNCLEAN_OFF
 from evidence.errors import UsageError
-from evidence.releases import KRAFT_ONLY, KRAFT_SINCE, numbers
+from evidence.releases import numbers
 
 ASSUMED_REPLICAS: Final = 3
-UNCLEAN_OFF_SINCE: Final = (0, 11)
-UNCLEAN_IN_KRAFT_SINCE: Final = (3, 9)
-"""ConfigurationControlManager.uncleanLeaderElectionEnabledForTopic returns false before."""
 NEWEST: Final = "4.4.0"
 
 
@@ -167,12 +165,12 @@ def _resolved(
     factor = _factor(topic, brokers, assumed)
     least = _least(topic, brokers, remarks)
     said = _setting(UNCLEAN_ELECTION, topic, brokers, remarks, lambda text: int(text.lower() == "true"), max)
-    if line == "kraft" and numbers(release.value) < UNCLEAN_IN_KRAFT_SINCE:
+    if line == "kraft" and numbers(release.value) < UNCLEAN_IN_KRAFT.release:
         unclean = Value(False, "KRaft before 3.9 has no unclean elections, whatever is set")
     elif said is not None:
         unclean = Value(bool(said.value), said.why, said.origin)
     else:
-        on = numbers(release.value) < UNCLEAN_OFF_SINCE
+        on = numbers(release.value) < UNCLEAN_OFF.release
         unclean = Value(on, f"Kafka's default {'before' if on else 'from'} 0.11{'' if on else ' on'}")
     told = _setting(FLUSH_MESSAGES, topic, brokers, remarks, int, max, of_brokers=LOG_FLUSH_INTERVAL_MESSAGES)
     flush_each = Value(False, "Kafka's default") if told is None else Value(told.value <= 1, told.why, told.origin)
@@ -225,8 +223,8 @@ def _version(
 
 def _runs_kraft(release: str, brokers: Sequence[BrokerConfig], assumed: list[str]) -> bool:
     at = numbers(release)
-    if at >= KRAFT_ONLY or at < KRAFT_SINCE:
-        return at >= KRAFT_ONLY or any(one.mode == "kraft" for one in brokers)
+    if at >= KRAFT_ONLY.release or at < KRAFT_SINCE.release:
+        return at >= KRAFT_ONLY.release or any(one.mode == "kraft" for one in brokers)
     modes = {one.mode for one in brokers if one.mode}
     if not modes:
         assumed.append(f"KRaft, though {release} may also run with ZooKeeper (--brokers-version {release}-zk tells)")

@@ -112,9 +112,9 @@ class Mock:
         no_key = (None, ctypes.c_size_t(0), None)
         self._call("rd_kafka_produce", ctypes.c_int, self._topic, ctypes.c_int32(0), COPY, data, length, *no_key)
 
-    def wait(self, done: Callable[[], bool], limit_s: float = LIMIT_S) -> bool:
+    def wait(self, done: Callable[[], bool], timeout_s: float = LIMIT_S) -> bool:
         """Take reports in until it is done, or the limit is over."""
-        end = time.monotonic() + limit_s
+        end = time.monotonic() + timeout_s
         while not done() and time.monotonic() < end:
             self._call("rd_kafka_poll", ctypes.c_int, self._client, 50)
         return done()

@@ -12,11 +12,12 @@ from collections.abc import Sequence
 from typing import Final
 
 from checks.disturbances import within_reach
+from evidence.borders import IDEMPOTENT_IN_NAME, JAVA_IDEMPOTENT, LEADER_EPOCHS
 from evidence.events import NO_LEADER
 from evidence.findings import Finding
-from evidence.node_releases import LEADER_EPOCHS, has_epochs_at
+from evidence.node_releases import has_epochs_at
 from evidence.records import RecordId
-from evidence.releases import IDEMPOTENT_IN_NAME, numbers
+from evidence.releases import numbers
 from evidence.run import ProcessRecord, RunRecord, Settings
 from evidence.run_state import RunState
 from evidence.spans import NEVER_NS
@@ -52,8 +53,6 @@ RETRY_BACKOFF_MS: Final = 100
 LEAST_BACKOFF: Final = 0.8
 """Clients may wait for so much of it (KIP-580: a jitter of 20 %; librdkafka 2.3 and later likewise)."""
 IDEMPOTENCE: Final = "enable.idempotence"
-IDEMPOTENT_BY_DEFAULT: Final = (3,)
-"""Java clients of this release and later (KIP-679)."""
 
 
 def _by_default(run: RunRecord, process: ProcessRecord) -> Settings:
@@ -65,7 +64,7 @@ def _by_default(run: RunRecord, process: ProcessRecord) -> Settings:
     against = settings.get("acks", "all") not in ("all", "-1") or _in_flight(settings, 5) > 5
     if run.own_client is not None and process.library in (None, run.client):
         return {name: value for name, value in run.own_client.defaults.items() if name != IDEMPOTENCE or not against}
-    new = kind == "java" and numbers(release) >= IDEMPOTENT_BY_DEFAULT and numbers(release) not in IDEMPOTENT_IN_NAME
+    new = kind == "java" and numbers(release) >= JAVA_IDEMPOTENT.release and numbers(release) not in IDEMPOTENT_IN_NAME
     return {IDEMPOTENCE: "true"} if new and not against else {}
 
 
@@ -139,7 +138,7 @@ def truncates_to_high_watermark(run: RunRecord) -> bool:
     release's own or the one it is pinned to.
     """
     stated = run.settings.get("inter.broker.protocol.version") or run.kafka
-    return run.mode == "zookeeper" and () < numbers(stated) < LEADER_EPOCHS
+    return run.mode == "zookeeper" and () < numbers(stated) < LEADER_EPOCHS.release
 
 
 def truncated_by_protocol(run: RunRecord, finding: Finding, run_state: RunState | None = None) -> str | None:

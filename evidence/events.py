@@ -732,6 +732,17 @@ class Stillness(Event, frozen=True, kw_only=True, tag="stillness"):
     """Of all processors' time, what other machines had."""
 
 
+class Waits(Event, frozen=True, kw_only=True, tag="waits"):
+    """For how long some process waited for a CPU, slice by slice from `begin_ns` until the event's own time
+    (monotonic). A slice lasts 250 ms, or longer where whoever counts was late.
+    """
+
+    source: Literal["machine"] = "machine"
+    begin_ns: int
+    slices: tuple[tuple[int, int], ...]
+    """How long each lasted, and for how much of it some process waited, in microseconds."""
+
+
 class Machine(Event, frozen=True, kw_only=True, tag="machine"):
     """How the machine was in the whole run: shares from 0 to 1, as of `Stillness`."""
 
@@ -845,6 +856,7 @@ AnyEvent = (
     | Blind
     | Container
     | Stillness
+    | Waits
     | Machine
     | Software
     | Firewall

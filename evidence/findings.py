@@ -76,7 +76,7 @@ class Row(Struct, frozen=True, kw_only=True, omit_defaults=True):
         typed["brokers"] = tuple(typed.get("brokers", ()))
         return cls(**typed, detail=rest)
 
-    def told(self) -> dict[str, Any]:
+    def for_people(self) -> dict[str, Any]:
         """What the row tells people: its columns by name, without those that are empty."""
         typed = {
             name: getattr(self, name) for name in self.__struct_fields__ if name not in ("records", "read", "detail")

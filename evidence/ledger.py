@@ -21,7 +21,9 @@ from __future__ import annotations
 import fcntl
 import hashlib
 import os
+import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import ClassVar, Final
@@ -36,6 +38,8 @@ from evidence.text import code_places, visible, without_place, without_places
 SCHEMA: Final = 1
 FILE: Final = "ledger.jsonl"
 """Its name in a folder of run directories."""
+NAME_FILES: Final = ("--client", "--subjects")
+"""Options of a command whose values may name files of its user's own."""
 MODIFIED: Final = "+"
 """Behind a commit: the tree had changes."""
 
@@ -53,7 +57,24 @@ class Load(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Likewise for a disk."""
 
 
-class Line(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True, tag_field="kind"):
+class Throughout(Struct, frozen=True, kw_only=True):
+    """How busy the machine was in the whole run, as the timeline has it (its `machine`). Shares are in per cent."""
+
+    seconds: float
+    """For how long it was watched."""
+    cpu: float
+    """The share in which some process waited for a CPU, Kafka's own among them; 0 if the kernel does not tell."""
+    memory: float
+    """In which all processes waited for memory."""
+    io: float
+    """In which all processes waited for a disk."""
+    steal: float
+    """The share of the processors' time that other machines had."""
+    late_ms: int
+    """By how much a thread was woken too late, at most."""
+
+
+class LedgerLine(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True, tag_field="kind"):
     """The fields of all lines."""
 
     ORDER: ClassVar[int] = 0
@@ -65,7 +86,7 @@ class Line(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown
     """When the line was written, in UTC: "2026-11-23T15:50:12.000Z". For a restored run, when it was started."""
 
 
-class RunStarted(Line, frozen=True, kw_only=True, tag="started"):
+class RunStarted(LedgerLine, frozen=True, kw_only=True, tag="started"):
     """A run is about to be started."""
 
     scenario: str
@@ -76,6 +97,11 @@ class RunStarted(Line, frozen=True, kw_only=True, tag="started"):
     client: str = ""
     seed: int
     command: str
+    """The command that runs it again. It has the names of the user's own files without directories, which are of one
+    machine.
+    """
+    files: Mapping[str, str] = {}
+    """SHA-256 of each of these files, by name; none of runs before there was this field."""
     commit: str | None = None
     """The harness's commit; None outside a checkout."""
     modified: bool = False
@@ -96,7 +122,7 @@ class RunStarted(Line, frozen=True, kw_only=True, tag="started"):
     load: Load | None = None
 
 
-class RunEnded(Line, frozen=True, kw_only=True, tag="ended"):
+class RunEnded(LedgerLine, frozen=True, kw_only=True, tag="ended"):
     """A run has ended."""
 
     ORDER: ClassVar[int] = 1
@@ -117,7 +143,7 @@ class ClaimLine(Struct, frozen=True, kw_only=True, omit_defaults=True):
     bound_ms: float | None = None
 
 
-class RunJudged(Line, frozen=True, kw_only=True, tag="judged"):
+class RunJudged(LedgerLine, frozen=True, kw_only=True, tag="judged"):
     """A verdict on a run."""
 
     ORDER: ClassVar[int] = 2
@@ -143,6 +169,8 @@ class RunJudged(Line, frozen=True, kw_only=True, tag="judged"):
     errors: int | None = None
     ack_ms: float | None = None
     """The median time that an acknowledgement took of the records that were sent one by one."""
+    throughout: Throughout | None = None
+    """None of runs before there was this field, and of those whose timeline does not say it."""
     seconds: float
     """From the start of the run to its end, and the analysis."""
     documented: str
@@ -151,7 +179,7 @@ class RunJudged(Line, frozen=True, kw_only=True, tag="judged"):
     """SHA-256 of the manifest of the files that were judged."""
 
 
-class Packed(Line, frozen=True, kw_only=True, tag="evidence"):
+class Packed(LedgerLine, frozen=True, kw_only=True, tag="evidence"):
     """The evidence of a run was packed."""
 
     ORDER: ClassVar[int] = 3
@@ -160,14 +188,14 @@ class Packed(Line, frozen=True, kw_only=True, tag="evidence"):
     bytes: int
 
 
-class Excluded(Line, frozen=True, kw_only=True, tag="excluded"):
+class Excluded(LedgerLine, frozen=True, kw_only=True, tag="excluded"):
     """A run counts no more."""
 
     ORDER: ClassVar[int] = 4
     why: str
 
 
-class RestoredRun(Line, frozen=True, kw_only=True, tag="restored"):
+class RestoredRun(LedgerLine, frozen=True, kw_only=True, tag="restored"):
     """A run whose name was published before there was a ledger."""
 
     scenario: str
@@ -216,7 +244,7 @@ class Counts(Struct, frozen=True, kw_only=True, omit_defaults=True):
     ack_ms: float | None = None
 
 
-class RestoredCell(Line, frozen=True, kw_only=True, tag="restored-cell"):
+class RestoredCell(LedgerLine, frozen=True, kw_only=True, tag="restored-cell"):
     """Runs of one scenario and case on one version, as they were published together."""
 
     scenario: str
@@ -318,11 +346,42 @@ def digest(documented: DocumentedRecord) -> str:
     return hashlib.sha256(_ENCODER.encode(documented)).hexdigest()
 
 
-def told(text: str, run: str) -> str:
+def without_machine_paths(text: str, run: str) -> str:
     """What is told of a run, without the directories of one machine (the run's, the program's, the libraries'), in
     characters that any file can hold.
     """
     return visible(without_places(without_place(text, run), code_places()))
+
+
+def without_directories(command: str) -> tuple[str, dict[str, str]]:
+    """A command whose files of the user's own have no directories, and SHA-256 of these files, by name.
+
+    >>> without_directories("kafka-chaos run s --client '/home/me/bin/py /home/me/client.py --to=/tmp/x' --seed 1")
+    ("kafka-chaos run s --client 'py client.py --to=x' --seed 1", {})
+    >>> without_directories("kafka-chaos run s --setting log.dir=/data --client java-2.8.2")[0]
+    'kafka-chaos run s --setting log.dir=/data --client java-2.8.2'
+    """
+    try:
+        words = shlex.split(command)
+        parts = {at: shlex.split(words[at + 1]) for at, word in enumerate(words[:-1]) if word in NAME_FILES}
+    except ValueError:
+        return command, {}
+    files: dict[str, str] = {}
+    for at, named in parts.items():
+        words[at + 1] = shlex.join([_by_name(part, files) for part in named])
+    return (shlex.join(words) if parts else command), files
+
+
+def _by_name(part: str, files: dict[str, str]) -> str:
+    """A part of a command without the directories of the file that it names, whose digest goes into `files`."""
+    option, equals, value = part.rpartition("=")
+    if "://" in value or value.endswith("/"):
+        return part
+    path = Path(value)
+    if path.is_file():
+        with suppress(OSError):  # it is the client's matter, which says so
+            files[path.name] = hashlib.sha256(path.read_bytes()).hexdigest()
+    return f"{option}{equals}{path.name}" if "/" in value else part
 
 
 def blob(content: bytes) -> str:
@@ -337,6 +396,7 @@ def blob(content: bytes) -> str:
 def started(run: RunRecord, load: Load | None, code: str = "") -> RunStarted:
     """The line of a run that is about to be started; `code` is the `blob` of its scenario."""
     commit = run.commit or ""
+    command, files = without_directories(run.command)
     return RunStarted(
         schema=SCHEMA,
         run=run.run,
@@ -348,7 +408,8 @@ def started(run: RunRecord, load: Load | None, code: str = "") -> RunStarted:
         mode=run.mode,
         client=run.client,
         seed=run.seed,
-        command=run.command,
+        command=command,
+        files=files,
         commit=commit.removesuffix(MODIFIED) or None,
         modified=commit.endswith(MODIFIED),
         observed=any((run.observed, run.overridden, run.given, run.expect is not None, run.mutant, run.build)),
@@ -369,7 +430,7 @@ def ended(run: RunRecord, load: Load | None) -> RunEnded:
         run=run.run,
         at=now(),
         state=run.state,
-        failure=None if run.failure is None else told(run.failure, run.run),
+        failure=None if run.failure is None else without_machine_paths(run.failure, run.run),
         seconds=round(max(0, took_ns) / 1e9, 1),
         load=load,
     )

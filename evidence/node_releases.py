@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from evidence import borders
 from evidence.faults.upgrade import RaiseProof, UpgradeProof
 from evidence.releases import Release, numbers
 from evidence.run import RunRecord
@@ -16,8 +17,6 @@ from evidence.run_state import RunState
 
 PROTOCOL: Final = "inter.broker.protocol.version"
 FORMAT: Final = "log.message.format.version"
-LEADER_EPOCHS: Final[Release] = (0, 11)
-"""From this protocol on followers ask for the end of an epoch, and from this message format on logs have epochs."""
 
 
 def release_at(run: RunRecord, run_state: RunState | None, node: str, at_ns: int) -> str:
@@ -58,4 +57,4 @@ def has_epochs_at(run: RunRecord, run_state: RunState | None, node: str, at_ns: 
     one, and the message format to have one in its log (KIP-101).
     """
     oldest = min(protocol_at(run, run_state, node, at_ns), format_at(run, run_state, node, at_ns))
-    return oldest >= LEADER_EPOCHS
+    return oldest >= borders.LEADER_EPOCHS.release

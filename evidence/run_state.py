@@ -42,12 +42,13 @@ from evidence.events import (
     Partition,
     Send,
     Stillness,
+    Waits,
     of,
 )
 from evidence.faults import KINDS
 from evidence.faults.base import FaultProof, Lasts
 from evidence.records import RecordId, TopicPartition
-from evidence.spans import NEVER_NS, Span
+from evidence.spans import NEVER_NS, Span, overlap_ns
 
 P = TypeVar("P", bound=FaultProof)
 
@@ -260,6 +261,24 @@ class RunState:
         return tuple((one.begin_ns, one.at_ns) for one in of(self.events, Stillness))
 
     @cached_property
+    def waits(self) -> tuple[tuple[int, int, int], ...]:
+        """(begin, end, ns) of each slice of time, and for how much of it some process waited for a CPU; none in a
+        timeline of before there were slices.
+        """
+        return tuple(_slices(of(self.events, Waits)))
+
+    def held_up_ns(self, one: Span) -> int:
+        """For how much of a time the machine stood still, or some process waited for a CPU. Of a slice that lies in it
+        in part as much as that part lasts is taken for waiting, since nobody knows when in the slice it was.
+        """
+        held_ns = overlap_ns(one, self.still)
+        for begin_ns, end_ns, waited_ns in self.waits:
+            part = (max(begin_ns, one[0]), min(end_ns, one[1]))
+            if part[0] < part[1]:
+                held_ns += min(waited_ns, part[1] - part[0] - overlap_ns(part, self.still))
+        return held_ns
+
+    @cached_property
     def busy(self) -> float:
         """The share of the run in which some process waited for a CPU, from 0 to 1; 0 if the machine does not tell."""
         return max((one.cpu for one in of(self.events, Machine)), default=0.0)
@@ -305,6 +324,14 @@ class RunState:
         return any(
             one.value == ALIVE and one.begin_ns <= at_ns < one.end_ns for one in self.registrations.get(node, ())
         )
+
+
+def _slices(told: Iterable[Waits]) -> Iterator[tuple[int, int, int]]:
+    for event in told:
+        at_ns = event.begin_ns
+        for lasted_us, waited_us in event.slices:
+            yield at_ns, at_ns + lasted_us * 1000, waited_us * 1000
+            at_ns += lasted_us * 1000
 
 
 def _intervals(stated: Iterable[tuple[int, str, str]], end_ns: int) -> tuple[Interval, ...]:

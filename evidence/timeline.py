@@ -134,7 +134,7 @@ _DECODER: Final[msgspec.json.Decoder[Event]] = msgspec.json.Decoder(AnyEvent)
 _HEADERS: Final = msgspec.json.Decoder(Header)
 
 
-class Tail:
+class TimelineTail:
     """Reads what is added to a timeline, while it is written. Lines that are no events are passed over."""
 
     def __init__(self, path: Path) -> None:

@@ -25,6 +25,17 @@ REMEMBERED: Final = 50
 """Lines of stderr that are kept to explain an end."""
 
 
+def wait_or_kill(process: subprocess.Popen[Any], term_s: float, kill_s: float) -> None:
+    """Wait until a process has ended: after `term_s` it gets SIGTERM, and `kill_s` later SIGKILL."""
+    for patience_s, escalate in ((term_s, process.terminate), (kill_s, process.kill)):
+        try:
+            process.wait(patience_s)
+            break
+        except subprocess.TimeoutExpired:
+            escalate()
+    process.wait()
+
+
 class Worker:
     """A Python module run as a process, and the lines that go to and fro."""
 
@@ -136,13 +147,7 @@ class Worker:
                 self._process.stdin.close()
             except BrokenPipeError:
                 self._complain("input closed early")
-        for patience_s, escalate in ((timeout_s, self._process.terminate), (KILL_LIMIT_S, self._process.kill)):
-            try:
-                self._process.wait(patience_s)
-                break
-            except subprocess.TimeoutExpired:
-                escalate()
-        self._process.wait()
+        wait_or_kill(self._process, timeout_s, KILL_LIMIT_S)
         for reader in self._readers:
             reader.join()
         for stream in (self._process.stdout, self._process.stderr):

@@ -149,12 +149,12 @@ class Bug:
     @cached_property
     def affected(self) -> VersionRange:
         """The versions that have it."""
-        return VersionRange(f"{self.id}: {self.releases}", self.affects)
+        return VersionRange(f"{self.id}: {self.releases}", self.affects, ())
 
     @cached_property
     def unaffected(self) -> VersionRange:
         """All others: those that got the fix, and those of before."""
-        return VersionRange(f"without {self.id}", lambda version: not self.affects(version))
+        return VersionRange(f"without {self.id}", lambda version: not self.affects(version), ())
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -290,7 +290,7 @@ def steps_from(lines: Iterable[str], answer: Answer) -> Steps:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Commanded(Request):
+class CommandedRequest(Request):
     """A run of these steps."""
 
     @property
@@ -301,7 +301,9 @@ class Commanded(Request):
         return f"kafka-chaos cluster --version {self.version.id} --brokers {brokers}{settings}"
 
 
-def request(version: Version, steps: Steps, *, brokers: int, settings: Mapping[str, str], root: Path) -> Commanded:
+def request(
+    version: Version, steps: Steps, *, brokers: int, settings: Mapping[str, str], root: Path
+) -> CommandedRequest:
     """A run of so many brokers that takes these steps. Raises UsageError for a number of brokers that cannot be."""
     if brokers not in BROKERS:
         raise UsageError(f"{brokers} brokers: a cluster for tests has {BROKERS[0]} to {BROKERS[-1]}")
@@ -317,4 +319,4 @@ def request(version: Version, steps: Steps, *, brokers: int, settings: Mapping[s
         cases={DEFAULT_CASE: Case(documented=(outcome,))},
         steps=steps,
     )
-    return Commanded(scenario=scenario, version=version, settings=dict(settings), expect=(), root=root)
+    return CommandedRequest(scenario=scenario, version=version, settings=dict(settings), expect=(), root=root)

@@ -136,7 +136,7 @@ class Request:
         if self.client is not None:
             options += f" --client {shlex.quote(self.client)}"
         if self.subjects is not None:
-            options += f" --subjects {self.subjects}"
+            options += f" --subjects {shlex.quote(str(self.subjects))}"
         if self.expect is not None:
             options += f" --expect {','.join(self.expect) or 'none'}"
         program = "kafka-chaos run" if self.mutant is None else self.mutant.command

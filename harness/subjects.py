@@ -22,6 +22,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from evidence import borders
 from evidence.basis import Basis, fault_of
 from evidence.errors import UsageError
 from evidence.releases import numbers
@@ -37,8 +38,7 @@ RETRIES: Final[Mapping[str, str]] = {LIBRDKAFKA: "2147483647", JAVA: "2147483647
 """As many as the client's own default where that is many; the Scala producer waits 100 ms between two."""
 REQUEST_MS: Final = 12_000
 DELIVERY_MS: Final = 30_000
-IDEMPOTENCE_SINCE: Final = (0, 11)
-DELIVERY_TIME_OUT_SINCE: Final = (2, 1)
+DELIVERY_TIME_OUT_SINCE: Final = borders.JAVA_RETRIES.release
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,7 +96,7 @@ class Producer:
             "retries": retries,
             "max.in.flight.requests.per.connection": str(self.in_flight),
         }
-        if self.client == LIBRDKAFKA or release >= IDEMPOTENCE_SINCE:
+        if self.client == LIBRDKAFKA or release >= borders.IDEMPOTENT_PRODUCERS.release:
             given["enable.idempotence"] = str(self.idempotence).lower()
         return given
 

@@ -5,7 +5,7 @@ warned of. Runs are compared cell by cell: scenario, case and version; seeds tel
 several versions are compared with others, the caller names the cells alike before.
 
 A fact is asked for twice, of each cell alone and of all cells together, because a thing that is a little worse in forty
-cells is seen in none of them. What may be told of so many tests is decided by `judgement.difference.told`, for each of
+cells is seen in none of them. What may be told of so many tests `judgement.difference.significant` decides, for each of
 the FAMILIES by itself with its share of the error. A time is told only if it is longer or shorter by LEAST_SHARE, and
 by SPREADS times the spread of runs of one side. Times are compared among runs of one machine that was as busy.
 
@@ -282,7 +282,7 @@ _Strata = dict[_Question, dict[Cell, CountedRuns]]
 
 def _counted(pairs: _Pairs, level: float) -> Iterator[Change]:
     strata = _strata_of(pairs, _facts_of)
-    alone = difference.told(
+    alone = difference.significant(
         (((which, cell), which.test([one])) for which, cells in strata.items() for cell, one in cells.items()), level
     )
     yield from _changes_of_counts(pairs, strata, alone, level)
@@ -320,7 +320,7 @@ def _strata_of(pairs: _Pairs, facts: Callable[[Iterable[Ran]], Iterable[Fact]]) 
 def _changes_of_counts(
     pairs: _Pairs, strata: _Strata, alone: Mapping[tuple[_Question, Cell], float], level: float
 ) -> Iterator[Change]:
-    together = difference.told(((which, which.test(cells.values())) for which, cells in strata.items()), level)
+    together = difference.significant(((which, which.test(cells.values())) for which, cells in strata.items()), level)
     for which, cells in strata.items():
         told = {cell: alone[which, cell] for cell in cells if (which, cell) in alone}
         if not told and which not in together:
@@ -376,10 +376,10 @@ def _timed(pairs: _Pairs, level: float) -> Iterator[Change]:
         for measure in sorted({name for run in chain(*sides) for name in run.times_ms}):
             if found := list(_strata(sides, measure)):
                 strata.setdefault(measure, {})[cell] = found
-    alone = difference.told(
+    alone = difference.significant(
         (((name, cell), difference.ranks(one)) for name, cells in strata.items() for cell, one in cells.items()), level
     )
-    together = difference.told(
+    together = difference.significant(
         ((name, difference.ranks([*chain.from_iterable(cells.values())])) for name, cells in strata.items()), level
     )
     for name, cells in strata.items():

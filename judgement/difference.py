@@ -166,11 +166,12 @@ def _approximated(strata: Sequence[Timed], doubled: Sequence[NDArray[np.int64]])
 T = TypeVar("T")
 
 
-def told(tests: Iterable[tuple[T, Significance]], level: float) -> dict[T, float]:
+def significant(tests: Iterable[tuple[T, Significance]], level: float) -> dict[T, float]:
     """What may be told of many tests, with p as corrected; at most a share `level` of all such calls tells anything
     where nothing is.
 
-    >>> told([("a", Significance(0.004, 0.004)), ("b", Significance(1.0, 1.0)), ("c", Significance(0.6, 0.004))], 0.05)
+    >>> tests = [("a", Significance(0.004, 0.004)), ("b", Significance(1.0, 1.0)), ("c", Significance(0.6, 0.004))]
+    >>> significant(tests, 0.05)
     {'a': 0.008}
     """
     every = sorted(tests, key=lambda pair: pair[1].p)

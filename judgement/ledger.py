@@ -7,12 +7,13 @@ from statistics import median
 from typing import TYPE_CHECKING, Final
 
 from evidence import ledger
-from evidence.events import Acked, of
-from evidence.ledger import ClaimLine, RunJudged
+from evidence.events import Acked, Machine, of
+from evidence.ledger import ClaimLine, RunJudged, Throughout
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from evidence.events import Event
     from judgement.report.facts import JudgedRun
 
 MS_NS: Final = 1e6
@@ -30,9 +31,9 @@ def judged(one: JudgedRun) -> RunJudged:
         run=run.run,
         at=ledger.now(),
         verdict=verdict.verdict,
-        reasons=tuple(ledger.told(reason, run.run) for reason in verdict.reasons),
+        reasons=tuple(ledger.without_machine_paths(reason, run.run) for reason in verdict.reasons),
         sound=verdict.sound,
-        text=ledger.told(outcome.text, run.run) if outcome else "",
+        text=ledger.without_machine_paths(outcome.text, run.run) if outcome else "",
         acknowledged=outcome.acknowledged if outcome else None,
         lost=outcome.lost if outcome else 0,
         unread=outcome.unread if outcome else 0,
@@ -49,6 +50,7 @@ def judged(one: JudgedRun) -> RunJudged:
         first_success_ms=_most(figure.first_success_ms for figure in figures),
         errors=max((figure.errors for figure in figures), default=None),
         ack_ms=_median_ack_ms(one),
+        throughout=_throughout(one.events),
         seconds=round(verdict.seconds, 1),
         documented=ledger.digest(run.documented),
         manifest=verdict.manifest,
@@ -63,6 +65,15 @@ def tell(one: JudgedRun) -> None:
     path = one.run_dir.path.resolve().parent / ledger.FILE
     if path.exists():
         ledger.append(path, judged(one))
+
+
+def _throughout(events: Iterable[Event]) -> Throughout | None:
+    """How the machine was in the whole run; the busiest, should several be told. None if the timeline does not say."""
+    told = max(of(events, Machine), key=lambda each: each.cpu, default=None)
+    if told is None:
+        return None
+    shares = {name: round(100 * getattr(told, name), 1) for name in ("cpu", "memory", "io", "steal")}
+    return Throughout(seconds=told.seconds, late_ms=told.late_ms, **shares)
 
 
 def _most(values: Iterable[float | None]) -> float | None:

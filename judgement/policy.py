@@ -294,19 +294,18 @@ def weigh(
     found: Classified,
     judged: Sequence[ClaimResult],
     doubted: Sequence[Doubt],
-    undone: Sequence[Contradiction] = (),
-    still: Sequence[tuple[int, int]] = (),
-    busy: float = 0.0,
+    undone: Sequence[Contradiction],
+    run_state: RunState,
 ) -> Weighed:
     """What the rules ask. `judged` is what came of the claims, `doubted` what makes the run as a whole prove less,
-    `undone` what Kafka owes and did not do, `still` when the machine stood still, `busy` the share of
-    the run in which some process waited for a CPU.
+    `undone` what Kafka owes and did not do, `run_state` when the machine stood still and processes waited for a CPU.
     """
     refused = [f"{line}; {stated.unfounded}" for line in found.subjects.contradictions]
     undocumented = [one.named_summary for one, excuse in found.undocumented if excuse is None]
     undocumented += [*found.losses, *(line for _, line in found.out_of_bounds)]
     touched = [
-        (one, one.doubted(_with_failure(run, doubted)) or one.stood_still(still) or one.slowed(busy)) for one in undone
+        (one, one.doubted(_with_failure(run, doubted)) or one.stood_still(run_state.still) or one.slowed(run_state))
+        for one in undone
     ]
     return Weighed(
         observed=stated.observed,
@@ -368,7 +367,7 @@ def judge(
     found = classify(run, run_state, known, stated, contradicted)
     doubted = doubts(run, run_state, findings, damaged, analysis_failure, stated.documented.required)
     undone = contradictions(run_state, judged, duties=not stated.observed)
-    weighed = weigh(run, stated, found, judged, doubted, undone, run_state.still, run_state.busy)
+    weighed = weigh(run, stated, found, judged, doubted, undone, run_state)
     verdict, reasons = decide(weighed)
     sound = not weighed.failure and not weighed.doubts
     return Verdict(

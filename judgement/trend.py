@@ -29,7 +29,7 @@ UNNAMED: Final = "no commit"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
+class HistoryRow:
     """A row of the table of all nights: one thing that a run showed (docs/nights.md)."""
 
     run: str
@@ -47,7 +47,7 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Subject:
+class TrendSubject:
     """What a line of the picture is of: a cell, or a duration in it. By releases a cell has no version."""
 
     scenario: str
@@ -91,7 +91,7 @@ class Spread:
     median_ms: float
     most_ms: float
     busy: int
-    """Runs of these that began on a busy machine."""
+    """Runs of these whose machine was busy."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,22 +102,22 @@ class Trend:
     periods: Sequence[str]
     """In the order of time, or of releases."""
     runs: int
-    cells: Mapping[Subject, Mapping[str, Period]]
-    durations: Mapping[Subject, Mapping[str, Spread]]
+    cells: Mapping[TrendSubject, Mapping[str, Period]]
+    durations: Mapping[TrendSubject, Mapping[str, Spread]]
 
     @property
-    def not_always_good(self) -> list[Subject]:
+    def not_always_good(self) -> list[TrendSubject]:
         """Cells with a run that was not good, those of the last period first."""
         found = [one for one, periods in self.cells.items() if any(p.good < p.runs for p in periods.values())]
 
-        def last(one: Subject) -> int:
+        def last(one: TrendSubject) -> int:
             known = [at for at, period in enumerate(self.periods) if self.cells[one].get(period, Period()).mark in "✕?"]
             return -known[-1]
 
         return sorted(found, key=lambda one: (last(one), one))
 
     @property
-    def by_change(self) -> list[tuple[float, Subject]]:
+    def by_change(self) -> list[tuple[float, TrendSubject]]:
         """Durations of two periods or more, with the last median as a share of the median of the others; that which
         changed most is first.
         """
@@ -131,18 +131,18 @@ class Trend:
 
 @dataclass(slots=True)
 class _Gathered:
-    verdicts: dict[Subject, dict[str, Counter[str]]] = field(default_factory=dict)
-    times: dict[Subject, dict[str, list[tuple[float, str]]]] = field(default_factory=dict)
+    verdicts: dict[TrendSubject, dict[str, Counter[str]]] = field(default_factory=dict)
+    times: dict[TrendSubject, dict[str, list[tuple[float, str]]]] = field(default_factory=dict)
     first: dict[str, datetime] = field(default_factory=dict)
     runs: set[str] = field(default_factory=set)
 
 
-def trend(rows: Iterable[Row], by: By) -> Trend:
+def trend(rows: Iterable[HistoryRow], by: By) -> Trend:
     """What these rows show, by nights, releases or commits."""
     gathered = _Gathered()
     for row in rows:
         period = period_of(row, by)
-        subject = Subject(row.scenario, row.case, "" if by == "release" else row.version)
+        subject = TrendSubject(row.scenario, row.case, "" if by == "release" else row.version)
         gathered.first[period] = min(row.at, gathered.first.get(period, row.at))
         gathered.runs.add(row.run)
         if row.what == "verdict":
@@ -150,7 +150,7 @@ def trend(rows: Iterable[Row], by: By) -> Trend:
             kind = "good" if row.outcome == AS_DOCUMENTED else kind
             gathered.verdicts.setdefault(subject, {}).setdefault(period, Counter())[kind] += 1
         elif row.what in ("claim", "time") and row.number is not None:
-            named = Subject(subject.scenario, subject.case, subject.version, row.name)
+            named = TrendSubject(subject.scenario, subject.case, subject.version, row.name)
             gathered.times.setdefault(named, {}).setdefault(period, []).append((row.number, row.load))
     return Trend(
         by=by,
@@ -167,7 +167,7 @@ def trend(rows: Iterable[Row], by: By) -> Trend:
     )
 
 
-def period_of(row: Row, by: By) -> str:
+def period_of(row: HistoryRow, by: By) -> str:
     """The period that a run belongs to.
 
     >>> about = dict(run="r", scenario="s", case="c", version="4.3.1", commit="0123456789abc", modified=True)

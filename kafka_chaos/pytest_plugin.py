@@ -22,7 +22,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from kafka_chaos.session import LAST_LINES, PROGRAM, Chaos, ChaosError, Cluster, begin, ended, told
+from kafka_chaos.session import LAST_LINES, PROGRAM, Chaos, ChaosError, Cluster, begin, decoded, ended
 
 GOOD: Final = ("as-documented", "observed")
 MARK: Final = "kafka_chaos"
@@ -120,7 +120,7 @@ class ScenarioRun(pytest.Item):
         try:
             with begin(command) as process, ended(process):
                 for line in process.stdout or ():
-                    one = told(line)
+                    one = decoded(line)
                     verdict = one if one["kind"] == "run" else verdict
                     said += [one["text"]] if one.get("text") else []
         finally:

@@ -51,7 +51,7 @@ def begin(command: Sequence[str], *, stdin: int = subprocess.DEVNULL) -> subproc
     )
 
 
-def told(line: str) -> dict[str, Any]:
+def decoded(line: str) -> dict[str, Any]:
     """A line of the program. What is no JSON is a failure that it tells."""
     try:
         value = json.loads(line)
@@ -127,7 +127,7 @@ class Cluster:
 
     def _listen(self, lines: Iterable[str]) -> None:
         for line in lines:
-            one = told(line)
+            one = decoded(line)
             if one["kind"] in ("up", "answer"):
                 self._answers.put(one)
             elif text := one.get("text"):

@@ -36,7 +36,7 @@ class Offer:
     """Feature → the level in force in the cluster, as far as the process knows."""
 
     @property
-    def told(self) -> bool:
+    def answered(self) -> bool:
         """Whether it is the process's own answer."""
         return API_VERSIONS in self.apis
 

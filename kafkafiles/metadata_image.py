@@ -3,9 +3,9 @@
 `MetadataImage.apply` folds events into partitions (leader, leader epoch, ISR, ELR), brokers (fenced or not) and the
 active controller with its epoch.
 
-Two facts the image rests on, both checked on real brokers: the leader epoch is in a PartitionRecord but not in a
-PartitionChangeRecord, where it grows by one whenever the record sets a leader; and the controller's epoch is the
-leader epoch of the batch, the quorum's leader being the active controller.
+The image depends on two facts, both checked on real brokers. First: a PartitionRecord has the leader epoch, a
+PartitionChangeRecord has not; there the epoch grows by one whenever the record sets a leader. Second: the controller's
+epoch is the leader epoch of the batch, because the quorum's leader is the active controller.
 """
 
 from __future__ import annotations

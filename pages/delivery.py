@@ -22,7 +22,7 @@ REPEATED: Final = "repeated-processing"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Way:
+class DeliveryCase:
     """A case of a scenario, as code, its client and settings, and where it is killed."""
 
     code: str
@@ -44,28 +44,38 @@ SQLITE: Final = "librdkafka, SQLite"
 SLOWER: Final = "not: slower than max.poll.interval.ms"
 OPEN: Final = "application, before the transaction ends"
 ROWS: Final = (
-    Way(code=COMMIT_FIRST, client=ANY, crash="between the two", scenario="at-most-once", case="between"),
-    Way(code=COMMIT_FIRST, client=ANY, crash="before it commits", scenario="at-most-once", case="before-commit"),
-    Way(code=COMMIT_FIRST, client=ANY, crash="after it has processed", scenario="at-most-once", case="after-process"),
-    Way(code=PROCESS_FIRST, client=ANY, crash="between the two", scenario="at-least-once", case="between"),
-    Way(code=PROCESS_FIRST, client=ANY, crash="before it processes", scenario="at-least-once", case="before-process"),
-    Way(code=PROCESS_FIRST, client=ANY, crash="after it has committed", scenario="at-least-once", case="after-commit"),
-    Way(
+    DeliveryCase(code=COMMIT_FIRST, client=ANY, crash="between the two", scenario="at-most-once", case="between"),
+    DeliveryCase(
+        code=COMMIT_FIRST, client=ANY, crash="before it commits", scenario="at-most-once", case="before-commit"
+    ),
+    DeliveryCase(
+        code=COMMIT_FIRST, client=ANY, crash="after it has processed", scenario="at-most-once", case="after-process"
+    ),
+    DeliveryCase(code=PROCESS_FIRST, client=ANY, crash="between the two", scenario="at-least-once", case="between"),
+    DeliveryCase(
+        code=PROCESS_FIRST, client=ANY, crash="before it processes", scenario="at-least-once", case="before-process"
+    ),
+    DeliveryCase(
+        code=PROCESS_FIRST, client=ANY, crash="after it has committed", scenario="at-least-once", case="after-commit"
+    ),
+    DeliveryCase(
         code=LOOP,
         client=f"librdkafka, {AUTOMATIC}",
         crash="before it processes",
         scenario="auto-commit",
         case="librdkafka",
     ),
-    Way(code=LOOP, client=f"Java, {AUTOMATIC}", crash="before it processes", scenario="auto-commit", case="java"),
-    Way(
+    DeliveryCase(
+        code=LOOP, client=f"Java, {AUTOMATIC}", crash="before it processes", scenario="auto-commit", case="java"
+    ),
+    DeliveryCase(
         code=LOOP,
         client=f"Java, {AUTOMATIC}",
         crash="after it has processed",
         scenario="auto-commit",
         case="java-processed",
     ),
-    Way(
+    DeliveryCase(
         code=WORKER,
         client=f"Java, {AUTOMATIC}",
         crash="before the thread processes",
@@ -73,7 +83,7 @@ ROWS: Final = (
         case="java-worker",
     ),
     *(
-        Way(code=TRANSACTION, client=client, crash=crash, scenario="exactly-once-transactions", case=case)
+        DeliveryCase(code=TRANSACTION, client=client, crash=crash, scenario="exactly-once-transactions", case=case)
         for client, crash, case in (
             (ANY, "application, before it begins", "after-poll"),
             (ANY, "application, outputs sent", "before-offsets"),
@@ -86,7 +96,7 @@ ROWS: Final = (
         )
     ),
     *(
-        Way(code=code, client=SQLITE, crash=crash, scenario="exactly-once-external", case=case)
+        DeliveryCase(code=code, client=SQLITE, crash=crash, scenario="exactly-once-external", case=case)
         for code, crash, case in (
             (STORE, "before the store's commit", "sqlite-before-commit"),
             (STORE, "after the store's commit", "sqlite-after-commit"),
@@ -94,10 +104,12 @@ ROWS: Final = (
             ("outputs into a store, then offsets", "between the two", "sqlite-output-first"),
         )
     ),
-    Way(code=PROCESS_FIRST, client=ANY, crash=SLOWER, scenario="rebalance-while-processing", case="slower"),
-    Way(code=PROCESS_FIRST, client="Java", crash=SLOWER, scenario="rebalance-while-processing", case="java-slower"),
-    Way(code=TRANSACTION, client=ANY, crash=SLOWER, scenario="zombie-processor", case="member"),
-    Way(
+    DeliveryCase(code=PROCESS_FIRST, client=ANY, crash=SLOWER, scenario="rebalance-while-processing", case="slower"),
+    DeliveryCase(
+        code=PROCESS_FIRST, client="Java", crash=SLOWER, scenario="rebalance-while-processing", case="java-slower"
+    ),
+    DeliveryCase(code=TRANSACTION, client=ANY, crash=SLOWER, scenario="zombie-processor", case="member"),
+    DeliveryCase(
         code=TRANSACTION,
         client="Java, offsets by group id alone",
         crash=SLOWER,
@@ -127,7 +139,7 @@ def page(described: Value, data: Value) -> str:
     )
 
 
-def _cell(data: Value, way: Way, version: str) -> Value | None:
+def _cell(data: Value, way: DeliveryCase, version: str) -> Value | None:
     cells: Mapping[str, Value] = ((data.get(way.scenario) or {}).get("cases") or {}).get(way.case) or {}
     return cells.get(version)
 

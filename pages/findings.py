@@ -9,9 +9,12 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 import results
+from evidence.errors import UsageError
+from evidence.text import plural
+from harness.cluster import versions
 from harness.discoveries import TAKEN_BACK, every
 from harness.scenario import all_scenarios
-from pages.museum import shown
+from pages.museum import NOT_RUN, shown
 from pages.render import render
 
 PAGE: Final = "findings.md"
@@ -19,13 +22,68 @@ Value = Mapping[str, Any]
 
 
 def counted(found: Value, data: Value) -> dict[str, Any]:
-    """A discovery, each of its arms with how often it ended as documented, by version (`runs`)."""
-    arms = {
-        side: found[side]
-        | {"runs": {on: shown(found[side]["scenario"], on, data, found[side]["case"]) for on in found[side]["on"]}}
-        for side in ("seen", "control")
+    """A discovery, each of its arms with what runs on record came to, by version: how often its case ended as
+    documented (`runs`), and the other cases of an exhibit of which the same is documented there (`others`); how many
+    runs of its case do not count (`aside`); and the same in words (`told`).
+    """
+    return {**found, **{side: _counted(found[side], data) for side in ("seen", "control")}}
+
+
+def _counted(arm: Value, data: Value) -> dict[str, Any]:
+    name, case = arm["scenario"], arm["case"]
+    runs = {on: shown(name, on, data, case) for on in arm["on"]}
+    others = {on: _others(name, case, on, data) for on in arm["on"]}
+    aside = {on: _aside(name, case, on, data) for on in arm["on"]}
+    told = {on: _told(runs[on], others[on], aside[on]) for on in arm["on"]}
+    return {
+        **arm,
+        "runs": runs,
+        "others": {on: cases for on, cases in others.items() if cases},
+        "aside": {on: number for on, number in aside.items() if number},
+        "told": told,
     }
-    return {**found, **arms}
+
+
+def _others(name: str, case: str, version: str, data: Value) -> dict[str, str]:
+    """Of the other cases of an exhibit that show what this one shows on a version (its bug, or that it is not there),
+    those that were run, with how often they ended as documented.
+    """
+    made = all_scenarios()[name]
+    if made.exhibit is None:
+        return {}
+    on, found = versions.get(version), {}
+    here = made.documented_for(on, case)
+    for other in made.cases.values():
+        try:
+            there = made.documented_for(on, other.name)
+        except UsageError:
+            continue
+        same = made.shows(on, other) == made.shows(on, made.case(case))
+        same &= (there.required, tuple(there.claims)) == (here.required, tuple(here.claims))
+        count = shown(name, version, data, other.name)
+        if other.name != case and same and count != NOT_RUN:
+            found[other.name] = count
+    return found
+
+
+def _aside(name: str, case: str, version: str, data: Value) -> int:
+    """How many runs of a case on a version do not count."""
+    cell = ((data.get(name) or {}).get("cases") or {}).get(case, {}).get(version) or {}
+    return sum(one["runs"] for one in cell.get("aside", ()))
+
+
+def _told(count: str, others: Mapping[str, str], aside: int) -> str:
+    """In words.
+
+    >>> _told("not run", {"frozen": "1 of 1", "cut": "1 of 1"}, 1)
+    'not run (1 run does not count; case frozen 1 of 1, case cut 1 of 1)'
+    >>> _told("2 of 2", {}, 0)
+    '2 of 2'
+    """
+    apart = [f"{plural(aside, 'run')} {'does' if aside == 1 else 'do'} not count"] if aside else []
+    cases = ", ".join(f"case {name} {of}" for name, of in others.items())
+    beside = "; ".join(filter(None, [*apart, cases]))
+    return f"{count} ({beside})" if beside else count
 
 
 def all_counted(data: Value | None = None) -> list[dict[str, Any]]:

@@ -25,7 +25,7 @@ from judgement.rates import NOTHING_SHOWN, telling
 from judgement.report import timings
 from judgement.report.cells import version_key
 from judgement.sampling import percent
-from pages import delivery, deviations, museum, survives, told
+from pages import delivery, deviations, example_runs, museum, survives
 from pages.counted import allowed, contradicted, decision, interval, ran, stated
 from pages.deviations import Deviations
 from pages.render import render
@@ -274,7 +274,7 @@ def _margins(cells: Iterable[Value]) -> list[tuple[str, ...]]:
                     share = (int(timing["ms"][0]), timing["ms"][3] / timing["bound_ms"][0])
                     shares.setdefault(name, {}).setdefault(timing["load"], []).append(share)
 
-    def told(found: Sequence[tuple[int, float]]) -> str:
+    def figures(found: Sequence[tuple[int, float]]) -> str:
         most = percent(max((share for _, share in found), default=0.0))
         return f"{most} in {plural(sum(runs for runs, _ in found), 'run')}" if found else "–"
 
@@ -282,7 +282,7 @@ def _margins(cells: Iterable[Value]) -> list[tuple[str, ...]]:
         (
             f"`{name}`",
             str(known.bound_basis) if (known := claims.CATALOGUE.get(name)) else "–",
-            *(told(of_load.get(load, ())) for load in MACHINES),
+            *(figures(of_load.get(load, ())) for load in MACHINES),
         )
         for name, of_load in sorted(shares.items())
     ]
@@ -504,7 +504,9 @@ def durations(scenarios: Sequence[Value], data: Value) -> str:
 # Files
 
 
-def write_told(root: Path, described: Value, runs: Sequence[told.RunWithVerdict], tell: Callable[[str], None]) -> int:
+def write_told(
+    root: Path, described: Value, runs: Sequence[example_runs.RunWithVerdict], tell: Callable[[str], None]
+) -> int:
     """Tell a run of each scenario that these runs are of, in a folder as results/ is, in place of the one that was
     told; how many were. `tell` hears what cannot be drawn.
     """
@@ -512,7 +514,7 @@ def write_told(root: Path, described: Value, runs: Sequence[told.RunWithVerdict]
     for one in described["scenarios"]:
         of_it = [run for run in runs if run.run.scenario == one["name"]]
         affected = tuple((one.get("exhibit") or {}).get("affected", ()))
-        about, pictures = told.described_run(of_it, [case["name"] for case in one["cases"]], tell, affected)
+        about, pictures = example_runs.described_run(of_it, [case["name"] for case in one["cases"]], tell, affected)
         if not about:
             continue
         kept = _kept(root, one, about)
@@ -553,5 +555,5 @@ def _with_control(
         file: results.picture(file, root).read_text(encoding="utf-8") for file in kept["pictures"] if file != place
     }
     words = {file: text for file, text in kept["pictures"].items() if file != place}
-    told_of = {**kept, "control": beside, "pictures": {**words, place: told.control_words(beside)}}
+    told_of = {**kept, "control": beside, "pictures": {**words, place: example_runs.control_words(beside)}}
     return told_of, {**drawn, place: pictures[f"{name}.svg"]}

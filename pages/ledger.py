@@ -17,7 +17,7 @@ from typing import Final, get_args
 from msgspec import Struct
 
 from evidence import ledger
-from evidence.ledger import AnyLine, ClaimLine, Counts, Line, Load
+from evidence.ledger import AnyLine, ClaimLine, Counts, LedgerLine, Load, Throughout
 
 PAGE: Final = Path("docs/ledger.md")
 TABLE: Final = re.compile(r"(?<=^<!-- lines -->\n)\n.*?(?=^<!-- end of lines -->$)", re.DOTALL | re.MULTILINE)
@@ -27,13 +27,15 @@ def tables() -> str:
     """A table of each kind of line, and of the parts that some have."""
     source = ast.parse(inspect.getsource(ledger))
     classes = {node.name: node for node in source.body if isinstance(node, ast.ClassDef)}
-    kinds: list[type[Struct]] = [Line, *get_args(AnyLine), Load, ClaimLine, Counts]
+    kinds: list[type[Struct]] = [LedgerLine, *get_args(AnyLine), Load, Throughout, ClaimLine, Counts]
     return "\n" + "\n".join(_table(one, classes[one.__name__]) for one in kinds) + "\n"
 
 
 def _table(kind: type[Struct], node: ast.ClassDef) -> str:
     tag = kind.__struct_config__.tag
-    heading = "all lines" if kind is Line else f"`{tag}`" if issubclass(kind, Line) else f"`{kind.__name__}`"
+    heading = (
+        "all lines" if kind is LedgerLine else f"`{tag}`" if issubclass(kind, LedgerLine) else f"`{kind.__name__}`"
+    )
     about = " ".join((inspect.getdoc(kind) or "").split())
     rows = [f"| `{name}` | `{type_}` | {meaning} |" for name, type_, meaning in _fields(node)]
     return "\n".join([f"### {heading}", "", about, "", "| field | type | |", "|---|---|---|", *rows, ""])

@@ -36,6 +36,15 @@ def shown(name: str, version: str, data: Value, case: str = DEFAULT_CASE) -> str
     return f"{cell['good']} of {cell['runs']}" if cell and cell["runs"] else NOT_RUN
 
 
+def shown_here(name: str, version: str, data: Value, case: str, others: Sequence[str]) -> str:
+    """The same; of one that was not run in this case, also the `others` that were: "not run; case cut 1 of 1"."""
+    here = shown(name, version, data, case)
+    if here != NOT_RUN:
+        return here
+    ran = {other: count for other in others if (count := shown(name, version, data, other)) != NOT_RUN}
+    return "; ".join([here, *([", ".join(f"case {other} {count}" for other, count in ran.items())] if ran else [])])
+
+
 def page(described: Value, scenarios: Sequence[Value], data: Value) -> str:
     """The index; "" if there are no exhibits."""
     found = exhibits(scenarios)
@@ -94,5 +103,6 @@ def _row(one: Value, data: Value) -> list[str]:
 def _shown_on(name: str, exhibit: Value, data: Value) -> Iterator[str]:
     sides = (("affected", DEFAULT_CASE, ""), ("fixed", exhibit["fixed_case"], exhibit["fixed_with"]))
     for side, case, how in sides:
-        counts = (f"{version}: {shown(name, version, data, case)}" for version in exhibit[side])
+        others = exhibit["also"] if case == DEFAULT_CASE else ()
+        counts = (f"{version}: {shown_here(name, version, data, case, others)}" for version in exhibit[side])
         yield "; ".join(f"{one} ({how})" if how else one for one in counts) or "no release"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from evidence.ledger import SCHEMA, Counts, RestoredCell, RestoredRun, RunEnded, RunJudged, RunStarted
+from evidence.ledger import SCHEMA, Counts, RestoredCell, RestoredRun, RunEnded, RunJudged, RunStarted, Throughout
 from evidence.run import HostRecord
 
 AT = "2026-11-24T00:00:00.000Z"
@@ -42,3 +42,8 @@ def restored_cell(runs: int, good: int, *names: str, at: str = AT, **changes: An
     return RestoredCell(
         schema=SCHEMA, at=at, runs=names, counts=Counts(runs=runs, good=good, **changes), **(about | own)
     )
+
+
+def throughout(cpu: float, **changes: Any) -> Throughout:
+    about: dict[str, Any] = {"seconds": 30.0, "memory": 0.0, "io": 0.0, "steal": 0.0, "late_ms": 3}
+    return Throughout(cpu=cpu, **(about | changes))

@@ -63,7 +63,7 @@ def _write(text: str, path: Path | None) -> None:
         raise UsageError(f"{path}: cannot be written ({error.strerror}); name another file") from None
 
 
-def _listed(found: Sequence[lines.Line], data: model.Data) -> str:
+def _listed(found: Sequence[lines.ReleaseLine], data: model.Data) -> str:
     """Every line with its figures."""
     rows = ["line        measured on    acks=1   recommended   flushed   known bugs"]
     for line in found:
@@ -77,7 +77,7 @@ def _listed(found: Sequence[lines.Line], data: model.Data) -> str:
     return "\n".join(rows) + "\n"
 
 
-def _settings(paths: Sequence[str], found: Sequence[lines.Line]) -> dict[str, list[tuple[str, Settings]]]:
+def _settings(paths: Sequence[str], found: Sequence[lines.ReleaseLine]) -> dict[str, list[tuple[str, Settings]]]:
     """The settings of every producer in files, by line: its name, and what is in force."""
     inputs: Inputs = read_paths(paths, Options(profiles=(), env={}, client=None, release=None))
     told: dict[str, list[tuple[str, Settings]]] = {}
@@ -95,7 +95,7 @@ def _settings(paths: Sequence[str], found: Sequence[lines.Line]) -> dict[str, li
 
 
 def _pages(
-    line: lines.Line, data: model.Data, settings: dict[str, list[tuple[str, Settings]]], client: str, width: int
+    line: lines.ReleaseLine, data: model.Data, settings: dict[str, list[tuple[str, Settings]]], client: str, width: int
 ) -> list[str]:
     """The page of a line, once for each of somebody's producers; once without."""
     mine = settings.get(line.name) or []

@@ -70,7 +70,7 @@ def run(options: argparse.Namespace) -> int:
             work.decide(version)
     finally:
         work.tidy()
-    found = told(work, border, beside, progress)
+    found = as_json(work, border, beside, progress)
     work.save(result=found)
     result(json.dumps(found) if options.json else "\n".join(as_text(found)))
     return EXIT_UNKNOWN if border.unsure else EXIT_AS_DOCUMENTED
@@ -95,7 +95,7 @@ def name_of(scenario: str, case: str, good: Version, bad: Version) -> str:
     return "-".join(filter(None, (scenario, "" if case == DEFAULT_CASE else case, good.id, bad.id)))
 
 
-def told(work: Bisection, border: Border, beside: tuple[Version, ...], progress: Progress) -> dict[str, Any]:
+def as_json(work: Bisection, border: Border, beside: tuple[Version, ...], progress: Progress) -> dict[str, Any]:
     """What was found, as JSON."""
     found: dict[str, Any] = {
         "scenario": work.scenario.name,
@@ -118,7 +118,7 @@ def told(work: Bisection, border: Border, beside: tuple[Version, ...], progress:
         "museum": known_bugs(border, all_scenarios()),
     }
     try:
-        found["changes"] = between.told(border.last.kafka, border.first.kafka, progress.line)
+        found["changes"] = between.differences(border.last.kafka, border.first.kafka, progress.line)
     except KafkaChaosError as error:
         found["changes"] = {"cannot": [f"what changed: {error}"]}
     return found

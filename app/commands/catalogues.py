@@ -50,7 +50,7 @@ def run(options: argparse.Namespace) -> int:
 
 def _list_scenarios(options: argparse.Namespace) -> int:
     """Sections, scenarios a line each, or scenarios in full: what is named by itself is told in full."""
-    asked = listing.Asked(
+    asked = listing.Selection(
         suite=options.suite,
         on=central.find(options.on, say) if options.on else None,
         seen=options.seen,

@@ -24,7 +24,7 @@ def _lines(one: Mapping[str, Any]) -> Iterator[str]:
     yield f"  the least {one['least']}"
     for side in ("seen", "control"):
         arm = one[side]
-        runs = ", ".join(f"{count} on {version}" for version, count in arm["runs"].items())
+        runs = ", ".join(f"{count} on {version}" for version, count in arm["told"].items())
         yield f"  {side:<9} {arm['shows']}; {runs}: {arm['command']}"
     if one["beside"]:
         yield f"  besides   {one['beside']}"

@@ -8,7 +8,7 @@ import results
 from app import ledger
 from app.output import say
 from evidence.errors import UsageError
-from pages import build, guide, told
+from pages import build, example_runs, guide
 from pages.scenarios import described
 
 
@@ -17,7 +17,7 @@ def run(options: argparse.Namespace) -> int:
     scenarios = described()
     root = options.results or results.ROOT
     if options.run_dirs:
-        gathered = told.gather(told.find(options.run_dirs))
+        gathered = example_runs.gather(example_runs.find(options.run_dirs))
         for line in gathered.left_out:
             say(f"left out: {line}")
         if not gathered.runs:

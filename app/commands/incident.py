@@ -28,7 +28,7 @@ def run(options: argparse.Namespace) -> int:
     version = options.version or (releases[-1] if releases else "")
     bugs = _bugs(version) if version else []
     compared = incident.replicas(found.parents)
-    case = incident_causes.Case(logs, compared[0], found.partitions, version)
+    case = incident_causes.IncidentEvidence(logs, compared[0], found.partitions, version)
     settings = _settings([str(place) for place in places], version)
     result(incident.text(found, incident_causes.causes(case), releases, compared, bugs, settings, version), end="")
     return 0
@@ -54,6 +54,6 @@ def _settings(paths: Sequence[str], version: str) -> list[str]:
     lines = []
     for row in answer.rows:
         worst = row.worst
-        risk = f": {worst.findings[0].says} by {worst.findings[0].fault}" if worst.findings else ""
+        risk = f": {worst.findings[0].sentence} by {worst.findings[0].fault}" if worst.findings else ""
         lines.append(f"{row.producer.name} ({row.producer.origin}): grade {row.grade}{risk}")
     return lines

@@ -49,7 +49,7 @@ def run(options: argparse.Namespace) -> int:
     return EXIT_AS_DOCUMENTED
 
 
-def write(kept: store.Store, root: Path) -> None:
+def write(kept: store.LedgerFolder, root: Path) -> None:
     """Write the ledger and the rows that are made of it."""
     for path in store.save(kept, root):
         say(f"written: {path}")
@@ -81,7 +81,7 @@ def needs(scenarios: Mapping[str, Any], data: Mapping[str, Any], *, as_json: boo
     result(f"{len(found)} cells are not decided; {total} runs as documented would decide them")
 
 
-def coverage(kept: store.Store, *, as_json: bool) -> None:
+def coverage(kept: store.LedgerFolder, *, as_json: bool) -> None:
     """Of every version of the matrix: how many cells can be run, how many ever were, and how long ago."""
     mine = [one for one in all_scenarios().values() if not one.name.startswith(PREFIX)]
     rows = plan.coverage(cells(mine, None, seed=1, repeat=1), plan.known(kept.lines), datetime.now(UTC).date())
@@ -127,7 +127,7 @@ def undecided(scenarios: Mapping[str, Any], data: Mapping[str, Any]) -> Iterator
     yield from sorted(found, key=lambda need: (-need.missing, need))
 
 
-def counts(kept: store.Store, *, as_json: bool) -> None:
+def counts(kept: store.LedgerFolder, *, as_json: bool) -> None:
     """How many runs there are, and how they ended."""
     rows = derivation.rows(kept.lines)
     told = {

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import hashlib
 import shlex
+from collections.abc import Mapping
 from pathlib import Path
 
 import results
@@ -28,6 +30,11 @@ def run(options: argparse.Namespace) -> int:
         raise UsageError(f"{options.run} was run by another program: {command}")
     if not options.here and (why := other_tree(line, runner.git_commit())):
         raise UsageError(f"{options.run} {why}; --here runs `{command}` on what is checked out")
+    if isinstance(line, RunStarted) and (wrong := others(line.files)):
+        raise UsageError(
+            f"{options.run} was run with files of its user's own, which the ledger has by name and digest, and "
+            f"{', '.join(wrong)} is not here as it was: `{command}` in the folder that has them"
+        )
     say(f"$ {command} --runs-dir {options.runs_dir}")
     return main([*shlex.split(command)[1:], "--runs-dir", str(options.runs_dir)])
 
@@ -50,6 +57,15 @@ def command_of(line: RunStarted | RestoredRun) -> str:
     case = f" --case {line.case}" if line.case != DEFAULT_CASE else ""
     seed = "" if line.seed is None else f" --seed {line.seed}"
     return f"{PROGRAM}{line.scenario}{case} --version {line.version}{seed}"
+
+
+def others(files: Mapping[str, str]) -> list[str]:
+    """Of the files that a command names, those that are not in this folder with the content that they had."""
+    return [name for name, digest in files.items() if _digest(Path(name)) != digest]
+
+
+def _digest(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else ""
 
 
 def other_tree(line: RunStarted | RestoredRun, here: str | None) -> str:

@@ -9,9 +9,9 @@ from pathlib import Path
 from app.output import result, say
 from evidence.errors import EXIT_AS_DOCUMENTED, UsageError
 from judgement.report import trend as report
-from judgement.trend import Row, trend
+from judgement.trend import HistoryRow, trend
 
-WANTED = ("observed", "mutant", *Row.__dataclass_fields__)
+WANTED = ("observed", "mutant", *HistoryRow.__dataclass_fields__)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -40,7 +40,7 @@ def _add(folders: list[Path], table: Path) -> None:
     say(f"{added} runs added to {table}")
 
 
-def rows(table: Path) -> Iterator[Row]:
+def rows(table: Path) -> Iterator[HistoryRow]:
     """The rows of a table. Raises UsageError for what is none, or has other columns."""
     from pyarrow import ArrowInvalid, dataset
 
@@ -58,10 +58,10 @@ def rows(table: Path) -> Iterator[Row]:
     for batch in batches:
         for values in batch.to_pylist():
             if not values.pop("observed") and not values.pop("mutant"):
-                yield Row(**values)
+                yield HistoryRow(**values)
 
 
-def _chosen(every: Iterator[Row], scenarios: list[str], versions: list[str]) -> Iterator[Row]:
+def _chosen(every: Iterator[HistoryRow], scenarios: list[str], versions: list[str]) -> Iterator[HistoryRow]:
     return (
         row
         for row in every

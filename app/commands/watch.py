@@ -16,7 +16,7 @@ from app.output import Progress, result
 from evidence.errors import EXIT_AS_DOCUMENTED, HarnessError
 from evidence.events import End, Event
 from evidence.rundir import RunDir
-from evidence.timeline import Tail
+from evidence.timeline import TimelineTail
 from judgement.report import console
 from judgement.report.facts import load
 from judgement.verdict import Verdict, read_verdict
@@ -48,7 +48,7 @@ def run(options: argparse.Namespace) -> int:
 
 def events(run_dir: RunDir) -> Iterator[Event]:
     """The events of a run, as they come, to the last. Raises HarnessError if it dies."""
-    tail = Tail(run_dir.timeline)
+    tail = TimelineTail(run_dir.timeline)
     heard = time.monotonic()
     while True:
         more = tail.more()

@@ -45,7 +45,7 @@ class KnownKey:
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class KnownKeys:
     """All that was asked of one kind."""
 
     kind: Kind
@@ -74,7 +74,7 @@ class Known:
 
 
 @cache
-def known(kind: Kind) -> Known:
+def known(kind: Kind) -> KnownKeys:
     """What was asked of a kind, read from its file once."""
     told = json.loads(resources.files(__name__).joinpath(f"{kind}.json").read_text(encoding="utf-8"))
     history = {
@@ -92,4 +92,4 @@ def known(kind: Kind) -> Known:
         )
         for name, spans in told["keys"].items()
     }
-    return Known(kind, tuple(told["releases"]), history)
+    return KnownKeys(kind, tuple(told["releases"]), history)

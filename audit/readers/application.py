@@ -154,9 +154,9 @@ def _read(folder: str, settings: Sequence[Setting], reading: Collected) -> None:
             read_prefixed(page, rest, reading, client="java", style="spring")
     for setting in settings:
         if setting.key.startswith("spring.config.import") and "configserver" in setting.value:
-            says = "spring.config.import names a configuration server, which is not read"
+            message = "spring.config.import names a configuration server, which is not read"
             reading.problems.append(
-                InputProblem(setting.origin, "unreadable", says, "save what it answers as application.yml")
+                InputProblem(setting.origin, "unreadable", message, "save what it answers as application.yml")
             )
 
 
@@ -177,8 +177,8 @@ def boot(settings: Iterable[Setting], problems: list[InputProblem] | None = None
             note = setting.note or ("the prefix of each producer's own" if key == "transactional.id" else "")
             steps[2 if producers else 0].append(dataclasses.replace(setting, key=key, value=value, note=note))
         elif problems is not None and producers and not rest.startswith(OTHERS):
-            says = f"Spring Boot has no property {setting.key!r} and ignores it"
-            problems.append(InputProblem(setting.origin, "unknown-key", says, f"write {_nearest(rest)}"))
+            message = f"Spring Boot has no property {setting.key!r} and ignores it"
+            problems.append(InputProblem(setting.origin, "unknown-key", message, f"write {_nearest(rest)}"))
     return [setting for step in steps for setting in step]
 
 
@@ -357,8 +357,8 @@ def read_smallrye(settings: Sequence[Setting], reading: Collected, look_up: Look
         given = [each for each in [*everyones, *shared, *own] if _attribute(each.key)]
         for each in own:
             if not _attribute(each.key) and (key := relaxed(each.key)) is not None and "." in key:
-                says = f"{connector} has no attribute {each.key!r}, and Kafka no such key"
-                reading.problems.append(InputProblem(each.origin, "unknown-key", says, f"did you mean {key}?"))
+                message = f"{connector} has no attribute {each.key!r}, and Kafka no such key"
+                reading.problems.append(InputProblem(each.origin, "unknown-key", message, f"did you mean {key}?"))
         presets = [preset("acks", "1", SMALLRYE, own[0].origin)] if connector == "smallrye-kafka" else []
         reading.producer(
             channel,

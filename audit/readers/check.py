@@ -62,8 +62,8 @@ def check_producer(producer: ProducerConfig) -> Iterator[InputProblem]:
     if producer.release is None:
         told = "its client is" if producer.client == "unknown" else f"the release of its client ({producer.client}) is"
         example = "librdkafka-2.3.0" if producer.client == "librdkafka" else "java-2.8.2"
-        says = f"{told} not told for {producer.name!r}, and defaults depend on it"
-        yield InputProblem(producer.origin, "release", says, f"say it: --client {example}")
+        message = f"{told} not told for {producer.name!r}, and defaults depend on it"
+        yield InputProblem(producer.origin, "release", message, f"say it: --client {example}")
 
 
 def _unknown_client(producer: ProducerConfig) -> Iterator[InputProblem]:
@@ -75,8 +75,8 @@ def _unknown_client(producer: ProducerConfig) -> Iterator[InputProblem]:
         if setting.key not in names and setting.key not in COMMON:
             looked_up += 1
             if looked_up <= MOST and len(setting.key) <= LONGEST and (near := _near(setting.key, names)):
-                says = f"no producer has a key {setting.key!r}"
-                yield InputProblem(setting.origin, "unknown-key", says, f"did you mean {near}?")
+                message = f"no producer has a key {setting.key!r}"
+                yield InputProblem(setting.origin, "unknown-key", message, f"did you mean {near}?")
 
 
 def check_topic(topic: TopicConfig) -> Iterator[InputProblem]:
@@ -87,9 +87,9 @@ def check_topic(topic: TopicConfig) -> Iterator[InputProblem]:
     if least is None or replicas is None or not least.known or not least.value.isdecimal():
         return
     if int(least.value) > replicas:
-        says = f"min.insync.replicas {least.value} is more than the {replicas} replicas of {topic.name}"
+        message = f"min.insync.replicas {least.value} is more than the {replicas} replicas of {topic.name}"
         do = "every write with acks=all is refused: use fewer, or more replicas"
-        yield InputProblem(least.origin, "contradiction", says, do)
+        yield InputProblem(least.origin, "contradiction", message, do)
 
 
 def _settings(settings: Mapping[str, Setting], kind: Kind, release: str | None, what: str) -> Iterator[InputProblem]:
@@ -110,8 +110,8 @@ def _settings(settings: Mapping[str, Setting], kind: Kind, release: str | None, 
             looked_up += not others
             near = "" if others or looked_up > MOST or len(key) > LONGEST else _near(key, names)
             if others:
-                says = f"{what} ignores {key!r}, a key of {others[0]}"
-                yield InputProblem(setting.origin, "unknown-key", says, _instead(key, here) or "take it out")
+                message = f"{what} ignores {key!r}, a key of {others[0]}"
+                yield InputProblem(setting.origin, "unknown-key", message, _instead(key, here) or "take it out")
             elif near:
                 yield InputProblem(setting.origin, "unknown-key", f"{what} has no key {key!r}", f"did you mean {near}?")
 
@@ -120,10 +120,12 @@ def _not_here(setting: Setting, history: tuple[KnownKey, ...], release: str, kin
     """What to say of a key that other releases have."""
     newest = known(kind).nearest(release)
     if numbers(history[0].since) > numbers(newest):
-        says = f"{what} of {release} does not know {setting.key!r}, which came after {_before(kind, history[0].since)}"
-        return InputProblem(setting.origin, "unknown-key", says, "it is ignored: use a newer client, or take it out")
-    says = f"{what} of {release} no longer knows {setting.key!r}, gone after {history[-1].until}"
-    return InputProblem(setting.origin, "unknown-key", says, "it is ignored: take it out")
+        message = (
+            f"{what} of {release} does not know {setting.key!r}, which came after {_before(kind, history[0].since)}"
+        )
+        return InputProblem(setting.origin, "unknown-key", message, "it is ignored: use a newer client, or take it out")
+    message = f"{what} of {release} no longer knows {setting.key!r}, gone after {history[-1].until}"
+    return InputProblem(setting.origin, "unknown-key", message, "it is ignored: take it out")
 
 
 def _before(kind: Kind, release: str) -> str:
@@ -166,9 +168,9 @@ def _placeholder(setting: Setting) -> Iterator[InputProblem]:
     if not setting.known and setting.key in MATTERS and setting.value != HIDDEN:
         kind = "template" if "{{" in setting.value or "{%" in setting.value else "placeholder"
         note = f" ({setting.note})" if setting.note else ""
-        says = f"the value of {setting.written} depends on what is not here{note}"
+        message = f"the value of {setting.written} depends on what is not here{note}"
         do = "render the template first" if kind == "template" else "say what it is: --env NAME=value"
-        yield InputProblem(setting.origin, "template" if kind == "template" else "placeholder", says, do)
+        yield InputProblem(setting.origin, "template" if kind == "template" else "placeholder", message, do)
 
 
 def _value(setting: Setting, key: KnownKey) -> Iterator[InputProblem]:

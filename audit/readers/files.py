@@ -158,8 +158,8 @@ def _properties(source: Text, reading: Collected) -> None:
         raise Unreadable("blocks in braces (HOCON?), which are not read")
     if any(each.key.startswith(STATEMENTS) for each in pages.settings):
         at = next(each.origin.line for each in pages.settings if each.key.startswith(STATEMENTS))
-        says = "has statements of a template: it is read without them, every line as if it counted"
-        pages.problems = [InputProblem(Origin(source.path, at), "template", says, "render it first")]
+        message = "has statements of a template: it is read without them, every line as if it counted"
+        pages.problems = [InputProblem(Origin(source.path, at), "template", message, "render it first")]
         pages.pages = [[each for each in page if not each.key.startswith(STATEMENTS)] for page in pages.pages]
     if pages.settings:
         _offer(Document(source, pages=pages.pages), reading)
@@ -181,9 +181,9 @@ def _documents(source: Text, documents: Documents, reading: Collected) -> None:
         reading.problems += documents.problems
     if documents.error is not None:
         if (template := TEMPLATE.search(source.content)) is not None:
-            says = "a template, which is no configuration until it is rendered"
+            message = "a template, which is no configuration until it is rendered"
             at = source.content[: template.start()].count("\n") + 1
-            reading.problems.append(source.problem("template", at, says, RENDER))
+            reading.problems.append(source.problem("template", at, message, RENDER))
         else:
             reading.unreadable(source, documents.error)
 

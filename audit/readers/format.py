@@ -1,9 +1,9 @@
 """What a format of configuration is to the audit: whose files it is in, how one is known, and who reads it.
 
 A reader module declares each format that it reads in its own `FORMATS`; `registry` finds them. A file is read as YAML,
-JSON or .properties first, and each document that is in it is offered to the formats in the order of their `rank`: the
-first that claims it, and finds in it what it claims, has it. A format with a syntax of its own (`whole`) is offered the
-text instead, before anything is parsed.
+JSON or .properties first. Each document in it is offered to the formats, in the order of their `rank`. The first format
+that claims the document, and finds in it what it claims, has it. A format with a syntax of its own (`whole`) is offered
+the text instead, before anything is parsed.
 """
 
 from __future__ import annotations

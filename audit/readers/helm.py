@@ -1,7 +1,7 @@
 """Templates of a Helm chart, rendered as far as that is certain: with the chart's values, line by line.
 
-An expression becomes what its value is where every file of values says the same (`values.yaml`, and the layers beside
-it, such as `values-prod.yaml`); where they differ, or nobody says it, it stays in quotes as it is, and is told as
+An expression becomes its value if every file of values has the same one: `values.yaml`, and the layers beside it, such
+as `values-prod.yaml`. Where they differ, or none has it, the expression stays in quotes as it is, and is reported as
 unknown. A line of control (`if`, `range`, `with`, `end`) is left out, so that every branch is read as if it counted.
 `toYaml` becomes its value in one line, so that lines keep their numbers. What a helper makes (`include`) is a name, or
 nothing where it makes a block.

@@ -26,8 +26,8 @@ def read_kcat(document: Document, reading: Collected) -> bool:
         if not text or text.startswith("#"):
             continue
         if not equals or not key:
-            says = "is no property=value, for which kcat refuses the file"
-            reading.problems.append(source.problem("unreadable", number, says, "write property=value"))
+            message = "is no property=value, for which kcat refuses the file"
+            reading.problems.append(source.problem("unreadable", number, message, "write property=value"))
         else:
             settings.append(Setting(key.removeprefix("topic."), value, source.origin(number)))
     read_plain(source, settings, reading, client="librdkafka", style="none")

@@ -168,8 +168,8 @@ def _strimzi(source: Text, document: Table, reading: Collected) -> None:
         number = {name: _number(spec, name) for name in ("partitions", "replicas")}
         for name, value in number.items():
             if spec.text(name) and value is None:
-                says = f"{name} is not a number"
-                reading.problems.append(source.problem("bad-value", spec.line, says, "it is taken as not told"))
+                message = f"{name} is not a number"
+                reading.problems.append(source.problem("bad-value", spec.line, message, "it is taken as not told"))
         reading.topic(
             TopicConfig(
                 name=spec.text("topicName") or _name(document),
@@ -303,8 +303,10 @@ def read_clusters(reading: Collected) -> None:
     for source, pool in reading.pools:
         wanted = pool.text("metadata", "labels", CLUSTER)
         if wanted not in names:
-            says = f"a KafkaNodePool of the cluster {wanted!r}, whose Kafka resource is not among the files"
-            reading.problems.append(InputProblem(source.origin(pool.line), "contradiction", says, "give its file too"))
+            message = f"a KafkaNodePool of the cluster {wanted!r}, whose Kafka resource is not among the files"
+            reading.problems.append(
+                InputProblem(source.origin(pool.line), "contradiction", message, "give its file too")
+            )
 
 
 def _roles(pool: Table) -> list[Scalar]:

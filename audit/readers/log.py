@@ -37,14 +37,14 @@ def read_logs(paths: Sequence[Path], options: Options | None = None) -> Inputs:
             with path.open("rb") as file:
                 content = decode(file.read(LARGEST))
         except OSError as error:
-            says = f"cannot be read: {error.strerror}"
-            reading.problems.append(InputProblem(Origin(str(path)), "unreadable", says, "is the path right?"))
+            message = f"cannot be read: {error.strerror}"
+            reading.problems.append(InputProblem(Origin(str(path)), "unreadable", message, "is the path right?"))
             continue
         reading.read.append(str(path))
         if not read_log(Text(str(path), content), reading):
-            says = "no client says in it what it is set to"
+            message = "no client says in it what it is set to"
             do = "the Java client does at the level INFO of org.apache.kafka, librdkafka with debug=conf"
-            reading.problems.append(InputProblem(Origin(str(path)), "unreadable", says, do))
+            reading.problems.append(InputProblem(Origin(str(path)), "unreadable", message, do))
     return reading.inputs()
 
 

@@ -40,8 +40,8 @@ def read_properties(source: Text, *, paged: bool = False) -> Pages:
     found = Pages()
     content, line = source.content, 1
     if content.startswith(MARK):
-        says = "begins with a byte order mark, which Java takes for the first character of the first key"
-        found.problems.append(source.problem("unreadable", 1, says, "save the file without it"))
+        message = "begins with a byte order mark, which Java takes for the first character of the first key"
+        found.problems.append(source.problem("unreadable", 1, message, "save the file without it"))
     seen: dict[str, int] = {}
     broken = 0
     while content and broken < MOST_BROKEN:
@@ -50,8 +50,8 @@ def read_properties(source: Text, *, paged: bool = False) -> Pages:
             for element in javaproperties.parse(content):
                 if isinstance(element, javaproperties.KeyValue):
                     if element.key in seen:
-                        says = f"the key {element.key!r} was there already, in line {seen[element.key]}"
-                        found.problems.append(source.problem("duplicate", line, says, "the last one counts"))
+                        message = f"the key {element.key!r} was there already, in line {seen[element.key]}"
+                        found.problems.append(source.problem("duplicate", line, message, "the last one counts"))
                     seen[element.key] = line + source.first_line - 1
                     found.pages[-1].append(Setting(element.key, element.value.strip(), source.origin(line)))
                 elif paged and DIVIDER.fullmatch(element.source):
@@ -61,8 +61,8 @@ def read_properties(source: Text, *, paged: bool = False) -> Pages:
                 line += _lines(element.source)
             return found
         except javaproperties.InvalidUEscapeError:
-            says = "a \\u that is not followed by four hexadecimal digits: Java refuses the whole file"
-            found.problems.append(source.problem("unreadable", line, says, "write \\\\u for a backslash and a u"))
+            message = "a \\u that is not followed by four hexadecimal digits: Java refuses the whole file"
+            found.problems.append(source.problem("unreadable", line, message, "write \\\\u for a backslash and a u"))
             # Go on behind the logical line that could not be read.
             broken += 1
             rest = re.compile(r"(?:[^\\\r\n]|\\(?:\r\n|[\s\S]))*(?:\r\n|\r|\n|\Z)").match(content, offset)

@@ -98,9 +98,9 @@ def _producers(source: Text, tree: ast.Module, reading: Collected) -> bool:
         )
         settings = _followed(source, call, argument, scopes) if argument is not None else None
         if settings is None:
-            says = "the configuration of this producer is not a dictionary that can be followed"
+            message = "the configuration of this producer is not a dictionary that can be followed"
             do = "give it as a file (JSON), or write the dictionary in the call"
-            reading.problems.append(source.problem("unreadable", call.lineno, says, do))
+            reading.problems.append(source.problem("unreadable", call.lineno, message, do))
             settings = [
                 Setting(key, UNKNOWN, source.origin(call.lineno), known=False) for key in ("acks", "enable.idempotence")
             ]

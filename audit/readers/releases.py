@@ -148,9 +148,9 @@ def contradictions(told: Iterable[BuildRelease]) -> Iterator[InputProblem]:
     for each in told:
         other = first.setdefault(each.library, each)
         if other.release != each.release:
-            says = f"{each.library} {each.release} here, and {other.release} in {other.origin}"
+            message = f"{each.library} {each.release} here, and {other.release} in {other.origin}"
             yield InputProblem(
-                each.origin, "release", says, f"{other.release} is taken: say it otherwise with --client"
+                each.origin, "release", message, f"{other.release} is taken: say it otherwise with --client"
             )
 
 
@@ -330,7 +330,7 @@ def _librdkafka(pattern: str, of: str) -> Reader:
     return _pinned("librdkafka", pattern, lambda number, release: f"{of} {number}, which bundles librdkafka {release}")
 
 
-def _pinned(library: Library, pattern: str, says: Callable[[str, str], str]) -> Reader:
+def _pinned(library: Library, pattern: str, describe: Callable[[str, str], str]) -> Reader:
     """A reader of lines that tell a library's release; `says` has it in words, by the number that is written."""
     compiled = re.compile(pattern, re.MULTILINE | re.DOTALL)
 
@@ -338,7 +338,7 @@ def _pinned(library: Library, pattern: str, says: Callable[[str, str], str]) -> 
         for found in compiled.finditer(source.content):
             release = re.sub(r"\.post\d+$", "", found[1])
             where = source.origin(source.line_at(found.start()))
-            yield BuildRelease(library, release, where, f"{where}: {says(found[1], release)}")
+            yield BuildRelease(library, release, where, f"{where}: {describe(found[1], release)}")
 
     return read
 

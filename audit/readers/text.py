@@ -1,7 +1,7 @@
 """A piece of configuration as text, and what a parser makes of one.
 
-A piece is a whole file, or a part of one that is a file of its own again (`application.yml: |` in a ConfigMap): it
-knows which line of the file it begins at, so that everything read from it has the file's line numbers.
+A piece is a whole file, or a part of one that is a file of its own again (`application.yml: |` in a ConfigMap). It
+knows at which line of the file it begins, so that everything read from it has the file's line numbers.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from audit.model import InputProblem, Kind, Origin
 class Unreadable(Exception):
     """A text is not what its name says. The message has nothing of its content; `line` counts from 1."""
 
-    def __init__(self, says: str, line: int | None = None) -> None:
-        super().__init__(says)
+    def __init__(self, message: str, line: int | None = None) -> None:
+        super().__init__(message)
         self.line = line
 
 
@@ -38,9 +38,9 @@ class Text:
         """Where its line `line` is in the file."""
         return Origin(self.path, None if line is None else line + self.first_line - 1)
 
-    def problem(self, kind: Kind, line: int | None, says: str, do: str = "") -> InputProblem:
+    def problem(self, kind: Kind, line: int | None, message: str, do: str = "") -> InputProblem:
         """A problem in its line `line`."""
-        return InputProblem(self.origin(line), kind, says, do)
+        return InputProblem(self.origin(line), kind, message, do)
 
     def line_at(self, offset: int) -> int:
         """The line in which the character `offset` is."""

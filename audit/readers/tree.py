@@ -184,8 +184,8 @@ def _events(content: str) -> Iterator[Any]:
             yield loader.get_event()
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
-        says = getattr(error, "problem", None) or "not YAML"
-        raise Unreadable(str(says), mark.line + 1 if mark else None) from None
+        message = getattr(error, "problem", None) or "not YAML"
+        raise Unreadable(str(message), mark.line + 1 if mark else None) from None
     except (RecursionError, ValueError, UnicodeError):
         raise Unreadable("not YAML") from None
     finally:
@@ -205,10 +205,10 @@ def _table(done: _Open, source: Text, found: Documents) -> Table:
                 merged |= {item[0]: item for item in table.items}
             continue
         if name in own:
-            says = f"the key {name!r} is twice in one mapping, first in line {own[name][1]}"
+            message = f"the key {name!r} is twice in one mapping, first in line {own[name][1]}"
             found.problems.append(
                 source.problem(
-                    "duplicate", key.line, says, "the last one counts, and strict readers (Spring's) refuse the file"
+                    "duplicate", key.line, message, "the last one counts, and strict readers (Spring's) refuse the file"
                 )
             )
             del own[name]

@@ -121,8 +121,10 @@ def _file(
         if status.st_size > LARGEST:
             ignored[f"larger than {LARGEST // 1_000_000} MB"] += 1
             if named:
-                says = f"is larger than {LARGEST // 1_000_000} MB"
-                problems.append(InputProblem(Origin(path), "unreadable", says, "give its part that configures Kafka"))
+                message = f"is larger than {LARGEST // 1_000_000} MB"
+                problems.append(
+                    InputProblem(Origin(path), "unreadable", message, "give its part that configures Kafka")
+                )
             return
         content = Path(path).read_bytes()
     except (OSError, ValueError) as error:

@@ -83,7 +83,7 @@ def _case(row: ProducerRow, case: ProducerCase, accepted: Collection[str], width
     label = "policy"
     for breach in case.breaches:
         mark = " [accepted]" if baseline.is_accepted(row, breach, accepted) else ""
-        yield from _labelled(label, f"{breach.letter}: {breach.says} ({breach.source}){mark}", width)
+        yield from _labelled(label, f"{breach.letter}: {breach.sentence} ({breach.source}){mark}", width)
         label = ""
     label = "power loss"
     for finding in case.ungraded:

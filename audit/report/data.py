@@ -34,7 +34,7 @@ def as_json(answer: AuditAnswer, *, accepted: Collection[str] = (), failed: Coll
         "matrix": {"cells": answer.cells, "runs": answer.runs},
         "producers": [_row(row, accepted) for row in answer.rows],
         "problems": [
-            {**_place(one.origin), "kind": one.kind, "says": one.says, "do": one.do} for one in answer.problems
+            {**_place(one.origin), "kind": one.kind, "says": one.message, "do": one.do} for one in answer.problems
         ],
         "read": list(answer.read),
         "ignored": dict(answer.ignored),
@@ -85,7 +85,8 @@ def _case(row: ProducerRow, case: ProducerCase, accepted: Collection[str]) -> di
         | {"line": topic.line},
         "findings": [_finding(row, one, accepted) for one in case.findings],
         "breaches": [
-            {"rule": one.fault, "grade": one.letter, "says": one.says, "source": one.source} for one in case.breaches
+            {"rule": one.fault, "grade": one.letter, "says": one.sentence, "source": one.source}
+            for one in case.breaches
         ],
         "refusals": [
             {
@@ -142,7 +143,7 @@ def _finding(row: ProducerRow, one: MeasuredHarm, accepted: Collection[str]) -> 
     return {
         "effect": one.effect,
         "fault": one.fault,
-        "says": one.says,
+        "says": one.sentence,
         "count": one.count,
         "acknowledged": one.run.acknowledged,
         "times": one.times,

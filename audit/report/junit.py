@@ -41,5 +41,5 @@ def _result(row: ProducerRow, failing: list[MeasuredHarm | Breach]) -> NotPassed
 
 def _told(one: MeasuredHarm | Breach) -> str:
     if isinstance(one, Breach):
-        return f"{one.says} ({one.source})"
-    return f"{one.says} by {one.fault} ({words.evidence(one)})"
+        return f"{one.sentence} ({one.source})"
+    return f"{one.sentence} by {one.fault} ({words.evidence(one)})"

@@ -64,5 +64,5 @@ def render(answer: AuditAnswer, *, style: str, accepted: Collection[str] = ()) -
 
 
 def tone(letter: str) -> str:
-    """The colour of a grade: good, odd or bad."""
-    return {"A": "good", "B": "odd", "?": "odd", "-": "odd"}.get(letter, "bad")
+    """The colour of a grade: good, uncertain or bad."""
+    return {"A": "good", "B": "uncertain", "?": "uncertain", "-": "uncertain"}.get(letter, "bad")

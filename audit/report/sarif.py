@@ -57,7 +57,7 @@ def render(answer: AuditAnswer, *, accepted: Collection[str] = (), baselined: bo
     results = [_owned(result, row) for row in answer.rows for result in _of_row(row, accepted, baselined)]
     results = list(_once(results))
     results += [
-        _result("configuration", "note", f"{one.says}{': ' + one.do if one.do else ''}", one.origin, "")
+        _result("configuration", "note", f"{one.message}{': ' + one.do if one.do else ''}", one.origin, "")
         for one in answer.problems
     ]
     names = list(RULES)
@@ -96,16 +96,16 @@ def _driver() -> dict[str, Any]:
     return {
         "name": "kafka-chaos audit",
         "version": metadata.version("kafka-chaos"),
-        "rules": [_rule(name, says) for name, says in RULES.items()],
+        "rules": [_rule(name, sentence) for name, sentence in RULES.items()],
     }
 
 
-def _rule(name: str, says: str) -> dict[str, Any]:
+def _rule(name: str, meaning: str) -> dict[str, Any]:
     level, severity = SEVERITY.get(name, ("note", "0.0"))
     return {
         "id": name,
-        "shortDescription": {"text": says},
-        "help": {"text": f"{says} What to change is in each result; grades and their evidence: {GUIDE}"},
+        "shortDescription": {"text": meaning},
+        "help": {"text": f"{meaning} What to change is in each result; grades and their evidence: {GUIDE}"},
         "defaultConfiguration": {"level": level},
         "properties": {"tags": ["kafka", "durability"], "security-severity": severity},
     }
@@ -145,7 +145,7 @@ def _of_row(row: ProducerRow, accepted: Collection[str], baselined: bool) -> Ite
         level = "error" if row.certainly(breach.kind) else "note"
         cause = row.worst.topic.origin or row.producer.origin
         result = _result(
-            "policy", level, f"{row.name}, grade {breach.letter}: {breach.says} ({breach.source}).", cause, row.name
+            "policy", level, f"{row.name}, grade {breach.letter}: {breach.sentence} ({breach.source}).", cause, row.name
         )
         result["partialFingerprints"] = {
             "kafkaChaosAudit/v1": baseline.fingerprints(row, breach.effect, breach.fault)[0]
@@ -186,7 +186,7 @@ def _power_loss(
 
 def _message(row: ProducerRow, case: ProducerCase, effect: Effect) -> str:
     found = case.has(effect)
-    told = "; ".join(f"{one.says} by {one.fault} ({words.evidence(one)})" for one in found)
+    told = "; ".join(f"{one.sentence} by {one.fault} ({words.evidence(one)})" for one in found)
     when = f" if {case.resolved.when}" if case.resolved.when else ""
     fixes = [fix for fix in case.fixes if effect in {one.effect for one in fix.removes}]
     change = f" Change: {words.fix(case, fixes[0])}." if fixes else ""

@@ -147,7 +147,7 @@ UNGRADED = {
 
 def ungraded(finding: MeasuredHarm) -> str:
     """Harm that is told beside the grade."""
-    return UNGRADED[finding.fault].format(finding.says)
+    return UNGRADED[finding.fault].format(finding.sentence)
 
 
 def against_power_loss(case: ProducerCase) -> str:
@@ -201,22 +201,22 @@ def fix(case: ProducerCase, one: Fix) -> str:
     if one.leaves:
         left = sorted({finding.fault for finding in one.leaves})
         total = len(one.removes) + len(one.leaves)
-        says = f"{changes}: removes {len(one.removes)} of {total} findings, leaves {', '.join(left)}"
+        sentence = f"{changes}: removes {len(one.removes)} of {total} findings, leaves {', '.join(left)}"
     else:
-        says = f"{changes}: removes the {_and([NOUN[each] for each in removed])}"
+        sentence = f"{changes}: removes the {_and([NOUN[each] for each in removed])}"
         if not any(finding.graded for finding in one.removes):
-            says += f" by {_and(sorted({finding.fault for finding in one.removes}))}"
-    says += f" (then {grade(one)})"
+            sentence += f" by {_and(sorted({finding.fault for finding in one.removes}))}"
+    sentence += f" (then {grade(one)})"
     if one.brings:
         brought = sorted({f"{NOUN[finding.effect]} by {finding.fault}" for finding in one.brings})
-        says += f"; brings {', '.join(brought)}"
+        sentence += f"; brings {', '.join(brought)}"
     if one.refuses:
-        says += f"; records are refused in {', '.join(one.refuses)}"
-    return says
+        sentence += f"; records are refused in {', '.join(one.refuses)}"
+    return sentence
 
 
 def _change(change: SettingChange, home: Origin) -> str:
-    return f"{change.says} ({near(change.origin, home)})" if change.origin else change.says
+    return f"{change.label} ({near(change.origin, home)})" if change.origin else change.label
 
 
 def harmless(case: ProducerCase) -> str:
@@ -325,7 +325,7 @@ FEW: Final = 3
 
 def remarks(problems: Sequence[InputProblem]) -> list[str]:
     """Problems as sentences; of releases that are not told, if they are many, one."""
-    untold = [one for one in problems if one.kind == "release" and "is not told" in one.says]
+    untold = [one for one in problems if one.kind == "release" and "is not told" in one.message]
     if len(untold) <= FEW:
         return [str(one) for one in problems]
     first = untold[0]
@@ -367,10 +367,10 @@ def alternatives(row: ProducerRow) -> list[tuple[str, ProducerCase]]:
     return told
 
 
-ALONE = frozenset({"follower-reboot"})
+OWN_SCENARIOS = frozenset({"follower-reboot"})
 """Faults that are measured of some topics only, and scenarios of their own, which run with any client."""
 
-UNCLEAN = frozenset({"shrunk-isr-crash", LAST_REPLICA, LAST_DISK_LOST})
+NEED_UNCLEAN_ELECTIONS = frozenset({"shrunk-isr-crash", LAST_REPLICA, LAST_DISK_LOST})
 """The faults that are measured of topics with unclean elections."""
 
 
@@ -380,15 +380,15 @@ def commands(case: ProducerCase) -> tuple[str, ...]:
         return ()  # a topic that acks=all cannot write to is measured by nothing
     version = MEASURED_ON[case.topic.line]
     unclean = case.topic.unclean.value and case.topic.replication_factor.value > 1
-    others = [fault for fault in case.not_measured if fault not in ALONE]
-    together = [fault for fault in others if not unclean or fault in UNCLEAN]
+    others = [fault for fault in case.not_measured if fault not in OWN_SCENARIOS]
+    together = [fault for fault in others if not unclean or fault in NEED_UNCLEAN_ELECTIONS]
     told = [f'make audit-matrix FAULT="{" ".join(together)}" VERSION={version}'] if together else []
     if own := [fault for fault in others if fault not in together]:
         told.append(f"kafka-chaos audit PATH… --prove --faults {','.join(own)}")
-    alone = [fault for fault in case.not_measured if fault in ALONE]
+    own_scenarios = [fault for fault in case.not_measured if fault in OWN_SCENARIOS]
     run = f"kafka-chaos run {{}} --version {version} --client {case.resolved.client}"
-    if len(alone) == 1:
-        told.append(run.format(*alone))
-    elif alone:
-        told.append(f"{run.format('FAULT')}, FAULT being {', '.join(alone)}")
+    if len(own_scenarios) == 1:
+        told.append(run.format(*own_scenarios))
+    elif own_scenarios:
+        told.append(f"{run.format('FAULT')}, FAULT being {', '.join(own_scenarios)}")
     return tuple(told)

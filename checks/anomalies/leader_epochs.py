@@ -1,8 +1,8 @@
 """Leader epochs, on disks and as the cluster stated them.
 
-two-leaders-in-one-epoch: two brokers that the cluster named as leader under one epoch; or two replicas that hold
-different records at one offset under one leader epoch, whether in sync or not, and each as it was written: a batch
-whose checksum does not fit says nothing of who wrote it.
+two-leaders-in-one-epoch: the cluster named two brokers as leader under one epoch. Or two replicas, in sync or not, hold
+different records at one offset under one leader epoch. Both records are as they were written: a batch whose checksum
+does not fit does not tell who wrote it.
 
 leader-epoch-regression: epochs that the cluster stated and that went down; or a leader-epoch checkpoint whose epochs or
 start offsets go back, or that gives a batch another epoch than the batch itself carries. What the file does not have

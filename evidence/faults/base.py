@@ -67,7 +67,7 @@ class Witnesses:
     logged: Mapping[tuple[str, str], int]
     """The telling lines of all logs: by node and line, when they were written by the engine's clock (wall, ns)."""
 
-    def told(self, action: ContainerAction, time_nano: int) -> Iterator[ContainerEvent]:
+    def container_events(self, action: ContainerAction, time_nano: int) -> Iterator[ContainerEvent]:
         """The engine's events of this kind with this time of its own."""
         return (one for one in self.containers if one.action == action and one.time_nano == time_nano)
 

@@ -37,7 +37,7 @@ class EndProof(FaultProof, frozen=True, kw_only=True):
         return None if self._as_wanted() else f"its proof has the exit code {self.exit_code}"
 
     def contradicted(self, witnesses: Witnesses) -> str | None:
-        ends = witnesses.told("die", self.time_nano)
+        ends = witnesses.container_events("die", self.time_nano)
         return (
             None
             if any(one.exit_code == self.exit_code for one in ends)
@@ -62,7 +62,7 @@ class DeathProof(EndProof, frozen=True, kw_only=True):
     def contradicted(self, witnesses: Witnesses) -> str | None:
         if said := super().contradicted(witnesses):
             return said
-        return None if any(witnesses.told("kill", self.signal_nano)) else "Docker told of no such signal"
+        return None if any(witnesses.container_events("kill", self.signal_nano)) else "Docker told of no such signal"
 
 
 class KillProof(DeathProof, frozen=True, kw_only=True, tag="kill"):
@@ -202,7 +202,7 @@ class RunningProof(FaultProof, frozen=True, kw_only=True):
         return None if self.pid > 0 else "its proof does not show a process that runs"
 
     def contradicted(self, witnesses: Witnesses) -> str | None:
-        return None if any(witnesses.told("start", self.time_nano)) else "Docker told of no such start"
+        return None if any(witnesses.container_events("start", self.time_nano)) else "Docker told of no such start"
 
     def text(self) -> str:
         return f"running as process {self.pid}, Docker's event “{self.event}”"

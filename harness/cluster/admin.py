@@ -29,7 +29,7 @@ from kazoo.exceptions import NodeExistsError, NoNodeError
 
 from evidence.errors import HarnessError, UsageError, WaitTimeout
 from harness.cluster.cluster import KAFKA_PORT
-from harness.cluster.requests import NOT_CONTROLLER, Refused, alter_partition_reassignment, set_broker_default
+from harness.cluster.requests import NOT_CONTROLLER, RequestRefused, alter_partition_reassignment, set_broker_default
 
 if TYPE_CHECKING:
     from kazoo.client import KazooClient
@@ -363,8 +363,8 @@ class ProtocolAdmin:
                     raise ConnectionError("no broker is registered")
                 ask((self._addresses[asked], KAFKA_PORT))
                 return
-            except (OSError, Refused) as error:
-                refused = isinstance(error, Refused) and error.code != NOT_CONTROLLER
+            except (OSError, RequestRefused) as error:
+                refused = isinstance(error, RequestRefused) and error.code != NOT_CONTROLLER
                 if refused or time.monotonic() > deadline:
                     raise HarnessError(f"{what}: {error}") from None
             time.sleep(POLL_S)  # who takes it is known to brokers only: asking again is all there is

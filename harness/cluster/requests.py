@@ -54,7 +54,7 @@ CLIENT_VERSION: Final = "1"
 NOT_CONTROLLER: Final = 41
 
 
-class Refused(HarnessError):
+class RequestRefused(HarnessError):
     """A broker's answer to a request is an error; `code` is Kafka's."""
 
     def __init__(self, code: int, message: str) -> None:
@@ -72,7 +72,7 @@ def alter_partition_reassignment(
     request = _request(topic, partition, replicas, timeout_ms=int(timeout_s * 1000))
     code, message = _ask(address, request, timeout_s, _outcome_of_move)
     if code != NONE:
-        raise Refused(code, message)
+        raise RequestRefused(code, message)
 
 
 def move_replica(
@@ -89,7 +89,7 @@ def move_replica(
     header = struct.pack(">hhi", ALTER_REPLICA_LOG_DIRS, version, 0) + old_string(CLIENT)
     code, message = _ask(address, header + directories + topics, timeout_s, _outcome_of_directory)
     if code != NONE:
-        raise Refused(code, message)
+        raise RequestRefused(code, message)
 
 
 def _outcome_of_directory(answer: Reader) -> tuple[int, str]:
@@ -113,7 +113,7 @@ def set_broker_default(
     header = struct.pack(">hhi", INCREMENTAL_ALTER_CONFIGS, 0, 0) + old_string(CLIENT)
     code, message = _ask(address, header + resource + setting + b"\x00", timeout_s, _outcome_of_settings)
     if code != NONE:
-        raise Refused(code, message)
+        raise RequestRefused(code, message)
 
 
 def api_versions(address: tuple[str, int], *, timeout_s: float) -> Offer:
@@ -126,7 +126,7 @@ def api_versions(address: tuple[str, int], *, timeout_s: float) -> Offer:
     if code == UNSUPPORTED_VERSION:
         code, offer = _ask_api_versions(address, 0, timeout_s)
     if code != NONE:
-        raise Refused(code, "ApiVersions")
+        raise RequestRefused(code, "ApiVersions")
     return offer
 
 
@@ -152,7 +152,7 @@ def update_feature(address: tuple[str, int], feature: str, level: int, *, timeou
     request = header + struct.pack(">i", int(timeout_s * 1000)) + update + DO_IT + NO_TAGS
     code, message = _ask(address, request, timeout_s, _outcome_of_update)
     if code != NONE:
-        raise Refused(code, message)
+        raise RequestRefused(code, message)
 
 
 def _outcome_of_update(answer: Reader) -> tuple[int, str]:
@@ -198,7 +198,7 @@ def produce(address: tuple[str, int], topic: str, partition: int, batch: bytes, 
     topics = struct.pack(">i", 1) + old_string(topic) + partitions
     code, offset = _ask(address, header + outside_transactions + promise + topics, timeout_s, _outcome_of_batch)
     if code != NONE:
-        raise Refused(code, "Produce")
+        raise RequestRefused(code, "Produce")
     return offset
 
 

@@ -25,21 +25,16 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Final, Literal
 
+from evidence import borders
+from evidence.borders import HAS_FORMATS, HAS_PROTOCOLS, IGNORES_FORMATS, KRAFT_ONLY, KRAFT_SINCE
 from evidence.errors import UsageError, unknown_name
-from evidence.releases import KRAFT_ONLY, KRAFT_SINCE, Release, line_of, numbers
+from evidence.releases import Release, line_of, numbers
 from harness.cluster import apache
 from harness.cluster.builds import Build
 
 Mode = Literal["zookeeper", "kraft"]
 
 PINNED_PROTOCOL: Final = "0.10.2"
-HAS_PROTOCOLS: Final[Release] = (0, 9)
-"""From here on a broker can be held at an older inter.broker.protocol.version."""
-HAS_FORMATS: Final[Release] = (0, 10)
-"""From here on log.message.format.version exists. It may not be newer than the protocol: it is held with one that has
-no format of today's (0.11, KIP-98)."""
-IGNORES_FORMATS: Final[Release] = (3, 0)
-"""From protocol 3.0 on log.message.format.version is not looked at (KIP-724)."""
 PROTOCOL: Final = "inter.broker.protocol.version"
 FORMAT: Final = "log.message.format.version"
 NAME: Final = re.compile(r"(\d+(?:\.\d+)+)(?:-([\w.-]+))?")
@@ -92,7 +87,7 @@ class Version:
     @property
     def leader_epochs(self) -> bool:
         """Whether followers truncate by leader epoch (KIP-101: protocol 0.11 and later, KRaft always)."""
-        return self.protocol >= (0, 11)
+        return self.protocol >= borders.LEADER_EPOCHS.release
 
     @property
     def truncates_to_high_watermark(self) -> bool:
@@ -102,36 +97,36 @@ class Version:
     @property
     def has_create_topics(self) -> bool:
         """Whether the CreateTopics request exists (0.10.1, KIP-4); before, topics are made in ZooKeeper."""
-        return self.release >= (0, 10, 1)
+        return self.release >= borders.TOPICS_BY_REQUEST.release
 
     @property
     def has_elect_leaders(self) -> bool:
         """Whether preferred elections can be asked for by request (2.2, KIP-183); before, it is done in ZooKeeper."""
-        return self.release >= (2, 2)
+        return self.release >= borders.ELECT_LEADERS.release
 
     @property
     def has_alter_reassignments(self) -> bool:
         """Whether reassignments can be asked for by request (2.4, KIP-455); before, it is done in ZooKeeper."""
-        return self.release >= (2, 4)
+        return self.release >= borders.ALTER_REASSIGNMENTS.release
 
     @property
     def uses_alter_partition(self) -> bool:
         """Whether ISR changes go through the controller (KIP-497, protocol 2.7 and KRaft) or, as before, each leader
         writes them to ZooKeeper itself.
         """
-        return self.mode == "kraft" or self.protocol >= (2, 7)
+        return self.mode == "kraft" or self.protocol >= borders.ASKS_CONTROLLER.release
 
     @property
     def can_migrate(self) -> bool:
         """Whether its metadata can be taken over from ZooKeeper by a KRaft controller (KIP-866: protocol 3.4)."""
-        return self.mode == "zookeeper" and self.protocol >= (3, 4)
+        return self.mode == "zookeeper" and self.protocol >= borders.MIGRATES_TO_KRAFT.release
 
     @property
     def client_settings(self) -> dict[str, str]:
         """What librdkafka must be told because brokers before 0.10 do not answer ApiVersions requests."""
-        if self.release >= (0, 10):
+        if self.release >= borders.API_VERSIONS.release:
             return {}
-        fallback = "0.9.0" if self.release >= (0, 9) else "0.8.2.2"
+        fallback = "0.9.0" if self.release >= borders.GROUPS_COORDINATED.release else "0.8.2.2"
         return {"api.version.request": "false", "broker.version.fallback": fallback}
 
 
@@ -153,7 +148,8 @@ def _held(kafka: str | Build, protocol: str) -> Version:
     """A release that is held at an older protocol, and at its message format where that is an old one."""
     build = _build(kafka)
     settings = {"inter.broker.protocol.version": protocol}
-    if numbers(protocol) < (0, 11) and build.release >= HAS_FORMATS:
+    # The format may not be newer than the protocol, and today's came with protocol 0.11.
+    if numbers(protocol) < borders.FORMAT_2.release and build.release >= HAS_FORMATS.release:
         settings["log.message.format.version"] = protocol
     way = "pinned" if protocol == PINNED_PROTOCOL else f"protocol-{protocol}"
     return Version(
@@ -208,17 +204,17 @@ def own_protocol(version: Version) -> dict[str, str]:
     >>> own_protocol(get("3.9.2-zk"))
     {'inter.broker.protocol.version': '3.9'}
     """
-    if version.mode == "kraft" or version.release < HAS_PROTOCOLS:
+    if version.mode == "kraft" or version.release < HAS_PROTOCOLS.release:
         return {}
     line = ".".join(map(str, line_of(version.release)))
-    formats = HAS_FORMATS <= version.release < IGNORES_FORMATS
+    formats = HAS_FORMATS.release <= version.release < IGNORES_FORMATS.release
     return {PROTOCOL: line} | ({FORMAT: line} if formats else {}) | dict(version.settings)
 
 
 def modes(release: Release) -> tuple[Mode, ...]:
     """The modes that a release has, with ZooKeeper first."""
-    zookeeper: tuple[Mode, ...] = ("zookeeper",) if release < KRAFT_ONLY else ()
-    return (*zookeeper, "kraft") if release >= KRAFT_SINCE else zookeeper
+    zookeeper: tuple[Mode, ...] = ("zookeeper",) if release < KRAFT_ONLY.release else ()
+    return (*zookeeper, "kraft") if release >= KRAFT_SINCE.release else zookeeper
 
 
 def ways(kafka: str) -> tuple[str, ...]:
@@ -233,7 +229,7 @@ def ways(kafka: str) -> tuple[str, ...]:
 def protocols(kafka: str) -> tuple[str, ...]:
     """The older protocols that a release can be held at, oldest first, as its brokers take their names."""
     release = numbers(kafka)
-    if not HAS_PROTOCOLS <= release < KRAFT_ONLY:
+    if not HAS_PROTOCOLS.release <= release < KRAFT_ONLY.release:
         return ()
     lines = dict.fromkeys(line_of(numbers(one)) for one in apache.releases())
     return tuple(".".join(map(str, line)) for line in lines if line < line_of(release))
@@ -265,13 +261,13 @@ def of_build(build: Build, name: str) -> Version:
 
 def _run_as(build: Build, way: str) -> Version:
     kafka, release, plain = build.kafka, build.release, " or ".join(ways(build.kafka))
-    if way in ("", "zk", "kraft") and release >= KRAFT_ONLY:
+    if way in ("", "zk", "kraft") and release >= KRAFT_ONLY.release:
         if way == "zk":
             raise UsageError(f"Kafka {kafka} has no ZooKeeper, which 4.0 removed: ask for {plain}")
         return _kraft(build)
-    if way == "kraft" and release < KRAFT_SINCE:
+    if way == "kraft" and release < KRAFT_SINCE.release:
         raise UsageError(f"Kafka {kafka} has no KRaft for production, which came with 3.3 (KIP-833): ask for {plain}")
-    if way in ("", "zk", "kraft") and release < KRAFT_SINCE:
+    if way in ("", "zk", "kraft") and release < KRAFT_SINCE.release:
         return _zookeeper(build)
     if way == "":
         raise UsageError(f"Kafka {kafka} runs with ZooKeeper or with KRaft: ask for {plain}")

@@ -28,6 +28,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Final
 
+from evidence import borders
 from evidence.errors import FaultUnproved
 from evidence.faults.clients import ResetProof
 from evidence.faults.network import DroppedProof, HoldProof
@@ -56,8 +57,8 @@ def question(release: tuple[int, ...]) -> bytes:
     """A request, version 0, that a broker of this release answers: which requests it knows (from 0.10.0 on), or before
     that, which topics there are.
     """
-    header = struct.pack(">hhih", API_VERSIONS if release >= (0, 10) else METADATA, 0, 1, -1)
-    request = header if release >= (0, 10) else header + struct.pack(">i", 0)
+    header = struct.pack(">hhih", API_VERSIONS if release >= borders.API_VERSIONS.release else METADATA, 0, 1, -1)
+    request = header if release >= borders.API_VERSIONS.release else header + struct.pack(">i", 0)
     return struct.pack(">i", len(request)) + request
 
 

@@ -68,7 +68,7 @@ class Decision:
 
 
 @dataclass(slots=True)
-class Tail:
+class MetadataLogTail:
     """One node's metadata log as far as it was read."""
 
     directory: Path
@@ -198,7 +198,7 @@ def read_snapshot(directory: Path, *, at_least: int) -> MetadataImage:
     return replace(image, controller=quorum.leader_id, controller_epoch=quorum.leader_epoch)
 
 
-def shared_end(one: Tail, other: Tail) -> int:
+def shared_end(one: MetadataLogTail, other: MetadataLogTail) -> int:
     """The offset up to which two logs are the same: the same epoch at an offset means the same log up to it (Raft's
     log matching). What a snapshot holds was committed, so it is shared.
     """
@@ -216,7 +216,7 @@ def shared_end(one: Tail, other: Tail) -> int:
     return low if offset >= low - 1 else 0
 
 
-def committed(tails: Collection[Tail]) -> tuple[Tail, int] | None:
+def committed(tails: Collection[MetadataLogTail]) -> tuple[MetadataLogTail, int] | None:
     """The log to read, and the offset up to which it is committed; None before there is a log.
 
     What is committed is only said when the last epoch has a record on a majority of the disks: `end` is then past the
@@ -291,7 +291,7 @@ class KRaftObserver(StateKeeper):
         controllers = [name for name in log_dirs if name.startswith("controller-")]
         numbers = frozenset(int(name.rpartition("-")[2]) for name in controllers)
         super().__init__("kraft", timeline, node_name(numbers))
-        self._tails = {name: Tail(log_dirs[name] / DIRECTORY) for name in controllers or log_dirs}
+        self._tails = {name: MetadataLogTail(log_dirs[name] / DIRECTORY) for name in controllers or log_dirs}
         self._image = MetadataImage()
         self._epoch = -1
         self._stop = threading.Event()
@@ -337,7 +337,7 @@ class KRaftObserver(StateKeeper):
         if damaged:
             raise damaged[0]
 
-    def _advance(self, tail: Tail, end: int) -> None:
+    def _advance(self, tail: MetadataLogTail, end: int) -> None:
         applied = self._image.offset
         if applied >= 0 and tail.epoch_at(applied) not in (None, self._epoch):
             text = f"the log was rewritten: offset {applied} was of epoch {self._epoch}, is of {tail.epoch_at(applied)}"
@@ -365,7 +365,7 @@ class KRaftObserver(StateKeeper):
             also.append(Note(source="kraft", text=text))
         self.publish(cluster_state(self._image) if kinds & _TELLING else self.state, also=also)
 
-    def _restart(self, tail: Tail, why: Event) -> None:
+    def _restart(self, tail: MetadataLogTail, why: Event) -> None:
         """Begin with another log, or with what a snapshot left of one."""
         self._image = tail.image
         self.publish(cluster_state(self._image) if tail.start else self.state, also=[why])

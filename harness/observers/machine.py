@@ -7,8 +7,9 @@ the time since then the kernel says all tasks stood (/proc/pressure: memory and 
 of its processors' time others had (/proc/stat: steal).
 
 A period in which one of these is over its threshold is written as one event when it is over, and what the run had as a
-whole as one event at its end: two lines of a timeline on a machine that is well. Whether something is excused by that
-is for the judge (judgement/duties.py).
+whole as one event at its end. For how long some process waited for a CPU is written slice by slice, forty slices a
+line: a promised state that came late is held to what was waited between its begin and its end. Whether something is
+excused by that is for the judge (judgement/duties.py).
 
 Source: Linux, Documentation/accounting/psi.rst; proc(5), /proc/stat.
 """
@@ -24,7 +25,7 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec import structs
 
-from evidence.events import Machine, Stillness
+from evidence.events import Machine, Stillness, Waits
 
 if TYPE_CHECKING:
     from evidence.timeline import Timeline
@@ -36,6 +37,8 @@ STALLED: Final = 0.8
 """The share of a second in which no task could go on for want of memory, or of a disk."""
 STOLEN: Final = 0.5
 SECOND_NS: Final = 1_000_000_000
+SLICES: Final = 40
+"""In a line, which is some ten seconds."""
 PROC: Final = Path("/proc")
 
 
@@ -181,13 +184,38 @@ class StillnessWatch:
         return self._open, whole
 
 
+class WaitsWatch:
+    """Puts together for how long some process waited for a CPU, from samples; pure but for what it is told."""
+
+    def __init__(self, first: Sample) -> None:
+        self._begin = self._last = first
+        self._slices: list[tuple[int, int]] = []
+
+    def take(self, now: Sample) -> Waits | None:
+        """Take a sample, and return the slices up to it if they fill a line."""
+        lasted_us = (now.at_ns - self._last.at_ns) // 1000
+        # The kernel adds up later than it is asked, so a slice may have a little more than it lasted.
+        self._slices.append((lasted_us, min(now.cpu_us - self._last.cpu_us, lasted_us)))
+        self._last = now
+        return self.end() if len(self._slices) >= SLICES else None
+
+    def end(self) -> Waits | None:
+        """The slices that are in no line yet; None if there are none."""
+        if not self._slices:
+            return None
+        told = Waits(begin_ns=self._begin.at_ns, monotonic_ns=self._last.at_ns, slices=tuple(self._slices))
+        self._begin, self._slices = self._last, []
+        return told
+
+
 class MachineObserver:
     """Watches from `start` to `close`, in a thread of its own."""
 
     def __init__(self, timeline: Timeline, take: Callable[[], Sample] = sample) -> None:
         self._timeline, self._take = timeline, take
         self._stop = threading.Event()
-        self._watch = StillnessWatch(take())
+        first = take()
+        self._watch, self._waits = StillnessWatch(first), WaitsWatch(first)
         self._thread = threading.Thread(target=self._run, name="machine", daemon=True)
 
     def start(self) -> None:
@@ -201,8 +229,9 @@ class MachineObserver:
                 return
             now = self._take()
             self._write(self._watch.take(now, max(0, now.at_ns - due_ns)))
+            self._write(self._waits.take(now))
 
-    def _write(self, over: Stillness | None) -> None:
+    def _write(self, over: Stillness | Waits | None) -> None:
         if over is not None:
             # Its time is that of its end, which is past: both clocks run side by side.
             wall_ns = time.time_ns() - (time.monotonic_ns() - over.monotonic_ns)
@@ -217,4 +246,5 @@ class MachineObserver:
             self._thread.join()
         last, whole = self._watch.end()
         self._write(last)
+        self._write(self._waits.end())
         self._timeline.append(whole)

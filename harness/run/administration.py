@@ -109,18 +109,20 @@ class Administration:
         """Set a broker setting for all brokers while they run (1.1 and later), and wait until each goes by it."""
         with self._sequence_log.step("set for all brokers", setting=name, value=value):
             self._sequence_log.note(f"asked by {self.admin.set_broker_default(name, value)}")
-        says = "override for entityPath: brokers/<default> with config|Updating cluster configuration"
+        log_pattern = "override for entityPath: brokers/<default> with config|Updating cluster configuration"
         for node in self._cluster.brokers.values():
-            told = rf"(?:{says}) ?: .*{re.escape(name)}\W+{re.escape(value)}\b"
+            told = rf"(?:{log_pattern}) ?: .*{re.escape(name)}\W+{re.escape(value)}\b"
             self._waits.wait_log_line(self._who.broker(node.id), told, f"{name}={value}, for all brokers")
 
     def set_topic(self, topic: str, name: str, value: str, *, told: Sequence[Target]) -> None:
         """Change a setting of a topic (0.10.1 and later), and wait until these brokers, which run, go by it."""
         with self._sequence_log.step("set for a topic", topic=topic, setting=name, value=value):
             self._sequence_log.note(f"asked by {self.admin.set_topic(topic, name, value)}")
-        says = rf"override for entityPath: topics/{topic} with config|Updating topic {topic} with new configuration"
+        log_pattern = (
+            rf"override for entityPath: topics/{topic} with config|Updating topic {topic} with new configuration"
+        )
         for broker in told:
-            told_of = rf"(?:{says}).*{re.escape(name)}\W+{re.escape(value)}\b"
+            told_of = rf"(?:{log_pattern}).*{re.escape(name)}\W+{re.escape(value)}\b"
             self._waits.wait_log_line(broker, told_of, f"{name}={value}, for {topic}")
 
     def reassign(self, t: Partition, targets: Sequence[Target]) -> None:

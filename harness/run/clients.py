@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
+from evidence import borders
 from evidence.errors import HarnessError, UsageError
 from evidence.run import ProcessRecord, SubjectRecord
 from harness.cluster.cluster import KAFKA_PORT
@@ -213,7 +214,8 @@ class Clients:
 
         One that must be acknowledged (`must`) and is not within `timeout_s` is held against Kafka (DutyNotDone) if the
         cluster names a leader that is alive, which could have; otherwise the sequence has not taken its course
-        (PreconditionNotHeld).
+        (PreconditionNotHeld). A producer without retries may be refused by a leader that is alive: by a broker that has
+        not been told of the topic yet, for one (KafkaApis.handleProduceRequest asks its metadata cache first).
         """
         producer, since_ns = self.producer(acks=acks, only=only, settings=settings), time.monotonic_ns()
         owed = f"a record sent to {t} with acks={acks} is acknowledged"
@@ -224,7 +226,8 @@ class Clients:
                 )
             except Unanswered as error:
                 raise self._late([t])(owed, timeout_s, str(error), since_ns) from None
-        for one in sent if must else ():
+        tries_again = (dict(self._case_settings) | dict(settings)).get("retries") != "0"
+        for one in sent if must and tries_again else ():
             if one.outcome != "ok" and self._whose.hello is None and self._led([t]):
                 raise self._late([t])(owed, timeout_s, one.error_name or one.outcome, since_ns)
         _require_ok(self._sequence_log, sent if must else (), owed)
@@ -306,7 +309,10 @@ class Clients:
 
     def _is_idempotent_there(self) -> bool:
         """Whether brokers know idempotent producers: the release, and the format of what they write (KIP-98)."""
-        return self._version.release >= (0, 11) and not self._version.truncates_to_high_watermark
+        return (
+            self._version.release >= borders.IDEMPOTENT_PRODUCERS.release
+            and not self._version.truncates_to_high_watermark
+        )
 
     def _idempotent(self, t: Partition, settings: Mapping[str, str], *, expected_loss: bool) -> LoadGenerator:
         """The producer that is there beside a load, whatever the load's own client is."""
@@ -363,7 +369,7 @@ class Clients:
     def _transactional_settings(
         self, library: Library, transactional_id: str, *settings: Mapping[str, str]
     ) -> dict[str, str]:
-        if self._version.release < (0, 11):
+        if self._version.release < borders.TRANSACTIONS.release:
             raise UsageError(f"{self._version.id} has no transactions; they came with 0.11 (KIP-98)")
         if not library.has_transactions:
             raise UsageError(f"{library.name} has no transactions; Java clients have them from 0.11 on (KIP-98)")

@@ -77,15 +77,10 @@ class CrashPoints:
         assert application.store is not None
         stored = _stored(application)
         outputs = stored.made_of(t.topic, t.number)
-        return events.CrashPoint(
-            process=application.name,
-            producer=application.producer_id,
-            done=at.done,
-            following=at.following,
-            round=at.round,
-            group=application.group,
-            topic=t.topic,
-            partition=t.number,
+        return _event(
+            application,
+            t,
+            at,
             committed=stored.offsets.get((t.topic, t.number)),
             outputs=outputs,
             written=outputs,
@@ -100,19 +95,38 @@ class CrashPoints:
         ends = self._ends.watch_ends(Partition(application.output, t.number), 0.0)
         self._sequence_log.require("the leader says how far the output may be read", ends is not None)
         assert ends is not None
-        return events.CrashPoint(
-            process=application.name,
-            producer=application.producer_id,
-            done=at.done,
-            following=at.following,
-            round=at.round,
-            group=application.group,
-            topic=t.topic,
-            partition=t.number,
-            committed=answer.offset,
-            outputs=ends.last_stable_offset,
-            written=ends.high_watermark,
+        return _event(
+            application, t, at, committed=answer.offset, outputs=ends.last_stable_offset, written=ends.high_watermark
         )
+
+
+def _event(
+    application: Application,
+    t: Partition,
+    at: CrashPoint,
+    *,
+    committed: int | None,
+    outputs: int,
+    written: int,
+    store: str = "",
+    store_is_written_to: bool = False,
+) -> events.CrashPoint:
+    """Where an application stands still, and what is committed there and written."""
+    return events.CrashPoint(
+        process=application.name,
+        producer=application.producer_id,
+        done=at.done,
+        following=at.following,
+        round=at.round,
+        group=application.group,
+        topic=t.topic,
+        partition=t.number,
+        committed=committed,
+        outputs=outputs,
+        written=written,
+        store=store,
+        store_is_written_to=store_is_written_to,
+    )
 
 
 def _stored(application: Application) -> Stored:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 from evidence.errors import HarnessError
 from evidence.events import MoveReplica, ReplicaPlace
 from harness.cluster.cluster import KAFKA_PORT
-from harness.cluster.requests import Refused, move_replica, set_broker_default
+from harness.cluster.requests import RequestRefused, move_replica, set_broker_default
 from harness.observers.replicas import LOG_DIR, log_directories
 from harness.plan import SECOND
 
@@ -65,7 +65,7 @@ class LogDirectories:
     def _ask_node(self, target: Target, ask: Callable[[tuple[str, int]], None]) -> None:
         try:
             ask((target.node.address, KAFKA_PORT))
-        except (OSError, Refused) as error:
+        except (OSError, RequestRefused) as error:
             raise HarnessError(f"{target.node.name}: {error}") from None
 
     def place_of(self, target: Target, t: Partition) -> ReplicaPlace:

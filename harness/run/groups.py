@@ -127,12 +127,12 @@ class Groups:
     def wait_committed(self, group: str, t: Partition, offset: int | None, timeout_s: float) -> None:
         """Wait until a group's coordinator says that this offset is committed, None for none. WaitTimeout if not."""
 
-        def says(answer: OffsetAnswer) -> bool:
+        def is_committed(answer: OffsetAnswer) -> bool:
             return answer.error is None and answer.offset == offset
 
         with self._sequence_log.step(f"wait until {group} has committed {offset}", partition=str(t)):
-            answer = poll(lambda: self._ask(group, t), timeout_s, until=says, every_s=AGAIN_S)
-            if not says(answer):
+            answer = poll(lambda: self._ask(group, t), timeout_s, until=is_committed, every_s=AGAIN_S)
+            if not is_committed(answer):
                 said = answer.error or f"committed is {answer.offset}"
                 raise WaitTimeout(f"{group} has not committed {offset} of {t} after {timeout_s:.0f} s: {said}")
 

@@ -17,7 +17,7 @@ from evidence.events import BatchSent, Search
 from evidence.history import record, schema
 from evidence.history.writer import HistoryWriter
 from harness.cluster.cluster import KAFKA_PORT
-from harness.cluster.requests import Refused, produce
+from harness.cluster.requests import RequestRefused, produce
 from harness.observers.replicas import directory_of
 from harness.polling import poll
 from kafkafiles.batches import BatchHeader, decode_batch, scan_batches
@@ -106,7 +106,7 @@ class Logs:
                 return produce(address, *t, batch, magic=magic, timeout_s=ASK_S)
             except OSError as error:
                 raise HarnessError(f"{address[0]} did not answer to a batch: {error}") from None
-            except Refused as error:
+            except RequestRefused as error:
                 if error.code != NOT_LEADER:
                     raise
                 return None

@@ -341,11 +341,11 @@ class Subjects:
     def _wait_told(self, one: Placed, sent: int) -> None:
         """Wait until it is known what came of every record of one subject, which has sent so many."""
 
-        def told(tallies: Sequence[Tally]) -> bool:
+        def all_answered(tallies: Sequence[Tally]) -> bool:
             own = tallies[one.number]
             return own.sent == sent and own.unanswered == 0
 
-        one.pool.wait(told, f"{one.subject} answered", WAIT_LIMIT_S)
+        one.pool.wait(all_answered, f"{one.subject} answered", WAIT_LIMIT_S)
 
     def begin(self, accepted: Which = every, *, expected_loss: Which | None = None) -> None:
         """The first records of each, which must be acknowledged, and written, if they are `accepted` at all. Those of

@@ -14,13 +14,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
+from evidence.borders import IGNORES_FORMATS
 from evidence.errors import HarnessError, UsageError, WaitTimeout
 from evidence.events import Software
 from evidence.releases import line_of, numbers
 from harness.cluster import versions
 from harness.cluster.cluster import KAFKA_PORT
-from harness.cluster.requests import NOT_CONTROLLER, Refused, update_feature
-from harness.cluster.versions import FORMAT, IGNORES_FORMATS, PROTOCOL
+from harness.cluster.requests import NOT_CONTROLLER, RequestRefused, update_feature
+from harness.cluster.versions import FORMAT, PROTOCOL
 from harness.faults.upgrade import CONTROLLERS, Finalize, Raise, RefusedStart, Upgrade, speaks
 from harness.polling import poll
 from harness.run.waits import wait_whole
@@ -171,7 +172,7 @@ class Upgrader:
 
     def raise_format(self, *targets: Target, to: str = "") -> None:
         """The same with log.message.format.version, which brokers have up to protocol 2.8."""
-        if not to and self.next_version.release >= IGNORES_FORMATS:
+        if not to and self.next_version.release >= IGNORES_FORMATS.release:
             raise UsageError(f"raise_format: {self.next_version.id} looks at no {FORMAT} (KIP-724)")
         self._raise(FORMAT, to, targets)
 
@@ -213,7 +214,7 @@ class Upgrader:
                 update_feature((node.address, KAFKA_PORT), feature, wanted, timeout_s=REQUEST_S)
             except OSError:
                 return False
-            except Refused as error:
+            except RequestRefused as error:
                 if error.code == NOT_CONTROLLER:
                     return False
                 raise UsageError(f"finalize: Kafka refuses {feature}={wanted}: {error}") from None

@@ -56,7 +56,7 @@ class JarFile:
             return frozenset(archive.namelist())
 
     @cached_property
-    def says(self) -> Mapping[str, str]:
+    def properties(self) -> Mapping[str, str]:
         """`version` and `commitId` of the build of Kafka that it is of; nothing if it does not say."""
         if PROPERTIES not in self.names:
             return {}

@@ -105,10 +105,10 @@ def _images(client: DockerClient) -> DoctorCheck:
     absent = [kafka for kafka in by_release if kafka not in ready]
     others = [kafka for kafka in sizes if kafka not in by_release]
 
-    def told(releases: Iterable[str]) -> str:
+    def listed(releases: Iterable[str]) -> str:
         return ", ".join(f"{kafka} ({sizes[kafka] / 1e6:.0f} MB)" for kafka in releases) or "none"
 
-    detail = f"ready: {told(ready)}" + (f"; beside the matrix: {told(others)}" if others else "")
+    detail = f"ready: {listed(ready)}" + (f"; beside the matrix: {listed(others)}" if others else "")
     if not absent:
         return DoctorCheck("images", "ok", detail)
     return DoctorCheck(

@@ -27,7 +27,7 @@ LIMIT_S: Final = 120
 
 
 @dataclass(frozen=True, kw_only=True)
-class Known:
+class SupportedVersions:
     """What code knows."""
 
     requests: Mapping[str, str] = field(default_factory=dict)
@@ -36,28 +36,28 @@ class Known:
     """The newest released level of each feature."""
 
 
-def asked(libraries: Path) -> Known:
+def asked(libraries: Path) -> SupportedVersions:
     """What the jars of a directory know; nothing if their code cannot be asked."""
     command = [sys.executable, "-m", MODULE, *map(str, sorted(libraries.glob("*.jar")))]
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT_S, check=False)
-        return Known(**json.loads(done.stdout.splitlines()[-1]))
+        return SupportedVersions(**json.loads(done.stdout.splitlines()[-1]))
     except (subprocess.TimeoutExpired, IndexError, ValueError, TypeError):
-        return Known()
+        return SupportedVersions()
 
 
-def of_release(kafka: str, echo: Echo) -> Known:
+def of_release(kafka: str, echo: Echo) -> SupportedVersions:
     """What a release knows, kept in the user's cache. Raises as `jars.resolve` does."""
     path = cache_dir() / "features" / f"{kafka}.json"
     with suppress(OSError, ValueError, TypeError):
-        return Known(**json.loads(path.read_text()))
+        return SupportedVersions(**json.loads(path.read_text()))
     found = asked(jars.resolve(kafka, echo))
     path.parent.mkdir(exist_ok=True)
     write_atomically(path, json.dumps(asdict(found)))
     return found
 
 
-def differences(released: Known, own: Known) -> Iterator[str]:
+def differences(released: SupportedVersions, own: SupportedVersions) -> Iterator[str]:
     """A line for each request or feature that a build knows otherwise than a release.
 
     >>> list(differences(Known(requests={"Produce": "0-12"}), Known(requests={"Produce": "0-13", "New": "0-0"})))
@@ -69,13 +69,13 @@ def differences(released: Known, own: Known) -> Iterator[str]:
                 yield f"{name}: {one.get(name, 'none')} → {other.get(name, 'none')}"
 
 
-def ask(class_path: Sequence[str]) -> Known:
+def ask(class_path: Sequence[str]) -> SupportedVersions:
     """In this process: what the classes on a class path know."""
     import jpype
 
     library = next(Path(java_home()).glob("lib/**/libjvm.so"))
     jpype.startJVM(str(library), "-Xmx256m", "-XX:+UseSerialGC", classpath=list(class_path), convertStrings=True)
-    return Known(requests=dict(_requests(jpype)), features=dict(_features(jpype)))
+    return SupportedVersions(requests=dict(_requests(jpype)), features=dict(_features(jpype)))
 
 
 def _requests(jpype: Any) -> Iterator[tuple[str, str]]:

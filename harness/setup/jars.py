@@ -40,8 +40,6 @@ from harness.setup.java import find_java, trust_arguments
 from harness.setup.waiting import Echo, saying
 
 LOCKS: Final = Path(__file__).resolve().parents[2] / "compose" / "locks"
-SCALA_REMOVED: Final = (2,)
-"""The release from which on no jar has Kafka's first producer, the Scala one."""
 FETCH_LIMIT_S: Final = 900
 FETCHERS: Final = 8
 """How many files are fetched at the same time."""

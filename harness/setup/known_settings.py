@@ -1,9 +1,11 @@
 """Writes audit/known/: every key of Kafka's producers, topics and brokers, with its default, release by release.
 
-Asked once, of the code itself, and committed, so that an audit needs no Java: of `ConfigDef` in the jars that each
-release is locked with, of kafka-clients of some further releases (`BETWEEN`: those beside which a default changed), of
-the configuration classes of 0.8.2, which has no `ConfigDef` for brokers and none for the Scala producer; and, for
-librdkafka, of CONFIGURATION.md at the tag of each release, which its build writes from the code.
+The code itself is asked, once, and the answers are committed, so that an audit needs no Java. Asked are
+
+- `ConfigDef`, in the jars that each release is locked with
+- kafka-clients of some further releases, those beside which a default changed (`BETWEEN`)
+- the configuration classes of 0.8.2, which has no `ConfigDef` for brokers and none for the Scala producer
+- CONFIGURATION.md at the tag of each release of librdkafka, which its build writes from the code
 
     python -m harness.setup.known_settings LIBRDKAFKA SPRING-KAFKA SPRING-BOOT     clones of these, with their tags
     python -m harness.setup.known_settings add 4.4.0                               a newer release of Kafka alone
@@ -25,6 +27,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
+from evidence import borders
 from evidence.errors import HarnessError, UsageError
 from evidence.releases import numbers
 from harness.setup import jars
@@ -357,7 +360,9 @@ def main(arguments: Sequence[str]) -> int:
 
     for release in sorted((path.stem for path in jars.LOCKS.glob("*.lock")), key=numbers):
         classes = sorted(jars.resolve(release, lambda _: None).glob("*.jar"))
-        what = [*CONFIG_DEFS, "scala-producer"] if numbers(release) < jars.SCALA_REMOVED else list(CONFIG_DEFS)
+        what = (
+            [*CONFIG_DEFS, "scala-producer"] if numbers(release) < borders.SCALA_REMOVED.release else list(CONFIG_DEFS)
+        )
         keep(release, f"compose/locks/{release}.lock", classes, what)
     with tempfile.TemporaryDirectory(prefix="kafka-chaos-") as scratch:
         for release in BETWEEN:

@@ -10,8 +10,8 @@ A build is a directory, an archive or an image of a container:
 All jars are taken that Kafka's own start script takes: not those of sources, tests and documentation. They go into the
 image that releases go into, so that faults of networks, clocks and disks are the same.
 
-What the build is it says itself: the version and the commit stand in its jars, the logging binding is the class that
-implements slf4j's logger, the Java is that of its classes, and its requests and features are asked of its code
+What the build is it says itself. The version and the commit stand in its jars. The logging binding is the class that
+implements slf4j's logger. The Java is that of its classes. Its code is asked for its requests and features
 (harness/setup/features.py). A version keeps the numbers of the release that it is made from: "4.5.0-SNAPSHOT",
 "4.3.1-rc2" and "3.9.2-vendor.7" have the traits of 4.5.0, 4.3.1 and 3.9.2. A vendor's number of its own says nothing of
 Kafka's, and is refused where that can be told.
@@ -35,8 +35,9 @@ from typing import IO, TYPE_CHECKING, Any, Final, cast
 import msgspec
 from docker.errors import APIError, ImageNotFound
 
+from evidence.borders import KRAFT_ONLY
 from evidence.errors import KafkaChaosError, UsageError
-from evidence.releases import KRAFT_ONLY, line_of, numbers
+from evidence.releases import line_of, numbers
 from evidence.run import REPACKED, BuildRecord
 from evidence.rundir import write_atomically
 from harness.cluster import apache, versions
@@ -173,7 +174,7 @@ def version_in(read: Sequence[JarFile], source: str) -> tuple[str, str]:
 
     Raises UsageError if they do not say one, say two, or are no version whose numbers are Kafka's.
     """
-    said = {jar.path.name: jar.says for jar in read if jar.says.get("version")}
+    said = {jar.path.name: jar.properties for jar in read if jar.properties.get("version")}
     if not said:
         raise UsageError(f"--kafka {source}: none of its {len(read)} jars says of which version of Kafka it is")
     by_version = {told["version"]: name for name, told in said.items()}
@@ -197,7 +198,7 @@ def _refuse_other_numbers(read: Sequence[JarFile], version: str, source: str) ->
     lines = {line_of(one) for one in known}
     with_zookeeper = any(name in jar.names for jar in read for name in ZOOKEEPER_CLIENT)
     older = release < max(known) and line_of(release) not in lines
-    if older or release[0] > max(known)[0] + 1 or (with_zookeeper and release >= KRAFT_ONLY):
+    if older or release[0] > max(known)[0] + 1 or (with_zookeeper and release >= KRAFT_ONLY.release):
         raise UsageError(
             f"--kafka {source}: it says version {version}, which is no number of Apache Kafka's: what is documented is "
             "told by Kafka's numbers, so a build that has others cannot be held to it"

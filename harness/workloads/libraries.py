@@ -20,11 +20,12 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
+from evidence import borders
 from evidence.errors import UsageError
 from evidence.releases import numbers
 from evidence.run import OwnClientRecord
 from harness.cluster import apache
-from harness.setup.jars import SCALA_REMOVED, resolve
+from harness.setup.jars import resolve
 from harness.setup.java import java_home
 from harness.workloads import settings as defaults
 from harness.workloads.own_client import introduced
@@ -95,7 +96,9 @@ class Library:
         """Whether its producer has transactions (KIP-98)."""
         if self.hello is not None:
             return TRANSACTIONS in self.hello.can
-        return self.kind == LIBRDKAFKA or (self.kind == JAVA and numbers(self.release) >= (0, 11))
+        return self.kind == LIBRDKAFKA or (
+            self.kind == JAVA and numbers(self.release) >= borders.IDEMPOTENT_PRODUCERS.release
+        )
 
     def settings(self, acks: str, version: Version, *more: Mapping[str, str]) -> dict[str, str]:
         """What its producer is configured with, later settings over earlier ones.
@@ -119,7 +122,9 @@ class Library:
 
         Raises UsageError for a client that has no consumer to run an application with.
         """
-        if self.kind not in (LIBRDKAFKA, JAVA) or (self.kind == JAVA and numbers(self.release) < (0, 9)):
+        if self.kind not in (LIBRDKAFKA, JAVA) or (
+            self.kind == JAVA and numbers(self.release) < borders.GROUPS_COORDINATED.release
+        ):
             raise UsageError(
                 f"no application runs with {self.name}: take {LIBRDKAFKA}, or {JAVA}-<release> from 0.9 on"
             )
@@ -188,7 +193,7 @@ def library(name: str, version: Version) -> Library:
         )
     if release not in apache.releases():
         raise UsageError(f"no client {name!r}: {apache.UnknownRelease(release)}")
-    if kind == SCALA and numbers(release) >= SCALA_REMOVED:
+    if kind == SCALA and numbers(release) >= borders.SCALA_REMOVED.release:
         raise UsageError(f"no client {name!r}: the Scala producer was removed in 2.0")
     # The Scala producer, to its end, sends Produce requests of version 2 at most, which 4.0 removed (KIP-896): with
     # acks=0 it is never told, and nothing is written.

@@ -27,6 +27,7 @@ from typing import IO, Final, TypeVar
 
 from evidence.errors import ClientFailed, UsageError
 from evidence.text import visible
+from evidence.worker import wait_or_kill
 from harness.workloads import protocol
 from harness.workloads.protocol import Answer, AnyAnswer, Assigned, Command, Failed, Hello, Nonsense, Revoked, WithId
 
@@ -234,13 +235,7 @@ class OwnClient:
         """End it: by the end of its stdin, then SIGTERM, then SIGKILL. May be called again."""
         self._closing = True
         self._lines.put(None)
-        for patience_s, escalate in ((END_LIMIT_S, self._process.terminate), (TERM_LIMIT_S, self._process.kill)):
-            try:
-                self._process.wait(patience_s)
-                break
-            except subprocess.TimeoutExpired:
-                escalate()
-        self._process.wait()
+        wait_or_kill(self._process, END_LIMIT_S, TERM_LIMIT_S)
         for thread in self._threads:
             thread.join(TERM_LIMIT_S)
         if self._process.stdout is not None and not self._threads[0].is_alive():

@@ -69,7 +69,7 @@ def environment() -> Environment:
         "pairs": lambda value: (
             ", ".join(f"{k} {_plain(v)}" for k, v in value.items()) if isinstance(value, Mapping) else value
         ),
-        "told": lambda rows: [row.told() for row in rows],
+        "for_people": lambda rows: [row.for_people() for row in rows],
         "columns": lambda rows: list(dict.fromkeys(name for row in rows for name in row)),
         "evidence": pass_context(lambda context, value, name: evidence_text(value, name, clock(context["facts"]))),
     }

@@ -1,7 +1,7 @@
 """What is drawn of a trend: lines for the terminal, and a page with a picture for each duration.
 
 In a picture each period has a line from the least to the most and a dot at the median; nothing connects them, since
-nothing is known of what was between. A hollow dot: every run of that period began on a busy machine.
+nothing is known of what was between. A hollow dot: the machine was busy in every run of that period.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from evidence.rundir import write_atomically
 from evidence.text import plural, visible
 from judgement.report.html import environment, style
 from judgement.report.timeline_svg.drawing import tag, title
-from judgement.trend import Period, Spread, Subject, Trend
+from judgement.trend import Period, Spread, Trend, TrendSubject
 
 BLOCKS: Final = "▁▂▃▄▅▆▇█"
 MOST_LINES: Final = 20
@@ -85,7 +85,7 @@ def lines(one: Trend) -> Iterator[str]:
     yield "Nothing here is tested: `kafka-chaos compare OLD NEW` tells what changed."
 
 
-def _named(subject: Subject) -> str:
+def _named(subject: TrendSubject) -> str:
     return f"{subject.name} of {subject.cell}"
 
 

@@ -12,7 +12,7 @@ from typing import Final
 
 from audit.cells import CellKey, Index, Settings, covering_in
 from audit.defaults import RULES
-from pages.atlas.lines import Line
+from pages.atlas.lines import ReleaseLine
 
 CLIENTS: Final[Mapping[str, str]] = {"java": "Java", "librdkafka": "librdkafka"}
 """Those that have a grid. Scala's producer, which 1.0 removed, is in the data and in an audit."""
@@ -145,7 +145,7 @@ def cells_of(measured: Index, settings: Settings) -> dict[str, CellKey]:
     return {fault: one.cell.key for fault, one in covering_in(measured, settings).items()}
 
 
-def falls_in(measured: Index, settings: Settings, line: Line) -> Column | None:
+def falls_in(measured: Index, settings: Settings, line: ReleaseLine) -> Column | None:
     """The column that settings fall in: the one that is covered by the same cells under every fault."""
     mine = cells_of(measured, settings)
     for column in columns(line.audit):

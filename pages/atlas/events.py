@@ -67,7 +67,7 @@ def missing() -> set[str]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
+class EventRow:
     """An event whose outcome no producer setting decides."""
 
     event: str
@@ -81,15 +81,15 @@ class Row:
 
 
 MIN_2: Final = "acks=all, min.insync.replicas=2"
-ROWS: Final[tuple[Row, ...]] = (
-    Row(
+ROWS: Final[tuple[EventRow, ...]] = (
+    EventRow(
         event="All replicas lose power at one moment",
         settings=MIN_2,
         scenario="page-cache-only",
         do="Spread replicas over power supplies, or set log.flush.interval.messages=1.",
         prevented_by=("page-cache-only", "flush-each"),
     ),
-    Row(
+    EventRow(
         event="All replicas lose power at one moment",
         settings=f"{MIN_2}; a flush each second",
         scenario="page-cache-only",
@@ -97,7 +97,7 @@ ROWS: Final[tuple[Row, ...]] = (
         do="Set log.flush.interval.messages=1. A flush each second bounds the loss and does not prevent it.",
         prevented_by=("page-cache-only", "flush-each"),
     ),
-    Row(
+    EventRow(
         event="All brokers lose power just after a transaction in two topics",
         settings="flush.messages=1 in one of the topics",
         scenario="coordinator-power-loss",
@@ -105,7 +105,7 @@ ROWS: Final[tuple[Row, ...]] = (
         do="Set log.flush.interval.messages=1 for the whole cluster: a transaction needs it in every topic.",
         prevented_by=("coordinator-power-loss", "transaction-flush-each"),
     ),
-    Row(
+    EventRow(
         event="The followers are stopped cleanly, the leader loses power and returns first",
         settings=MIN_2,
         scenario="last-replica-standing",
@@ -114,14 +114,14 @@ ROWS: Final[tuple[Row, ...]] = (
         "records (kafka-chaos replicas) before you start that leader.",
         prevented_by=("last-replica-standing", "min-2-stopped"),
     ),
-    Row(
+    EventRow(
         event="The followers are killed, the leader loses power and returns first",
         settings=MIN_2,
         scenario="last-replica-standing",
         case="min-2-killed",
         do="Find out which replica has the records (kafka-chaos replicas) before you start that leader.",
     ),
-    Row(
+    EventRow(
         event="The last in-sync broker returns with an empty disk",
         settings=MIN_2,
         scenario="blank-disk-replacement",
@@ -129,7 +129,7 @@ ROWS: Final[tuple[Row, ...]] = (
         do="Replace a disk only when its broker is in no ISR.",
         prevented_by=("blank-disk-replacement", "out-of-isr"),
     ),
-    Row(
+    EventRow(
         event="A rack is cut off, acknowledges alone, and loses power",
         settings="min.insync.replicas fits into the rack",
         scenario="rack-loss",
@@ -137,7 +137,7 @@ ROWS: Final[tuple[Row, ...]] = (
         do="Set min.insync.replicas to more replicas than any rack holds.",
         prevented_by=("rack-loss", "across"),
     ),
-    Row(
+    EventRow(
         event="Every in-sync replica is killed, and another replica leads",
         settings="unclean.leader.election.enable=true",
         scenario="unclean-election",
@@ -145,42 +145,42 @@ ROWS: Final[tuple[Row, ...]] = (
         do="Set unclean.leader.election.enable=false. The partition then waits for its last in-sync replica.",
         prevented_by=("unclean-election", "disabled"),
     ),
-    Row(
+    EventRow(
         event="A second machine starts with a broker's node.id",
         settings=MIN_2,
         scenario="duplicate-id-counts-as-replica",
         do="Make sure the old machine is off before you give its node.id to another.",
         prevented_by=("duplicate-id-counts-as-replica", "without-double"),
     ),
-    Row(
+    EventRow(
         event="The leader's clock is eight days ahead for a minute",
         settings="acks=all, retention.ms of seven days (the default)",
         scenario="clock-step",
         case="leader-ahead",
         do="Let time servers slew and never step. Set retention.ms=-1 where nothing may be deleted.",
     ),
-    Row(
+    EventRow(
         event="One bit of an index file flips",
         settings="acks=all",
         scenario="bit-rot",
         case="index",
         do="Delete the index files of a broker whose disk is suspect, while it is down: it makes them anew.",
     ),
-    Row(
+    EventRow(
         event="ZooKeeper or the controllers freeze for longer than the sessions",
         settings="acks=1 and acks=all side by side",
         scenario="coordinator-outage",
         case="frozen",
         do="Use acks=all: records sent with acks=1 are at risk.",
     ),
-    Row(
+    EventRow(
         event="Two leaders in a row are killed",
         settings="acks=all",
         scenario="double-failover",
         do="Run 0.11 or later, and finish the upgrade of inter.broker.protocol.version.",
         prevented_by=("double-failover", DEFAULT_CASE),
     ),
-    Row(
+    EventRow(
         event="The processes of all brokers are killed",
         settings=MIN_2,
         scenario="memory-survives",
@@ -188,14 +188,14 @@ ROWS: Final[tuple[Row, ...]] = (
         do="Nothing: the page cache outlives processes.",
         prevented_by=("memory-survives", "killed"),
     ),
-    Row(
+    EventRow(
         event="The leader and one follower lose power at one moment",
         settings=MIN_2,
         scenario="memory-survives",
         case="leader-and-follower",
         do="Keep a third replica on another power supply.",
     ),
-    Row(
+    EventRow(
         event="The leader's disk is full",
         settings=MIN_2,
         scenario="disk-full",
@@ -203,7 +203,7 @@ ROWS: Final[tuple[Row, ...]] = (
         do="Nothing for the records: writes stop until another broker leads.",
         prevented_by=("disk-full", "leader"),
     ),
-    Row(
+    EventRow(
         event="The leader's disk answers with errors",
         settings=MIN_2,
         scenario="disk-full",
@@ -211,7 +211,7 @@ ROWS: Final[tuple[Row, ...]] = (
         do="Nothing for the records: writes stop until another broker leads.",
         prevented_by=("disk-full", "leader-broken"),
     ),
-    Row(
+    EventRow(
         event="One of the leader's two log directories fails",
         settings=MIN_2,
         scenario="log-directory-failure",
@@ -223,7 +223,7 @@ ROWS: Final[tuple[Row, ...]] = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Pause:
+class WritePause:
     """An event after which writes stop for a while, with acks=all."""
 
     event: str
@@ -231,15 +231,15 @@ class Pause:
     case: str = DEFAULT_CASE
 
 
-PAUSES: Final[tuple[Pause, ...]] = (
-    Pause(event="A leader is stopped cleanly", scenario="controlled-shutdown", case="clean"),
-    Pause(event="All brokers are restarted cleanly, one by one", scenario="rolling-restart", case="clean"),
-    Pause(event="A leader is killed", scenario="controlled-shutdown", case="killed"),
-    Pause(event="All brokers are killed and restarted, one by one", scenario="rolling-restart", case="killed"),
-    Pause(event="All brokers are killed at once and restarted", scenario="memory-survives", case="killed"),
-    Pause(event="The controller is killed", scenario="controller-failover", case="a-broker"),
-    Pause(event="The leader is cut off from the cluster", scenario="leader-isolated", case="acks-all"),
-    Pause(event="A follower is cut off from the cluster", scenario="follower-isolated", case="acks-all"),
-    Pause(event="The leader's disk is full", scenario="disk-full", case="leader"),
-    Pause(event="The leader loses power", scenario="memory-survives", case="leader"),
+PAUSES: Final[tuple[WritePause, ...]] = (
+    WritePause(event="A leader is stopped cleanly", scenario="controlled-shutdown", case="clean"),
+    WritePause(event="All brokers are restarted cleanly, one by one", scenario="rolling-restart", case="clean"),
+    WritePause(event="A leader is killed", scenario="controlled-shutdown", case="killed"),
+    WritePause(event="All brokers are killed and restarted, one by one", scenario="rolling-restart", case="killed"),
+    WritePause(event="All brokers are killed at once and restarted", scenario="memory-survives", case="killed"),
+    WritePause(event="The controller is killed", scenario="controller-failover", case="a-broker"),
+    WritePause(event="The leader is cut off from the cluster", scenario="leader-isolated", case="acks-all"),
+    WritePause(event="A follower is cut off from the cluster", scenario="follower-isolated", case="acks-all"),
+    WritePause(event="The leader's disk is full", scenario="disk-full", case="leader"),
+    WritePause(event="The leader loses power", scenario="memory-survives", case="leader"),
 )

@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from audit.cells import line_of as audit_line
+from evidence.borders import KRAFT_ONLY, KRAFT_SINCE
 from evidence.errors import UsageError, unknown_name
-from evidence.releases import KRAFT_ONLY, KRAFT_SINCE, line_of, numbers
+from evidence.releases import line_of, numbers
 from harness.cluster import apache, versions
 from harness.cluster.versions import Mode, Version
 
@@ -24,7 +25,7 @@ WAYS: Final = {"zk": "zookeeper", "zookeeper": "zookeeper", "kraft": "kraft", PI
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Line:
+class ReleaseLine:
     """A line of releases in one mode."""
 
     name: str
@@ -51,19 +52,19 @@ class Line:
         """One of its releases as a version that can be run."""
         if self.pinned:
             return versions.get(f"{release}-pinned")
-        both = KRAFT_SINCE <= numbers(release) < KRAFT_ONLY
+        both = KRAFT_SINCE.release <= numbers(release) < KRAFT_ONLY.release
         suffix = ("-kraft" if self.mode == "kraft" else "-zk") if both else ""
         return versions.get(release + suffix)
 
-    def with_release(self, release: str) -> Line:
+    def with_release(self, release: str) -> ReleaseLine:
         """The same line as if it ended with one of its releases: what that one has."""
         index = self.releases.index(release)
-        return Line(
+        return ReleaseLine(
             name=self.name, label=self.label, mode=self.mode, releases=self.releases[: index + 1], audit=self.audit
         )
 
 
-def every() -> tuple[Line, ...]:
+def every() -> tuple[ReleaseLine, ...]:
     """All lines, newest first; ZooKeeper after KRaft, and the one that is held at an older protocol last."""
     by_line: dict[tuple[int, ...], list[str]] = {}
     for release in apache.releases():
@@ -71,7 +72,7 @@ def every() -> tuple[Line, ...]:
     found = []
     for numbered, releases in sorted(by_line.items(), reverse=True):
         name = ".".join(map(str, numbered))
-        kraft, zookeeper = numbered >= KRAFT_SINCE, numbered < KRAFT_ONLY
+        kraft, zookeeper = numbered >= KRAFT_SINCE.release, numbered < KRAFT_ONLY.release
         if kraft:
             found.append(_line(name, "kraft", releases, both=zookeeper))
         if zookeeper:
@@ -79,10 +80,10 @@ def every() -> tuple[Line, ...]:
     return (*found, _pinned())
 
 
-def _line(name: str, mode: Mode, releases: Sequence[str], *, both: bool) -> Line:
+def _line(name: str, mode: Mode, releases: Sequence[str], *, both: bool) -> ReleaseLine:
     suffix = {"kraft": "-kraft", "zookeeper": "-zk"}[mode] if both else ""
     words = {"kraft": " with KRaft", "zookeeper": " with ZooKeeper"}[mode] if both else ""
-    return Line(
+    return ReleaseLine(
         name=name + suffix,
         label=name + words,
         mode=mode,
@@ -91,10 +92,10 @@ def _line(name: str, mode: Mode, releases: Sequence[str], *, both: bool) -> Line
     )
 
 
-def _pinned() -> Line:
+def _pinned() -> ReleaseLine:
     release = MEASURED_PINNED.partition("-")[0]
     name = ".".join(map(str, line_of(numbers(release))))
-    return Line(
+    return ReleaseLine(
         name=f"{name}-{PINNED}",
         label=f"{name} with ZooKeeper, inter.broker.protocol.version before 0.11",
         mode="zookeeper",
@@ -103,7 +104,7 @@ def _pinned() -> Line:
     )
 
 
-def asked(name: str) -> tuple[Line, ...]:
+def asked(name: str) -> tuple[ReleaseLine, ...]:
     """The lines that a name asks for: "2.8", "2.8.2", "3.9.2-kraft", "3.9" (ZooKeeper and KRaft).
 
     A release gives its line as it was at that release. Raises UsageError, in one line, for what is no release or a mode

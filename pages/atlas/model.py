@@ -19,8 +19,9 @@ from audit import matrix
 from audit.cells import OUTCOMES, Cell, Covering, Index, RunCounts, covering_in, indexed
 from audit.defaults import RULES
 from audit.known import known
+from evidence.borders import ELIGIBLE_LEADERS_BY_DEFAULT, KRAFT_ONLY, KRAFT_SINCE
 from evidence.errors import UsageError
-from evidence.releases import ELIGIBLE_LEADERS_BY_DEFAULT, KRAFT_ONLY, KRAFT_SINCE, numbers
+from evidence.releases import numbers
 from evidence.run import DEFAULT_CASE
 from harness.cluster import apache, versions
 from harness.cluster.builds import Build
@@ -31,7 +32,7 @@ from judgement.sampling import at_most, between, percent
 from pages.atlas import columns as columns_of
 from pages.atlas import events
 from pages.atlas.columns import ACKS_1, FLUSHED, RECOMMENDED, Column
-from pages.atlas.lines import Line
+from pages.atlas.lines import ReleaseLine
 
 Value = Mapping[str, Any]
 
@@ -189,7 +190,7 @@ class RowCell:
 class RowOnPage:
     """An event that no producer setting decides, on a line."""
 
-    row: events.Row
+    row: events.EventRow
     cell: RowCell
     prevention: RowCell | None
     """The runs that back the advice on this line; None where none do."""
@@ -201,7 +202,7 @@ class RowOnPage:
 class PauseOnPage:
     """How long writes stopped after an event."""
 
-    pause: events.Pause
+    pause: events.WritePause
     version: str
     runs: int
     least_s: float
@@ -273,7 +274,7 @@ class Figure:
 class Atlas:
     """A page."""
 
-    line: Line
+    line: ReleaseLine
     columns: tuple[Column, ...]
     grids: Mapping[str, Mapping[str, tuple[GridCell, ...]]]
     """Client → event → a cell for each column."""
@@ -352,7 +353,7 @@ def load() -> Data:
     return Data(measured=indexed(matrix.load()), runs=results.by_scenario(), scenarios=all_scenarios())
 
 
-def atlas(line: Line, data: Data, own: Column | None = None) -> Atlas:
+def atlas(line: ReleaseLine, data: Data, own: Column | None = None) -> Atlas:
     """The page of a line. `own` are somebody's settings, as one more column."""
     found = (*columns_of.columns(line.audit), *([own] if own else []))
     free = releases_free_of_mended(line, data)
@@ -373,7 +374,11 @@ def atlas(line: Line, data: Data, own: Column | None = None) -> Atlas:
 
 
 def grid(
-    line: Line, client: str, found: Sequence[Column], measured: Index, faults: Collection[str] = tuple(events.EVENTS)
+    line: ReleaseLine,
+    client: str,
+    found: Sequence[Column],
+    measured: Index,
+    faults: Collection[str] = tuple(events.EVENTS),
 ) -> dict[str, tuple[GridCell, ...]]:
     """The cells of a client: a row for each event, or each of these, and a cell for each column."""
     covered = {
@@ -404,7 +409,7 @@ def _documented(made: Scenario, version: Version, case: str) -> tuple[frozenset[
     return frozenset(outcome.required), frozenset(outcome.allowed)
 
 
-def nearest(scenario: str, case: str, line: Line, data: Data) -> tuple[str, Value | None, str]:
+def nearest(scenario: str, case: str, line: ReleaseLine, data: Data) -> tuple[str, Value | None, str]:
     """The version and the ledger's cell that tell of a case on a line: of its newest release, else of the nearest in
     the same mode for which the same outcome is documented. Otherwise why there is none.
     """
@@ -427,13 +432,13 @@ def nearest(scenario: str, case: str, line: Line, data: Data) -> tuple[str, Valu
     return best, ran[best], ""
 
 
-def _alike(version: Version, line: Line) -> bool:
+def _alike(version: Version, line: ReleaseLine) -> bool:
     """Whether a version is run in the same mode, at a protocol of the same age."""
     pinned = version.id not in versions.ways(version.kafka)
     return version.mode == line.mode and pinned is line.pinned
 
 
-def _row_cell(scenario: str, case: str, line: Line, data: Data) -> RowCell:
+def _row_cell(scenario: str, case: str, line: ReleaseLine, data: Data) -> RowCell:
     version, cell, why = nearest(scenario, case, line, data)
     if cell is None:
         return RowCell(version="", why=why)
@@ -449,7 +454,7 @@ def _row_cell(scenario: str, case: str, line: Line, data: Data) -> RowCell:
     )
 
 
-def _row(row: events.Row, line: Line, data: Data) -> RowOnPage:
+def _row(row: events.EventRow, line: ReleaseLine, data: Data) -> RowOnPage:
     """A row on a line, with the runs that back its advice."""
     cell = _row_cell(row.scenario, row.case, line, data)
     if row.prevented_by is None:
@@ -460,7 +465,7 @@ def _row(row: events.Row, line: Line, data: Data) -> RowOnPage:
     return RowOnPage(row=row, cell=cell, prevention=None, elsewhere=backed(row, data))
 
 
-def backed(row: events.Row, data: Data) -> str:
+def backed(row: events.EventRow, data: Data) -> str:
     """The newest version on which the arm that backs a row's advice lost nothing; "" if there is none."""
     if row.prevented_by is None:
         return ""
@@ -470,7 +475,7 @@ def backed(row: events.Row, data: Data) -> str:
     return max(kept, key=lambda name: numbers(name.partition("-")[0]), default="")
 
 
-def _pauses(line: Line, data: Data) -> Iterator[PauseOnPage]:
+def _pauses(line: ReleaseLine, data: Data) -> Iterator[PauseOnPage]:
     for pause in events.PAUSES:
         version, cell, _ = nearest(pause.scenario, pause.case, line, data)
         spread = (cell or {}).get("clients", {}).get("write_pause_ms")
@@ -491,7 +496,7 @@ def _pauses(line: Line, data: Data) -> Iterator[PauseOnPage]:
 # What to set
 
 
-def _settings(line: Line) -> Iterator[SettingOnPage]:
+def _settings(line: ReleaseLine) -> Iterator[SettingOnPage]:
     release = line.newest
     producer, rules = known("java-producer").at(release), RULES["java"](release)
     brokers = known("broker").at(release)
@@ -553,7 +558,7 @@ def _settings(line: Line) -> Iterator[SettingOnPage]:
             name="eligible.leader.replicas.version",
             where="cluster feature",
             value="1",
-            default="1 in new clusters" if numbers(release) >= ELIGIBLE_LEADERS_BY_DEFAULT else "0",
+            default="1 in new clusters" if numbers(release) >= ELIGIBLE_LEADERS_BY_DEFAULT.release else "0",
             why="a replica that left the ISR cleanly may still lead (KIP-966)",
         )
     yield SettingOnPage(
@@ -581,7 +586,7 @@ def harm_of(made: Scenario) -> str:
     return next((name for name, anomalies in HARMS if anomalies & set(required)), STOPS)
 
 
-def _bugs(line: Line, data: Data, whose: str) -> Iterator[BugOnPage]:
+def _bugs(line: ReleaseLine, data: Data, whose: str) -> Iterator[BugOnPage]:
     for made in data.scenarios.values():
         exhibit = made.exhibit
         if exhibit is None or exhibit.bug.whose != whose:
@@ -616,18 +621,18 @@ def bug_count(version: Version, data: Data) -> BugCount:
     return BugCount(version.kafka, len(has), sum(harm_of(made) == HARM_ORDER[0] for made in has))
 
 
-def _in_mode(release: str, line: Line) -> Version:
+def _in_mode(release: str, line: ReleaseLine) -> Version:
     return Version(id=release, build=Build(kafka=release), mode=line.mode)
 
 
-def releases_free_of_mended(line: Line, data: Data) -> list[str]:
+def releases_free_of_mended(line: ReleaseLine, data: Data) -> list[str]:
     """The releases from a line's newest on, in the same mode, without any bug of brokers that some release mends."""
     bugs = [one.exhibit.bug for one in data.scenarios.values() if one.exhibit and one.exhibit.bug.whose == "brokers"]
     mended = [bug for bug in bugs if bug.fixed]
     found = []
     for release in apache.releases():
         at = numbers(release)
-        has_mode = at < KRAFT_ONLY if line.mode == "zookeeper" else at >= KRAFT_SINCE
+        has_mode = at < KRAFT_ONLY.release if line.mode == "zookeeper" else at >= KRAFT_SINCE.release
         if at >= numbers(line.newest) and has_mode:
             then = _in_mode(release, line)
             if not any(bug.affects(then) for bug in mended):
@@ -635,7 +640,7 @@ def releases_free_of_mended(line: Line, data: Data) -> list[str]:
     return found
 
 
-def _shown(made: Scenario, affected: Iterable[str], line: Line, data: Data) -> str:
+def _shown(made: Scenario, affected: Iterable[str], line: ReleaseLine, data: Data) -> str:
     """How often the bug showed itself, on the version nearest to the line's."""
     ran = ((data.runs.get(made.name) or {}).get("cases") or {}).get(DEFAULT_CASE) or {}
     there = [name for name in affected if name in ran and telling(ran[name])]
@@ -649,7 +654,7 @@ def _by_harm(found: Iterable[BugOnPage]) -> tuple[BugOnPage, ...]:
     return tuple(sorted(found, key=lambda one: (HARM_ORDER.index(one.harm), one.id)))
 
 
-def fixed_in_line(line: Line, data: Data) -> list[tuple[str, tuple[str, ...], str]]:
+def fixed_in_line(line: ReleaseLine, data: Data) -> list[tuple[str, tuple[str, ...], str]]:
     """Bugs that earlier releases of the line have and its newest has not: id, those releases, the fixed release."""
     found = []
     for made in data.scenarios.values():

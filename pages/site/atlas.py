@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from pages.atlas import columns, events, model
-from pages.atlas.lines import Line
+from pages.atlas.lines import ReleaseLine
 from pages.site import words
 from pages.site.render import page
 
@@ -22,7 +22,7 @@ class Switch:
     short: str
 
 
-def switch(lines: Sequence[Line]) -> list[tuple[str, list[Switch]]]:
+def switch(lines: Sequence[ReleaseLine]) -> list[tuple[str, list[Switch]]]:
     """The versions by mode."""
     groups: dict[str, list[Switch]] = {"KRaft": [], "ZooKeeper": []}
     for line in lines:
@@ -43,7 +43,7 @@ def pages(data: model.Data, atlases: Sequence[model.Atlas]) -> Iterator[tuple[st
     yield f"{FOLDER}/index.html", index_page(atlases)
 
 
-def _path(line: Line) -> str:
+def _path(line: ReleaseLine) -> str:
     return f"{FOLDER}/{line.name}.html"
 
 

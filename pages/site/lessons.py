@@ -8,19 +8,21 @@ from __future__ import annotations
 
 from typing import Final
 
-from pages.site.moving import Frame, Moving, Replica
+from pages.site.moving import DrawnReplica, Frame, Moving
 
 
-def _leader(name: str, log: str, hw: int | None = None, epoch: int = 0, unsure: int | None = None) -> Replica:
-    return Replica(name, f"leader, epoch {epoch}", log, hw, unsure)
+def _leader(name: str, log: str, hw: int | None = None, epoch: int = 0, unsure: int | None = None) -> DrawnReplica:
+    return DrawnReplica(name, f"leader, epoch {epoch}", log, hw, unsure)
 
 
-def _follower(name: str, log: str, hw: int | None = None, what: str = "follower", unsure: int | None = None) -> Replica:
-    return Replica(name, what, log, hw, unsure)
+def _follower(
+    name: str, log: str, hw: int | None = None, what: str = "follower", unsure: int | None = None
+) -> DrawnReplica:
+    return DrawnReplica(name, what, log, hw, unsure)
 
 
-def _down(name: str, log: str, what: str = "down: killed", unsure: int | None = None) -> Replica:
-    return Replica(name, what, log, None, unsure)
+def _down(name: str, log: str, what: str = "down: killed", unsure: int | None = None) -> DrawnReplica:
+    return DrawnReplica(name, what, log, None, unsure)
 
 
 ONE, TWO, THREE = "broker-1", "broker-2", "broker-3"

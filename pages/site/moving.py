@@ -29,7 +29,7 @@ PLOT_HEIGHT: Final = 96
 
 
 @dataclass(frozen=True, slots=True)
-class Replica:
+class DrawnReplica:
     """A replica in a frame."""
 
     name: str
@@ -57,7 +57,7 @@ class Frame:
     """A moment: what has just happened, and how the replicas stand."""
 
     caption: str
-    replicas: tuple[Replica, ...]
+    replicas: tuple[DrawnReplica, ...]
     lost: str = ""
     """Records that were acknowledged and are on no log any more, or are read by nobody."""
 
@@ -180,7 +180,7 @@ def _parts(frames: Sequence[Frame]) -> Iterator[tuple[str, list[bool]]]:
     yield from found.items()
 
 
-def _lane(one: Replica, lane: int, frame: Frame) -> Iterator[str]:
+def _lane(one: DrawnReplica, lane: int, frame: Frame) -> Iterator[str]:
     y = lane * LANE
     kind = "down" if one.down else "leader" if one.leads else ""
     yield f'<text x="{LEFT + 66}" y="{y + 16}" class="state {kind}">{escape(one.state)}</text>'

@@ -16,10 +16,10 @@ from typing import Any, Final
 
 from judgement.report.cells import version_key
 from pages.statements.statement import Statement
-from pages.statements.witness import Tally, Witness
+from pages.statements.witness import RunTally, Witness
 
 
-class Verdict(StrEnum):
+class StatementVerdict(StrEnum):
     """What became of a statement."""
 
     SHOWN = "shown"
@@ -31,38 +31,38 @@ class Verdict(StrEnum):
     NOT_SHOWN = "not shown"
 
 
-WORSE: Final = (Verdict.SHOWN, Verdict.NOT_ALWAYS, Verdict.CONTRADICTED)
+WORSE: Final = (StatementVerdict.SHOWN, StatementVerdict.NOT_ALWAYS, StatementVerdict.CONTRADICTED)
 """The verdicts on a release, the worst last."""
 
 
-def verdict_of(tally: Tally) -> Verdict:
+def verdict_of(tally: RunTally) -> StatementVerdict:
     """What the runs of a witness on one release come to, if any of them says something.
 
     >>> str(verdict_of(Tally(5, 0))), str(verdict_of(Tally(5, 1))), str(verdict_of(Tally(1, 34)))
     ('shown', 'not in every run', 'contradicted')
     """
     if not tally.contradicts:
-        return Verdict.SHOWN
-    return Verdict.NOT_ALWAYS if tally.shows >= tally.contradicts else Verdict.CONTRADICTED
+        return StatementVerdict.SHOWN
+    return StatementVerdict.NOT_ALWAYS if tally.shows >= tally.contradicts else StatementVerdict.CONTRADICTED
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class JudgedStatement:
     """A statement, and what the runs of each of its witnesses showed on each release."""
 
     statement: Statement
-    witnessed: tuple[tuple[Witness, Mapping[str, Tally]], ...]
+    witnessed: tuple[tuple[Witness, Mapping[str, RunTally]], ...]
 
     @property
     def releases(self) -> list[str]:
         """The releases that have runs, the oldest first."""
         return sorted({version for _, tallies in self.witnessed for version in tallies}, key=version_key)
 
-    def tally(self, version: str) -> Tally:
+    def tally(self, version: str) -> RunTally:
         """The runs of all witnesses on a release."""
-        return sum((tallies.get(version, Tally()) for _, tallies in self.witnessed), Tally())
+        return sum((tallies.get(version, RunTally()) for _, tallies in self.witnessed), RunTally())
 
-    def on(self, version: str) -> Verdict:
+    def on(self, version: str) -> StatementVerdict:
         """The verdict on a release that has runs."""
         found = (verdict_of(tallies[version]) for _, tallies in self.witnessed if version in tallies)
         return max(found, key=WORSE.index)
@@ -73,23 +73,23 @@ class Judged:
         return sum(self.tally(version).runs for version in self.releases)
 
     @property
-    def verdict(self) -> Verdict:
+    def verdict(self) -> StatementVerdict:
         """The verdict over all releases."""
         if not self.releases:
-            return Verdict.NOT_RUN if self.statement.by else Verdict.NOT_SHOWN
+            return StatementVerdict.NOT_RUN if self.statement.by else StatementVerdict.NOT_SHOWN
         found = set(map(self.on, self.releases))
-        if Verdict.CONTRADICTED in found:
-            return Verdict.DEPENDS if len(found) > 1 else Verdict.CONTRADICTED
-        if Verdict.NOT_ALWAYS in found:
-            return Verdict.NOT_ALWAYS
-        return Verdict.IN_PART if self.statement.not_yet else Verdict.SHOWN
+        if StatementVerdict.CONTRADICTED in found:
+            return StatementVerdict.DEPENDS if len(found) > 1 else StatementVerdict.CONTRADICTED
+        if StatementVerdict.NOT_ALWAYS in found:
+            return StatementVerdict.NOT_ALWAYS
+        return StatementVerdict.IN_PART if self.statement.not_yet else StatementVerdict.SHOWN
 
 
-def judged(statement: Statement, data: Mapping[str, Any]) -> Judged:
+def judged(statement: Statement, data: Mapping[str, Any]) -> JudgedStatement:
     """A statement with the runs of its witnesses, of `results.by_scenario`."""
-    return Judged(statement, tuple((witness, witness.by_version(data)) for witness in statement.by))
+    return JudgedStatement(statement, tuple((witness, witness.by_version(data)) for witness in statement.by))
 
 
-def all_judged(statements: Iterable[Statement], data: Mapping[str, Any]) -> list[Judged]:
+def all_judged(statements: Iterable[Statement], data: Mapping[str, Any]) -> list[JudgedStatement]:
     """All of them, in their order."""
     return [judged(statement, data) for statement in statements]

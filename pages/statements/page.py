@@ -9,19 +9,19 @@ from typing import Any, Final
 from evidence.text import plural
 from pages.render import render
 from pages.statements.documents import STATEMENTS
-from pages.statements.judged import Judged, Verdict, all_judged
+from pages.statements.judged import JudgedStatement, StatementVerdict, all_judged
 from pages.statements.statement import Area, Statement
-from pages.statements.witness import Tally, Witness
+from pages.statements.witness import RunTally, Witness
 
 PAGE: Final = "statements.md"
-IN_WORDS: Final[Mapping[Verdict, str]] = {
-    Verdict.SHOWN: "every run on every release that has runs shows it",
-    Verdict.IN_PART: "the same, but a part of it has no scenario",
-    Verdict.NOT_ALWAYS: "on some release a few runs contradict it",
-    Verdict.DEPENDS: "shown on some releases, contradicted on others",
-    Verdict.CONTRADICTED: "most runs contradict it on every release that has runs",
-    Verdict.NOT_RUN: "a scenario shows it and has no run that counts",
-    Verdict.NOT_SHOWN: "no scenario shows it",
+IN_WORDS: Final[Mapping[StatementVerdict, str]] = {
+    StatementVerdict.SHOWN: "every run on every release that has runs shows it",
+    StatementVerdict.IN_PART: "the same, but a part of it has no scenario",
+    StatementVerdict.NOT_ALWAYS: "on some release a few runs contradict it",
+    StatementVerdict.DEPENDS: "shown on some releases, contradicted on others",
+    StatementVerdict.CONTRADICTED: "most runs contradict it on every release that has runs",
+    StatementVerdict.NOT_RUN: "a scenario shows it and has no run that counts",
+    StatementVerdict.NOT_SHOWN: "no scenario shows it",
 }
 """What each verdict means."""
 
@@ -40,25 +40,25 @@ def page(data: Mapping[str, Any], statements: Sequence[Statement] = STATEMENTS) 
     )
 
 
-def summary(every: Iterable[Judged]) -> list[tuple[str, ...]]:
+def summary(every: Iterable[JudgedStatement]) -> list[tuple[str, ...]]:
     """How many statements of each area have each verdict, and of all."""
-    counts = {area: Counter[Verdict]() for area in Area}
+    counts = {area: Counter[StatementVerdict]() for area in Area}
     for one in every:
         counts[one.statement.area][one.verdict] += 1
-    total = sum(counts.values(), Counter[Verdict]())
+    total = sum(counts.values(), Counter[StatementVerdict]())
     return [
-        (name, *(str(of_area[verdict] or "–") for verdict in Verdict), str(of_area.total()))
+        (name, *(str(of_area[verdict] or "–") for verdict in StatementVerdict), str(of_area.total()))
         for name, of_area in [*((str(area), found) for area, found in counts.items()), ("**all**", total)]
     ]
 
 
-def entry(one: Judged) -> list[str]:
+def entry(one: JudgedStatement) -> list[str]:
     """What is told of a statement below its sentence, an item each."""
     told = [_witnessed(witness, tallies) for witness, tallies in one.witnessed]
     for verdict, heading in (
-        (Verdict.SHOWN, "Shown on"),
-        (Verdict.NOT_ALWAYS, "Not in every run on"),
-        (Verdict.CONTRADICTED, "Contradicted on"),
+        (StatementVerdict.SHOWN, "Shown on"),
+        (StatementVerdict.NOT_ALWAYS, "Not in every run on"),
+        (StatementVerdict.CONTRADICTED, "Contradicted on"),
     ):
         if named := [version for version in one.releases if one.on(version) == verdict]:
             told.append(f"{heading} {', '.join(f'{version} ({_share(one.tally(version))})' for version in named)}.")
@@ -71,11 +71,11 @@ def entry(one: Judged) -> list[str]:
     return told
 
 
-def _witnessed(witness: Witness, tallies: Mapping[str, Tally]) -> str:
+def _witnessed(witness: Witness, tallies: Mapping[str, RunTally]) -> str:
     """A witness in words, with its runs on all releases: "double-failover: 104 of 104 runs ended as documented"."""
     where = f"[{witness.scenario}](scenarios/{witness.scenario}.md)" if witness.scenario else "Every scenario"
     cases = f" ({', '.join(witness.cases)})" if witness.cases else ""
-    total = sum(tallies.values(), Tally())
+    total = sum(tallies.values(), RunTally())
     if not total.runs:
         return f"{where}{cases}: no run yet."
     if witness.contrary:
@@ -83,7 +83,7 @@ def _witnessed(witness: Witness, tallies: Mapping[str, Tally]) -> str:
     return f"{where}{cases}: {_runs(total)} {witness.asks.words()}."
 
 
-def _share(tally: Tally) -> str:
+def _share(tally: RunTally) -> str:
     """How many runs of those that say something show a statement.
 
     >>> _share(Tally(5, 0)), _share(Tally(4, 1))
@@ -92,7 +92,7 @@ def _share(tally: Tally) -> str:
     return f"{tally.shows} of {tally.runs}" if tally.contradicts else str(tally.shows)
 
 
-def _runs(tally: Tally) -> str:
+def _runs(tally: RunTally) -> str:
     """The same with its noun.
 
     >>> _runs(Tally(5, 0)), _runs(Tally(1, 0)), _runs(Tally(4, 1))

@@ -17,29 +17,29 @@ Cell = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Tally:
+class RunTally:
     """How many runs show a statement, and how many contradict it."""
 
     shows: int = 0
     contradicts: int = 0
 
-    def __add__(self, other: Tally) -> Tally:
-        return Tally(self.shows + other.shows, self.contradicts + other.contradicts)
+    def __add__(self, other: RunTally) -> RunTally:
+        return RunTally(self.shows + other.shows, self.contradicts + other.contradicts)
 
     @property
     def runs(self) -> int:
         """How many runs say something."""
         return self.shows + self.contradicts
 
-    def turned(self) -> Tally:
+    def turned(self) -> RunTally:
         """The same runs as evidence of the opposite."""
-        return Tally(self.contradicts, self.shows)
+        return RunTally(self.contradicts, self.shows)
 
 
 class Question(Protocol):
     """What is asked of each run of a cell."""
 
-    def tally(self, cell: Cell) -> Tally:
+    def tally(self, cell: Cell) -> RunTally:
         """What the runs of a cell answer."""
 
     def words(self) -> str:
@@ -50,9 +50,9 @@ class Question(Protocol):
 class EndedAsDocumented:
     """Whether the run ended as its scenario documents it, losses included."""
 
-    def tally(self, cell: Cell) -> Tally:
+    def tally(self, cell: Cell) -> RunTally:
         """Runs that ended as documented, and those that contradict it."""
-        return Tally(cell["good"], telling(cell) - cell["good"])
+        return RunTally(cell["good"], telling(cell) - cell["good"])
 
     def words(self) -> str:
         return "ended as documented"
@@ -62,9 +62,9 @@ class EndedAsDocumented:
 class KeptRecords:
     """Whether the run kept every acknowledged record."""
 
-    def tally(self, cell: Cell) -> Tally:
+    def tally(self, cell: Cell) -> RunTally:
         """Runs without and with a lost record; a run that lost one counts whatever its verdict."""
-        return Tally(max(telling(cell) - cell["lost"], 0), cell["lost"])
+        return RunTally(max(telling(cell) - cell["lost"], 0), cell["lost"])
 
     def words(self) -> str:
         return "kept every acknowledged record"
@@ -76,10 +76,10 @@ class HeldClaims:
 
     names: tuple[str, ...]
 
-    def tally(self, cell: Cell) -> Tally:
+    def tally(self, cell: Cell) -> RunTally:
         """Of the claims that the cell has, the fewest runs in which one held and the most that contradict one."""
         outcomes = [cell["claims"][name] for name in self.names if name in cell["claims"]]
-        return Tally(
+        return RunTally(
             min((one.get(claims.HELD, 0) for one in outcomes), default=0),
             max((one.get(claims.CONTRADICTED, 0) for one in outcomes), default=0),
         )
@@ -105,13 +105,13 @@ class Witness:
         """The claims that it rests on; () if it rests on outcomes."""
         return self.asks.names if isinstance(self.asks, HeldClaims) else ()
 
-    def by_version(self, data: Mapping[str, Any]) -> dict[str, Tally]:
+    def by_version(self, data: Mapping[str, Any]) -> dict[str, RunTally]:
         """What the runs of each version say, of `results.by_scenario`."""
-        found: dict[str, Tally] = {}
+        found: dict[str, RunTally] = {}
         for cell in self._cells(data):
             tally = self.asks.tally(cell)
             if tally.runs:
-                found[cell["version"]] = found.get(cell["version"], Tally()) + (
+                found[cell["version"]] = found.get(cell["version"], RunTally()) + (
                     tally.turned() if self.contrary else tally
                 )
         return found

@@ -11,7 +11,21 @@ They are given the cell's settings and short time-outs, and nothing else: every 
 
 from collections.abc import Callable, Iterable, Iterator
 
-from harness.words import MANY, Basis, Outcome, Producer, Run, Subject, Target, Topic, Version, one_of, ranges
+from harness.words import (
+    FIRST,
+    MANY,
+    Basis,
+    Outcome,
+    Producer,
+    Run,
+    Subject,
+    Subjects,
+    Target,
+    Topic,
+    Version,
+    one_of,
+    ranges,
+)
 from results import MEASURED_ON
 
 REFUSED_AGAIN = frozenset({"aborted-read"})
@@ -125,6 +139,21 @@ def again(producer: Producer) -> str:
 def unanswered(subject: Subject) -> bool:
     """Whether the producer never learns that its leader is dead, and continues to send into the old connection."""
     return subject.producer.acks == "0"
+
+
+def withhold_an_answer(run: Run, subjects: Subjects, written: Callable[[Subject], bool]) -> Target:
+    """Each subject sends a record, and the leader, which is returned, writes it; its answer is held back.
+
+    Waits until the records of the subjects that are to be `written` are in the log.
+    """
+    t = run.partition()
+    subjects.begin(lambda one: accepted(one, run.version))
+    run.send(t, 3)
+    leader = run.leader_of(t)
+    run.hold_answers(leader)
+    subjects.send(1)
+    subjects.wait_log_end(FIRST + 1, leader, written)
+    return leader
 
 
 def end_waiting_fetches(run: Run, leader: Target) -> None:

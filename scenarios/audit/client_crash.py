@@ -19,7 +19,17 @@ from harness.words import (
     Topic,
     scenario,
 )
-from scenarios.audit import ACKS_DOC, AUDITED, CLUSTER, OPERATOR, accepted, one_topic, plan, unanswered
+from scenarios.audit import (
+    ACKS_DOC,
+    AUDITED,
+    CLUSTER,
+    OPERATOR,
+    accepted,
+    one_topic,
+    plan,
+    unanswered,
+    withhold_an_answer,
+)
 
 MORE = 4
 
@@ -61,12 +71,7 @@ def client_crash(run: Run) -> None:
     def taken(one: Subject) -> bool:
         return accepted(one, run.version)
 
-    subjects.begin(taken)
-    run.send(t, 3)
-    leader = run.leader_of(t)
-    run.hold_answers(leader)
-    subjects.send(1)
-    subjects.wait_log_end(FIRST + 1, leader, taken)
+    leader = withhold_an_answer(run, subjects, taken)
     subjects.send(MORE, expected_loss=unanswered)
     subjects.wait_log_end(FIRST + 1 + MORE, leader, lambda one: taken(one) and one.producer.in_flight > 1)
     subjects.kill_clients()

@@ -29,6 +29,7 @@ from scenarios.audit import (
     plan,
     retries,
     unanswered,
+    withhold_an_answer,
 )
 
 
@@ -77,18 +78,12 @@ def stated(producer: Producer, topic: Topic) -> Outcome:
     applies=AUDITED,
 )
 def lost_acknowledgement(run: Run) -> None:
-    t = run.partition()
     subjects = Subjects(run, plan(run, stated, among=one_topic))
 
     def taken(one: Subject) -> bool:
         return accepted(one, run.version)
 
-    subjects.begin(taken)
-    run.send(t, 3)
-    leader = run.leader_of(t)
-    run.hold_answers(leader)
-    subjects.send(1)
-    subjects.wait_log_end(FIRST + 1, leader, taken)
+    leader = withhold_an_answer(run, subjects, taken)
     run.require(
         "nobody who waits for an answer has one",
         all(one.tally.ok == FIRST for one in subjects.of(lambda one: taken(one) and not unanswered(one))),

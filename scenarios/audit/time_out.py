@@ -8,7 +8,6 @@ is answered, and has then written the record twice.
 
 from harness.words import (
     DELIVERY_TIME_OUT_SINCE,
-    FIRST,
     LIBRDKAFKA,
     Basis,
     ClusterPlan,
@@ -22,7 +21,17 @@ from harness.words import (
     Topic,
     scenario,
 )
-from scenarios.audit import AUDITED, CLUSTER, IDEMPOTENCE_DOC, OPERATOR, accepted, one_topic, plan, retries
+from scenarios.audit import (
+    AUDITED,
+    CLUSTER,
+    IDEMPOTENCE_DOC,
+    OPERATOR,
+    accepted,
+    one_topic,
+    plan,
+    retries,
+    withhold_an_answer,
+)
 
 TIME_OUT_DOC = "KIP-91; Kafka documentation, producer configuration: delivery.timeout.ms, request.timeout.ms"
 IMPATIENT = TimeOuts(request_ms=2_000, delivery_ms=4_000, scala_ms=2_000)
@@ -77,7 +86,6 @@ def stated(producer: Producer, topic: Topic) -> Outcome:
     applies=AUDITED,
 )
 def time_out(run: Run) -> None:
-    t = run.partition()
     subjects = Subjects(run, plan(run, stated, among=one_topic), IMPATIENT)
 
     def taken(one: Subject) -> bool:
@@ -89,12 +97,7 @@ def time_out(run: Run) -> None:
         )
         return taken(one) and (has_deadline or not retries(one.producer))
 
-    subjects.begin(taken)
-    run.send(t, 3)
-    leader = run.leader_of(t)
-    run.hold_answers(leader)
-    subjects.send(1)
-    subjects.wait_log_end(FIRST + 1, leader, gives_up)
+    withhold_an_answer(run, subjects, gives_up)
     subjects.wait_answered(gives_up)
     run.heal_network()
     subjects.settle()

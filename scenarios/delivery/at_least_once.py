@@ -32,7 +32,7 @@ scenario(
     source=DELIVERY,
     operator="""Make processing an input twice harmless (a key that the second output overwrites, a check in the store),
         or use transactions. A crash repeats at most the inputs that were processed since the last commit.""",
-    applies=ranges.OFFSETS_KEPT_BY_KAFKA,
+    applies=ranges.GROUPS_COORDINATED,
     cases={
         "between": Case(
             steps=partial(crash, program=PROGRAM, stop=stop("process", "commit")),

@@ -28,7 +28,7 @@ scenario(
     source=DELIVERY,
     operator="""Commit before processing only if you may lose inputs silently: no error names the skipped inputs. At
         most one poll's inputs are skipped, so a smaller max.poll.records loses less.""",
-    applies=ranges.OFFSETS_KEPT_BY_KAFKA,
+    applies=ranges.GROUPS_COORDINATED,
     cases={
         "between": Case(
             steps=partial(crash, program=PROGRAM, stop=stop("commit", "process")),

@@ -67,7 +67,7 @@ scenario(
     operator="""With librdkafka, and clients built on it, set enable.auto.offset.store=false and store an offset when
         its input is processed. With Kafka's own consumer, use automatic commits only in loops that process before they
         poll again. Where threads do the work, commit only the inputs that they have finished.""",
-    applies=ranges.OFFSETS_KEPT_BY_KAFKA,
+    applies=ranges.GROUPS_COORDINATED,
     cases={
         "librdkafka": Case(
             steps=handed_over,

@@ -56,7 +56,7 @@ scenario(
     source=DELIVERY,
     operator="""Keep the offsets in the store that has the outputs, in the same transaction, and begin there after a
         restart or a rebalance. Ignore the group's offsets in Kafka.""",
-    applies=ranges.OFFSETS_KEPT_BY_KAFKA,
+    applies=ranges.GROUPS_COORDINATED,
     cases={
         "sqlite-before-commit": Case(
             steps=killed(TRANSACTION, "write", "end", written_to=True),

@@ -2,9 +2,9 @@
 replica.lag.time.max.ms; KIP-937).
 
 A virtual machine was paused, a battery is dead, or a time server is wrong: one clock jumps, and is right again a minute
-later. Every process is up throughout. Since 2.4 sessions and time-outs use a monotonic clock and are not affected. The
-client of ZooKeeper 3.4 used the wall clock (ZOOKEEPER-1366). A broker whose clock is set back sends ZooKeeper nothing
-then, its session ends, and another replica leads. Four things use the wall clock on every release:
+later. Every process is up throughout. Since 2.0 sessions and time-outs use a monotonic clock and are not affected. The
+client of ZooKeeper 3.4.10 used the wall clock (ZOOKEEPER-1366). A broker whose clock is set back sends ZooKeeper
+nothing then, its session ends, and another replica leads. Four things use the wall clock on every release:
 
 - Retention. Records have the time at which they were made, and a broker deletes a segment when the newest of them is
   older than retention.ms by its own clock. If that clock is eight days ahead, every record is too old with the default
@@ -18,7 +18,7 @@ then, its session ends, and another replica leads. Four things use the wall cloc
   behind, it refuses all records.
 - The ISR. A leader notes when a follower last caught up, and never replaces that time by an earlier one. When its clock
   is set back, that time lies in the future. A follower that fetches nothing stays in the ISR, and acks=all waits for
-  it. (Before 2.4 its session ends first.)
+  it. (Before 2.0 its session ends first.)
 """
 
 from collections.abc import Callable
@@ -222,7 +222,7 @@ scenario(
                     claims=["lag-not-seen-while-clock-behind"],
                     sentence="""A follower that is cut from the leader stays in the ISR for as long as the clock is
                         behind, and acks=all waits for it; it leaves when the clock is right.""",
-                    source="Replica.updateFetchState: lastCaughtUpTimeMs never falls (2.4.1 to 4.3.1)",
+                    source="Replica: lastCaughtUpTimeMs never falls (2.0.0, 2.2.2, 2.4.1 to 4.3.1)",
                     basis=Basis.SOURCE,
                 )
             ],

@@ -34,7 +34,7 @@ CHECK_S = 2.0
         (a weekend, a holiday): the defaults are a day, and a week in 2.0.""",
     needs=["groups"],
     exhibit=Exhibit(bug=KAFKA_4682, affected=("1.1.1",), fixed=("2.2.2",)),
-    applies=ranges.OFFSETS_KEPT_BY_KAFKA,
+    applies=ranges.GROUPS_COORDINATED,
     cluster=ClusterPlan(
         settings={
             "offsets.retention.minutes": "1",

@@ -32,7 +32,7 @@ LAST = 60
     operator="""Do not run 0.11.0.0: each failover or restart of a broker sends busy groups back. Every later release
         has the fix.""",
     exhibit=Exhibit(bug=KAFKA_5600, affected=("0.11.0.0",), fixed=("0.11.0.3",)),
-    applies=ranges.OFFSETS_KEPT_BY_KAFKA,
+    applies=ranges.GROUPS_COORDINATED,
     cluster=ClusterPlan(settings={"offsets.topic.segment.bytes": "2000", "log.cleaner.enable": "false"}),
     documented=[
         Documented(

@@ -31,7 +31,7 @@ GROUP = "wordy"
     operator="""Before 2.0.1, set offsets.load.buffer.size (5 MB) above the largest record of a group: hundreds of
         members, or large metadata. The transaction log has the same flaw (transaction.state.log.load.buffer.size).""",
     exhibit=Exhibit(bug=KAFKA_7286, affected=("1.1.1",), fixed=("2.2.2",)),
-    applies=ranges.OFFSETS_KEPT_BY_KAFKA,
+    applies=ranges.GROUPS_COORDINATED,
     cluster=ClusterPlan(
         settings={
             "offsets.load.buffer.size": "2000",

@@ -7,6 +7,7 @@ a failure and sends the record again has it twice, with idempotence too: for the
 """
 
 from harness.words import Basis, Case, ClusterPlan, Documented, Pending, Run, SendResult, ranges, scenario
+from scenarios.producer import PATIENT
 
 ONE_ATTEMPT = {"retries": "0", "request.timeout.ms": "2000", "delivery.timeout.ms": "4000"}
 IN_LOG = "The record that the client has given up is in the log, once."
@@ -57,7 +58,8 @@ def sent_again(run: Run) -> None:
 def carried_out_late(run: Run) -> None:
     """The leader stands still with the request, and writes the record when it continues."""
     t = run.partition()
-    run.send(t, 3)
+    run.send(t, settings=PATIENT)
+    run.send(t, 2)
     leader, producer = run.leader_of(t), run.producer()
     run.freeze(leader)
     give_up(run, producer.send_async(t.topic, t.number))
@@ -70,7 +72,8 @@ def carried_out_late(run: Run) -> None:
 def give_up_what_is_written(run: Run) -> SendResult:
     """A record is on every replica when its producer gives it up without an answer."""
     t = run.partition()
-    run.send(t, 3)
+    run.send(t, settings=PATIENT)
+    run.send(t, 2)
     leader, producer = run.leader_of(t), run.producer()
     run.hold_answers(leader)
     sent = producer.send_async(t.topic, t.number)

@@ -12,7 +12,7 @@ is possible.
 from collections.abc import Callable, Iterable
 from typing import Final
 
-from harness.words import LOST, Basis, Documented, Partition, Run, Target, TopicPlan, VersionRange, ranges
+from harness.words import LOST, Basis, Documented, Partition, Run, Target, TopicPlan, ranges
 
 ROUTE: Final = {
     "0.10.2.2": "0.11.0.3",
@@ -23,10 +23,6 @@ ROUTE: Final = {
     "4.0.2": "4.3.1",
     "4.3.1": "4.4.0",
 }
-HAS_FORMAT: Final = VersionRange(
-    "log.message.format.version is looked at (0.10 to 2.8)", lambda version: (0, 10) <= version.release < (3,)
-)
-"""KIP-724: from protocol 3.0 on every record is of format 2."""
 ELECTED: Final = ("leader-elected-from-isr", "leader-epoch-rises-by-one")
 TOPIC: Final = TopicPlan(replicas=((1, 2, 3), (2, 3, 1), (3, 1, 2)), settings={"min.insync.replicas": "2"})
 """Three partitions, each led by another broker at first."""

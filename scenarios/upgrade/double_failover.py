@@ -18,7 +18,7 @@ from functools import partial
 
 from harness.words import LOST, Basis, Case, Documented, Partition, Run, Target, one_of, ranges, scenario
 from scenarios.truncation import double_failover
-from scenarios.upgrade import ELECTED, HAS_FORMAT, ROUTE, may_lose, one_by_one, restart
+from scenarios.upgrade import ELECTED, ROUTE, may_lose, one_by_one, restart
 
 
 def two_leaders_die(run: Run, t: Partition, *, lost: bool) -> None:
@@ -71,7 +71,7 @@ def at_every_stage(run: Run, *, upgraded: bool) -> None:
     run.note("stage: the protocol is raised everywhere")
     each([last], run.raise_protocol)
     two_leaders_die(run, t, lost=not kept)
-    if HAS_FORMAT.holds(run.next_version):
+    if ranges.FORMAT_LOOKED_AT.holds(run.next_version):
         run.note("stage: the message format is raised")
         each([*replicas, controller], run.raise_format)
         two_leaders_die(run, t, lost=not kept)

@@ -16,7 +16,6 @@ from functools import partial
 
 from harness.words import Case, ClusterPlan, Run, Target, one_of, ranges, scenario
 from scenarios.upgrade import (
-    HAS_FORMAT,
     ROUTE,
     SOCKET_TIMEOUT,
     TOPIC,
@@ -79,7 +78,7 @@ def roll(run: Run, *, meanwhile: Callable[[Run, list[Target]], None] = nothing_d
         run.note("stage: what the cluster speaks is raised")
         if not kraft:
             each(first, run.raise_protocol)
-            if HAS_FORMAT.holds(run.next_version):
+            if ranges.FORMAT_LOOKED_AT.holds(run.next_version):
                 each(first, run.raise_format)
         for feature in FEATURES if kraft and upgraded else ():
             if run.supported(feature) > run.level_of(feature):

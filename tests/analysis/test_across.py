@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from analysis.across import Told, in_one_process, on_spark
+from analysis.across import GatheredRow, in_one_process, on_spark
 from analysis.check import check_run
 from analysis.job import check_runs
 from analysis.spark import open_context
@@ -33,7 +33,7 @@ def test_spark_finds_in_transactions_what_one_process_finds(spark: Any) -> None:
     """Many random runs in one job, since a job takes a second whatever it has to do."""
     results = {f"run-{seed}": told(Random(seed)) for seed in range(examples(400))}
     rows = [
-        Told(run, kind, (number, place), row)
+        GatheredRow(run, kind, (number, place), row)
         for run, of_run in results.items()
         for number, result in enumerate(of_run)
         for kind, own in result.gathered.items()

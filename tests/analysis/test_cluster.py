@@ -25,7 +25,7 @@ from analysis import job
 from analysis.check import check_run
 from analysis.job import check_all, check_places, check_runs, main
 from analysis.places import StoredPiece
-from analysis.result import Answer
+from analysis.result import PieceResult
 from analysis.spark import close_context, find_java_home, open_context
 from evidence.errors import EXIT_USAGE
 from evidence.findings import Findings
@@ -260,7 +260,7 @@ def test_a_killed_worker_changes_no_finding(
     marks.mkdir()
     check, timeout_s = job.check_pieces, LIMIT_S
 
-    def gated(work: Iterable[tuple[int, StoredPiece]]) -> Iterator[Answer]:
+    def gated(work: Iterable[tuple[int, StoredPiece]]) -> Iterator[PieceResult]:
         """The task, which says where it runs and waits at the gate."""
         (marks / f"{os.getpid()}-{time.monotonic_ns()}").write_text(os.getcwd())
         deadline = time.monotonic() + timeout_s

@@ -17,7 +17,7 @@ from evidence.errors import UsageError
 from evidence.ledger import AnyLine, ClaimLine, Excluded, Load
 from judgement.report.trend import marks
 from judgement.trend import trend
-from tests.ledgers import ended, judged, restored, started
+from tests.ledgers import ended, judged, restored, started, throughout
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -46,7 +46,11 @@ def test_nights_are_added_once_and_the_queries_of_the_page_run(session: SparkSes
     quiet = Load(cpu=3.0)
     first = write(
         tmp_path / "nights" / "1",
-        *(started("r1", load=quiet), ended("r1"), judged("r1", claims=(claim,), write_pause_ms=5000.0)),
+        *(
+            started("r1", load=quiet),
+            ended("r1"),
+            judged("r1", claims=(claim,), write_pause_ms=5000.0, throughout=throughout(4.0)),
+        ),
         judged("r1", "unexpected", at="2026-11-25T00:00:00.000Z"),
         *(
             started("r2", load=quiet),
@@ -60,8 +64,9 @@ def test_nights_are_added_once_and_the_queries_of_the_page_run(session: SparkSes
     assert append(session, files([first]), table) == 2
     write(
         tmp_path / "nights" / "2",
-        started("r5", at="2026-11-25T03:00:00.000Z"),
-        judged("r5", "unexpected", claims=(late,)),
+        started("r5", at="2026-11-25T03:00:00.000Z", load=quiet),
+        ended("r5", load=Load(cpu=80.0)),
+        judged("r5", "unexpected", claims=(late,), throughout=throughout(4.0)),
     )
     assert append(session, files([tmp_path / "nights"]), table) == 1
     assert append(session, files([tmp_path / "nights", first]), table) == 0
@@ -72,11 +77,11 @@ def test_nights_are_added_once_and_the_queries_of_the_page_run(session: SparkSes
         ("r1", "verdict", "", "as-documented", 31.0, "quiet"),
         ("r1", "claim", "leader-elected", "held", 4000.0, "quiet"),
         ("r1", "time", "write_pause_ms", "", 5000.0, "quiet"),
-        ("r2", "verdict", "", "unexpected", 31.0, "quiet"),
-        ("r2", "anomaly", "lost-write", "seen", 3.0, "quiet"),
-        ("r2", "anomaly", "duplicate", "permitted", 1.0, "quiet"),
-        ("r5", "verdict", "", "unexpected", 31.0, "not told"),
-        ("r5", "claim", "leader-elected", "contradicted", 9000.0, "not told"),
+        ("r2", "verdict", "", "unexpected", 31.0, "not told"),
+        ("r2", "anomaly", "lost-write", "seen", 3.0, "not told"),
+        ("r2", "anomaly", "duplicate", "permitted", 1.0, "not told"),
+        ("r5", "verdict", "", "unexpected", 31.0, "busy"),
+        ("r5", "claim", "leader-elected", "contradicted", 9000.0, "busy"),
     }
     there.createOrReplaceTempView("history")
     queries = re.findall(r"```sql\n(.*?)```", PAGE.read_text(), re.DOTALL)

@@ -186,7 +186,7 @@ def test_who_has_no_right_to_settings_gets_the_rest(cluster: Secured, config: Co
     found = read_cluster(cluster.at(SASL_PLAINTEXT), command_config=path, topics=["orders", "gone"])
     assert [topic.name for topic in found.topics] == ["orders", "plain"]
     assert found.brokers[0].release == RELEASES[cluster.version]
-    assert [(problem.kind, problem.says.split(" (")[0]) for problem in found.problems] == [
+    assert [(problem.kind, problem.message.split(" (")[0]) for problem in found.problems] == [
         ("rights", "the settings of broker 1 are not known"),
         ("contradiction", "there is no topic gone"),
         ("rights", "the settings of topics orders and plain are not known"),
@@ -220,7 +220,7 @@ def test_who_may_not_describe_one_topic_is_told_so_and_gets_the_rest(
 
 @only_secure
 @pytest.mark.parametrize(
-    ("port", "settings", "kind", "says"),
+    ("port", "settings", "kind", "message"),
     [
         (
             SASL_PLAINTEXT,
@@ -238,13 +238,13 @@ def test_who_may_not_describe_one_topic_is_told_so_and_gets_the_rest(
     ids=["password", "no SASL", "no TLS there", "unknown authority", "TLS there", "no certificate", "nobody"],
 )
 def test_why_nobody_answers_is_one_line(
-    cluster: Secured, config: Connect, port: int, settings: dict[str, str], kind: str, says: str
+    cluster: Secured, config: Connect, port: int, settings: dict[str, str], kind: str, message: str
 ) -> None:
     found = read_cluster(cluster.at(port), command_config=config(settings), timeout_s=5)
     (problem,) = found.problems
     assert problem.kind == kind
-    assert says in problem.says
-    assert "\n" not in problem.says
+    assert message in problem.message
+    assert "\n" not in problem.message
     assert (found.topics, found.brokers) == ((), ())
 
 
@@ -258,7 +258,7 @@ def test_nothing_but_reading_is_asked(cluster: Secured, config: Connect) -> None
         )
     every = read_cluster(cluster.at(PLAINTEXT), zookeeper=zookeeper)
     assert told(found) == told(every)
-    assert any(problem.says == "there is no topic no-such-topic" for problem in found.problems)
+    assert any(problem.message == "there is no topic no-such-topic" for problem in found.problems)
     assert {each.key for each in asked} <= REQUESTS.keys()
     assert {each.key for each in asked} >= ({3} if cluster.version == OLD else {3, 32})
     assert {each.client for each in asked} == {"kafka-chaos-audit"}
@@ -274,7 +274,7 @@ def test_nothing_but_reading_is_asked(cluster: Secured, config: Connect) -> None
 def test_no_topic_is_made_by_asking_for_it(cluster: Secured) -> None:
     """Who asks may do everything, and brokers make whatever topic is asked for (auto.create.topics.enable)."""
     first = read_cluster(cluster.at(PLAINTEXT), topics=["no-such-topic"])
-    assert "there is no topic no-such-topic" in [problem.says for problem in first.problems]
+    assert "there is no topic no-such-topic" in [problem.message for problem in first.problems]
     again = read_cluster(cluster.at(PLAINTEXT))
     assert [topic.name for topic in again.topics] == ["orders", "plain"]
 
@@ -429,7 +429,7 @@ def test_racks_and_brokers_that_do_not_agree(three: Three) -> None:
     assert weak == ["partition 0 of together: all replicas in one rack"]
     flush = [values(brokers.settings).get("log.flush.interval.ms") for brokers in found.brokers]
     assert flush == [None, "1000"]
-    assert [problem.says for problem in found.problems] == [
+    assert [problem.message for problem in found.problems] == [
         "its brokers do not agree on log.flush.interval.ms: not set on brokers 1 and 2, 1000 on broker 3"
     ]
 
@@ -443,8 +443,12 @@ def test_a_broker_that_does_not_answer_costs_its_own_answers_only(three: Three) 
     finally:
         three.nodes[2].unpause()
     assert {topic.name for topic in found.topics} == {"t", "together"}
-    about = [problem.says for problem in found.problems if "broker 2" in problem.says and "agree" not in problem.says]
-    assert [says.split(" at ")[0].split(" (")[0] for says in about] == [
+    about = [
+        problem.message
+        for problem in found.problems
+        if "broker 2" in problem.message and "agree" not in problem.message
+    ]
+    assert [message.split(" at ")[0].split(" (")[0] for message in about] == [
         "broker 2",
         "the settings of broker 2 are not known",
     ]

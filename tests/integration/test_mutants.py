@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from evidence.rundir import find_runs
-from pages import told as telling
+from pages import example_runs
 from tests.mutants import image, registry
 from tests.mutants.carry_out import carry_out
 from tests.mutants.registry import Where
@@ -36,7 +36,7 @@ def test_truncation_as_before_kip_101_is_noticed(tmp_path: Path) -> None:
         "4.3.1",
         seed=1,
         root=tmp_path,
-        limit_s=240,
+        timeout_s=240,
         echo=print,
     )
     assert row.hits
@@ -45,4 +45,4 @@ def test_truncation_as_before_kip_101_is_noticed(tmp_path: Path) -> None:
     assert "lost-write" in told(row)
     (run_dir,) = find_runs(tmp_path)
     assert run_dir.read_run().mutant == "truncates-to-high-watermark"
-    assert not telling.gather([run_dir]).runs, "a run of a mutant is counted as one of Kafka"
+    assert not example_runs.gather([run_dir]).runs, "a run of a mutant is counted as one of Kafka"

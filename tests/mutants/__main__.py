@@ -120,7 +120,7 @@ class Round:
 
     root: Path
     jobs: int
-    limit_s: int
+    timeout_s: int
     seed: int
     until_noticed: bool
     echo: Callable[[str], None]
@@ -172,7 +172,7 @@ class Round:
         own = self.root / Path(cell.file).stem
         command = [sys.executable, "-m", "tests.mutants", "run", cell.mutant, cell.where.scenario]
         command += ["--case", cell.where.case, "--version", cell.version, "--seed", str(self.seed)]
-        command += ["--runs-dir", str(own), "--limit", str(self.limit_s)]
+        command += ["--runs-dir", str(own), "--limit", str(self.timeout_s)]
         log = (self.root / cell.file).with_suffix(".log")
         environment = os.environ | {PARENT_VARIABLE: str(os.getpid())}
         with log.open("w") as said:
@@ -181,7 +181,7 @@ class Round:
             )
             self.children.add(child)
             try:
-                answer, _ = child.communicate(timeout=self.limit_s + GRACE_S)
+                answer, _ = child.communicate(timeout=self.timeout_s + GRACE_S)
             except subprocess.TimeoutExpired:
                 child.send_signal(signal.SIGINT)
                 answer, _ = child.communicate()
@@ -291,7 +291,7 @@ def carry_out_command(options: argparse.Namespace) -> int:
             options.version,
             seed=options.seed,
             root=root,
-            limit_s=options.limit,
+            timeout_s=options.limit,
             echo=say,
         )
         print(json.dumps(asdict(row)))

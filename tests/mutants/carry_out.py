@@ -98,10 +98,10 @@ def carry_out(
     *,
     seed: int,
     root: Path,
-    limit_s: int,
+    timeout_s: int,
     echo: Callable[[str], None],
 ) -> Row:
-    """Run a scenario on a mutant, or on Kafka itself, for no longer than `limit_s`, and judge it.
+    """Run a scenario on a mutant, or on Kafka itself, for no longer than `timeout_s`, and judge it.
 
     Raises UsageError for a version that the mutant has no change for, and as `runner.execute` does before it begins.
     """
@@ -127,13 +127,13 @@ def carry_out(
         raise TooLong
 
     signal.signal(signal.SIGALRM, too_long)
-    signal.alarm(limit_s)
+    signal.alarm(timeout_s)
     try:
         run_dir = runner.execute(request, removals=removals, echo=echo).run_dir
     except TooLong:
         made = sorted(set(root.glob("*/run.json")) - begun)
         if not made:
-            raise HarnessError(f"{where}: nothing was begun within {limit_s} s") from None
+            raise HarnessError(f"{where}: nothing was begun within {timeout_s} s") from None
         run_dir = RunDir(made[-1].parent)
     finally:
         signal.alarm(0)

@@ -14,13 +14,13 @@ from confluent_kafka import Message
 
 from evidence.history import schema
 from harness.workloads.processes import application, programs
-from harness.workloads.processes.program_steps import Application
+from harness.workloads.processes.program_steps import ProgramSteps
 
 
 def sends_nothing() -> None:
     """It records that it has processed its inputs, and makes nothing of them."""
 
-    def process(self: Application, inputs: Sequence[Message]) -> None:
+    def process(self: ProgramSteps, inputs: Sequence[Message]) -> None:
         for message in inputs:
             self._writer.append(
                 kind=schema.PROCESSED,
@@ -35,13 +35,13 @@ def sends_nothing() -> None:
         self._processed += len(inputs)
         self._tell()
 
-    Application.process = process  # type: ignore[method-assign]
+    ProgramSteps.process = process  # type: ignore[method-assign]
 
 
 def commits_first() -> None:
     """It claims to process and then to commit, and does it the other way round."""
 
-    def program(app: Application) -> None:
+    def program(app: ProgramSteps) -> None:
         while inputs := app.poll():
             app.between("poll", "process")
             app.commit(inputs)
@@ -55,7 +55,7 @@ def commits_first() -> None:
 def stores_apart() -> None:
     """It claims to have outputs and offsets in one transaction of the store, and commits between the two."""
 
-    def program(app: Application) -> None:
+    def program(app: ProgramSteps) -> None:
         while inputs := app.poll():
             app.between("poll", "write")
             app.write(inputs)

@@ -5,14 +5,18 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any
 
 import pytest
 
+import results
 from app.cli import main
 from evidence.errors import UsageError
-from harness.cluster import versions
+from harness.case import Documented
+from harness.cluster import apache, versions
 from harness.discoveries import DISCOVERIES, TAKEN_BACK, Discovery, described, every
-from harness.scenario import all_scenarios, get_scenario
+from harness.scenario import Scenario, all_scenarios, get_scenario
 from pages import findings
 
 
@@ -63,6 +67,59 @@ def test_what_runs_showed_is_told_beside_each_arm() -> None:
     told = findings.counted(one, data)
     assert told["seen"]["runs"]["4.3.1"] == "4 of 5"
     assert set(told["control"]["runs"].values()) == {"not run"}
+
+
+def test_a_case_that_was_not_run_has_those_that_were_and_runs_that_do_not_count_beside_it() -> None:
+    (spins,) = [one for one in every(all_scenarios()) if one["id"] == "observers-spin"]
+    aside = [{"run": "r", "runs": 1, "why": "run by a modified tree"}]
+    cases = {
+        "default": {"4.4.0": {"good": 0, "runs": 0, "aside": aside}, "4.2.0": {"good": 1, "runs": 1}},
+        "frozen": {"4.4.0": {"good": 1, "runs": 1}, "4.1.2": {"good": 1, "runs": 1}},
+    }
+    told = findings.counted(spins, {"museum-observers-spin": {"cases": cases}})
+    assert told["seen"]["told"] == {
+        "4.2.0": "1 of 1",
+        "4.3.1": "not run",
+        "4.4.0": "not run (1 run does not count; case frozen 1 of 1)",
+    }
+    assert (told["seen"]["others"], told["seen"]["aside"]) == ({"4.4.0": {"frozen": "1 of 1"}}, {"4.4.0": 1})
+    assert told["control"]["told"]["4.1.2"] == "not run (case frozen 1 of 1)"
+
+
+def test_a_control_is_no_other_case_of_what_it_controls() -> None:
+    (back,) = [one for one in every(all_scenarios()) if one["id"] == "deleted-records-return"]
+    cells = {case: {"4.3.1": {"good": 5, "runs": 5}} for case in ("one-broker", "crashed", "controllers-first")}
+    told = findings.counted(back, {"museum-deleted-records-return": {"cases": cells}})
+    assert told["seen"]["told"]["4.3.1"] == "5 of 5 (case crashed 5 of 5)"
+    assert told["control"]["told"]["4.3.1"] == "5 of 5"
+
+
+@pytest.mark.parametrize("found", findings.all_counted(), ids=lambda found: str(found["id"]))
+def test_the_ledger_has_runs_of_every_version_that_is_named_and_each_that_it_has_is_named(found: Any) -> None:
+    for side in ("seen", "control"):
+        arm = found[side]
+        made, cells = get_scenario(arm["scenario"]), results.by_scenario()[arm["scenario"]]["cases"]
+        for on in arm["on"]:
+            assert arm["runs"][on] != "not run" or arm["others"].get(on), (side, on)
+        here = {(one.required, tuple(one.claims)) for on in arm["on"] for one in [documented(made, on, arm["case"])]}
+        ran = {on for on, cell in cells.get(arm["case"], {}).items() if cell["runs"]}
+        same = {
+            on for on in ran for one in [documented(made, on, arm["case"])] if (one.required, tuple(one.claims)) in here
+        }
+        on_exhibits = {on for on in same if made.exhibit is None or side == "seen"}
+        assert on_exhibits <= set(arm["on"]), (side, on_exhibits)
+
+
+def documented(made: Scenario, on: str, case: str) -> Documented:
+    return made.documented_for(versions.get(on), case)
+
+
+def test_a_status_is_of_a_day_that_is_past_and_of_a_release_that_there_is() -> None:
+    for one in every(all_scenarios()):
+        status = one["status"]
+        assert "2026-11-01" <= status["on"] <= datetime.now(UTC).date().isoformat()
+        looked_at = status["looked_at"]
+        assert looked_at.startswith("librdkafka ") or looked_at in apache.releases(), one["id"]
 
 
 def test_the_page_and_the_command_have_all_of_them(capsys: pytest.CaptureFixture[str]) -> None:

@@ -88,7 +88,7 @@ def fault(sentence: str) -> str:
 
 def helps(made: argparse.ArgumentParser) -> Iterator[str]:
     """Every help text of a command and of those below it."""
-    yield from filter(None, (made.description, made.epilog))
+    yield from (made.description or "", *(made.epilog or "").splitlines())
     for action in made._actions:
         yield action.help or ""
         if isinstance(action, argparse._SubParsersAction):

@@ -406,6 +406,20 @@ def test_a_verdict_is_entered_and_a_later_one_too(tmp_path: Path, monkeypatch: p
     assert first.manifest == read_verdict(run_dir).manifest != ""
     assert first.acknowledged == 5
     assert first.ack_ms is not None
+    (machine,) = read(run_dir.timeline).of(Machine)
+    assert first.throughout is not None
+    assert first.throughout.cpu == pytest.approx(100 * machine.cpu)
+    assert first.throughout.seconds == machine.seconds
+
+
+def test_a_timeline_that_does_not_say_how_the_machine_was_leaves_it_open(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run_dir = rehearse(Stage(), tmp_path, quiet, monkeypatch).run_dir
+    lines = run_dir.timeline.read_text().splitlines(keepends=True)
+    run_dir.timeline.write_text("".join(line for line in lines if '"kind":"machine"' not in line))
+    judged(run_dir)
+    assert telling.judged(load(run_dir)).throughout is None
 
 
 def test_a_run_that_lies_elsewhere_is_entered_nowhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,6 +15,7 @@ from typing import Any, Final
 
 from checks.claim import Judged, RunEvidence, claim
 from checks.claims.basis import judged, protocol_of, release_of
+from evidence import borders
 from evidence.basis import Basis
 from evidence.events import NO_LEADER, IsrChange, Metadata, Missed, Reassign, Znode, of
 from evidence.nodes import broker
@@ -138,23 +139,24 @@ def _lifetime(event: Znode, *, ephemeral: bool) -> Iterator[str]:
 def broker_znode_content(evidence: RunEvidence) -> Judged:
     """/brokers/ids/N is ephemeral and has the broker's address, in the form of its release.
 
-    /brokers/ids/N: version 1 in 0.8, 2 with endpoints in 0.9, 3 from 0.10.0, 4 with the map of listeners from 0.10.2
-    (KIP-103), 5 with features from protocol 2.7 (KIP-584).
+    /brokers/ids/N: version 1 in 0.8, 2 with endpoints in 0.9, 3 from protocol 0.10.0, 4 with the map of listeners from
+    0.10.2 (KIP-103), 5 with features from protocol 2.7 (KIP-584).
     """
     release, protocol = release_of(evidence.run), protocol_of(evidence.run)
 
     def lacks(event: Znode, found: re.Match[str]) -> Iterator[str]:
         host = _address(evidence.run, int(found[1]))
         wanted: dict[str, Any] = {"version": 1, "host": host, "port": PORT, "jmx_port": -1, "timestamp": _a_time}
-        if release >= (0, 9):
+        if release >= borders.REGISTERS_ENDPOINTS.release:
             wanted |= {"version": 2, "endpoints": [f"PLAINTEXT://{host}:{PORT}"]}
-        if release >= (0, 10):
+        named = protocol >= borders.RACKS.release
+        if named:
             wanted |= {"version": 3}
-        if release >= (0, 10, 2):
+        if named and release >= borders.REGISTERS_LISTENERS.release:
             wanted |= {"version": 4, "listener_security_protocol_map": PLAINTEXT}
-        if protocol >= (2, 7):
+        if protocol >= borders.REGISTERS_FEATURES.release:
             wanted |= {"version": 5, "features": lambda value: isinstance(value, dict)}
-        yield from _lacks(event.content, wanted, ("rack",) if release >= (0, 10) else ())
+        yield from _lacks(event.content, wanted, ("rack",) if named else ())
         yield from _lifetime(event, ephemeral=True)
 
     return _znodes(evidence, _BROKER, "/brokers/ids", lacks)
@@ -169,7 +171,7 @@ def controller_znode_content(evidence: RunEvidence) -> Judged:
 
     def lacks(event: Znode, _: re.Match[str]) -> Iterator[str]:
         wanted: dict[str, Any] = {"version": 1, "brokerid": lambda value: isinstance(value, int), "timestamp": _a_time}
-        if release_of(evidence.run) >= (3, 4):
+        if release_of(evidence.run) >= borders.CONTROLLER_NAMES_KRAFT.release:
             wanted |= {"version": 2, "kraftControllerEpoch": -1}
         yield from _lacks(event.content, wanted)
         yield from _lifetime(event, ephemeral=True)
@@ -211,7 +213,7 @@ def state_znode_content(evidence: RunEvidence) -> Judged:
     def lacks(event: Znode, found: re.Match[str]) -> Iterator[str]:
         numbers = dict.fromkeys(("leader", "leader_epoch", "controller_epoch"), lambda value: isinstance(value, int))
         wanted = {"version": 1, "isr": lambda value: isinstance(value, list), **numbers}
-        optional = ("leader_recovery_state",) if release_of(evidence.run) >= (3, 2) else ()
+        optional = ("leader_recovery_state",) if release_of(evidence.run) >= borders.LEADERS_RECOVER.release else ()
         otherwise = list(_lacks(event.content, wanted, optional))
         yield from otherwise
         if not otherwise:
@@ -247,11 +249,11 @@ def topic_znode_content(evidence: RunEvidence) -> Judged:
             return isinstance(value, dict) and value.keys() <= assignments.moved(found[1], event.at_ns)
 
         wanted: dict[str, Any] = {"version": 1, "partitions": assigned}
-        if release >= (2, 4):
+        if release >= borders.ALTER_REASSIGNMENTS.release:
             wanted |= {"version": 2, "adding_replicas": changes, "removing_replicas": changes}
-        if release >= (2, 8):
+        if release >= borders.TOPIC_IDS.release:
             wanted |= {"version": 3}
-        if protocol_of(evidence.run) >= (2, 8):
+        if protocol_of(evidence.run) >= borders.TOPIC_IDS.release:
             wanted |= {"topic_id": lambda value: isinstance(value, str) and len(value) == 22}
         yield from _lacks(event.content, wanted)
         yield from _lifetime(event, ephemeral=False)

@@ -23,6 +23,7 @@ from checks.claims.basis import (
 )
 from checks.claims.network.unavailability import longest_pause_ms
 from checks.claims.replication.isr import EARLY_MS, FETCH_WAIT_MS, ISR_TOLERANCE_MS, check_period_ms, lag_time_ms
+from evidence import borders
 from evidence.basis import Basis
 from evidence.events import NO_LEADER, Partition
 from evidence.nodes import broker
@@ -34,8 +35,6 @@ SOCKET_MS: Final = 30_000
 """The default of replica.socket.timeout.ms, in every version."""
 REQUEST_MS: Final = 30_000
 """The default of request.timeout.ms: so long a leader waits for the controller that it knows to take its connection."""
-ASKS_CONTROLLER: Final = (2, 7)
-"""From this protocol on a leader asks the controller to change the ISR (KIP-497)."""
 CONNECT_MS: Final = 10_000
 """The default of socket.connection.setup.timeout.ms (2.7 and later); before, TCP tries again after 1, 2 and 4 s."""
 PAUSE_MS: Final = 1500
@@ -145,7 +144,7 @@ def isr_whole_after_heal(evidence: RunEvidence) -> Judged:
     """When a cut is healed the replicas that it kept out of the ISR catch up and are in it again."""
     run_state, run, rows = evidence.run_state, evidence.run, []
     bound_ms = setting_ms(run, "replica.socket.timeout.ms", SOCKET_MS) + CONNECT_MS + ISR_TOLERANCE_MS
-    if protocol_of(run) >= ASKS_CONTROLLER:
+    if protocol_of(run) >= borders.ASKS_CONTROLLER.release:
         bound_ms += setting_ms(run, "request.timeout.ms", REQUEST_MS)
     for cut, healed_ns in ((cut, cut.heal_ns) for cut in run_state.severed if cut.heal_ns is not None):
         for (topic, number), states in run_state.states.items():

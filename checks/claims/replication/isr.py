@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from checks.claim import CONTRADICTED, Judged, RunEvidence, claim
 from checks.claims.basis import elapsed_ms, faults, judged, release_of, setting_ms, timed
+from evidence import borders
 from evidence.basis import Basis
 from evidence.events import NO_LEADER, IsrChange, Missed, Partition, of
 from evidence.faults.process import KillProof
@@ -26,10 +27,6 @@ FETCH_WAIT_MS: Final = 500
 """The default of replica.fetch.wait.max.ms, in every version."""
 FETCH_BACKOFF_MS: Final = 1000
 """The default of replica.fetch.backoff.ms, in every version from 0.9 on."""
-HALVED: Final = (0, 10, 2)
-"""From this release on followers are looked at twice in replica.lag.time.max.ms; before, once."""
-LONG_LAG: Final = (2, 5)
-"""From this release on replica.lag.time.max.ms is 30 s by default; before, 10 s (KIP-537)."""
 NOTIFICATIONS: Final = "/isr_change_notification"
 CHECKED_MS: Final = 2500
 QUIET_MS: Final = 5000
@@ -41,12 +38,12 @@ MANY: Final = 10
 
 def lag_time_ms(run: RunRecord) -> int:
     """The replica.lag.time.max.ms of a run."""
-    return setting_ms(run, "replica.lag.time.max.ms", 30000 if release_of(run) >= LONG_LAG else 10000)
+    return setting_ms(run, "replica.lag.time.max.ms", 30000 if release_of(run) >= borders.LONG_LAG.release else 10000)
 
 
 def check_period_ms(run: RunRecord) -> float:
     """How often a leader looks for followers that lag."""
-    return lag_time_ms(run) / (2 if release_of(run) >= HALVED else 1)
+    return lag_time_ms(run) / (2 if release_of(run) >= borders.LOOKS_TWICE.release else 1)
 
 
 def _freezes(run_state: RunState) -> Iterator[tuple[str, int, Interval]]:

@@ -14,6 +14,7 @@ from typing import Any, Final
 
 from checks.claim import Judged, RunEvidence, claim
 from checks.claims.basis import judged, protocol_of, release_of
+from evidence import borders
 from evidence.basis import Basis
 from evidence.events import BatchSent, Moment, Search, of
 from evidence.nodes import broker
@@ -29,20 +30,6 @@ BY_BATCH: Final = 2
 CODECS: Final = ("uncompressed", "gzip", "snappy", "lz4", "zstd")
 NO_COPY: Final = "no replica was copied"
 NO_BATCH: Final = "no batch was sent whose bytes are known"
-
-TIME_INDEX: Final = (0, 10, 1)
-"""KIP-33."""
-SNAPSHOTS: Final = (0, 11)
-"""KIP-98."""
-LEADER_EPOCHS: Final = (0, 11)
-"""KIP-101, by the protocol."""
-SNAPSHOT_OF_EACH: Final = (2, 8)
-"""KAFKA-9393: before, only the last ones are kept."""
-TOPIC_IDS: Final = (2, 8)
-"""KIP-516, by the protocol."""
-TOPIC_IDS_AT_ONCE: Final = (3, 0)
-"""By the protocol. In 2.8.1 and 2.8.2 Partition.checkOrSetTopicId finds no log yet when a new replica is first told of
-its leader, so the file comes with the next leader. 3.0.0 gives the id to the log that it creates."""
 
 
 def _replicas(evidence: RunEvidence) -> Iterator[tuple[TopicPartition, str, StoredReplica]]:
@@ -152,19 +139,19 @@ def _differences(evidence: RunEvidence, names: list[str]) -> tuple[list[str], li
     segments = sorted(PurePath(name).stem for name in names if name.endswith(".log"))
     needed = {f"{segment}.index" for segment in segments}
     known = {".log", ".index"}
-    if release >= TIME_INDEX:
+    if release >= borders.TIMES_SEARCHED.release:
         known |= {".timeindex"}
         needed |= {f"{segment}.timeindex" for segment in segments}
-    if release >= SNAPSHOTS:
+    if release >= borders.FORMAT_2.release:
         known |= {".snapshot", ".txnindex"}
-        kept = segments[1:] if release >= SNAPSHOT_OF_EACH else segments[1:][-1:]
+        kept = segments[1:] if release >= borders.SNAPSHOT_OF_EACH.release else segments[1:][-1:]
         needed |= {f"{segment}.snapshot" for segment in kept}
-    if protocol >= LEADER_EPOCHS:
+    if protocol >= borders.LEADER_EPOCHS.release:
         known |= {"leader-epoch-checkpoint"}
         needed |= {"leader-epoch-checkpoint"}
-    if protocol >= TOPIC_IDS:
+    if protocol >= borders.TOPIC_IDS.release:
         known |= {"partition.metadata"}
-        needed |= {"partition.metadata"} if protocol >= TOPIC_IDS_AT_ONCE else set()
+        needed |= {"partition.metadata"} if protocol >= borders.TOPIC_IDS_AT_ONCE.release else set()
     more = [name for name in names if (PurePath(name).suffix or name) not in known and name not in known]
     return sorted(needed - set(names)), sorted(more)
 

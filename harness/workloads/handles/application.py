@@ -25,7 +25,7 @@ NOWHERE = CrashPoint("", "", 0)
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class ApplicationProgress:
     """How far an application has come, by its own word: outputs that were acknowledged, its last errors, and where it
     stands still; None while it works.
     """
@@ -40,7 +40,7 @@ class Progress:
         return f"{self.processed} outputs{last}{where}"
 
 
-class Application(Background[Progress]):
+class Application(Background[ApplicationProgress]):
     """A process that runs a program (harness/workloads/processes/programs.py)."""
 
     def __init__(
@@ -71,14 +71,14 @@ class Application(Background[Progress]):
             stop_in_round=stop.round,
             store=None if self.store is None else str(self.store),
         )
-        super().__init__(client.name, child, Progress(0, ()))
+        super().__init__(client.name, child, ApplicationProgress(0, ()))
         self.group, self.inputs, self.output = consumer_settings["group.id"], inputs, output
         self.producer_id = client.producer_id
         self._stop = stop
 
-    def _progress(self, heard: Mapping[str, Any]) -> Progress:
+    def _progress(self, heard: Mapping[str, Any]) -> ApplicationProgress:
         at = CrashPoint(**heard["at"]) if "at" in heard else None
-        return Progress(heard["processed"], tuple(heard["errors"]), at)
+        return ApplicationProgress(heard["processed"], tuple(heard["errors"]), at)
 
     def wait_still(self, *, timeout_s: float) -> CrashPoint:
         """Wait until it says that it stands still, and where. WaitTimeout, or HarnessError if it has ended."""
@@ -86,7 +86,7 @@ class Application(Background[Progress]):
         assert progress.at is not None
         return progress.at
 
-    def wait_processed(self, count: int, *, timeout_s: float) -> Progress:
+    def wait_processed(self, count: int, *, timeout_s: float) -> ApplicationProgress:
         """Wait until so many outputs are acknowledged. WaitTimeout, or HarnessError if it has ended."""
         return self._wait(lambda progress: progress.processed >= count, f"{count} outputs", timeout_s)
 

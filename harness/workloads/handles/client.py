@@ -176,7 +176,7 @@ class Handle:
         return self._child.status
 
 
-class Commanded(Handle):
+class CommandedProducer(Handle):
     """A producer process that does what it is told, command by command."""
 
     MODULE: ClassVar[str]
@@ -229,7 +229,7 @@ class Commanded(Handle):
         self._child.close()
 
 
-class ScriptedProducer(Commanded):
+class ScriptedProducer(CommandedProducer):
     """A producer process that sends single records on command."""
 
     MODULE = "scripted"

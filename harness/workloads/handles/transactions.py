@@ -9,7 +9,7 @@ from typing import Any
 from evidence import events
 from evidence.errors import WaitTimeout
 from evidence.events import Outcome, TransactionPhase
-from harness.workloads.handles.client import Background, Client, Commanded, SendResult
+from harness.workloads.handles.client import Background, Client, CommandedProducer, SendResult
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,7 +21,7 @@ class TransactionStepResult:
     error_name: str | None
 
 
-class TransactionalProducer(Commanded):
+class TransactionalProducer(CommandedProducer):
     """A producer process that runs transactions on command; its settings hold a transactional.id."""
 
     MODULE = "transactional"

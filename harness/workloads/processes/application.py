@@ -13,7 +13,7 @@ harness asks the group's coordinator and the leader of the output (harness/run/c
 from __future__ import annotations
 
 from harness.workloads.processes import child
-from harness.workloads.processes.program_steps import Application
+from harness.workloads.processes.program_steps import ProgramSteps
 from harness.workloads.processes.programs import PROGRAMS
 
 
@@ -23,7 +23,7 @@ def main() -> None:
         child.say(ready=True)
         if commands.wait() is None:
             return
-        app = Application(arguments, commands, writer)
+        app = ProgramSteps(arguments, commands, writer)
         PROGRAMS[arguments["program"]](app)
         app.close()
 

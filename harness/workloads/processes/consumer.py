@@ -17,7 +17,7 @@ from evidence.history import schema
 from evidence.history.writer import HistoryWriter
 from harness.workloads.processes import child
 from harness.workloads.processes.own import OwnReader
-from harness.workloads.processes.polls import ASSIGNED, READING, Key, Poll, PollRecorder, named
+from harness.workloads.processes.polls import ASSIGNED, READING, Key, PollRecorder, PollResult, named
 from harness.workloads.processes.reader import LOST_POSITION
 from harness.workloads.settings import COMMAND
 
@@ -75,7 +75,7 @@ class BackgroundReader:
     def _note_lost(self, _: Consumer, partitions: Sequence[TopicPartition]) -> None:
         self._polls.note(schema.REVOKE, schema.INFO, partitions)
 
-    def poll(self, timeout_s: float) -> Poll:
+    def poll(self, timeout_s: float) -> PollResult:
         """One poll; partitions whose position does not exist any more begin anew."""
         seen = self._polls.poll(timeout_s)
         self._writer.flush_if_old()

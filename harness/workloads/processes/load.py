@@ -5,9 +5,9 @@ one entry in the list given to `produce_batch`, and one call of the delivery cal
 lists. Everything else is done in blocks: identities and checksums (evidence.history.record.Encoder), clocks, rows, and
 the identities of delivery reports (from the records' own bytes, so nothing is inferred from their order).
 
-Times are therefore those of blocks, and on the safe side: a record's `invoked_ns` is taken before its block is handed
-over, its `completed_ns` after its report has come, so the true interval is always within the recorded one, and at
-most a block and a poll shorter.
+Times are therefore those of blocks, and on the safe side. A record's `invoked_ns` is taken before its block is handed
+over, its `completed_ns` after its report has come. So the true interval is always within the recorded one, and at most
+a block and a poll shorter.
 
 What is known of each record in flight (partition, time) lies in a ring indexed by its sequence. A record is not sent
 while the one that had its place is still in flight, so memory is fixed.

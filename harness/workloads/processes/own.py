@@ -24,7 +24,7 @@ from evidence.text import visible
 from harness.workloads import protocol
 from harness.workloads.own_client import OwnClient
 from harness.workloads.processes.adapted import AdaptedTransactions, Failure, Heard
-from harness.workloads.processes.polls import Key, Poll, PollRecorder
+from harness.workloads.processes.polls import Key, PollRecorder, PollResult
 from harness.workloads.protocol import Assigned, Failed, Polled, Revoked
 from harness.workloads.settings import COMMAND
 
@@ -222,7 +222,7 @@ class OwnReader:
         if assign:
             self._note(schema.ASSIGN, schema.OK, assign)
 
-    def poll(self, timeout_s: float) -> Poll:
+    def poll(self, timeout_s: float) -> PollResult:
         """One poll, and what was said of partitions meanwhile. Raises ClientFailed."""
         invoked_ns = time.monotonic_ns()
         seen = self._polls.poll(timeout_s)

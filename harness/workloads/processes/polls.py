@@ -60,7 +60,7 @@ class _Place(NamedTuple):
 
 
 @dataclass(slots=True)
-class Poll:
+class PollResult:
     """What one poll returned, beside the records that went to the history."""
 
     positions: dict[Key, int] = field(default_factory=dict)
@@ -99,18 +99,18 @@ class PollRecorder:
         self.transaction: int | None = None
         """What is polled from now on is part of this transaction of the process."""
 
-    def poll(self, timeout_s: float) -> Poll:
+    def poll(self, timeout_s: float) -> PollResult:
         """One poll, waiting up to `timeout_s` for it to be full."""
         invoked_ns = time.monotonic_ns()
         messages = self._client.consume(self._size, timeout_s)
         completed_ns = time.monotonic_ns()
         if not messages:
-            return Poll()
+            return PollResult()
         with self._recording:
             return self._record(messages, invoked_ns, completed_ns)
 
-    def _record(self, messages: list[Message], invoked_ns: int, completed_ns: int) -> Poll:
-        seen = Poll()
+    def _record(self, messages: list[Message], invoked_ns: int, completed_ns: int) -> PollResult:
+        seen = PollResult()
         identities = self._decoder.decode(list(map(_value_of, messages)))
         if not identities.valid.all():
             doubtful = np.flatnonzero(~identities.valid).tolist()
@@ -125,7 +125,7 @@ class PollRecorder:
             self._returned(messages, identities, seen, invoked_ns, completed_ns)
         return seen
 
-    def _failed(self, message: Message, seen: Poll, invoked_ns: int, completed_ns: int) -> None:
+    def _failed(self, message: Message, seen: PollResult, invoked_ns: int, completed_ns: int) -> None:
         error, topic, partition, offset = message.error(), message.topic(), message.partition(), message.offset()
         assert error is not None
         key = (topic, partition) if topic is not None and partition is not None and partition >= 0 else None
@@ -145,7 +145,7 @@ class PollRecorder:
         )
 
     def _returned(
-        self, messages: list[Message], found: record.Identities, seen: Poll, invoked_ns: int, completed_ns: int
+        self, messages: list[Message], found: record.Identities, seen: PollResult, invoked_ns: int, completed_ns: int
     ) -> None:
         count = seen.records = len(messages)
         offsets = np.fromiter(map(_offset_of, messages), np.int64, count)

@@ -21,7 +21,7 @@ from evidence.history import schema
 from evidence.history.inputs import Input
 from evidence.history.writer import HistoryWriter
 from harness.workloads.processes import child
-from harness.workloads.processes.polls import ASSIGNED, Key, Poll, PollRecorder
+from harness.workloads.processes.polls import ASSIGNED, Key, PollRecorder, PollResult
 from harness.workloads.processes.transactional import LIMIT_S, Transactions
 
 BATCH: Final = 500
@@ -91,7 +91,7 @@ class Processor:
                 self._assign()
         return True
 
-    def _carry_out(self, seen: Poll) -> str | None:
+    def _carry_out(self, seen: PollResult) -> str | None:
         """Send the outputs and commit. Returns the step that failed, None if none did."""
         transactions = self._transactions
         if transactions.transactional and transactions.begin()["outcome"] != schema.OK:

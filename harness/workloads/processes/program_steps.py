@@ -30,7 +30,7 @@ from harness.workloads.store import Output, Store
 POLL_S: Final = 0.2
 
 
-class Application:
+class ProgramSteps:
     """What a program can do. Its steps may be called from several threads."""
 
     def __init__(self, arguments: Mapping[str, Any], commands: child.Commands, writer: HistoryWriter) -> None:

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from confluent_kafka import Message
 
-    from harness.workloads.processes.program_steps import Application
+    from harness.workloads.processes.program_steps import ProgramSteps
 
 
-def commit_then_process(app: Application) -> None:
+def commit_then_process(app: ProgramSteps) -> None:
     """At most once: what is committed is not read again, whether it was processed or not."""
     while inputs := app.poll():
         app.between("poll", "commit")
@@ -27,7 +27,7 @@ def commit_then_process(app: Application) -> None:
             app.between("process", "poll")
 
 
-def process_then_commit(app: Application) -> None:
+def process_then_commit(app: ProgramSteps) -> None:
     """At least once: what is not committed is read again, whether it was processed or not."""
     while inputs := app.poll():
         app.between("poll", "process")
@@ -37,7 +37,7 @@ def process_then_commit(app: Application) -> None:
         app.between("commit", "poll")
 
 
-def process_and_poll(app: Application) -> None:
+def process_and_poll(app: ProgramSteps) -> None:
     """The client commits by itself (enable.auto.commit)."""
     while inputs := app.poll():
         app.between("poll", "process")
@@ -45,7 +45,7 @@ def process_and_poll(app: Application) -> None:
         app.between("process", "poll")
 
 
-def hand_over(app: Application) -> None:
+def hand_over(app: ProgramSteps) -> None:
     """The client commits by itself, and a thread of its own does the work: the loop polls on meanwhile."""
 
     def work(inputs: Sequence[Message]) -> None:
@@ -58,7 +58,7 @@ def hand_over(app: Application) -> None:
             worker.submit(work, inputs)
 
 
-def transact(app: Application, *, as_member: bool = True) -> None:
+def transact(app: ProgramSteps, *, as_member: bool = True) -> None:
     """Exactly once: the outputs and the offsets of their inputs are one transaction."""
     while inputs := app.poll():
         app.between("poll", "begin")
@@ -72,12 +72,12 @@ def transact(app: Application, *, as_member: bool = True) -> None:
         app.between("end", "poll")
 
 
-def transact_for_group(app: Application) -> None:
+def transact_for_group(app: ProgramSteps) -> None:
     """The same as before KIP-447: the offsets are the group's, whoever its members are."""
     transact(app, as_member=False)
 
 
-def store_transaction(app: Application) -> None:
+def store_transaction(app: ProgramSteps) -> None:
     """Exactly once: the outputs and the offsets of their inputs are one transaction of the store that has both."""
     while inputs := app.poll():
         app.between("poll", "write")
@@ -88,7 +88,7 @@ def store_transaction(app: Application) -> None:
         app.between("end", "poll")
 
 
-def store_offset_first(app: Application) -> None:
+def store_offset_first(app: ProgramSteps) -> None:
     """The same store, and two transactions: the offsets, then the outputs."""
     while inputs := app.poll():
         app.write_offsets(inputs)
@@ -99,7 +99,7 @@ def store_offset_first(app: Application) -> None:
         app.between("outputs", "poll")
 
 
-def store_output_first(app: Application) -> None:
+def store_output_first(app: ProgramSteps) -> None:
     """The same store, and two transactions: the outputs, then the offsets."""
     while inputs := app.poll():
         app.write(inputs)
@@ -110,7 +110,7 @@ def store_output_first(app: Application) -> None:
         app.between("offsets", "poll")
 
 
-PROGRAMS: Final[Mapping[str, Callable[[Application], None]]] = {
+PROGRAMS: Final[Mapping[str, Callable[[ProgramSteps], None]]] = {
     "commit-then-process": commit_then_process,
     "process-then-commit": process_then_commit,
     "process-and-poll": process_and_poll,

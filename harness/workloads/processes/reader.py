@@ -3,9 +3,9 @@
 It is assigned the partitions (no group), never begins at another offset than told (`auto.offset.reset=error`), checks
 batch checksums, and records each partition's end offset and that it was reached. Errors while leaders move are retried
 until the limit: if a position is refused, the partition's bounds are requested again and reading continues from the
-nearest offset that exists, which is recorded too. A client that is not told bounds for a while is replaced by another:
-what it heard of the cluster while that came up can stay with it (seen with librdkafka 2 and Kafka 0.10.2: it knew of no
-such partition for five minutes, though every broker knew who leads it).
+nearest offset that exists, which is recorded too. A client that gets no bounds for a while is replaced by another,
+because it may keep what it heard of the cluster while that came up. (Seen with librdkafka 2 and Kafka 0.10.2: for five
+minutes the client knew of no such partition, though every broker knew who leads it.)
 
 Topics to which applications send their outputs are read once more, for what these were made from, and so are stores to
 which they write (outputs.py).

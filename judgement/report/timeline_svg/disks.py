@@ -121,10 +121,10 @@ def _log_at(
     x = drawing.scale.x(at_s)
     begin = x + 3 if x + 3 + width <= RIGHT else x - 5 - width
     row_y = y + 2 + rows.place(begin, begin + width) * ROW
-    says = f"{at_s:.2f} s, “{moment.label}”: on {node}'s disk {where} ends at {leo}"
-    says += f", its checkpointed high watermark is {hw}" if hw is not None else ""
+    sentence = f"{at_s:.2f} s, “{moment.label}”: on {node}'s disk {where} ends at {leo}"
+    sentence += f", its checkpointed high watermark is {hw}" if hw is not None else ""
     lost = _lost_offsets(facts, partition, moment, node)
-    says += f"; it holds the record at {', '.join(map(str, sorted(lost)))} that is lost in the end" if lost else ""
+    sentence += f"; it holds the record at {', '.join(map(str, sorted(lost)))} that is lost in the end" if lost else ""
     cells = _cells(facts, partition, moment, node, begin, row_y + 1, drawn, hw if drawn else None)
     label = text(begin + drawn * (CELL + 1) + 4, row_y + 10, words, class_="tiny muted halo")
-    return tag("g", title(says) + cells + label)
+    return tag("g", title(sentence) + cells + label)

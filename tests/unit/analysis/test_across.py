@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from analysis import across
-from analysis.across import Found, Group, Told, check_group, in_one_process, merged, moments
+from analysis.across import GatheredRow, Group, GroupFindings, check_group, in_one_process, merged, moments
 from analysis.result import Result
 from checks.anomalies.cycles import DEPENDENCIES, ends_of
 from checks.anomaly import gathered_by
@@ -33,7 +33,7 @@ def groups_of(results: Sequence[Result]) -> list[Group]:
     found: dict[Any, Group] = {}
     kinds = {kind.name: kind for kind in map(gathered_by, checks_of(across.ACROSS))}
     rows = [
-        Told("run", name, (number, place), row)
+        GatheredRow("run", name, (number, place), row)
         for number, result in enumerate(results)
         for name, own in result.gathered.items()
         for place, row in enumerate(own)
@@ -60,10 +60,10 @@ def groups_of(results: Sequence[Result]) -> list[Group]:
 @settings(max_examples=examples(400), deadline=None)
 def test_groups_come_to_what_all_rows_come_to(random: Random) -> None:
     results = told(random)
-    found: dict[tuple[str, str], Found] = {}
+    found: dict[tuple[str, str], GroupFindings] = {}
     for group in reversed(groups_of(results)):
         for key, one in check_group(group):
-            found[key] = found.get(key, Found()) + one
+            found[key] = found.get(key, GroupFindings()) + one
     assert across._result("run", found).findings == in_one_process(results).findings
 
 
@@ -89,8 +89,10 @@ def test_intervals_that_meet_in_one_transaction_are_one() -> None:
 
 
 def test_what_is_found_is_cut_to_its_first_rows_and_counted_whole() -> None:
-    many = [Found(1, ({"process": "w", "transaction": number},)) for number in reversed(range(EVIDENCE_LIMIT + 2))]
-    total = sum(many, Found())
+    many = [
+        GroupFindings(1, ({"process": "w", "transaction": number},)) for number in reversed(range(EVIDENCE_LIMIT + 2))
+    ]
+    total = sum(many, GroupFindings())
     assert (total.total, len(total.rows), total.rows[0]["transaction"]) == (EVIDENCE_LIMIT + 2, EVIDENCE_LIMIT, 0)
 
 
@@ -98,7 +100,7 @@ def test_a_crash_in_a_group_is_what_is_found() -> None:
     torn = Group("run", "transactions_of", [((0, 0), {"process": "w"})])
     ((key, found),) = check_group(torn)
     assert (key, found.crash) == (("run", "torn-transaction"), "KeyError: 'transaction'")
-    result = across._result("run", {key: Found() + found})
+    result = across._result("run", {key: GroupFindings() + found})
     (check,) = (one for one in result.checks if one.name == "torn-transaction")
     assert check.status == CRASHED
     assert "KeyError: 'transaction'" in str(check.reason)

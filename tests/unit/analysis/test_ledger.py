@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from analysis.ledger import rows, spark_type, text_of
+from analysis.ledger import load_of, rows, spark_type, text_of
 from evidence.cells import Aside, CellRow
 from evidence.ledger import AnyLine, ClaimLine, Excluded, Load
-from tests.ledgers import ended, judged, restored, started
+from tests.ledgers import ended, judged, restored, started, throughout
 
 
 def row_of(*lines: AnyLine) -> CellRow:
@@ -75,7 +75,10 @@ def test_times_of_a_busy_machine_stand_apart() -> None:
         number: (ClaimLine(name="c", outcome="held", measured_ms=float(number), bound_ms=9.0),) for number in (1, 5)
     }
     quiet, busy = Load(cpu=1.0), Load(cpu=60.0)
-    row = row_of(*ran("r1", load=quiet, claims=took[1], ack_ms=4.0), *ran("r2", load=busy, claims=took[5], ack_ms=1.0))
+    row = row_of(
+        *ran("r1", load=quiet, claims=took[1], ack_ms=4.0, throughout=throughout(2.0)),
+        *ran("r2", load=busy, claims=took[5], ack_ms=1.0, throughout=throughout(2.0)),
+    )
     assert [(one.load, one.ms, one.bound_ms) for one in row.timings["c"]] == [
         ("quiet", (1, 1.0, 1.0, 1.0), (9.0, 9.0)),
         ("busy", (1, 5.0, 5.0, 5.0), (9.0, 9.0)),
@@ -84,11 +87,37 @@ def test_times_of_a_busy_machine_stand_apart() -> None:
     assert row.claims == {"c": {"held": 2}}
 
 
-def test_where_nothing_tells_of_pressure_the_load_does() -> None:
+@pytest.mark.parametrize(
+    ("begun", "through", "end", "expected"),
+    [
+        (Load(cpu=3.0), 19.9, None, "quiet"),
+        (Load(cpu=3.0), 19.9, Load(cpu=5.0), "quiet"),
+        (Load(cpu=3.0), 20.0, None, "busy"),
+        (Load(cpu=3.0), 2.0, Load(cpu=20.0), "busy"),
+        (Load(cpu=20.0), 2.0, Load(cpu=1.0), "busy"),
+        (None, 90.0, None, "busy"),
+        (Load(cpu=3.0), None, None, "not told"),
+        (Load(cpu=3.0), None, Load(cpu=3.0), "not told"),
+        (None, 2.0, None, "not told"),
+        (None, None, None, "not told"),
+        (Load(load_1=1.1), None, None, "busy"),
+        (Load(load_1=0.9), None, Load(load_1=1.1), "busy"),
+        (Load(load_1=0.9), 0.0, Load(load_1=0.9), "not told"),
+    ],
+)
+def test_a_machine_is_quiet_only_if_it_was_so_through_the_whole_run(
+    begun: Load | None, through: float | None, end: Load | None, expected: str
+) -> None:
+    """A line that has only the beginning makes no machine quiet, and a kernel that does not count does not either."""
+    told = judged("r", throughout=None if through is None else throughout(through))
+    assert load_of(started("r", load=begun), ended("r", load=end), told) == expected
+
+
+def test_times_whose_machine_is_not_known_to_be_quiet_stand_with_those_that_are_not_told() -> None:
     claims = (ClaimLine(name="c", outcome="held", measured_ms=1.0),)
-    loads = (Load(load_1=0.9), Load(load_1=1.1), None)
-    row = row_of(*(line for n, load in enumerate(loads) for line in ran(f"r{n}", load=load, claims=claims)))
-    assert [one.load for one in row.timings["c"]] == ["quiet", "busy", "not told"]
+    row = row_of(*ran("r1", load=Load(cpu=3.0), claims=claims, ack_ms=4.0))
+    assert [one.load for one in row.timings["c"]] == ["not told"]
+    assert row.ack_ms is None
 
 
 def test_cells_stand_apart_and_a_line_of_no_run_is_refused() -> None:

@@ -220,8 +220,8 @@ def test_what_is_said_to_measure_a_fault_is_there() -> None:
     from app.audit_cells import scenarios
     from harness.scenario import all_scenarios
 
-    assert all_scenarios().keys() >= words.ALONE
-    assert FAULTS.keys() - words.ALONE - {"none"} <= scenarios().keys()
+    assert all_scenarios().keys() >= words.OWN_SCENARIOS
+    assert FAULTS.keys() - words.OWN_SCENARIOS - {"none"} <= scenarios().keys()
     assert MEASURED_ON.keys() == LINES.keys()
 
 

@@ -27,9 +27,9 @@ def named_first() -> list[str]:
     return str(line).split()
 
 
-def board() -> tuple[demo.Board, list[str]]:
+def board() -> tuple[demo.StepPrinter, list[str]]:
     lines: list[str] = []
-    return demo.Board(lines.append), lines
+    return demo.StepPrinter(lines.append), lines
 
 
 def python(code: str) -> list[str]:
@@ -86,7 +86,7 @@ def test_what_a_step_says_is_told_but_for_that_it_still_goes_on() -> None:
 def test_silence_is_broken_by_what_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(demo, "SILENT_S", 0.0)
     heard = threading.Event()
-    on = demo.Board(lambda line: heard.set() if "(0 s of about" in line else None)
+    on = demo.StepPrinter(lambda line: heard.set() if "(0 s of about" in line else None)
     with on.doing(demo.BASE), on.speaking():
         assert heard.wait(10)
 
@@ -104,11 +104,11 @@ def test_both_parts_go_on_side_by_side_and_the_image_comes_after(monkeypatch: py
     meet, done = threading.Barrier(2, timeout=10), list[str]()
 
     class Meeting(demo.Packages):
-        def install(self, board: demo.Board) -> None:
+        def install(self, board: demo.StepPrinter) -> None:
             meet.wait()
             done.append("packages")
 
-    def machine(board: demo.Board, version: versions.Version) -> None:
+    def machine(board: demo.StepPrinter, version: versions.Version) -> None:
         meet.wait()
         done.append("machine")
 
@@ -122,9 +122,9 @@ def test_both_parts_go_on_side_by_side_and_the_image_comes_after(monkeypatch: py
 def test_a_machine_without_docker_ends_it_at_once_and_stops_the_packages(monkeypatch: pytest.MonkeyPatch) -> None:
     forever = python("import signal; print('begun', flush=True); signal.pause()")
     packages, begun = demo.Packages(forever), threading.Event()
-    on = demo.Board(lambda line: begun.set() if "begun" in line else None)
+    on = demo.StepPrinter(lambda line: begun.set() if "begun" in line else None)
 
-    def machine(board: demo.Board, version: versions.Version) -> None:
+    def machine(board: demo.StepPrinter, version: versions.Version) -> None:
         assert begun.wait(10)
         raise UsageError("no Docker engine answers")
 

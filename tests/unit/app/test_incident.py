@@ -46,7 +46,7 @@ def logs(folder: Path, **texts: str) -> list[Path]:
 
 
 def causes_of(paths: list[Path], release: str = "2.8.2") -> list[str]:
-    case = incident_causes.Case(incident_logs.read_all(paths), (), (), release)
+    case = incident_causes.IncidentEvidence(incident_logs.read_all(paths), (), (), release)
     return [one.kind.id for one in incident_causes.causes(case)]
 
 

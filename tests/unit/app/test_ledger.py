@@ -225,7 +225,7 @@ def test_the_failures_that_had_been_counted_away_are_in_the_ledger() -> None:
 
 
 def test_a_cell_of_runs_without_names_is_entered_once() -> None:
-    kept, cell = store.Store(Path()), restored_cell(5, 5, unnamed=5, unnamed_good=5)
+    kept, cell = store.LedgerFolder(Path()), restored_cell(5, 5, unnamed=5, unnamed_good=5)
     assert kept.add(ledger.encode(cell), cell, "here")
     assert not kept.add(ledger.encode(cell), cell, "here")
     assert list(kept.lines) == [cell]

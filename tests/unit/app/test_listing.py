@@ -8,7 +8,7 @@ from evidence.errors import EXIT_USAGE, UsageError
 from harness.cluster import versions
 
 
-def names(asked: listing.Asked, *named: str) -> set[str]:
+def names(asked: listing.Selection, *named: str) -> set[str]:
     return {made.name for those in listing.chosen(named, asked).values() for made in those}
 
 
@@ -23,7 +23,7 @@ def test_without_arguments_the_list_fits_a_screen(capsys: pytest.CaptureFixture[
 def test_every_scenario_is_in_one_section_and_every_section_has_a_line() -> None:
     sections = listing.sections()
     every = [made.name for those in sections.values() for made in those]
-    assert len(every) == len(set(every)) == len(names(listing.Asked()))
+    assert len(every) == len(set(every)) == len(names(listing.Selection()))
     assert all(f"  {section}" in listing.overview(sections) for section in sections)
     assert next(iter(sections)) == "baseline"
 
@@ -46,7 +46,7 @@ def test_a_scenario_that_is_named_is_told_in_full(capsys: pytest.CaptureFixture[
 
 
 def test_lines_are_cut_at_the_edge_of_a_terminal() -> None:
-    shown = listing.chosen(["truncation"], listing.Asked())
+    shown = listing.chosen(["truncation"], listing.Selection())
     assert max(map(len, listing.as_lines(shown, 80).splitlines()[1:])) == 80
     assert "…" not in listing.as_lines(shown, None)
 
@@ -54,30 +54,30 @@ def test_lines_are_cut_at_the_edge_of_a_terminal() -> None:
 @pytest.mark.parametrize(
     ("asked", "within", "without"),
     [
-        (listing.Asked(suite=True), "double-failover", "bridge"),
-        (listing.Asked(seen="lost-write"), "double-failover", "baseline"),
-        (listing.Asked(seen="lost-write", on=versions.get("4.3.1")), "leader-crash", "double-failover"),
-        (listing.Asked(on=versions.get("0.10.2.2")), "double-failover", "follower-reboot-epoch"),
-        (listing.Asked(claim="leader-elected-from-isr"), "double-failover", "baseline"),
-        (listing.Asked(find="kip-966"), "last-replica-standing", "baseline"),
+        (listing.Selection(suite=True), "double-failover", "bridge"),
+        (listing.Selection(seen="lost-write"), "double-failover", "baseline"),
+        (listing.Selection(seen="lost-write", on=versions.get("4.3.1")), "leader-crash", "double-failover"),
+        (listing.Selection(on=versions.get("0.10.2.2")), "double-failover", "follower-reboot-epoch"),
+        (listing.Selection(claim="leader-elected-from-isr"), "double-failover", "baseline"),
+        (listing.Selection(find="kip-966"), "last-replica-standing", "baseline"),
     ],
 )
-def test_a_list_is_narrowed(asked: listing.Asked, within: str, without: str) -> None:
+def test_a_list_is_narrowed(asked: listing.Selection, within: str, without: str) -> None:
     found = names(asked)
     assert within in found
     assert without not in found
-    assert found < names(listing.Asked())
+    assert found < names(listing.Selection())
 
 
 def test_names_and_filters_are_both_held_to() -> None:
-    assert names(listing.Asked(suite=True), "truncation") == {
+    assert names(listing.Selection(suite=True), "truncation") == {
         "double-failover",
         "follower-reboot",
         "follower-reboot-epoch",
         "leader-epoch-recovery",
         "replica-divergence",
     }
-    assert listing.as_lines(listing.chosen(["baseline"], listing.Asked(seen="lost-write")), None) == (
+    assert listing.as_lines(listing.chosen(["baseline"], listing.Selection(seen="lost-write")), None) == (
         "no scenario is like that"
     )
 
@@ -86,6 +86,6 @@ def test_bad_names_are_told_in_one_line(capsys: pytest.CaptureFixture[str]) -> N
     assert main(["list", "double-failovr"]) == EXIT_USAGE
     assert "did you mean double-failover" in capsys.readouterr().err
     with pytest.raises(UsageError, match="no anomaly 'lost-writ'"):
-        listing.Asked(seen="lost-writ")
+        listing.Selection(seen="lost-writ")
     with pytest.raises(UsageError, match="no claim 'x'"):
-        listing.Asked(claim="x")
+        listing.Selection(claim="x")

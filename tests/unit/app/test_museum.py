@@ -267,7 +267,7 @@ def test_bugs_stand_in_the_order_of_their_jira_and_those_without_come_last() -> 
 def test_cases_that_show_the_same_bug_are_named_and_others_are_not() -> None:
     bug = KRAFTS
     has_it = Documented(on=bug.affected, **STATED)
-    one_line = Documented(on=VersionRange("of 4", lambda version: version.release >= (4,)), **STATED)
+    one_line = Documented(on=VersionRange("of 4", lambda version: version.release >= (4,), ()), **STATED)
     made = replace(
         exhibit("museum-hide", bug, "3.9.2-kraft", "2.8.2"),
         cases={
@@ -290,10 +290,15 @@ def test_cases_that_show_the_same_bug_are_named_and_others_are_not() -> None:
     }
     text = museum.as_text(found)
     assert "also        --case rf3, on 3.9.2-kraft not run, on 4.3.1 5 of 5\n" in text
+    assert found["has"][0]["known_by"] == "run on 4.3.1: case rf3 5 of 5"
+    assert found["has"][0]["others"] == {"4.3.1": {"rf3": "5 of 5"}}
+    assert "as documented on 3.9.2-kraft not run, on 4.3.1 not run (case rf3 5 of 5)" in text
     assert "control" not in text
     assert also(made) == ["rf3"]
     told = {"name": "museum-hide", "exhibit": made.exhibit.as_json() | {"also": also(made)}} if made.exhibit else {}
-    assert "  or, of the same bug: `--case rf3` (5 of 5)\n" in pages.page({"versions": []}, [told], data)
+    page = pages.page({"versions": []}, [told], data)
+    assert "  or, of the same bug: `--case rf3` (5 of 5)\n" in page
+    assert "3.9.2-kraft: not run; 4.3.1: not run; case rf3 5 of 5 |" in page
 
 
 def test_every_exhibit_shows_its_bug_by_default_and_its_fix_in_a_case_that_does_not() -> None:

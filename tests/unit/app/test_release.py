@@ -34,10 +34,10 @@ def bundle(tmp_path: Path, dist: Path) -> Bundle:
     return packed
 
 
-def store(tmp_path: Path, bundle: Bundle, **changes: str) -> ledger.Store:
+def store(tmp_path: Path, bundle: Bundle, **changes: str) -> ledger.LedgerFolder:
     """A ledger that binds the archive, but for what `changes` says."""
     about = {"digest": bundle.digest, "manifest": release.manifest_of(bundle.data)} | changes
-    made = ledger.Store(tmp_path)
+    made = ledger.LedgerFolder(tmp_path)
     packed = Packed(schema=SCHEMA, run=bundle.run, at=AT, digest=about["digest"], bytes=len(bundle.data))
     verdict = judged(bundle.run, manifest=about["manifest"], text="1 of 5 acknowledged records LOST")
     for line in (started(bundle.run, scenario="double-failover"), verdict, packed):
@@ -74,7 +74,7 @@ def test_an_archive_that_was_changed_is_refused(tmp_path: Path, dist: Path, bund
 
 def test_without_evidence_there_is_no_release(tmp_path: Path, dist: Path) -> None:
     with pytest.raises(UsageError, match="no evidence to publish"):
-        release.archives(dist / release.EVIDENCE, ledger.Store(tmp_path))
+        release.archives(dist / release.EVIDENCE, ledger.LedgerFolder(tmp_path))
 
 
 def test_what_is_no_archive_has_no_manifest() -> None:

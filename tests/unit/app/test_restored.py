@@ -186,7 +186,7 @@ def test_every_version_of_every_file_is_read(repository: Path) -> None:
 
 
 def test_restoring_twice_adds_nothing(repository: Path) -> None:
-    kept = store.Store(repository / "ledger")
+    kept = store.LedgerFolder(repository / "ledger")
     assert restore(kept, GitHistory(repository)) == {"restored": 5, "restored-cell": 3}
     assert len(kept.write()) == 2
     again = store.load(repository / "ledger")

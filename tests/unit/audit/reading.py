@@ -46,7 +46,7 @@ def only(inputs: Inputs) -> ProducerConfig:
 def told(inputs: Inputs, kind: str = "") -> list[str]:
     """What is said, each with its file's name and its line, of a kind of problem; releases that are not told apart."""
     return [
-        f"{os.path.basename(each.origin.path)}:{each.origin.line} {each.says}: {each.do}"
+        f"{os.path.basename(each.origin.path)}:{each.origin.line} {each.message}: {each.do}"
         for each in inputs.problems
         if each.kind == kind or (not kind and each.kind != "release")
     ]

@@ -30,7 +30,7 @@ def told(first: Offer = ZOOKEEPER, **values: object) -> ClusterReport:
 
 
 def lines(cluster: ClusterReport) -> list[str]:
-    return [f"{one.kind}: {one.says}" for one in inputs(cluster).problems]
+    return [f"{one.kind}: {one.message}" for one in inputs(cluster).problems]
 
 
 def broker(cluster: ClusterReport) -> BrokerConfig:

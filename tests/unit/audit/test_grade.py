@@ -111,7 +111,7 @@ def test_a_single_replica_has_no_followers_to_fall_behind() -> None:
 
 def test_one_change_that_removes_everything_is_all_that_is_offered_with_its_cost() -> None:
     (fix,) = case(matrix()).fixes
-    assert [each.says for each in fix.changes] == ["enable.idempotence=true"]
+    assert [each.label for each in fix.changes] == ["enable.idempotence=true"]
     assert (fix.effects, fix.grade, fix.leaves, fix.brings) == (("loss", "duplicate"), "A", (), ())
     assert fix.before is not None
     assert fix.after is not None
@@ -121,11 +121,11 @@ def test_one_change_that_removes_everything_is_all_that_is_offered_with_its_cost
 
 def test_a_written_setting_is_changed_where_it_stands_and_two_are_changed_if_one_does_not_do() -> None:
     loss, all_of_it = case(matrix(), acks="1").fixes
-    assert [each.says for each in loss.changes] == ["acks=all"]
+    assert [each.label for each in loss.changes] == ["acks=all"]
     assert [str(each.origin) for each in loss.changes] == ["app.properties:2"]
     assert (loss.effects, loss.grade, loss.leaves) == (("loss",), "B", ())
     assert [(one.effect, one.fault) for one in loss.brings] == [("reorder", "lost-acknowledgement")]
-    assert [each.says for each in all_of_it.changes] == ["acks=all", "enable.idempotence=true"]
+    assert [each.label for each in all_of_it.changes] == ["acks=all", "enable.idempotence=true"]
     assert (all_of_it.effects, all_of_it.grade) == (("loss", "duplicate"), "A")
 
 
@@ -147,9 +147,9 @@ def test_a_loss_is_exchanged_for_less_only_if_that_is_said_and_beside_a_change_t
         cell("leader-crash-behind", run("r3"), acks="all", idempotence=True),
     ]
     loss, nothing = case(cells, acks="1").fixes
-    assert [each.says for each in loss.changes] == ["acks=all"]
+    assert [each.label for each in loss.changes] == ["acks=all"]
     assert [(one.effect, one.fault) for one in loss.brings] == [("reorder", "leader-crash-behind")]
-    assert [each.says for each in nothing.changes] == ["acks=all", "enable.idempotence=true"]
+    assert [each.label for each in nothing.changes] == ["acks=all", "enable.idempotence=true"]
     assert nothing.brings == ()
 
 
@@ -176,7 +176,7 @@ def test_a_change_that_refuses_records_says_so() -> None:
     (row,) = rows(cells, producer(acks="all"), topics=(topic,))
     assert row.grade == "C"
     (fix,) = row.cases[0].fixes
-    assert [each.says for each in fix.changes] == ["min.insync.replicas=2 for the topic"]
+    assert [each.label for each in fix.changes] == ["min.insync.replicas=2 for the topic"]
     assert fix.refuses == ("shrunk-isr-crash",)
 
 
@@ -188,7 +188,7 @@ def test_newer_brokers_are_the_change_where_no_setting_helps() -> None:
     ]
     (row,) = rows(cells, producer(release="0.10.2.2", acks="all"), stated=StatedByUser(version="0.10.2.2"))
     (fix,) = row.cases[0].fixes
-    assert [each.says for each in fix.changes] == ["brokers of 2.8.2"]
+    assert [each.label for each in fix.changes] == ["brokers of 2.8.2"]
 
 
 # Power loss
@@ -225,7 +225,7 @@ def test_a_grade_waits_for_no_power_loss_and_is_none_by_it_alone() -> None:
 def test_what_a_flush_of_each_record_removes_and_costs_is_that_of_its_cells() -> None:
     fix = case([*matrix(), *dark()], acks="all").flushed
     assert fix is not None
-    assert [each.says for each in fix.changes] == ["flush.messages=1 for the topic"]
+    assert [each.label for each in fix.changes] == ["flush.messages=1 for the topic"]
     assert ([each.fault for each in fix.removes], fix.leaves, fix.grade) == ([POWER_LOSS], (), "B")
     assert fix.before is not None
     assert fix.after is not None
@@ -331,7 +331,7 @@ def test_against_the_last_replica_another_may_be_eligible(
 ) -> None:
     one = standing_alone(standing(), least, acks=acks)
     assert (one.flushed is not None) is flushed
-    assert eligible == (None if one.eligible is None else [each.says for each in one.eligible.changes])
+    assert eligible == (None if one.eligible is None else [each.label for each in one.eligible.changes])
 
 
 def test_nobody_is_eligible_where_that_was_not_measured_or_is_not_kraft() -> None:

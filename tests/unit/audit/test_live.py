@@ -136,7 +136,7 @@ def read(monkeypatch: pytest.MonkeyPatch) -> Reader:
 
 
 def lines(found: Inputs) -> list[str]:
-    return [f"{one.kind}: {one.says}" for one in found.problems]
+    return [f"{one.kind}: {one.message}" for one in found.problems]
 
 
 def test_all_is_asked_once_and_each_broker_for_its_own(read: Reader) -> None:
@@ -182,9 +182,9 @@ def test_a_topic_is_named_only_where_that_cannot_make_it(read: Reader, offer: Of
     """Before 0.11 a broker makes whatever topic it is asked for."""
     found = read(offer, topics=["orders", "gone", "hidden"])
     assert [each for each in Library.asked if each.startswith("topics")] == asked
-    says = [line for line in lines(found) if "topic gone" in line or "topic hidden" in line]
+    message = [line for line in lines(found) if "topic gone" in line or "topic hidden" in line]
     hidden = "rights: topic hidden may not be described (TOPIC_AUTHORIZATION_FAILED)"
-    assert says == [
+    assert message == [
         "contradiction: there is no topic gone",
         hidden if asked else "contradiction: there is no topic hidden",
     ]
@@ -247,7 +247,7 @@ def test_a_listener_that_wants_sasl_is_told_from_one_that_is_gone(read: Reader) 
     assert "does this listener want SASL" in problem.do
     Library.errors = [KafkaError(KafkaError._ALL_BROKERS_DOWN, "1/1 brokers are down")]
     (problem,) = read().problems
-    assert problem.says == "no answer to Metadata within 2 s (Local: Broker transport failure; 1/1 brokers are down)"
+    assert problem.message == "no answer to Metadata within 2 s (Local: Broker transport failure; 1/1 brokers are down)"
 
 
 def test_nobody_answers(read: Reader) -> None:

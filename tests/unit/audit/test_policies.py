@@ -73,7 +73,7 @@ def test_without_retries_a_send_that_failed_in_a_cell_counts_and_the_run_is_name
     one = row(BEST, failed=7)
     (breach,) = one.cases[0].breaches
     assert (one.grade, breach.source) == ("F", "run restart-1")
-    assert breach.says.startswith("7 of 27 sends failed")
+    assert breach.sentence.startswith("7 of 27 sends failed")
     assert row(BEST, replace(load("durable"), refused="never"), failed=7).grade == "A"
 
 

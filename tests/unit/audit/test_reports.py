@@ -18,6 +18,7 @@ from audit.grade import AuditAnswer, Cost, Grader
 from audit.model import InputProblem, Inputs, Origin, ProducerConfig, Setting
 from audit.report import console, data, junit, page, sarif, words
 from audit.topics import StatedByUser, parse_topic
+from judgement.report import html
 from tests.unit.audit.cells import cell, dark, matrix, run, standing
 
 IDEMPOTENT: dict[str, Any] = {"enable.idempotence": "true"}
@@ -183,6 +184,13 @@ def test_the_page_is_self_contained_and_nothing_in_it_is_run() -> None:
     assert "&lt;script&gt;" in made
 
 
+def test_the_colours_of_the_page_are_those_of_the_style_sheet() -> None:
+    sheet = html.style()
+    made = page.render(every(), style=sheet)
+    assert set(re.findall(r"var\((--[a-z-]+)\)", made)) <= set(re.findall(r"(--[a-z-]+):", sheet))
+    assert {page.tone(letter) for letter in "ABCDF?-"} <= set(re.findall(r"\.verdict\.([a-z]+)", sheet))
+
+
 @pytest.mark.parametrize("form", ["console", "page", "sarif", "junit", "brief"])
 def test_control_characters_are_shown_by_their_escape(form: str) -> None:
     made = {
@@ -332,11 +340,11 @@ def test_power_loss_fails_a_test_case_only_if_it_is_named(
 def test_every_format_says_what_the_last_replica_loses_apart_from_a_power_loss_of_all() -> None:
     cells = [*matrix(), *dark(), cell("last-replica", run("alone-1", 10, lost=5), acks="all")]
     told = Grader(cells).answer(Inputs(producers=(producer(acks="all"),)), StatedByUser(version="2.8.2"))
-    says = "5 of 10 acknowledged records were lost when the last replica in sync loses power and is back"
+    sentence = "5 of 10 acknowledged records were lost when the last replica in sync loses power and is back"
     for text in (console.render(told, width=400), page.render(told, style=""), junit.render(told), sarif.render(told)):
         flat = " ".join(text.split())
         assert SAYS in flat
-        assert says in flat
+        assert sentence in flat
         assert re.search("removes 1 of 2 findings, leaves last-replica", flat)
     results = json.loads(sarif.render(told))["runs"][0]["results"]
     notes = {one["ruleId"]: one["properties"]["runs"] for one in results if "runs" in one.get("properties", {})}
@@ -395,8 +403,8 @@ def test_what_was_passed_over_is_counted_on_the_console() -> None:
 
 def test_releases_that_are_not_told_are_one_remark_if_they_are_many() -> None:
     def problems(count: int) -> list[str]:
-        says = "its client is not told for 'p', and defaults depend on it"
-        return words.remarks([InputProblem(Origin(f"{at}.yml"), "release", says) for at in range(count)])
+        sentence = "its client is not told for 'p', and defaults depend on it"
+        return words.remarks([InputProblem(Origin(f"{at}.yml"), "release", sentence) for at in range(count)])
 
     assert len(problems(3)) == 3
     (one,) = problems(300)

@@ -136,7 +136,7 @@ def test_a_broker_of_0_8_ends_the_connection_whatever_it_is_asked() -> None:
 def test_a_broker_of_0_9_lists_groups() -> None:
     with broker(b"", struct.pack(">hi", 0, 0), b"") as (at, heard):
         found = wire.offer(*at, PLAINTEXT, LIMIT_S)
-    assert (found, found.told) == (Offer(apis={16: 0}), False)
+    assert (found, found.answered) == (Offer(apis={16: 0}), False)
     assert [struct.unpack(">hh", request[:4]) for request in heard] == [(18, 4), (16, 0), (18, 4)]
 
 

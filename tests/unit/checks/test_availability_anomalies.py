@@ -72,7 +72,7 @@ def well(*nodes: str) -> list[Event]:
     return events
 
 
-def course(*events: Event) -> RunState:
+def run_state_of(*events: Event) -> RunState:
     return RunState(tuple(sorted(events, key=lambda event: event.at_ns)))
 
 
@@ -92,7 +92,7 @@ START = [
 @pytest.mark.parametrize("node", ["broker-2", "controller-100"])
 def test_a_broker_that_ended_itself_is_found_also_if_it_was_started_again(code: int, node: str) -> None:
     ended = docker(20, node, "die", code)
-    (row,) = broker_exit(course(docker(1, node, "start"), ended, *START))
+    (row,) = broker_exit(run_state_of(docker(1, node, "start"), ended, *START))
     assert row == {"node": node, "at_ns": 20 * SECOND, "exit_code": code}
 
 
@@ -107,15 +107,15 @@ def test_a_broker_that_ended_itself_is_found_also_if_it_was_started_again(code: 
     ids=["it was frozen", "it was cut off", "another was killed", "it was killed, and started again"],
 )
 def test_what_a_broker_has_to_live_through(before: list[Event]) -> None:
-    assert len(broker_exit(course(UP, *before, DIED))) == 1
+    assert len(broker_exit(run_state_of(UP, *before, DIED))) == 1
 
 
 def test_a_broker_that_nobody_asked_to_end_has_to_stay() -> None:
     """Whatever its exit code says, and also long after a fault of its own was over."""
-    assert len(broker_exit(course(UP, docker(20, "broker-2", "die", 0)))) == 1
+    assert len(broker_exit(run_state_of(UP, docker(20, "broker-2", "die", 0)))) == 1
     full = [fault(10, "inject", "disk-full"), fault(12, "heal", "disk-full"), fault(13, "healed", "disk-full")]
-    assert broker_exit(course(UP, *full, docker(70, "broker-2", "die", 1))) == []
-    assert len(broker_exit(course(UP, *full, docker(75, "broker-2", "die", 1)))) == 1
+    assert broker_exit(run_state_of(UP, *full, docker(70, "broker-2", "die", 1))) == []
+    assert len(broker_exit(run_state_of(UP, *full, docker(75, "broker-2", "die", 1)))) == 1
 
 
 @pytest.mark.parametrize(
@@ -146,7 +146,7 @@ def test_a_broker_that_nobody_asked_to_end_has_to_stay() -> None:
     ],
 )
 def test_an_end_that_something_of_ours_explains(events: list[Event]) -> None:
-    assert broker_exit(course(UP, *events)) == []
+    assert broker_exit(run_state_of(UP, *events)) == []
 
 
 # no-leader
@@ -155,7 +155,7 @@ def test_an_end_that_something_of_ours_explains(events: list[Event]) -> None:
 def leaderless(*more: Event, isr: tuple[int, ...] = (1, 2), until_s: float = 10 + LONG_S) -> RunState:
     """Nobody leads from the tenth second on."""
     again = [stated(until_s, 1, isr, epoch=1)]
-    return course(*well("broker-1", "broker-2"), stated(2, 1, (1, 2)), stated(10, -1, isr), *again, *more)
+    return run_state_of(*well("broker-1", "broker-2"), stated(2, 1, (1, 2)), stated(10, -1, isr), *again, *more)
 
 
 def test_a_partition_that_nobody_leads_though_somebody_could() -> None:
@@ -202,7 +202,7 @@ def left_out(*more: Event, final_s: float = 10 + LONG_S, isr: tuple[int, ...] = 
     final = at(round((final_s + 1) * SECOND), Moment(name="07-final", begun_ns=round(final_s * SECOND)))
     shrunk = stated(3, 1, isr)
     led = stated(2, 1, (1, 2))
-    return course(*well("broker-1", "broker-2"), led, shrunk, final, *more)
+    return run_state_of(*well("broker-1", "broker-2"), led, shrunk, final, *more)
 
 
 HEALED = [fault(5, "inject", "freeze"), fault(6, "verified", "freeze"), fault(10, "healed", "freeze")]
@@ -244,7 +244,7 @@ def test_a_replica_that_cannot_be_asked_to_be_in_sync(seen: RunState) -> None:
 
 
 def test_without_a_last_look_nothing_is_said() -> None:
-    assert stuck_isr(course(*well("broker-1"), stated(2, 1, (1,))), RUN) == []
+    assert stuck_isr(run_state_of(*well("broker-1"), stated(2, 1, (1,))), RUN) == []
 
 
 @pytest.mark.parametrize("out_of_sync", [True, False])
@@ -258,7 +258,9 @@ def test_where_a_replica_stays_out_by_documentation_it_is_permitted(out_of_sync:
 
 def unread(*more: Event, asked_s: float = 10, given_up_s: float = 10 + LONG_S) -> RunState:
     given_up = Unread(topic="t", partition=0, end=5, reached=2, asked_ns=round(asked_s * SECOND))
-    return course(*well("broker-1", "broker-2"), stated(2, 1, (1, 2)), at(round(given_up_s * SECOND), given_up), *more)
+    return run_state_of(
+        *well("broker-1", "broker-2"), stated(2, 1, (1, 2)), at(round(given_up_s * SECOND), given_up), *more
+    )
 
 
 def test_a_partition_that_is_led_and_cannot_be_read() -> None:
@@ -275,7 +277,7 @@ def test_a_partition_that_is_led_and_cannot_be_read() -> None:
         unread(stated(20, 2, (1, 2), epoch=1)),
         unread(docker(20, "broker-1", "die", 137)),
         unread(still(20)),
-        course(*well("broker-1"), stated(2, 1, (1,))),
+        run_state_of(*well("broker-1"), stated(2, 1, (1,))),
     ],
     ids=[
         "it had no time",
@@ -297,7 +299,10 @@ TWO = {"settings": {"min.insync.replicas": "2"}}
 
 def times(*events: Event, **run: Any) -> list[Any]:
     return too_small(
-        run_record({"topics": [{"name": "t", "partitions": {"0": [1, 2]}}], **TWO, **run}), course(*events), "t", 0
+        run_record({"topics": [{"name": "t", "partitions": {"0": [1, 2]}}], **TWO, **run}),
+        run_state_of(*events),
+        "t",
+        0,
     )
 
 

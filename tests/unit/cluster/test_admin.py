@@ -11,7 +11,7 @@ from kazoo.exceptions import NodeExistsError
 from evidence.errors import HarnessError, UsageError, WaitTimeout
 from harness.cluster import admin, versions
 from harness.cluster.admin import ZnodeAdmin, ZooKeeperAdmin, watchers
-from harness.cluster.requests import Refused
+from harness.cluster.requests import RequestRefused
 
 BUSY = "/brokers/ids\n\t0x1f4a0001\n/controller\n\t0x1f4a0001\n"
 READY = BUSY + "\t0x1f4a0003\n/controller_epoch\n\t0x9\n"
@@ -194,13 +194,13 @@ def test_with_kraft_a_deletion_cannot_be_withdrawn_nor_an_id_be_given() -> None:
     ("brokers", "refusal", "why"),
     [
         ({2}, None, ""),
-        ({2}, Refused(40, "bad"), "set a=b for all brokers: error 40: bad"),
+        ({2}, RequestRefused(40, "bad"), "set a=b for all brokers: error 40: bad"),
         (set(), None, "no broker is registered"),
     ],
     ids=["it is taken", "it is refused", "nobody is there"],
 )
 def test_with_kraft_a_default_is_asked_for_by_request_of_a_broker_that_is_there(
-    brokers: set[int], refusal: Refused | None, why: str, monkeypatch: pytest.MonkeyPatch
+    brokers: set[int], refusal: RequestRefused | None, why: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(admin, "REASSIGN_LIMIT_S", 0.0)
     asked: list[Any] = []

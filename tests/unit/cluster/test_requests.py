@@ -12,7 +12,7 @@ import pytest
 
 from harness.cluster.requests import (
     NOT_CONTROLLER,
-    Refused,
+    RequestRefused,
     alter_partition_reassignment,
     api_versions,
     brokers_told,
@@ -64,7 +64,7 @@ def test_a_broker_is_asked_in_the_words_of_the_protocol() -> None:
     ids=["the partition", "the whole request"],
 )
 def test_a_refusal_has_its_code(answer: bytes, code: int, says: str) -> None:
-    with broker(answer) as (address, _), pytest.raises(Refused, match=says) as refused:
+    with broker(answer) as (address, _), pytest.raises(RequestRefused, match=says) as refused:
         alter_partition_reassignment(address, "t", 2, [3, 1], timeout_s=5)
     assert refused.value.code == code
 
@@ -104,7 +104,7 @@ def test_a_default_of_all_brokers_is_set_for_a_resource_without_a_name() -> None
 
 
 def test_a_default_that_is_refused_or_not_answered_is_told() -> None:
-    with broker(NOT_SET) as (address, _), pytest.raises(Refused, match="error 40: bad"):
+    with broker(NOT_SET) as (address, _), pytest.raises(RequestRefused, match="error 40: bad"):
         set_broker_default(address, "a", "b", timeout_s=5)
     with broker(b"") as (address, _), pytest.raises(ConnectionError, match="without an answer"):
         set_broker_default(address, "a", "b", timeout_s=5)
@@ -133,7 +133,7 @@ def test_a_replica_is_moved_to_another_directory(version: int) -> None:
 
 def test_a_move_that_is_refused_is_told() -> None:
     """LOG_DIR_NOT_FOUND."""
-    with broker(moved(57)) as (address, _), pytest.raises(Refused, match="error 57: t"):
+    with broker(moved(57)) as (address, _), pytest.raises(RequestRefused, match="error 57: t"):
         move_replica(address, "t", 2, "/d", version=1, timeout_s=5)
 
 
@@ -187,7 +187,7 @@ def test_an_old_broker_is_asked_again_in_the_old_form() -> None:
 def test_a_broker_that_refuses_to_say_is_told() -> None:
     with (
         broker(bytes.fromhex("00000000 001e 01 00000000 00")) as (address, _),
-        pytest.raises(Refused, match="error 30"),
+        pytest.raises(RequestRefused, match="error 30"),
     ):
         api_versions(address, timeout_s=5)
 
@@ -210,7 +210,7 @@ def test_a_feature_is_asked_for_in_the_words_of_the_protocol() -> None:
     ids=["the whole request", "the feature"],
 )
 def test_a_level_that_is_refused_is_told(answer: bytes) -> None:
-    with broker(answer) as (address, _), pytest.raises(Refused, match="error 91: bad"):
+    with broker(answer) as (address, _), pytest.raises(RequestRefused, match="error 91: bad"):
         update_feature(address, "f", 25, timeout_s=5)
 
 
@@ -228,7 +228,7 @@ def test_a_batch_is_sent_in_the_words_of_its_format(magic: int, version: int, be
 
 def test_a_batch_that_is_refused_is_told() -> None:
     answer = struct.pack(">iih", 0, 1, 1) + b"t" + struct.pack(">iihq", 1, 2, 6, -1)
-    with broker(answer) as (address, _), pytest.raises(Refused) as refused:
+    with broker(answer) as (address, _), pytest.raises(RequestRefused) as refused:
         produce(address, "t", 2, b"batch", magic=2, timeout_s=5)
     assert refused.value.code == 6
 

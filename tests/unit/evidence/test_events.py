@@ -59,6 +59,7 @@ from evidence.events import (
     ThreadTime,
     Transaction,
     Unread,
+    Waits,
     Znode,
 )
 from evidence.timeline import HEADER, Timeline, read
@@ -72,6 +73,7 @@ EVERY: tuple[Event, ...] = (
     Precondition(name="it is dead", held=False, detail={"leo": 4}),
     Duty(name="somebody leads", held=False, witness="metadata", detail={"seen": "nobody"}, since_ns=4, limit_ms=60000),
     Unread(topic="t", partition=0, end=9, reached=4, asked_ns=7),
+    Waits(begin_ns=4, slices=((250_000, 120_000), (251_000, 0))),
     Stillness(begin_ns=4, late_ms=1200, cpu=0.9, memory=0.8, io=0.1, steal=0.2),
     Machine(seconds=40.5, late_ms=1200, cpu=0.4),
     Fault(

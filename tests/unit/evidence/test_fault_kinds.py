@@ -68,7 +68,7 @@ def wrong_values(value: Any, others: Sequence[Any]) -> Iterator[Any]:
             yield from (value | {name: wrong} for wrong in wrong_values(one, ()))
 
 
-def rests_on() -> list[Any]:
+def depends_on() -> list[Any]:
     """Each kind and each field that its proof rests on: those without a default."""
     found = []
     for kind, proof_type in KINDS.items():
@@ -134,7 +134,7 @@ def refused_line(place: Path, kind: str, proof: Fields | None) -> str:
     return "".join(reading.damaged)
 
 
-@pytest.mark.parametrize(("kind", "name"), rests_on())
+@pytest.mark.parametrize(("kind", "name"), depends_on())
 def test_a_proof_without_a_field_that_it_rests_on_is_no_line_of_a_timeline(
     kind: str, name: str, tmp_path: Path
 ) -> None:
@@ -143,7 +143,7 @@ def test_a_proof_without_a_field_that_it_rests_on_is_no_line_of_a_timeline(
     assert name in refused_line(tmp_path, kind, {field: one for field, one in proof.items() if field != name})
 
 
-@pytest.mark.parametrize(("kind", "name"), rests_on())
+@pytest.mark.parametrize(("kind", "name"), depends_on())
 def test_a_proof_with_a_wrong_field_is_refused(kind: str, name: str) -> None:
     proof = shown(PROOFS[kind])
     refused = []

@@ -25,8 +25,12 @@ def test_a_row_names_its_own_record_first_and_each_once() -> None:
 def test_what_nothing_is_concluded_from_is_detail_and_columns_that_are_empty_are_not_told() -> None:
     row = Row.of({"topic": "t", "partition": 0, "process": None, "acks": -1, "furthest_read": {"offset": 9}}, ("t", 0))
     assert row == Row(acks=-1, detail={"furthest_read": {"offset": 9}})
-    assert row.told() == {"acks": -1, "furthest_read": {"offset": 9}}
-    assert Row.of({"topic": "t", "partition": 1, "offset": 0}).told() == {"topic": "t", "partition": 1, "offset": 0}
+    assert row.for_people() == {"acks": -1, "furthest_read": {"offset": 9}}
+    assert Row.of({"topic": "t", "partition": 1, "offset": 0}).for_people() == {
+        "topic": "t",
+        "partition": 1,
+        "offset": 0,
+    }
 
 
 @pytest.mark.parametrize("told", [{"value": "a"}, {"producer": -1, "sequence": -1}, {"producer": None, "sequence": 1}])

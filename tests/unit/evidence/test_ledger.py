@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
+import shlex
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -11,6 +13,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from app.commands import replay
 from evidence import ledger
 from evidence.errors import UsageError
 from evidence.ledger import AnyLine, Excluded, Load, RunEnded, RunJudged, RunStarted
@@ -133,3 +136,39 @@ def test_a_run_of_a_mutant_counts_nowhere_and_is_named() -> None:
     line = ledger.started(run_record(mutant="no-truncation"), None)
     assert (line.observed, line.mutant) == (True, "no-truncation")
     assert not ledger.started(run_record(), None).observed
+
+
+def test_a_command_has_no_directories_of_the_users_files_and_tells_what_they_are(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own, subjects = tmp_path / "my clients" / "client.py", tmp_path / "subjects.toml"
+    own.parent.mkdir()
+    own.write_text("pass")
+    subjects.write_text("x = 1")
+    client = shlex.quote(shlex.join([f"{tmp_path}/venv/bin/python", str(own), "--log=" + str(tmp_path / "log")]))
+    command = f"kafka-chaos run s --version 4.3.1 --client {client} --subjects {subjects} --setting log.dir=/data"
+    line = ledger.started(run_record(command=command), None)
+    assert line.command == (
+        "kafka-chaos run s --version 4.3.1 --client 'python client.py --log=log' --subjects subjects.toml "
+        "--setting log.dir=/data"
+    )
+    digests = {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in (own, subjects)}
+    assert line.files == digests
+    monkeypatch.chdir(own.parent)
+    assert replay.others(line.files) == ["subjects.toml"]
+    own.write_text("other")
+    assert replay.others(line.files) == ["client.py", "subjects.toml"]
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "kafka-chaos run s --version 4.3.1 --seed 1",
+        "kafka-chaos run s --client java-2.8.2",
+        "kafka-chaos run s --client 'client --registry http://host/path'",
+        "kafka-chaos run s --client 'no end",
+        "kafka-chaos run s --client",
+    ],
+)
+def test_a_command_that_names_no_file_stays_as_it_is(command: str) -> None:
+    assert ledger.without_directories(command) == (command, {})

@@ -8,7 +8,7 @@ from itertools import combinations
 import pytest
 
 from judgement import difference
-from judgement.difference import CountedRuns, Significance, Timed, counts, effect, ranks, told
+from judgement.difference import CountedRuns, Significance, Timed, counts, effect, ranks, significant
 
 
 def test_fishers_tea() -> None:
@@ -60,14 +60,16 @@ def test_a_large_sample_is_approximated_from_above(monkeypatch: pytest.MonkeyPat
 
 def test_what_cannot_be_told_makes_nothing_harder() -> None:
     nothing = [(f"n{number}", Significance(1.0, 1.0)) for number in range(750)]
-    assert told([*nothing, ("a", Significance(0.004, 0.004))], 0.01) == {"a": 0.004}
+    assert significant([*nothing, ("a", Significance(0.004, 0.004))], 0.01) == {"a": 0.004}
     likely = [(f"n{number}", Significance(0.5, 1e-9)) for number in range(750)]
-    assert told([*likely, ("a", Significance(0.004, 0.004))], 0.01) == {}
-    assert told([*likely, ("a", Significance(1e-6, 1e-9))], 0.01) == {"a": pytest.approx(751e-6)}
+    assert significant([*likely, ("a", Significance(0.004, 0.004))], 0.01) == {}
+    assert significant([*likely, ("a", Significance(1e-6, 1e-9))], 0.01) == {"a": pytest.approx(751e-6)}
 
 
 def test_holm_goes_on_after_the_first() -> None:
-    found = told([("a", Significance(0.001, 0.0)), ("b", Significance(0.02, 0.0)), ("c", Significance(0.9, 0.0))], 0.05)
+    found = significant(
+        [("a", Significance(0.001, 0.0)), ("b", Significance(0.02, 0.0)), ("c", Significance(0.9, 0.0))], 0.05
+    )
     assert found == {"a": pytest.approx(0.003), "b": pytest.approx(0.04)}
 
 
@@ -89,7 +91,7 @@ def test_chance_is_told_no_more_often_than_stated() -> None:
             rate = draw.choice((0.0, 0.02, 0.2, 0.5))
             old, new = (sum(draw.random() < rate for _ in range(runs)) for runs in (20, 6))
             tests.append((number, counts([CountedRuns(old, 20, new, 6)])))
-        alarms += bool(told(tests, level))
+        alarms += bool(significant(tests, level))
     # 31 would be passed by chance once in a hundred if the rate were the stated one.
     assert alarms <= 31
 
@@ -101,5 +103,5 @@ def test_chance_is_told_of_times_no_more_often_than_stated() -> None:
         for number in range(8):
             old, new = ([draw.lognormvariate(0, 0.5) for _ in range(runs)] for runs in (9, 6))
             tests.append((number, ranks([Timed(old, new)])))
-        alarms += bool(told(tests, level))
+        alarms += bool(significant(tests, level))
     assert alarms <= 11

@@ -22,6 +22,7 @@ from evidence.events import (
     Partition,
     Precondition,
     Stillness,
+    Waits,
     Witness,
 )
 from judgement import verdict
@@ -503,6 +504,99 @@ def test_a_busy_machine_excuses_nothing_that_is_of_no_time() -> None:
     facts, told = claimed("leader-replaced-in-time", {"at_ns": 20 * SECOND, "took_ms": 7.0, "bound_ms": 6.0})
     machine = at(99 * SECOND, Machine(seconds=99.0, late_ms=300, cpu=1.0))
     assert judge(facts, [*PROVED, machine], told).verdict == "unexpected"
+    assert judge(facts, [*PROVED, machine, *waited((0, 99, 1.0))], told).verdict == "unexpected"
+
+
+def waited(*periods: tuple[float, float, float]) -> list[Waits]:
+    """Slices of 250 ms of each period (from, to, the share of it in which some process waited for a CPU)."""
+    return [
+        at(
+            round(end_s * SECOND),
+            Waits(
+                begin_ns=round(begin_s * SECOND),
+                slices=((250_000, round(250_000 * share)),) * round((end_s - begin_s) * 4),
+            ),
+        )
+        for begin_s, end_s, share in periods
+    ]
+
+
+@pytest.mark.parametrize(
+    ("periods", "took_ms", "expected"),
+    [
+        ([(0, 99, 0.34)], 9000.0, "unknown"),
+        ([(0, 99, 0.32)], 9000.0, "unexpected"),
+        ([(20, 29, 0.34), (29, 99, 0.0)], 9000.0, "unknown"),
+        ([(0, 20, 1.0), (20, 29, 0.0), (29, 99, 1.0)], 9000.0, "unexpected"),
+        ([(0, 26, 0.0), (26, 29, 1.0), (29, 99, 0.0)], 9000.0, "unknown"),
+        ([(0, 26.5, 0.0), (26.5, 29, 1.0), (29, 99, 1.0)], 9000.0, "unexpected"),
+        ([(0, 99, 0.76)], 23900.0, "unknown"),
+        ([(0, 99, 0.74)], 23900.0, "unexpected"),
+        ([(0, 99, 1.0)], 24000.0, "unexpected"),
+        ([(0, 10, 1.0)], 9000.0, "unexpected"),
+    ],
+    ids=[
+        "more was waited than it was over",
+        "less was",
+        "only in that time",
+        "at all times but in that one",
+        "at its end",
+        "at its end, and too little",
+        "nearly four bounds",
+        "nearly four bounds, less than three quarters",
+        "four bounds",
+        "nobody counted then",
+    ],
+)
+def test_a_time_is_excused_by_no_more_than_was_waited_for_a_cpu_in_it(
+    periods: list[tuple[float, float, float]], took_ms: float, expected: str
+) -> None:
+    """Whatever the whole run was like: it is busy in all of these by the machine's own line."""
+    row = {"at_ns": 20 * SECOND, "took_ms": took_ms, "bound_ms": 6000.0}
+    facts, told = claimed("leader-replaced-in-time", row, measured_ms=took_ms)
+    machine = at(99 * SECOND, Machine(seconds=99.0, late_ms=300, cpu=0.99))
+    judged = judge(facts, [*PROVED, *waited(*periods), machine], told)
+    assert judged.verdict == expected
+    assert any("some process waited for a CPU" in reason for reason in judged.reasons) == (expected == "unknown")
+
+
+def test_every_time_that_is_too_long_is_held_to_what_was_waited_in_it() -> None:
+    rows = [{"at_ns": at_s * SECOND, "took_ms": 9000.0, "bound_ms": 6000.0} for at_s in (20, 40)]
+    facts, told = claimed("leader-replaced-in-time", *rows, measured_ms=9000.0)
+    assert judge(facts, [*PROVED, *waited((0, 99, 0.5))], told).verdict == "unknown"
+    assert judge(facts, [*PROVED, *waited((0, 30, 0.5), (30, 99, 0.1))], told).verdict == "unexpected"
+
+
+def test_a_time_whose_begin_is_not_told_is_excused_by_no_wait() -> None:
+    facts, told = claimed("leader-replaced-in-time", {"took_ms": 9000.0, "bound_ms": 6000.0}, measured_ms=9000.0)
+    assert judge(facts, [*PROVED, *waited((0, 99, 1.0))], told).verdict == "unexpected"
+
+
+def test_what_stood_still_and_what_waited_is_summed_once() -> None:
+    row = {"at_ns": 20 * SECOND, "took_ms": 10_000.0, "bound_ms": 6000.0}
+    facts, told = claimed("leader-replaced-in-time", row, measured_ms=10_000.0)
+    both = [still(21, 22.5), *waited((20, 21, 0.0), (21, 22.5, 1.0), (22.5, 30, 0.4))]
+    assert judge(facts, [*PROVED, *both], told).verdict == "unknown"  # 1.5 s and 3 s
+    once = [still(21, 22.5), *waited((20, 21, 0.0), (21, 22.5, 1.0), (22.5, 30, 0.2))]
+    assert judge(facts, [*PROVED, *once], told).verdict == "unexpected"  # 1.5 s and 1.5 s, not 4.5 s
+
+
+@pytest.mark.parametrize(
+    "forged",
+    [[], waited((0, 99, 1.0)), waited((0, 99, 0.0)), waited((0, 1, 1.0))],
+    ids=["taken away", "all waited", "none waited", "cut short"],
+)
+def test_slices_that_somebody_forged_make_no_late_time_good(forged: list[Waits]) -> None:
+    row = {"at_ns": 20 * SECOND, "took_ms": 9000.0, "bound_ms": 6000.0}
+    facts, told = claimed("leader-replaced-in-time", row, measured_ms=9000.0)
+    assert judge(facts, [*PROVED, *forged], told).verdict in ("unexpected", "unknown")
+
+
+def test_a_lost_record_and_an_unclean_leader_are_excused_by_no_wait() -> None:
+    busy = waited((0, 99, 1.0))
+    for anomaly in ("lost-write", "leader-outside-isr"):
+        assert judge(KAFKA, [*PROVED, *busy, still(1, 100)], found(anomaly)).verdict == verdict.UNEXPECTED
+    assert judge(KAFKA, [*PROVED, *busy, duty(80)], found()).verdict == verdict.UNEXPECTED
 
 
 # Variants of the histories above: bounds of count, place and time

@@ -455,14 +455,14 @@ def test_only_the_copies_of_the_end_count() -> None:
 # Versions
 
 
-def says(version: str, node: str = "broker-1") -> Software:
+def software(version: str, node: str = "broker-1") -> Software:
     return at(30, Software(source="broker-log", node=node, version=version))
 
 
 def test_what_brokers_say_they_are() -> None:
     run = {"kafka": "2.8.2"}
-    assert soundness.other_software(run_record(run), run_state(UP, says("2.8.2"))) == []
-    assert soundness.other_software(run_record(run), run_state(UP, says("0.10.2.2"), says("2.8.2"))) == [
+    assert soundness.other_software(run_record(run), run_state(UP, software("2.8.2"))) == []
+    assert soundness.other_software(run_record(run), run_state(UP, software("0.10.2.2"), software("2.8.2"))) == [
         "broker-1 runs Kafka 0.10.2.2, and this is a run of 2.8.2"
     ]
     assert soundness.other_software(run_record(run), run_state(UP)) == ["nothing says which version broker-1 runs"]
@@ -481,12 +481,12 @@ OF_BOTH: dict[str, Any] = {
 
 
 def test_a_node_that_was_upgraded_says_both_releases() -> None:
-    events = [*UPGRADE, says(OLD), says(NEW)]
+    events = [*UPGRADE, software(OLD), software(NEW)]
     assert soundness.other_software(run_record(OF_BOTH), run_state(*events)) == []
-    assert soundness.other_software(run_record(OF_BOTH), run_state(*events, says("1.1.1"))) == [
+    assert soundness.other_software(run_record(OF_BOTH), run_state(*events, software("1.1.1"))) == [
         "broker-1 runs Kafka 1.1.1, and this is a run of 0.10.2.2 and 0.11.0.3"
     ]
-    assert soundness.other_software(run_record({"kafka": OLD}), run_state(UP, says(NEW))) == [
+    assert soundness.other_software(run_record({"kafka": OLD}), run_state(UP, software(NEW))) == [
         "broker-1 runs Kafka 0.11.0.3, and this is a run of 0.10.2.2"
     ]
 
@@ -494,15 +494,15 @@ def test_a_node_that_was_upgraded_says_both_releases() -> None:
 @pytest.mark.parametrize(
     ("changes", "events", "reason"),
     [
-        ({}, [*UPGRADE, says(OLD)], "the log of broker-1 does not say that it ran Kafka 0.11.0.3"),
-        ({}, [UP, says(OLD), says(NEW)], "run.json has other releases of broker-1 than its upgrades proved"),
-        ({"releases": {}}, [*UPGRADE, says(OLD)], "run.json has other releases of broker-1"),
+        ({}, [*UPGRADE, software(OLD)], "the log of broker-1 does not say that it ran Kafka 0.11.0.3"),
+        ({}, [UP, software(OLD), software(NEW)], "run.json has other releases of broker-1 than its upgrades proved"),
+        ({"releases": {}}, [*UPGRADE, software(OLD)], "run.json has other releases of broker-1"),
         (
             {"further_jars": {NEW: {"x": "b" * 64}}},
-            [*UPGRADE, says(NEW)],
+            [*UPGRADE, software(NEW)],
             "started with another kafka_2.11-0.11.0.3.jar",
         ),
-        ({"further_jars": {}}, [*UPGRADE, says(NEW)], "started with another kafka_2.11-0.11.0.3.jar"),
+        ({"further_jars": {}}, [*UPGRADE, software(NEW)], "started with another kafka_2.11-0.11.0.3.jar"),
     ],
     ids=["its log is silent", "no proof", "not in run.json", "another jar", "no jars in run.json"],
 )

@@ -16,20 +16,22 @@ from pyarrow import parquet
 from app.cli import main
 from evidence.errors import EXIT_USAGE
 from judgement.report import trend as report
-from judgement.trend import Period, Row, Subject, trend
+from judgement.trend import HistoryRow, Period, TrendSubject, trend
 
 EVENING = datetime(2026, 11, 23, 22, 0)
-CELL = Subject("leader-crash", "acks-all", "4.3.1")
-ELECTED = Subject("leader-crash", "acks-all", "4.3.1", "leader-elected")
+CELL = TrendSubject("leader-crash", "acks-all", "4.3.1")
+ELECTED = TrendSubject("leader-crash", "acks-all", "4.3.1", "leader-elected")
 
 
-def row(run: str, what: str = "verdict", outcome: str = "as-documented", nights: float = 0, **changes: Any) -> Row:
+def row(
+    run: str, what: str = "verdict", outcome: str = "as-documented", nights: float = 0, **changes: Any
+) -> HistoryRow:
     about: dict[str, Any] = {"scenario": "leader-crash", "case": "acks-all", "version": "4.3.1", "commit": "a" * 40}
     about |= {"modified": False, "name": "", "number": 30.0, "load": "quiet"} | changes
-    return Row(run=run, at=EVENING + timedelta(days=nights), what=what, outcome=outcome, **about)
+    return HistoryRow(run=run, at=EVENING + timedelta(days=nights), what=what, outcome=outcome, **about)
 
 
-def elected(run: str, ms: float | None, **changes: Any) -> Row:
+def elected(run: str, ms: float | None, **changes: Any) -> HistoryRow:
     return row(run, "claim", "held", name="leader-elected", number=ms, **changes)
 
 

@@ -30,13 +30,13 @@ def test_the_highest_levels_stand_second_where_supported_and_first_where_in_forc
         NONE,
         Offer(apis={1: 17}, supported={"metadata.version": 25}, features={"metadata.version": 21}),
     )
-    assert not offer.told
+    assert not offer.answered
 
 
 @pytest.mark.parametrize("version", [0, 1, 2])
 def test_an_old_answer_has_requests_alone(version: int) -> None:
     code, offer = read_offer(Reader(OLD), version)
-    assert (code, offer, offer.told) == (NONE, Offer(apis={1: 3, 18: 4}), True)
+    assert (code, offer, offer.answered) == (NONE, Offer(apis={1: 3, 18: 4}), True)
 
 
 def test_a_refusal_has_the_form_of_version_0_whatever_was_asked() -> None:

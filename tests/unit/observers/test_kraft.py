@@ -20,7 +20,7 @@ from evidence.errors import WaitTimeout
 from evidence.events import Blind, Broker, Controller, E, Missed, Note, Partition
 from evidence.timeline import Timeline, read
 from harness.observers import kraft
-from harness.observers.kraft import Decision, KRaftObserver, Tail, committed, shared_end
+from harness.observers.kraft import Decision, KRaftObserver, MetadataLogTail, committed, shared_end
 from kafkafiles.batches import BatchHeader, scan_batches
 
 DATA = Path(__file__).parent / "data"
@@ -117,7 +117,7 @@ def test_a_partition_and_its_brokers_fencing_are_one_step(tmp_path: Path, timeli
 @given(cuts=st.lists(st.integers(0, len(ISOLATED)), max_size=6))
 def test_however_the_log_grows_the_end_is_the_same(tmp_path_factory: pytest.TempPathFactory, cuts: list[int]) -> None:
     nodes = Nodes(tmp_path_factory.mktemp("grows"), "controller-100")
-    tail = Tail(nodes.log_dirs["controller-100"] / kraft.DIRECTORY)
+    tail = MetadataLogTail(nodes.log_dirs["controller-100"] / kraft.DIRECTORY)
     tail.poll()
     begin = 0
     for end in [*sorted(cuts), len(ISOLATED)]:
@@ -146,7 +146,7 @@ def test_the_log_goes_on_in_the_next_segment(tmp_path: Path, timeline: Timeline)
 def test_preallocated_zeros_are_no_records(tmp_path: Path) -> None:
     nodes = Nodes(tmp_path, "controller-100")
     nodes.append("controller-100", b"".join(cut(ISOLATED)[:5]) + bytes(4096))
-    tail = Tail(nodes.log_dirs["controller-100"] / kraft.DIRECTORY)
+    tail = MetadataLogTail(nodes.log_dirs["controller-100"] / kraft.DIRECTORY)
     tail.poll()
     assert len(tail.decisions) == 5
 
@@ -154,7 +154,7 @@ def test_preallocated_zeros_are_no_records(tmp_path: Path) -> None:
 def test_a_truncated_log_is_read_again(tmp_path: Path) -> None:
     """Also if it has grown past where it was before anyone looked."""
     nodes = Nodes(tmp_path, "controller-100")
-    tail = Tail(nodes.log_dirs["controller-100"] / kraft.DIRECTORY)
+    tail = MetadataLogTail(nodes.log_dirs["controller-100"] / kraft.DIRECTORY)
     nodes.append("controller-100", moved(NO_OP, offset=0, epoch=1) + moved(NO_OP, offset=1, epoch=1))
     tail.poll()
     after = [moved(NO_OP, offset=0, epoch=1), *(moved(NO_OP, offset=n, epoch=2) for n in (1, 2, 3))]
@@ -169,7 +169,7 @@ def test_a_truncated_log_is_read_again(tmp_path: Path) -> None:
 def test_a_log_whose_disk_went_away_and_came_back_shorter_is_read_again(tmp_path: Path) -> None:
     nodes = Nodes(tmp_path, "controller-100")
     directory = nodes.log_dirs["controller-100"] / kraft.DIRECTORY
-    tail = Tail(directory)
+    tail = MetadataLogTail(directory)
     nodes.append("controller-100", moved(NO_OP, offset=0, epoch=1) + moved(NO_OP, offset=1, epoch=1))
     tail.poll()
     directory.rename(tmp_path / "unmounted")
@@ -227,7 +227,7 @@ class TestCommitted:
 
     def test_earlier_epochs_count_with_the_first_record_of_the_last(self, nodes: Nodes, tmp_path: Path) -> None:
         """Raft's rule: a record of an earlier epoch on a majority may still be taken back."""
-        tails = {name: Tail(path / kraft.DIRECTORY) for name, path in nodes.log_dirs.items()}
+        tails = {name: MetadataLogTail(path / kraft.DIRECTORY) for name, path in nodes.log_dirs.items()}
         for name in ("broker-1", "broker-2"):
             nodes.append(name, moved(NO_OP, offset=0, epoch=1))
         nodes.append("broker-1", moved(NO_OP, offset=1, epoch=3))
@@ -266,8 +266,8 @@ class TestCommitted:
         assert "rewritten" in told(tmp_path, Note)[0].text
 
 
-def log_of(*epochs: int, start: int = 0) -> Tail:
-    tail = Tail(Path("nowhere"), start=start)
+def log_of(*epochs: int, start: int = 0) -> MetadataLogTail:
+    tail = MetadataLogTail(Path("nowhere"), start=start)
     for offset, epoch in enumerate(epochs, start):
         tail.decisions.append(Decision(first=offset, last=offset, epoch=epoch, events=()))
     return tail
@@ -288,7 +288,7 @@ def log_of(*epochs: int, start: int = 0) -> Tail:
         (log_of(5, 5, start=10), log_of(1, 1, 1), 0),
     ],
 )
-def test_logs_agree_up_to_where_their_epochs_do(one: Tail, other: Tail, end: int) -> None:
+def test_logs_agree_up_to_where_their_epochs_do(one: MetadataLogTail, other: MetadataLogTail, end: int) -> None:
     if one.start == 10 and other.end == 12:
         other.decisions[10] = Decision(first=10, last=10, epoch=other.decisions[11].epoch, events=())
     assert shared_end(one, other) == end

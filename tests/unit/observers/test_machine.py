@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import threading
 from pathlib import Path
 
 import pytest
 
-from evidence.events import Machine, Stillness
+from evidence.events import Machine, Stillness, Waits
 from evidence.timeline import Timeline, read
-from harness.observers.machine import MachineObserver, Sample, StillnessWatch, sample
+from harness.observers.machine import SLICES, MachineObserver, Sample, StillnessWatch, WaitsWatch, sample
 
 MS = 1_000_000
 
@@ -83,10 +84,52 @@ def test_a_kernel_that_does_not_count(stat: str | None, tmp_path: Path) -> None:
     assert (seen.cpu_us, seen.memory_us, seen.io_us, seen.steal_ticks) == (0, 0, 0, 0)
 
 
+def test_slices_fill_lines_that_follow_upon_each_other() -> None:
+    watch = WaitsWatch(Sample(at_ns=1000 * MS, cpu_us=5_000_000))
+    lines = [
+        watch.take(Sample(at_ns=(1000 + 250 * one) * MS, cpu_us=5_000_000 + 100_000 * one))
+        for one in range(1, SLICES + 3)
+    ]
+    (first,) = [line for line in lines if line is not None]
+    rest = watch.end()
+    assert rest is not None
+    assert (first.begin_ns, first.monotonic_ns) == (1000 * MS, 11_000 * MS)
+    assert (rest.begin_ns, rest.monotonic_ns) == (11_000 * MS, 11_500 * MS)
+    assert first.slices + rest.slices == ((250_000, 100_000),) * (SLICES + 2)
+    assert watch.end() is None
+
+
+def test_nobody_waits_for_longer_than_a_slice_lasts() -> None:
+    watch = WaitsWatch(Sample(at_ns=0))
+    assert watch.take(Sample(at_ns=250 * MS, cpu_us=260_000)) is None
+    told = watch.end()
+    assert told is not None
+    assert told.slices == ((250_000, 250_000),)
+
+
+def test_a_thread_that_is_woken_late_has_one_long_slice() -> None:
+    watch = WaitsWatch(Sample(at_ns=0))
+    watch.take(Sample(at_ns=3000 * MS, cpu_us=2_900_000))
+    told = watch.end()
+    assert told is not None
+    assert told.slices == ((3_000_000, 2_900_000),)
+
+
 def test_an_observer_writes_what_it_saw(tmp_path: Path) -> None:
     with Timeline(tmp_path / "timeline.jsonl") as timeline:
-        observer = MachineObserver(timeline)
+        taken = threading.Semaphore(0)
+
+        def take() -> Sample:
+            taken.release()
+            return sample()
+
+        observer = MachineObserver(timeline, take)
         observer.start()
+        for _ in range(3):  # the first, and a whole slice
+            assert taken.acquire(timeout=30)
         observer.close()
         observer.close()
-    assert len(read(tmp_path / "timeline.jsonl").of(Machine)) == 1
+    told = read(tmp_path / "timeline.jsonl")
+    assert len(told.of(Machine)) == 1
+    (waits,) = told.of(Waits)
+    assert sum(lasted_us for lasted_us, _ in waits.slices) <= (waits.monotonic_ns - waits.begin_ns) // 1000

@@ -17,7 +17,7 @@ from evidence.ledger import AnyLine, ClaimLine, Load
 from evidence.rundir import RunDir
 from harness.scenario import get_scenario
 from judgement.report import facts, timings
-from pages import build, guide, told
+from pages import build, example_runs, guide
 from pages.scenarios import of, steps_of
 from tests.ledgers import ended, judged, started
 from tests.unit.judgement.report import synthetic
@@ -177,22 +177,22 @@ def test_times_of_a_busy_machine_are_marked() -> None:
 def test_the_run_that_is_shown_lost_what_must_be_lost_or_is_the_newest_and_the_first_of_its_seeds(
     runs: list[RunDir],
 ) -> None:
-    gathered = [one for one in told.gather(runs).runs if one.run.scenario == "double-failover"]
-    telling = told.chosen(gathered, ["default"])
+    gathered = [one for one in example_runs.gather(runs).runs if one.run.scenario == "double-failover"]
+    telling = example_runs.chosen(gathered, ["default"])
     assert telling is not None
     assert telling.version == "0.10.2.2"
     kept = [one for one in gathered if not one.verdict.required]
     for order in (kept, kept[::-1]):
-        newest = told.chosen(order, ["default"])
+        newest = example_runs.chosen(order, ["default"])
         assert newest is not None
         assert (newest.version, newest.run.seed) == ("4.3.1", 1)
-    assert told.chosen(gathered, ["another"]) is None
+    assert example_runs.chosen(gathered, ["another"]) is None
     (affected,) = {one.version for one in gathered if one.verdict.required}
     (other,) = {one.version for one in gathered} - {affected}
-    of_other = told.chosen(gathered, ["default"], [other])
+    of_other = example_runs.chosen(gathered, ["default"], [other])
     assert of_other is not None
     assert of_other.version == other
-    assert told.chosen(gathered, ["default"], ["2.2.2"]) is None
+    assert example_runs.chosen(gathered, ["default"], ["2.2.2"]) is None
 
 
 def test_what_cannot_be_told_is_left_out_and_named(runs: list[RunDir], tmp_path: Path) -> None:
@@ -202,14 +202,14 @@ def test_what_cannot_be_told_is_left_out_and_named(runs: list[RunDir], tmp_path:
     broken.run_json.write_text("{")
     own.run_json.write_text(json.dumps(json.loads(own.run_json.read_text()) | {"overridden": {"a": "b"}}))
     ancient.verdict.write_text("[]")
-    gathered = told.gather([*runs, broken, unjudged, own, ancient])
+    gathered = example_runs.gather([*runs, broken, unjudged, own, ancient])
     assert len(gathered.runs) == len(runs)
     assert [name for line in gathered.left_out for name in "abcd" if f"/{name}/" in line] == list("abcd")
 
 
 def test_runs_are_found_below_folders_of_folders(runs: list[RunDir], tmp_path: Path) -> None:
-    assert {run.path for run in told.find([tmp_path])} == {run.path for run in runs}
-    assert told.find([tmp_path / "nowhere"]) == []
+    assert {run.path for run in example_runs.find([tmp_path])} == {run.path for run in runs}
+    assert example_runs.find([tmp_path / "nowhere"]) == []
 
 
 @pytest.mark.slow
@@ -261,7 +261,7 @@ def test_a_run_that_cannot_be_drawn_is_named(
     def fail(_run_dir: RunDir) -> None:
         raise KeyError("layout")
 
-    monkeypatch.setattr(told, "load", fail)
+    monkeypatch.setattr(example_runs, "load", fail)
     docs = tmp_path / "docs"
     assert told_of(runs[:1], docs) == 0
     assert f"no picture of {runs[0].path}: KeyError: 'layout'" in capsys.readouterr().err

@@ -9,7 +9,7 @@ from html import escape
 import pytest
 
 from pages.site import chapters, lessons, moving
-from pages.site.moving import Frame, Moving, Replica
+from pages.site.moving import DrawnReplica, Frame, Moving
 from pages.site.render import TEMPLATES
 
 PICTURES = [chapter.lesson for chapter in chapters.CHAPTERS]
@@ -25,9 +25,12 @@ def test_what_a_frame_shows_can_be(picture: Moving) -> None:
 @pytest.mark.parametrize(
     ("frame", "told"),
     [
-        (Frame("", (Replica("a", "leader, epoch 0", "ab", 3),)), "above its log's end"),
-        (Frame("", (Replica("a", "leader, epoch 0", "ab"),), lost="b"), "has a record that is lost"),
-        (Frame("", (Replica("a", "leader, epoch 0", ""), Replica("b", "leader, epoch 0", ""))), "two leaders"),
+        (Frame("", (DrawnReplica("a", "leader, epoch 0", "ab", 3),)), "above its log's end"),
+        (Frame("", (DrawnReplica("a", "leader, epoch 0", "ab"),), lost="b"), "has a record that is lost"),
+        (
+            Frame("", (DrawnReplica("a", "leader, epoch 0", ""), DrawnReplica("b", "leader, epoch 0", ""))),
+            "two leaders",
+        ),
     ],
 )
 def test_what_cannot_be_is_found(frame: Frame, told: str) -> None:
@@ -35,7 +38,7 @@ def test_what_cannot_be_is_found(frame: Frame, told: str) -> None:
 
 
 def test_a_frame_has_the_replicas_of_the_first() -> None:
-    other = Frame("", (Replica("b", "follower", ""),))
+    other = Frame("", (DrawnReplica("b", "follower", ""),))
     picture = replace(lessons.WATERMARK, frames=(*lessons.WATERMARK.frames, other))
     assert any("other replicas" in one for one in moving.problems(picture))
 
@@ -65,8 +68,8 @@ def test_who_asks_for_less_motion_or_prints_sees_frames() -> None:
 
 def test_what_stays_is_drawn_once_and_what_changes_moves() -> None:
     frames = (
-        Frame("one", (Replica("a", "leader, epoch 0", "x", 0),)),
-        Frame("two", (Replica("a", "leader, epoch 0", "xy", 1),)),
+        Frame("one", (DrawnReplica("a", "leader, epoch 0", "x", 0),)),
+        Frame("two", (DrawnReplica("a", "leader, epoch 0", "xy", 1),)),
     )
     drawn = moving.drawn(Moving("t", "about", frames)).partition("<ol")[0]
     assert drawn.count(">x<") == drawn.count(">y<") == 1

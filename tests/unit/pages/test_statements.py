@@ -12,9 +12,9 @@ from checks import claims
 from harness.scenario import all_scenarios
 from pages.statements import page
 from pages.statements.documents import STATEMENTS
-from pages.statements.judged import Verdict, judged
+from pages.statements.judged import StatementVerdict, judged
 from pages.statements.statement import Area, Statement
-from pages.statements.witness import Tally, Witness, against, as_documented, held, held_everywhere, kept
+from pages.statements.witness import RunTally, Witness, against, as_documented, held, held_everywhere, kept
 
 BEING_BUILT = {4, 21, 27, 40, 42, 48, 49}
 """Statements whose scenarios are being built. This set only shrinks."""
@@ -45,51 +45,51 @@ def statement(*by: Witness, not_yet: str = "") -> Statement:
 @pytest.mark.parametrize(
     ("witness", "found"),
     [
-        (as_documented("baseline"), Tally(4, 1)),
+        (as_documented("baseline"), RunTally(4, 1)),
         (as_documented("baseline", "other"), None),
         (as_documented("double-failover"), None),
-        (kept("baseline"), Tally(2, 3)),
-        (held("baseline", CLAIM), Tally(3, 2)),
+        (kept("baseline"), RunTally(2, 3)),
+        (held("baseline", CLAIM), RunTally(3, 2)),
         (held("baseline", "leader-epoch-rises-by-one"), None),
-        (held_everywhere(CLAIM), Tally(3, 2)),
-        (against(held("baseline", CLAIM)), Tally(2, 3)),
+        (held_everywhere(CLAIM), RunTally(3, 2)),
+        (against(held("baseline", CLAIM)), RunTally(2, 3)),
     ],
 )
-def test_runs_that_say_something_are_counted(witness: Witness, found: Tally | None) -> None:
+def test_runs_that_say_something_are_counted(witness: Witness, found: RunTally | None) -> None:
     row = cell("4.3.1", good=4, bad=1, unknown=2, lost=3, held=3, contradicted=2)
     assert witness.by_version(data(row)) == ({} if found is None else {"4.3.1": found})
 
 
 def test_of_several_claims_the_weakest_counts() -> None:
     row = cell("4.3.1", good=3) | {"claims": {"a": {"held": 3}, "b": {"held": 2, "not-observed": 1}}}
-    assert held("baseline", "a", "b").by_version(data(row)) == {"4.3.1": Tally(2, 0)}
+    assert held("baseline", "a", "b").by_version(data(row)) == {"4.3.1": RunTally(2, 0)}
 
 
 @pytest.mark.parametrize(
     ("cells", "verdict"),
     [
-        ([cell("2.8.2", good=5), cell("4.3.1", good=5)], Verdict.SHOWN),
-        ([cell("2.8.2", good=5), cell("4.3.1", good=5, bad=1)], Verdict.NOT_ALWAYS),
-        ([cell("2.8.2", good=5), cell("4.3.1", bad=5)], Verdict.DEPENDS),
-        ([cell("2.8.2", good=1, bad=5)], Verdict.CONTRADICTED),
-        ([cell("2.8.2", unknown=5)], Verdict.NOT_RUN),
-        ([], Verdict.NOT_RUN),
+        ([cell("2.8.2", good=5), cell("4.3.1", good=5)], StatementVerdict.SHOWN),
+        ([cell("2.8.2", good=5), cell("4.3.1", good=5, bad=1)], StatementVerdict.NOT_ALWAYS),
+        ([cell("2.8.2", good=5), cell("4.3.1", bad=5)], StatementVerdict.DEPENDS),
+        ([cell("2.8.2", good=1, bad=5)], StatementVerdict.CONTRADICTED),
+        ([cell("2.8.2", unknown=5)], StatementVerdict.NOT_RUN),
+        ([], StatementVerdict.NOT_RUN),
     ],
 )
-def test_the_verdict_follows_from_the_runs(cells: list[dict[str, Any]], verdict: Verdict) -> None:
+def test_the_verdict_follows_from_the_runs(cells: list[dict[str, Any]], verdict: StatementVerdict) -> None:
     assert judged(statement(as_documented("baseline")), data(*cells)).verdict == verdict
 
 
 def test_a_statement_is_false_on_a_release_if_one_part_of_it_is() -> None:
     rows = data(cell("4.3.1", good=5, lost=5))
     one = judged(statement(as_documented("baseline"), kept("baseline")), rows)
-    assert (one.verdict, one.tally("4.3.1"), one.runs) == (Verdict.CONTRADICTED, Tally(5, 5), 10)
+    assert (one.verdict, one.tally("4.3.1"), one.runs) == (StatementVerdict.CONTRADICTED, RunTally(5, 5), 10)
 
 
 def test_what_is_left_open_makes_it_shown_in_part_or_not_at_all() -> None:
     rows = data(cell("4.3.1", good=5))
-    assert judged(statement(as_documented("baseline"), not_yet="the rest"), rows).verdict == Verdict.IN_PART
-    assert judged(statement(not_yet="all of it"), rows).verdict == Verdict.NOT_SHOWN
+    assert judged(statement(as_documented("baseline"), not_yet="the rest"), rows).verdict == StatementVerdict.IN_PART
+    assert judged(statement(not_yet="all of it"), rows).verdict == StatementVerdict.NOT_SHOWN
 
 
 # The registry
@@ -143,7 +143,7 @@ def test_the_page_has_every_statement_with_its_verdict() -> None:
     made = page.page(results.by_scenario())
     headings = [line.removeprefix("### ") for line in made.splitlines() if line.startswith("### ")]
     assert [heading.partition(". ")[0] for heading in headings] == [str(number) for number in range(1, 83)]
-    assert {heading.partition(". ")[2] for heading in headings} <= set(Verdict)
+    assert {heading.partition(". ")[2] for heading in headings} <= set(StatementVerdict)
 
 
 def test_an_entry_tells_witnesses_releases_and_what_is_open() -> None:

@@ -17,7 +17,7 @@ from harness.case import Case
 from harness.cluster import versions
 from harness.cluster.state import ClusterState
 from harness.plan import TopicPlan
-from harness.run import Partition, PreconditionNotHeld
+from harness.run import DutyNotDone, Partition, PreconditionNotHeld
 from harness.run.clients import Clients
 from harness.run.record import GrowingRecord
 from harness.run.sequence_log import SequenceLog
@@ -293,3 +293,24 @@ def test_a_client_without_transactions_is_bad_input(client: Library, tmp_path: P
     stage = Stage(tmp_path, timeline, version="0.11.0.3", client=client)
     with pytest.raises(UsageError, match=f"{client.name} has no transactions"), stage.clients.transaction():
         pass
+
+
+@pytest.mark.parametrize(
+    ("settings", "held_against"),
+    [({"retries": "10"}, DutyNotDone), ({"retries": "0"}, PreconditionNotHeld), ({}, DutyNotDone)],
+    ids=["tries again", "one attempt", "as the library does"],
+)
+def test_a_refusal_is_held_against_kafka_if_the_producer_tries_again(
+    settings: Mapping[str, str],
+    held_against: type[Exception],
+    tmp_path: Path,
+    timeline: Timeline,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A broker that has not been told of a topic refuses what is sent to it, whoever leads."""
+    stage = Stage(tmp_path, timeline)
+    monkeypatch.setattr("harness.run.clients.led", lambda *_: True)
+    refused = SimpleNamespace(outcome="fail", error_name="UNKNOWN_TOPIC_OR_PART")
+    monkeypatch.setattr(stage.clients, "producer", lambda **_: SimpleNamespace(send=lambda *_, **__: [refused]))
+    with pytest.raises(held_against, match="UNKNOWN_TOPIC_OR_PART"):
+        stage.clients.send(T, settings=settings)

@@ -12,7 +12,7 @@ import pytest
 from evidence.errors import HarnessError, WaitTimeout
 from evidence.events import MoveReplica, ReplicaPlace
 from evidence.timeline import Timeline
-from harness.cluster.requests import Refused
+from harness.cluster.requests import RequestRefused
 from harness.run import directories, disks
 from harness.run.directories import FIRST, OTHER, LogDirectories
 from harness.run.disks import LiveFiles
@@ -105,7 +105,7 @@ def test_a_refusal_ends_the_run(made: Made, monkeypatch: pytest.MonkeyPatch) -> 
     on, target, _ = made
 
     def refuse(*_: Any, **__: Any) -> None:
-        raise Refused(57, "no such directory")
+        raise RequestRefused(57, "no such directory")
 
     monkeypatch.setattr(directories, "move_replica", refuse)
     with pytest.raises(HarnessError, match="broker-1: error 57: no such directory"):

@@ -20,7 +20,7 @@ from harness.cluster import cluster as clusters
 from harness.cluster import versions
 from harness.cluster.cluster import Cluster, Composed, environment
 from harness.cluster.docker import Node
-from harness.cluster.requests import Refused
+from harness.cluster.requests import RequestRefused
 from harness.cluster.state import ClusterState
 from harness.faults import upgrade
 from harness.faults.upgrade import Finalize, Raise, RefusedStart, Upgrade
@@ -432,8 +432,11 @@ class Taken(Said):
 @pytest.mark.parametrize(
     ("answers", "why"),
     [
-        ([ConnectionError("no"), Refused(41, "another"), None], ""),
-        ([Refused(91, "Invalid update version 9")], "Kafka refuses metadata.version=9: error 91: Invalid update"),
+        ([ConnectionError("no"), RequestRefused(41, "another"), None], ""),
+        (
+            [RequestRefused(91, "Invalid update version 9")],
+            "Kafka refuses metadata.version=9: error 91: Invalid update",
+        ),
     ],
 )
 def test_a_level_is_asked_for_until_it_is_taken_or_refused(

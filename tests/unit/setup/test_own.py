@@ -37,7 +37,7 @@ def a_jar(path: Path, entries: Mapping[str, bytes]) -> Path:
     return path
 
 
-def says(version: str) -> bytes:
+def properties(version: str) -> bytes:
     return f"commitId=0123\nversion={version}\n".encode()
 
 
@@ -46,7 +46,7 @@ def a_build(
 ) -> Path:
     """The jars of a build in a directory: the server, a client, a binding."""
     a_jar(place / f"kafka_2.13-{version}.jar", {MAIN: class_of(java)})
-    a_jar(place / f"kafka-clients-{version}.jar", {CLIENT: class_of(java, body), PROPERTIES: says(version)})
+    a_jar(place / f"kafka-clients-{version}.jar", {CLIENT: class_of(java, body), PROPERTIES: properties(version)})
     if binding:
         a_jar(place / "binding-1.7.36.jar", {binding: class_of(8)})
     return place
@@ -69,8 +69,10 @@ def _release(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monke
     monkeypatch.setattr(jars, "resolve", lambda kafka, echo: folder)
     monkeypatch.setattr(jars, "read_lock", lambda kafka: locked)
     monkeypatch.setattr(jars, "lock_text", lambda kafka: "text" if kafka == "4.3.1" else None)
-    monkeypatch.setattr(features, "asked", lambda libraries: features.Known(requests={"Produce": "0-12"}))
-    monkeypatch.setattr(features, "of_release", lambda kafka, echo: features.Known(requests={"Produce": "0-12"}))
+    monkeypatch.setattr(features, "asked", lambda libraries: features.SupportedVersions(requests={"Produce": "0-12"}))
+    monkeypatch.setattr(
+        features, "of_release", lambda kafka, echo: features.SupportedVersions(requests={"Produce": "0-12"})
+    )
 
 
 def quiet(line: str) -> None:
@@ -195,7 +197,7 @@ def spoil(how: str, root: Path) -> tuple[str, list[Path]]:
     place = a_build(root / "libs", version, java=21 if how == "another Java" else 17)
     match how:
         case "two releases":
-            a_jar(place / "kafka-raft-4.2.0.jar", {PROPERTIES: says("4.2.0")})
+            a_jar(place / "kafka-raft-4.2.0.jar", {PROPERTIES: properties("4.2.0")})
         case "a module of another release":
             (place / "kafka_2.13-4.3.1-rc2.jar").rename(place / "kafka_2.13-4.2.0.jar")
         case "two bindings":

@@ -8,7 +8,7 @@ from tests.unit.audit.reading import read, told
 
 
 @pytest.mark.parametrize(
-    ("line", "client", "release", "says"),
+    ("line", "client", "release", "message"),
     [
         ("ack=all", "java", "2.8.2", "the Java producer has no key 'ack': did you mean acks?"),
         ("enable.idempotent=true", "java", "2.8.2",
@@ -32,9 +32,9 @@ from tests.unit.audit.reading import read, told
         ("enable.idempotence=yes", "java", "2.8.2", "enable.idempotence=yes is refused: it takes true or false"),
     ],
 )  # fmt: skip
-def test_what_is_told(tmp_path, line, client, release, says) -> None:
+def test_what_is_told(tmp_path, line, client, release, message) -> None:
     found = told(read(tmp_path, {"producer.properties": line + "\n"}, client=client, release=release))
-    assert found == [f"producer.properties:1 {says}"]
+    assert found == [f"producer.properties:1 {message}"]
 
 
 @pytest.mark.parametrize(

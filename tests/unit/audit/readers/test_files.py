@@ -78,7 +78,7 @@ def test_a_large_file_is_passed_over(tmp_path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("content", "says"),
+    ("content", "message"),
     [
         (None, "cannot be read: No such file or directory"),
         (b"acks\0=1", "is binary"),
@@ -86,12 +86,12 @@ def test_a_large_file_is_passed_over(tmp_path) -> None:
         (b"kafka.home=/opt", "no producer, topic or broker in it"),
     ],
 )
-def test_of_a_file_that_is_named_it_is_told_why_nothing_came_of_it(tmp_path, content, says) -> None:
+def test_of_a_file_that_is_named_it_is_told_why_nothing_came_of_it(tmp_path, content, message) -> None:
     path = tmp_path / "x.properties"
     if content is not None:
         path.write_bytes(content)
     inputs = read_paths([path])
-    assert (inputs.producers, [each.says for each in inputs.problems]) == ((), [says])
+    assert (inputs.producers, [each.message for each in inputs.problems]) == ((), [message])
 
 
 def test_a_directory_that_cannot_be_listed_is_told(tmp_path, monkeypatch) -> None:

@@ -39,6 +39,6 @@ def test_librdkafka_tells_of_producers_alone(tmp_path) -> None:
 def test_a_log_without_a_client_and_one_that_is_not_there_are_told(tmp_path) -> None:
     (tmp_path / "app.log").write_text("nothing\n")
     told = read_logs([tmp_path / "app.log", tmp_path / "gone.log"]).problems
-    assert [each.says for each in told] == [
+    assert [each.message for each in told] == [
         "no client says in it what it is set to", "cannot be read: No such file or directory"
     ]  # fmt: skip

@@ -148,9 +148,9 @@ def test_a_record_is_removed_from_a_disk_once(tmp_path: Path) -> None:
 
 
 def test_the_course_of_a_run_that_lost_nothing(tmp_path: Path) -> None:
-    run_state = story.partition_story(facts.load(synthetic.double_failover_kept(tmp_path)), ("t", 0))
-    assert [step.kind for step in run_state.steps[:4]] == ["ack"] * 4
-    texts = [step.text for step in run_state.steps]
+    told = story.partition_story(facts.load(synthetic.double_failover_kept(tmp_path)), ("t", 0))
+    assert [step.kind for step in told.steps[:4]] == ["ack"] * 4
+    texts = [step.text for step in told.steps]
     assert "m3, sent with acks=all, is acknowledged at offset 3." in texts
     assert any("broker-3 is elected leader of t-0 in epoch 2" in text for text in texts)
     assert texts[-1].startswith("On disk: broker-1 LEO 5 HW 5")

@@ -13,10 +13,9 @@ expectation of the user's own, for which nothing is documented.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 from evidence.errors import UsageError
 from evidence.run import DEFAULT_CASE, RunRecord
@@ -28,9 +27,6 @@ from judgement.report.facts import JudgedRun, load
 from judgement.report.headline import outcome
 from judgement.report.story import partition_story, run_stories
 from judgement.verdict import Verdict, read_verdict
-
-READERS: Final = 8
-"""Threads that read run directories: most of that is waiting for the disk."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,8 +83,7 @@ def gather(run_dirs: Iterable[RunDir]) -> ReadRuns:
         own = one.run.observed or one.run.overridden or one.run.expect is not None
         return f"{run_dir.path}: with settings or an expectation of the user's own" if own else one
 
-    with ThreadPoolExecutor(READERS) as pool:
-        answers = list(pool.map(read, run_dirs))
+    answers = [read(run_dir) for run_dir in run_dirs]
     return ReadRuns([a for a in answers if isinstance(a, RunWithVerdict)], [a for a in answers if isinstance(a, str)])
 
 

@@ -1,0 +1,560 @@
+"""Borders between releases of Kafka: the first release on the later side, and where each side can be looked up.
+
+A border is drawn here once, however many rooms decide by it. It has two sources, since one side alone does not say
+where it lies: what the code did in a release before, and what it does from the border on. The lines of versions that
+scenarios speak of are made of these borders in harness/cluster/ranges.py. They lie on the ground floor, because the
+audit of files rests on evidence/ alone and must draw the same borders as the scenarios do.
+
+What is said of a release was read in its source: in the repository up to 3.8, in the published sources later.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+from evidence.errors import UsageError
+from evidence.releases import Release, numbers
+
+REASON: Final = re.compile(r"\b(KIP|KAFKA|ZOOKEEPER)-\d+|#\d+")
+"""A proposal, a ticket or a pull request."""
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """What one side of a border is like, and a release whose source says so."""
+
+    release: str
+    """The release that was read, such as "0.8.2.2"."""
+    code: str
+    """The class, method, file or setting, and what it does there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Border:
+    """A border between releases, with a source on both sides.
+
+    Raises UsageError for a border without a reason, for a side without a source, and for a source on the wrong side.
+    """
+
+    first: str
+    """Where the later side begins: a release such as "0.10.0.1", or a line such as "2.3"."""
+    reason: str
+    """The proposal, ticket or pull request that drew it."""
+    before: Side
+    after: Side
+
+    def __post_init__(self) -> None:
+        if not REASON.search(self.reason):
+            raise UsageError(f"Border({self.first!r}): reason {self.reason!r} names no KIP and no ticket")
+        for side in (self.before, self.after):
+            if not numbers(side.release) or not side.code.strip():
+                raise UsageError(f"Border({self.first!r}): a side without a source")
+        if numbers(self.before.release) >= self.release:
+            raise UsageError(f"Border({self.first!r}): {self.before.release} is no release before it")
+        if numbers(self.after.release)[: len(self.release)] != self.release:
+            raise UsageError(f"Border({self.first!r}): {self.after.release} is not the first release after it")
+
+    @property
+    def release(self) -> Release:
+        """Where the later side begins, as numbers: for comparing with a release's, or a protocol's."""
+        return numbers(self.first)
+
+
+# Modes, protocols, formats
+
+KRAFT_SINCE: Final = Border(
+    "3.3",
+    "KIP-833",
+    Side("3.2.3", "config/kraft/README.md: preview, and should not be used in production"),
+    Side("3.3.0", "docs/upgrade.html: KRaft mode is production ready for new clusters"),
+)
+"""KRaft may be used in production from here on."""
+KRAFT_ONLY: Final = Border(
+    "4.0",
+    "KIP-500",
+    Side("3.9.1", "kafka.server.KafkaServer starts a broker with ZooKeeper"),
+    Side("4.0.0", "kafka/server has no KafkaServer.scala, and there is no package kafka.zk"),
+)
+"""From here on there is nothing else: ZooKeeper was removed."""
+HAS_PROTOCOLS: Final = Border(
+    "0.9",
+    "KAFKA-1809",
+    Side("0.8.2.2", "KafkaConfig has no inter.broker.protocol.version"),
+    Side("0.9.0.0", "KafkaConfig.InterBrokerProtocolVersionProp"),
+)
+"""From here on a broker can be held at an older inter.broker.protocol.version."""
+HAS_FORMATS: Final = Border(
+    "0.10",
+    "KIP-32",
+    Side("0.9.0.1", "KafkaConfig has no log.message.format.version"),
+    Side("0.10.0.0", "KafkaConfig.LogMessageFormatVersionProp, LogConfig.MessageFormatVersionProp"),
+)
+"""From here on log.message.format.version exists."""
+IGNORES_FORMATS: Final = Border(
+    "3.0",
+    "KIP-724",
+    Side("2.8.2", "LogConfig.messageFormatVersion is what was set, whatever the protocol is"),
+    Side("3.0.0", "LogConfig.shouldIgnoreMessageFormatVersion: from protocol 3.0-IV1 on"),
+)
+"""From this protocol on log.message.format.version is not looked at."""
+API_VERSIONS: Final = Border(
+    "0.10",
+    "KIP-35",
+    Side("0.9.0.1", "ApiKeys has no API_VERSIONS"),
+    Side("0.10.0.0", "ApiKeys.API_VERSIONS"),
+)
+"""From here on brokers say which requests they understand."""
+PROTOCOL_2_0: Final = Border(
+    "2.0",
+    "KIP-279",
+    Side("1.1.1", "ApiVersion knows no protocol 2.0"),
+    Side("2.0.0", "ApiVersion.KAFKA_2_0_IV0 and KAFKA_2_0_IV1"),
+)
+"""From here on a broker can be held at protocol 2.0."""
+
+# Replication and the ISR
+
+LEADER_EPOCHS: Final = Border(
+    "0.11",
+    "KIP-101",
+    Side("0.10.2.2", "ReplicaManager.makeFollowers truncates to the replica's own highWatermark"),
+    Side("0.11.0.0", "ReplicaFetcherThread.maybeTruncate goes by the epoch's end that the leader told"),
+)
+"""From this protocol on followers truncate by leader epoch."""
+LAG_BY_TIME: Final = Border(
+    "0.9",
+    "KIP-16, KAFKA-1546",
+    Side("0.8.2.2", "Partition.getOutOfSyncReplicas compares log ends by replica.lag.max.messages"),
+    Side("0.9.0.0", "Partition.maybeShrinkIsr takes a time alone; KafkaConfig has no replica.lag.max.messages"),
+)
+ISR_CHANGES_ANNOUNCED: Final = Border(
+    "0.9",
+    "KAFKA-1367",
+    Side("0.8.2.2", "kafka.controller has no IsrChangeNotificationListener"),
+    Side("0.9.0.0", "KafkaController.registerIsrChangeNotificationListener on /isr_change_notification"),
+)
+ASKS_CONTROLLER: Final = Border(
+    "2.7",
+    "KIP-497",
+    Side("2.6.3", "ReplicaManager.recordIsrChange and KafkaZkClient.propagateIsrChanges, with any protocol"),
+    Side("2.7.0", "ReplicaManager.recordIsrChange does nothing if isAlterIsrSupported; AlterIsrManager asks"),
+)
+"""From this protocol on a leader asks the controller to change the ISR."""
+ISR_SHRINK_RAISES: Final = Border(
+    "3.1",
+    "KAFKA-13091",
+    Side("3.0.2", "Partition.maybeShrinkIsr tries to raise the high watermark before AlterIsr is answered, not after"),
+    Side("3.1.0", "Partition.handleAlterIsrUpdate tries to raise the high watermark when AlterIsr has been answered"),
+)
+HIGH_WATERMARK_WAITS_TO_JOIN: Final = Border(
+    "0.10.2",
+    "KAFKA-4485",
+    Side("0.10.1.1", "Partition.maybeIncrementLeaderHW: the least log end of inSyncReplicas"),
+    Side("0.10.2.0", "Partition.maybeIncrementLeaderHW: of these and of replicas that have lately caught up"),
+)
+HIGH_WATERMARK_NEEDS_MIN_ISR: Final = Border(
+    "3.7",
+    "KAFKA-15583",
+    Side("3.6.2", "Partition.maybeIncrementLeaderHW does not ask for min.insync.replicas"),
+    Side("3.7.0", "Partition.maybeIncrementLeaderHW returns at once if isUnderMinIsr"),
+)
+LOOKS_TWICE: Final = Border(
+    "0.10.2",
+    "KAFKA-4485",
+    Side("0.10.1.1", "ReplicaManager.startup: isr-expiration each replicaLagTimeMaxMs"),
+    Side("0.10.2.0", "ReplicaManager.startup: isr-expiration each replicaLagTimeMaxMs / 2"),
+)
+"""From here on followers are looked at twice in replica.lag.time.max.ms; before, once."""
+LONG_LAG: Final = Border(
+    "2.5",
+    "KIP-537",
+    Side("2.4.1", "KafkaConfig Defaults.ReplicaLagTimeMaxMs = 10000L"),
+    Side("2.5.0", "KafkaConfig Defaults.ReplicaLagTimeMaxMs = 30000L"),
+)
+FOLLOWERS_SERVE: Final = Border(
+    "2.4",
+    "KIP-392, KAFKA-8443",
+    Side("2.3.1", "KafkaConfig has no replica.selector.class"),
+    Side("2.4.0", "KafkaConfig.ReplicaSelectorClassProp"),
+)
+FETCHES_END: Final = Border(
+    "1.1",
+    "KAFKA-6051",
+    Side("1.0.2", "ReplicaFetcherThread.shutdown waits for the thread, and then closes leaderEndpoint"),
+    Side("1.1.0", "ReplicaFetcherThread.initiateShutdown closes leaderEndpoint before anything waits"),
+)
+EXITS_GRACEFULLY: Final = Border(
+    "0.10.0.1",
+    "KAFKA-3924",
+    Side("0.10.0.0", "ReplicaFetcherThread.handleOffsetOutOfRange calls Runtime.halt"),
+    Side("0.10.0.1", "ReplicaFetcherThread.handleOffsetOutOfRange calls System.exit, in the thread that is waited for"),
+)
+FATAL_EXIT_ERROR: Final = Border(
+    "0.11",
+    "KAFKA-4039",
+    Side("0.10.2.2", "ReplicaFetcherThread.handleOffsetOutOfRange calls System.exit"),
+    Side("0.11.0.0", "ReplicaFetcherThread.handleOffsetOutOfRange throws FatalExitError"),
+)
+OUT_OF_RANGE_NEVER_FATAL: Final = Border(
+    "2.0.1",
+    "KAFKA-7414",
+    Side("2.0.0", "ReplicaFetcherThread throws FatalExitError where the leader's log is shorter"),
+    Side("2.0.1", "ReplicaFetcherThread has no FatalExitError"),
+)
+FAILS_SINGLE_PARTITIONS: Final = Border(
+    "2.3",
+    "KIP-461, KAFKA-8346",
+    Side("2.2.2", "AbstractFetcherThread throws KafkaException for what it cannot process, and ends"),
+    Side("2.3.0", "AbstractFetcherThread.markPartitionFailed"),
+)
+FOLLOWERS_FOLLOW_LOG_START: Final = Border(
+    "0.11",
+    "KIP-107",
+    Side("0.10.2.2", "FetchResponse has no log_start_offset"),
+    Side("0.11.0.0", "ReplicaFetcherThread: Fetch version 5 with protocol 0.11.0-IV1, maybeIncrementLogStartOffset"),
+)
+"""By the protocol: brokers held at an older one fetch without the log start."""
+
+# Controllers, elections, registrations
+
+ELIGIBLE_LEADERS_SUPPORTED: Final = Border(
+    "4.0",
+    "KIP-966",
+    Side("3.9.1", "MetadataVersion.isElrSupported: from 4.0-IV0 on, while LATEST_PRODUCTION is 3.9-IV0"),
+    Side("4.0.0", "Feature.ELIGIBLE_LEADER_REPLICAS_VERSION; MetadataVersion 4.0-IV1 is released"),
+)
+"""A cluster can have eligible leader replicas: their feature's default is 0 (off)."""
+ELIGIBLE_LEADERS_BY_DEFAULT: Final = Border(
+    "4.1",
+    "KIP-966",
+    Side("4.0.0", "EligibleLeaderReplicasVersion.ELRV_1 from 4.1-IV0 on, while LATEST_PRODUCTION is 4.0-IV3"),
+    Side("4.1.0", "EligibleLeaderReplicasVersion.ELRV_1 from 4.1-IV0 on, and LATEST_PRODUCTION is 4.1-IV1"),
+)
+"""New clusters have them; upgraded clusters do not. With them the last known leader may be elected where no replica is
+in sync or eligible."""
+ELIGIBLE_LEADERS_KEPT: Final = Border(
+    "4.3",
+    "apache/kafka#20716",
+    Side("4.2.1", "ReplicationControlManager.handleAssignReplicasToDirs builds its change without the feature"),
+    Side("4.3.0", "PartitionChangeBuilder has eligibleLeaderReplicasEnabled among its constructor's arguments"),
+)
+"""The controller keeps them when a broker comes back and tells it of a new log directory; before, it forgot them."""
+CONTROLLER_LOOKS_AFTER_DEAD_FOLLOWERS: Final = Border(
+    "2.3",
+    "KAFKA-3143",
+    Side("2.2.2", "ReplicaStateMachine.startup makes live replicas online, and no other one offline"),
+    Side("2.3.0", "ReplicaStateMachine.startup makes those on dead brokers OfflineReplica, so that they leave ISRs"),
+)
+UNCLEAN_OFF: Final = Border(
+    "0.11",
+    "KIP-106",
+    Side("0.10.2.2", "KafkaConfig Defaults.UncleanLeaderElectionEnable = true"),
+    Side("0.11.0.0", "KafkaConfig Defaults.UncleanLeaderElectionEnable = false"),
+)
+UNCLEAN_IN_KRAFT: Final = Border(
+    "3.9",
+    "KAFKA-12670",
+    Side("3.8.0", "ConfigurationControlManager.uncleanLeaderElectionEnabledForTopic returns false"),
+    Side("3.9.0", "ConfigurationControlManager.uncleanLeaderElectionEnabledForTopic reads the topic's setting"),
+)
+COORDINATORS_READ_TO_END: Final = Border(
+    "0.11",
+    "KIP-98, KAFKA-5059",
+    Side("0.10.2.2", "GroupMetadataManager.loadGroupsAndOffsets: up to getHighWatermark"),
+    Side("0.11.0.0", "GroupMetadataManager.loadGroupsAndOffsets: up to getLogEndOffset"),
+)
+CONTROLLER_FENCED: Final = Border(
+    "2.1",
+    "KAFKA-6082",
+    Side("2.0.1", "KafkaZkClient has no registerControllerAndIncrementControllerEpoch"),
+    Side("2.1.0", "KafkaZkClient.registerControllerAndIncrementControllerEpoch, and writes that check its version"),
+)
+ELECT_LEADERS: Final = Border(
+    "2.2",
+    "KIP-183",
+    Side("2.1.1", "ApiKeys has no ELECT_PREFERRED_LEADERS"),
+    Side("2.2.0", "ApiKeys.ELECT_PREFERRED_LEADERS, later ELECT_LEADERS"),
+)
+ALTER_REASSIGNMENTS: Final = Border(
+    "2.4",
+    "KIP-455",
+    Side("2.3.1", "ApiKeys has no ALTER_PARTITION_REASSIGNMENTS; KafkaController.PartitionReassignmentHandler"),
+    Side("2.4.0", "ApiKeys.ALTER_PARTITION_REASSIGNMENTS"),
+)
+RACKS: Final = Border(
+    "0.10",
+    "KIP-36",
+    Side("0.9.0.1", "KafkaConfig has no broker.rack"),
+    Side("0.10.0.0", "KafkaConfig.RackProp; ZkUtils.registerBrokerInZk names it from protocol 0.10.0-IV1 on"),
+)
+"""By the protocol: a broker that is held at an older one does not tell its rack, in version 2 of its registration."""
+REGISTERS_ENDPOINTS: Final = Border(
+    "0.9",
+    "KAFKA-1809",
+    Side("0.8.2.2", "ZkUtils.registerBrokerInZk writes version 1, without endpoints"),
+    Side("0.9.0.0", "ZkUtils.registerBrokerInZk writes version 2, with endpoints"),
+)
+REGISTERS_LISTENERS: Final = Border(
+    "0.10.2",
+    "KIP-103",
+    Side("0.10.1.1", "ZkUtils.registerBrokerInZk writes version 3 at most"),
+    Side("0.10.2.0", "Broker.toJson: version 4 has listener_security_protocol_map"),
+)
+REGISTERS_FEATURES: Final = Border(
+    "2.7",
+    "KIP-584",
+    Side("2.6.3", "ZkData.BrokerIdZNode writes version 4 at most"),
+    Side("2.7.0", "ZkData.BrokerIdZNode: version 5 has features, by the protocol"),
+)
+CONTROLLER_NAMES_KRAFT: Final = Border(
+    "3.4",
+    "KIP-866",
+    Side("3.3.2", "ZkData.ControllerZNode writes version 1"),
+    Side("3.4.0", "ZkData.ControllerZNode writes version 2, with kraftControllerEpoch"),
+)
+LEADERS_RECOVER: Final = Border(
+    "3.2",
+    "KIP-704",
+    Side("3.1.2", "ZkData.TopicPartitionStateZNode has no leader_recovery_state"),
+    Side("3.2.0", "ZkData.TopicPartitionStateZNode: leader_recovery_state"),
+)
+REFUSES_OLD_REGISTRATION: Final = Border(
+    "0.9",
+    "KAFKA-1387",
+    Side("0.8.2.2", "ZkUtils.createEphemeralPathExpectConflictHandleZKBug waits until the old one is gone"),
+    Side("0.9.0.0", "ZkUtils.registerBrokerInZk: ZKCheckedEphemeral throws if it is another session's"),
+)
+BROKER_IDS_GENERATED: Final = Border(
+    "0.9",
+    "KAFKA-1070",
+    Side("0.8.2.2", "KafkaServer has no generateBrokerId"),
+    Side("0.9.0.0", "KafkaServer.getBrokerId and generateBrokerId, above reserved.broker.max.id"),
+)
+SESSIONS_BY_MONOTONIC_CLOCK: Final = Border(
+    "2.0",
+    "ZOOKEEPER-1366",
+    Side("1.1.1", "gradle/dependencies.gradle: ZooKeeper 3.4.10, ClientCnxnSocket.updateNow: System.currentTimeMillis"),
+    Side("2.0.0", "gradle/dependencies.gradle: ZooKeeper 3.4.13, ClientCnxnSocket.updateNow: Time.currentElapsedTime"),
+)
+TOPICS_BY_REQUEST: Final = Border(
+    "0.10.1",
+    "KIP-4",
+    Side("0.10.0.1", "ApiKeys has no CREATE_TOPICS and no DELETE_TOPICS"),
+    Side("0.10.1.0", "ApiKeys.CREATE_TOPICS and DELETE_TOPICS"),
+)
+DYNAMIC_BROKER_SETTINGS: Final = Border(
+    "1.1",
+    "KIP-226",
+    Side("1.0.2", "kafka.server has no DynamicBrokerConfig"),
+    Side("1.1.0", "DynamicBrokerConfig, with any protocol"),
+)
+BROKERS_SET_BY_REQUEST: Final = Border(
+    "2.3",
+    "KIP-339",
+    Side("2.2.2", "ApiKeys has no INCREMENTAL_ALTER_CONFIGS"),
+    Side("2.3.0", "ApiKeys.INCREMENTAL_ALTER_CONFIGS"),
+)
+MIGRATES_TO_KRAFT: Final = Border(
+    "3.4",
+    "KIP-866",
+    Side("3.3.2", "KafkaConfig has no zookeeper.metadata.migration.enable"),
+    Side("3.4.0", "KafkaConfig: zookeeper.metadata.migration.enable needs isMigrationSupported, protocol 3.4-IV0"),
+)
+
+# Logs and disks
+
+TIME_STAMPS: Final = Border(
+    "0.10",
+    "KIP-32",
+    Side("0.9.0.1", "Record has no time stamp"),
+    Side("0.10.0.0", "Record.TIMESTAMP_OFFSET, of format 1"),
+)
+TIMES_SEARCHED: Final = Border(
+    "0.10.1",
+    "KIP-33, KIP-79",
+    Side("0.10.0.1", "kafka.log has no TimeIndex; Protocol has no LIST_OFFSET_REQUEST_V1"),
+    Side("0.10.1.0", "TimeIndex, Log.fetchOffsetsByTimestamp, Protocol.LIST_OFFSET_REQUEST_V1"),
+)
+FORMAT_2: Final = Border(
+    "0.11",
+    "KIP-98",
+    Side("0.10.2.2", "Record.CURRENT_MAGIC_VALUE is MAGIC_VALUE_V1"),
+    Side("0.11.0.0", "DefaultRecordBatch, RecordBatch.MAGIC_VALUE_V2"),
+)
+TOPICS_COMPRESS: Final = Border(
+    "0.9",
+    "KAFKA-1499",
+    Side("0.8.2.2", "LogConfig has no compression.type"),
+    Side("0.9.0.0", "LogConfig.CompressionTypeProp"),
+)
+TIME_STAMPS_BOUNDED: Final = Border(
+    "4.0",
+    "KIP-1030",
+    Side("3.9.1", "ServerLogConfigs.LOG_MESSAGE_TIMESTAMP_AFTER_MAX_MS_DEFAULT = Long.MAX_VALUE"),
+    Side("4.0.0", "ServerLogConfigs.LOG_MESSAGE_TIMESTAMP_AFTER_MAX_MS_DEFAULT = 3600000"),
+)
+DELETION_REASON_LOGGED: Final = Border(
+    "1.0.2",
+    "KAFKA-5634, KAFKA-6683",
+    Side("1.0.1", "Log.deleteOldSegments says why, and not of which partition: Log has no logIdent"),
+    Side("1.0.2", "Log.deleteOldSegments says why, after logIdent, which names the partition"),
+)
+DELETES_RECORDS: Final = Border(
+    "0.11",
+    "KIP-107",
+    Side("0.10.2.2", "ApiKeys has no DELETE_RECORDS"),
+    Side("0.11.0.0", "ApiKeys.DELETE_RECORDS; Partition.lowWatermarkIfLeader waits for followers' log starts"),
+)
+"""By the protocol: followers tell their log start with Fetch version 5, which protocol 0.11 brought."""
+LOG_DIRECTORIES_FAIL: Final = Border(
+    "1.0",
+    "KIP-112",
+    Side("0.11.0.2", "ReplicaManager and ReplicaFetcherThread halt the broker; there is no LogDirFailureChannel"),
+    Side("1.0.0", "CheckpointFile and Log tell LogDirFailureChannel.maybeAddOfflineLogDir"),
+)
+GOES_ON_WITH_OTHER_DIRECTORIES: Final = Border(
+    "1.0",
+    "KIP-112",
+    Side("0.11.0.2", "ReplicaFetcherThread halts the broker for a KafkaStorageException"),
+    Side("1.0.0", "ReplicaManager.LogDirFailureHandler halts the broker only if the protocol is before 1.0-IV0"),
+)
+"""By the protocol: a broker that is held at an older one halts."""
+BAD_NUMBERS_SKIPPED: Final = Border(
+    "3.1",
+    "apache/kafka#11060",
+    Side("3.0.2", "CheckpointFile.scala turns NumberFormatException into IOException, for each line"),
+    Side("3.1.0", "CheckpointFile.java does so for the two lines of its head; OffsetCheckpointFile.toInt throws it"),
+)
+REPLICAS_MOVE: Final = Border(
+    "1.1",
+    "KIP-113, KAFKA-5163",
+    Side("1.0.2", "ReplicaManager.alterReplicaLogDirs: moving a replica that exists is not available yet"),
+    Side("1.1.0", "ReplicaAlterLogDirsThread"),
+)
+REPLICAS_MOVE_IN_KRAFT: Final = Border(
+    "3.7",
+    "KIP-858",
+    Side("3.6.2", "ApiKeys has no ASSIGN_REPLICAS_TO_DIRS, so controllers do not know of directories"),
+    Side("3.7.0", "ApiKeys.ASSIGN_REPLICAS_TO_DIRS; MetadataVersion.isDirectoryAssignmentSupported, 3.7-IV2"),
+)
+SNAPSHOT_OF_EACH: Final = Border(
+    "2.8",
+    "KAFKA-9393",
+    Side("2.7.2", "Log.deleteSnapshotsAfterRecoveryPointCheckpoint keeps the last snapshots of producers alone"),
+    Side("2.8.0", "ProducerStateManager.removeStraySnapshots keeps one for each segment"),
+)
+TOPIC_IDS: Final = Border(
+    "2.8",
+    "KIP-516",
+    Side("2.7.2", "ZkData.TopicZNode has no topic_id, and kafka.log no partition.metadata"),
+    Side("2.8.0", "ZkData.TopicZNode: topic_id; Log: partition.metadata, with protocol 2.8"),
+)
+TOPIC_IDS_AT_ONCE: Final = Border(
+    "3.0",
+    "KIP-516",
+    Side("2.8.2", "Partition.checkOrSetTopicId finds no log yet when a new replica is first told of its leader"),
+    Side("3.0.0", "LogManager.getOrCreateLog gives the topic's id to the log that it creates"),
+)
+
+# Producers, transactions, groups
+
+TRANSACTIONS: Final = Border(
+    "0.11",
+    "KIP-98",
+    Side("0.10.2.2", "ApiKeys has no INIT_PRODUCER_ID and no END_TXN"),
+    Side("0.11.0.0", "ApiKeys.INIT_PRODUCER_ID and END_TXN; LogValidator refuses transactions in older formats"),
+)
+TRANSACTIONS_VERIFIED: Final = Border(
+    "3.6",
+    "KIP-890",
+    Side("3.5.2", "ReplicaManager does not ask the coordinator; no transaction.partition.verification.enable"),
+    Side("3.6.0", "ReplicaManager: maybeStartTransactionVerification, AddPartitionsToTxnManager"),
+)
+TRANSACTIONS_RAISE_THE_EPOCH: Final = Border(
+    "4.0",
+    "KIP-890",
+    Side("3.9.1", "TransactionVersion.TV_2 needs 4.0-IV0, while MetadataVersion.LATEST_PRODUCTION is 3.9-IV0"),
+    Side("4.0.0", "TransactionVersion.LATEST_PRODUCTION is TV_2"),
+)
+IDEMPOTENT_PRODUCERS: Final = Border(
+    "0.11",
+    "KIP-98",
+    Side("0.10.2.2", "ProducerConfig has no enable.idempotence; ApiKeys has no INIT_PRODUCER_ID"),
+    Side("0.11.0.0", "ProducerConfig.ENABLE_IDEMPOTENCE_CONFIG; ApiKeys.INIT_PRODUCER_ID"),
+)
+JAVA_RETRIES: Final = Border(
+    "2.1",
+    "KIP-91",
+    Side("2.0.1", "ProducerConfig: retries is 0 by default, and there is no delivery.timeout.ms"),
+    Side("2.1.0", "ProducerConfig: retries is Integer.MAX_VALUE by default; DELIVERY_TIMEOUT_MS_CONFIG"),
+)
+JAVA_IDEMPOTENT: Final = Border(
+    "3.0",
+    "KIP-679, KAFKA-10619",
+    Side("2.8.2", "ProducerConfig: enable.idempotence is false by default"),
+    Side("3.0.0", "ProducerConfig: enable.idempotence is true by default"),
+)
+JAVA_IDEMPOTENT_IN_FACT: Final = (
+    Border(
+        "3.0.1",
+        "KAFKA-13598",
+        Side("3.0.0", "ProducerConfig.idempotenceEnabled: only if the user has set it"),
+        Side("3.0.1", "KafkaProducer goes by getBoolean(ENABLE_IDEMPOTENCE_CONFIG)"),
+    ),
+    Border(
+        "3.1.1",
+        "KAFKA-13598",
+        Side("3.1.0", "ProducerConfig.idempotenceEnabled: only if the user has set it"),
+        Side("3.1.1", "KafkaProducer goes by getBoolean(ENABLE_IDEMPOTENCE_CONFIG)"),
+    ),
+)
+"""The first release of each line whose Java client has the default that it documents: 3.1.0 came before 3.0.1."""
+IDEMPOTENT_IN_NAME: Final[tuple[Release, ...]] = tuple(
+    numbers(border.before.release) for border in JAVA_IDEMPOTENT_IN_FACT
+)
+"""Java clients that document idempotence as their default (KIP-679), and have it off (KAFKA-13598)."""
+JAVA_SENDS_WITHOUT_COPY: Final = Border(
+    "2.8",
+    "KAFKA-10818, KAFKA-19012",
+    Side("2.7.2", "AbstractRequest.toSend: a NetworkSend of what serialize has copied"),
+    Side("2.8.0", "AbstractRequest.toSend: SendBuilder.buildRequestSend, of the batch's own buffer"),
+)
+SCALA_REMOVED: Final = Border(
+    "2.0",
+    "KAFKA-6921",
+    Side("1.1.1", "kafka.producer.Producer"),
+    Side("2.0.0", "there is no package kafka.producer"),
+)
+"""The release from which on no jar has Kafka's first producer, the Scala one."""
+GROUPS_COORDINATED: Final = Border(
+    "0.9",
+    "KAFKA-1326",
+    Side("0.8.2.2", "KafkaApis takes no JoinGroup; KafkaConsumer.poll is not written yet"),
+    Side("0.9.0.0", "kafka.coordinator.GroupCoordinator; KafkaApis.handleJoinGroupRequest"),
+)
+MEMBERS_PROCESS_IN_TIME: Final = Border(
+    "0.10.1",
+    "KIP-62",
+    Side("0.10.0.1", "ConsumerConfig has no max.poll.interval.ms; JoinGroup has no rebalance_timeout"),
+    Side("0.10.1.0", "ConsumerConfig.MAX_POLL_INTERVAL_MS_CONFIG; JoinGroup's rebalance_timeout"),
+)
+OFFSETS_OF_MEMBERS_IN_TRANSACTIONS: Final = Border(
+    "2.5",
+    "KIP-447",
+    Side("2.4.1", "KafkaProducer.sendOffsetsToTransaction takes no ConsumerGroupMetadata"),
+    Side("2.5.0", "KafkaProducer.sendOffsetsToTransaction takes ConsumerGroupMetadata"),
+)
+OFFSETS_EXPIRE_BY_TOPIC: Final = Border(
+    "2.4",
+    "KIP-496, KAFKA-8730",
+    Side("2.3.1", "GroupMetadata.removeExpiredOffsets: nothing of a group with members expires"),
+    Side("2.4.0", "GroupMetadata.removeExpiredOffsets: what is not in subscribedTopics expires"),
+)
+GROUP_COORDINATOR_OF_4: Final = Border(
+    "4.0",
+    "KIP-848",
+    Side("3.9.1", "GroupCoordinatorConfig.NEW_GROUP_COORDINATOR_ENABLE_DEFAULT = false"),
+    Side("4.0.0", "GroupCoordinatorConfig.NEW_GROUP_COORDINATOR_ENABLE_DEFAULT = true"),
+)
