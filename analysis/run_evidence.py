@@ -7,7 +7,7 @@ from collections.abc import Collection
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from checks.claim import Damage, MemberCommit, Processing, RunEvidence
+from checks.claim import Damage, MemberChange, MemberCommit, Processing, RunEvidence
 from checks.view import outputs_read
 from evidence.history import schema
 from evidence.history.read import (
@@ -33,6 +33,7 @@ def evidence_of(run_dir: RunDir, run: RunRecord, run_state: RunState) -> RunEvid
         read_errors=lambda *where: _read_errors(run_dir, run, where),
         processing=lambda *where: _processing(run_dir, run, where),
         member_commits=lambda *where: _member_commits(run_dir, run, where),
+        member_changes=lambda *where: _member_changes(run_dir, run, where),
     )
 
 
@@ -92,6 +93,20 @@ def _member_commits(run_dir: RunDir, run: RunRecord, where: tuple[str, int]) -> 
             outcome=row["outcome"],
             error=row["error_name"],
         )
+        for row in rows
+    ]
+
+
+def _member_changes(run_dir: RunDir, run: RunRecord, where: tuple[str, int]) -> list[MemberChange]:
+    """To which applications a partition was given, and from which it was taken, in order."""
+    table = open_run(run_dir, run, only=where, counted=False).tables.get(where)
+    if table is None:
+        return []
+    kinds = pc.is_in(table["kind"], pa.array([schema.ASSIGN, schema.REVOKE]))
+    applications = pa.array([process.name for process in run.of_kind("processor")], pa.string())
+    rows = table.filter(pc.and_(kinds, pc.is_in(table["process"], applications))).sort_by("completed_ns").to_pylist()
+    return [
+        MemberChange(process=row["process"], given=row["kind"] == schema.ASSIGN, at_ns=row["completed_ns"])
         for row in rows
     ]
 

@@ -69,6 +69,15 @@ class MemberCommit:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class MemberChange:
+    """A partition was given to a member of a group, or taken from it, as the member was told."""
+
+    process: str
+    given: bool
+    at_ns: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RunEvidence:
     """What a run left behind, as far as claims are judged by it."""
 
@@ -95,6 +104,8 @@ class RunEvidence:
     """Of a topic and partition of inputs; None if nobody read inputs and outputs to their ends."""
     member_commits: Callable[[str, int], Sequence[MemberCommit]] = lambda topic, partition: ()
     """Of a topic and partition of inputs: what applications committed, in the order of their asking."""
+    member_changes: Callable[[str, int], Sequence[MemberChange]] = lambda topic, partition: ()
+    """Of a topic and partition of inputs: to which applications it was given, and from which it was taken, in order."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

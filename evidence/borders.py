@@ -552,6 +552,12 @@ OFFSETS_EXPIRE_BY_TOPIC: Final = Border(
     Side("2.3.1", "GroupMetadata.removeExpiredOffsets: nothing of a group with members expires"),
     Side("2.4.0", "GroupMetadata.removeExpiredOffsets: what is not in subscribedTopics expires"),
 )
+STATIC_MEMBERS_TOLD: Final = Border(
+    "2.4",
+    "KIP-345",
+    Side("2.3.1", "DescribeGroupsResponse.json: versions 0 to 3, which do not name group.instance.id"),
+    Side("2.4.0", "DescribeGroupsResponse.json: versions 0 to 5, with GroupInstanceId from 4 on"),
+)
 GROUP_COORDINATOR_OF_4: Final = Border(
     "4.0",
     "KIP-848",

@@ -398,6 +398,26 @@ class OffsetAnswer(Event, frozen=True, kw_only=True, tag="offset-answer"):
     """When (monotonic); the event's own time is that of the answer."""
 
 
+class GroupMember(Struct, frozen=True, kw_only=True):
+    """A member of a group, as the coordinator describes it."""
+
+    member_id: str
+    instance: str
+    """Its group.instance.id; "" for a dynamic member."""
+    partitions: tuple[tuple[str, int], ...]
+    """What it is assigned, by topic and number."""
+
+
+class GroupMembers(Event, frozen=True, kw_only=True, tag="group-members"):
+    """A group's members, as its coordinator described them."""
+
+    source: Literal["runner"] = "runner"
+    group: str
+    state: str
+    """"STABLE" and so on."""
+    members: tuple[GroupMember, ...]
+
+
 class BatchSent(Event, frozen=True, kw_only=True, tag="batch-sent"):
     """A batch whose bytes the harness made itself was acknowledged with acks=all."""
 
@@ -476,7 +496,23 @@ class CrashPoint(Event, frozen=True, kw_only=True, tag="crash-point"):
     store: str = ""
     """The store that was asked, if its outputs are there."""
     store_is_written_to: bool = False
-    """Whether a transaction that writes is open in the store, as its lock says."""
+    """Whether a transaction that writes is open in the store, as the store says."""
+
+
+class StoreAnswer(Event, frozen=True, kw_only=True, tag="store-answer"):
+    """What a store outside Kafka has of a partition's inputs, as it answers somebody who reads."""
+
+    source: Literal["runner"] = "runner"
+    process: str
+    """The application that writes to it."""
+    store: str
+    topic: str
+    """Of the inputs."""
+    partition: int
+    committed: int | None
+    """The next input to process, as the store has it; None for none."""
+    outputs: int
+    """Outputs that were made of this partition's inputs."""
 
 
 class ThreadTime(Event, frozen=True, kw_only=True, tag="thread-time"):
@@ -838,10 +874,12 @@ AnyEvent = (
     | Position
     | OffsetCommit
     | OffsetAnswer
+    | GroupMembers
     | BatchSent
     | Search
     | EndsAnswer
     | CrashPoint
+    | StoreAnswer
     | ThreadTime
     | Transaction
     | Controller

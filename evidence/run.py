@@ -45,6 +45,8 @@ class CaseChanges(Struct, frozen=True, kw_only=True, omit_defaults=True):
     controllers: int = 0
     """KRaft controllers apart, if the case has a cluster of its own."""
     java_options: str = ""
+    store: str = ""
+    """The store outside Kafka that has a node of its own, and its settings, if there is one."""
 
 
 class TopicRecord(Struct, frozen=True, kw_only=True):
@@ -89,7 +91,7 @@ class ProcessRecord(Struct, frozen=True, kw_only=True, omit_defaults=True):
     output: str = ""
     """Of one that makes outputs of inputs: the topic that these go to."""
     store: str = ""
-    """Of one that makes outputs in a store: the store's file, within the run directory."""
+    """Of one that makes outputs in a store: the store's file within the run directory, or its address."""
     beside: bool = False
     """Whether it sends beside a load to be held to idempotence. How long writes pause is told without it: it would hide
     that the load's own producer waits.
@@ -364,7 +366,7 @@ class RunRecord(Struct, frozen=True, kw_only=True):
 
     @property
     def stores(self) -> frozenset[str]:
-        """The files of stores to which applications write outputs that name their inputs."""
+        """The files or addresses of stores to which applications write outputs that name their inputs."""
         return frozenset(process.store for process in self.processes if process.store)
 
     @property

@@ -113,5 +113,6 @@ class Case:
             "client_settings": dict(self.client_settings),
             "controllers": self.cluster.controllers if self.cluster else 0,
             "java_options": self.cluster.java_options if self.cluster else "",
+            "store": str(self.cluster.store or "") if self.cluster else "",
         }
         return {key: value for key, value in values.items() if value}

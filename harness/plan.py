@@ -74,6 +74,17 @@ class Mutant:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class StorePlan:
+    """A PostgreSQL server in a node of its own, beside the cluster (harness/cluster/stores.py)."""
+
+    settings: Mapping[str, str] = field(default_factory=dict)
+    """Its settings, by PostgreSQL's own names."""
+
+    def __str__(self) -> str:
+        return " ".join(("postgresql", *(f"{name}={value}" for name, value in sorted(self.settings.items()))))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterPlan:
     """The cluster a scenario needs.
 
@@ -117,6 +128,8 @@ class ClusterPlan:
     """A file system of its own for each node; None: all lie on this machine's own."""
     own_clocks: bool = False
     """Each node's JVM has a wall clock of its own, which can be set (harness/faults/clock.py)."""
+    store: StorePlan | None = None
+    """A store outside Kafka in a node of its own, for applications that write to it."""
     trace: tuple[str, ...] = ()
     """Broker loggers turned to TRACE, for scenarios whose evidence is in the log."""
 

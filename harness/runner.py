@@ -67,6 +67,7 @@ from harness.cluster.disks import DiskMounter, make_disks, release, writeback
 from harness.cluster.docker import UNANSWERED, connect, find_ours, remove, why_unanswered
 from harness.cluster.namespace import namespace
 from harness.cluster.ownership import owner
+from harness.cluster.stores import make_store
 from harness.faults.network import foreign_rules
 from harness.load import load
 from harness.observers import broker_logs, transactions
@@ -83,6 +84,7 @@ from harness.run.who import partitions_of
 from harness.scenario import mistakes_told
 from harness.setup import builds, jars, own
 from harness.setup.images import ensure_image
+from harness.setup.store_image import ensure_store_image, store_image
 from harness.subjects import NOTHING_STATED, UserSubject, read_user_subjects
 from harness.workloads.handles.client import FinalReader
 from harness.workloads.libraries import Library, library
@@ -374,6 +376,8 @@ def _observer(cluster: clusters.Cluster, timeline: Timeline) -> ClusterObserver:
 def _bring_up(run: Run) -> None:
     """Start the nodes in order and wait until the cluster is whole."""
     cluster, plan = run.cluster, run.cluster.plan
+    if cluster.store is not None:
+        cluster.start(cluster.store)
     brokers = [node for node in cluster.brokers.values() if node.id not in plan.joins]
     first = brokers[0]
     if cluster.version.mode == "zookeeper":
@@ -404,7 +408,8 @@ def _bring_up(run: Run) -> None:
 
 def _collect_logs(cluster: clusters.Cluster, recording: Recording) -> None:
     """Keep what every node printed, and put the telling lines among everything else that happened."""
-    broker_logs.collect({name: node.container for name, node in cluster.nodes.items()}, recording.run_dir)
+    stores = {} if cluster.store is None else {cluster.store.name: cluster.store}
+    broker_logs.collect({name: node.container for name, node in (cluster.nodes | stores).items()}, recording.run_dir)
     offset_ns = time.monotonic_ns() - time.time_ns()
     broker_logs.append_to(recording.timeline, recording.run_dir, wall_to_monotonic_ns=offset_ns)
     if cluster.version.mode == "zookeeper":
@@ -530,6 +535,8 @@ def execute(
     further = [version.build for version in clusters.further_versions(request.version, request.cluster)]
     for build in (request.version.build, *further):
         ensure_image(build, echo)
+    if request.cluster.store is not None:
+        ensure_store_image(echo)
     recorders = request.library.arguments(request.version, echo)
     for one in request.given:
         one.subject(NOTHING_STATED).library(request.version).arguments(request.version, echo)  # fetches its jars
@@ -680,7 +687,11 @@ def _carry_out(
                 brokers = [node.name for node in cluster.brokers.values()]
                 cluster.second_disks = make_disks(cluster.mounter, plan.disks, cluster.data, brokers, SECOND)
             recording.record.change(disks=DisksRecord(**asdict(plan.disks), writeback=writeback()))
-        recording.save(images=clusters.images_of(cluster))
+        images = clusters.images_of(cluster)
+        if plan.store is not None:
+            cluster.store = make_store(client, plan.store, store_image(), name, cluster.prefix)
+            images[cluster.store.name] = str(cluster.store.container.attrs["Image"])
+        recording.save(images=images)
         for name_of_node, release in clusters.releases_of(cluster).items():
             timeline.append(Software(source="docker", node=name_of_node, version=release))
     cleanup.callback(_tidy, recording, _collect_logs, cluster, recording)

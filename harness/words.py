@@ -12,7 +12,7 @@ from harness.case import ACKS, LOST, Case, Documented
 from harness.cluster import ranges
 from harness.cluster.ranges import EVERY_VERSION, VersionRange, one_of
 from harness.cluster.versions import Version
-from harness.plan import ClusterPlan, Disks, TopicPlan
+from harness.plan import ClusterPlan, Disks, StorePlan, TopicPlan
 from harness.run import OFFSETS, Partition, Run, Target
 from harness.run.clients import OpenTransaction
 from harness.run.subjects import FIRST, Placed, Subjects, every
@@ -65,6 +65,7 @@ __all__ = [
     "ScriptedProducer",
     "SendResult",
     "Status",
+    "StorePlan",
     "Subject",
     "Subjects",
     "Target",

@@ -41,6 +41,10 @@ ANY: Final = "librdkafka"
 AUTOMATIC: Final = "enable.auto.commit=true"
 STORE: Final = "outputs and offsets in one transaction of a store"
 SQLITE: Final = "librdkafka, SQLite"
+POSTGRESQL: Final = "librdkafka, PostgreSQL"
+ASYNCHRONOUS: Final = f"{POSTGRESQL}, synchronous_commit=off"
+IN_STORE: Final = "exactly-once-external"
+STATIC: Final = "librdkafka, group.instance.id"
 SLOWER: Final = "not: slower than max.poll.interval.ms"
 OPEN: Final = "application, before the transaction ends"
 ROWS: Final = (
@@ -96,12 +100,30 @@ ROWS: Final = (
         )
     ),
     *(
-        DeliveryCase(code=code, client=SQLITE, crash=crash, scenario="exactly-once-external", case=case)
+        DeliveryCase(code=code, client=SQLITE, crash=crash, scenario=IN_STORE, case=case)
         for code, crash, case in (
             (STORE, "before the store's commit", "sqlite-before-commit"),
             (STORE, "after the store's commit", "sqlite-after-commit"),
             ("offsets into a store, then outputs", "between the two", "sqlite-offset-first"),
             ("outputs into a store, then offsets", "between the two", "sqlite-output-first"),
+        )
+    ),
+    *(
+        DeliveryCase(code=code, client=client, crash=crash, scenario=IN_STORE, case=f"postgresql-{case}")
+        for code, client, crash, case in (
+            (STORE, POSTGRESQL, "before the store's commit", "before-commit"),
+            (STORE, POSTGRESQL, "after the store's commit", "after-commit"),
+            (STORE, POSTGRESQL, "the store, before its commit", "killed"),
+            (STORE, ASYNCHRONOUS, "the store, after its commit", "asynchronous"),
+            (f"{STORE}, position kept", ASYNCHRONOUS, "the store, after its commit", "asynchronous-position-kept"),
+        )
+    ),
+    *(
+        DeliveryCase(code=PROCESS_FIRST, client=STATIC, crash=crash, scenario="static-membership", case=case)
+        for crash, case in (
+            ("between the two, back before its session ends", "back-in-time"),
+            ("between the two, away for longer", "too-late"),
+            ("not: another one has its group.instance.id", "twice"),
         )
     ),
     DeliveryCase(code=PROCESS_FIRST, client=ANY, crash=SLOWER, scenario="rebalance-while-processing", case="slower"),

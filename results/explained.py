@@ -20,6 +20,7 @@ CAUSES: Final[Mapping[str, str]] = {
     "kafka": "Kafka did what its documentation does not say",
     "our-statement": "our statement was wrong",
     "our-harness": "a defect of the harness",
+    "client": "a defect of a client library",
     "machine": "the machine was busy, stood still or lacked something",
     NOT_KNOWN: "the cause is not known",
 }

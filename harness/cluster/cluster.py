@@ -266,6 +266,8 @@ class Cluster:
     """By node."""
     second_disks: Mapping[str, Disk] = field(default_factory=dict)
     """By broker's node: of its second log directory, if it has two."""
+    store: Node | None = None
+    """The store outside Kafka, if the plan has one: none of the nodes."""
     composed: Composed | None = None
     """What its containers were made with; None for a cluster that was not made here."""
     versions: dict[str, Version] = field(default_factory=dict)

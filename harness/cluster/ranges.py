@@ -308,6 +308,9 @@ MEMBERS_PROCESS_IN_TIME: Final = since(
 OFFSETS_OF_MEMBERS_IN_TRANSACTIONS: Final = since(
     borders.OFFSETS_OF_MEMBERS_IN_TRANSACTIONS, "transactions that name the member (KIP-447, 2.5 and later)"
 )
+STATIC_MEMBERS_TOLD: Final = since(
+    borders.STATIC_MEMBERS_TOLD, "static members that coordinators tell of (KIP-345, 2.4 and later)"
+)
 OFFSETS_EXPIRE_BY_TOPIC: Final = since(
     borders.OFFSETS_EXPIRE_BY_TOPIC, "offsets expire by topic (KIP-496, 2.4 and later)"
 )

@@ -37,6 +37,7 @@ from harness.workloads.handles.client import (
 from harness.workloads.handles.transactions import Pipeline, TransactionalProducer, TransactionStepResult
 from harness.workloads.libraries import RDKAFKA, Library
 from harness.workloads.protocol import GROUPS
+from harness.workloads.stores import ADDRESS, POSTGRESQL, SQLITE
 
 if TYPE_CHECKING:
     from harness.run.parts import Parts
@@ -456,7 +457,7 @@ class Clients:
         still. `settings` are its consumer's. With a `transactional_id` (0.11 and later, UsageError before) its producer
         has transactions, and its consumer reads what is committed. A program that writes to a `store` outside Kafka
         makes its outputs there, and none in a topic: that is the store's name. UsageError if the case's client is not
-        librdkafka, which begins where the program says.
+        librdkafka, which begins where the program says, or if the cluster has no such store.
         """
         if store and self._library != RDKAFKA:
             raise UsageError(f"a program that writes to a store runs with librdkafka, not with {self._library.name}")
@@ -467,8 +468,8 @@ class Clients:
             if transactional_id is None
             else self._transactional_settings(self._library, transactional_id)
         )
-        file = f"store/{store}.sqlite" if store else ""
-        registered = self._register("processor", sending | reading, output="" if store else output, store=file)
+        place = self._place_of(store)
+        registered = self._register("processor", sending | reading, output="" if store else output, store=place)
         process = Application(
             replace(registered, settings=sending, library=self._recorders),
             program=program,
@@ -478,12 +479,20 @@ class Clients:
             output_partitions=0 if store else len(self._partitions_of(output)),
             batch=batch,
             stop=stop,
-            store=file,
+            store=place,
         )
         self._watched(process, t.topic)
-        detail = {"program": program, "input": t.topic, "output": file or output, "group": group, "stop": str(stop)}
+        detail = {"program": program, "input": t.topic, "output": place or output, "group": group, "stop": str(stop)}
         with self._sequence_log.step("application", **detail), process:
             yield process
+
+    def _place_of(self, store: str) -> str:
+        """Where a store is: a file of the run directory, or the node that the cluster has for it; "" for none."""
+        if store != POSTGRESQL:
+            return f"store/{store}.{SQLITE}" if store else ""
+        if self._cluster.store is None:
+            raise UsageError("a program that writes to postgresql needs its node: ClusterPlan(store=StorePlan())")
+        return f"{ADDRESS}{self._cluster.store.address}"
 
     def final_reader(self) -> FinalReader:
         """The final reader's process, started while the brokers still settle: it reads when it is told to."""

@@ -10,10 +10,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from evidence import events
-from evidence.errors import WaitTimeout
+from evidence.errors import HarnessError, WaitTimeout
 from harness.polling import poll
 from harness.run.who import Partition
-from harness.workloads.store import Stored, is_written_to, read_store
+from harness.workloads.stores import is_written_to, name_of, read_store
 
 if TYPE_CHECKING:
     from harness.run.ends import EndOffsets
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from harness.run.parts import Parts
     from harness.run.sequence_log import SequenceLog
     from harness.workloads.handles.application import Application, CrashPoint
+    from harness.workloads.stores.types import Stored
 
 STILL_LIMIT_S: Final = 90.0
 """It has to join its group first, which may wait for a member that died."""
@@ -53,7 +54,7 @@ class CrashPoints:
             at = application.wait_still(timeout_s=timeout_s)
         if committed is not None:
             self._groups.wait_committed(application.group, t, committed, timeout_s)
-        seen = self._of_brokers(application, t, at) if application.store is None else self._of_store(application, t, at)
+        seen = self._of_store(application, t, at) if application.store else self._of_brokers(application, t, at)
         self._timeline.append(seen)
         return seen
 
@@ -72,9 +73,29 @@ class CrashPoints:
         if found != offset:
             raise WaitTimeout(f"{offset} of {t} is not committed in the store after {timeout_s:.0f} s: {found} is")
 
+    def ask_store(self, application: Application, t: Partition, *, timeout_s: float) -> events.StoreAnswer:
+        """What the store that an application writes to has of t, which the timeline has; asked for until it answers.
+
+        Raises HarnessError if it does not in time.
+        """
+        with self._sequence_log.step("ask the store what it has", process=application.name):
+            stored = poll(
+                lambda: _answer(application), timeout_s, until=lambda answer: answer is not None, every_s=AGAIN_S
+            )
+        stored = stored or _stored(application)
+        answer = events.StoreAnswer(
+            process=application.name,
+            store=name_of(application.store),
+            topic=t.topic,
+            partition=t.number,
+            committed=stored.offsets.get((t.topic, t.number)),
+            outputs=stored.made_of(t.topic, t.number),
+        )
+        self._timeline.append(answer)
+        return answer
+
     def _of_store(self, application: Application, t: Partition, at: CrashPoint) -> events.CrashPoint:
         """What the store says."""
-        assert application.store is not None
         stored = _stored(application)
         outputs = stored.made_of(t.topic, t.number)
         return _event(
@@ -84,7 +105,7 @@ class CrashPoints:
             committed=stored.offsets.get((t.topic, t.number)),
             outputs=outputs,
             written=outputs,
-            store=application.store.name,
+            store=name_of(application.store),
             store_is_written_to=is_written_to(application.store),
         )
 
@@ -131,5 +152,12 @@ def _event(
 
 def _stored(application: Application) -> Stored:
     """What is committed in the store that an application writes to."""
-    assert application.store is not None
     return read_store(application.store, application.run)
+
+
+def _answer(application: Application) -> Stored | None:
+    """The same; None while the store cannot be read."""
+    try:
+        return _stored(application)
+    except HarnessError:
+        return None

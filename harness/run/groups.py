@@ -16,15 +16,16 @@ from threading import Thread
 from typing import TYPE_CHECKING, Any, Final
 
 from confluent_kafka import Consumer, KafkaException, TopicPartition
+from confluent_kafka.admin import AdminClient
 
 from evidence.errors import HarnessError, WaitTimeout
-from evidence.events import OffsetAnswer, OffsetCommit
+from evidence.events import GroupMember, GroupMembers, OffsetAnswer, OffsetCommit
 from harness.cluster.cluster import KAFKA_PORT
 from harness.cluster.requests import offset_fetch
 from harness.polling import poll
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from harness.run.parts import Parts
     from harness.run.sequence_log import SequenceLog
@@ -136,6 +137,30 @@ class Groups:
                 said = answer.error or f"committed is {answer.offset}"
                 raise WaitTimeout(f"{group} has not committed {offset} of {t} after {timeout_s:.0f} s: {said}")
 
+    def wait_members(self, group: str, wanted: Mapping[str, Sequence[Partition]], *, timeout_s: float) -> GroupMembers:
+        """Wait until a group is stable and has exactly these static members, by group.instance.id, each with these
+        partitions; what the coordinator says of them then, which the timeline has. Before 2.4 it tells of no instances.
+
+        Raises WaitTimeout if it does not come to that in time.
+        """
+        expected = {instance: {(t.topic, t.number) for t in given} for instance, given in wanted.items()}
+
+        def as_wanted(seen: GroupMembers | None) -> bool:
+            return (
+                seen is not None
+                and seen.state == "STABLE"
+                and len(seen.members) == len(expected)
+                and {one.instance: set(one.partitions) for one in seen.members} == expected
+            )
+
+        admin = AdminClient({key: self._committer_settings[key] for key in ("bootstrap.servers", "log_level")})
+        with self._sequence_log.step("wait for a group's members", group=group, members=", ".join(expected)):
+            seen = poll(lambda: _members(admin, group), timeout_s, until=as_wanted, every_s=AGAIN_S)
+        if seen is None or not as_wanted(seen):
+            raise WaitTimeout(f"the group {group} has not these members after {timeout_s:.0f} s: {expected}; {seen}")
+        self._timeline.append(seen)
+        return seen
+
     def _ask(self, group: str, t: Partition) -> OffsetAnswer:
         """Ask once, with a client of its own, which looks for the coordinator anew. Of answers in a row that say the
         same the timeline has each: they are few.
@@ -188,6 +213,23 @@ def _committed(client: Consumer, place: TopicPartition) -> None:
     for one in client.commit(offsets=[place], asynchronous=False) or ():
         if one.error is not None:
             raise KafkaException(one.error)
+
+
+def _members(admin: AdminClient, group: str) -> GroupMembers | None:
+    """A group's members, as its coordinator describes them; None if nobody answers."""
+    try:
+        found = admin.describe_consumer_groups([group], request_timeout=ASK_S)[group].result(2 * ASK_S)
+    except (KafkaException, TimeoutError):
+        return None
+    members = tuple(
+        GroupMember(
+            member_id=one.member_id,
+            instance=one.group_instance_id or "",
+            partitions=tuple(sorted((t.topic, t.partition) for t in one.assignment.topic_partitions)),
+        )
+        for one in found.members
+    )
+    return GroupMembers(group=group, state=found.state.name, members=members)
 
 
 def _error(ask: Callable[[], None]) -> str | None:

@@ -84,6 +84,12 @@ class Who:
             raise UsageError(f"the cluster has no node {name!r}; it has {', '.join(self._cluster.nodes)}")
         return Target("", self._cluster.nodes[name])
 
+    def store(self) -> Target:
+        """The store outside Kafka; UsageError if the cluster has none."""
+        if self._cluster.store is None:
+            raise UsageError("the cluster has no store: give the ClusterPlan store=StorePlan()")
+        return Target("the store", self._cluster.store)
+
     def leader_of(self, t: Partition) -> Target:
         """The leader at this moment; HarnessError if there is none."""
         leader = self.state_of(t).leader

@@ -174,9 +174,9 @@ def _build(client: DockerClient, build: Build, echo: Echo) -> str:
                 echo(f"the image of {build}: {line}")
     except BuildError as error:
         said = [str(line.get("stream", "")) for line in error.build_log]
-        raise explain_failure(build.kafka + build.mark, str(error.msg), said) from None
+        raise explain_failure(f"Kafka {build.kafka}{build.mark}", str(error.msg), said) from None
     except (APIError, DockerException, OSError) as error:
-        raise explain_failure(build.kafka + build.mark, str(error), []) from None
+        raise explain_failure(f"Kafka {build.kafka}{build.mark}", str(error), []) from None
     finally:
         api.timeout = limit
     return str(image.id)
@@ -188,22 +188,24 @@ def notes(output: Iterable[str]) -> list[str]:
     return [line.removeprefix(NOTE).strip() for line in lines if line.startswith(NOTE)]
 
 
-def explain_failure(kafka: str, message: str, output: list[str]) -> UsageError | HarnessError:
-    """The error for a failed build: one line that tells a missing network or a full disk from a fault of ours."""
+def explain_failure(what: str, message: str, output: list[str], *, installs: str = "Java") -> UsageError | HarnessError:
+    """The error for a failed build of an image of `what`, which `installs` packages of Debian: one line that tells a
+    missing network or a full disk from a fault of ours.
+    """
     lines = [line.strip() for line in COLOUR.sub("", "".join(output)).splitlines() if line.strip()]
     everything = "\n".join([*lines, message])
     if "o space left" in everything:
-        return UsageError(f"the image of Kafka {kafka} was not built: the disk is full where Docker keeps its data")
+        return UsageError(f"the image of {what} was not built: the disk is full where Docker keeps its data")
     if re.search(
         r"emporary failure resolving|ould not resolve|Unable to connect to|Network is unreachable", everything
     ):
         return UsageError(
-            f"the image of Kafka {kafka} was not built: containers have no network to install Java from; "
+            f"the image of {what} was not built: containers have no network to install {installs} from; "
             "build it once where there is one, or check the engine's DNS and forwarding"
         )
     marked = [line for line in reversed(lines) if re.search(r"rror|xception|failed", line)]
     reason = [*explaining_lines(lines), *marked, message][0]
-    return HarnessError(f"the image of Kafka {kafka} was not built: {message.splitlines()[0][:200]} ({reason[:300]})")
+    return HarnessError(f"the image of {what} was not built: {message.splitlines()[0][:200]} ({reason[:300]})")
 
 
 def _write_context(file: Any, libraries: Path) -> None:

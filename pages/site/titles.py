@@ -73,6 +73,7 @@ TITLES: Final[Mapping[str, str]] = {
     "shrink-to-leader": "The ISR shrinks to the leader, which then dies",
     "slow-disk": "A broker's disk is slow",
     "split-in-halves": "The network splits the cluster in halves",
+    "static-membership": "A static member of a group is away for a while",
     "time-out": "A producer's request times out, and arrives later",
     "timed-out-batch": "librdkafka gives up one record of a batch in flight",
     "torn-tail": "A log ends in half a batch",

@@ -628,10 +628,7 @@ DELIVERY: Final = (
         number=73,
         area=Area.DELIVERY,
         sentence="Exactly once needs output and offset in one place, written in one transaction.",
-        by=(
-            as_documented("exactly-once-external", "sqlite-before-commit", "sqlite-after-commit"),
-            as_documented("exactly-once-external", "sqlite-offset-first", "sqlite-output-first"),
-        ),
+        by=(as_documented("exactly-once-external"),),
     ),
     Statement(
         number=74,

@@ -9,17 +9,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
 from checks.anomaly import DELIVERY
 from checks.claim import CONTRADICTED, HELD, NOT_OBSERVED, Judged, Processing, RunEvidence, claim
 from checks.claims.basis import judged
 from evidence.basis import Basis
-from evidence.events import CrashPoint, of
+from evidence.events import CrashPoint, StoreAnswer, of
 from evidence.faults.clients import KillClientProof
+from evidence.faults.process import KillProof
 from evidence.history.schema import OK
 from evidence.text import plural
 
+POSTGRESQL = "PostgreSQL documentation, Reliability and the Write-Ahead Log: Asynchronous Commit"
 NAMED = 20
 """Inputs that a row names."""
 NOTHING = "no application was killed at a crash point, or nobody read its inputs and its output to their ends"
@@ -142,6 +145,30 @@ def each_input_processed_once(evidence: RunEvidence) -> Judged:
             outcome=CONTRADICTED if wrong else NOT_OBSERVED, observed=seen if wrong else NEVER, evidence=wrong
         )
     return Judged(outcome=HELD, observed=seen, evidence=rows)
+
+
+@claim("store-crash-skips-what-it-lost", source=POSTGRESQL, basis=Basis.DOCUMENTATION)
+def store_crash_skips_what_it_lost(evidence: RunEvidence) -> Judged:
+    """The inputs that are never processed are exactly those of the transactions that a killed store has lost.
+
+    Lost is what the store said that it had, of outputs and offsets, when the application stood at a crash point, and
+    has not after it was killed and started again.
+    """
+    kills = [fact.inject_ns for fact, _ in evidence.run_state.proved(KillProof)]
+    rows: list[dict[str, Any]] = []
+    points, answers = of(evidence.run_state.events, CrashPoint), of(evidence.run_state.events, StoreAnswer)
+    for point, answer in product(points, answers):
+        same = (point.process, point.topic, point.partition) == (answer.process, answer.topic, answer.partition)
+        found = evidence.processing(point.topic, point.partition)
+        if found is not None and same and any(point.at_ns < at_ns < answer.at_ns for at_ns in kills):
+            lost = sorted(one for one in found.inputs if (answer.committed or 0) <= one < (point.committed or 0))
+            row = {"topic": point.topic, "partition": point.partition, "had": point.committed, "has": answer.committed}
+            rows.append(row | {"lost": lost[:NAMED], "skipped": sorted(found.skipped)[:NAMED]})
+    if not any(row["lost"] for row in rows):
+        return Judged(outcome=NOT_OBSERVED, observed="no store that was killed has lost a transaction")
+    wrong = [row for row in rows if row["lost"] != row["skipped"]]
+    inputs = plural(sum(len(row["skipped"]) for row in rows), "input")
+    return judged(rows, wrong, f"{inputs} never processed, of {sum(len(row['lost']) for row in rows)} lost", NOTHING)
 
 
 @claim(

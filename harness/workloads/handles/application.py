@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from harness.workloads.handles.client import Background, Client
+from harness.workloads.stores import located
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,9 +57,10 @@ class Application(Background[ApplicationProgress]):
         stop: CrashPoint,
         store: str = "",
     ) -> None:
-        """`store`: the file, within the run directory, that a program which writes to a store has."""
+        """`store`: the address, or the file within the run directory, of the store that a program writes to."""
         self.run = client.run_dir.path.name
-        self.store = client.run_dir.path.resolve() / store if store else None
+        self.store = located(client.run_dir.path, store) if store else ""
+        """Where the store is that it writes to."""
         child = client.start(
             "application",
             program=program,
@@ -69,7 +71,7 @@ class Application(Background[ApplicationProgress]):
             batch=batch,
             stop_between=[stop.done, stop.following],
             stop_in_round=stop.round,
-            store=None if self.store is None else str(self.store),
+            store=self.store,
         )
         super().__init__(client.name, child, ApplicationProgress(0, ()))
         self.group, self.inputs, self.output = consumer_settings["group.id"], inputs, output

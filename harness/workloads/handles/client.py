@@ -19,6 +19,7 @@ from evidence.errors import ClientFailed, HarnessError, RecorderDied, WaitTimeou
 from evidence.events import Outcome
 from evidence.worker import Worker
 from harness.workloads.settings import COMMAND, OF_LIBRDKAFKA
+from harness.workloads.stores import located
 
 if TYPE_CHECKING:
     from evidence.rundir import RunDir
@@ -503,15 +504,15 @@ class FinalReader:
         stores: Iterable[str] = (),
         timeout_s: float,
     ) -> None:
-        """`outputs`: those of the topics to which applications send what they make of inputs; `stores`: the files,
-        within the run directory, to which they write it.
+        """`outputs`: those of the topics to which applications send what they make of inputs; `stores`: the
+        addresses, or files within the run directory, of stores to which they write it.
         """
         self._timeout_s = timeout_s
         self._child = client.start(
             "reader",
             topics=dict(topics),
             outputs=dict(outputs),
-            stores=[str(client.run_dir.path.resolve() / store) for store in stores],
+            stores=[located(client.run_dir.path, store) for store in stores],
             timeout_s=timeout_s,
         )
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import closing
-from pathlib import Path
 from typing import Any, Final
 
 from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, KafkaException, Message, TopicPartition
@@ -22,7 +21,8 @@ from evidence.history.writer import HistoryWriter
 from harness.workloads.processes import child
 from harness.workloads.processes.polls import ASSIGNED, Key
 from harness.workloads.settings import READ_COMMITTED
-from harness.workloads.store import Output, read_store
+from harness.workloads.stores import read_store
+from harness.workloads.stores.types import Output
 
 BATCH: Final = 2_000
 POLL_S: Final = 0.1
@@ -41,7 +41,7 @@ def read_outputs(
     bootstrap: str,
     settings: Mapping[str, Any],
     partitions: Sequence[Key],
-    stores: Sequence[Path],
+    stores: Sequence[str],
     deadline: float,
     run: str,
 ) -> None:
@@ -52,8 +52,8 @@ def read_outputs(
     """
     if partitions:
         _read_topics(writer, bootstrap, settings, partitions, deadline)
-    for path in stores:
-        for output in read_store(path, run).outputs:
+    for place in stores:
+        for output in read_store(place, run).outputs:
             _append(writer, output)
     writer.append(kind=schema.OUTPUT, outcome=schema.OK, completed_ns=time.monotonic_ns())
     writer.flush()

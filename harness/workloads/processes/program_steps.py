@@ -2,7 +2,7 @@
 
 An output names the input that it was made from in its own bytes (evidence.history.inputs). The history has the same
 rows as that of a pipeline: the polls, an output's `send` and `processed`, and each commit of `offsets`. One that writes
-to a store outside Kafka (harness/workloads/store.py) begins where the store says, and never asks its group. A program
+to a store outside Kafka (harness/workloads/stores) begins where the store says, and never asks its group. A program
 stands still between two of its steps on order. Its client's own threads continue then, as they do while any program
 works.
 """
@@ -13,7 +13,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from pathlib import Path
+from functools import partial
 from typing import Any, Final
 
 from confluent_kafka import OFFSET_BEGINNING, Message, TopicPartition
@@ -25,7 +25,8 @@ from harness.workloads.processes import child
 from harness.workloads.processes.consumers import open_consumer
 from harness.workloads.processes.polls import Key, PollRecorder
 from harness.workloads.processes.transactional import LIMIT_S, RESUMED_S, Transactions
-from harness.workloads.store import Output, Store
+from harness.workloads.stores import open_store
+from harness.workloads.stores.types import Output, Store, StoreLost
 
 POLL_S: Final = 0.2
 
@@ -50,7 +51,8 @@ class ProgramSteps:
         self._errors: list[str] = []
         self._told_to_go_on = threading.Event()
         self._producer = arguments["producer"]
-        self._store = Store(Path(path), arguments["run"]) if (path := arguments["store"]) else None
+        self._open_store = partial(open_store, arguments["store"], arguments["run"])
+        self._store: Store | None = self._open_store() if arguments["store"] else None
         self._made: list[Output] = []
         self._next = dict[Key, int]()
         """What is written to the store in the transaction that is open there."""
@@ -61,10 +63,15 @@ class ProgramSteps:
     def _given(self, client: Any, partitions: Sequence[Any]) -> None:
         if self._store is not None:
             for one in partitions:
-                following = self._store.next_of((one.topic, one.partition))
-                one.offset = OFFSET_BEGINNING if following is None else following
+                one.offset = self._following((one.topic, one.partition))
             client.assign(partitions)
         self._note(schema.ASSIGN, schema.OK, partitions)
+
+    def _following(self, key: Key) -> int:
+        """Where the store says that a partition's inputs go on."""
+        assert self._store is not None
+        following = self._store.next_of(key)
+        return OFFSET_BEGINNING if following is None else following
 
     def _taken(self, _: Any, partitions: Sequence[Any]) -> None:
         self._note(schema.REVOKE, schema.OK, partitions)
@@ -120,7 +127,9 @@ class ProgramSteps:
         return self._ok("offsets", answer)
 
     def write(self, inputs: Sequence[Message]) -> None:
-        """Write an output for each input to the store, in the transaction that is open there."""
+        """Write an output for each input to the store, in the transaction that is open there. Raises StoreLost, as all
+        steps of the store do, if the store is not there any more.
+        """
         assert self._store is not None
         made = [Output(self._producer, self._sequence + number, _source(one)) for number, one in enumerate(inputs)]
         self._sequence += len(made)
@@ -134,12 +143,24 @@ class ProgramSteps:
         self._next |= after(inputs)
 
     def end_writing(self) -> None:
-        """Commit the store's transaction: what was written is on the disk when this returns."""
+        """Commit the store's transaction: what was written is on the disk when this returns, if the store's settings
+        have it so. Otherwise, and if StoreLost is raised, the history leaves open whether it is there.
+        """
         assert self._store is not None
         invoked_ns = time.monotonic_ns()
-        self._store.commit()
+        try:
+            self._store.commit()
+        except StoreLost:
+            self._ended_writing(schema.INFO, invoked_ns)
+            raise
+        self._ended_writing(schema.OK if self._store.durable else schema.INFO, invoked_ns)
+        self._processed += len(self._made)
+        self._made, self._next = [], {}
+        self._tell()
+
+    def _ended_writing(self, outcome: str, invoked_ns: int) -> None:
         done: dict[str, Any] = {
-            "outcome": schema.OK,
+            "outcome": outcome,
             "invoked_ns": invoked_ns,
             "completed_ns": time.monotonic_ns(),
         }
@@ -151,9 +172,36 @@ class ProgramSteps:
             for (topic, partition), offset in self._next.items():
                 self._writer.append(kind=schema.OFFSETS, topic=topic, partition=partition, offset=offset, **done)
             self._writer.flush()
-        self._processed += len(self._made)
+
+    def reconnect(self) -> None:
+        """Connect to the store again. Raises StoreLost if that is not possible in time."""
+        assert self._store is not None
+        self._errors.append("store lost")
         self._made, self._next = [], {}
+        self._store.close()
+        deadline = time.monotonic() + LIMIT_S
+        while self._goes_on(POLL_S):
+            try:
+                self._store = self._open_store()
+            except StoreLost:
+                if time.monotonic() >= deadline:
+                    raise
+            else:
+                break
         self._tell()
+
+    def return_to_stored(self) -> None:
+        """Continue to read each partition where the store says."""
+        self._return_to({key: self._following(key) for key in map(_key, self._client.assignment())})
+
+    def _return_to(self, offsets: Mapping[Key, int]) -> None:
+        """Read partitions from these offsets, though others were read already. The history has it as an assignment by
+        the program itself, at the offset: what the next poll returns there is no fault of the consumer's.
+        """
+        places = [TopicPartition(*key, offset) for key, offset in offsets.items()]
+        for place in places:
+            self._client.seek(place)
+        self._note(schema.ASSIGN, schema.OK, places)
 
     def begin(self) -> None:
         """Begin a transaction."""
@@ -173,9 +221,8 @@ class ProgramSteps:
         with self._one_at_a_time:
             answer = self._transactions.abort()
         aborted = self._ok("abort", answer)
-        for message in reversed(inputs if aborted else ()):
-            # The last call of a partition counts: that of its first input.
-            self._client.seek(TopicPartition(str(message.topic()), message.partition() or 0, message.offset() or 0))
+        if aborted:
+            self._return_to(before(inputs))
         return aborted
 
     def _ok(self, step: str, answer: Mapping[str, Any]) -> bool:
@@ -216,6 +263,16 @@ class ProgramSteps:
 
 def _source(message: Message) -> Input:
     return Input(str(message.topic()), int(message.partition() or 0), int(message.offset() or 0))
+
+
+def _key(place: TopicPartition) -> Key:
+    return place.topic, place.partition
+
+
+def before(inputs: Sequence[Message]) -> dict[Key, int]:
+    """For each partition the offset of the first of some inputs."""
+    sources = [_source(message) for message in reversed(inputs)]
+    return {(one.topic, one.partition): one.offset for one in sources}
 
 
 def after(inputs: Sequence[Message]) -> dict[Key, int]:

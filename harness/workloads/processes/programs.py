@@ -11,6 +11,8 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Final
 
+from harness.workloads.stores.types import StoreLost
+
 if TYPE_CHECKING:
     from confluent_kafka import Message
 
@@ -78,13 +80,35 @@ def transact_for_group(app: ProgramSteps) -> None:
 
 
 def store_transaction(app: ProgramSteps) -> None:
-    """Exactly once: the outputs and the offsets of their inputs are one transaction of the store that has both."""
+    """Exactly once: the outputs and the offsets of their inputs are one transaction of the store that has both. If the
+    store is lost, what counts is what it has when it is back.
+    """
     while inputs := app.poll():
         app.between("poll", "write")
-        app.write(inputs)
-        app.write_offsets(inputs)
-        app.between("write", "end")
-        app.end_writing()
+        try:
+            app.write(inputs)
+            app.write_offsets(inputs)
+            app.between("write", "end")
+            app.end_writing()
+        except StoreLost:
+            app.reconnect()
+            app.return_to_stored()
+        else:
+            app.between("end", "poll")
+
+
+def store_position_kept(app: ProgramSteps) -> None:
+    """The same, but if the store is lost it writes what it was about to write, and goes on from its own position."""
+    while inputs := app.poll():
+        written = False
+        while not written:
+            try:
+                app.write(inputs)
+                app.write_offsets(inputs)
+                app.end_writing()
+                written = True
+            except StoreLost:
+                app.reconnect()
         app.between("end", "poll")
 
 
@@ -118,6 +142,7 @@ PROGRAMS: Final[Mapping[str, Callable[[ProgramSteps], None]]] = {
     "transact": transact,
     "transact-for-group": transact_for_group,
     "store-transaction": store_transaction,
+    "store-position-kept": store_position_kept,
     "store-offset-first": store_offset_first,
     "store-output-first": store_output_first,
 }

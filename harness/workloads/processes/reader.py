@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any, Final
 
 from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, KafkaException, TopicPartition
@@ -132,7 +131,7 @@ def main() -> None:
         if commands.wait() is not None:
             deadline = time.monotonic() + arguments["timeout_s"]
             seen = reader.read(child.partitions_of(arguments["topics"]), deadline)
-            outputs, stores = child.partitions_of(arguments["outputs"]), list(map(Path, arguments["stores"]))
+            outputs, stores = child.partitions_of(arguments["outputs"]), arguments["stores"]
             if outputs or stores:
                 bootstrap, settings = arguments["bootstrap"], arguments["settings"]
                 read_outputs(writer, bootstrap, settings, outputs, stores, deadline, arguments["run"])

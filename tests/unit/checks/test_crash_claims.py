@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import pytest
+from msgspec import structs
 
 from checks import claims
 from checks.claim import MemberCommit, Processing
 from checks.claims import CONTRADICTED, HELD, NOT_OBSERVED, RunEvidence
-from evidence.events import CrashPoint, Event, Fault, Target
+from evidence.events import CrashPoint, Event, Fault, StoreAnswer, Target
 from evidence.faults.clients import KillClientProof
+from evidence.faults.process import KillProof
 from evidence.findings import ClaimResult
 from evidence.run_state import RunState
 from tests.records import run_record
@@ -125,6 +127,50 @@ def test_nothing_is_said_without_a_crash(name: str, events: tuple[Event, ...], o
 def test_each_input_is_processed_once(outputs: Outputs | None, outcome: str) -> None:
     assert judged("each-input-processed-once", stands(2), outputs=outputs).outcome == outcome
     assert judged("each-input-processed-once", outputs=outputs).outcome == NOT_OBSERVED
+
+
+def store_killed(second: int = 2) -> tuple[Event, ...]:
+    target, proof = Target(node="store"), KillProof(exit_code=137, time_nano=1, signal_nano=1)
+    fault = Fault(fault_kind="kill", id="f1", phase="inject", target=target, description="kill")
+    return at(second, fault), at(second, structs.replace(fault, phase="verified", proof=proof))
+
+
+def has(committed: int | None, second: int = 3, process: str = "processor-1") -> StoreAnswer:
+    return at(
+        second,
+        StoreAnswer(process=process, store="postgresql", topic="t", partition=0, committed=committed, outputs=0),
+    )
+
+
+@pytest.mark.parametrize(
+    ("outputs", "outcome"),
+    [
+        (by(KILLED, 0, 1, 4, 5), HELD),
+        (by(KILLED, *range(6)), CONTRADICTED),
+        (by(KILLED, 0, 1, 5), CONTRADICTED),
+        (None, NOT_OBSERVED),
+    ],
+    ids=["exactly what was lost", "nothing", "one more", "nobody read"],
+)
+def test_a_killed_store_has_lost_what_is_skipped(outputs: Outputs | None, outcome: str) -> None:
+    events = (stands(4), *store_killed(), has(2))
+    assert judged("store-crash-skips-what-it-lost", *events, outputs=outputs).outcome == outcome
+
+
+@pytest.mark.parametrize(
+    "events",
+    [
+        (stands(4), has(2)),
+        (stands(4), *store_killed(), has(4)),
+        (stands(4), *store_killed(second=4), has(2)),
+        (stands(4, second=3), *store_killed(second=2), has(2, second=4)),
+        (stands(4), *store_killed(), has(2, process="processor-2")),
+    ],
+    ids=["not killed", "nothing lost", "killed afterwards", "killed before", "another application"],
+)
+def test_nothing_is_said_of_a_store_that_has_lost_nothing(events: tuple[Event, ...]) -> None:
+    found = judged("store-crash-skips-what-it-lost", *events, outputs=by(KILLED, 0, 1, 4, 5))
+    assert found.outcome == NOT_OBSERVED
 
 
 def commit(process: str, second: int, outcome: str = "ok", error: str | None = None) -> MemberCommit:

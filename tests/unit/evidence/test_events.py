@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, get_args
 
@@ -31,6 +32,8 @@ from evidence.events import (
     Failed,
     Fault,
     Firewall,
+    GroupMember,
+    GroupMembers,
     Handed,
     IsrChange,
     Log,
@@ -55,6 +58,7 @@ from evidence.events import (
     Software,
     Step,
     Stillness,
+    StoreAnswer,
     Target,
     ThreadTime,
     Transaction,
@@ -147,6 +151,10 @@ EVERY: tuple[Event, ...] = (
         node="broker-1", topic="t", partition=0, directory="/data/kafka", bytes=9, future="/data/second/kafka"
     ),
     Search(topic="t", partition=0, by="time", asked=1_700_000_000_000, found=None),
+    StoreAnswer(process="processor-1", store="postgresql", topic="t", partition=0, committed=None, outputs=0),
+    GroupMembers(
+        group="g", state="STABLE", members=(GroupMember(member_id="a-1", instance="a", partitions=(("t", 0),)),)
+    ),
     ThreadTime(node="broker-1", thread="kafka-1-raft-io", begin_ns=1, elapsed_ns=9, running_ns=5, waiting_ns=3),
     EndsAnswer(topic="t", partition=0, high_watermark=5, last_stable_offset=2, asked_ns=8),
     CrashPoint(
@@ -177,8 +185,14 @@ EVERY: tuple[Event, ...] = (
 )
 
 
+def _kinds(base: type[Event]) -> Iterator[type[Event]]:
+    for one in base.__subclasses__():
+        further = list(_kinds(one))
+        yield from further or [one]
+
+
 def test_every_kind_is_here() -> None:
-    assert {type(event) for event in EVERY} == set(get_args(AnyEvent))
+    assert {type(event) for event in EVERY} == set(get_args(AnyEvent)) == set(_kinds(Event))
     assert len({event.kind for event in EVERY}) == len(get_args(AnyEvent))
 
 

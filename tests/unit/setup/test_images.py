@@ -97,21 +97,21 @@ def test_the_clusters_id_has_16_bytes_as_some_releases_want(name: str) -> None:
 
 def test_a_build_without_network_is_a_usage_error() -> None:
     output = ["Step 4\n", "Err:1 http://mirror.example sid InRelease\n  Temporary failure resolving 'mirror.example'\n"]
-    error = images.explain_failure("4.3.1", "returned a non-zero code: 100", output)
+    error = images.explain_failure("Kafka 4.3.1", "returned a non-zero code: 100", output)
     assert isinstance(error, UsageError)
     assert "no network" in str(error)
     assert "\n" not in str(error)
 
 
 def test_a_full_disk_is_a_usage_error() -> None:
-    error = images.explain_failure("4.3.1", "write /opt/x: no space left on device", [])
+    error = images.explain_failure("Kafka 4.3.1", "write /opt/x: no space left on device", [])
     assert isinstance(error, UsageError)
     assert "disk is full" in str(error)
 
 
 def test_any_other_failure_shows_the_line_that_matters() -> None:
     output = ["Step 6\n", "E: Unable to locate package openjdk-8-jre-headless\n", "Removing container\n"]
-    error = images.explain_failure("0.8.2.2", "The command returned a non-zero code: 100", output)
+    error = images.explain_failure("Kafka 0.8.2.2", "The command returned a non-zero code: 100", output)
     assert isinstance(error, HarnessError)
     assert not isinstance(error, UsageError)
     assert "Unable to locate package" in str(error)
@@ -154,7 +154,7 @@ def test_missing_images_are_built_after_all_their_jars_were_fetched(monkeypatch:
     ],
 )
 def test_what_apt_could_not_fetch_is_told_before_that_it_could_not(output: str, reason: str) -> None:
-    error = images.explain_failure("4.3.1", "The command returned a non-zero code: 100", [output])
+    error = images.explain_failure("Kafka 4.3.1", "The command returned a non-zero code: 100", [output])
     assert reason in str(error)
 
 

@@ -18,7 +18,7 @@ from evidence.rundir import RunDir
 from harness.workloads import settings
 from harness.workloads.handles.application import NOWHERE, Application, CrashPoint
 from harness.workloads.handles.client import Child, Client, FinalReader
-from harness.workloads.store import is_written_to, read_store
+from harness.workloads.stores import is_written_to, read_store
 from tests.records import run_record
 from tests.sabotage import patched
 
@@ -147,7 +147,7 @@ STORE = "store/sqlite.sqlite"
 
 def stored(run_dir: RunDir) -> tuple[list[int], int | None]:
     """The inputs of the store's outputs, and the next one to process."""
-    seen = read_store(run_dir.path / STORE, run_dir.path.name)
+    seen = read_store(str(run_dir.path / STORE), run_dir.path.name)
     return [one.source.offset for one in seen.outputs], next(iter(seen.offsets.values()), None)
 
 
@@ -188,7 +188,7 @@ def test_a_program_with_a_store_is_killed_and_another_one_begins_where_the_store
     with application(run_dir, bootstrap, inputs, program, stop, store=STORE) as app:
         assert app.wait_still(timeout_s=LIMIT_S) == stop
         assert stored(run_dir) == (there, following)
-        assert is_written_to(run_dir.path / STORE) == written_to
+        assert is_written_to(str(run_dir.path / STORE)) == written_to
         app.kill()
     assert stored(run_dir) == (there, following)
     with application(run_dir, bootstrap, inputs, program, NOWHERE, "next", store=STORE) as app:
