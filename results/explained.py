@@ -17,11 +17,11 @@ from results import ROOT
 EXPLAINED: Final = "explained.toml"
 NOT_KNOWN: Final = "not-known"
 CAUSES: Final[Mapping[str, str]] = {
-    "kafka": "Kafka did what its documentation does not say",
+    "kafka": "Kafka did what no document says",
     "our-statement": "our statement was wrong",
     "our-harness": "a defect of the harness",
     "client": "a defect of a client library",
-    "machine": "the machine was busy, stood still or lacked something",
+    "machine": "the machine was busy or lacked something",
     NOT_KNOWN: "the cause is not known",
 }
 """The causes that there are, in words."""
