@@ -39,7 +39,7 @@ def figures(data: Mapping[str, Any]) -> list[str]:
         f"{plural(restored, 'run')} were published as counts before there was a ledger. They are marked as restored, "
         f"and {plural(unnamed, 'run')} of them have no name.",
         f"{plural(sum(runs for _, runs in causes), 'run')} that count did not end as documented. "
-        f"Each has its cause on its scenario's page: {'; '.join(f'{words}, {runs}' for words, runs in causes)}.",
+        f"Each has its cause on its scenario's page. {'. '.join(f'{words[0].upper()}{words[1:]}: {runs}' for words, runs in causes)}.",
         f"The grids of the Atlas were measured on {plural(len(measured), 'version')} ({', '.join(measured)}).",
     ]
 
