@@ -10,6 +10,7 @@ import re
 import textwrap
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -24,9 +25,11 @@ from judgement.rates import NOTHING_SHOWN, telling
 from judgement.report import timings
 from judgement.report.cells import version_key
 from judgement.sampling import percent
-from pages import delivery, example_runs, museum, survives
+from pages import delivery, deviations, example_runs, museum, survives
 from pages.counted import allowed, contradicted, decision, interval, ran, stated
+from pages.deviations import Deviations
 from pages.render import render
+from results import explained
 
 FOLDER: Final = "scenarios"
 PICTURES: Final = "../../results/pictures"
@@ -139,7 +142,7 @@ def page(one: Value, data: Value) -> str:
         claims=claims.CATALOGUE,
         fault=one["name"].removeprefix(AUDIT) if one["name"].startswith(AUDIT) else "",
         runs=[_seen(one, case, version, cell) for case, version, cell in cells],
-        not_good=[(case, version, line) for case, version, cell in cells for line in cell["not_good"]],
+        not_good=deviations.of(((case, version), cell) for case, version, cell in cells),
         aside=[(case, version, run) for case, version, cell in cells for run in cell["aside"]],
         client_headings=("case", "version", *CLIENTS.values()),
         clients=clients,
@@ -355,6 +358,7 @@ def table(described: Value, scenarios: Sequence[Value], data: Value, history: Co
         ],
         beside=_beside(cells),
         **_not_good(every),
+        causes=deviations.by_cause(explained.entries()),
         aside=[(*place, run) for *place, cell in every for run in cell["aside"]],
         days=sorted({day for *_, cell in every for day in cell["days"]}),
         machines=sorted({machine for *_, cell in every for machine in cell["machines"]}),
@@ -392,22 +396,24 @@ def _sums(cells: Sequence[Value]) -> dict[str, int]:
     }
 
 
-def _not_good(every: Iterable[_Cell]) -> dict[str, list[tuple[Any, ...]]]:
+def _not_good(every: Iterable[_Cell]) -> dict[str, list[Deviations]]:
     """The runs that did not end as documented: those that contradict, and those that show nothing."""
-    lines = [(*place, *_run_and_words(line)) for *place, cell in every for line in cell["not_good"]]
+    found = deviations.of(((name, case, version), cell) for name, case, version, cell in every)
     return {
-        "contradicting": [line for line in lines if not NOTHING.search(line[4])],
-        "showing_nothing": [line for line in lines if NOTHING.search(line[4])],
+        "contradicting": list(_only(found, nothing=False)),
+        "showing_nothing": list(_only(found, nothing=True)),
     }
+
+
+def _only(found: Iterable[Deviations], *, nothing: bool) -> Iterator[Deviations]:
+    """Those of the runs alone whose verdict says nothing about Kafka, or something."""
+    for one in found:
+        if chosen := tuple(run for run in one.runs if bool(NOTHING.search(run.reason)) == nothing):
+            yield replace(one, runs=chosen)
 
 
 NOTHING: Final = re.compile(rf"(^|: )({'|'.join(name for name in NOTHING_SHOWN if ' ' not in name)})(: |$)")
 """In words of a run: its verdict says nothing about Kafka."""
-
-
-def _run_and_words(line: str) -> tuple[str, str]:
-    name, _, words = line.partition(": ")
-    return name, words
 
 
 def _is_in(commit: str, history: Collection[str]) -> bool:

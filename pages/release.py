@@ -13,6 +13,7 @@ from evidence.cells import pooled
 from evidence.run import DEFAULT_CASE
 from evidence.text import markdown as escaped
 from evidence.text import plural
+from pages import deviations
 from pages.render import render
 
 Keys = Mapping[str, Mapping[str, str | None]]
@@ -160,10 +161,10 @@ def _summary(compared: ComparedReleases) -> str:
 def _bad(compared: ComparedReleases) -> Iterator[str]:
     for name, case, version in compared.cells:
         cell = _cell(compared.data, name, case, version)
-        for line in cell["not_good"] if cell else ():
-            yield escaped(
-                f"{name}{f', case {case},' if _case(case) else ''} on {version}: {line.partition(': ')[2] or line}"
-            )
+        for one in deviations.of([((case,), cell)]) if cell else ():
+            place = f"{name}{f', case {case},' if _case(case) else ''} on {version}"
+            for run in one.runs:
+                yield escaped(f"{place}: {run.reason}" + (f". {one.cause}. {one.sentences}" if one.explained else ""))
 
 
 def _outcomes(compared: ComparedReleases) -> Iterator[tuple[str, ...]]:

@@ -3,7 +3,7 @@
     python -m pages.trust
 
 writes them anew (`make docs` does), and a test holds the page to them. They change only with what counts, not with each
-run that is added.
+run that is added as documented.
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ from typing import Any, Final
 import results
 from evidence.text import plural
 from judgement import sampling
+from pages import deviations
+from results import explained
 
 PAGE: Final = Path("docs/trust.md")
 FIGURES: Final = re.compile(r"(?<=^<!-- figures -->\n).*?(?=^<!-- end of figures -->$)", re.DOTALL | re.MULTILINE)
@@ -30,11 +32,15 @@ def figures(data: Mapping[str, Any]) -> list[str]:
     cells = [cell for one in data.values() for of_case in one["cases"].values() for cell in of_case.values()]
     restored, unnamed = (sum(cell[name] for cell in cells) for name in ("restored", "unnamed"))
     measured = list(results.MEASURED_ON.values())
+    causes = deviations.by_cause(explained.entries())
+    told = ". ".join(f"{words[0].upper()}{words[1:]}: {runs}" for words, runs in causes)
     return [
         f"Each count has its interval: {plural(RUNS, 'run')} without a loss leave it possible that up to "
         f"{sampling.percent(sampling.at_most(0, RUNS))} of attempts lose.",
         f"{plural(restored, 'run')} were published as counts before there was a ledger. They are marked as restored, "
         f"and {plural(unnamed, 'run')} of them have no name.",
+        f"{plural(sum(runs for _, runs in causes), 'run')} that count did not end as documented. "
+        f"Each has its cause on its scenario's page. {told}.",
         f"The grids of the Atlas were measured on {plural(len(measured), 'version')} ({', '.join(measured)}).",
     ]
 

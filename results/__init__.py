@@ -4,6 +4,7 @@
     pictures/NAME.svg        that run as its report draws it; NAME.clients.svg is what clients saw in it
     ledger/SCENARIO.jsonl    a line for each run that was ever started, and for what became of it (docs/ledger.md)
     cells.jsonl              a row for each cell, made of these lines
+    explained.toml           why runs that count did not end as documented (results/explained.py)
     mutants.csv              what came of runs of brokers that were changed on purpose (tests/mutants), a line each
     recall.csv               what came of other scenarios than the museum's on releases with its bugs, a line each
     audit/                   the measurements of the audit's matrix (audit/matrix.py has their form)

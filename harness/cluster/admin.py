@@ -386,8 +386,9 @@ class ProtocolAdmin:
                     raise UsageError(f"{what}: the broker refuses: {error.args[0].str()}") from None
                 if time.monotonic() > deadline:
                     raise HarnessError(f"{what}: not done within {TOPIC_LIMIT_S:.0f} s; last answer: {error}") from None
-                if code in {"_TIMED_OUT", "timed out"}:
-                    # A broker may have named one as the controller that was dead, of which it had not heard yet.
+                if code in {"_TIMED_OUT", "timed out", "NOT_CONTROLLER"}:
+                    # A broker may have named one as the controller that was dead, of which it had not heard yet, or
+                    # that is replaced. librdkafka keeps to it until its next metadata (rdkafka_admin.c, 2.x).
                     self._held = None
 
 

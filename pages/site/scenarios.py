@@ -19,7 +19,7 @@ from evidence.run import DEFAULT_CASE
 from judgement.rates import telling
 from judgement.report.cells import version_key
 from judgement.sampling import at_most, percent
-from pages import guide
+from pages import deviations, guide
 from pages.atlas import columns as columns_of
 from pages.atlas import events, lines, model
 from pages.counted import contradicted
@@ -179,8 +179,8 @@ def of(
         claims=claims.CATALOGUE,
         commands=list(commands(one)),
         clients=_clients(found),
-        not_good=[(case, version, line) for case, version, cell in found for line in cell["not_good"]],
-        aside=[(case, version, run) for case, version, cell in found for run in cell["aside"]],
+        not_good=deviations.of(((case, version), cell) for case, version, cell in found),
+        aside=_aside(found),
         timings=guide._timings(guide._cells(one, data.runs.get(one["name"]) or {})),
         timing_headings=guide.TIMINGS,
     )
@@ -220,6 +220,15 @@ def commands(one: Value) -> Iterator[str]:
     width = max((len(command) for _, command, _ in found), default=0)
     for _, command, stated in sorted(found, key=lambda row: row[0]):
         yield f"{command:<{width}}  # {stated}"
+
+
+def _aside(found: Sequence[tuple[str, str, Value]]) -> dict[str, list[str]]:
+    """The names of the runs that do not count, by the reason."""
+    reasons: dict[str, list[str]] = {}
+    for _, _, cell in found:
+        for run in cell["aside"]:
+            reasons.setdefault(run["why"], []).append(run["run"] or f"{run['runs']} runs without names")
+    return reasons
 
 
 def _clients(found: Sequence[tuple[str, str, Value]]) -> list[tuple[str, ...]]:

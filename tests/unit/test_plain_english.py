@@ -27,6 +27,7 @@ from checks.catalogue import EVERY
 from evidence.faults import KINDS
 from harness.scenario import all_scenarios
 from pages.statements.documents import STATEMENTS
+from results import explained
 
 ROOT = Path(__file__).parents[2]
 ROOMS = ("analysis", "app", "audit", "checks", "evidence", "harness", "judgement", "kafka_chaos", "kafkafiles", "pages")
@@ -113,6 +114,8 @@ def pages() -> Iterator[tuple[str, str]]:
         yield f"proof of {kind}", proof.__doc__ or ""
     for statement in STATEMENTS:
         yield f"statement {statement.number}", f"{statement.sentence}\n\n{statement.corrected}"
+    for one in explained.entries():
+        yield f"why {one.runs[0]} did not end as documented", f"{one.why}\n\n{one.followed}"
     yield "--help", "\n\n".join(helps(parser()))
     generated = set((ROOT / ".gitignore").read_text().splitlines())
     for path in (*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"), ROOT / "compose" / "README.md"):

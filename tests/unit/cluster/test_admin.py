@@ -221,8 +221,8 @@ def test_with_kraft_a_default_is_asked_for_by_request_of_a_broker_that_is_there(
     assert asked == [("two", "a", "b")] * bool(brokers)
 
 
-@pytest.mark.parametrize(("name", "clients"), [("_TIMED_OUT", 2), ("_TRANSPORT", 1)])
-def test_a_client_that_waits_for_a_controller_in_vain_is_not_asked_again(
+@pytest.mark.parametrize(("name", "clients"), [("_TIMED_OUT", 2), ("NOT_CONTROLLER", 2), ("_TRANSPORT", 1)])
+def test_a_client_that_knows_no_controller_that_is_one_is_not_asked_again(
     name: str, clients: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made: list[Client] = []

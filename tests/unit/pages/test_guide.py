@@ -137,6 +137,7 @@ def test_runs_that_contradict_show_nothing_or_do_not_count_are_told_apart() -> N
         == 7
     )
     assert "dark: unknown: no proof" in page[nothing:aside]
+    assert "- **Not explained yet.**" in page[contradicting:nothing]
     assert "cut: started, and no end is on record" in page[aside:]
     assert "own: run by a modified tree of 00000000" in page[aside:]
     assert "10 runs on real brokers were started and are on record; 8 of them count" in page

@@ -15,9 +15,11 @@ from harness.cluster import apache
 from harness.scenario import all_scenarios
 from judgement.rates import telling
 from pages.atlas import columns, events, lines, model
+from pages.deviations import shortened
 from pages.site import articles, build, chapters, finding_articles, titles, words
 from pages.site.links import NAMES, linked
 from pages.site.render import NAV, TEMPLATES
+from results.explained import by_run
 
 BIGGEST = 15_000_000
 pytestmark = pytest.mark.slow
@@ -93,6 +95,19 @@ def test_every_page_of_the_navigation_and_of_each_scenario_is_there(made: dict[s
 
 def test_the_site_is_small(made: dict[str, str]) -> None:
     assert sum(len(text.encode()) for text in made.values()) < BIGGEST
+
+
+def test_runs_that_did_not_end_as_documented_stand_with_their_cause(made: dict[str, str], data: model.Data) -> None:
+    """The page of their scenario has why, and each reason in a clause."""
+    known = by_run()
+    for name, of in data.runs.items():
+        bad = [line for case in of["cases"].values() for cell in case.values() for line in cell["not_good"]]
+        page = re.sub(r"<[^>]+>", "", made.get(f"scenarios/{name}.html", "")) if bad else ""
+        for line in bad if page else ():
+            run, _, words = line.partition(": ")
+            assert run in page
+            assert known[run].why in unescape(page)
+            assert shortened(words) in unescape(page)
 
 
 def test_every_jira_and_kip_is_a_link(made: dict[str, str]) -> None:
