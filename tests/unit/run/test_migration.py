@@ -112,6 +112,7 @@ def test_a_cluster_that_migrates_has_its_id_before_a_broker_starts(migrates: boo
         version=versions.get("3.9.2-zk"),
         plan=ClusterPlan(brokers=(1, 2), controller=1, migrates=migrates),
         coordinator=SimpleNamespace(name="zookeeper"),
+        store=None,
         brokers=nodes,
         start=lambda *nodes: done.extend(f"start {node.name}" for node in nodes),
     )
