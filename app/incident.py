@@ -50,9 +50,18 @@ def look(places: Iterable[Path]) -> SavedFiles:
                 if path.suffix == ".log" and PARTITION.fullmatch(path.parent.name):
                     partitions.add(path.parent)
             elif path.is_file() and (".log" in path.suffixes or path.suffix in (".out", ".txt")):
-                logs.add(path)
+                logs.update([path] if path.stat().st_size else [])
     parents = {one.parent for one in partitions}
     return SavedFiles(logs=tuple(sorted(logs)), parents=tuple(sorted(parents)), partitions=tuple(sorted(partitions)))
+
+
+def nothing_read(places: Sequence[Path]) -> UsageError:
+    """What to say of places that hold neither logs nor partitions nor configuration."""
+    return UsageError(
+        f"nothing was read in {', '.join(map(str, places))}: there is no broker's log (*.log, *.log.1, *.out, *.txt, "
+        "not empty), no copied partition (TOPIC-0/00000000000000000000.log) and no producer's configuration; "
+        "docs/lost-records.md shows how to lay out what you save"
+    )
 
 
 def row(kind: CauseKind) -> str:
@@ -98,7 +107,10 @@ def text(
         lines += [f"   {one.kind.id}: {one.kind.means}", f"     {visible(one.why)}"]
         lines += [f"     {line.file}:\n     {line.text}" for line in one.lines[:1]]
         lines += [f"     do: {one.kind.do}", f"     shown by: kafka-chaos run {one.kind.scenario}"]
-    lines += [] if causes else ["   none of the known causes; a log that was not saved tells nothing"]
+    if not (found.logs or found.parents):
+        lines.append("   nothing to look at: there is no broker's log and no copied partition, only configuration")
+    elif not causes:
+        lines.append("   none of the known causes; a log that was not saved tells nothing")
     lines += ["", "2  Replicas"]
     for comparison in comparisons:
         where = f"{comparison.topic}-{comparison.partition}"
@@ -123,8 +135,10 @@ def text(
     lines += [f"   {one}" for one in settings] or ["   no producer's configuration was found"]
     lines += [
         "",
-        "Next: keep what you saved as it is; `kafka-chaos replicas DIR DIR…` has every difference, and "
-        f"`kafka-chaos atlas{f' --version {version}' if version else ''}` what these settings can lose.",
+        "Next: keep what you saved as it is, and dead brokers down.",
+        "   To get records back, compare the copies: `kafka-chaos replicas DIR DIR…` has every difference.",
+        "   Read the records that only one copy has from its files, and send them again (docs/lost-records.md).",
+        f"   `kafka-chaos atlas{f' --version {version}' if version else ''}` shows what these settings can lose.",
     ]
     return "\n".join(lines) + "\n"
 

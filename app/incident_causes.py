@@ -156,7 +156,8 @@ def differ(evidence: IncidentEvidence, kind: CauseKind) -> Cause | None:
 
 @rule(
     id="clock-ahead",
-    means="a broker's clock was ahead, and it deleted records as too old that were not",
+    means="the times of the log's lines jump back: a broker's clock was ahead, and it deleted records as too old that "
+    "were not",
     do="Set retention.ms=-1 until every clock is right. Compare log start offsets on all replicas.",
     scenario="clock-step",
     lines=("retention time ",),
@@ -285,9 +286,8 @@ def disk(evidence: IncidentEvidence, kind: CauseKind) -> Cause | None:
 @rule(
     id="forgotten-overrides",
     means="broker defaults were changed while brokers ran, and topics' own settings were forgotten (KAFKA-9254)",
-    do="Restart each broker. Do not change cluster-wide settings before 2.4.1. Set retention.ms again and look "
-    "at the log "
-    "start offsets.",
+    do="Copy the partitions, then restart each broker. Do not change cluster-wide settings before 2.4.1. Set "
+    "retention.ms again and look at the log start offsets.",
     scenario="museum-forgotten-overrides",
     lines=("entityPath: brokers/<default>",),
 )
@@ -303,7 +303,8 @@ def overrides(evidence: IncidentEvidence, kind: CauseKind) -> Cause | None:
 
 @rule(
     id="retention",
-    means="segments were deleted because they were too old or too many",
+    means="segments were deleted because they were too old or too many; the clock was right if the times of the log's "
+    "lines do not jump back",
     do="Compare this with the topic's retention.ms and retention.bytes, and the brokers' clocks. Set "
     "retention.ms=-1 until "
     "it is clear.",
@@ -317,7 +318,8 @@ def retention(evidence: IncidentEvidence, kind: CauseKind) -> Cause | None:
 
 @rule(
     id="truncation-to-high-watermark",
-    means="a follower truncated to its own high watermark, which may be behind (KIP-101): acks=all does not prevent it",
+    means="before 0.11, or with inter.broker.protocol.version below 0.11: a follower truncated to its own high "
+    "watermark, which may be behind (KIP-101): acks=all does not prevent it",
     do="Move to 0.11 or later and raise inter.broker.protocol.version on every broker. If a replica still has "
     "the records, "
     "read them from its files before it starts.",
@@ -331,7 +333,7 @@ def truncated_to_hw(evidence: IncidentEvidence, kind: CauseKind) -> Cause | None
 
 @rule(
     id="truncation",
-    means="a follower removed the end of its log, which its new leader did not have",
+    means="from 0.11 on: a follower removed the end of its log, which its new leader did not have",
     do="With acks=1 these records were acknowledged by one broker alone: set acks=all. With acks=all they were never "
     "acknowledged.",
     scenario="leader-crash",
@@ -453,7 +455,8 @@ def without_controllers(evidence: IncidentEvidence, kind: CauseKind) -> Cause | 
 
 @rule(
     id=ALL_CRASHED,
-    means="every broker whose log is here was killed or lost power: if all lost power, unflushed records are gone",
+    means="the log of every broker has this line: all were killed or lost power; if all lost power, unflushed records "
+    "are gone",
     do="Find out whether power was lost. Compare the replicas of each partition before brokers start again.",
     scenario="memory-survives",
     lines=("Recovering unflushed segment",),
@@ -468,7 +471,8 @@ def all_crashed(evidence: IncidentEvidence, kind: CauseKind) -> Cause | None:
 
 @rule(
     id="crash",
-    means="a broker was killed or lost power: what was not flushed is gone if it lost power",
+    means="one log alone has this line, or not that of every broker: those brokers were killed or lost power; if they "
+    "lost power, what they had not flushed is gone",
     do="If several brokers show it at one moment, compare their replicas before any of them leads.",
     scenario="memory-survives",
     lines=("Recovering unflushed segment",),

@@ -12,6 +12,7 @@ from app import incident, incident_causes, incident_logs, museum
 from app.output import result
 from audit import matrix
 from audit.grade import Grader
+from audit.model import Inputs
 from audit.readers import Options, read_paths
 from audit.topics import StatedByUser
 from harness.cluster import apache
@@ -23,13 +24,16 @@ def run(options: argparse.Namespace) -> int:
     """Read what was saved, and print the answer."""
     places: Sequence[Path] = options.places
     found = incident.look(places)
+    inputs = read_paths([str(place) for place in places], Options(profiles=(), env={}, client=None, release=None))
+    if not (found.logs or found.partitions or inputs.producers):
+        raise incident.nothing_read(places)
     logs = incident_logs.read_all(found.logs)
     releases = incident_causes.releases(logs)
     version = options.version or (releases[-1] if releases else "")
     bugs = _bugs(version) if version else []
     compared = incident.replicas(found.parents)
     case = incident_causes.IncidentEvidence(logs, compared[0], found.partitions, version)
-    settings = _settings([str(place) for place in places], version)
+    settings = _settings(inputs, version)
     result(incident.text(found, incident_causes.causes(case), releases, compared, bugs, settings, version), end="")
     return 0
 
@@ -45,9 +49,8 @@ def _bugs(version: str) -> list[dict[str, Any]]:
     return list(told.values())
 
 
-def _settings(paths: Sequence[str], version: str) -> list[str]:
+def _settings(inputs: Inputs, version: str) -> list[str]:
     """What each producer that is configured there risks, in a line."""
-    inputs = read_paths(paths, Options(profiles=(), env={}, client=None, release=None))
     if not inputs.producers:
         return []
     answer = Grader(matrix.load()).answer(inputs, StatedByUser(version=version))

@@ -181,14 +181,62 @@ def test_copied_partitions_of_a_run_are_found_and_compared(tmp_path: Path, capsy
     told = capsys.readouterr().out
     assert "t-0: replicas differ" in told
     assert "replicas-differ: replicas hold different records" in told
-    assert "truncation-to-high-watermark: a follower truncated" in told
+    assert "truncation-to-high-watermark: before 0.11" in told
     assert "KAFKA-4682" in told
     assert "grade" in told
+    following = told.partition("Next: ")[2]
+    assert "kafka-chaos replicas" in following
+    assert "send them again" in following
 
 
 def test_what_is_not_there_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["incident", "/nowhere/at/all"]) == 254
     assert capsys.readouterr().err.count("\n") == 1
+
+
+def test_where_nothing_can_be_read_it_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "broker-1" / "data").mkdir(parents=True)
+    (tmp_path / "broker-1" / "data" / "replication-offset-checkpoint").write_text("0\n0\n")
+    (tmp_path / "broker-1" / "server.properties").write_text("broker.id=1\nlog.dirs=/d\nzookeeper.connect=z:2181\n")
+    (tmp_path / "broker-1" / "server.log").touch()
+    assert main(["incident", str(tmp_path / "broker-1"), "--version", "2.8.2"]) == 254
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert told.err.count("\n") == 1
+    assert f"nothing was read in {tmp_path / 'broker-1'}" in told.err
+    assert "*.log" in told.err
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "told"),
+    [
+        ("server.log", STARTED, "none of the known causes"),
+        ("producer.properties", "bootstrap.servers=a:9092\nacks=1\nkey.serializer=x\n", "nothing to look at"),
+    ],
+)
+def test_a_single_file_is_enough(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str, text: str, told: str
+) -> None:
+    (tmp_path / name).write_text(text)
+    assert main(["incident", str(tmp_path)]) == 0
+    assert told in capsys.readouterr().out
+
+
+def test_rows_of_one_line_say_what_tells_them_apart() -> None:
+    told = {kind.id: kind.means for kind in incident_causes.kinds()}
+    assert told["truncation"].startswith("from 0.11 on")
+    assert told["truncation-to-high-watermark"].startswith("before 0.11")
+    assert told["all-brokers-crashed"].startswith("the log of every broker")
+    assert told["crash"].startswith("one log alone")
+
+
+def test_the_page_saves_before_it_looks_and_restores_before_the_table() -> None:
+    page = (FIXTURES.parents[2] / "docs" / "lost-records.md").read_text()
+    places = [
+        page.index(one)
+        for one in ("stay down", "retention.ms=-1,retention.bytes=-1", "replication-offset-checkpoint", "## Get the")
+    ]
+    assert [*places, page.index("<!-- symptoms -->")] == sorted([*places, page.index("<!-- symptoms -->")])
 
 
 def test_the_page_has_every_cause() -> None:
