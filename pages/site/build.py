@@ -18,7 +18,7 @@ from markupsafe import Markup
 import results
 from evidence.text import plural
 from judgement.rates import telling
-from pages import guide, museum
+from pages import delivery, guide, museum
 from pages.atlas import lines, model, tables
 from pages.atlas.columns import ACKS_1
 from pages.scenarios import described as describe
@@ -41,6 +41,7 @@ GENERATED: Final[Mapping[str, str]] = {
     "docs/museum.md": "bugs.html",
     "docs/findings.md": "findings/index.html",
     "docs/statements.md": "reference/statements.html",
+    "docs/delivery.md": "reference/delivery.html",
     "docs/audit-matrix.md": "atlas/index.html",
     "docs/reproduced.md": "scenarios/index.html",
     "docs/timings.md": "scenarios/index.html",
@@ -104,7 +105,11 @@ def pages(described: Mapping[str, Any] | None = None, data: model.Data | None = 
     made |= dict(chapters.pages(told, found, names))
     made |= dict(finding_articles.pages(told, found, names, findings_in_words(found, atlases)))
     made |= dict(_documents(names))
-    made[GENERATED["docs/statements.md"]] = _statements(found, names)
+    for name, text in (
+        ("docs/statements.md", statements.page(found.runs)),
+        ("docs/delivery.md", delivery.page(told, found.runs)),
+    ):
+        made[GENERATED[name]] = _generated(name, text, names)
     made["bugs.html"] = _bugs(told, found, atlases, names)
     made["index.html"] = _home(found, atlases)
     made["site.css"] = (TEMPLATES / "site.css").read_text(encoding="utf-8")
@@ -134,10 +139,10 @@ def _documents(names: frozenset[str]) -> Iterator[tuple[str, str]]:
         yield f"reference/{svg.name}", svg.read_text(encoding="utf-8")
 
 
-def _statements(data: model.Data, names: frozenset[str]) -> str:
-    target = GENERATED["docs/statements.md"]
-    text = statements.page(data.runs)
-    body = articles.document(text, "docs/statements.md", sites(names), "../")
+def _generated(name: str, text: str, names: frozenset[str]) -> str:
+    """A page of docs/ that is built from what runs showed."""
+    target = GENERATED[name]
+    body = articles.document(text, name, sites(names), "../")
     title = articles.title_of(text)
     return page("article.html.j2", target, title=title, section="Reference", scenarios=names, body=body)
 

@@ -37,17 +37,19 @@ def figures(atlas: Atlas) -> list[dict[str, str]]:
     """The four figures at the top."""
 
     def one(figure: Figure, text: str, tone: str) -> dict[str, str]:
-        holes = f"; {plural(figure.holes, 'event')} not measured" if figure.holes else ""
-        told = {"count": str(figure.count), "of": f"of {figure.of} events", "text": f"{text}{holes}"}
+        holes = f"; {figure.holes} more not measured" if figure.holes else ""
+        told = {"count": str(figure.count), "of": f"of {figure.of} measured events", "text": f"{text}{holes}"}
         return told | {"tone": tone if figure.count else "good"}
 
+    beside = sum(one.cell.worst == LOST for one in atlas.rows)
+    lost = f"; {beside} others lose them, which no setting of a producer decides" if beside else ""
     names = {column.id: column for column in atlas.columns}
     best = names[RECOMMENDED]
     lose = plural(atlas.bugs_that_lose, "bug").split(" ")[1]
     return [
         one(atlas.figures[ACKS_1], "lose acknowledged records with acks=1", "bad"),
         one(atlas.figures[RECOMMENDED], f"with {best.title}, {best.topic}", "some"),
-        one(atlas.figures[FLUSHED], "if each record is flushed as well", "some"),
+        one(atlas.figures[FLUSHED], f"if each record is flushed as well{lost}", "some"),
         {
             "count": str(len(atlas.bugs)),
             "of": f"known {'bug' if len(atlas.bugs) == 1 else 'bugs'}",

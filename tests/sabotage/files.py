@@ -527,7 +527,11 @@ SUBJECTS: Final = tuple(
         ("one is there twice", _subjects(lambda found: [found[0], *found]), {"forged": ("unknown",)}),
         ("one is left out", _subjects(lambda found: found[1:]), {"forged": ("unexpected",)}),
         ("all are left out", _subjects(lambda found: []), {"forged": ("unexpected",)}),
-        ("one must lose nothing", _first(stated={"must": [], "may": []}), {"forged": ("unexpected",)}),
+        (
+            "one must lose nothing",
+            _first(stated={"must": [], "may": [], "why": "forged", "source": "forged", "basis": "measured"}),
+            {"forged": ("unexpected",)},
+        ),
         ("one's losses are not expected", _first(expected_loss=[]), {"forged": ("unexpected",)}),
         ("one's losses are all expected", _first(expected_loss=None), {"forged": SOUND, "bound_only": True}),
         ("no client says what it goes by", _without("configuration"), {"forged": ("unknown",)}),

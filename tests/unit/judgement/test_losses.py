@@ -106,6 +106,14 @@ def test_any_other_loss_of_a_load_is_covered(events: list[Event], sequences: tup
     assert losses.undocumented(run_record(LOAD), RunState(tuple(events)), [finding(lost(*sequences))]) == []
 
 
+def test_what_a_transactional_producer_is_expected_to_lose_may_be_lost_at_any_time() -> None:
+    """KAFKA-14055: the log cleaner removes the record, long after it was acknowledged and with no fault."""
+    named = LOAD["processes"][0] | {"settings": {"transactional.id": "first"}}
+    for processes, covered in (([named], True), (LOAD["processes"], False)):
+        run = run_record(RUN | {"processes": processes})
+        assert (losses.undocumented(run, RunState(tuple(LATE)), [finding(lost(1))]) == []) is covered
+
+
 def test_a_power_loss_that_spares_a_replica_in_sync_takes_nothing_below_its_high_watermark() -> None:
     spared = RunState(tuple(NO_POWER[:3]))
     assert len(losses.undocumented(run_record(LOAD), spared, [finding(lost(1, 2, 3))])) == 1

@@ -151,7 +151,7 @@ def test_figures_of_a_page_are_those_of_the_model(made: dict[str, str], atlases:
         line = atlas.line
         text = made[f"atlas/{line.name}.html"]
         shown = re.findall(r"<li class=\"(?:bad|some|good)\"><b>(\d+) <span>(.*?)</span>", text)
-        counts = [(str(one.count), f"of {one.of} events") for one in atlas.figures.values()]
+        counts = [(str(one.count), f"of {one.of} measured events") for one in atlas.figures.values()]
         assert shown[:3] == counts, line.name
         assert shown[3][0] == str(len(atlas.bugs))
         assert text.count('<td class="c-acks-1 lost">') == sum(
