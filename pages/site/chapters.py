@@ -220,8 +220,8 @@ The leader learns how far a follower is from the follower's *next* fetch: a fetc
 the answer to that fetch, one more step later. The picture is this staircase: first the leader's log end, then the
 followers', then the leader's high watermark, then the followers'.
 
-A follower's high watermark is old until its next fetch is answered. That delay is what the next chapter is about: before 0.11 a
-follower that became a follower again cut its log there, and lost records that were committed."""
+A follower's high watermark is old until its next fetch is answered. That delay is what the next chapter is about:
+before 0.11 a follower that became a follower again cut its log there, and lost records that were committed."""
 
 
 def _path(chapter: Chapter) -> str:

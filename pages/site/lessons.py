@@ -122,7 +122,8 @@ TRUNCATION: Final = Moving(
             ),
         ),
         Frame(
-            "broker-2 dies before broker-3 has fetched d. (In the scenario double-failover it is dead when it is elected.)",
+            "broker-2 dies before broker-3 has fetched d. "
+            "(In the scenario double-failover it is dead when it is elected.)",
             (_down(ONE, "abcd"), _down(TWO, "abcd"), _follower(THREE, "abc", 3, "follower, in the ISR")),
         ),
         Frame(
@@ -143,7 +144,8 @@ TRUNCATION: Final = Moving(
         ),
         Frame(
             "The same moment since 0.11 (KIP-101). Each replica keeps the offset at which each leader "
-            "epoch began. A living broker-2 says that epoch 0 ended at 4 (asked, or since 2.7 in a fetch's answer). A dead "
+            "epoch began. A living broker-2 says that epoch 0 ended at 4 (asked, or since 2.7 in a fetch's answer). "
+            "A dead "
             "one says nothing, as in double-failover. broker-3 truncates nothing either way, …",
             (
                 _down(ONE, "abcd"),
