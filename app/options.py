@@ -450,7 +450,8 @@ def parser() -> argparse.ArgumentParser:
     _bisect(
         command(
             "bisect",
-            "Find the release that a symptom came with, or went with, by runs on releases between (docs/bisect.md).",
+            "Find the release that a symptom came with, or went with, by runs on releases between (docs/bisect.md). "
+            "For commits: `run … --for-bisect`.",
         )
     )
 

@@ -62,14 +62,17 @@ CHAPTERS: Final = (
         picture="double-failover.svg",
         question="Why does a follower remove records from its log?",
         answer="Its new leader does not have them. Before 0.11 it cuts at its own high watermark, which may be behind; "
-        "since KIP-101 it asks its leader where the epoch of its last record ended, which every replica knows from its "
-        "file leader-epoch-checkpoint, and cuts there.",
+        "since KIP-101 it cuts where the leader epoch of its last record ended. A leader epoch is the number of a "
+        "leadership, and grows with each election. Every replica keeps where each began, in its file "
+        "leader-epoch-checkpoint. From protocol 0.11 a follower asks its leader; since 2.7 (KIP-595) the leader "
+        "says it in the answer to a fetch.",
         lesson=lessons.TRUNCATION,
         first="A follower copies its leader. Its log must be the beginning of its leader's log, record by record, or "
         "two replicas would hold different records at one offset. After an election a follower may hold records "
         "that its new leader never had. The new leader gives those offsets to other records. So the follower "
         "first removes what its leader does not have, and then fetches. The question is how it finds the place "
-        "where the two logs part.",
+        "where the two logs part. Below, a record is committed when every replica of the ISR (the in-sync replicas) "
+        "has it.",
     ),
     Chapter(
         id="in-sync",
@@ -217,8 +220,8 @@ The leader learns how far a follower is from the follower's *next* fetch: a fetc
 the answer to that fetch, one more step later. The picture is this staircase: first the leader's log end, then the
 followers', then the leader's high watermark, then the followers'.
 
-A follower's high watermark is always a little old. That delay is what the next chapter is about: before 0.11 a
-follower that became a follower again cut its log there, and lost records that were committed."""
+A follower's high watermark is old until its next fetch is answered. That delay is what the next chapter is about:
+before 0.11 a follower that became a follower again cut its log there, and lost records that were committed."""
 
 
 def _path(chapter: Chapter) -> str:

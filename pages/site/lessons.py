@@ -72,7 +72,7 @@ WATERMARK: Final = Moving(
             (_leader(ONE, "abcde", 5), _follower(TWO, "abcde", 4, "follower: fetches from 5")),
         ),
         Frame(
-            "… and last the follower's, one fetch late. A follower's high watermark is always a little old.",
+            "… and last the follower's, one fetch late. Until its next fetch is answered, a follower's is old.",
             (_leader(ONE, "abcde", 5), _follower(TWO, "abcde", 5)),
         ),
     ),
@@ -122,7 +122,8 @@ TRUNCATION: Final = Moving(
             ),
         ),
         Frame(
-            "broker-2 dies before broker-3 has fetched d.",
+            "broker-2 dies before broker-3 has fetched d. "
+            "(In the scenario double-failover it is dead when it is elected.)",
             (_down(ONE, "abcd"), _down(TWO, "abcd"), _follower(THREE, "abc", 3, "follower, in the ISR")),
         ),
         Frame(
@@ -143,9 +144,9 @@ TRUNCATION: Final = Moving(
         ),
         Frame(
             "The same moment since 0.11 (KIP-101). Each replica keeps the offset at which each leader "
-            "epoch began. broker-3 asks broker-2 where epoch "
-            "0 ended. At 4: it "
-            "truncates nothing, …",
+            "epoch began. A living broker-2 says that epoch 0 ended at 4 (asked, or since 2.7 in a fetch's answer). "
+            "A dead "
+            "one says nothing, as in double-failover. broker-3 truncates nothing either way, …",
             (
                 _down(ONE, "abcd"),
                 _leader(TWO, "abcd", 3, epoch=1),

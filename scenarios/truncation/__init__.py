@@ -5,12 +5,13 @@ differ from the leader's. So it first truncates its log. Before 0.11 it truncate
 up to which it knows records to be committed. It learns the high watermark one fetch later than the leader, so it may
 remove an acknowledged record. If the leader lives, the follower fetches the record again. If the follower is elected
 first, the record is lost. From protocol 0.11 on it asks the leader where its last leader epoch ended, and truncates
-there.
+there. Since protocol 2.7 (KIP-595) the leader tells it so in the answer to a fetch.
 
-`double-failover` is the shortest sequence that loses a record acknowledged with acks=all. `follower-reboot` and
-`power-outage-divergence` are the two scenarios of KIP-101: a record lost, and replicas that differ forever. In
-`replica-divergence` an unclean election takes the place of the power outage, so it needs no disks of its own.
-`follower-reboot-epoch` and `leader-epoch-recovery` show the same failures on brokers with leader epochs.
+`double-failover` is the shortest sequence that loses a record acknowledged with acks=all. `follower-reboot` is
+KIP-101's scenario 1 as written, a record lost; `double-failover` is the same truncation by two failures.
+`power-outage-divergence` is scenario 2: replicas that differ forever. In `replica-divergence` an unclean election takes
+the place of the power outage, so it needs no disks of its own. `follower-reboot-epoch` and `leader-epoch-recovery` show
+the same failures on brokers with leader epochs.
 """
 
 EPOCHS_TRACED = ("kafka.server.epoch", "org.apache.kafka.storage.internals.epoch")

@@ -1,8 +1,11 @@
-"""An acknowledged record lost by two clean elections (KIP-101, scenario 1; KAFKA-1211).
+"""An acknowledged record lost by two clean elections (KIP-101, KAFKA-1211).
+
+It is the truncation of KIP-101's scenario 1 by two failures; `follower-reboot` is that scenario as written.
 
 Three replicas. The leader dies right after it has acknowledged a record: both followers hold it, but do not yet know
-the high watermark that covers it. The first of them is elected, and dies before the other can fetch from it. The last
-replica, which must follow it, has truncated to its own high watermark. Then it is elected, cleanly, from the ISR.
+the high watermark that covers it. The first of them dies before the session of the leader ends, so it is elected when
+it is already dead. The last replica, which must follow it, has truncated to its own high watermark. Then it is elected,
+cleanly, from the ISR.
 
 If a leader had checkpointed the new high watermark before it died, it keeps the record when it returns, and another
 replica has a different record at the same offset (KIP-101's second scenario). So the record is sent just after a
