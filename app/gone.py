@@ -11,13 +11,14 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
+from functools import cache, partial
 from pathlib import Path
 from typing import Final
 
 from analysis import ledger as derivation
 from app import ledger as store
 from evidence.errors import UsageError
-from evidence.ledger import MODIFIED, AnyLine, RestoredRun, RunStarted
+from evidence.ledger import AnyLine, RestoredRun, RunStarted, in_history
 from evidence.text import markdown as escaped
 from evidence.text import plural
 
@@ -25,8 +26,6 @@ PAGE: Final = Path("docs/ledger.md")
 PART: Final = re.compile(r"(?<=^<!-- gone -->\n).*?(?=^<!-- end of gone -->$)", re.DOTALL | re.MULTILINE)
 SHORT: Final = 10
 COUNTS: Final = "counts"
-WHOLE: Final = 40
-"""Letters of a commit's name; of restored runs the beginning was published."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,12 +36,6 @@ class Gone:
     commit: str
     why: str
     """COUNTS, or why it does not count."""
-
-
-def is_there(commit: str, history: Collection[str]) -> bool:
-    """Whether a commit, of which perhaps the beginning is known, is in a history."""
-    bare = commit.removesuffix(MODIFIED)
-    return bare in history if len(bare) == WHOLE else any(one.startswith(bare) for one in history)
 
 
 def of_gone_commits(lines: Iterable[AnyLine], history: Collection[str]) -> list[Gone]:
@@ -61,11 +54,7 @@ def of_gone_commits(lines: Iterable[AnyLine], history: Collection[str]) -> list[
 
 def restored(lines: Iterable[AnyLine], history: Collection[str]) -> int:
     """How many restored runs with a name have none but commits that are gone."""
-    known: dict[str, bool] = {}
-
-    def there(commit: str) -> bool:
-        return known.setdefault(commit, is_there(commit, history))
-
+    there = cache(partial(in_history, history=history))
     of_commits = (line.commits for line in lines if isinstance(line, RestoredRun) and line.commits)
     return sum(not any(there(commit) for commit in commits) for commits in of_commits)
 

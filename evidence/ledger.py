@@ -22,7 +22,7 @@ import fcntl
 import hashlib
 import os
 import shlex
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
@@ -42,6 +42,16 @@ NAME_FILES: Final = ("--client", "--subjects")
 """Options of a command whose values may name files of its user's own."""
 MODIFIED: Final = "+"
 """Behind a commit: the tree had changes."""
+
+
+WHOLE: Final = 40
+"""Letters of a commit's name; of restored runs the beginning was published."""
+
+
+def in_history(commit: str, history: Collection[str]) -> bool:
+    """Whether a commit, of which perhaps the beginning was published, is in a history."""
+    bare = commit.removesuffix(MODIFIED)
+    return bare in history if len(bare) == WHOLE else any(one.startswith(bare) for one in history)
 
 
 class Load(Struct, frozen=True, kw_only=True, omit_defaults=True):

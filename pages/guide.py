@@ -17,6 +17,7 @@ from typing import Any, Final
 import results
 from checks import claims
 from checks.catalogue import LOST_WRITE
+from evidence.ledger import in_history
 from evidence.run import DEFAULT_CASE
 from evidence.rundir import read_json, write_atomically, write_json
 from evidence.text import markdown as escaped
@@ -345,7 +346,7 @@ def table(described: Value, scenarios: Sequence[Value], data: Value, history: Co
         rows.setdefault((one["name"], case), {})[version] = _reproduced(cell, stated(one, _name_of(case), version))
     every = _every(data)
     commits = {commit for *_, cell in every for commit in cell["commits"] if commit}
-    gone = set() if history is None else {one for one in commits if not _is_in(one, history)}
+    gone = set() if history is None else {one for one in commits if not in_history(one, history)}
     return render(
         TABLE,
         museum=museum.PAGE,
@@ -414,12 +415,6 @@ def _only(found: Iterable[Deviations], *, nothing: bool) -> Iterator[Deviations]
 
 NOTHING: Final = re.compile(rf"(^|: )({'|'.join(name for name in NOTHING_SHOWN if ' ' not in name)})(: |$)")
 """In words of a run: its verdict says nothing about Kafka."""
-
-
-def _is_in(commit: str, history: Collection[str]) -> bool:
-    """Whether a commit, of which perhaps the beginning was published, is in a history."""
-    bare = commit.removesuffix("+")
-    return bare in history if len(bare) == 40 else any(one.startswith(bare) for one in history)
 
 
 def _listed(heading: str, commits: Iterable[str]) -> list[str]:

@@ -12,9 +12,9 @@ import re
 import shutil
 import tarfile
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import closing
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -149,37 +149,48 @@ def _build(client: DockerClient, build: Build, echo: Echo) -> str:
     base = ensure_base(client, build.java, echo)
     echo(f"building the image of {build} on Java {build.java}")
     digest = inputs(build)
-    # The engine's own time-out is for one answer; a build is one long answer.
+    with (
+        one_build(client, f"Kafka {build.kafka}{build.mark}"),
+        tempfile.TemporaryFile() as context,
+        saying(echo, f"building the image of {build}"),
+    ):
+        _write_context(context, libraries)
+        context.seek(0)
+        image, output = client.images.build(
+            fileobj=context,
+            custom_context=True,
+            tag=build.image,
+            rm=True,
+            forcerm=True,
+            buildargs={
+                "BASE_IMAGE": base,
+                "JAVA": str(build.java),
+                "KAFKA_VERSION": ".".join(map(str, build.release)),
+                "KAFKA_LOGGING": "".join(bindings_of(map(JarFile, sorted(libraries.glob("*.jar"))))),
+            },
+            labels={LABEL: namespace(), INPUTS_LABEL: digest, KAFKA_LABEL: build.kafka},
+        )
+        for line in notes(str(part.get("stream", "")) for part in output if isinstance(part, dict)):
+            echo(f"the image of {build}: {line}")
+    return str(image.id)
+
+
+@contextmanager
+def one_build(client: DockerClient, what: str, *, installs: str = "Java") -> Iterator[None]:
+    """Within this block the engine may take `BUILD_LIMIT_S` for an answer: its own time-out is for one answer, and a
+    build is one long answer. A build that fails there is explained in one line (`explain_failure`).
+    """
     api = client.api
     limit, api.timeout = api.timeout, BUILD_LIMIT_S
     try:
-        with tempfile.TemporaryFile() as context, saying(echo, f"building the image of {build}"):
-            _write_context(context, libraries)
-            context.seek(0)
-            image, output = client.images.build(
-                fileobj=context,
-                custom_context=True,
-                tag=build.image,
-                rm=True,
-                forcerm=True,
-                buildargs={
-                    "BASE_IMAGE": base,
-                    "JAVA": str(build.java),
-                    "KAFKA_VERSION": ".".join(map(str, build.release)),
-                    "KAFKA_LOGGING": "".join(bindings_of(map(JarFile, sorted(libraries.glob("*.jar"))))),
-                },
-                labels={LABEL: namespace(), INPUTS_LABEL: digest, KAFKA_LABEL: build.kafka},
-            )
-            for line in notes(str(part.get("stream", "")) for part in output if isinstance(part, dict)):
-                echo(f"the image of {build}: {line}")
+        yield
     except BuildError as error:
         said = [str(line.get("stream", "")) for line in error.build_log]
-        raise explain_failure(f"Kafka {build.kafka}{build.mark}", str(error.msg), said) from None
+        raise explain_failure(what, str(error.msg), said, installs=installs) from None
     except (APIError, DockerException, OSError) as error:
-        raise explain_failure(f"Kafka {build.kafka}{build.mark}", str(error), []) from None
+        raise explain_failure(what, str(error), [], installs=installs) from None
     finally:
         api.timeout = limit
-    return str(image.id)
 
 
 def notes(output: Iterable[str]) -> list[str]:

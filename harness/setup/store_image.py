@@ -11,13 +11,13 @@ import tarfile
 from contextlib import closing
 from typing import TYPE_CHECKING, Final
 
-from docker.errors import APIError, BuildError, DockerException, ImageNotFound
+from docker.errors import ImageNotFound
 
 from harness.cluster.docker import LABEL, connect
 from harness.cluster.namespace import namespace
 from harness.setup.base import ensure_base
 from harness.setup.cache import exclusive
-from harness.setup.images import BUILD_LIMIT_S, COMPOSE, INPUTS_LABEL, check_space, explain_failure
+from harness.setup.images import COMPOSE, INPUTS_LABEL, check_space, one_build
 from harness.setup.waiting import Echo, saying
 
 if TYPE_CHECKING:
@@ -62,24 +62,15 @@ def _build(client: DockerClient, echo: Echo) -> str:
     with tarfile.open(fileobj=context, mode="w") as tar:
         tar.add(DOCKERFILE, "Dockerfile")
     context.seek(0)
-    limit, client.api.timeout = client.api.timeout, BUILD_LIMIT_S
-    try:
-        echo(f"building the image of {WHAT}")
-        with saying(echo, f"building the image of {WHAT}"):
-            image, _ = client.images.build(
-                fileobj=context,
-                custom_context=True,
-                tag=store_image(),
-                rm=True,
-                forcerm=True,
-                buildargs={"BASE_IMAGE": base},
-                labels={LABEL: namespace(), INPUTS_LABEL: _digest()},
-            )
-    except BuildError as error:
-        said = [str(line.get("stream", "")) for line in error.build_log]
-        raise explain_failure(WHAT, str(error.msg), said, installs=WHAT) from None
-    except (APIError, DockerException, OSError) as error:
-        raise explain_failure(WHAT, str(error), [], installs=WHAT) from None
-    finally:
-        client.api.timeout = limit
+    echo(f"building the image of {WHAT}")
+    with one_build(client, WHAT, installs=WHAT), saying(echo, f"building the image of {WHAT}"):
+        image, _ = client.images.build(
+            fileobj=context,
+            custom_context=True,
+            tag=store_image(),
+            rm=True,
+            forcerm=True,
+            buildargs={"BASE_IMAGE": base},
+            labels={LABEL: namespace(), INPUTS_LABEL: _digest()},
+        )
     return str(image.id)
