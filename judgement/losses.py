@@ -28,7 +28,7 @@ from typing import Final, NamedTuple
 from checks.catalogue import LOST_WRITE
 from checks.excuses import truncates_to_high_watermark
 from evidence.basis import Basis
-from evidence.events import Checkpoint, Event, Moment
+from evidence.events import Checkpoint, Event, Moment, Partition
 from evidence.faults.process import PowerLossProof
 from evidence.findings import Finding, Row
 from evidence.nodes import broker
@@ -204,7 +204,11 @@ class Floor(NamedTuple):
 
 
 def floors(run_state: RunState, where: TopicPartition | None) -> list[Floor]:
-    """Each time at which the high watermarks of all replicas were known: from brokers' files, or from copies."""
+    """Each time at which the high watermarks of all replicas were known: from brokers' files, or from copies.
+
+    After something has happened it begins when all replicas are in sync again. Until then one that led before may not
+    know that another one leads, and acknowledges records at offsets at which the others have other ones.
+    """
     if where is None:
         return []
     states = run_state.states.get(where, ())
@@ -215,11 +219,23 @@ def floors(run_state: RunState, where: TopicPartition | None) -> list[Floor]:
     )
     found = []
     for at_ns, marks in _high_watermarks(run_state.events, f"{where[0]}-{where[1]}", replicas):
-        begin_ns = max((each for each in happened if each < at_ns), default=0)
+        begin_ns = _in_sync_from(states, replicas, max((each for each in happened if each < at_ns), default=0))
         end_ns = min((each for each in happened if each >= at_ns), default=NEVER_NS)
         if all(read_ns > begin_ns for read_ns, _ in marks.values()):
             found.append(Floor(begin_ns, end_ns, min(mark for _, mark in marks.values())))
     return found
+
+
+def _in_sync_from(states: Sequence[Partition], replicas: Set[str], since_ns: int) -> int:
+    """From when on, after something had happened, all replicas were in sync; the start of the run if nothing had. Where
+    nothing states the ISR, it is not waited for.
+    """
+    if since_ns == 0 or not states:
+        return since_ns
+    in_force = [state for state in states if state.at_ns <= since_ns][-1:]
+    later = [state for state in states if state.at_ns > since_ns]
+    whole = (state for state in [*in_force, *later] if set(map(broker, state.isr)) >= replicas)
+    return next((max(state.at_ns, since_ns) for state in whole), NEVER_NS)
 
 
 def _high_watermarks(

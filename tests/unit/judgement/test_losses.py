@@ -8,6 +8,7 @@ import pytest
 
 from evidence.events import Checkpoint, Ends, Event, Fault, Moment, Partition, Send, Target
 from evidence.run_state import RunState
+from evidence.spans import NEVER_NS
 from judgement import losses, policy, verdict
 from tests.findings import finding, findings
 from tests.records import run_record
@@ -71,8 +72,10 @@ def kill(ns: int, kind: str = "kill", node: str = "broker-1") -> Fault:
     return at(ns, Fault(fault_kind=kind, id=node, phase="inject", target=Target(node=node), description=kind))
 
 
-def led(ns: int, leader: int, epoch: int) -> Partition:
-    state = Partition(source="kraft", topic="t", partition=0, leader=leader, leader_epoch=epoch, isr=(1, 2))
+def led(ns: int, leader: int, epoch: int, isr: tuple[int, ...] = (1, 2)) -> Partition:
+    state = Partition(
+        source="kraft", topic="t", partition=0, leader=leader, leader_epoch=epoch, isr=isr, replicas=(1, 2)
+    )
     return at(ns, state)
 
 
@@ -144,13 +147,49 @@ def checkpoint(ns: int, node: str, mark: int | None) -> Checkpoint:
             [led(0, 1, 0), led(3, 2, 1), checkpoint(4, "broker-1", 7), checkpoint(5, "broker-2", 8), led(8, 1, 2)],
             [(3, 8, 7)],
         ),
+        (
+            [
+                led(0, 1, 0),
+                led(3, 2, 1, (2,)),
+                checkpoint(4, "broker-1", 7),
+                led(6, 2, 1),
+                checkpoint(7, "broker-1", 9),
+                checkpoint(8, "broker-2", 9),
+            ],
+            [(6, NEVER_NS, 9)],
+        ),
+        ([led(0, 1, 0), led(3, 2, 1, (2,)), checkpoint(4, "broker-1", 7), checkpoint(5, "broker-2", 8)], []),
     ],
-    ids=["of both", "of one", "a file without it", "another leader meanwhile", "between two changes of leader"],
+    ids=[
+        "of both",
+        "of one",
+        "a file without it",
+        "another leader meanwhile",
+        "between two changes of leader",
+        "from when all are in sync again",
+        "one is not in sync again",
+    ],
 )
 def test_floors_are_where_the_files_of_all_replicas_were_read(
     events: list[Event], expected: list[tuple[int, int, int]]
 ) -> None:
     assert [tuple(one) for one in losses.floors(RunState(tuple(events)), ("t", 0))] == expected
+
+
+@pytest.mark.parametrize(("acknowledged_ns", "is_covered"), [(5, True), (7, False)], ids=["before", "after"])
+def test_what_the_old_leader_acknowledges_until_it_is_in_sync_again_is_at_stake(
+    acknowledged_ns: int, is_covered: bool
+) -> None:
+    """leader-isolated (acks-1) on 4.3.1, 2026-11-24: the cut was healed, and for some tenths of a second the old leader
+    went on to acknowledge. Later the high watermark of all replicas is beyond the offsets that it gave.
+    """
+    marks = {"broker-1": {"t-0": Ends(hw=9)}, "broker-2": {"t-0": Ends(hw=9)}}
+    copied = at(9, Moment(name="01-final", nodes=marks, begun_ns=9))
+    events = [led(0, 1, 0), led(3, 2, 1, (2,)), led(6, 2, 1), copied]
+    row = {"process": "producer-1", "producer": 1, "sequence": 8, "offset": 8, "completed_ns": acknowledged_ns}
+    told = lost(8) | {"evidence": [row]}
+    found = losses.undocumented(run_record(LOAD), RunState(tuple(events)), [finding(told)])
+    assert (found == []) is is_covered
 
 
 def test_a_user_of_settings_of_his_own_who_expects_a_loss_is_not_held_to_names() -> None:
