@@ -41,13 +41,16 @@ def _interrupt_once(signum: int, frame: FrameType | None) -> None:
 
 
 def die_with_the_matrix() -> None:
-    """Have this process interrupted when the matrix that began it ends, if one did; KeyboardInterrupt if it has."""
+    """Have this process interrupted when the matrix that began it ends, if one did; KeyboardInterrupt if it has.
+
+    Its parent is the matrix, or the fork server of the matrix, which ends with it.
+    """
     from app.matrix import PARENT_VARIABLE
 
-    parent = os.environ.get(PARENT_VARIABLE)
-    if parent is not None:
+    parents = os.environ.get(PARENT_VARIABLE)
+    if parents is not None:
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGINT, 0, 0, 0)
-        if os.getppid() != int(parent):
+        if str(os.getppid()) not in parents.split():
             raise KeyboardInterrupt
 
 

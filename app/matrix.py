@@ -26,7 +26,6 @@ import os
 import shlex
 import signal
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -38,7 +37,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal
 
 from app.output import RUN
-from evidence import kept
+from evidence import forks, kept
 from evidence.errors import HarnessError, UsageError
 from evidence.retention import Retain
 from evidence.run import DEFAULT_CASE, RunRecord, full_name
@@ -47,6 +46,7 @@ from harness.cluster import versions as known_versions
 from harness.setup.java import java_home
 from harness.subjects import read_user_subjects
 from harness.suite import SUITE
+from harness.workloads.handles.client import COMMON
 from harness.workloads.own_client import introduced
 from judgement.judge import AnalysisServer, judge
 from judgement.report import html, junit, summary
@@ -58,6 +58,8 @@ if TYPE_CHECKING:
     from harness.scenario import Scenario
     from judgement.report.facts import Loaded
 
+OF_A_RUN: Final = ("app.cli", "app.commands.run", "harness.run.subjects", "harness.scenario:all_scenarios")
+"""What the process of a run loads."""
 PARENT_VARIABLE: Final = "KAFKA_CHAOS_PARENT"
 """Set for the runs of a matrix: a run whose matrix is killed ends too, and removes its containers."""
 
@@ -252,7 +254,7 @@ class Matrix:
     """Runs that left nothing behind, each with what it said."""
     left: int = 0
     """Runs that were not begun, because it was too late."""
-    _children: set[subprocess.Popen[str]] = field(default_factory=set)
+    _children: set[forks.Forked | subprocess.Popen[str]] = field(default_factory=set)
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _stopping: bool = False
 
@@ -303,7 +305,11 @@ class Matrix:
             return done
         for cell in cells:
             self.watch(Happened(what="waits", cell=cell))
-        with AnalysisServer(java_home=java_home()) as analyst, ThreadPoolExecutor(max_workers=jobs) as pool:
+        with (
+            forks.serving((*OF_A_RUN, *COMMON)),
+            AnalysisServer(java_home=java_home()) as analyst,
+            ThreadPoolExecutor(max_workers=jobs) as pool,
+        ):
             futures: dict[Future[RunDir | None], MatrixCell] = {pool.submit(one, cell): cell for cell in cells}
             try:
                 for future in as_completed(futures):
@@ -346,15 +352,10 @@ class Matrix:
         with self._lock:
             if self._stopping:
                 raise HarnessError(f"{cell}: not started, the matrix is being stopped")
-            child = subprocess.Popen(
-                self._command(cell),
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-                text=True,
-                start_new_session=True,
-                env=os.environ | {PARENT_VARIABLE: str(os.getpid())},
-            )
+            server = forks.current()
+            parents = [os.getpid(), *([] if server is None else [server.pid])]
+            environment = os.environ | {PARENT_VARIABLE: " ".join(map(str, parents))}
+            child = forks.start("app", self._arguments(cell), environment, devnull=True, merged=True)
             self._children.add(child)
         self.watch(Happened(what="begins", cell=cell))
         try:
@@ -369,8 +370,8 @@ class Matrix:
         self.watch(Happened(what="ends", cell=cell))
         return run_dir
 
-    def _command(self, cell: MatrixCell) -> list[str]:
-        command = [sys.executable, "-m", "app", "run", cell.scenario, "--version", cell.version]
+    def _arguments(self, cell: MatrixCell) -> list[str]:
+        command = ["run", cell.scenario, "--version", cell.version]
         command += ["--seed", str(cell.seed), "--runs-dir", str(self.root.resolve()), "--no-check", "--json-lines"]
         command += ["--case", cell.case]
         command += [part for key, value in sorted(self.settings.items()) for part in ("--setting", f"{key}={value}")]

@@ -1,8 +1,9 @@
 """A process of ours that is talked to in lines of JSON: one that records, or the analysis.
 
-It starts at once, so that interpreter and libraries load meanwhile. It leads a session of its own: Ctrl-C at the
-terminal is for the harness, which then ends its processes in order, by the end of their input. A process that has
-ended is noticed at the next call and named with the end of what it printed.
+It starts at once, so that interpreter and libraries load meanwhile; one that records is forked from a process that has
+loaded them, if there is one (evidence/forks.py). It leads a session of its own: Ctrl-C at the terminal is for the
+harness, which then ends its processes in order, by the end of their input. A process that has ended is noticed at the
+next call and named with the end of what it printed.
 """
 
 from __future__ import annotations
@@ -12,11 +13,11 @@ import os
 import queue
 import signal
 import subprocess
-import sys
 import threading
 from collections.abc import Mapping, Sequence
 from typing import IO, Any, Final
 
+from evidence import forks
 from evidence.errors import HarnessError, WaitTimeout
 
 CLOSE_LIMIT_S: Final = 30.0
@@ -25,7 +26,7 @@ REMEMBERED: Final = 50
 """Lines of stderr that are kept to explain an end."""
 
 
-def wait_or_kill(process: subprocess.Popen[Any], term_s: float, kill_s: float) -> None:
+def wait_or_kill(process: subprocess.Popen[Any] | forks.Forked, term_s: float, kill_s: float) -> None:
     """Wait until a process has ended: after `term_s` it gets SIGTERM, and `kill_s` later SIGKILL."""
     for patience_s, escalate in ((term_s, process.terminate), (kill_s, process.kill)):
         try:
@@ -47,19 +48,16 @@ class Worker:
         *,
         environment: Mapping[str, str] | None = None,
         gone: type[HarnessError] = HarnessError,
+        fresh: bool = False,
     ) -> None:
-        """Start `python -m module arguments`; `gone` is what is raised once it has ended."""
+        """Start `python -m module arguments`; `gone` is what is raised once it has ended.
+
+        `fresh`: in an interpreter of its own, for libraries that heed the environment when they are loaded.
+        """
         self.name = name
         self._gone = gone
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", module, *arguments],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            env=os.environ | dict(environment or {}),
-            start_new_session=True,
-        )
+        begin = forks.from_nothing if fresh else forks.start
+        self._process = begin(module, arguments, os.environ | dict(environment or {}))
         self._received: queue.SimpleQueue[dict[str, Any] | None] = queue.SimpleQueue()
         self._complaints: list[str] = []
         assert self._process.stdout is not None

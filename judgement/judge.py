@@ -51,6 +51,7 @@ class AnalysisServer:
                 "analysis.job",
                 ["--serve", "--master", self._master],
                 environment=self._environment,
+                fresh=True,
             )
         return self._process
 

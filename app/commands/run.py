@@ -11,6 +11,7 @@ import results as results_of
 from app.arguments import expected, judged_json, names_of, settings_of, version_of
 from app.confirmed import unconfirmed
 from app.output import RUN, Progress, result, tell_failure
+from evidence import forks
 from evidence.errors import EXIT_AS_DOCUMENTED, EXIT_CONTRADICTED, KafkaChaosError, UsageError
 from evidence.run import full_name
 from harness import runner
@@ -19,6 +20,7 @@ from harness.scenario import get_scenario
 from harness.setup import jars
 from harness.setup import settings as known_settings
 from harness.setup.java import java_home
+from harness.workloads.handles.client import COMMON
 from harness.workloads.libraries import library
 from judgement import judge as judging
 from judgement.report import console
@@ -30,8 +32,11 @@ BISECT_SKIP: Final = 125
 
 def run(options: argparse.Namespace) -> int:
     """Run each case and seed in turn; the exit status is that of the worst verdict, or what `git bisect run` wants."""
-    if not options.for_bisect:
-        return _run(options)
+    with forks.serving(COMMON):
+        return _for_bisect(options) if options.for_bisect else _run(options)
+
+
+def _for_bisect(options: argparse.Namespace) -> int:
     # What is wrong in the command itself ends a bisection; what is wrong with a build skips its commit.
     chosen = get_scenario(options.scenario)
     for name in names_of(options.case):

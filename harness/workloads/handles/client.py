@@ -58,13 +58,16 @@ class Unanswered(WaitTimeout):
     """What came of a record is not known in time. The process that sends it is well."""
 
 
+PROCESSES: Final = "harness.workloads.processes"
+COMMON: Final = tuple(f"{PROCESSES}.{module}" for module in ("scripted", "load", "reader", "consumer"))
+"""What most runs start several times, for a fork server to load once; what the other processes load is among it."""
+
+
 class Child(Worker):
     """A workload process, by the name of its module in harness.workloads.processes; RecorderDied once it has ended."""
 
     def __init__(self, module: str, name: str, arguments: Mapping[str, Any]) -> None:
-        super().__init__(
-            name, f"harness.workloads.processes.{module}", [json.dumps(dict(arguments))], gone=RecorderDied
-        )
+        super().__init__(name, f"{PROCESSES}.{module}", [json.dumps(dict(arguments))], gone=RecorderDied)
 
     def receive(self, timeout_s: float, what: str) -> dict[str, Any]:
         """The next message; ClientFailed if it is that a client of the user's own has failed."""

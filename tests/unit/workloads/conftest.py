@@ -13,7 +13,17 @@ from collections.abc import Iterator
 import pytest
 from confluent_kafka import Producer, cimpl
 
+from evidence import forks
+from harness.workloads.handles.client import COMMON
+
 RD_KAFKA_PRODUCER = 0
+
+
+@pytest.fixture(scope="package", autouse=True)
+def forked() -> Iterator[None]:
+    """The processes of clients are forked, as those of runs are."""
+    with forks.serving(COMMON):
+        yield
 
 
 @pytest.fixture(scope="session")
