@@ -39,6 +39,7 @@ from audit.known import Kind, known
 from audit.model import Setting
 from audit.proof import Proof, Proved
 from audit.resolve import Resolved, written
+from evidence import borders
 from evidence.errors import HarnessError, UsageError
 from evidence.releases import numbers
 from evidence.rundir import RunDir
@@ -221,7 +222,7 @@ def _topic(case: ProducerCase) -> tuple[Topic, list[str]]:
 
 def _in_domain(case: ProducerCase, client: str, version: str) -> bool:
     """Whether the matrix has cells of such a client and topic, and so a rule of what comes of them."""
-    where_scala_is = client != SCALA or versions.get(version).release < (0, 11)
+    where_scala_is = client != SCALA or versions.get(version).release < borders.IDEMPOTENT_PRODUCERS.release
     return where_scala_is and case.topic.min_insync_replicas.value <= MOST_IN_SYNC
 
 

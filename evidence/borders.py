@@ -521,6 +521,58 @@ JAVA_SENDS_WITHOUT_COPY: Final = Border(
     Side("2.7.2", "AbstractRequest.toSend: a NetworkSend of what serialize has copied"),
     Side("2.8.0", "AbstractRequest.toSend: SendBuilder.buildRequestSend, of the batch's own buffer"),
 )
+POLLS_ARE_LIMITED: Final = Border(
+    "0.10",
+    "KIP-41",
+    Side("0.9.0.1", "ConsumerConfig has no max.poll.records"),
+    Side("0.10.0.0", "ConsumerConfig.MAX_POLL_RECORDS_CONFIG"),
+)
+CLIENTS_ASK_FIRST: Final = Border(
+    "0.10.2",
+    "KIP-97",
+    Side("0.10.1.1", "NetworkClient sends no ApiVersionsRequest"),
+    Side("0.10.2.0", "NetworkClient.handleInitiateApiVersionRequests"),
+)
+"""From here on Java clients ask a broker which requests it understands, so that they can talk to older ones."""
+OLD_REQUESTS_REMOVED: Final = Border(
+    "4.0",
+    "KIP-896",
+    Side("3.9.2", "ProduceRequest.json: validVersions 0-11"),
+    Side("4.0.2", "ProduceRequest.json: validVersions 3-12"),
+)
+"""From here on brokers and Java clients know no requests of before 0.11, which had no message format 2."""
+CLIENTS_OF_4_TALK_TO: Final = Border(
+    "2.1",
+    "KIP-896",
+    Side("2.0.1", "OffsetsForLeaderEpochRequest has versions 0 and 1, which 4.0 does not"),
+    Side("2.1.0", "OFFSET_FOR_LEADER_EPOCH_REQUEST_V2, the oldest that 4.0 has"),
+)
+"""The oldest brokers that Java clients of 4.0 and later talk to."""
+SETTINGS_DECLARED: Final = Border(
+    "0.9",
+    "KAFKA-1845",
+    Side("0.8.2.2", "class KafkaConfig reads its settings one by one, from VerifiableProperties"),
+    Side("0.9.0.0", "object KafkaConfig has a ConfigDef"),
+)
+TOOLS_APART: Final = Border(
+    "0.9",
+    "KAFKA-2276",
+    Side("0.8.2.2", "build.gradle has no project tools"),
+    Side("0.9.0.0", "build.gradle: project(':tools')"),
+)
+"""From here on tools such as ProducerPerformance are an artifact of their own."""
+SCALA_2_13: Final = Border(
+    "2.4",
+    "KAFKA-7197",
+    Side("2.3.1", "gradle/dependencies.gradle: availableScalaVersions 2.11 and 2.12"),
+    Side("2.4.0", "gradle/dependencies.gradle: availableScalaVersions 2.11, 2.12 and 2.13"),
+)
+REPLICAS_MOVE_WITH_VERSION_1: Final = Border(
+    "2.0",
+    "KIP-219",
+    Side("1.1.1", "AlterReplicaLogDirsRequest has version 0"),
+    Side("2.0.0", "AlterReplicaLogDirsRequest.ALTER_REPLICA_LOG_DIRS_REQUEST_V1"),
+)
 SCALA_REMOVED: Final = Border(
     "2.0",
     "KAFKA-6921",

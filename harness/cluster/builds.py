@@ -16,6 +16,8 @@ from typing import Final, Literal
 from evidence.releases import Release, numbers
 from harness.cluster.namespace import namespace
 
+ON_JAVA_17: Final = numbers("3.0")
+"""The first release that we run on Java 17, which is younger than every line before it."""
 SHORT: Final = 12
 """Hexadecimal digits of a build's digest that names have."""
 NOT_IN_TAGS: Final = re.compile(r"[^\w.-]")
@@ -46,7 +48,7 @@ class Build:
     @property
     def java(self) -> Literal[8, 17]:
         """The Java its brokers run on."""
-        return 17 if self.release >= (3,) else 8
+        return 17 if self.release >= ON_JAVA_17 else 8
 
     @property
     def mark(self) -> str:

@@ -77,7 +77,7 @@ class Version:
     @property
     def scala(self) -> str:
         """The Scala version in its artifact's name: 2.13 exists from 2.4 on, 2.11 up to 2.3."""
-        return "2.13" if self.release >= (2, 4) else "2.11"
+        return "2.13" if self.release >= borders.SCALA_2_13.release else "2.11"
 
     @property
     def image(self) -> str:

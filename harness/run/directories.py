@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
+from evidence import borders
 from evidence.errors import HarnessError
 from evidence.events import MoveReplica, ReplicaPlace
 from harness.cluster.cluster import KAFKA_PORT
@@ -53,7 +54,7 @@ class LogDirectories:
             self._timeline.append(
                 MoveReplica(node=target.node.name, topic=t.topic, partition=t.number, directory=directory)
             )
-            version = 0 if self._version.release < (2, 0) else 1
+            version = 0 if self._version.release < borders.REPLICAS_MOVE_WITH_VERSION_1.release else 1
             self._ask_node(
                 target,
                 lambda address: move_replica(

@@ -31,6 +31,7 @@ from pathlib import Path
 from typing import Final
 from xml.sax.saxutils import quoteattr
 
+from evidence import borders
 from evidence.cache import cache_path
 from evidence.errors import HarnessError, UsageError
 from evidence.releases import numbers
@@ -313,20 +314,24 @@ def _keep(
 TOOLS: Final = "kafka-tools"
 
 
+BOUND_BY_US: Final = numbers("1.0")
+"""The first release whose logging binding is ours. Those of before have one that nothing else drags in."""
+
+
 def roots(kafka: str) -> tuple[Jar, ...]:
     """What a release is resolved from: its broker, its tools, and a logging binding where the broker brings none.
 
-    From 1.0 on only slf4j's interface comes with Kafka: without a binding a broker prints nothing, and ZooKeeper 3.4's
-    main class does not start without log4j. Reload4j, log4j 1.2 kept alive, serves all of 1.0 to 4.3 with one
-    configuration file. The tools (ProducerPerformance, DumpLogSegments of 4.3) are an artifact of their own from 0.9.
-    No run needs them, so a release whose tools are not there is resolved without.
+    From 1.1 on only slf4j's interface comes with Kafka (KAFKA-1044): without a binding a broker prints nothing, and
+    ZooKeeper 3.4's main class does not start without log4j. Reload4j, log4j 1.2 kept alive, serves 1.0 to 4.4 with
+    one configuration file. The tools (ProducerPerformance, DumpLogSegments of 4.3) are an artifact of their own from 0.9
+    on. No run needs them, so a release whose tools are not there is resolved without.
     """
     release = numbers(kafka)
-    scala = "2.13" if release >= (2, 4) else "2.11"
+    scala = "2.13" if release >= borders.SCALA_2_13.release else "2.11"
     chosen = [Jar(group="org.apache.kafka", artifact=f"kafka_{scala}", version=kafka)]
-    if release >= (0, 9):
+    if release >= borders.TOOLS_APART.release:
         chosen.append(Jar(group="org.apache.kafka", artifact=TOOLS, version=kafka))
-    if release >= (1, 0):
+    if release >= BOUND_BY_US:
         chosen.append(Jar(group="org.slf4j", artifact="slf4j-reload4j", version="1.7.36"))
     return tuple(chosen)
 

@@ -64,6 +64,8 @@ NAMED_BY: Final[Mapping[str, Sequence[str]]] = {
 }
 """Classes whose constants are the keys, where there is no ConfigDef."""
 
+OLDEST_LIBRDKAFKA: Final = numbers("0.9")
+"""Its first release with a page of its keys in the form that is read here."""
 SPRING_BOOT_VERSIONS: Final = (
     "platform/spring-boot-dependencies/build.gradle",
     "spring-boot-project/spring-boot-dependencies/build.gradle",
@@ -176,7 +178,7 @@ def librdkafka_keys(page: str) -> Keys:
 def librdkafka(checkout: Path) -> dict[str, Keys]:
     """The keys of every final release from 0.9 on, by release."""
     pages = {release: _at(checkout, tag, "CONFIGURATION.md") for release, tag in _releases(checkout)}
-    found = {release: librdkafka_keys(page) for release, page in pages.items() if numbers(release) >= (0, 9)}
+    found = {release: librdkafka_keys(page) for release, page in pages.items() if numbers(release) >= OLDEST_LIBRDKAFKA}
     return {release: keys for release, keys in found.items() if keys}
 
 

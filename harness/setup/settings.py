@@ -18,6 +18,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from evidence import borders
 from evidence.errors import unknown_name
 from evidence.rundir import write_atomically
 from harness.cluster.docker import connect, printed
@@ -98,7 +99,7 @@ def names_in_class(content: bytes) -> list[str]:
 
 def ask_release(version: Version) -> list[str]:
     """The settings that a release's code names: from its jars, or from 0.9 on by running it in its image."""
-    if version.release < (0, 9):
+    if version.release < borders.SETTINGS_DECLARED.release:
         archive = next(jars.resolve(version.kafka, lambda _: None).glob("kafka_*.jar"))
         with zipfile.ZipFile(archive) as jar:
             wanted = ("kafka/server/KafkaConfig.class", "kafka/utils/ZKConfig.class")

@@ -131,7 +131,7 @@ class Library:
         given: dict[str, str] = {}
         if self.kind == LIBRDKAFKA:
             given = dict(defaults.CLIENT) | version.client_settings
-        elif numbers(self.release) >= (0, 10):
+        elif numbers(self.release) >= borders.POLLS_ARE_LIMITED.release:
             given = {"max.poll.records": str(batch)}
         for each in more:
             given |= each
@@ -195,9 +195,10 @@ def library(name: str, version: Version) -> Library:
         raise UsageError(f"no client {name!r}: {apache.UnknownRelease(release)}")
     if kind == SCALA and numbers(release) >= borders.SCALA_REMOVED.release:
         raise UsageError(f"no client {name!r}: the Scala producer was removed in 2.0")
-    # The Scala producer, to its end, sends Produce requests of version 2 at most, which 4.0 removed (KIP-896): with
-    # acks=0 it is never told, and nothing is written.
-    if not understood(numbers(release), version.release) or (kind == SCALA and version.release >= (4,)):
+    # The Scala producer, to its end, sends Produce requests of version 2 at most, which 4.0 removed: with acks=0 it is
+    # never told, and nothing is written.
+    gone = kind == SCALA and version.release >= borders.OLD_REQUESTS_REMOVED.release
+    if gone or not understood(numbers(release), version.release):
         raise UsageError(f"{kind}-{release} and a broker of {version.kafka} share no version of the Produce request")
     return Library(kind, release)
 
@@ -209,11 +210,12 @@ def _is_command(name: str) -> bool:
 
 
 def understood(client: tuple[int, ...], broker: tuple[int, ...]) -> bool:
-    """Whether a producer's requests are understood: a broker knows older ones back to those that 4.0 removed (KIP-896),
-    and clients from 0.10.2 on know older brokers back to 0.10.0 (KIP-97), those of 4.0 back to 2.1.
+    """Whether a producer's requests are understood: a broker knows older ones back to those that 4.0 removed, and
+    clients that ask first know older brokers back to those that answer, those of 4.0 back to 2.1.
     """
+    removed = borders.OLD_REQUESTS_REMOVED.release
     if client[:2] <= broker[:2]:
-        return broker < (4,) or client >= (0, 11)
-    if client >= (4,):
-        return broker >= (2, 1)
-    return client >= (0, 10, 2) and broker >= (0, 10)
+        return broker < removed or client >= borders.FORMAT_2.release
+    if client >= removed:
+        return broker >= borders.CLIENTS_OF_4_TALK_TO.release
+    return client >= borders.CLIENTS_ASK_FIRST.release and broker >= borders.API_VERSIONS.release
