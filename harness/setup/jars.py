@@ -323,8 +323,8 @@ def roots(kafka: str) -> tuple[Jar, ...]:
 
     From 1.1 on only slf4j's interface comes with Kafka (KAFKA-1044): without a binding a broker prints nothing, and
     ZooKeeper 3.4's main class does not start without log4j. Reload4j, log4j 1.2 kept alive, serves 1.0 to 4.4 with
-    one configuration file. The tools (ProducerPerformance, DumpLogSegments of 4.3) are an artifact of their own from 0.9
-    on. No run needs them, so a release whose tools are not there is resolved without.
+    one configuration file. The tools (ProducerPerformance, DumpLogSegments of 4.3) are an artifact of their own since
+    0.9. No run needs them, so a release whose tools are not there is resolved without.
     """
     release = numbers(kafka)
     scala = "2.13" if release >= borders.SCALA_2_13.release else "2.11"
