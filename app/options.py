@@ -155,6 +155,9 @@ def _compare(compare: argparse.ArgumentParser) -> None:
         metavar="OLD=NEW",
         help="hold runs on NEW's version against those on OLD's, and no others; again for more",
     )
+    compare.add_argument(
+        "--dry-run", action="store_true", help="only tell what would be run, or which cells would be compared"
+    )
     compare.add_argument("--accept", type=Path, metavar="FILE", help="changes that are accepted for a while (TOML)")
     compare.add_argument(
         "--error",
