@@ -29,10 +29,10 @@ def sentence(one: Comparison) -> str:
     of = plural(len(one.pairs), "cell")
     if one.regressions:
         first, *others = one.together
-        beside = f"; {plural(len(first) - 1, 'further change')} in the same runs" if len(first) > 1 else ""
+        same = f"; {plural(len(first) - 1, 'further change')} in the same runs" if len(first) > 1 else ""
         also = f"; and {plural(len(others), 'further regression')}" if others else ""
         count = plural(len(one.together), "regression")
-        return f"{one.new}: {count} in {of}: {in_words(first[0])}{beside}{also}"
+        return f"{one.new}: {count} in {of}: {in_words(first[0])}{same}{also}"
     if one.too_little:
         few = f"{len(one.too_few)} of {of} {'has' if len(one.pairs) == 1 else 'have'} too few runs"
         return f"{one.new}: too little to say: {few}, and what there are show no regression"
