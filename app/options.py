@@ -237,7 +237,7 @@ def _symptoms(sub: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="NAME=S",
-        help="the symptom is a time of more than so many seconds: a claim's, write_pause_ms, read_pause_ms, "
+        help="the symptom is a time over a limit in seconds: a claim's, write_pause_ms, read_pause_ms, "
         "first_success_ms or ack_ms; again for more",
     )
     sub.add_argument(
