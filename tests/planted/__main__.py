@@ -5,7 +5,7 @@
     night NAME [--number 2]    a night of it, or of the release itself (`unchanged`); resumable
     all                        two nights of each and four unchanged ones, one after the other; resumable
     keep [RUNS_DIR]            the runs of finished nights into results/nights/, and the page
-    page                       docs/nights-proved.md, of results/nights/
+    page                       docs/planted.md, of results/nights/
 
 A night is `kafka-chaos matrix` with the scenarios and cases of the plan. Night 2 has other seeds than night 1.
 """
@@ -27,7 +27,7 @@ from tests.planted import PLAN, PLANTED, RELEASE, RUNS, UNCHANGED, build, get, k
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 RESULTS: Final = ROOT / "results" / "nights"
-PAGE: Final = ROOT / "docs" / "nights-proved.md"
+PAGE: Final = ROOT / "docs" / "planted.md"
 RUNS_DIR: Final = Path("runs/planted")
 NIGHTS: Final = 2
 UNCHANGED_NIGHTS: Final = 4
@@ -102,7 +102,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sub.add_argument("--runs-dir", type=Path, default=RUNS_DIR)
     keeping = commands.add_parser("keep", help="results/nights/, and the page")
     keeping.add_argument("runs_dir", nargs="?", type=Path, default=RUNS_DIR)
-    commands.add_parser("page", help="docs/nights-proved.md")
+    commands.add_parser("page", help="docs/planted.md")
     options = whole.parse_args(arguments)
     try:
         match options.command:

@@ -1,4 +1,4 @@
-"""docs/nights-proved.md: what `compare` says of nights with a regression planted; of results/nights/ alone."""
+"""docs/planted.md: what `compare` says of nights with a regression planted; of results/nights/ alone."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from itertools import chain, permutations
 from typing import Final
 
+from evidence.run import full_name
 from evidence.text import markdown, plural
 from judgement.comparison import ERROR, FAMILIES, Comparison, Ran, by_cell, compare
 from judgement.difference import LEAST_RUNS, CountedRuns, counts
@@ -65,7 +66,7 @@ def page(nights: Sequence[Night]) -> str:
 def _head(nights: Sequence[Night]) -> Iterator[str]:
     cells = ", ".join(f"`{scenario}`" + (f" ({case})" if case != "default" else "") for scenario, case in PLAN)
     yield from (
-        "# Nights, proved",
+        "# Nights with a regression planted",
         "",
         "Would [`kafka-chaos compare`](nights.md#compare) say what is wrong with a build, and nothing else? Builds",
         "with one regression planted were run for a night each, and held beside nights of the release itself.",
@@ -90,6 +91,7 @@ def _head(nights: Sequence[Night]) -> Iterator[str]:
         "",
         f"{plural(sum(len(night.runs) for night in nights), 'run')} of {plural(len(nights), 'night')} are kept.",
         "Runs of the planted builds are counted as runs of no release.",
+        _not_whole(nights),
         "",
     )
 
@@ -141,7 +143,7 @@ def _planted(unchanged: Sequence[Night], planted: Sequence[Night]) -> Iterator[s
         told = least_runs(unchanged, night, one)
         bad = sum(run.verdict == UNEXPECTED for run in night.runs)
         yield (
-            f"| {night.name} | {len(night.runs)} | {bad} | {markdown(sentence(found))} | {'yes' if well else 'no'} "
+            f"| {night.name} | {len(night.runs)} | {bad} | {markdown(sentence(found))} | {_told(found, well=well)} "
             f"| {told or 'not'} |"
         )
     yield from ("", f"As it should be: {rights} of {plural(len(planted), 'night')}.", "")
@@ -150,14 +152,44 @@ def _planted(unchanged: Sequence[Night], planted: Sequence[Night]) -> Iterator[s
         if not right(found, get(night.planted)):
             yield f"- {night.name}: {markdown(_otherwise(found))}"
     yield ""
+    yield from _shown(planted)
+
+
+def _shown(planted: Sequence[Night]) -> Iterator[str]:
+    """What came of the runs of planted builds, cell by cell: also of those that are too few to be compared."""
+    if not planted:
+        return
+    yield from (
+        "What came of the runs of these builds, judged by what is documented of Kafka:",
+        "",
+        "| night | cell | runs | *unexpected* | the first such run |",
+        "|---|---|---:|---:|---|",
+    )
+    for night in planted:
+        for (scenario, case, _), runs in sorted(by_cell(night.runs).items()):
+            bad = [run for run in runs if run.verdict == UNEXPECTED]
+            text = markdown(bad[0].text) if bad else ""
+            yield f"| {night.name} | {full_name(scenario, case)} | {len(runs)} | {len(bad)} | {text} |"
+    yield ""
+
+
+def _not_whole(nights: Sequence[Night]) -> str:
+    """Which nights have fewer runs than the plan; "" if none has."""
+    whole = len(PLAN) * RUNS
+    short = [f"{night.name} ({len(night.runs)} of {whole} runs)" for night in nights if len(night.runs) < whole]
+    return f"Not whole yet: {', '.join(short)}." if short else ""
+
+
+def _told(found: Comparison, *, well: bool) -> str:
+    return "yes" if well else "too few runs" if found.too_little else "no"
 
 
 def _otherwise(found: Comparison) -> str:
     """What a comparison tells, or why it tells nothing."""
     if found.regressions:
         return "; ".join(in_words(change) for change in found.regressions)
-    few = len(found.too_few)
-    return f"nothing is told; {few} of {plural(len(found.pairs), 'cell')} have fewer than {LEAST_RUNS} runs that tell"
+    cells = plural(len(found.pairs), "cell")
+    return f"nothing is told; with fewer than {LEAST_RUNS} runs that tell: {len(found.too_few)} of {cells}"
 
 
 def _unchanged(unchanged: Sequence[Night]) -> Iterator[str]:
@@ -171,15 +203,16 @@ def _unchanged(unchanged: Sequence[Night]) -> Iterator[str]:
         "| older | newer | runs | the first line | alarm |",
         "|---|---|---:|---|---|",
     )
-    alarms = pairs = 0
+    alarms = pairs = enough = 0
     for old, new in permutations(unchanged, 2):
         found = held([old], new)
         pairs += 1
         alarms += bool(found.regressions)
+        enough += not found.too_little
         runs = f"{len(old.runs)} and {len(new.runs)}"
         alarm = "yes" if found.regressions else "no"
         yield f"| {old.name} | {new.name} | {runs} | {markdown(sentence(found))} | {alarm} |"
-    yield from ("", f"{plural(alarms, 'alarm')} in {plural(pairs, 'comparison')}.", "")
+    yield from ("", f"{plural(alarms, 'alarm')} in {plural(pairs, 'comparison')}; enough runs to tell: {enough}.", "")
 
 
 def _machine(nights: Sequence[Night]) -> Iterator[str]:
