@@ -160,7 +160,7 @@ def _shown(planted: Sequence[Night]) -> Iterator[str]:
     if not planted:
         return
     yield from (
-        "What came of the runs of these builds, judged by what is documented of Kafka:",
+        "The runs of these builds were judged by what is documented of Kafka:",
         "",
         "| night | cell | runs | *unexpected* | the first such run |",
         "|---|---|---:|---:|---|",
@@ -189,7 +189,7 @@ def _otherwise(found: Comparison) -> str:
     if found.regressions:
         return "; ".join(in_words(change) for change in found.regressions)
     cells = plural(len(found.pairs), "cell")
-    return f"nothing is told; with fewer than {LEAST_RUNS} runs that tell: {len(found.too_few)} of {cells}"
+    return f"the comparison reports nothing; with fewer than {LEAST_RUNS} runs that tell: {len(found.too_few)} of {cells}"
 
 
 def _unchanged(unchanged: Sequence[Night]) -> Iterator[str]:

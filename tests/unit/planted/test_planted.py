@@ -134,7 +134,7 @@ def test_the_page_tells_alarms_and_what_is_missed() -> None:
     unchanged = [night("unchanged-1"), night("unchanged-2")]
     text = page.page([*unchanged, night("elections-late-1", version=BUILD)])
     assert "As it should be: 0 of 1 night." in text
-    assert "- elections-late-1: nothing is told; with fewer than 5 runs that tell: 0 of 5 cells" in text
+    assert "- elections-late-1: the comparison reports nothing; with fewer than 5 runs that tell: 0 of 5 cells" in text
     assert "0 alarms in 2 comparisons; enough runs to tell: 2." in text
     few = page.page([*unchanged, night("elections-late-1", 1, version=BUILD)])
     assert "| too few runs | not |" in few
