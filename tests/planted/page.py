@@ -189,7 +189,8 @@ def _otherwise(found: Comparison) -> str:
     if found.regressions:
         return "; ".join(in_words(change) for change in found.regressions)
     cells = plural(len(found.pairs), "cell")
-    return f"the comparison reports nothing; with fewer than {LEAST_RUNS} runs that tell: {len(found.too_few)} of {cells}"
+    few = f"{len(found.too_few)} of {cells}"
+    return f"the comparison reports nothing; with fewer than {LEAST_RUNS} runs that tell: {few}"
 
 
 def _unchanged(unchanged: Sequence[Night]) -> Iterator[str]:
