@@ -165,6 +165,12 @@ test-bare: ## demo, chaos-run and test, each on a bare Debian machine with its o
 sabotage: setup-tests ## Does anything wrong pass? Sabotages fresh runs and their files, and writes docs/sabotage.md
 	$(BIN)/python -m tests.sabotage
 
+.PHONY: planted
+planted: engine venv ## Does compare tell a planted regression, and nothing else? Whole nights of own builds; resumable (JOBS=)
+	$(CHAOS) setup --versions 4.3.1
+	$(BIN)/python -m tests.planted all --jobs $(JOBS)
+	$(BIN)/python -m tests.planted keep
+
 .PHONY: mutants
 mutants: engine venv ## Would it notice a broken Kafka? Runs of brokers with one method changed; resumable (MUTANTS= SCENARIO= VERSION= JOBS= narrow it)
 	$(CHAOS) setup --versions $(or $(VERSION),2.8.2 4.3.1)

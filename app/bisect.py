@@ -1,8 +1,10 @@
 """Which release of Kafka a symptom came with, or went with: runs of one scenario, decided release by release.
 
 A *symptom* is an anomaly, or several: those that runs on one end show and no run on the other end does, or those that
-the user names. Nothing that is documented of the scenario is asked: every run is made with `--expect none`, so what
-the museum knows of a bug decides nothing here.
+the user names. It can also be a time that is too long, or a line of the brokers' logs (app/symptoms.py). A run that
+cannot tell these decides nothing. Nothing that is documented of the scenario is asked: every run is made with
+`--expect none`, so what the museum knows of a bug decides nothing here. Only the time of a claim needs what is
+documented, since no other run measures it.
 
 **Releases.** Kafka's releases are a tree, not a row: 2.8.2 came after 3.1.0, from a branch that left the development
 branch at 2.8.0. What is between two releases is therefore what the newer one descends from and the older one does not:
@@ -33,7 +35,9 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 from docker.errors import APIError
 
+from app import symptoms
 from app.matrix import MatrixCell
+from app.symptoms import Symptom
 from evidence.errors import KafkaChaosError, UsageError
 from evidence.releases import line_of, numbers
 from evidence.rundir import RunDir, write_atomically
@@ -184,6 +188,8 @@ class Bisection:
     echo: Echo
     named: tuple[str, ...] = ()
     """The symptom that the user names; empty: what the ends differ in."""
+    beside: tuple[Symptom, ...] = ()
+    """Times and lines that the user names; their words are in `named` too."""
     known: Sequence[str] = field(default_factory=apache.releases)
     tested: dict[str, Tested] = field(default_factory=dict)
     made: set[str] = field(default_factory=set)
@@ -229,7 +235,10 @@ class Bisection:
         )
         run_dir = self.run(cell)
         verdict = Verdict(verdict="error") if run_dir is None else read_verdict(run_dir)
-        told.runs.append((str(run_dir.path) if run_dir else str(cell), verdict.seen, verdict.sound))
+        beside = {} if run_dir is None else symptoms.shown(self.beside, run_dir)
+        seen = (*verdict.seen, *(name for name, shows in beside.items() if shows))
+        tells = verdict.sound and None not in beside.values()
+        told.runs.append((str(run_dir.path) if run_dir else str(cell), seen, tells))
         return True
 
     def _image(self, version: Version) -> None:

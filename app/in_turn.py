@@ -73,16 +73,24 @@ def in_turn(shared: Sequence[MatrixCell], old: str, new: str) -> list[MatrixCell
     return [replace(cell, version=version) for cell in shared for version in both[1 - cell.seed % 2]]
 
 
+def asked_for(options: argparse.Namespace, echo: Echo) -> tuple[Version, Version, list[MatrixCell]]:
+    """Both builds, the old one first, and the runs that the options ask for, in their order.
+
+    Raises UsageError if both are the same, or no scenario applies to both.
+    """
+    old, new = (version_of(named, options.way, echo) for named in (options.against, options.kafka_under_test))
+    if old.id == new.id:
+        raise UsageError(f"--kafka-under-test and --against are the same: {old.id}")
+    return old, new, wanted(options, old, new)
+
+
 def sides(options: argparse.Namespace) -> tuple[Side, Side]:
     """Run what is not finished, and give the runs of both builds, the old one first.
 
-    Raises UsageError if both are the same, and HarnessError if a run left nothing behind.
+    Raises UsageError as `asked_for` does, and HarnessError if a run left nothing behind.
     """
     progress = Progress(quiet=options.quiet)
-    old, new = (version_of(named, options.way, progress.line) for named in (options.against, options.kafka_under_test))
-    if old.id == new.id:
-        raise UsageError(f"--kafka-under-test and --against are the same: {old.id}")
-    asked = wanted(options, old, new)
+    old, new, asked = asked_for(options, progress.line)
     images.ensure_images([old.build, new.build], progress.line)
     root: Path = options.runs_dir
     root.mkdir(parents=True, exist_ok=True)

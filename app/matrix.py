@@ -283,10 +283,11 @@ class Matrix:
         What is there of an earlier call counts. Cells beyond AGAIN_CELLS are told and left.
         """
         there = finished_runs(self.root, self.settings, self.expect, self.subjects, self.client)
-        every = {
-            cell: sorted({*there.get(cell, ()), run_dir}, key=lambda one: one.path.name)
-            for cell, run_dir in runs.items()
+        # By their names: a run of this call has the whole path, and one that is found in the folder may have not.
+        named = {
+            cell: {one.path.name: one for one in (*there.get(cell, ()), run_dir)} for cell, run_dir in runs.items()
         }
+        every = {cell: [those[name] for name in sorted(those)] for cell, those in named.items()}
         doubtful = [cell for cell, those in every.items() if not all(read_verdict(one).good for one in those)]
         if len(doubtful) > AGAIN_CELLS:
             self.echo(f"{len(doubtful)} cells are not good: the first {AGAIN_CELLS} of them are run again")

@@ -101,6 +101,15 @@ def _lines_of(run_dir: RunDir) -> tuple[RunStarted, RunJudged]:
     return ledger.started(one.run, None), line_of(one)
 
 
+def ran_of(run_dir: RunDir) -> Ran:
+    """A judged run that is there, as comparisons have it. Raises UsageError, OSError."""
+    started, judged = _lines_of(run_dir)
+    place = run_dir.path
+    return _ran(
+        started, judged, load=load_of(started, None, judged), place=place, code=started.code, lines=_logged(place)
+    )
+
+
 def _side(path: Path, lines: Sequence[AnyLine], places: Mapping[str, Path]) -> Side:
     found = Side(str(path))
     verdicts: dict[str, RunJudged] = {}

@@ -155,6 +155,9 @@ def _compare(compare: argparse.ArgumentParser) -> None:
         metavar="OLD=NEW",
         help="hold runs on NEW's version against those on OLD's, and no others; again for more",
     )
+    compare.add_argument(
+        "--dry-run", action="store_true", help="only tell what would be run, or which cells would be compared"
+    )
     compare.add_argument("--accept", type=Path, metavar="FILE", help="changes that are accepted for a while (TOML)")
     compare.add_argument(
         "--error",
@@ -227,6 +230,25 @@ def _rate(text: str) -> float:
     return rate
 
 
+def _symptoms(sub: argparse.ArgumentParser) -> None:
+    """Options of what is looked for besides anomalies."""
+    sub.add_argument(
+        "--longer",
+        action="append",
+        default=[],
+        metavar="NAME=S",
+        help="the symptom is a time over a limit in seconds: a claim's, write_pause_ms, read_pause_ms, "
+        "first_success_ms or ack_ms; again for more",
+    )
+    sub.add_argument(
+        "--line",
+        action="append",
+        default=[],
+        metavar="TEXT",
+        help="the symptom is a warning or an error of a broker: a part of it, as `compare` tells it; again for more",
+    )
+
+
 def _bisect(sub: argparse.ArgumentParser) -> None:
     """The options of `kafka-chaos bisect`."""
     sub.add_argument("scenario", metavar="SCENARIO", help="its name: `kafka-chaos list` shows all")
@@ -241,6 +263,7 @@ def _bisect(sub: argparse.ArgumentParser) -> None:
         metavar="NAMES",
         help="the anomalies that are the symptom (default: those that only the bad one shows)",
     )
+    _symptoms(sub)
     sub.add_argument(
         "--rate",
         type=_rate,
@@ -360,6 +383,7 @@ def parser() -> argparse.ArgumentParser:
         action="store_true",
         help="end as `git bisect run` wants it: 0 good, 1 bad, 125 cannot be told",
     )
+    _symptoms(run)
     run.add_argument(
         "--runs-dir", type=_directory, default=RUNS, metavar="DIR", help="where run directories go (default runs/)"
     )

@@ -9,6 +9,10 @@ cells is seen in none of them. What may be told of so many tests `judgement.diff
 the FAMILIES by itself with its share of the error. A time is told only if it is longer or shorter by LEAST_SHARE, and
 by SPREADS times the spread of runs of one side. Times are compared among runs of one machine that was as busy.
 
+One thing that is broken is seen as several facts: a lost record is also at no offset where it was. So regressions that
+show in the same runs are told together, as one (`together`): those runs cannot tell them apart. An error line belongs
+to others only if it is in no other run, because brokers that complain everywhere complain of something else.
+
 A run that is unknown or an error says nothing by what it does not show. What it shows counts: a lost write is lost,
 however little else of the run is known. So where something is asked to be more frequent on one side, all runs of that
 side count, and of the other those that are sound: blind runs can hide a difference, and cannot make one.
@@ -129,6 +133,11 @@ class Change:
     """Of all of these cells together."""
 
     @property
+    def shown_in(self) -> frozenset[str]:
+        """The newer runs that show it; of a time, all that were measured in its cells."""
+        return frozenset(run.run for one in self.cells if not one.accepted for run in one.new)
+
+    @property
     def regression(self) -> bool:
         return self.worse and self.fact.kind in REGRESSIONS and any(not one.accepted for one in self.cells)
 
@@ -160,6 +169,22 @@ class Comparison:
         return [change for change in self.changes if change.regression]
 
     @cached_property
+    def together(self) -> list[list[Change]]:
+        """All of `regressions`, those that show in the same runs as one, the worst first."""
+        groups: list[list[Change]] = []
+        for change in self.regressions:
+            line, shown = change.fact.kind == "error line", change.shown_in
+            mine = [
+                group
+                for group in groups
+                if (shown <= _shown_in(group) if line else not shown.isdisjoint(_shown_in(group)))
+            ][: 1 if line else None]
+            rest = [group for group in groups if not any(group is one for one in mine)]
+            groups = [[*chain.from_iterable(mine), change], *rest]
+            groups.sort(key=lambda group: self.regressions.index(group[0]))
+        return groups
+
+    @cached_property
     def too_few(self) -> list[Cell]:
         """Cells that have fewer than LEAST_RUNS runs that tell something, on either side."""
         return [
@@ -172,6 +197,10 @@ class Comparison:
     def too_little(self) -> bool:
         """Whether most cells have too few runs for "no regression" to mean anything."""
         return not self.regressions and 2 * len(self.too_few) > len(self.pairs)
+
+
+def _shown_in(group: Iterable[Change]) -> frozenset[str]:
+    return frozenset(chain.from_iterable(change.shown_in for change in group))
 
 
 def compare(

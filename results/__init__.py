@@ -6,6 +6,7 @@
     cells.jsonl              a row for each cell, made of these lines
     explained.toml           why runs that count did not end as documented (results/explained.py)
     mutants.csv              what came of runs of brokers that were changed on purpose (tests/mutants), a line each
+    nights/                  what runs of nights with a regression planted showed (tests/planted), a file a night
     recall.csv               what came of other scenarios than the museum's on releases with its bugs, a line each
     audit/                   the measurements of the audit's matrix (audit/matrix.py has their form)
 

@@ -5,15 +5,17 @@ from __future__ import annotations
 import argparse
 import itertools
 import json
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 import results as results_of
 from app.arguments import expected, judged_json, names_of, settings_of, version_of
 from app.confirmed import unconfirmed
-from app.output import RUN, Progress, result, tell_failure
+from app.output import RUN, Progress, result, say, tell_failure
 from evidence import forks
 from evidence.errors import EXIT_AS_DOCUMENTED, EXIT_CONTRADICTED, KafkaChaosError, UsageError
 from evidence.run import full_name
+from evidence.rundir import RunDir
 from harness import runner
 from harness.removal import Removals
 from harness.scenario import get_scenario
@@ -24,7 +26,7 @@ from harness.workloads.handles.client import COMMON
 from harness.workloads.libraries import library
 from judgement import judge as judging
 from judgement.report import console
-from judgement.verdict import worst
+from judgement.verdict import read_verdict, worst
 
 BISECT_SKIP: Final = 125
 """What tells `git bisect run` that a commit cannot be tested."""
@@ -32,11 +34,14 @@ BISECT_SKIP: Final = 125
 
 def run(options: argparse.Namespace) -> int:
     """Run each case and seed in turn; the exit status is that of the worst verdict, or what `git bisect run` wants."""
+    if not options.for_bisect and (options.longer or options.line):
+        raise UsageError("--longer and --line say what a bisection looks for: add --for-bisect")
     with forks.serving(COMMON):
-        return _for_bisect(options) if options.for_bisect else _run(options)
+        return _for_bisect(options) if options.for_bisect else _run(options, [])
 
 
 def _for_bisect(options: argparse.Namespace) -> int:
+    made: list[RunDir] = []
     # What is wrong in the command itself ends a bisection; what is wrong with a build skips its commit.
     chosen = get_scenario(options.scenario)
     for name in names_of(options.case):
@@ -45,15 +50,30 @@ def _for_bisect(options: argparse.Namespace) -> int:
     expected(options.expect)
     if options.no_check or options.version is None is options.kafka:
         raise UsageError("--for-bisect needs a verdict on a build: give --kafka, and no --no-check")
+    from app import symptoms  # an ordinary run needs nothing of comparisons
+
+    wanted = symptoms.named(options.longer, options.line)
     try:
-        status = _run(options)
+        status = _run(options, made)
+        if wanted:
+            return _has([symptoms.shown(wanted, run_dir) for run_dir in made if read_verdict(run_dir).sound])
     except KafkaChaosError as error:
         tell_failure(error)
         return BISECT_SKIP
     return status if status in (EXIT_AS_DOCUMENTED, EXIT_CONTRADICTED) else BISECT_SKIP
 
 
-def _run(options: argparse.Namespace) -> int:
+def _has(shown: Sequence[Mapping[str, bool | None]]) -> int:
+    """What `git bisect run` wants of sound runs whose verdict is not asked: 1 if one has a symptom, 0 if none has."""
+    for name in (name for one in shown for name, shows in one.items() if shows):
+        say(f"the symptom: {name}")
+        return EXIT_CONTRADICTED
+    blind = not shown or any(shows is None for one in shown for shows in one.values())
+    return BISECT_SKIP if blind else EXIT_AS_DOCUMENTED
+
+
+def _run(options: argparse.Namespace, made: list[RunDir]) -> int:
+    """Run each case and seed in turn, and add each judged run to `made`; the exit status of the worst verdict."""
     progress = Progress(quiet=options.quiet, json_lines=options.json_lines)
     chosen = get_scenario(options.scenario)
     overrides = settings_of(options.setting)
@@ -98,6 +118,7 @@ def _run(options: argparse.Namespace) -> int:
             else:
                 judged = judging.judge(finished.run_dir, analyst)
                 verdicts.append(judged.verdict)
+                made.append(finished.run_dir)
                 results.append(judged_json(finished.run_dir, judged.verdict))
                 progress.line(f"verdict: {judged.verdict.in_words}")
                 if not (options.json or options.json_lines):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any, Final
 
@@ -27,10 +28,11 @@ def sentence(one: Comparison) -> str:
     """The one sentence: whether there is a regression, in how many cells, and the worst."""
     of = plural(len(one.pairs), "cell")
     if one.regressions:
-        first, more = one.regressions[0], len(one.regressions) - 1
-        also = f"; and {plural(more, 'further change')}" if more else ""
-        count = plural(len(one.regressions), "regression")
-        return f"{one.new}: {count} in {of}: {in_words(first)}{also}"
+        first, *others = one.together
+        same = f"; {plural(len(first) - 1, 'further change')} in the same runs" if len(first) > 1 else ""
+        also = f"; and {plural(len(others), 'further regression')}" if others else ""
+        count = plural(len(one.together), "regression")
+        return f"{one.new}: {count} in {of}: {in_words(first[0])}{same}{also}"
     if one.too_little:
         few = f"{len(one.too_few)} of {of} {'has' if len(one.pairs) == 1 else 'have'} too few runs"
         return f"{one.new}: too little to say: {few}, and what there are show no regression"
@@ -99,11 +101,13 @@ def _where(runs: Sequence[Ran]) -> list[str]:
 def lines(one: Comparison) -> Iterator[str]:
     """The comparison on a console, the sentence first."""
     yield visible(sentence(one))
+    beside = {id(change) for group in one.together for change in group[1:]}
     for title, changes in _parts(one):
         yield ""
         yield f"{title}:"
         for change in changes:
-            yield f"  {visible(in_words(change))}  (p {change.p:.2g})"
+            same = "in the same runs: " if id(change) in beside else ""
+            yield f"  {same}{visible(in_words(change))}  (p {change.p:.2g})"
             for cell in change.cells[:LISTED] if len(change.cells) > 1 else ():
                 why = f"  [accepted: {visible(cell.accepted)}]" if cell.accepted else ""
                 yield f"      {cell.name}: {visible(figures(change.fact, cell))}{why}"
@@ -121,7 +125,7 @@ def lines(one: Comparison) -> Iterator[str]:
 def _parts(one: Comparison) -> list[tuple[str, list[Change]]]:
     rest = [change for change in one.changes if not change.regression]
     parts = [
-        ("Regressions", one.regressions),
+        ("Regressions", list(chain.from_iterable(one.together))),
         ("Accepted", [change for change in rest if change.accepted]),
         ("Also new", [change for change in rest if change.worse and not change.accepted]),
         ("Better, or gone", [change for change in rest if not change.worse]),
@@ -221,7 +225,7 @@ def as_json(one: Comparison) -> dict[str, Any]:
             "new": sum(len(new) for _, new in one.pairs.values()),
         },
         "error": one.error,
-        "changes": [_change_json(change) for change in one.changes],
+        "changes": [_change_json(one, change) for change in one.changes],
         "too_few": [list(cell) for cell in one.too_few],
         "only_old": [list(cell) for cell in one.only_old],
         "only_new": [list(cell) for cell in one.only_new],
@@ -230,12 +234,14 @@ def as_json(one: Comparison) -> dict[str, Any]:
     }
 
 
-def _change_json(change: Change) -> dict[str, Any]:
+def _change_json(of: Comparison, change: Change) -> dict[str, Any]:
+    numbers = [number for number, group in enumerate(of.together, 1) if any(change is one for one in group)]
     return {
         "kind": change.fact.kind,
         "name": change.fact.name,
         "worse": change.worse,
         "regression": change.regression,
+        "together": numbers[0] if numbers else None,
         "p": change.p,
         "text": in_words(change),
         "cells": [_cell_json(cell) for cell in change.cells],

@@ -1,9 +1,13 @@
 package mutants;
 
 import java.io.FileInputStream;
+import java.io.IOException;
 import java.io.InputStream;
 import java.lang.instrument.ClassFileTransformer;
 import java.lang.instrument.Instrumentation;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.Paths;
 import java.security.ProtectionDomain;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -76,7 +80,10 @@ public final class Mutant implements ClassFileTransformer {
         teller.start();
     }
 
-    /** Makes the changes of each file to the classes on the class path, and tells of those that cannot be made. */
+    /**
+     * Makes the changes of each file to the classes on the class path, and tells of those that cannot be made. With
+     * -Dmutants.to=DIRECTORY the changed classes are written there, for a build that needs no agent.
+     */
     public static void main(String[] files) throws Exception {
         ClassLoader loader = Mutant.class.getClassLoader();
         for (String file : files) {
@@ -94,11 +101,22 @@ public final class Mutant implements ClassFileTransformer {
                 try {
                     byte[] made = mutant.changed(loader, className, null, mutant.changesOf(className));
                     new Refuser(loader).accept(className, made);
+                    written(className, made);
                 } catch (Exception | LinkageError error) {
                     System.out.println("MUTANT " + name + " failed: " + className + ": " + error);
                 }
             }
         }
+    }
+
+    private static void written(String className, byte[] made) throws IOException {
+        String to = System.getProperty("mutants.to");
+        if (to == null) {
+            return;
+        }
+        Path path = Paths.get(to, className.replace('.', '/') + ".class");
+        Files.createDirectories(path.getParent());
+        Files.write(path, made);
     }
 
     /**

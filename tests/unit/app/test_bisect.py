@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from app import bisect
+from app import bisect, symptoms
 from app.commands.bisect import as_text, in_order
 from app.matrix import MatrixCell
 from evidence.errors import UsageError
@@ -116,6 +116,23 @@ def test_a_change_of_the_branch_alone_is_told(bisection: Callable[..., bisect.Bi
     border = made.border()
     assert border.first.id == "3.0.0"
     assert border.only_the_branch
+
+
+def test_a_time_is_a_symptom_and_what_is_not_measured_decides_nothing(
+    bisection: Callable[..., bisect.Bisection], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    late = symptoms.longer("write_pause_ms=6")
+
+    def shown(wanted: Any, run_dir: RunDir) -> dict[str, bool | None]:
+        version = run_dir.path.name.rpartition("-")[0]
+        return {one.name: None if version == "3.0.0" else version in ("3.1.0", "3.1.1") for one in wanted}
+
+    monkeypatch.setattr("app.bisect.symptoms.shown", shown)
+    made = bisection("2.8.0", "3.1.1", lambda version, seed: ((), True), named=(late.name,), beside=(late,))
+    made.ends()
+    assert made.symptom == ("write_pause_ms over 6 s",)
+    border = made.border()
+    assert (ids(border.unsure), border.first.id) == (["3.0.0"], "3.1.0")
 
 
 def test_ends_that_do_not_differ_are_refused_in_a_line(bisection: Callable[..., bisect.Bisection]) -> None:

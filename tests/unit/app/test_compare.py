@@ -291,3 +291,29 @@ def test_builds_that_cannot_be_compared_are_one_line(
     (line,) = capsys.readouterr().err.splitlines()
     assert why in line
     assert run_in_turn == []
+
+
+def test_a_dry_run_tells_what_would_be_run_and_runs_nothing(
+    run_in_turn: list[MatrixCell], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked = ["compare", "--kafka-under-test", "4.4.0", "--against", "4.3.1", "--runs-dir", str(tmp_path / "none")]
+    assert main([*asked, "--scenarios", "baseline", "--repeat", "2", "--dry-run"]) == 0
+    assert capsys.readouterr().out.splitlines() == [
+        "baseline on 4.3.1, seed 1",
+        "baseline on 4.4.0, seed 1",
+        "baseline on 4.4.0, seed 2",
+        "baseline on 4.3.1, seed 2",
+        "4 runs",
+    ]
+    assert run_in_turn == []
+    assert not (tmp_path / "none").exists()
+
+
+def test_a_dry_run_of_two_places_tells_their_cells(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    old, new = write(tmp_path / "a", night("a", 6)), write(tmp_path / "b", night("b", 2, **LOSS))
+    assert main(["compare", str(old), str(new), "--dry-run"]) == 0
+    assert capsys.readouterr().out.splitlines() == [
+        "double-failover on 4.3.1: 2 runs, beside 6 (5 a side are needed for times)",
+        "leader-crash on 4.3.1: 2 runs, beside 6 (5 a side are needed for times)",
+        "2 cells",
+    ]

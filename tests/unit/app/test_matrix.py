@@ -223,6 +223,15 @@ def test_a_good_cell_is_not_run_again_and_what_was_run_again_counts(
     assert [run.path.name for run in again[TWO]] == ["run-a", "run-b", "run-c"]
 
 
+def test_a_run_in_a_folder_that_is_named_from_here_counts_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A run tells its whole path, and the folder is as the command names it: `--runs-dir runs/nightly`."""
+    (tmp_path / "nightly").mkdir()
+    finished(tmp_path / "nightly" / "run-a", ONE, "unexpected")
+    monkeypatch.chdir(tmp_path)
+    made = Matrix(Path("nightly"), {}, 1, lambda line: None)
+    assert made.again({ONE: RunDir(tmp_path / "nightly" / "run-a")}, 0) == {}
+
+
 def test_so_many_cells_are_no_noise(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(matrix, "AGAIN_CELLS", 0)
     again, left, said = rerun(monkeypatch, tmp_path, ["unknown"], "unknown")

@@ -9,12 +9,14 @@ from dataclasses import replace
 import pytest
 
 from judgement.comparison import Cell, Comparison, Fact, Ran, compare
-from judgement.report.comparison import sentence
+from judgement.report.comparison import as_json, lines, sentence
 
 SCENARIOS = ("double-failover", "leader-crash", "controller-failover", "isr-shrink-expand", "min-insync-refusal")
 LOST = Fact("anomaly", "lost-write")
 ERROR_LINE = Fact("error line", "ReplicaManager: Error processing append operation on partition t-N")
 WARNING = Fact("warning", "NetworkClient: Connection to node N could not be established")
+
+DIVERGENT = Fact("anomaly", "divergent-replicas")
 
 Change = Callable[[Ran], Ran]
 
@@ -71,7 +73,7 @@ def complains(one: Ran) -> Ran:
 
 
 def disagrees(one: Ran) -> Ran:
-    return replace(one, shown={**one.shown, Fact("anomaly", "divergent-replicas"): True})
+    return replace(one, shown={**one.shown, DIVERGENT: True})
 
 
 def compared(change: Change, seed: int, old_runs: int = 20, new_runs: int = 5) -> Comparison:
@@ -122,6 +124,56 @@ def test_unchanged_nights_alarm_no_more_often_than_stated() -> None:
     """20 pairs of nights without a change: 1 may be told of at 5 %; 4 would be chance once in a hundred."""
     told = [bool(compared(lambda one: one, seed, 6, 5).changes) for seed in range(20)]
     assert sum(told) <= 3
+
+
+def test_what_the_same_runs_show_is_one_regression() -> None:
+    """A lost record is also missing on the replicas, and a late election makes pauses longer."""
+
+    def lost(one: Ran) -> Ran:
+        return disagrees(loses(one))
+
+    found = compared(in_cells(["double-failover"], lost), 1)
+    assert len(found.regressions) == 2
+    assert [[change.fact.name for change in group] for group in found.together] == [["lost-write", DIVERGENT.name]]
+    assert sentence(found).startswith("b: 1 regression in 20 cells: in 2 cells lost acknowledged records in 10 of 10")
+    assert sentence(found).endswith("; 1 further change in the same runs")
+    told = list(lines(found))
+    assert [line.strip().startswith("in the same runs: ") for line in told if " p " in line or "(p " in line] == [
+        False,
+        True,
+    ]
+    assert [change["together"] for change in as_json(found)["changes"]] == [1, 1]
+
+
+def test_what_other_runs_show_is_another_regression() -> None:
+    def both(one: Ran) -> Ran:
+        lost = loses(one) if one.cell[0] == "double-failover" else one
+        return disagrees(lost) if one.cell[0] == "leader-crash" else lost
+
+    found = compared(in_cells(SCENARIOS, both), 1)
+    assert [len(group) for group in found.together] == [1, 1]
+    assert sentence(found).startswith("b: 2 regressions in 20 cells: in 2 cells lost acknowledged records")
+    assert sentence(found).endswith("; and 1 further regression")
+
+
+def test_a_line_of_all_runs_is_no_part_of_a_loss_in_some() -> None:
+    found = compared(lambda one: complains(in_cells(["double-failover"], loses)(one)), 1)
+    assert [[change.fact.kind for change in group] for group in found.together] == [["anomaly"], ["error line"]]
+    only = compared(in_cells(["double-failover"], lambda one: complains(loses(one))), 1)
+    assert [[change.fact.kind for change in group] for group in only.together] == [["anomaly", "error line"]]
+
+
+def test_what_connects_two_regressions_makes_them_one() -> None:
+    """An anomaly in a cell each, and a time that is longer in both."""
+
+    def late(one: Ran) -> Ran:
+        name = {"double-failover": "no-leader", "leader-crash": "stuck-isr"}.get(one.cell[0])
+        return replace(slower(one), shown={**one.shown, Fact("anomaly", name): True}) if name else one
+
+    found = compared(in_cells(SCENARIOS, late), 1)
+    assert [[str(change.fact) for change in group] for group in found.together] == [
+        ["anomaly no-leader", "anomaly stuck-isr", "time leader-elected"]
+    ]
 
 
 def test_what_every_cell_shows_a_little_is_told_of_all_together() -> None:

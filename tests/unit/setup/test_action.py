@@ -6,6 +6,7 @@ the same steps with the real ones).
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 from dataclasses import dataclass
@@ -22,6 +23,10 @@ PROGRAM = """#!/bin/bash
 echo "kafka-chaos $*" >>"$STUB_LOG"
 case $1 in
 setup) echo kafka-chaos/kafka:4.3.1 ;;
+compare)
+    while [ "$1" != --out ]; do shift; done
+    mkdir -p "$2" && echo "## 1 regression" >"$2/comparison.md"
+    exit "${STUB_STATUS:-0}" ;;
 *) echo "1 unexpected"; exit "${STUB_STATUS:-0}" ;;
 esac
 """
@@ -78,8 +83,8 @@ def test_the_action_sets_up_and_runs(place: Place) -> None:
     assert setup == "kafka-chaos setup --versions 2.8.2 4.3.1"
     assert save == "docker save --output …/cache/images.tar.new kafka-chaos/kafka:4.3.1"
     assert run == (
-        "kafka-chaos suite --scenarios leader-crash double-failover --versions 2.8.2 4.3.1 --repeat 1 --seed 1 "
-        "--jobs 2 --fail-on error --plan --shard 2/3 --retain interesting --runs-dir runs/kafka-chaos"
+        "kafka-chaos suite --scenarios leader-crash double-failover --seed 1 --jobs 2 "
+        "--versions 2.8.2 4.3.1 --fail-on error --plan --shard 2/3 --retain interesting --runs-dir runs/kafka-chaos"
     )
     assert [name for name, _ in job.used] == ["actions/cache/restore", "actions/cache/save", "actions/upload-artifact"]
     restored, saved, kept = (given for _, given in job.used)
@@ -96,6 +101,34 @@ def test_what_is_called_is_understood(place: Place) -> None:
     asked = options.parser().parse_args(place.called[-1].split()[1:])
     assert (asked.case, asked.setting, asked.kafka, asked.minutes) == (["acks-all", "acks-1"], ["a=b"], "build", 5)
     assert not any("docker save" in line for line in place.called), "the image of a build is of one commit"
+
+
+def test_against_compares_two_builds_in_turn(place: Place) -> None:
+    job = place.act(1, kafka="build.tgz", against="4.3.1", way="kraft", scenarios="leader-crash", repeat="7")
+    assert job.status == 1
+    assert place.called[-2:] == [
+        "kafka-chaos setup --versions 4.3.1",
+        "kafka-chaos compare --kafka-under-test build.tgz --against 4.3.1 --scenarios leader-crash --repeat 7 --seed 1 "
+        "--jobs 2 --way kraft --runs-dir runs/kafka-chaos --out runs/kafka-chaos/compared",
+    ]
+    assert job.summary == "## 1 regression\n"
+    assert job.outputs["comparison"] == "runs/kafka-chaos/compared/comparison.html"
+    for line in (line for line in place.called if line.startswith("kafka-chaos ")):
+        options.parser().parse_args(line.split()[1:])
+
+
+def test_too_little_to_say_fails_only_where_unknown_does(place: Place) -> None:
+    assert place.act(2, versions="4.4.0", against="4.3.1").status == 2
+    assert place.act(2, versions="4.4.0", against="4.3.1", fail_on="error").status == 0
+    assert place.act(1, versions="4.4.0", against="4.3.1", fail_on="error").status == 1
+    assert place.act(255, versions="4.4.0", against="4.3.1", fail_on="unexpected").status == 255
+
+
+def test_parts_and_settings_are_refused_for_two_builds(place: Place) -> None:
+    job = place.act(versions="4.4.0", against="4.3.1", shard="1/2")
+    assert job.status == 254
+    assert "two builds are compared without shards" in job.said
+    assert not any(line.startswith("kafka-chaos compare") for line in place.called)
 
 
 @pytest.mark.parametrize("status", [1, 2, 254, 255])
@@ -136,13 +169,34 @@ def test_the_gitlab_job_clones_sets_up_and_runs(place: Place, tmp_path: Path) ->
     assert job.status == 2, job.said
     assert place.called[-2:] == [
         "kafka-chaos setup --versions 4.3.1",
-        "kafka-chaos suite --versions 4.3.1 --repeat 1 --seed 1 --jobs 2 --fail-on unknown --plan --shard 2/4 "
+        "kafka-chaos suite --seed 1 --jobs 2 --versions 4.3.1 --fail-on unknown --plan --shard 2/4 "
         "--retain interesting --runs-dir runs/kafka-chaos",
     ]
     assert filled["parallel"] == 4
-    assert filled["artifacts"]["reports"]["junit"] == "runs/kafka-chaos/junit.xml"
+    assert filled["artifacts"]["reports"]["junit"] == [
+        "runs/kafka-chaos/junit.xml",
+        "runs/kafka-chaos/compared/comparison-junit.xml",
+    ]
     assert filled["artifacts"]["when"] == "always"
     assert "/" not in filled["cache"]["key"]
+
+
+def test_the_pages_examples_give_inputs_that_there_are_and_name_no_owner() -> None:
+    page = (ROOT / "docs" / "in-your-ci.md").read_text()
+    action = set(yaml.safe_load((ROOT / "action.yml").read_text())["inputs"])
+    component = set(next(yaml.safe_load_all((ROOT / "templates" / "kafka-chaos.yml").read_text()))["spec"]["inputs"])
+    steps = list[dict[str, object]]()
+    for text in re.findall(r"```yaml\n(.*?)```", page, re.DOTALL):
+        example = yaml.safe_load(text)
+        steps += [one for one in example if "uses" in one] if isinstance(example, list) else []
+        if isinstance(example, dict) and "jobs" in example:
+            steps += example["jobs"]["kafka"]["steps"]
+        if isinstance(example, dict) and "include" in example:
+            assert set(example["include"][0]["inputs"]) <= component
+    given = [one["with"] for one in steps if str(one["uses"]).startswith("./kafka-chaos")]
+    assert len(given) == 2
+    assert all(isinstance(one, dict) and set(one) <= action for one in given)
+    assert not re.search(r"\bOWNER\b|\bGROUP\b", page + (ROOT / "docs" / "audit.md").read_text())
 
 
 def test_both_have_the_same_inputs_and_words() -> None:
