@@ -781,6 +781,7 @@ def _add(maker: _Maker, found: _File, reading: Collected) -> None:
     called = "".join(text for scope, text in found.scopes.items() if scope.partition("@")[0] in maker.names)
     based = re.search(r"buildProducerProperties|getProducer\(\)\.build|kafkaProperties", body + called) is not None
     loads = re.search(r"\.load\(|ConfigFactory|loadProps|Utils\.loadProps", body + called) is not None
+    loads |= maker.kind == "ProducerSettings"  # of Akka's and Pekko's, which begin with `….kafka.producer` of HOCON
     followed = bool(pairs) or maker.kind in ("sarama", "kafka-go", "kafka-go-config", "franz-go", "kafkajs", "spark")
     name = maker.scope.partition("@")[0]
     before = len(reading.producers)
