@@ -133,6 +133,9 @@ def _called(source: Text, tree: ast.Module, reading: Collected) -> bool:
             client = "librdkafka" if "faststream.confluent" in source.content else client
         given = [_setting(source, word.arg.replace("_", "."), word.value) for word in call.keywords if word.arg]
         settings = [each for each in given if each.key in producer_keys()]
+        if any(each.key == "transactional.id" and not each.known for each in settings):  # it may be None
+            settings = [each for each in settings if each.key != "transactional.id"]
+            settings.append(Setting("enable.idempotence", UNKNOWN, source.origin(call.lineno), known=False))
         if any(word.arg is None for word in call.keywords):
             named = {each.key for each in settings}
             settings += [

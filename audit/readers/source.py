@@ -115,6 +115,7 @@ STRINGS: Final = frozenset(
 PUTS: Final = frozenset(
     {
         "put",
+        "putIfAbsent",
         "setProperty",
         "property",
         "producerProperty",
@@ -442,7 +443,7 @@ def _pairs_of(node: Node, above: Sequence[Node], found: _File) -> None:
             for key, value in zip(given[::2], given[1::2], strict=False):
                 _put(
                     _key(key, constants),
-                    _value(value, constants),
+                    _value(value, constants) if name != "putIfAbsent" else replace(_value(value, constants), known=False),
                     key,
                     above,
                     found,
@@ -682,11 +683,17 @@ def _kind(found: _File, callee: str, name: str, node: Node) -> str:
             return _kind_of_javascript(found, callee, name, node)
 
 
+IMPORTED: Final = re.compile(
+    r"org\.apache\.kafka\.clients\.producer\.(?:KafkaProducer\b|\*|_(?!\w)|\{[^{}]*(?:\bKafkaProducer\b|\b_|\*)[^{}]*\})"
+)
+"""Whether a file's KafkaProducer is Kafka's."""
+
+
 def _kind_of_jvm(found: _File, callee: str, name: str, node: Node) -> str:
     content = found.source.content
     makes = node.type in CREATES or found.language in ("kt", "kts", "scala")
     # Camel, Pulsar and others have a KafkaProducer of their own.
-    kafkas = "org.apache.kafka.clients" in content or name != "KafkaProducer"
+    kafkas = name != "KafkaProducer" or IMPORTED.search(content) is not None or "." in callee
     if name in ("KafkaProducer", "DefaultKafkaProducerFactory") and makes and kafkas:
         return name
     if name == "FlinkKafkaProducer" and makes:
@@ -752,7 +759,7 @@ def _kind_of_call(found: _File, callee: str, name: str, node: Node) -> str:
             return "fs2" if "fs2.kafka" in content else "zio"
         return "ProducerSettings" if "kafka.ProducerSettings" in content else ""
     if re.search(r"\bKafka(?:Producer|WriteStream)\.create(?:Shared)?$", callee) and "io.vertx" in content:
-        return "vert.x"
+        return "vert.x" if "package io.vertx.kafka" not in content else ""  # not of its own overloads
     written = re.search(r"\.write(?:Stream)?(?:\(\))?(?:\s*\.|$)", callee) is not None
     given = _arguments(node) if name == "format" and written and "org.apache.spark" in content else []
     return "spark" if given and _string(given[0]) == "kafka" else ""
@@ -792,6 +799,53 @@ def _anothers(pair: _Pair, maker: _Maker, found: _File) -> bool:
     return any(pair.owner in each.names for each in found.makers if each is not maker)
 
 
+MAPS: Final = frozenset({"KafkaProducer", "DefaultKafkaProducerFactory", "FlinkKafkaProducer"})
+"""Makers that take a map."""
+DECISIVE: Final = ("acks", "enable.idempotence", "retries")
+MERGES: Final = re.compile(r"\.putAll\(\s*(?!Map\.of|Collections|ImmutableMap)(?:\w+\.)?(\w*)")
+
+
+def _with_outside(
+    settings: list[Setting], pairs: Sequence[_Pair], maker: _Maker, found: _File, *, based: bool, loads: bool
+) -> list[Setting]:
+    """Settings, and as unknown what a map may have that comes from elsewhere: it is a parameter of the function, or
+    another one is put into it. A transactional.id that is set under a condition leaves idempotence unknown too.
+    """
+    note = "decided elsewhere in the program"
+    origin = found.source.origin(maker.line)
+    if any(each.key == "transactional.id" and not each.known and not pair.sure for each, pair in zip(settings, pairs)):
+        settings = [each for each in settings if each.key != "transactional.id"]
+        if all(each.key != "enable.idempotence" for each in settings):
+            settings.append(Setting("enable.idempotence", UNKNOWN, origin, known=False, note=note))
+    if maker.kind not in MAPS or based or not pairs:
+        return settings
+    start = int(maker.scope.rpartition("@")[2] or 0)
+    body = found.scopes.get(maker.scope, "") if maker.scope else ""
+    own = {each.owner for each in found.pairs} | {each.scope.partition("@")[0] for each in found.pairs}
+    merged = [start + each.start() for each in MERGES.finditer(body) if each[1] not in own]
+    if not merged and not loads and not _is_parameter(maker, body):
+        return settings
+    told = [
+        _made_unknown(each, note) if merged and pair.scope == maker.scope and pair.start < merged[-1] else each
+        for each, pair in zip(settings, pairs, strict=False)
+    ] + settings[len(pairs) :]
+    named = {each.key for each in told}
+    if loads and not merged:
+        return told  # what is loaded is joined where its file is known
+    return told + [Setting(key, UNKNOWN, origin, known=False, note=note) for key in DECISIVE if key not in named]
+
+
+def _made_unknown(setting: Setting, note: str) -> Setting:
+    """A setting whose value something else may replace."""
+    return dataclasses.replace(setting, value=UNKNOWN, known=False, note=note) if setting.key in DECISIVE else setting
+
+
+def _is_parameter(maker: _Maker, body: str) -> bool:
+    """Whether the only thing that a producer is made with is a parameter of its function."""
+    given = re.match(r"[^(]*\(\s*(\w+)\s*[,)]", maker.text)
+    return given is not None and re.search(rf"[\w>\]?]\s+{given[1]}\s*[,)]", body.partition("{")[0]) is not None
+
+
 FOLLOWED: Final = frozenset({"sarama", "kafka-go", "kafka-go-config", "franz-go", "kafkajs", "spark", "fs2"})
 """Makers that show everything they are set to."""
 PASSED: Final[Mapping[str, tuple[tuple[str, str, str], ...]]] = {
@@ -828,9 +882,23 @@ def read_source(source: Text, reading: Collected) -> bool:
         found = _gather(source, language, tree.root_node)
     except (RecursionError, ValueError):
         raise Unreadable("nested too deep") from None
+    before = len(reading.made)
     for maker in found.makers:
         _add(maker, found, reading)
+    reading.made[before:] = _folded(reading.made[before:])
     return True
+
+
+def _folded(made: Sequence[Made]) -> list[Made]:
+    """Producers of a file, those of which nothing is known told once for each kind: the overloads of a factory."""
+    kinds: set[str] = set()
+    kept = []
+    for one in made:
+        if one.followed or one.kind not in kinds:
+            kept.append(one)
+        if not one.followed:
+            kinds.add(one.kind)
+    return kept
 
 
 def _add(maker: _Maker, found: _File, reading: Collected) -> None:
@@ -859,6 +927,7 @@ def _add(maker: _Maker, found: _File, reading: Collected) -> None:
             Setting(key, UNKNOWN, source.origin(maker.line), known=False, note="decided elsewhere in the program")
             for key in ("acks", "enable.idempotence")
         ]
+    settings = _with_outside(settings, pairs, maker, found, based=based, loads=loads)
     if maker.kind == "kafka-go-config":  # writer.go: 0 is nothing written, and becomes all
         settings = [each for each in settings if (each.key, each.value) != ("acks", "0")]
     presets = [
@@ -928,8 +997,19 @@ def settle(
                 continue
             if one.kind in SPRING:
                 continue
+            if one.followed and one.kind in MAPS:
+                own = _undecided(own)
         found.append(own)
     return found
+
+
+def _undecided(own: ProducerConfig) -> ProducerConfig:
+    """A producer whose file is not among those that were read: what the source does not set is unknown."""
+    note = "in a file that the program loads"
+    more = {
+        key: Setting(key, UNKNOWN, own.origin, known=False, note=note) for key in DECISIVE if key not in own.settings
+    }
+    return dataclasses.replace(own, settings=MappingProxyType({**more, **own.settings}))
 
 
 def _loaded(one: Made, files: Sequence[ProducerConfig], at: Sequence[int], made: Sequence[Made]) -> list[int]:
