@@ -151,9 +151,7 @@ def topics_of_unit(
     return tuple(found)
 
 
-def _named_alone(
-    producer: ProducerConfig, topics: Sequence[TopicConfig], clusters: set[str]
-) -> Iterable[TopicConfig]:
+def _named_alone(producer: ProducerConfig, topics: Sequence[TopicConfig], clusters: set[str]) -> Iterable[TopicConfig]:
     """The topics that a producer names and that are described once in all that was read, outside of any module, or for
     the cluster of Strimzi's that its bootstrap.servers name. Of several descriptions none is surely its own.
     """

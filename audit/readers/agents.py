@@ -316,10 +316,10 @@ def _read_logstash(document: Document, reading: Collected) -> bool:
 
 
 def _unfolded(text: str) -> str:
-    """A text in which each entry of a map that is written in one line has a line of its own; none is longer or shorter.
+    """A text in which each entry of a map that is written in one line has a line of its own; it is as long as before.
 
-    >>> _unfolded('config = { "a" = 1, b = "x,y" }')
-    'config = \\n "a" = 1\\n b = "x,y" \\n'
+    >>> _unfolded('config = { "a" = 1, b = "x,y" }').splitlines()
+    ['config = ', ' "a" = 1', ' b = "x,y" ']
     """
     made = []
     for line in text.split("\n"):

@@ -29,8 +29,12 @@ LOGBACK: Final = re.compile(r"<appender\b[^<>]*\bclass=\"[\w.]*\bKafkaAppender\"
 CONFIG: Final = re.compile(r"<producerConfig>\s*([\w.]+)\s*=\s*([^<]*?)\s*</producerConfig>")
 TOPIC: Final = re.compile(r"<topic>\s*([\w.-]+)\s*</topic>|\btopic=\"([\w.-]+)\"")
 XML_COMMENT: Final = re.compile(r"<!--.*?-->", re.DOTALL)
-OMKAFKA: Final = re.compile(r"action\s*\(((?:[^()\"]|\"(?:[^\"\\]|\\.)*\")*?\btype=\"omkafka\"(?:[^()\"]|\"(?:[^\"\\]|\\.)*\")*)\)")
-PARAMETER: Final = re.compile(r"\bconfParam\s*=\s*\[((?:[^\]\"]|\"[^\"]*\")*)\]|\bconfParam\s*=\s*(\"[^\"]*\")", re.IGNORECASE)
+OMKAFKA: Final = re.compile(
+    r"action\s*\(((?:[^()\"]|\"(?:[^\"\\]|\\.)*\")*?\btype=\"omkafka\"(?:[^()\"]|\"(?:[^\"\\]|\\.)*\")*)\)"
+)
+PARAMETER: Final = re.compile(
+    r"\bconfParam\s*=\s*\[((?:[^\]\"]|\"[^\"]*\")*)\]|\bconfParam\s*=\s*(\"[^\"]*\")", re.IGNORECASE
+)
 PAIR: Final = re.compile(r"\"([\w.]+)=([^\"]*)\"")
 LOG4J1: Final = re.compile(r"(log4j\.appender\.[\w-]+)")
 OF_LOG4J1: Final = {

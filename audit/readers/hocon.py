@@ -269,7 +269,9 @@ class _Resolver:
     def _concatenated(self, value: _Value, line: int, before: Node | None) -> Node | None:
         """A text or list; None for what only the environment tells, and it need not."""
         if any(isinstance(part, _List) for part in value):
-            items = [self._node([(part.line, each)]) for part in value if isinstance(part, _List) for each in part.items]
+            items = [
+                self._node([(part.line, each)]) for part in value if isinstance(part, _List) for each in part.items
+            ]
             own = tuple(each for each in items if each is not None)
             added = isinstance(before, Listing) and isinstance(value[0], _Reference)
             return Listing((*before.items, *own) if isinstance(before, Listing) and added else own, line)

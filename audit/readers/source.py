@@ -112,10 +112,11 @@ STRINGS: Final = frozenset(
         "line_string_literal",
     }
 )
+IF_ABSENT: Final = "putIfAbsent"
 PUTS: Final = frozenset(
     {
         "put",
-        "putIfAbsent",
+        IF_ABSENT,
         "setProperty",
         "property",
         "producerProperty",
@@ -443,7 +444,7 @@ def _pairs_of(node: Node, above: Sequence[Node], found: _File) -> None:
             for key, value in zip(given[::2], given[1::2], strict=False):
                 _put(
                     _key(key, constants),
-                    _value(value, constants) if name != "putIfAbsent" else replace(_value(value, constants), known=False),
+                    replace(_value(value, constants), known=False) if name == IF_ABSENT else _value(value, constants),
                     key,
                     above,
                     found,
@@ -683,8 +684,11 @@ def _kind(found: _File, callee: str, name: str, node: Node) -> str:
             return _kind_of_javascript(found, callee, name, node)
 
 
+STREAMS: Final = re.compile(r"producerPrefix|ProducerConfig|APPLICATION_ID_CONFIG|\"application\.id\"")
+"""What a file that makes a KafkaStreams has if it is what configures it."""
 IMPORTED: Final = re.compile(
-    r"org\.apache\.kafka\.clients\.producer\.(?:KafkaProducer\b|\*|_(?!\w)|\{[^{}]*(?:\bKafkaProducer\b|\b_|\*)[^{}]*\})"
+    r"import\s+org\.apache\.kafka\.clients\.producer\."
+    r"(?:KafkaProducer\b|\*|_(?!\w)|\{[^{}]*(?:\bKafkaProducer\b|\b_|\*)[^{}]*\})"
 )
 """Whether a file's KafkaProducer is Kafka's."""
 
@@ -699,7 +703,7 @@ def _kind_of_jvm(found: _File, callee: str, name: str, node: Node) -> str:
     if name == "FlinkKafkaProducer" and makes:
         return name
     if name == "KafkaStreams" and makes and "org.apache.kafka.streams" in content:
-        return name if re.search(r"producerPrefix|ProducerConfig|APPLICATION_ID_CONFIG|\"application\.id\"", content) else ""
+        return name if STREAMS.search(content) else ""
     return _kind_of_call(found, callee, name, node)
 
 
@@ -813,10 +817,13 @@ def _with_outside(
     """
     note = "decided elsewhere in the program"
     origin = found.source.origin(maker.line)
-    if any(each.key == "transactional.id" and not each.known and not pair.sure for each, pair in zip(settings, pairs)):
+    if any(each.key == "transactional.id" and not each.sure for each in pairs):
+        pairs = [each for each in pairs if each.key != "transactional.id"]
         settings = [each for each in settings if each.key != "transactional.id"]
         if all(each.key != "enable.idempotence" for each in settings):
             settings.append(Setting("enable.idempotence", UNKNOWN, origin, known=False, note=note))
+    if maker.kind == "kafkajs" and not pairs and re.search(r"\.producer\(\s*[^\s{)]", maker.text):
+        settings.append(Setting("enable.idempotence", UNKNOWN, origin, known=False, note=note))
     if maker.kind not in MAPS or based or not pairs:
         return settings
     start = int(maker.scope.rpartition("@")[2] or 0)
@@ -825,13 +832,13 @@ def _with_outside(
     merged = [start + each.start() for each in MERGES.finditer(body) if each[1] not in own]
     if not merged and not loads and not _is_parameter(maker, body):
         return settings
+    if loads and not merged:
+        return settings  # what is loaded is joined where its file is known
     told = [
         _made_unknown(each, note) if merged and pair.scope == maker.scope and pair.start < merged[-1] else each
         for each, pair in zip(settings, pairs, strict=False)
     ] + settings[len(pairs) :]
     named = {each.key for each in told}
-    if loads and not merged:
-        return told  # what is loaded is joined where its file is known
     return told + [Setting(key, UNKNOWN, origin, known=False, note=note) for key in DECISIVE if key not in named]
 
 
@@ -931,8 +938,7 @@ def _add(maker: _Maker, found: _File, reading: Collected) -> None:
     if maker.kind == "kafka-go-config":  # writer.go: 0 is nothing written, and becomes all
         settings = [each for each in settings if (each.key, each.value) != ("acks", "0")]
     presets = [
-        Setting(key, value, source.origin(maker.line), note=note)
-        for key, value, note in PASSED.get(maker.kind, ())
+        Setting(key, value, source.origin(maker.line), note=note) for key, value, note in PASSED.get(maker.kind, ())
     ]
     reading.producer(
         f"{source.file}, {name}" if name else source.file,

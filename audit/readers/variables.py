@@ -253,9 +253,7 @@ REST: Final = re.compile(r"\bcp-(?:enterprise-)?kafka-rest\b")
 """Confluent's REST proxy, whose client is kafka-clients of its own release."""
 
 
-def _own(
-    source: Text, name: str, image: str, variables: Sequence[Setting], reading: Collected, style: Style
-) -> None:
+def _own(source: Text, name: str, image: str, variables: Sequence[Setting], reading: Collected, style: Style) -> None:
     """Variables of an application's own: …PRODUCER_<KEY>, or KAFKA_<KEY> with a key that only producers have."""
     prefixes: dict[str, list[Setting]] = {}
     for each in variables:
