@@ -263,7 +263,7 @@ class _Resolver:
 
     def _count(self, steps: int) -> None:
         self.steps += steps + 1
-        if self.steps > 10 * MOST or len(self.under_way) > DEEPEST:
+        if self.steps > 2 * MOST or len(self.under_way) > DEEPEST:
             raise Unreadable("substitutions make it too large")
 
     def _concatenated(self, value: _Value, line: int, before: Node | None) -> Node | None:
