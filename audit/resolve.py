@@ -151,7 +151,13 @@ def _knows(era: Era, keys: Iterable[str]) -> bool:
         return True
     history = known("librdkafka" if era.client == "librdkafka" else "java-producer")
     here = history.at(era.release)
-    return all(key in here for key in keys if key in history.history)
+    return all(key in here for key in keys if key in history.history and key not in OF_CONSUMERS)
+
+
+OF_CONSUMERS: Final = frozenset(
+    {"group.id", "group.protocol.type", "heartbeat.interval.ms", "partition.assignment.strategy", "session.timeout.ms"}
+)
+"""Keys that librdkafka's list has for both before 1.0, and for consumers from then on: a producer takes them still."""
 
 
 def conditions(worlds: Iterable[World]) -> str:

@@ -11,7 +11,7 @@ together, in this order, and the nearest counts; where two are equally near neit
    this machine's, or if theirs is not told.
 
 A module is the nearest directory above with a build file. A topic belongs to a producer if it is of its cluster, or is
-described in a file that lies so.
+described in a file that lies so; or if the producer names it, and it is described once, in a file of no module.
 """
 
 from __future__ import annotations
@@ -139,12 +139,30 @@ def topics_of_unit(
     for one in every:
         named.setdefault(one.cluster, set()).add(one.origin.path)
     beside = {_folder(producer.origin), *(_folder(each.origin) for each in brokers)}
-    found = []
+    topics = tuple(topics)
+    found = list(_named_alone(producer, topics, clusters))
     for topic in topics:
         near = _anywhere(topic.origin) or _anywhere(producer.origin) or topic.unit == NAMED
         near = near or _distance(producer, topic.origin) is not None
         if topic.cluster and len(named.get(topic.cluster, ())) > 1 and _folder(topic.origin) not in beside:
             continue
-        if topic.cluster in clusters if topic.cluster and clusters else near:
+        if topic not in found and (topic.cluster in clusters if topic.cluster and clusters else near):
             found.append(topic)
     return tuple(found)
+
+
+def _named_alone(producer: ProducerConfig, topics: Sequence[TopicConfig], clusters: set[str]) -> Iterable[TopicConfig]:
+    """The topics that a producer names and that are described once in all that was read, outside of any module, or for
+    the cluster of Strimzi's that its bootstrap.servers name. Of several descriptions none is surely its own.
+    """
+    strimzi = [found for host in _servers(producer) if (found := BOOTSTRAP.match(host))]
+    for name in producer.topics:
+        alike = [each for each in topics if each.name == name]
+        if len(alike) != 1 or (alike[0].cluster and clusters and alike[0].cluster not in clusters):
+            continue
+        namespace, _, cluster = alike[0].cluster.rpartition("/")
+        its = any(
+            one["name"] == cluster and (not namespace or one["namespace"] in (None, namespace)) for one in strimzi
+        )
+        if its or (not cluster and not alike[0].unit):
+            yield alike[0]

@@ -315,11 +315,33 @@ def _read_logstash(document: Document, reading: Collected) -> bool:
     return found
 
 
+def _unfolded(text: str) -> str:
+    """A text in which each entry of a map that is written in one line has a line of its own; it is as long as before.
+
+    >>> _unfolded('config = { "a" = 1, b = "x,y" }').splitlines()
+    ['config = ', ' "a" = 1', ' b = "x,y" ']
+    """
+    made = []
+    for line in text.split("\n"):
+        inside = re.split(r'("[^"]*")', line) if "{" in line and len(line) < LINE else [line]
+        made.append("".join(each if each.startswith('"') else re.sub(r"[{},]", "\n", each) for each in inside)
+                    if len(inside) > 1 else line)  # fmt: skip
+    return "\n".join(made)
+
+
+LINE: Final = 2_000
+"""Characters of the longest line of Terraform's that is taken apart."""
+
+
 def _read_terraform(document: Document, reading: Collected) -> bool:
     source = document.source
     for block in TERRAFORM.finditer(source.content):
         text = source.content[block.end() : _closing(source.content, block.end())]
-        given = latest(_pairs(source, text, block.end(), r"[ \t]*=[ \t]*"))
+        separator = r"[ \t]*=[ \t]*"
+        given = {
+            **latest(_pairs(source, _unfolded(text), block.end(), separator)),
+            **latest(_pairs(source, text, block.end(), separator)),
+        }
         factor = next((given[key].value for key in ("replication_factor", "replication") if key in given), "")
         settings = {
             key.replace("_", "."): each

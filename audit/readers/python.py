@@ -32,6 +32,7 @@ LIBRARY: Final = "confluent_kafka"
 OTHERS: Final[Mapping[str, tuple[str, Client]]] = {
     "KafkaProducer": ("kafka", "kafka-python"),
     "AIOKafkaProducer": ("aiokafka", "aiokafka"),
+    "KafkaBroker": ("faststream", "aiokafka"),
 }
 """Classes that are called with their settings, and the package of each."""
 UNKNOWN: Final = "(an expression)"
@@ -40,7 +41,7 @@ Scope = ast.Module | ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
 def read_python(source: Text, reading: Collected) -> bool:
     """Add the producers of a Python source; whether there are any."""
-    if not re.search(r"confluent_kafka|KafkaProducer|AIOKafkaProducer|pyspark", source.content):
+    if not re.search(r"confluent_kafka|KafkaProducer|AIOKafkaProducer|pyspark|KafkaBroker", source.content):
         return False
     try:
         with warnings.catch_warnings():
@@ -126,8 +127,15 @@ def _called(source: Text, tree: ast.Module, reading: Collected) -> bool:
         package, client = OTHERS.get(name, ("", "unknown"))
         if package not in imported or not package:
             continue
+        if package == "faststream":
+            if not re.search(r"\.publish(?:er)?\(", source.content):
+                continue  # it only subscribes
+            client = "librdkafka" if "faststream.confluent" in source.content else client
         given = [_setting(source, word.arg.replace("_", "."), word.value) for word in call.keywords if word.arg]
         settings = [each for each in given if each.key in producer_keys()]
+        if any(each.key == "transactional.id" and not each.known for each in settings):  # it may be None
+            settings = [each for each in settings if each.key != "transactional.id"]
+            settings.append(Setting("enable.idempotence", UNKNOWN, source.origin(call.lineno), known=False))
         if any(word.arg is None for word in call.keywords):
             named = {each.key for each in settings}
             settings += [

@@ -51,7 +51,7 @@ MAKES: Final = re.compile(
     r"KafkaProducer\b|DefaultKafkaProducerFactory|SenderOptions|sarama\.New|kafka\.(?:New)?Writer|kgo\.NewClient"
     r"|NewProducer\(|new ProducerConfig|kafkajs|node-rdkafka|segmentio/kafka-go|confluentinc/kafka-javascript"
     r"|Transport\.KAFKA|\bProducerSettings\b|KafkaSink\b|FlinkKafkaProducer|io\.vertx\.kafka|new KafkaStreams\b"
-    r"|@KafkaClient\b|\.write(?:Stream)?\b|rdkafka|(?i:kafka)\w*\.producer\("
+    r"|@KafkaClient\b|\.write(?:Stream)?\b|rdkafka|(?i:kafka)\w*\.producer\(|\"kafka:"
 )
 TESTS: Final = re.compile(
     r"(?:^|/)src/(?:test|testFixtures|integrationTest|it|jmh)/|(?:^|/)__tests__/|_test\.go$"
@@ -112,9 +112,11 @@ STRINGS: Final = frozenset(
         "line_string_literal",
     }
 )
+IF_ABSENT: Final = "putIfAbsent"
 PUTS: Final = frozenset(
     {
         "put",
+        IF_ABSENT,
         "setProperty",
         "property",
         "producerProperty",
@@ -131,7 +133,7 @@ PUTS: Final = frozenset(
 DEEPEST: Final = 400
 UNKNOWN: Final = "(not in this file)"
 SPRING: Final = frozenset({"DefaultKafkaProducerFactory", "SenderOptions"})
-CHAINED: Final = frozenset({"ProducerSettings", "KafkaSink", "rdkafka", "spark", "vert.x"})
+CHAINED: Final = frozenset({"ProducerSettings", "KafkaSink", "rdkafka", "spark", "vert.x", "fs2", "zio"})
 """Makers that are the first of a chain of calls, in which settings are."""
 LINKS: Final = CALLS | {"field_expression", "navigation_expression", "member_expression", "selector_expression"}
 RDKAFKA: Final = frozenset({"FutureProducer", "BaseProducer", "ThreadedProducer"})
@@ -279,6 +281,8 @@ WRITTEN: Final[Mapping[str, str]] = {
     "Acks.All": "all",
     "Acks.Leader": "1",
     "Acks.None": "0",
+    "Acks.One": "1",
+    "Acks.Zero": "0",
     "kgo.AllISRAcks()": "all",
     "kgo.LeaderAck()": "1",
     "kgo.NoAck()": "0",
@@ -414,6 +418,13 @@ def _injected(node: Node, found: _File) -> None:
             found.constants[_name_of(each)] = _Value(text[1])
 
 
+def _method(node: Node) -> str:
+    """The last name of what a call of Scala's calls, whatever stands before it."""
+    called = node.child_by_field_name("function")
+    last = called.child_by_field_name("field") if called is not None else None
+    return _text(last) if last is not None else ""
+
+
 def _put(key: str, value: _Value, node: Node, above: Sequence[Node], found: _File, owner: str = "") -> None:
     if key:
         pair = _Pair(
@@ -433,7 +444,7 @@ def _pairs_of(node: Node, above: Sequence[Node], found: _File) -> None:
             for key, value in zip(given[::2], given[1::2], strict=False):
                 _put(
                     _key(key, constants),
-                    _value(value, constants),
+                    replace(_value(value, constants), known=False) if name == IF_ABSENT else _value(value, constants),
                     key,
                     above,
                     found,
@@ -443,6 +454,8 @@ def _pairs_of(node: Node, above: Sequence[Node], found: _File) -> None:
             key = _string(given[0]) or ""
             if key.startswith("kafka.") and key.removeprefix("kafka.") in producer_keys():
                 _put(key.removeprefix("kafka."), _value(given[1], constants), given[0], above, found)
+        elif found.language == "scala" and len(given) == 1 and (key := OF_FS2.get(_method(node), "")):
+            _put(key, _value(given[0], constants), given[0], above, found)
         elif callee.startswith("kgo."):
             _franz(name, given, node, above, found)
     elif node.type == "infix_expression" and node.named_child_count >= 3:
@@ -459,6 +472,22 @@ def _pairs_of(node: Node, above: Sequence[Node], found: _File) -> None:
             _put(known, _value(value, constants), node, above, found)
 
 
+OF_FS2: Final[Mapping[str, str]] = {
+    "withAcks": "acks",
+    "withRetries": "retries",
+    "withEnableIdempotence": "enable.idempotence",
+    "withMaxInFlightRequestsPerConnection": "max.in.flight.requests.per.connection",
+}
+"""Methods of fs2-kafka's ProducerSettings."""
+OF_CAMEL: Final[Mapping[str, str]] = {
+    "requestRequiredAcks": "acks",
+    "enableIdempotence": "enable.idempotence",
+    "retries": "retries",
+    "maxInFlightRequest": "max.in.flight.requests.per.connection",
+    "brokers": "bootstrap.servers",
+}
+"""Options of an endpoint of Camel's."""
+ENDPOINT: Final = re.compile(r"kafka:(?://)?([^?\s]+)(?:\?(\S*))?")
 FIELDS: Final[Mapping[str, str]] = {
     "RequiredAcks": "acks",
     "MaxAttempts": "retries",
@@ -532,7 +561,12 @@ def _maker_of(node: Node, above: Sequence[Node], found: _File) -> None:
         return
     callee = _callee(node)
     name = callee.rpartition(".")[2]
+    if _is_endpoint(found, name, node):
+        _endpoint(node, above, found)
+        return
     kind = _kind(found, callee, name, node)
+    if kind in ("fs2", "zio") and any(each.start == node.start_byte for each in found.makers):
+        return  # a link of a chain that is one already
     if kind:
         line, given = node.start_point[0] + 1, _arguments(node)
         if kind in CHAINED:
@@ -548,6 +582,31 @@ def _maker_of(node: Node, above: Sequence[Node], found: _File) -> None:
         found.makers.append(
             _Maker(kind, line, _scope(above), node.start_byte, node.end_byte, frozenset(names), _text(node))
         )
+
+
+def _is_endpoint(found: _File, name: str, node: Node) -> bool:
+    """Whether a call sends to Kafka through Camel: `.to("kafka:orders?requestRequiredAcks=1")`."""
+    if name not in ("to", "toD", "wireTap") or "org.apache.camel" not in found.source.content:
+        return False
+    given = _arguments(node)
+    return len(given) > 0 and ENDPOINT.fullmatch(_value(given[0], found.constants).text) is not None
+
+
+def _endpoint(node: Node, above: Sequence[Node], found: _File) -> None:
+    """An endpoint of Camel's; what it does not tell is the component's, and set elsewhere."""
+    given = _arguments(node)[0]
+    told = ENDPOINT.fullmatch(_value(given, found.constants).text)
+    assert told is not None
+    line, scope = given.start_point[0] + 1, f"{told[1]}@{node.start_byte}"
+    options = dict(each.partition("=")[::2] for each in re.split(r"&(?:amp;)?", told[2] or ""))
+    for option, key in OF_CAMEL.items():
+        if option in options:
+            value = _Value(re.sub(r"\{\{([^{}]+)\}\}", r"${\1}", options[option]))
+            found.pairs.append(_Pair(key, value, line, scope, "", True, given.start_byte))
+        elif key == "acks":  # all or 1 by Camel's release, or what the component is set to
+            found.pairs.append(_Pair(key, _Value(UNKNOWN, False), line, scope, "", True, given.start_byte))
+    text = f'Topic: "{told[1]}"' if re.fullmatch(r"[\w.-]+", told[1]) else ""
+    found.makers.append(_Maker("camel", line, scope, given.start_byte, given.end_byte, frozenset(), text))
 
 
 def _is_other(text: str, above: Sequence[Node]) -> bool:
@@ -625,17 +684,26 @@ def _kind(found: _File, callee: str, name: str, node: Node) -> str:
             return _kind_of_javascript(found, callee, name, node)
 
 
+STREAMS: Final = re.compile(r"producerPrefix|ProducerConfig|APPLICATION_ID_CONFIG|\"application\.id\"")
+"""What a file that makes a KafkaStreams has if it is what configures it."""
+IMPORTED: Final = re.compile(
+    r"import\s+org\.apache\.kafka\.clients\.producer\."
+    r"(?:KafkaProducer\b|\*|_(?!\w)|\{[^{}]*(?:\bKafkaProducer\b|\b_|\*)[^{}]*\})"
+)
+"""Whether a file's KafkaProducer is Kafka's."""
+
+
 def _kind_of_jvm(found: _File, callee: str, name: str, node: Node) -> str:
     content = found.source.content
     makes = node.type in CREATES or found.language in ("kt", "kts", "scala")
     # Camel, Pulsar and others have a KafkaProducer of their own.
-    kafkas = "org.apache.kafka.clients" in content or name != "KafkaProducer"
+    kafkas = name != "KafkaProducer" or IMPORTED.search(content) is not None or "." in callee
     if name in ("KafkaProducer", "DefaultKafkaProducerFactory") and makes and kafkas:
         return name
     if name == "FlinkKafkaProducer" and makes:
         return name
     if name == "KafkaStreams" and makes and "org.apache.kafka.streams" in content:
-        return name if re.search(r"producerPrefix|ProducerConfig", content) else ""
+        return name if STREAMS.search(content) else ""
     return _kind_of_call(found, callee, name, node)
 
 
@@ -690,10 +758,12 @@ def _kind_of_call(found: _File, callee: str, name: str, node: Node) -> str:
         return "SenderOptions"
     if re.search(r"\bKafkaSink(?:\.\w+)?\.builder$", callee) and "org.apache.flink" in content:
         return "KafkaSink"
-    if re.search(r"(?:^|\.)ProducerSettings(?:\.(?:create|apply))?$", callee) and "kafka.ProducerSettings" in content:
-        return "ProducerSettings"
+    if re.search(r"(?:^|\.)ProducerSettings(?:\.(?:create|apply))?$", callee):
+        if "fs2.kafka" in content or "zio.kafka" in content:
+            return "fs2" if "fs2.kafka" in content else "zio"
+        return "ProducerSettings" if "kafka.ProducerSettings" in content else ""
     if re.search(r"\bKafka(?:Producer|WriteStream)\.create(?:Shared)?$", callee) and "io.vertx" in content:
-        return "vert.x"
+        return "vert.x" if "package io.vertx.kafka" not in content else ""  # not of its own overloads
     written = re.search(r"\.write(?:Stream)?(?:\(\))?(?:\s*\.|$)", callee) is not None
     given = _arguments(node) if name == "format" and written and "org.apache.spark" in content else []
     return "spark" if given and _string(given[0]) == "kafka" else ""
@@ -733,6 +803,66 @@ def _anothers(pair: _Pair, maker: _Maker, found: _File) -> bool:
     return any(pair.owner in each.names for each in found.makers if each is not maker)
 
 
+MAPS: Final = frozenset({"KafkaProducer", "DefaultKafkaProducerFactory", "FlinkKafkaProducer"})
+"""Makers that take a map."""
+DECISIVE: Final = ("acks", "enable.idempotence", "retries")
+MERGES: Final = re.compile(r"\.putAll\(\s*(?!Map\.of|Collections|ImmutableMap)(?:\w+\.)?(\w*)")
+
+
+def _with_outside(
+    settings: list[Setting], pairs: Sequence[_Pair], maker: _Maker, found: _File, *, based: bool, loads: bool
+) -> list[Setting]:
+    """Settings, and as unknown what a map may have that comes from elsewhere: it is a parameter of the function, or
+    another one is put into it. A transactional.id that is set under a condition leaves idempotence unknown too.
+    """
+    note = "decided elsewhere in the program"
+    origin = found.source.origin(maker.line)
+    if any(each.key == "transactional.id" and not each.sure for each in pairs):
+        pairs = [each for each in pairs if each.key != "transactional.id"]
+        settings = [each for each in settings if each.key != "transactional.id"]
+        if all(each.key != "enable.idempotence" for each in settings):
+            settings.append(Setting("enable.idempotence", UNKNOWN, origin, known=False, note=note))
+    if maker.kind == "kafkajs" and not pairs and re.search(r"\.producer\(\s*[^\s{)]", maker.text):
+        settings.append(Setting("enable.idempotence", UNKNOWN, origin, known=False, note=note))
+    if maker.kind not in MAPS or based or not pairs:
+        return settings
+    start = int(maker.scope.rpartition("@")[2] or 0)
+    body = found.scopes.get(maker.scope, "") if maker.scope else ""
+    own = {each.owner for each in found.pairs} | {each.scope.partition("@")[0] for each in found.pairs}
+    merged = [start + each.start() for each in MERGES.finditer(body) if each[1] not in own]
+    if not merged and not loads and not _is_parameter(maker, body):
+        return settings
+    if loads and not merged:
+        return settings  # what is loaded is joined where its file is known
+    told = [
+        _made_unknown(each, note) if merged and pair.scope == maker.scope and pair.start < merged[-1] else each
+        for each, pair in zip(settings, pairs, strict=False)
+    ] + settings[len(pairs) :]
+    named = {each.key for each in told}
+    return told + [Setting(key, UNKNOWN, origin, known=False, note=note) for key in DECISIVE if key not in named]
+
+
+def _made_unknown(setting: Setting, note: str) -> Setting:
+    """A setting whose value something else may replace."""
+    return dataclasses.replace(setting, value=UNKNOWN, known=False, note=note) if setting.key in DECISIVE else setting
+
+
+def _is_parameter(maker: _Maker, body: str) -> bool:
+    """Whether the only thing that a producer is made with is a parameter of its function."""
+    given = re.match(r"[^(]*\(\s*(\w+)\s*[,)]", maker.text)
+    return given is not None and re.search(rf"[\w>\]?]\s+{given[1]}\s*[,)]", body.partition("{")[0]) is not None
+
+
+FOLLOWED: Final = frozenset({"sarama", "kafka-go", "kafka-go-config", "franz-go", "kafkajs", "spark", "fs2"})
+"""Makers that show everything they are set to."""
+PASSED: Final[Mapping[str, tuple[tuple[str, str, str], ...]]] = {
+    "kafka-go-config": (("acks", "all", "kafka.WriterConfig's default"),),
+    "camel": (
+        ("enable.idempotence", "false", "Camel's default (KafkaConfiguration of 4.8.1)"),
+        ("max.in.flight.requests.per.connection", "5", "Camel's default"),
+    ),
+}
+"""What a maker passes where nothing is written."""
 CLIENTS: Final[Mapping[str, Client]] = {
     "sarama": "sarama",
     "kafka-go": "kafka-go",
@@ -759,9 +889,23 @@ def read_source(source: Text, reading: Collected) -> bool:
         found = _gather(source, language, tree.root_node)
     except (RecursionError, ValueError):
         raise Unreadable("nested too deep") from None
+    before = len(reading.made)
     for maker in found.makers:
         _add(maker, found, reading)
+    reading.made[before:] = _folded(reading.made[before:])
     return True
+
+
+def _folded(made: Sequence[Made]) -> list[Made]:
+    """Producers of a file, those of which nothing is known told once for each kind: the overloads of a factory."""
+    kinds: set[str] = set()
+    kept = []
+    for one in made:
+        if one.followed or one.kind not in kinds:
+            kept.append(one)
+        if not one.followed:
+            kinds.add(one.kind)
+    return kept
 
 
 def _add(maker: _Maker, found: _File, reading: Collected) -> None:
@@ -781,7 +925,8 @@ def _add(maker: _Maker, found: _File, reading: Collected) -> None:
     called = "".join(text for scope, text in found.scopes.items() if scope.partition("@")[0] in maker.names)
     based = re.search(r"buildProducerProperties|getProducer\(\)\.build|kafkaProperties", body + called) is not None
     loads = re.search(r"\.load\(|ConfigFactory|loadProps|Utils\.loadProps", body + called) is not None
-    followed = bool(pairs) or maker.kind in ("sarama", "kafka-go", "kafka-go-config", "franz-go", "kafkajs", "spark")
+    loads |= maker.kind == "ProducerSettings"  # of Akka's and Pekko's, which begin with `….kafka.producer` of HOCON
+    followed = bool(pairs) or maker.kind in FOLLOWED or (maker.kind == "KafkaStreams" and not loads)
     name = maker.scope.partition("@")[0]
     before = len(reading.producers)
     if not followed:
@@ -789,13 +934,12 @@ def _add(maker: _Maker, found: _File, reading: Collected) -> None:
             Setting(key, UNKNOWN, source.origin(maker.line), known=False, note="decided elsewhere in the program")
             for key in ("acks", "enable.idempotence")
         ]
+    settings = _with_outside(settings, pairs, maker, found, based=based, loads=loads)
     if maker.kind == "kafka-go-config":  # writer.go: 0 is nothing written, and becomes all
         settings = [each for each in settings if (each.key, each.value) != ("acks", "0")]
-    presets = (
-        [Setting("acks", "all", source.origin(maker.line), note="kafka.WriterConfig's default")]
-        if maker.kind == "kafka-go-config"
-        else []
-    )
+    presets = [
+        Setting(key, value, source.origin(maker.line), note=note) for key, value, note in PASSED.get(maker.kind, ())
+    ]
     reading.producer(
         f"{source.file}, {name}" if name else source.file,
         settings,
@@ -803,7 +947,7 @@ def _add(maker: _Maker, found: _File, reading: Collected) -> None:
         client=CLIENTS.get(maker.kind, "java"),
         framework={"KafkaStreams": "streams", "spark": "spark"}.get(maker.kind, "source"),
         presets=presets,
-        topics=_topics(maker),
+        topics=_topics(maker, found),
         style="none",
     )
     producer = reading.producers.pop(before)
@@ -812,9 +956,21 @@ def _add(maker: _Maker, found: _File, reading: Collected) -> None:
     )
 
 
-def _topics(maker: _Maker) -> list[str]:
-    found = re.search(r"(?:\bTopic:\s*|DefaultProduceTopic\()\"([\w.-]+)\"", maker.text)
-    return [found[1]] if found else []
+RECORD: Final = re.compile(r"\bnew\s+ProducerRecord(?:<[^<>()]*>|\[[^\[\]()]*\])?\s*\(\s*(\"[^\"\n]*\"|[\w.]+)")
+
+
+def _topics(maker: _Maker, found: _File) -> list[str]:
+    """The topics that a producer is made for; those of the records of its file, if the file makes no other."""
+    told = re.search(r"(?:\bTopic:\s*|DefaultProduceTopic\()\"([\w.-]+)\"", maker.text)
+    if told or len(found.makers) > 1 or maker.kind not in ("KafkaProducer", "DefaultKafkaProducerFactory"):
+        return [told[1]] if told else []
+    named = []
+    for each in RECORD.findall(found.source.content):
+        value = _Value(each[1:-1]) if each.startswith('"') else found.constants.get(each.rpartition(".")[2])
+        if value is None or not value.known or not re.fullmatch(r"[\w.-]+", value.text):
+            return []  # to another one too, which is not known
+        named.append(value.text)
+    return named
 
 
 def settle(
@@ -847,8 +1003,19 @@ def settle(
                 continue
             if one.kind in SPRING:
                 continue
+            if one.followed and one.kind in MAPS:
+                own = _undecided(own)
         found.append(own)
     return found
+
+
+def _undecided(own: ProducerConfig) -> ProducerConfig:
+    """A producer whose file is not among those that were read: what the source does not set is unknown."""
+    note = "in a file that the program loads"
+    more = {
+        key: Setting(key, UNKNOWN, own.origin, known=False, note=note) for key in DECISIVE if key not in own.settings
+    }
+    return dataclasses.replace(own, settings=MappingProxyType({**more, **own.settings}))
 
 
 def _loaded(one: Made, files: Sequence[ProducerConfig], at: Sequence[int], made: Sequence[Made]) -> list[int]:

@@ -115,7 +115,7 @@ def read_variables(
     if read_broker_image(source, name, image, variables, reading, style, runs=runs, addresses=addresses):
         return
     if "ksql" not in image:
-        _own(source, name, variables, reading, style)
+        _own(source, name, image, variables, reading, style)
 
 
 DEBEZIUMS: Final = frozenset(
@@ -249,7 +249,11 @@ def advertised(settings: Mapping[str, Setting]) -> tuple[str, ...]:
     return tuple(sorted(hosts(told.value))) if told is not None and told.known else ()
 
 
-def _own(source: Text, name: str, variables: Sequence[Setting], reading: Collected, style: Style) -> None:
+REST: Final = re.compile(r"\bcp-(?:enterprise-)?kafka-rest\b")
+"""Confluent's REST proxy, whose client is kafka-clients of its own release."""
+
+
+def _own(source: Text, name: str, image: str, variables: Sequence[Setting], reading: Collected, style: Style) -> None:
     """Variables of an application's own: …PRODUCER_<KEY>, or KAFKA_<KEY> with a key that only producers have."""
     prefixes: dict[str, list[Setting]] = {}
     for each in variables:
@@ -271,9 +275,12 @@ def _own(source: Text, name: str, variables: Sequence[Setting], reading: Collect
             else [_as(servers, "bootstrap.servers"), *own]
         )
         topics = [each.value for each in variables if each.key in (f"{prefix}TOPIC", "KAFKA_TOPIC", "TOPIC")]
+        rest = REST.search(image) is not None
         reading.producer(
-            name, given, own[0].origin, framework="env", spelling=f"{prefix}{{KEY}}", topics=topics, style=style
-        )
+            name, given, own[0].origin, framework="rest" if rest else "env", spelling=f"{prefix}{{KEY}}",
+            client="java" if rest else "unknown", release=release_of(image) if rest else None,
+            release_from=f"{source.path}: image {image}", topics=topics, style=style,
+        )  # fmt: skip
 
 
 def _as(setting: Setting, key: str) -> Setting:

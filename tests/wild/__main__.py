@@ -1,7 +1,8 @@
 """`python -m tests.wild`: what the audit makes of repositories as people have them, held against what is true of each.
 
 Prints precision, recall and resolution of those that the readers were written with (`open`), and apart of those that
-were written before them and are looked at by nobody who writes a reader (`kept`). Ends with 1 if a goal is missed.
+were written before them and are looked at by nobody who writes a reader (`kept`). `blind`, `second` and `third` were
+written before they were tried, each at its time; readers were mended by them since. Ends with 1 if a goal is missed.
 """
 
 from __future__ import annotations

@@ -1,0 +1,168 @@
+r"""Producers of librdkafka's in C, C++, PHP and Ruby, of which no grammar is installed: searched, not parsed.
+
+| language | how a setting is told | how a producer is |
+|---|---|---|
+| C | `rd_kafka_conf_set(conf, "acks", "1", …)` | `rd_kafka_new(RD_KAFKA_PRODUCER, conf, …)` |
+| C++ | `conf->set("acks", "1", errstr)` | `RdKafka::Producer::create(conf, …)` |
+| PHP | `$conf->set('acks', '1')` | `new RdKafka\Producer($conf)` |
+| Ruby | `'acks': 1`, `"acks" => 1` | `WaterDrop::Producer.new`, `Rdkafka::Config` |
+
+Literal keys and values count. A value that is an expression, or that two places say differently, is told as unknown.
+Where several maps are filled, the one counts that is handed to the producer. If it is not made in the file, or is
+filled with keys that are expressions, what it does not set is unknown. Administrators of C and C++ are handles of this
+kind too: a file tells a producer if it sends, or sets what decides over records. Comments are blanked first.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from audit.model import Setting
+from audit.readers.collect import Collected
+from audit.readers.format import Format
+from audit.readers.names import producer_keys
+from audit.readers.text import Text
+
+UNKNOWN: Final = "(an expression)"
+
+
+@dataclass(frozen=True, slots=True)
+class _Language:
+    files: tuple[str, ...]
+    comments: re.Pattern[str]
+    puts: re.Pattern[str]
+    """(the map, the key, the value) of a setting."""
+    makes: re.Pattern[str]
+    """The map that a producer is made with, or nothing."""
+    fresh: str = ""
+    """How a map is made, after its name."""
+    dynamic: str = ""
+    """How a map is given a key that is an expression, with its name at %s."""
+    sends: str = ""
+    """What a file has that sends; empty if each producer does."""
+
+
+SLASHES: Final = re.compile(r"(\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*')|//[^\n]*|/\*.*?\*/", re.DOTALL)
+PHP_COMMENTS: Final = re.compile(SLASHES.pattern + r"|(?<![\w$'\"])#(?!\[)[^\n]*", re.DOTALL)
+HASHES: Final = re.compile(r"(\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*')|#[^\n]*")
+ARGUMENT: Final = r"((?:[^(),\"']|\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*'|\([^()]*\)){1,200}?)"
+LANGUAGES: Final = (
+    _Language(
+        ("*.c", "*.h"),
+        SLASHES,
+        re.compile(rf"\brd_kafka_(?:topic_)?conf_set\s*\(\s*&?([\w.>-]+)\s*,\s*\"([\w.]+)\"\s*,\s*{ARGUMENT}\s*,"),
+        re.compile(r"\brd_kafka_new\s*\(\s*RD_KAFKA_PRODUCER\s*,\s*&?([\w.>-]+)"),
+        r"\s*=\s*rd_kafka_conf_new\b",
+        r"\brd_kafka_conf_set\s*\(\s*&?%s\s*,\s*[^\s\"]",
+        r"\brd_kafka_produce|\brd_kafka_begin_transaction",
+    ),
+    _Language(
+        ("*.cpp", "*.cc", "*.cxx", "*.hpp"),
+        SLASHES,
+        re.compile(rf"\b(\w+)\s*(?:->|\.)\s*set\s*\(\s*\"([\w.]+)\"\s*,\s*{ARGUMENT}\s*,"),
+        re.compile(r"\bProducer::create\s*\(\s*(\w+)"),
+        r"\s*=\s*(?:\w+::)*Conf::create\b",
+        r"\b%s\s*(?:->|\.)\s*set\s*\(\s*[^\s\"]",
+        r"(?:->|\.)\s*produce\s*\(",
+    ),
+    _Language(
+        ("*.php",),
+        PHP_COMMENTS,
+        re.compile(rf"\$(?:this->)?(\w+)\s*->\s*set\s*\(\s*['\"]([\w.]+)['\"]\s*,\s*{ARGUMENT}\s*\)"),
+        re.compile(r"\bnew\s+\\?(?:RdKafka\\)?Producer\s*\(\s*\$?(?:this->)?(\w*)"),
+        r"\s*=\s*new\s+\\?(?:RdKafka\\)?Conf\b",
+        r"\$(?:this->)?%s\s*->\s*set\s*\(\s*[^\s'\"]",
+    ),
+    _Language(
+        ("*.rb",),
+        HASHES,
+        re.compile(rf"()(?:['\"]([\w.]+)['\"]\s*(?::|=>))\s*{ARGUMENT}\s*(?=[,\n}}])"),
+        re.compile(r"\bWaterDrop::Producer\.new()|\bRdkafka::Config\.new\b(?=(?:.|\n){0,2000}\.producer\b)()"),
+    ),
+)
+MARKS: Final = re.compile(r"rd_kafka_new|RdKafka|WaterDrop|Rdkafka")
+TESTS: Final = re.compile(r"(?:^|/)(?:tests?|spec|examples?/tests?)/|(?:_spec|_test)\.\w+$|Test\.php$")
+
+
+def _language(file: str) -> _Language | None:
+    end = "*." + file.rpartition(".")[2]
+    return next((one for one in LANGUAGES if end in one.files), None)
+
+
+def _value(text: str) -> str | None:
+    """What a literal is; None if it is an expression.
+
+    >>> _value("'1'"), _value("-1"), _value("acks.c_str()")
+    ('1', '-1', None)
+    """
+    text = text.strip()
+    if found := re.fullmatch(r"\"((?:[^\"\\])*)\"|'([^'\\]*)'|(-?\d+|true|false)", text):
+        literal = next(each for each in found.groups() if each is not None)
+        return None if "#{" in literal or ("$" in literal and text.startswith('"')) else literal
+    return None
+
+
+def _settings(source: Text, pairs: Sequence[re.Match[str]]) -> list[Setting]:
+    found: dict[str, Setting] = {}
+    for each in pairs:
+        value = _value(each[3])
+        origin = source.origin(source.line_at(each.start(2)))
+        one = Setting(each[2], UNKNOWN if value is None else value, origin, known=value is not None)
+        known = found.get(one.key)
+        if known is not None and (known.value, known.known) != (one.value, one.known):
+            one = Setting(one.key, UNKNOWN, origin, known=False, note="decided elsewhere in the program")
+        found[one.key] = one
+    return list(found.values())
+
+
+DECISIVE: Final = ("acks", "enable.idempotence", "retries")
+ALIASES: Final = {"request.required.acks": "acks", "message.send.max.retries": "retries"}
+BUNDLED: Final = re.compile(r"(?:^|/)(?:deps|third_?party|vendor|external|contrib)/librdkafka[^/]*/")
+"""A copy of the library in another program's tree, with its examples."""
+
+
+def _is_open(name: str, text: str, language: _Language) -> bool:
+    """Whether a map has more than is seen: it is made elsewhere, or given keys that are expressions."""
+    fresh = re.search(rf"\b{re.escape(name)}{language.fresh}", text) if language.fresh else True
+    dynamic = re.search(language.dynamic % re.escape(name), text) if language.dynamic else None
+    return not fresh or dynamic is not None
+
+
+def read_natives(source: Text, reading: Collected) -> bool:
+    """Add the producers that a source makes with librdkafka, one for each place that makes one."""
+    language = _language(source.file.lower())
+    if language is None or TESTS.search(source.path) or BUNDLED.search(source.path):
+        return True
+    text = language.comments.sub(lambda found: found[1] or re.sub(r"[^\n]", " ", found[0]), source.content)
+    pairs = [each for each in language.puts.finditer(text) if each[2] in producer_keys()]
+    for maker in list(language.makes.finditer(text))[:50]:
+        name = next((each for each in maker.groups() if each), "")
+        own = [each for each in pairs if each[1] == name] or pairs
+        settings = _settings(source, own)
+        origin = source.origin(source.line_at(maker.start()))
+        decides = any(ALIASES.get(each.key, each.key) in DECISIVE for each in settings)
+        if language.sends and not decides and re.search(language.sends, text) is None:
+            continue
+        if (name and _is_open(name, text, language)) or not (settings or language.fresh):
+            named = {ALIASES.get(each.key, each.key) for each in settings}
+            settings += [Setting(key, UNKNOWN, origin, known=False) for key in DECISIVE if key not in named]
+        reading.producer(source.file, settings, origin, client="librdkafka", framework="source", style="none")
+    return True
+
+
+FORMATS: Final = (
+    Format(
+        name="C, C++, PHP, Ruby",
+        reads="librdkafka's settings with literal keys: `rd_kafka_conf_set`, `conf->set`, WaterDrop's hash",
+        files=tuple(glob for one in LANGUAGES for glob in one.files),
+        rank=27,
+        whole=True,
+        claims=lambda document: _language(document.file) is not None,
+        read=lambda document, reading: (
+            read_natives(document.source, reading) if MARKS.search(document.source.content) else True
+        ),
+    ),
+)

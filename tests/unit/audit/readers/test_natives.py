@@ -1,0 +1,83 @@
+"""librdkafka in C, C++, PHP and Ruby: literal settings, of the map that is handed to a producer."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.unit.audit.reading import lines, only, read, values
+
+C = """#include <librdkafka/rdkafka.h>
+rd_kafka_t *open(const char *servers) {
+    rd_kafka_conf_t *conf = rd_kafka_conf_new();
+    rd_kafka_conf_set(conf, "bootstrap.servers", servers, e, sizeof(e));
+    /* rd_kafka_conf_set(conf, "acks", "all", e, sizeof(e)); */
+    rd_kafka_conf_set(conf, "acks", "1", e, sizeof(e));
+    return rd_kafka_new(RD_KAFKA_PRODUCER, conf, e, sizeof(e));
+}
+"""
+
+
+def known(producer):
+    return {key: each.value for key, each in producer.settings.items() if each.known}
+
+
+def test_c(tmp_path):
+    producer = only(read(tmp_path, {"src/ship.c": C}))
+    assert (producer.client, known(producer)) == ("librdkafka", {"acks": "1"})
+    assert lines(producer)["acks"] == "ship.c:6"
+
+
+def test_cpp_and_another_map(tmp_path):
+    content = """#include <librdkafka/rdkafkacpp.h>
+RdKafka::Conf *conf = RdKafka::Conf::create(RdKafka::Conf::CONF_GLOBAL);
+RdKafka::Conf *topic = RdKafka::Conf::create(RdKafka::Conf::CONF_TOPIC);
+void open() {
+  conf->set("enable.idempotence", "true", error);
+  other->set("acks", "0", error);
+  RdKafka::Producer *p = RdKafka::Producer::create(conf, error);
+}
+"""
+    assert values(only(read(tmp_path, {"a.cpp": content}))) == {"enable.idempotence": "true"}
+
+
+@pytest.mark.parametrize(("value", "told"), [("'all'", "all"), ("1", "1"), ("$acks", None), ('"$acks"', None)])
+def test_php(tmp_path, value, told):
+    content = f"<?php\n$conf = new RdKafka\\Conf();\n$conf->set('acks', {value});\n$p = new RdKafka\\Producer($conf);\n"
+    assert known(only(read(tmp_path, {"Bus.php": content}))).get("acks") == told
+
+
+def test_ruby(tmp_path):
+    content = (
+        "P = WaterDrop::Producer.new do |config|\n  config.kafka = { 'acks': 1, \"linger.ms\" => 5 } # 'acks': 0\nend\n"
+    )
+    assert values(only(read(tmp_path, {"kafka.rb": content}))) == {"acks": "1", "linger.ms": "5"}
+
+
+def test_two_places_that_differ_tell_nothing(tmp_path):
+    twice = C.replace("    return", '    if (fast) rd_kafka_conf_set(conf, "acks", "0", e, sizeof(e));\n    return')
+    assert "acks" not in known(only(read(tmp_path, {"a.c": twice})))
+
+
+def test_keys_that_are_expressions_leave_the_rest_unknown(tmp_path):
+    more = C.replace("    return", "    rd_kafka_conf_set(conf, name, value, e, sizeof(e));\n    return")
+    producer = only(read(tmp_path, {"a.c": more}))
+    assert not producer.settings["enable.idempotence"].known
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("admin.c", C.replace('"acks", "1"', '"client.id", "a"')),
+        ("consumer.c", C.replace("RD_KAFKA_PRODUCER", "RD_KAFKA_CONSUMER")),
+        ("tests/send.c", C),
+        ("deps/librdkafka/examples/send.c", C),
+        ("other.rb", "X = { 'acks': 1 }\n"),
+    ],
+)
+def test_what_is_none(tmp_path, name, content):
+    assert not read(tmp_path, {name: content}).producers
+
+
+@pytest.mark.parametrize("content", ['rd_kafka_conf_set(c, "acks", ' + "(" * 50_000, "/*" * 50_000, "'" * 100_001])
+def test_a_damaged_file_is_read_at_once(tmp_path, content):
+    assert not read(tmp_path, {"a.c": content + "rd_kafka_new(", "b.rb": content + "WaterDrop"}).producers
