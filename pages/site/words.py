@@ -41,7 +41,7 @@ def figures(atlas: Atlas) -> list[dict[str, str]]:
         told = {"count": str(figure.count), "of": f"of {figure.of} measured events", "text": f"{text}{holes}"}
         return told | {"tone": tone if figure.count else "good"}
 
-    beside = sum(one.cell.worst == LOST for one in atlas.rows)
+    beside = sum(one.cell.worst == LOST and not one.row.decided_by for one in atlas.rows)
     lost = f"; {beside} others lose them, which no setting of a producer decides" if beside else ""
     names = {column.id: column for column in atlas.columns}
     best = names[RECOMMENDED]
@@ -62,31 +62,18 @@ def figures(atlas: Atlas) -> list[dict[str, str]]:
     ]
 
 
-def detail(cell: GridCell) -> tuple[str, str]:
-    """The small lines of a cell: "5 of 318 records" of the worst run, "3/5 runs · 15–93 %" of all."""
+def detail(cell: GridCell) -> tuple[str, str, str]:
+    """The small lines of a cell: "5 of 318" records of the worst run, "3/5 runs · 15–93 %" of all, "also reordered"."""
     run = cell.worst_run
     if cell.worst == KEPT:
-        return "", f"{plural(len(cell.runs), 'run')} · ≤ {cell.possible}"
+        return "", f"{plural(len(cell.runs), 'run')} · ≤ {cell.possible}", ""
     if run is None:
-        return "", ""
+        return "", "", ""
     of = run.acknowledged if cell.worst != "refuses" else run.acknowledged + run.refused
     between = cell.interval.replace(" to ", "–").replace("at least", "≥")
-    return f"{cell.count} of {of}", f"{cell.times}/{len(cell.runs)} runs · {between}"
-
-
-def also(cell: GridCell) -> list[str]:
-    """The other outcomes of a cell, in words."""
-    return [WORDS[outcome] for outcome in cell.outcomes[1:]]
-
-
-def hover(cell: GridCell) -> str:
-    """What stands behind a cell's few words."""
-    if cell.worst == KEPT:
-        parts = [f"Kept in {plural(len(cell.runs), 'run')}: at most {cell.possible} of attempts may do otherwise"]
-    else:
-        seen = f"{cell.times} of {plural(len(cell.runs), 'run')}"
-        parts = [f"{WORDS[cell.worst].capitalize()} in {seen}: {cell.interval} of attempts"]
-    return ". ".join([*parts, *(f"also {one}" for one in also(cell))])
+    other = [WORDS[outcome] for outcome in cell.outcomes[1:]]
+    seen = f"{cell.times}/{len(cell.runs)} runs · {between}"
+    return f"{cell.count} of {of}", seen, f"also {', '.join(other)}" if other else ""
 
 
 def answer(atlas: Atlas, client: str, column: Column) -> dict[str, Any]:
