@@ -108,9 +108,7 @@ def _pages(
     if not mine:
         atlas = model.atlas(line, data)
         first = _first(atlas, client, words.chosen(atlas), move)
-        return [
-            terminal.text(atlas, client, width=width, named={}, first=first, move=moves, whole=options.all)
-        ]
+        return [terminal.text(atlas, client, width=width, named={}, first=first, move=moves, whole=options.all)]
     pages = []
     for who, own in dict(mine).items():
         asked = replace(own, line=line.audit, version=line.newest)

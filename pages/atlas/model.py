@@ -25,6 +25,7 @@ from evidence.releases import numbers
 from evidence.run import DEFAULT_CASE
 from harness.cluster import apache, versions
 from harness.cluster.builds import Build
+from harness.cluster.ranges import EVERY_VERSION
 from harness.cluster.versions import Version
 from harness.scenario import Scenario, all_scenarios
 from judgement.rates import telling
@@ -435,7 +436,8 @@ def nearest(scenario: str, case: str, line: ReleaseLine, data: Data) -> tuple[st
     version = line.version(line.newest)
     wanted = _documented(made, version, case)
     if wanted is None:
-        return "", None, f"{DOES_NOT_APPLY} ({made.cases[case].applies.label}; {made.applies.label})"
+        labels = dict.fromkeys((made.cases[case].applies.label, made.applies.label))
+        return "", None, f"{DOES_NOT_APPLY}, only on: {'; '.join(one for one in labels if one != EVERY_VERSION.label)}"
     ran = ((data.runs.get(scenario) or {}).get("cases") or {}).get(case) or {}
     fits = [
         name

@@ -171,7 +171,8 @@ def visible(html: str) -> str:
 def test_every_number_of_a_grid_is_of_its_runs(made: dict[str, str], atlases: list[model.Atlas]) -> None:
     """Each cell: the records of its worst run, how many runs, and the share that these leave possible."""
     for atlas in atlases:
-        cells = re.findall(r'<td class="c-[\w-]+ \w+(?: few)?">(.*?)</td>', made[f"atlas/{atlas.line.name}.html"], re.DOTALL)
+        page = made[f"atlas/{atlas.line.name}.html"]
+        cells = re.findall(r'<td class="c-[\w-]+ \w+(?: few)?">(.*?)</td>', page, re.DOTALL)
         expected = [cell for client in columns.CLIENTS for _, faults in events.grouped() for fault in faults
                     for cell in atlas.grids[client][fault]]  # fmt: skip
         assert len(cells) == len(expected)
