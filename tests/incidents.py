@@ -123,6 +123,12 @@ HELD_OUT: Final = (
         name="marker-lost", cause="unclean-election", run="museum-marker-lost 4.3.1", first="unclean-election"
     ),
     SavedIncident(name="expired", cause="expired-offsets", run="museum-expired-offsets 1.1.1", first="nothing"),
+    SavedIncident(
+        name="returned",
+        cause="started-without-controllers",
+        run="museum-deleted-records-return 4.3.1",
+        first="started-without-controllers",
+    ),
 )
 
 
