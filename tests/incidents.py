@@ -141,9 +141,9 @@ def sentence(named: int) -> str:
     """The counts that docs/lost-records.md publishes; `named` of `HELD_OUT` are right today."""
     first = sum(one.first == one.cause for one in HELD_OUT)
     return (
-        f"Of {len(WRITTEN_WITH)} incidents that the rules were written with, the cause is named first in "
-        f"{len(WRITTEN_WITH)}. Of {len(HELD_OUT)} others, whose causes were written down before they were run, it was "
-        f"named first in {first}. The rules were mended for the rest; since then it is {named} of {len(HELD_OUT)}."
+        f"The cause is named first in {len(WRITTEN_WITH)} of the {len(WRITTEN_WITH)} incidents that the rules were "
+        f"written with. Another {len(HELD_OUT)} were run afterwards, with their causes written down before. The rules "
+        f"named {first} of these first as they then were, and {named} after they were mended."
     )
 
 
