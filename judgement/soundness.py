@@ -171,7 +171,7 @@ def foreign_rules(run_state: RunState) -> list[str]:
     """
     told = of(run_state.events, Firewall)
     if not told:
-        return ["the nodes' packet filters were not read at the end, so a cut may have been left"]
+        return ["nothing says which rules the nodes' packet filters had at the end"]
     reasons = []
     for event in told:
         if event.rules:
@@ -294,7 +294,7 @@ def other_software(run: RunRecord, run_state: RunState) -> list[str]:
             not in (run.jars if proof.release == run.kafka else run.further_jars.get(proof.release, {})).values()
         ]
     brokers = {node for node in run_state.processes if node.startswith("broker-")}
-    return reasons + [f"the version that {node} runs was not read" for node in sorted(brokers - set(told))]
+    return reasons + [f"nothing says which version {node} runs" for node in sorted(brokers - set(told))]
 
 
 def _upgrades(run_state: RunState) -> dict[str, list[UpgradeProof | RefusedProof]]:

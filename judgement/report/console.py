@@ -62,8 +62,8 @@ def render(
         for row in rows:
             scenario, version, records, verdict, documented, seen, runs, time = row
             took = f", {time}" if time else ""
-            held = f"{runs} runs as documented{took}. Documented: {documented}. Seen: {seen}."
-            lines.append(f"{scenario} on {version}: {records}. Verdict {verdict}, {held}")
+            held = f"{runs} as documented (documented {documented}; seen {seen}){took}"
+            lines.append(f"{scenario} on {version}: {records}: {verdict}, {held}")
     elif rows:
         widths = {name: max(map(len, column)) for name, *column in zip(HEADINGS, *rows, strict=True)}
         widths |= {name: max(width, len(name)) for name, width in widths.items()}
