@@ -86,6 +86,10 @@ audit: venv ## What producers' settings risk, on the bundled examples (PATHS= na
 yardstick: venv ## How right the audit is about repositories as people have them (tests/wild): precision, recall, resolution
 	$(BIN)/python -m tests.wild
 
+.PHONY: incidents
+incidents: venv ## How often kafka-chaos incident names the true cause first, of runs without their names (tests/incidents.py)
+	$(BIN)/python -m tests.incidents
+
 .PHONY: audit-matrix
 audit-matrix: engine venv ## The audit's matrix measured anew, in runs/audit-matrix; started again, it goes on (FAULT= VERSION= REPEAT= JOBS=)
 	$(CHAOS) setup --versions $(or $(VERSION),$(MEASURED))

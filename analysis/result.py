@@ -131,7 +131,7 @@ def merge(results: Iterable[Result], seconds: float, across: Result) -> Findings
             checks[check.name] = _merged_check(checks[check.name], check) if check.name in checks else check
     total.problems = list(problems)
     if not total.statistics["sends_ok"]:
-        detail = "no record was acknowledged: nothing can have been lost, and nothing was shown"
+        detail = "no record was acknowledged, so none can be lost: the run proves nothing"
         total.problems.append(Problem("empty history", detail=detail))
     total.findings.sort(key=lambda finding: (finding.anomaly, finding.topic or "", finding.partition or 0))
     return Findings(

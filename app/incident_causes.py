@@ -30,6 +30,8 @@ MARKERS: Final = (b"\x00\x00\x00\x00", b"\x00\x00\x00\x01")
 """Keys of transactions' markers: version 0, abort or commit."""
 MOST_READ: Final = 64 << 20
 """Bytes of a segment that are read record by record."""
+LOG_GOES_ON: Final = 2048
+"""Bytes after a line from which on what did not follow was not cut off."""
 ALL_CRASHED: Final = "all-brokers-crashed"
 
 
@@ -183,6 +185,40 @@ def clock(evidence: IncidentEvidence, kind: CauseKind) -> Cause | None:
 def malformed(evidence: IncidentEvidence, kind: CauseKind) -> Cause | None:
     """A reader of checkpoints failed."""
     return _of_lines(kind, evidence.lines("malformed checkpoint"))
+
+
+@rule(
+    id="too-large-to-copy",
+    means="a batch is larger than segment.bytes allows now: no replica can copy it, and the partition loses its copies",
+    do="Raise segment.bytes above the largest batch.",
+    scenario="museum-segment-below-batch",
+    lines=("RecordBatchTooLargeException",),
+)
+def too_large(evidence: IncidentEvidence, kind: CauseKind) -> Cause | None:
+    """A replica, and no producer alone, was refused a batch."""
+    told = [log for log in evidence.logs if log.of("too large to copy")]
+    return _of_lines(kind, [line for log in told if log.of("cannot copy") for line in log.of("too large to copy")])
+
+
+@rule(
+    id="false-clean-shutdown",
+    means="a broker with a torn log was started without its controllers, and gave up with the mark of a clean stop: "
+    "its next start checked nothing, and a later one cut off the records since (KAFKA-15375)",
+    do="Start controllers before brokers. Move to 3.5.2 or later. Read the records from another replica: this broker "
+    "has lost them.",
+    scenario="museum-false-clean-marker",
+    lines=("unable to register with the controller quorum", "Corruption found in segment"),
+)
+def false_clean(evidence: IncidentEvidence, kind: CauseKind) -> Cause | None:
+    """A release that has it; a broker gave up, and found a torn log in a later start."""
+    if not evidence.release or not (3, 3) <= numbers(evidence.release) < (3, 5, 2):
+        return None
+    for log in evidence.brokers:
+        gave_up = log.of("without controllers")
+        torn = [line for line in log.of("zeros") if gave_up and line.at > gave_up[0].at]
+        if torn:
+            return Cause(kind, "a broker gave up without controllers, and later found its log torn", tuple(torn[:1]))
+    return None
 
 
 @rule(
@@ -387,27 +423,41 @@ def keys_like_markers(partition: Path) -> int | None:
 
 
 @rule(
-    id="too-large-to-copy",
-    means="a batch is larger than segment.bytes allows now: no replica can copy it, and the partition loses its copies",
-    do="Raise segment.bytes above the largest batch.",
-    scenario="museum-segment-below-batch",
-    lines=("RecordBatchTooLargeException",),
+    id="group-not-loaded",
+    means="a coordinator did not load the offsets of its groups: they go back, or cannot commit",
+    do="Look the bugs of this release up below; move to a release that has none of them.",
+    scenario="museum-unloadable-group",
+    lines=(
+        "Error loading offsets from",
+        "Error in loading offsets from",
+        "Scheduling loading of offsets and group metadata from",
+    ),
 )
-def too_large(evidence: IncidentEvidence, kind: CauseKind) -> Cause | None:
-    """A batch is refused."""
-    return _of_lines(kind, evidence.lines("too large to copy"))
+def group(evidence: IncidentEvidence, kind: CauseKind) -> Cause | None:
+    """A coordinator failed to load, or began to and never said that it had finished."""
+    if failed := evidence.lines("group"):
+        return _of_lines(kind, failed)
+    for log in evidence.brokers:
+        for line in log.of("loading offsets"):
+            partition = line.text.partition(" from ")[2].split()[0]
+            done = any(one.at > line.at and partition in one.text for one in log.of("loaded offsets"))
+            if not done and log.file.stat().st_size - line.at > LOG_GOES_ON:
+                return Cause(kind, f"{partition} was never loaded after this line", (line,))
+    return None
 
 
 @rule(
-    id="group-not-loaded",
-    means="a coordinator could not load the offsets of its groups: they go back, or cannot commit",
-    do="Look the bugs of this release up below; move to a release that has none of them.",
-    scenario="museum-unloadable-group",
-    lines=("Error loading offsets from", "Error in loading offsets from"),
+    id="expired-offsets",
+    means="a coordinator deleted committed offsets as expired: their groups begin where auto.offset.reset says. Before "
+    "2.1 this strikes groups that are alive and have nothing to commit (KAFKA-4682)",
+    do="Set offsets.retention.minutes to more than the longest time without a commit. Move to 2.1 or later. Commit the "
+    "last positions by hand (kafka-consumer-groups.sh --reset-offsets).",
+    scenario="museum-expired-offsets",
+    lines=("expired offsets in",),
 )
-def group(evidence: IncidentEvidence, kind: CauseKind) -> Cause | None:
-    """A coordinator failed to load."""
-    return _of_lines(kind, evidence.lines("group"))
+def expired(evidence: IncidentEvidence, kind: CauseKind) -> Cause | None:
+    """A coordinator removed offsets."""
+    return _of_lines(kind, evidence.lines("expired offsets"))
 
 
 @rule(

@@ -60,7 +60,11 @@ LITERALS: Final[Mapping[str, tuple[bytes, ...]]] = {
     ),
     "malformed checkpoint": (b"CheckpointReadBuffer", b"line in checkpoint file"),
     "too large to copy": (b"RecordBatchTooLargeException",),
+    "cannot copy": (b"Unexpected error occurred while processing data for partition",),
     "group": (b"Error loading offsets from", b"Error in loading offsets from"),
+    "loading offsets": (b"Scheduling loading of offsets and group metadata from ",),
+    "loaded offsets": (b"Finished loading offsets and group metadata from ", b"Scheduling unloading of offsets"),
+    "expired offsets": (b" expired offsets in ",),
     "without controllers": (b"unable to register with the controller quorum",),
     "session": (b"ession expired", b"because its session has timed out"),
     "shrunk": (b"Shrinking ISR",),
@@ -77,6 +81,7 @@ LINES: Final[Mapping[str, re.Pattern[bytes]]] = {
     "unclean": re.compile(rb"potential data loss|leader: -1 -> \d"),
     "no leader": re.compile(rb"Failed to elect leader|failed to change state|failed to elect leader"),
     "recovering": re.compile(rb"Recovering unflushed segment"),
+    "expired offsets": re.compile(rb"Removed [1-9]\d* expired offsets"),
 }
 """What a line of a kind must match beside."""
 VERSION: Final = re.compile(r"Kafka version ?: (\d+(?:\.\d+)+)")

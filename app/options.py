@@ -514,6 +514,7 @@ def parser() -> argparse.ArgumentParser:
         "--settings", action="append", default=[], metavar="FILE", help="mark the column that these producers fall in"
     )
     pages.add_argument("--client", choices=("java", "librdkafka"), default="java", help="whose grid (default: java)")
+    pages.add_argument("--all", action="store_true", help="the whole page: settings, bugs, a move")
     pages.add_argument("--format", choices=("text", "csv", "json", "parquet"), default="text", help="(default text)")
     pages.add_argument("--output", type=_file, metavar="FILE", help="write there")
 

@@ -115,7 +115,7 @@ def incomplete_state(run: RunRecord) -> list[str]:
         was = {"running": "was cut short (its state is still 'running')", "interrupted": "was interrupted"}
         reasons.append(f"the run {was[run.state]}")
     if not any(process.final for process in run.processes):
-        reasons.append("there was no final read, so a record that was not read may still be there")
+        reasons.append("no final read: a record that no consumer got may still be there")
     return reasons
 
 

@@ -21,7 +21,7 @@ from audit.model import Inputs
 from audit.readers import Options, read_paths
 from audit.topics import StatedByUser
 from evidence.errors import UsageError
-from pages.atlas import columns, lines, model, tables, terminal
+from pages.atlas import columns, lines, model, moving, tables, terminal
 from pages.site import words
 
 NARROWEST: Final = 80
@@ -48,7 +48,7 @@ def run(options: argparse.Namespace) -> int:
         _write(_listed(found, data), options.output)
         return 0
     width = max(NARROWEST, min(WIDEST, get_terminal_size((110, 24)).columns))
-    pages = [page for line in found for page in _pages(line, data, settings, options.client, width)]
+    pages = [page for line in found for page in _pages(line, data, settings, options, width)]
     _write("\n".join(pages), options.output)
     return 0
 
@@ -95,14 +95,20 @@ def _settings(paths: Sequence[str], found: Sequence[lines.ReleaseLine]) -> dict[
 
 
 def _pages(
-    line: lines.ReleaseLine, data: model.Data, settings: dict[str, list[tuple[str, Settings]]], client: str, width: int
+    line: lines.ReleaseLine,
+    data: model.Data,
+    settings: dict[str, list[tuple[str, Settings]]],
+    options: argparse.Namespace,
+    width: int,
 ) -> list[str]:
     """The page of a line, once for each of somebody's producers; once without."""
-    mine = settings.get(line.name) or []
+    mine, client = settings.get(line.name) or [], options.client
+    move = _move(line, data)
+    moves = moving.sentences(move) if move else []
     if not mine:
         atlas = model.atlas(line, data)
-        first = _first(atlas, client, words.chosen(atlas))
-        return [terminal.text(atlas, client, width=width, named={}, first=first)]
+        first = _first(atlas, client, words.chosen(atlas), move)
+        return [terminal.text(atlas, client, width=width, named={}, first=first, move=moves, whole=options.all)]
     pages = []
     for who, own in dict(mine).items():
         asked = replace(own, line=line.audit, version=line.newest)
@@ -110,19 +116,34 @@ def _pages(
         fits = columns.falls_in(data.measured, asked, line)
         column = fits or columns.of(own, who)
         atlas = model.atlas(line, data, None if fits else column)
-        first = _first(atlas, shown, column.id)
-        pages.append(terminal.text(atlas, shown, width=width, mine=[column.id], named={column.id: who}, first=first))
+        first = _first(atlas, shown, column.id, move)
+        pages.append(
+            terminal.text(
+                atlas,
+                shown,
+                width=width,
+                mine=[column.id],
+                named={column.id: who},
+                first=first,
+                move=moves,
+                whole=options.all,
+            )
+        )
     return pages
 
 
-def _first(atlas: model.Atlas, client: str, chosen: str) -> list[str]:
+def _move(line: lines.ReleaseLine, data: model.Data) -> moving.Move | None:
+    """What a move to the newest line changes; None for the newest one itself."""
+    target = moving.target(line, data)
+    return moving.compare(model.atlas(line, data), target) if target else None
+
+
+def _first(atlas: model.Atlas, client: str, chosen: str, move: moving.Move | None) -> list[str]:
     """What can be lost with a column's settings, what to set, which release to be on: what stands above the grid."""
     column = next(one for one in atlas.columns if one.id == chosen)
-    answer = words.answer(atlas, client, column)
-    lost = f" They are: {'; '.join(answer['lost'])}." if answer["lost"] else ""
     return [
-        f"Lost: {answer['sentence']}{lost}",
-        f"Set: {words.advice(atlas, column)} The settings are at the end.",
+        f"Lost: {words.answer(atlas, client, column)['sentence']}",
+        f"Set: {words.advice(atlas, column).removeprefix('Set ')}",
         f"Release: {words.release(atlas)}",
-        *filter(None, [words.clients(atlas)]),
+        *([f"Newest: {moving.short(move)}"] if move else []),
     ]

@@ -30,6 +30,15 @@ ANNOUNCED_LIMIT_S: Final = 90.0
 """Leaders announce ISR changes every 60 s if these do not end."""
 
 
+def _unseen(error: WaitTimeout) -> str:
+    """What was not seen, of an observer that waited a part of the time.
+
+    >>> _unseen(WaitTimeout("waited 0.6 s, not seen: broker-1 leads; last seen: no partitions"))
+    'broker-1 leads; last seen: no partitions'
+    """
+    return str(error).partition("not seen: ")[2] or str(error)
+
+
 def last_isr(text: str, t: Partition, leader: int) -> set[int] | None:
     """The ISR of a partition that its leader was the last to name in its log: when the controller had answered, or the
     metadata log had told it before that. None if it has named none.
@@ -121,7 +130,7 @@ class Waits:
                         raise self._sequence_log.overdue(
                             what, witness="metadata", since_ns=since_ns, timeout_s=timeout_s, seen=str(state)
                         ) from None
-                    raise WaitTimeout(f"not within {timeout_s:g} s: {error}") from None
+                    raise WaitTimeout(f"not within {timeout_s:g} s: {_unseen(error)}") from None
 
     def wait_leader(self, t: Partition, *targets: Target, timeout_s: float = ELECTION_LIMIT_S) -> Target:
         """Wait until one of `targets` leads the partition (any broker if none is named) and return it.

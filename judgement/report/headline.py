@@ -84,7 +84,7 @@ def _shown(facts: JudgedRun) -> str:
         return f"The harness failed, so nothing is known about Kafka: {facts.run.failure or join(verdict.reasons)}"
     seen_anyway = f" What was seen: {seen}." if seen else ""
     reason = verdict.reasons[0] if verdict.reasons else "no reason recorded"
-    return f"Nothing is shown: {reason.rstrip('.')}.{seen_anyway}"
+    return f"This run proves nothing: {reason.rstrip('.')}.{seen_anyway}"
 
 
 def _of_own_settings(facts: JudgedRun, seen: str) -> str:

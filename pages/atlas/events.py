@@ -29,7 +29,7 @@ EVENTS: Final[Mapping[str, str]] = {
     "zombie-leader": "The leader freezes, is replaced, and wakes up",
     "shrunk-isr-crash": "The ISR shrinks to the leader, and the leader is killed",
     "whole-isr-down": "All replicas are killed and restarted",
-    "double-failover": "Two leaders in a row are killed",
+    "double-failover": "Two leaders in a row are killed; both followers have the records",
     "follower-reboot": "A follower restarts, and leads before it has caught up",
     "disk-lost": "The leader's disk is lost for good",
     "rack-lost": "The leader and a follower lose their disks for good",
@@ -38,6 +38,30 @@ EVENTS: Final[Mapping[str, str]] = {
     "last-replica": "The last in-sync replica loses power, and returns first",
 }
 """Every fault of the matrix but "none"."""
+
+BRIEF: Final[Mapping[str, str]] = {
+    "broker-restart": "one broker restarted cleanly",
+    "rolling-restart": "all restarted cleanly, one by one",
+    "lost-acknowledgement": "acknowledgement lost on the network",
+    "refused-then-accepted": "write refused once, then retried",
+    "time-out": "answer comes after the time-out",
+    "client-crash": "producer killed",
+    "leader-crash-under-load": "leader killed under load",
+    "leader-crash-behind": "leader killed, followers behind",
+    "leader-cut-off": "leader cut off, clients reach it",
+    "zombie-leader": "leader freezes, is replaced, wakes",
+    "shrunk-isr-crash": "ISR shrinks to leader, it is killed",
+    "whole-isr-down": "all replicas killed, restarted",
+    "double-failover": "two leaders killed in a row",
+    "follower-reboot": "follower restarts, leads too early",
+    "disk-lost": "leader's disk lost for good",
+    "rack-lost": "leader's and a follower's disk lost",
+    "last-disk-lost": "last in-sync replica's disk lost",
+    "power-loss": "all replicas lose power at once",
+    "last-replica": "last replica loses power, then leads",
+}
+"""The same in `WIDEST_BRIEF` characters, for a terminal."""
+WIDEST_BRIEF: Final = 36
 
 GROUPS: Final[Mapping[str, str]] = {
     "F": "No broker fails, or one disk",
@@ -78,6 +102,8 @@ class EventRow:
     """What to do about it: an imperative."""
     prevented_by: tuple[str, str] | None = None
     """The scenario and case in which this was done, and nothing was lost."""
+    decided_by: str = ""
+    """The producer setting that decides, if one does: such an event stands apart."""
 
 
 MIN_2: Final = "acks=all, min.insync.replicas=2"
@@ -171,7 +197,8 @@ ROWS: Final[tuple[EventRow, ...]] = (
         settings="acks=1 and acks=all side by side",
         scenario="coordinator-outage",
         case="frozen",
-        do="Use acks=all: records sent with acks=1 are at risk.",
+        do="Set acks=all. The records that were lost were sent with acks=1.",
+        decided_by="acks",
     ),
     EventRow(
         event="Two leaders in a row are killed",

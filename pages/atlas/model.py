@@ -25,6 +25,7 @@ from evidence.releases import numbers
 from evidence.run import DEFAULT_CASE
 from harness.cluster import apache, versions
 from harness.cluster.builds import Build
+from harness.cluster.ranges import EVERY_VERSION
 from harness.cluster.versions import Version
 from harness.scenario import Scenario, all_scenarios
 from judgement.rates import telling
@@ -39,6 +40,7 @@ Value = Mapping[str, Any]
 LOST: Final = "loses"
 KEPT: Final = ""
 HOLE: Final = "?"
+DOES_NOT_APPLY: Final = "does not apply here"
 SYMBOLS: Final[Mapping[str, str]] = {
     "loses": "✕",
     "duplicates": "×2",
@@ -71,6 +73,8 @@ CLASSES: Final[Mapping[str, str]] = {
     KEPT: "kept",
     HOLE: "hole",
 }
+FEW: Final = 3
+"""Below so many runs a cell is drawn as unsure: two runs that keep all records leave a loss in 78 % possible."""
 COUNTS: Final[Mapping[str, str]] = {
     "loses": "lost",
     "duplicates": "duplicated",
@@ -79,8 +83,11 @@ COUNTS: Final[Mapping[str, str]] = {
 }
 
 HARMS: Final[tuple[tuple[str, frozenset[str]], ...]] = (
-    ("loses records", frozenset({"lost-write", "replica-divergence", "resurrected", "misdelivered"})),
-    ("breaks transactions", frozenset({"aborted-read", "transaction-half-committed", "stuck-last-stable-offset"})),
+    (
+        "loses records",
+        frozenset({"lost-write", "replica-divergence", "resurrected", "misdelivered", "transaction-half-committed"}),
+    ),
+    ("breaks transactions", frozenset({"aborted-read", "stuck-last-stable-offset"})),
     (
         "loses groups' positions",
         frozenset({"committed-offset-lost", "committed-offset-regression", "group-unavailable"}),
@@ -139,6 +146,11 @@ class GridCell:
         return self.cell.times(self.worst) if self.cell and self.worst in COUNTS else 0
 
     @property
+    def few(self) -> bool:
+        """Whether it rests on so few runs that a page must say so beside its outcome."""
+        return 0 < len(self.runs) < FEW
+
+    @property
     def possible(self) -> str:
         """What so many runs leave possible of what was not seen: "45 %" of runs may still lose; "" of a hole."""
         return percent(at_most(0, len(self.runs))) if self.worst == KEPT and self.runs else ""
@@ -179,6 +191,11 @@ class RowCell:
     def worst(self) -> str:
         """LOST, KEPT or HOLE."""
         return HOLE if not self.runs else LOST if self.lost else KEPT
+
+    @property
+    def few(self) -> bool:
+        """As of a cell of the grid."""
+        return 0 < self.runs < FEW
 
     @property
     def possible(self) -> str:
@@ -419,7 +436,8 @@ def nearest(scenario: str, case: str, line: ReleaseLine, data: Data) -> tuple[st
     version = line.version(line.newest)
     wanted = _documented(made, version, case)
     if wanted is None:
-        return "", None, f"does not apply here ({made.cases[case].applies.label}; {made.applies.label})"
+        labels = dict.fromkeys((made.cases[case].applies.label, made.applies.label))
+        return "", None, f"{DOES_NOT_APPLY}, only on: {'; '.join(one for one in labels if one != EVERY_VERSION.label)}"
     ran = ((data.runs.get(scenario) or {}).get("cases") or {}).get(case) or {}
     fits = [
         name

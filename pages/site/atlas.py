@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from pages.atlas import columns, events, model
+from pages.atlas import columns, events, model, moving
 from pages.atlas.lines import ReleaseLine
 from pages.site import words
 from pages.site.render import page
@@ -39,7 +39,7 @@ def pages(data: model.Data, atlases: Sequence[model.Atlas]) -> Iterator[tuple[st
         # The switch begins with the newest: what is before a page is the older line.
         before = (found[index + 1].label, _path(found[index + 1])) if index + 1 < len(found) else None
         after = (found[index - 1].label, _path(found[index - 1])) if index else None
-        yield _path(one.line), of_line(one, data, versions, before, after)
+        yield _path(one.line), of_line(one, data, versions, before, after, atlases[0])
     yield f"{FOLDER}/index.html", index_page(atlases)
 
 
@@ -53,9 +53,11 @@ def of_line(
     versions: Sequence[tuple[str, list[Switch]]],
     before: tuple[str, str] | None,
     after: tuple[str, str] | None,
+    newest: model.Atlas,
 ) -> str:
-    """The page of a line."""
+    """The page of a line; `newest` is the line that a move is told to."""
     line = atlas.line
+    move = moving.compare(atlas, newest) if newest.line.newest != line.newest else None
     return page(
         "atlas.html.j2",
         _path(line),
@@ -84,7 +86,7 @@ def of_line(
         classes=model.CLASSES,
         meanings=model.MEANINGS,
         detail_of=words.detail,
-        title_of=words.hover,
+        few=model.FEW,
         row_detail=partial(words.row_detail, newest=line.newest),
         backing=words.backing,
         here=lambda version: version.partition("-")[0] == line.newest,
@@ -93,6 +95,9 @@ def of_line(
         of_clients=words.clients(atlas),
         to_set=[one for one in atlas.settings if one.differs],
         bug_lead=words.bug_lead(atlas),
+        move=move,
+        move_short=moving.short(move) if move else "",
+        move_sentences=moving.sentences(move) if move else [],
         fixed_here=model.fixed_in_line(line, data),
         harms=model.HARM_ORDER,
     )

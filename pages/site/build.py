@@ -18,6 +18,7 @@ from markupsafe import Markup
 import results
 from evidence.text import plural
 from judgement.rates import telling
+from judgement.report.timeline_svg import STYLE
 from pages import delivery, guide, museum
 from pages.atlas import lines, model, tables
 from pages.atlas.columns import ACKS_1
@@ -112,7 +113,7 @@ def pages(described: Mapping[str, Any] | None = None, data: model.Data | None = 
         made[GENERATED[name]] = _generated(name, text, names)
     made["bugs.html"] = _bugs(told, found, atlases, names)
     made["index.html"] = _home(found, atlases)
-    made["site.css"] = (TEMPLATES / "site.css").read_text(encoding="utf-8")
+    made["site.css"] = (TEMPLATES / "site.css").read_text(encoding="utf-8") + "\n" + STYLE
     made["data/atlas.csv"] = tables.as_csv(tables.rows(atlases))
     made["search.html"] = _search(made)
     return made
@@ -252,7 +253,7 @@ def _home(data: model.Data, atlases: Sequence[model.Atlas]) -> str:
         section="Home",
         found=findings_in_words(data, atlases),
         hero=HERO,
-        picture=Markup(svg[svg.index("<svg") :]),
+        picture=Markup(scenarios.bare(svg)),
         counts=counts_in_words(data),
         lines=[{"name": name, "short": by_name[name].label} for name in SHORTEST],
     )

@@ -87,9 +87,8 @@ def abstract(one: Value, data: Data) -> str:
     seen, control = (_counts(one[side], data) for side, _ in SIDES)
     status = f" Status: {one['status']['state']}, looked up on {one['status']['on']}." if one.get("status") else ""
     return (
-        f"{sentence(one['title'])} Affected: {one['whom']}. With the fault {seen} showed it, on "
-        f"{', '.join(one['seen']['on'])}. In the control, which differs in one thing, {control} came out as "
-        f"stated.{status}"
+        f"{sentence(one['title'])} It strikes {one['whom']}. {seen} with the fault showed it, on "
+        f"{', '.join(one['seen']['on'])}. The control differs in one thing: {control} did not show it.{status}"
     )
 
 
@@ -126,8 +125,8 @@ def limits(one: Value, data: Data) -> str:
     if not few:
         return "Each cell has five runs or more."
     return (
-        f"Fewer than five runs: {', '.join(dict.fromkeys(few))}. A cell with one run says that it can happen, "
-        "and not how often."
+        f"Fewer than five runs were made on {', '.join(dict.fromkeys(few))}. One run proves that it can happen, "
+        "not how often it does."
     )
 
 

@@ -18,6 +18,7 @@ from checks import claims
 from evidence.run import DEFAULT_CASE
 from judgement.rates import telling
 from judgement.report.cells import version_key
+from judgement.report.timeline_svg import STYLE
 from judgement.sampling import at_most, percent
 from pages import deviations, guide
 from pages.atlas import columns as columns_of
@@ -113,9 +114,12 @@ def kind(cell: Value) -> tuple[str, str]:
         return "lost", f"✕ lost in {cell['lost']} of {max(runs, cell['lost'])}"
     if contradicted(cell):
         return "twice", f"! other than documented in {contradicted(cell)} of {runs}"
-    if any(cell["seen"].values()):
-        return "order", f"≠ as documented, {runs} of {runs}"
-    return "kept", f"✓ kept, {runs} of {runs}"
+    few = " few" if runs < model.FEW else ""
+    if seen := {name: times for name, times in cell["seen"].items() if times}:
+        name, times = max(seen.items(), key=lambda item: item[1])
+        more = f" and {len(seen) - 1} more" if len(seen) > 1 else ""
+        return f"order{few}", f"▲ {name} in {min(times, runs)} of {runs}{more}"
+    return f"kept{few}", f"✓ kept, {runs} of {runs}"
 
 
 def outcome_line(one: Value, data: model.Data) -> str:
@@ -170,6 +174,7 @@ def of(
         fault=fault,
         default=DEFAULT_CASE,
         table=table(one, data),
+        few=model.FEW,
         measured=list(measured(fault, data, set_aside)) if fault else [],
         why=articles.html(one["told"]),
         shown=shown,
@@ -188,8 +193,12 @@ def of(
 
 def svg(name: str) -> str:
     """A picture of results/, as an element of a page."""
-    text = results.picture(name).read_text(encoding="utf-8")
-    return text[text.index("<svg") :]
+    return bare(results.picture(name).read_text(encoding="utf-8"))
+
+
+def bare(text: str) -> str:
+    """The <svg> element of a picture without its style, which site.css has once for all of them."""
+    return text[text.index("<svg") :].replace(f"<style>{STYLE}</style>\n", "")
 
 
 def _figures(shown: Value | None, *names: str) -> list[tuple[Markup, str]]:
@@ -259,7 +268,7 @@ def measured(fault: str, data: model.Data, set_aside: Mapping[str, str]) -> Iter
                     "class": model.CLASSES[cell.worst],
                     "outcome": f"{model.SYMBOLS[cell.worst]} {model.WORDS[cell.worst]}",
                     "detail": words.detail(cell),
-                    "also": words.also(cell),
+                    "few": cell.few,
                     "runs": [(run, set_aside.get(run.run, "")) for run in cell.runs],
                     "command": f"kafka-chaos run {AUDIT}{fault} --version {key.version}{_seed(cell.runs[-1].run)}",
                 }

@@ -19,7 +19,7 @@ def lead(atlas: Atlas) -> str:
     here = f"Measured on {atlas.measured_on}" if atlas.measured_on else "Not measured"
     if atlas.measured_on and not atlas.measured_here:
         here += ", the nearest measured release of the same line of versions"
-    about = "One row per event, one column per combination of settings."
+    about = "Find your settings in a column and read down: which events lose acknowledged records."
     return f"{about} {here}. Defaults and bugs are those of {line.newest}."
 
 
@@ -41,7 +41,7 @@ def figures(atlas: Atlas) -> list[dict[str, str]]:
         told = {"count": str(figure.count), "of": f"of {figure.of} measured events", "text": f"{text}{holes}"}
         return told | {"tone": tone if figure.count else "good"}
 
-    beside = sum(one.cell.worst == LOST for one in atlas.rows)
+    beside = sum(one.cell.worst == LOST and not one.row.decided_by for one in atlas.rows)
     lost = f"; {beside} others lose them, which no setting of a producer decides" if beside else ""
     names = {column.id: column for column in atlas.columns}
     best = names[RECOMMENDED]
@@ -62,31 +62,18 @@ def figures(atlas: Atlas) -> list[dict[str, str]]:
     ]
 
 
-def detail(cell: GridCell) -> tuple[str, str]:
-    """The small lines of a cell: "5 of 318 records" of the worst run, "3/5 runs · 15–93 %" of all."""
+def detail(cell: GridCell) -> tuple[str, str, str]:
+    """The small lines of a cell: "5 of 318" records of the worst run, "3/5 runs · 15–93 %" of all, "also reordered"."""
     run = cell.worst_run
     if cell.worst == KEPT:
-        return "", f"{plural(len(cell.runs), 'run')} · ≤ {cell.possible}"
+        return "", f"{plural(len(cell.runs), 'run')} · ≤ {cell.possible}", ""
     if run is None:
-        return "", ""
+        return "", "", ""
     of = run.acknowledged if cell.worst != "refuses" else run.acknowledged + run.refused
     between = cell.interval.replace(" to ", "–").replace("at least", "≥")
-    return f"{cell.count} of {of}", f"{cell.times}/{len(cell.runs)} runs · {between}"
-
-
-def also(cell: GridCell) -> list[str]:
-    """The other outcomes of a cell, in words."""
-    return [WORDS[outcome] for outcome in cell.outcomes[1:]]
-
-
-def hover(cell: GridCell) -> str:
-    """What stands behind a cell's few words."""
-    if cell.worst == KEPT:
-        parts = [f"Kept in {plural(len(cell.runs), 'run')}: at most {cell.possible} of attempts may do otherwise"]
-    else:
-        seen = f"{cell.times} of {plural(len(cell.runs), 'run')}"
-        parts = [f"{WORDS[cell.worst].capitalize()} in {seen}: {cell.interval} of attempts"]
-    return ". ".join([*parts, *(f"also {one}" for one in also(cell))])
+    other = [WORDS[outcome] for outcome in cell.outcomes[1:]]
+    seen = f"{cell.times}/{len(cell.runs)} runs · {between}"
+    return f"{cell.count} of {of}", seen, f"also {', '.join(other)}" if other else ""
 
 
 def answer(atlas: Atlas, client: str, column: Column) -> dict[str, Any]:
@@ -129,12 +116,16 @@ def advice(atlas: Atlas, column: Column) -> str:
     then, power = atlas.losing("java", best.id), atlas.losing("java", flushed.id)
     if column.id == FLUSHED:
         rest = [EVENTS[one.fault] for one in atlas.column("java", FLUSHED) if one.worst == LOST]
-        return f"What is left: {'; '.join(rest)}." if rest else "Each write waits for a flush: see the costs below."
+        return (
+            f"These events still lose records: {'; '.join(rest)}."
+            if rest
+            else "Nothing more. The price: each write waits for a flush (see the last line of the grid)."
+        )
     if mine.count > then.count or column.id not in (RECOMMENDED, FLUSHED):
         return f"Set {best.title} and {best.topic}: then {then.count} of {then.of} events lose records."
     return (
-        f"What is left needs no change of a producer: flush each record (flush.messages=1), and {power.count} of "
-        f"{power.of} events lose records."
+        f"Set flush.messages=1 if all replicas can lose power together: then {power.count} of {power.of} events lose "
+        "records. Producers stay as they are."
     )
 
 
@@ -169,8 +160,8 @@ def backing(one: RowOnPage) -> str:
     if one.cell.worst == KEPT or one.row.prevented_by is None:
         return ""
     if one.prevention is not None:
-        return f"Done so, {plural(one.prevention.runs, 'run')} lost nothing."
-    return f"Runs that back this are of {one.elsewhere}." if one.elsewhere else ""
+        return f"With that, {plural(one.prevention.runs, 'run')} lost nothing."
+    return f"Runs on {one.elsewhere} show that it helps." if one.elsewhere else ""
 
 
 def release(atlas: Atlas) -> str:
@@ -182,16 +173,16 @@ def release(atlas: Atlas) -> str:
         groups.setdefault((one.bugs, one.lose), []).append(one.release)
     has = "; ".join(f"{', '.join(of)}: {_known(*count)}" for count, of in groups.items())
     if not free or atlas.remaining is None:
-        return f"Yours: {has}. No release with {mode} is free of all bugs that any release fixes."
+        return f"Yours has: {has}. No release with {mode} is free of all bugs that any release fixes."
     lose = {0: "none loses", 1: "1 loses"}.get(atlas.remaining.lose, f"{atlas.remaining.lose} lose")
     left = f"{plural(atlas.remaining.bugs, 'known bug')} that no release fixes; {lose} records"
     if free == newest:
         be = f"Stay on {newest}"
     elif atlas.newest_free != free:
-        be = f"Be on {atlas.newest_free} (with {mode}); {free} is the first release that is as good"
+        be = f"Be on {atlas.newest_free} (with {mode}); {free} is the first with the same fixes"
     else:
         be = f"Be on {free} (with {mode})"
-    return f"{be}. What is left there: {left}. Yours: {has}."
+    return f"{be}. It still has {left}. Yours has: {has}."
 
 
 def _known(bugs: int, lose: int) -> str:
@@ -217,7 +208,8 @@ def bug_lead(atlas: Atlas) -> str:
     """How many bugs there are, and the release that is free of those that are mended."""
     if not atlas.bugs:
         return f"None of the bugs recorded here is in {atlas.line.newest}."
-    told = f"{plural(len(atlas.bugs), 'bug')} of those recorded here. Each was shown on a release that has it."
+    count = plural(len(atlas.bugs), "bug")
+    told = f"{atlas.line.newest} has {count} of those recorded here. Each was reproduced on a release that has it."
     return f"{told} {release(atlas)}"
 
 
@@ -228,8 +220,8 @@ def sessions(atlas: Atlas) -> str:
     if not short or not default.isdigit():
         return ""
     ran = f"{short[0]:g} s" if len(short) == 1 else f"{short[0]:g} to {short[-1]:g} s"
-    told = f"The runs had sessions of {ran}; the default of {name} in {atlas.line.newest} is {int(default) / 1000:g} s"
-    return f"{told}, so a crash is noticed that much later."
+    later = f"In {atlas.line.newest} {name} is {int(default) / 1000:g} s by default"
+    return f"The runs had sessions of {ran}. {later}: a crash is noticed that much later."
 
 
 def chosen(atlas: Atlas) -> str:

@@ -48,8 +48,8 @@ CLUSTER = {
     "log.index.size.max.bytes": "65536",
 }
 """Broker settings of every scenario here."""
-OPERATOR = """Look your settings up in docs/audit-matrix.md, in the line of your version; `kafka-chaos audit`
-    does it for configuration files."""
+OPERATOR = """Find your settings in the Atlas of your version (`kafka-chaos atlas --version V`). For configuration
+    files, `kafka-chaos audit FILE` does it and names the smallest change that helps."""
 Stated = Callable[["Producer", "Topic"], Outcome]
 
 

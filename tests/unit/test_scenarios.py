@@ -8,6 +8,7 @@ import re
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
+from fnmatch import fnmatch
 from functools import partial
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
@@ -128,6 +129,16 @@ def test_every_scenario_documents_every_version_it_applies_to() -> None:
 
 def test_every_scenario_says_what_an_operator_takes_from_it() -> None:
     assert [made.name for made in all_scenarios().values() if not made.operator.endswith(".")] == []
+
+
+def test_advice_names_no_page_that_is_not_there() -> None:
+    """Generated pages are not committed, so advice names a command in their place."""
+    root = Path(__file__).parents[2]
+    ignored = [line.strip("/") for line in (root / ".gitignore").read_text().splitlines() if line.startswith("/docs")]
+    for made in all_scenarios().values():
+        for named in re.findall(r"[\w/-]+\.md", made.operator):
+            assert (root / named).exists(), (made.name, named)
+            assert not any(fnmatch(named, f"{one}*") for one in ignored), (made.name, named)
 
 
 def test_a_misspelt_name_gets_near_ones() -> None:

@@ -25,7 +25,7 @@ from judgement.report.headline import headline, outcome
 from judgement.report.timeline_svg.across import axis, blind, controller_lane, elections, moments
 from judgement.report.timeline_svg.brokers import broker_lane
 from judgement.report.timeline_svg.clients import client_lane
-from judgement.report.timeline_svg.drawing import CHAR, WIDTH, Drawing, Scale, assembled, tag, text
+from judgement.report.timeline_svg.drawing import CHAR, STYLE, WIDTH, Drawing, Scale, assembled, tag, text
 from judgement.report.timeline_svg.faults import faults_lane, stems
 from judgement.report.timeline_svg.legend import legend
 from judgement.report.timeline_svg.scope import chosen_partitions, window_of

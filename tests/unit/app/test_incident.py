@@ -1,12 +1,7 @@
-"""What saved logs, partitions and configuration tell of lost records.
-
-tests/data/incidents has what people would have saved of runs whose cause is known: brokers' logs, partitions as they
-were in the end, and configuration. Nothing of it says which scenario it was.
-"""
+"""What saved logs, partitions and configuration tell of lost records (tests/incidents.py)."""
 
 from __future__ import annotations
 
-import re
 import tarfile
 from pathlib import Path
 
@@ -15,6 +10,7 @@ import pytest
 from app import incident, incident_causes, incident_logs
 from app.cli import main
 from harness.scenario import all_scenarios
+from tests import incidents
 
 FIXTURES = Path(__file__).parents[2] / "data" / "runs"
 INCIDENTS = Path(__file__).parents[2] / "data" / "incidents"
@@ -142,31 +138,70 @@ def test_the_lines_of_a_cause_are_looked_for() -> None:
         assert all(line in literals for line in kind.lines), kind.id
 
 
+@pytest.mark.parametrize("one", [*incidents.WRITTEN_WITH, *incidents.HELD_OUT], ids=lambda one: str(one.name))
+@pytest.mark.slow
+def test_the_cause_is_named_first(one: incidents.SavedIncident) -> None:
+    assert incidents.read(one.name)[0] == one.cause
+
+
+def test_every_archive_is_scored_and_its_counts_are_published() -> None:
+    scored = [*incidents.WRITTEN_WITH, *incidents.HELD_OUT]
+    assert {one.name for one in scored} == {path.name.partition(".")[0] for path in INCIDENTS.glob("*.tar.xz")}
+    assert {one.cause for one in scored} <= {kind.id for kind in incident_causes.kinds()}
+    for one in incidents.HELD_OUT:
+        scenario, _, version = one.run.partition(" ")
+        assert scenario.partition("/")[0] in all_scenarios()
+        assert version
+        assert one.first
+    page = (FIXTURES.parents[2] / "docs" / "lost-records.md").read_text()
+    assert incidents.sentence(len(incidents.HELD_OUT)) in " ".join(page.split())
+
+
+def test_an_incident_names_no_scenario(tmp_path: Path) -> None:
+    """Neither its run nor the scenario: what the rules read must not tell."""
+    run = tmp_path / "20261124t100000-unclean-election-4-3-1-s1-abcd"
+    (run / "logs").mkdir(parents=True)
+    (run / "config").mkdir()
+    (run / "replicas" / "01-final" / "broker-1").mkdir(parents=True)
+    (run / "run.json").write_text('{"scenario": "unclean-election"}')
+    (run / "logs" / "broker-1.log").write_text(f"2026-11-24T10:00:00.1Z [2026] INFO {run.name} unclean-election\n")
+    (run / "config" / "broker-1.properties").write_text("broker.id=1\n")
+    archive = incidents.pack(run, "x", tmp_path)
+    with tarfile.open(archive) as packed:
+        packed.extractall(tmp_path, filter="data")
+    assert (tmp_path / "x" / "logs" / "broker-1.log").read_text() == "[2026] INFO cluster cluster\n"
+    assert (tmp_path / "x" / "data" / "broker-1").is_dir()
+
+
+LARGE = "org.apache.kafka.common.errors.RecordBatchTooLargeException: Message batch size is 2500074 bytes\n"
+CANNOT_COPY = "ERROR [ReplicaFetcher] Unexpected error occurred while processing data for partition t-0 at offset 1\n"
+GAVE_UP = "ERROR Shutting down because we were unable to register with the controller quorum.\n"
+TORN = "WARN [LogLoader partition=t-0] Corruption found in segment 0, truncating to offset 5\n"
+LOADING = "INFO [GroupMetadataManager] Scheduling loading of offsets and group metadata from __consumer_offsets-0 (k)\n"
+LOADED = "INFO [GroupMetadataManager] Finished loading offsets and group metadata from __consumer_offsets-0 in 1 ms\n"
+MORE = "INFO nothing of interest happens here, and it is told at some length\n" * 60
+
+
 @pytest.mark.parametrize(
-    ("name", "first"),
+    ("text", "release", "causes"),
     [
-        ("power", "power-loss"),
-        ("unclean", "unclean-election"),
-        ("clock", "clock-ahead"),
-        ("second-machine", "duplicate-broker-id"),
-        ("acks-1", "truncation"),
-        ("bit", "damaged-record"),
-        ("full", "disk"),
-        ("blank", "empty-disk"),
-        ("compacted", "marker-compacted"),
-        ("divergence", "replicas-differ"),
-        ("checkpoint", "malformed-checkpoint"),
-        ("overrides", "forgotten-overrides"),
-        ("nothing-lost", "crash"),
+        (LARGE, "4.3.1", []),
+        (CANNOT_COPY + LARGE, "4.3.1", ["too-large-to-copy"]),
+        (CANNOT_COPY + LARGE + UNCLEAN, "4.3.1", ["too-large-to-copy", "unclean-election"]),
+        (CLEANING + GAVE_UP + RECOVERED + TORN, "3.5.1", ["false-clean-shutdown", "power-loss"]),
+        (CLEANING + GAVE_UP + RECOVERED + TORN, "3.9.2", ["power-loss", "started-without-controllers"]),
+        (CLEANING + RECOVERED + TORN + GAVE_UP, "3.5.1", ["power-loss", "started-without-controllers"]),
+        (CLEANING + LOADING + LOADED + MORE, "1.1.1", []),
+        (CLEANING + LOADING + MORE, "1.1.1", ["group-not-loaded"]),
+        (CLEANING + LOADING, "1.1.1", []),
+        ("INFO [GroupMetadataManager] Removed 0 expired offsets in 3 milliseconds.\n", "1.1.1", []),
+        ("INFO [GroupMetadataManager] Removed 2 expired offsets in 3 milliseconds.\n", "1.1.1", ["expired-offsets"]),
     ],
 )
-@pytest.mark.slow
-def test_the_cause_is_named_first(name: str, first: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    with tarfile.open(INCIDENTS / f"{name}.tar.xz") as packed:
-        packed.extractall(tmp_path, filter="data")
-    assert main(["incident", str(tmp_path / name)]) == 0
-    named = re.findall(r"^   ([\w-]+): ", capsys.readouterr().out.partition("2  Replicas")[0], re.MULTILINE)
-    assert named[0] == first
+def test_rules_of_bugs(tmp_path: Path, text: str, release: str, causes: list[str]) -> None:
+    named = causes_of(logs(tmp_path, server=text), release)
+    assert named[: len(causes)] == causes
+    assert causes or not named
 
 
 def test_copied_partitions_of_a_run_are_found_and_compared(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

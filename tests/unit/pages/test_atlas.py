@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,7 +17,8 @@ from evidence.errors import UsageError
 from harness.cluster import apache
 from harness.cluster.builds import Build
 from harness.cluster.versions import Version
-from pages.atlas import columns, events, lines, model, tables, terminal
+from pages.atlas import columns, events, lines, model, moving, tables, terminal
+from pages.site import words
 
 BY_NAME = {line.name: line for line in lines.every()}
 
@@ -180,11 +182,83 @@ def test_min_insync_replicas_does_not_matter_with_acks_1(data: model.Data) -> No
 
 def test_the_terminal_has_every_event_and_marks_a_column(of_28: model.Atlas) -> None:
     text = terminal.text(of_28, "java", mine=["acks-1"], named={"acks-1": "orders"})
-    for title in events.EVENTS.values():
-        assert title.split(",")[0][:30] in text
+    for brief in events.BRIEF.values():
+        assert brief in text
     assert "<- orders" in text
     assert terminal.MARK in text
-    assert max(map(len, text.splitlines())) <= 160
+    assert max(map(len, text.splitlines())) <= 120
+    assert len(text.splitlines()) <= 40
+
+
+def test_all_of_a_page_stands_behind_an_option(of_28: model.Atlas) -> None:
+    whole = terminal.text(of_28, "java", named={}, whole=True, width=400)
+    for title in events.EVENTS.values():
+        assert title in whole
+    for one in of_28.rows:
+        if one.cell.worst == model.LOST:
+            assert one.row.do in whole
+    for bug in of_28.bugs:
+        assert bug.id in whole
+        assert bug.id not in terminal.text(of_28, "java", named={})
+
+
+def test_every_event_has_a_brief_name_that_fits() -> None:
+    assert events.BRIEF.keys() == events.EVENTS.keys()
+    assert max(map(len, events.BRIEF.values())) <= events.WIDEST_BRIEF
+    assert len(set(events.BRIEF.values())) == len(events.BRIEF)
+
+
+def test_an_event_that_acks_decides_stands_apart(data: model.Data, of_28: model.Atlas) -> None:
+    """What helps against it is a producer setting, so it is not among those that none decides."""
+    apart = [row for row in events.ROWS if row.decided_by]
+    assert [row.scenario for row in apart] == ["coordinator-outage"]
+    for row in events.ROWS:
+        assert ("acks=1" in row.settings) == bool(row.decided_by)
+        assert row.decided_by or "acks=all" not in row.do
+    whole = terminal.text(of_28, "java", named={}, whole=True, width=400)
+    assert whole.index("acks decides these") < whole.index(apart[0].event)
+    beside = sum(one.cell.worst == model.LOST and not one.row.decided_by for one in of_28.rows)
+    assert f"{beside} others lose them" in words.figures(of_28)[2]["text"]
+
+
+def test_a_cell_of_one_run_says_so(data: model.Data, of_28: model.Atlas) -> None:
+    cells = [cell for cell in of_28.cells("java") if cell.runs]
+    assert {cell.few for cell in cells if len(cell.runs) < model.FEW} == {True}
+    assert {cell.few for cell in cells if len(cell.runs) >= model.FEW} == {False}
+    assert "1?" in terminal.text(of_28, "java", named={})
+
+
+def test_a_bug_that_loses_half_a_transaction_loses_records(data: model.Data) -> None:
+    harms = {made.exhibit.bug.id: model.harm_of(made) for made in data.scenarios.values() if made.exhibit}
+    assert harms["KAFKA-17754"] == harms["KAFKA-6119"] == model.HARM_ORDER[0]
+    for made in data.scenarios.values():
+        if made.exhibit and re.search(r"record\w* (?:is|are|were) lost|transaction .* is lost", made.exhibit.bug.title):
+            assert model.harm_of(made) == model.HARM_ORDER[0], made.name
+
+
+def test_a_move_tells_what_chance_does_not_explain(data: model.Data, of_28: model.Atlas) -> None:
+    newest = moving.target(of_28.line, data)
+    assert newest is not None
+    assert moving.target(newest.line, data) is None
+    move = moving.compare(of_28, newest)
+    changed = {(one.event, one.loses) for one in move.losses}
+    assert (events.EVENTS["last-replica"], False) in changed
+    assert ("A second machine starts with a broker's node.id", True) in changed
+    assert not {event for event, _ in changed} & {events.EVENTS["leader-crash-under-load"]}, "2 of 5 and 0 of 5"
+    assert {one.id for one in move.gone} | {one.id for one in move.stay} == {one.id for one in of_28.bugs}
+    assert {one.id for one in move.added} | {one.id for one in move.stay} == {one.id for one in newest.bugs}
+    assert ("acks", "1", "all") in move.defaults
+    assert moving.compare(of_28, of_28).losses == ()
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "told"),
+    [((5, 5), (0, 5), True), ((2, 5), (0, 5), False), ((0, 5), (5, 5), True), ((1, 1), (0, 1), False)],
+)
+def test_counts_that_chance_may_explain_do_not_differ(
+    before: tuple[int, int], after: tuple[int, int], *, told: bool
+) -> None:
+    assert moving.differ(before, after) is told
 
 
 def test_rows_have_the_same_columns_in_every_format(of_28: model.Atlas, tmp_path: Path) -> None:

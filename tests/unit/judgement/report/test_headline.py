@@ -28,7 +28,7 @@ from tests.unit.judgement.report import synthetic
             "All 5 acknowledged records were read back and the replicas agree, "
             "as KIP-101 and KAFKA-1211 document for 4.3.1.",
         ),
-        (synthetic.unknown, "Nothing is shown: fault f1 (kill -9 of broker-1) was injected and never verified."),
+        (synthetic.unknown, "This run proves nothing: fault f1 (kill -9 of broker-1) was injected and never verified."),
         (synthetic.isolation, "Phantom: two records <b>nobody</b> sent. Nothing documents phantom for 2.8.2."),
         (synthetic.failed, "The harness failed, so nothing is known about Kafka: broker-2 ended while waiting"),
     ],

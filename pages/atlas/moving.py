@@ -1,0 +1,161 @@
+"""What changes for acknowledged records if a cluster moves to another line of versions: two pages compared.
+
+A change of a cell is told only if chance does not explain it: the shares that its runs leave possible on both sides do
+not overlap (judgement.sampling). Bugs and defaults are facts of the releases, and are told as they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from evidence.text import plural
+from judgement.sampling import at_most
+from pages.atlas import columns, lines
+from pages.atlas.columns import FLUSHED, RECOMMENDED
+from pages.atlas.events import EVENTS
+from pages.atlas.model import DOES_NOT_APPLY, HARM_ORDER, HOLE, LOST, Atlas, BugOnPage, Data, atlas
+
+COMPARED = (columns.ACKS_1, RECOMMENDED, FLUSHED)
+"""The columns whose losses are compared: those of the figures at the top of a page."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LossChange:
+    """An event that loses acknowledged records on one side and not on the other."""
+
+    settings: str
+    event: str
+    before: str
+    """"5 of 5 runs"."""
+    after: str
+    loses: bool
+    """Whether it is the later side that loses."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Move:
+    """From one page to another."""
+
+    old: Atlas
+    new: Atlas
+    losses: tuple[LossChange, ...]
+    gone: tuple[BugOnPage, ...]
+    """Bugs that the release moved to does not have."""
+    added: tuple[BugOnPage, ...]
+    """Bugs that the release moved from does not have."""
+    stay: tuple[BugOnPage, ...]
+    defaults: tuple[tuple[str, str, str], ...]
+    """Settings whose default changes: name, before, after."""
+
+
+def target(line: lines.ReleaseLine, data: Data) -> Atlas | None:
+    """The page of the newest line, which a move is told to; None on that page itself."""
+    newest = lines.every()[0]
+    return None if line.newest == newest.newest else atlas(newest, data)
+
+
+def compare(old: Atlas, new: Atlas) -> Move:
+    """What a move changes."""
+    here, there = {one.id: one for one in old.bugs}, {one.id: one for one in new.bugs}
+    then = {one.name: one.default for one in new.settings}
+    return Move(
+        old=old,
+        new=new,
+        losses=(*_of_grid(old, new), *_of_rows(old, new)),
+        gone=tuple(one for one in old.bugs if one.id not in there),
+        added=tuple(one for one in new.bugs if one.id not in here),
+        stay=tuple(one for one in old.bugs if one.id in there),
+        defaults=tuple(
+            (one.name, one.default, then[one.name])
+            for one in old.settings
+            if one.name in then and one.default != then[one.name]
+        ),
+    )
+
+
+def _of_grid(old: Atlas, new: Atlas) -> Iterator[LossChange]:
+    for fault, title in EVENTS.items():
+        after = {one.column.id: one for one in new.grids["java"][fault]}
+        for cell in old.grids["java"][fault]:
+            other = after.get(cell.column.id)
+            if cell.column.id not in COMPARED or other is None or HOLE in (cell.worst, other.worst):
+                continue
+            counts = [(one.cell.times(LOST) if one.cell else 0, len(one.runs)) for one in (cell, other)]
+            if differ(counts[0], counts[1]):
+                settings = ", ".join(filter(None, (cell.column.title, cell.column.topic)))
+                yield _change(settings, title, counts[0], counts[1])
+
+
+def _of_rows(old: Atlas, new: Atlas) -> Iterator[LossChange]:
+    for one, other in zip(old.rows, new.rows, strict=True):
+        counts = [(row.cell.lost, row.cell.runs) for row in (one, other)]
+        if one.cell.runs and other.cell.runs and differ(counts[0], counts[1]):
+            yield _change(one.row.settings, one.row.event, counts[0], counts[1])
+        elif one.cell.why.startswith(DOES_NOT_APPLY) and other.cell.worst == LOST:
+            yield replace(_change(one.row.settings, one.row.event, counts[0], counts[1]), before="cannot happen here")
+
+
+def differ(one: tuple[int, int], other: tuple[int, int]) -> bool:
+    """Whether so many of so many runs differ by more than chance: their intervals do not overlap.
+
+    >>> differ((5, 5), (0, 5)), differ((2, 5), (0, 5))
+    (True, False)
+    """
+    (least, most), (low, high) = (_share(*counts) for counts in (one, other))
+    return most < low or high < least
+
+
+def _share(times: int, runs: int) -> tuple[float, float]:
+    return 1.0 - at_most(runs - times, runs), at_most(times, runs)
+
+
+def _change(settings: str, event: str, before: tuple[int, int], after: tuple[int, int]) -> LossChange:
+    said = [f"{times} of {plural(runs, 'run')}" for times, runs in (before, after)]
+    return LossChange(
+        settings=settings,
+        event=event,
+        before=said[0],
+        after=said[1],
+        loses=after[0] * max(1, before[1]) > before[0] * max(1, after[1]),
+    )
+
+
+def sentences(move: Move) -> list[str]:
+    """A move in sentences: losses, bugs, defaults."""
+    release = move.new.line.newest
+    said = []
+    for name, settings in ((columns.ACKS_1, "acks=1"), (RECOMMENDED, "the recommended settings")):
+        before, after = move.old.figures[name], move.new.figures[name]
+        said.append(
+            f"With {settings}, {after.count} of {after.of} events lose records on {release}; "
+            f"on {move.old.line.newest} it is {before.count} of {before.of}."
+        )
+    if move.old.measured_on == move.new.measured_on:
+        said.append(f"Both grids rest on the same runs, of {move.new.measured_on}.")
+    for kept, words in ((False, "No longer lost"), (True, "Newly lost")):
+        told = list(dict.fromkeys(f"{one.event} ({one.settings})" for one in move.losses if one.loses is kept))
+        said += [f"{words}: {'; '.join(told)}."] if told else []
+    if not move.losses:
+        said.append("No measured event changes by more than chance explains.")
+    for bugs, words in ((move.gone, "Bugs that go"), (move.added, "Bugs that come"), (move.stay, "Bugs that stay")):
+        said += [f"{words}: {_named(bugs)}."] if bugs else []
+    for name, before_default, after_default in move.defaults:
+        said.append(f"The default of {name} is {after_default}, no longer {before_default}.")
+    return said
+
+
+def _named(bugs: tuple[BugOnPage, ...]) -> str:
+    return ", ".join(f"{one.id} ({one.harm})" if one.harm == HARM_ORDER[0] else one.id for one in bugs)
+
+
+def short(move: Move) -> str:
+    """A move in one sentence."""
+    release, mode = move.new.line.newest, "KRaft" if move.new.line.mode == "kraft" else "ZooKeeper"
+    before, after = move.old.figures[RECOMMENDED], move.new.figures[RECOMMENDED]
+    lose = move.new.bugs_that_lose
+    return (
+        f"If you move to {release} ({mode}): with the recommended settings {after.count} of {after.of} events lose "
+        f"records, here {before.count} of {before.of}. Bugs: {len(move.gone)} go, {len(move.added)} come; of "
+        f"{len(move.new.bugs)} known there, {lose or 'none'} {'loses' if lose < 2 else 'lose'} records."
+    )
