@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from kafkafiles.metadata_log import MetadataEvent
 
 POLL_S: Final = 0.01
-START_LIMIT_S: Final = 60.0
+START_LIMIT_S: Final = 180.0
 JOIN_LIMIT_S: Final = 5.0
 DIRECTORY: Final = "__cluster_metadata-0"
 MS: Final = 1_000_000
@@ -298,7 +298,7 @@ class KRaftObserver(StateKeeper):
         self._thread: threading.Thread | None = None
 
     def start(self) -> None:
-        """Follow the log; returns when the first controller is known. WaitTimeout if none comes in a minute."""
+        """Follow the log; returns when the first controller is known. WaitTimeout if none comes in three minutes."""
         self._thread = threading.Thread(target=self._follow, name="kraft-observer", daemon=True)
         self._thread.start()
         self.wait(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from audit.model import ProducerConfig
 from tests.unit.audit.reading import lines, only, read, values
 
 C = """#include <librdkafka/rdkafka.h>
@@ -17,7 +18,7 @@ rd_kafka_t *open(const char *servers) {
 """
 
 
-def known(producer):
+def known(producer: ProducerConfig) -> dict[str, str]:
     return {key: each.value for key, each in producer.settings.items() if each.known}
 
 
