@@ -1,4 +1,4 @@
-"""How busy this machine is: what the ledger tells of the moments at which a run began and ended."""
+"""How busy this machine is, as the kernel counts it: its load, and for how long processes waited."""
 
 from __future__ import annotations
 
@@ -30,3 +30,15 @@ def stalled(file: Path) -> float | None:
     except (OSError, UnicodeError):
         return None
     return float(found[1]) if found else None
+
+
+def total_us(resource: str, kind: str, pressure: Path = PRESSURE) -> int:
+    """For how long since the machine was started some process (`kind` "some"), or every one ("full"), waited for a
+    resource ("cpu", "memory", "io"): the total of a line such as "some avg10=0.00 avg60=0.00 avg300=0.00 total=12", in
+    microseconds. 0 where the kernel does not count it.
+    """
+    try:
+        lines = (pressure / resource).read_text().splitlines()
+    except OSError:
+        return 0
+    return next((int(line.rpartition("total=")[2]) for line in lines if line.startswith(kind)), 0)

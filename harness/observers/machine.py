@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, Final
 from msgspec import structs
 
 from evidence.events import Machine, Stillness, Waits
+from harness.load import total_us
 
 if TYPE_CHECKING:
     from evidence.timeline import Timeline
@@ -61,23 +62,15 @@ class Sample:
 def sample(proc: Path = PROC) -> Sample:
     """What the kernel says now. What it does not count is 0: kernels before 4.20 have no pressure."""
     ticks, steal = _ticks(proc)
+    pressure = proc / "pressure"
     return Sample(
         at_ns=time.monotonic_ns(),
-        cpu_us=_stalled(proc, "cpu", "some"),
-        memory_us=_stalled(proc, "memory", "full"),
-        io_us=_stalled(proc, "io", "full"),
+        cpu_us=total_us("cpu", "some", pressure),
+        memory_us=total_us("memory", "full", pressure),
+        io_us=total_us("io", "full", pressure),
         steal_ticks=steal,
         ticks=ticks,
     )
-
-
-def _stalled(proc: Path, resource: str, kind: str) -> int:
-    """The total of a line such as "full avg10=0.00 avg60=0.00 avg300=0.00 total=12", in microseconds."""
-    try:
-        lines = (proc / "pressure" / resource).read_text().splitlines()
-    except OSError:
-        return 0
-    return next((int(line.rpartition("total=")[2]) for line in lines if line.startswith(kind)), 0)
 
 
 def _ticks(proc: Path) -> tuple[int, int]:

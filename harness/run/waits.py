@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 from evidence.errors import NodeEnded, WaitTimeout
 from evidence.events import NO_LEADER
 from harness.observers import broker_logs
+from harness.patience import Patience
 from harness.polling import poll
 from harness.run.who import Partition, partitions_of
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+SLICE_S: Final = 2.0
 START_LIMIT_S: Final = 90.0
 ELECTION_LIMIT_S: Final = 60.0
 ISR_LIMIT_S: Final = 90.0
@@ -105,32 +107,33 @@ class Waits:
         owed: Callable[[ClusterState], bool] = lambda _: False,
     ) -> ClusterState:
         """Wait until the cluster's own statements satisfy `predicate`; fails early if a node of `alive` has ended, or
-        any broker by itself.
+        any broker by itself. What processes wait for a CPU meanwhile is not counted (harness/patience.py).
 
         `owed` says of the state at the end of the time whether Kafka is at fault that it is not another. Then the run
         is unexpected (DutyNotDone); otherwise the sequence has not taken its course (WaitTimeout).
         """
-        since_ns, deadline = time.monotonic_ns(), time.monotonic() + timeout_s
+        since_ns, patience = time.monotonic_ns(), Patience(timeout_s)
         with self._sequence_log.step(f"wait until {what}"):
             while True:
                 # In slices, so that a node that died meanwhile is noticed before the limit.
-                remaining = deadline - time.monotonic()
                 self._sequence_log.notice()
                 try:
-                    return self._observer.wait(predicate, what=what, timeout_s=min(2.0, max(remaining, 0.01)))
+                    return self._observer.wait(
+                        predicate, what=what, timeout_s=min(SLICE_S, max(patience.left_s, 0.01))
+                    )
                 except WaitTimeout as error:
                     for target in alive:
                         if not target.node.state()["Running"]:
                             raise NodeEnded(
                                 f"{target} ended while waiting until {what}; it said:\n{target.node.last_lines()}"
                             ) from None
-                    if remaining > 2.0:
+                    if patience.left_s > 0:
                         continue
                     if owed(state := self._observer.state):
                         raise self._sequence_log.overdue(
-                            what, witness="metadata", since_ns=since_ns, timeout_s=timeout_s, seen=str(state)
+                            what, witness="metadata", since_ns=since_ns, timeout_s=patience.lasted_s, seen=str(state)
                         ) from None
-                    raise WaitTimeout(f"not within {timeout_s:g} s: {_unseen(error)}") from None
+                    raise WaitTimeout(f"not within {patience.lasted_s:g} s: {_unseen(error)}") from None
 
     def wait_leader(self, t: Partition, *targets: Target, timeout_s: float = ELECTION_LIMIT_S) -> Target:
         """Wait until one of `targets` leads the partition (any broker if none is named) and return it.

@@ -38,7 +38,7 @@ MAY = {
 }
 HARNESS = (
     {"load", "plan", "polling", "suite"},
-    {"cluster"},
+    {"cluster", "patience"},
     {"setup", "observers", "removal"},
     {"faults", "workloads"},
     {"subjects"},

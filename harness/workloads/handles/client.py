@@ -18,6 +18,7 @@ from evidence import events
 from evidence.errors import ClientFailed, HarnessError, RecorderDied, WaitTimeout
 from evidence.events import Outcome
 from evidence.worker import Worker
+from harness.patience import Patience
 from harness.workloads.settings import COMMAND, OF_LIBRDKAFKA
 from harness.workloads.stores import located
 
@@ -212,14 +213,13 @@ class CommandedProducer(Handle):
 
     def _answer(self, number: int, timeout_s: float) -> dict[str, Any] | None:
         """Wait for the answer to a command; None if it does not come in time."""
-        deadline = time.monotonic() + timeout_s
+        patience = Patience(timeout_s)
         while number not in self._answers:
             self.watch()
-            left_s = deadline - time.monotonic()
             try:
-                heard = self._child.receive(min(left_s, SLICE_S), f"carrying out command {number}")
+                heard = self._child.receive(min(patience.left_s, SLICE_S), f"carrying out command {number}")
             except WaitTimeout:
-                if left_s <= SLICE_S:
+                if patience.left_s <= 0:
                     return None
             else:
                 self._take(heard)
@@ -368,17 +368,16 @@ class Background(Handle, Generic[Progress]):
         self._done = self._done or heard.get("done", False)
 
     def _wait(self, enough: Callable[[Progress], bool], what: str, timeout_s: float) -> Progress:
-        since_ns, deadline = time.monotonic_ns(), time.monotonic() + timeout_s
+        since_ns, patience = time.monotonic_ns(), Patience(timeout_s)
         while not enough(self._latest):
             if self._done:
                 raise HarnessError(f"{self.name} ended with {self._latest}, wanted {what}")
             self.watch()
-            left_s = deadline - time.monotonic()
             try:
-                self._hear(min(left_s, SLICE_S), f"waiting for {what}")
+                self._hear(min(patience.left_s, SLICE_S), f"waiting for {what}")
             except WaitTimeout:
-                if left_s <= SLICE_S:
-                    raise self.late(what, timeout_s, f"{self.name}: {self._latest}", since_ns) from None
+                if patience.left_s <= 0:
+                    raise self.late(what, patience.lasted_s, f"{self.name}: {self._latest}", since_ns) from None
         return self._latest
 
     def stop(self) -> Progress:

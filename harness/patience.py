@@ -1,0 +1,51 @@
+"""Limits of time that count no waiting for a CPU.
+
+A state that Kafka owes and that does not come within its limit is held against Kafka. On a machine on which processes
+wait for their turn everything takes longer, Kafka as well as whoever looks at it, and nothing tells later how long the
+state would have taken. So a wait lasts its limit, and as much longer as some process waited for a CPU meanwhile
+(/proc/pressure/cpu, "some"), up to `TIMES` its limit. The judge excuses what came late by the same measure
+(judgement/duties.py).
+
+Source: Linux, Documentation/accounting/psi.rst.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from functools import partial
+from typing import Final
+
+from harness.load import total_us
+
+TIMES: Final = 4
+"""No wait lasts more than so many limits, as the judge excuses nothing beyond (judgement.duties.LATE_TIMES)."""
+
+
+class Patience:
+    """A limit that begins now."""
+
+    def __init__(
+        self,
+        limit_s: float,
+        waited_us: Callable[[], int] = partial(total_us, "cpu", "some"),
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._limit_s, self._waited_us, self._clock = limit_s, waited_us, clock
+        self._since_s, self._since_us = clock(), waited_us()
+
+    @property
+    def passed_s(self) -> float:
+        """Seconds since it began."""
+        return self._clock() - self._since_s
+
+    @property
+    def left_s(self) -> float:
+        """Seconds until it is over; below zero when it is."""
+        waited_s = (self._waited_us() - self._since_us) / 1e6
+        return self._limit_s + min(waited_s, (TIMES - 1) * self._limit_s) - self.passed_s
+
+    @property
+    def lasted_s(self) -> float:
+        """What the limit came to, once it is over: what it was, or the seconds that have passed if these are more."""
+        return max(self._limit_s, round(self.passed_s))
