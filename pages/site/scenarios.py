@@ -1,8 +1,9 @@
-"""A page for each scenario, always in one order: title, versions by outcome, what to do, why, pictures, what clients
-saw, how to run it, what was not as documented; then, folded, the steps, the documented lines and the times.
+"""There is a page for each scenario, always in one order: title, versions by outcome, what to do, why, pictures, what
+clients saw, how to run it, what was not as documented. Then come, folded, the steps, the documented lines and the
+times.
 
-The scenarios of the audit's matrix have the measured cells of the Atlas's columns in place of the ledger's, each with
-an anchor, its runs and the command that repeats one: a cell of the Atlas links here.
+The scenarios of the audit's matrix have the measured cells of the Atlas's columns in place of the ledger's. Each has an
+anchor, its runs and the command that repeats one, and a cell of the Atlas links here.
 """
 
 from __future__ import annotations
