@@ -24,6 +24,7 @@ from pages import deviations, guide
 from pages.atlas import columns as columns_of
 from pages.atlas import events, lines, model
 from pages.counted import contradicted
+from pages.sections import introduced
 from pages.site import articles, words
 from pages.site.render import Place, page
 from pages.site.titles import TITLES
@@ -59,7 +60,7 @@ def pages(described: Value, data: model.Data) -> Iterator[tuple[str, str]]:
     for section in dict.fromkeys(one["section"] for one in every):
         title, introduction = "Without any fault", list[str]()
         if section:
-            title, introduction = guide.introduced(described["sections"].get(section, ""), section)
+            title, introduction = introduced(described["sections"].get(section, ""), section)
         own = [(one, heading(one), outcome_line(one, data)) for one in every if one["section"] == section]
         first = next((part for part in introduction if part), "")
         sections.append((section or "baseline", title, articles.html(first), own))
