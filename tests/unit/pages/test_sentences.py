@@ -25,7 +25,7 @@ TELLS_OF_A_PAUSE = re.compile(r"paus\w* for (?!its|the|a session|replica)[^.]*?\
 
 
 @pytest.fixture(scope="module")
-def told() -> dict[str, Any]:
+def every() -> dict[str, Any]:
     return described()
 
 
@@ -75,9 +75,9 @@ def test_where_a_loss_is_documented_runs_lost_and_where_none_is_they_kept(data: 
     assert wrong == []
 
 
-def test_the_index_names_no_version_as_losing_that_keeps(told: dict[str, Any]) -> None:
+def test_the_index_names_no_version_as_losing_that_keeps(every: dict[str, Any]) -> None:
     """A version is among those of the first outcome that holds for it, so "every version" stands for itself alone."""
-    for one in told["scenarios"]:
+    for one in every["scenarios"]:
         for case in one["cases"]:
             losing = {
                 v for outcome in case["documented"] if LOST_WRITE in outcome["required"] for v in outcome["versions"]
@@ -95,10 +95,10 @@ def test_the_index_names_no_version_as_losing_that_keeps(told: dict[str, Any]) -
 
 
 def test_a_page_of_the_museum_shows_the_bug_or_says_that_it_does_not(
-    told: dict[str, Any], data: dict[str, Any]
+    every: dict[str, Any], data: dict[str, Any]
 ) -> None:
     shown = 0
-    for one in told["scenarios"]:
+    for one in every["scenarios"]:
         told = (data.get(one["name"]) or {}).get("shown")
         if one["exhibit"] is None or told is None:
             continue
@@ -109,9 +109,9 @@ def test_a_page_of_the_museum_shows_the_bug_or_says_that_it_does_not(
 
 
 def test_the_pages_of_the_clock_say_how_often_retention_is_looked_at(
-    told: dict[str, Any], data: dict[str, Any]
+    every: dict[str, Any], data: dict[str, Any]
 ) -> None:
-    made = guide.pages(told, data)
+    made = guide.pages(every, data)
     survives = made["what-survives-what.md"]
     assert "every five minutes by default" in survives
     assert "Nothing but retention.ms=-1" not in survives
