@@ -9,9 +9,9 @@ A run directory is a path, or a URL (s3a://bucket/runs/<run>: analysis.places); 
 Runs are cut into independent pieces, one for each topic-partition. A task reads a piece's own files into Arrow columns
 and returns findings, so nothing is shuffled and a partition's columns never leave their task. The few pieces for which
 other pieces prove something are checked again. What pieces tell of transactions is shuffled by transaction, and checked
-there (analysis.across). With --serve the application stays up and takes one run directory a
-line: Spark takes seconds to start and a fraction of a second to check a run, so a suite starts it once, while the first
-cluster is still busy. --prepare makes later starts of Spark faster (analysis.spark says how).
+there (analysis.across). With --serve the application stays up and takes one run directory a line: Spark takes seconds
+to start and a fraction of a second to check a run. So a suite starts it once, while the first cluster is still busy.
+--prepare makes later starts of Spark faster (analysis.spark says how).
 
 Java 17 or later is taken from JAVA_HOME or the PATH; the harness, which looks further, sets JAVA_HOME.
 """

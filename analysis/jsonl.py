@@ -9,10 +9,10 @@ examples). A line is the invocation of an operation or its completion:
     {"process": 0, "type": "ok",     "f": "send", "value": [["send", "k", [3, 7]]], "time": 25}
     {"process": 1, "type": "ok",     "f": "poll", "value": [["poll", {"k": [[3, 7]]}]], "time": 40}
 
-analysis.jsonl_reader reads the lines. A key is a partition. Values are any JSON, unique within a key; to the checks
-a value is a sequence number of one producer, and lines are times; what the history stated for either is put back into
-the evidence. An operation that is never completed, or whose process crashed, is `info`. What a read of one key proves
-of such an operation holds in all (`_settled`), so reads are gone through before any key is checked.
+analysis.jsonl_reader reads the lines. A key is a partition. Values are any JSON, unique within a key. The checks see a
+value as a sequence number of one producer, and lines as times. The evidence has again what the history stated for
+either. An operation that is never completed, or whose process crashed, is `info`. What a read of one key proves of such
+an operation holds in all (`_settled`), so reads are gone through before any key is checked.
 
 In most keys of a large history everything was acknowledged in order and read in order. Such a key (`_trivially_clean`)
 is recognised in one pass over its rows, in a hundredth of the time that the checks take, and has nothing that they

@@ -4,8 +4,8 @@ A line counts as a whole or not at all: every part is checked before any is used
 so its process (every process, if the line does not name one) may have read or sent anything, at any position:
 `Others.readers_missing`, `writers_missing` and the resets say so, as for processes of a run whose history is torn.
 
-The order of events is that of the lines, and the number of a line stands for the time at which it was written: the
-recorder put them in order, and no clock is needed for it. Stated times (`Others.times`) are for the lag alone.
+The order of events is that of the lines, and the number of a line stands for the time at which it was written. The
+recorder put them in order, so no clock is needed for it. Stated times (`Others.times`) are for the lag alone.
 """
 
 from __future__ import annotations

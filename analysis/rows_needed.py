@@ -1,11 +1,11 @@
 """Which rows screening must keep for the checks of copies and states.
 
-Those checks (checks.anomalies.high_watermarks and replicas) look for an acknowledgement, or a read, that
-ought to be on a replica and is not. They need an offset and two times: when the record was sent and when it was known.
-So for each copy, truncation or answer, a `RowsOwed` describes the rows that could convict it: at or beyond the log's
-end, or missing from the copy, and known by the time that the states then in force allow. Such rows are kept, and the
-checks decide about them; a row that is kept needlessly costs time only. Most row groups need not be read: their footer
-says that they end below the log's end, or begin after the copies were taken.
+Those checks (checks.anomalies.high_watermarks and replicas) look for an acknowledgement, or a read, that ought to be on
+a replica and is not. They need an offset and two times: when the record was sent and when it was known. So for each
+copy, truncation or answer, a `RowsOwed` describes the rows that could convict it. They are at or beyond the log's end,
+or missing from the copy, and known by the time that the states then in force allow. Such rows are kept, and the checks
+decide about them; a row that is kept needlessly costs time only. Most row groups need not be read: their footer says
+that they end below the log's end, or begin after the copies were taken.
 
 States hold from one time to the next, so what they allow depends on the *era* in which a record was sent: how many of
 `times` are not after it.

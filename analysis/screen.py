@@ -27,8 +27,8 @@ and the records of the copies that concern kept rows (analysis.copied_records).
 
 Memory is 10 bytes an offset and 4 bytes a row, HELD_BYTES of columns, and what is kept; where states are known two
 bytes an offset more, and one for each moment of copies. `scan` gives None, and the caller takes the whole, where the
-layout is not that of large histories: not ordered by operation, a process that both sends and reads, producers of
-several processes with one number, offsets with holes throughout.
+layout is not that of large histories. Such a layout is not ordered by operation, or has a process that both sends and
+reads, producers of several processes with one number, or offsets with holes throughout.
 
 A column whose footer says that it holds one value in a row group is not read.
 """

@@ -9,12 +9,12 @@ each fault. What cannot be as configured is told in the answer, never silently c
 * Kafka's own clients are those whose jars are locked: the nearest release with the same defaults and rules; librdkafka
   is the one that is installed. There are three replicas at most.
 * Settings go to the client as they are written if they are numbers, switches, or names of acks and compression, and the
-  client knows them. Whatever is any other text stays out, and with it every address, class, path, identity and secret:
-  nothing of these is ever in a run directory, and neither are the producer's and its topics' names.
+  client knows them. Any other text stays out, and with it every address, class, path, identity and secret. None of
+  these is ever in a run directory, and neither are the producer's and its topics' names.
 * Time-outs are those of the scenario in place of the configuration's.
 
-What is stated of such a subject is what the scenario's rule states of the settings' meaning, if the matrix's domain has
-them; nothing is stated of others, and what comes of them is observed.
+The scenario's rule states what such settings mean, and so what must come of the subject, if the matrix's domain has
+them. Nothing is stated of others, and what comes of them is observed.
 """
 
 from __future__ import annotations

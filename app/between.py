@@ -1,8 +1,8 @@
 """What changed between two releases, as far as their jars tell: for the end of a bisection.
 
 Jars have the commit that each was built from, the settings with their defaults, the versions of libraries, and the
-compiled classes. They have no list of changes: release notes name the issues of a release, and lie with the downloads,
-not on Maven Central; so they are told by address, and their text is not known here.
+compiled classes. They have no list of changes. Release notes name the issues of a release, and lie with the downloads,
+not on Maven Central. So the answer has their address, and their text is not known here.
 """
 
 from __future__ import annotations

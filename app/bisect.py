@@ -7,17 +7,18 @@ cannot tell these decides nothing. Nothing that is documented of the scenario is
 documented, since no other run measures it.
 
 **Releases.** Kafka's releases are a tree, not a row: 2.8.2 came after 3.1.0, from a branch that left the development
-branch at 2.8.0. What is between two releases is therefore what the newer one descends from and the older one does not:
-the first release of each line between them, then those of the newer one's own line (`path`), as `git bisect` would go.
-2.8.2 and 3.0.1 are not between 2.8.1 and 3.1.0. With `each`, all releases whose numbers lie between are tested too, and
-told; they decide nothing. If the symptom came with the first release of that path and the older end is no first release
-of its line, the first one of that line is tested too: a fix that went into the branch alone looks the same.
+branch at 2.8.0. Between two releases is therefore what the newer one descends from and the older one does not. These
+are the first release of each line between them, then those of the newer one's own line (`path`), as `git bisect` would
+go. 2.8.2 and 3.0.1 are not between 2.8.1 and 3.1.0. With `each`, all releases whose numbers lie between are tested too,
+and told; they decide nothing. The symptom may have come with the first release of that path, where the older end is no
+first release of its line. Then the first one of that line is tested too, for a fix that went into the branch alone
+looks the same.
 
-**Each release** is decided by a sequential probability ratio test (Wald, Annals of Mathematical Statistics 16, 1945):
-a release with the symptom shows it in `rate` of its runs or more, one without it in RARE at most, and each is decided
-wrongly in ERROR at most. Only sound runs count (a fault without proof proves nothing of the release). A release on
-which UNSOUND runs in a row are not sound, or that the scenario does not apply to, cannot be told, and its neighbours
-are tested instead.
+**Each release** is decided by a sequential probability ratio test (Wald, Annals of Mathematical Statistics 16, 1945). A
+release with the symptom shows it in `rate` of its runs or more, one without it in RARE at most. Each is decided wrongly
+in ERROR at most. Only sound runs count (a fault without proof proves nothing of the release). A release on which
+UNSOUND runs in a row are not sound, or that the scenario does not apply to, cannot be told, and its neighbours are
+tested instead.
 
 **Resuming.** Finished runs are taken from their folder, so the same command continues where it was ended. `bisect.json`
 says which images were made for this, and those are removed as soon as their release is decided.

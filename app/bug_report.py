@@ -1,8 +1,8 @@
 """`kafka-chaos museum --report RUN_DIR`: what a maintainer needs of a run of an exhibit, as Markdown.
 
-How to see it again, what was done to the cluster and what proved it, what was found, what the brokers logged of it in
-their own words, and where in the code it is. All of it comes from the run directory, which goes with it as it is, but
-for the place in the code, which the exhibit's bug states (harness/bugs.py).
+It says how to see the bug again, what was done to the cluster, what proved it, and what was found. It has the brokers'
+own lines on it, and the place in the code. All of it comes from the run directory, which goes with it as it is, but for
+the place in the code, which the exhibit's bug states (harness/bugs.py).
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The command line: `kafka-chaos COMMAND`. Which commands there are, in groups, stands in app/command_help.py.
 
-Every command ends with one of the statuses of evidence/errors.py: 0 all as documented, 1 unexpected or not
-reproduced, 2 unknown, 254 bad input (one line on stderr), 255 the harness failed; 130 after Ctrl-C, when
-everything started has been removed; 141 if the reader of a command that judges nothing left (`list | head`).
+Every command ends with one of the statuses of evidence/errors.py. They are 0 all as documented, 1 unexpected or not
+reproduced, 2 unknown, 254 bad input (one line on stderr), and 255 the harness failed. The status is 130 after Ctrl-C,
+when everything started has been removed. It is 141 if the reader of a command that judges nothing left (`list | head`).
 What a person reads goes to stderr as it happens; results go to stdout, as JSON with `--json`.
 """
 

@@ -23,8 +23,8 @@ from harness.cluster.versions import Version
 from harness.scenario import Scenario, all_scenarios
 from harness.suite import SUITE
 from pages.counted import allowed
-from pages.guide import ORDER, introduced
 from pages.scenarios import documented, section_of, told_of
+from pages.sections import ORDER, introduced
 
 ALL: Final = "all"
 """Stands for every section."""

@@ -1,9 +1,9 @@
 """`kafka-chaos museum`: which of the bugs that the museum shows can happen on a release, and what showed it.
 
 A release need be none that can be started here: the lines of a bug say what it has. So an answer says of each bug how
-it is known: it was run on this release; or not, and follows from the releases that got the fix; or no release has one,
-as far as their code was looked at. Of a release that is newer than what was looked at nothing is known. What
-runs showed comes from results/, which an installed copy has too.
+it is known. It was run on this release, or it follows from the releases that got the fix, or no release has one as far
+as their code was looked at. Of a release that is newer than what was looked at nothing is known. What runs showed comes
+from results/, which an installed copy has too.
 
 A line, such as 2.8, is answered for all of its releases at once, each bug with those that have it. What is no release
 is refused with the nearest that are. Bugs of Java's client stand apart: they go by the client's release.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import re
-import time
+from functools import cache
 from importlib import metadata
 from pathlib import Path
 from typing import Final, NoReturn
@@ -285,8 +285,9 @@ def _bisect(sub: argparse.ArgumentParser) -> None:
     sub.add_argument("--quiet", action="store_true", help="no progress on stderr")
 
 
+@cache
 def parser() -> argparse.ArgumentParser:
-    """The parser of the command line; which command it is stands in `command`."""
+    """The parser of the command line; which command it is stands in `command`. It is made once in a process."""
     whole = _Parser(
         prog=help_of.PROGRAM,
         usage="%(prog)s [-h] [--version] COMMAND ...",
@@ -412,9 +413,8 @@ def parser() -> argparse.ArgumentParser:
         sub = command(name, text)
         sub.add_argument("--scenarios", nargs="+", required=needed, metavar="S", help="names, or all")
         sub.add_argument("--versions", nargs="+", metavar="V", help="ids, or all; of --kafka the ways to run it")
-        default = folder or RUNS / time.strftime("suite-%Y%m%dt%H%M%S", time.gmtime())
         sub.add_argument(
-            "--runs-dir", type=_directory, default=default, metavar="DIR", help="where the run directories go"
+            "--runs-dir", type=_directory, default=folder, metavar="DIR", help="where the run directories go"
         )
         client(sub)
         sub.add_argument("--jobs", type=_positive, default=2, metavar="N", help="runs at the same time (default 2)")

@@ -6,9 +6,9 @@
     NOTES.md                                what changed, what was run, what a reader can verify
     SHA256SUMS                              of all of these, as `sha256sum --check` takes them
 
-Evidence that the ledger does not bind proves nothing, so an archive is only taken if a line of the ledger has its
-digest and the manifest in it is the one that was judged. The tree must be a commit's own: its id is in the notes, and
-the wheel, which has the time of that commit in place of now, can be built from it again with the same bytes.
+Evidence that the ledger does not bind proves nothing. So an archive is only taken if a line of the ledger has its
+digest and the manifest in it is the one that was judged. The tree must be a commit's own, whose id is in the notes. The
+wheel has the time of that commit in place of now, and can be built from it again with the same bytes.
 """
 
 from __future__ import annotations

@@ -11,9 +11,9 @@ gone, failures among them. Here every version of these files is read:
     restored-cell   a version of a cell that has figures of runs which no later one has; and runs without names
 
 Nothing is guessed. A run has a verdict if some version listed it as not as documented, or if all others of its cell are
-accounted for. Runs without names are counted as far as they cannot be named ones: a version that counts more runs than
-were named and had begun by then has at least so many others; two versions without names are of other runs if they have
-no commit in common, and else the larger counts. So no run is counted twice, and some may be missing.
+accounted for. Runs without names are counted as far as they cannot be named ones. A version that counts more runs than
+were named and had begun by then has at least that number of others. Two versions without names are of other runs if
+they have no commit in common, and else the larger counts. So no run is counted twice, and some may be missing.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ A statement that was widened can no longer be contradicted by what contradicted 
 shown, in words that say in which direction it goes:
 
 - *widened*: more runs are as documented than before. An anomaly that had to be seen may be seen now, or one that was
-  unexpected; a claim is dropped; a bound is longer; a case or a version is left out; a cell of the audit may come to
+  unexpected. A claim is dropped, a bound is longer, a case or a version is left out, or a cell of the audit may come to
   more.
 - *narrowed*: fewer runs are. The reverse of each of these, and whatever is new.
 - *turned*: what had to be seen must not be seen any more, or the other way: neither more nor less.

@@ -9,8 +9,8 @@ twenty releases made of 216 configurations each, and a unit test compares. What 
 * From 3.0.1 on, idempotence that nobody wrote is dropped if acks is not all, retries are 0 or more than 5 requests
   may be in flight; a line in the client's log says so. From 4.0 on the last of these is refused instead.
 * Idempotence that is written, or that a transactional.id asks for, is never dropped: the client refuses to start.
-* From 2.1 on a delivery.timeout.ms that is written and is less than linger.ms + request.timeout.ms is refused. 30000 is
-  enough up to 3.9 and too little from 4.0 on, since linger.ms is 5 there if it is not written.
+* From 2.1 on a delivery.timeout.ms that is written and is less than linger.ms + request.timeout.ms is refused. The
+  value 30000 is enough up to 3.9 and too little from 4.0 on, since linger.ms is 5 there if it is not written.
 * librdkafka has acks=all since 1.0.0 (acks=1 before), retries without end since 1.5.2 (2 before), idempotence off.
 """
 

@@ -3,9 +3,9 @@
     kafka-chaos audit PATH… --history FILE      audits, and adds a line for the repository
     kafka-chaos audit --history FILE            each repository of the file: its first audit beside its last
 
-A line has the repository's name, the day, how many pairs of producer and topic have which grade, and the fingerprints
-of all findings (audit/baseline.py), so that it is known which are new and which are gone. It has no setting, no path
-and no value of a configuration.
+A line has the repository's name, the day, the number of pairs of producer and topic with each grade, and the
+fingerprints of all findings (audit/baseline.py). So it is known which are new and which are gone. It has no setting, no
+path and no value of a configuration.
 """
 
 from __future__ import annotations

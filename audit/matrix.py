@@ -16,6 +16,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from itertools import count
 from operator import itemgetter
 from pathlib import Path
@@ -60,6 +61,12 @@ def load(folder: Path = FOLDER, *, modified: bool = False) -> tuple[Cell, ...]:
         return tuple(_cells(folder, modified))
     except (OSError, ValueError, KeyError, TypeError, csv.Error, UsageError) as error:
         raise UsageError(f"{folder}: not a measured matrix ({error}); `make audit-matrix` makes one") from None
+
+
+@cache
+def measured() -> tuple[Cell, ...]:
+    """The cells of FOLDER, as this process found them first: for pages and tests, which ask for them repeatedly."""
+    return load()
 
 
 def _cells(folder: Path, with_modified: bool) -> Iterator[Cell]:

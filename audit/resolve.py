@@ -1,9 +1,9 @@
 """From what is written to what is in force: a producer's settings, and a topic's, each with the reason for its value.
 
-A producer is resolved once for each thing that is not known and would change the outcome: both sides of every
-boundary if its release is not told, every value that a placeholder without value could have. Answers that agree are
-one answer, and each says for which releases and values it holds (`Resolved.when`). `refused` is what the client itself
-refuses: such a producer does not start.
+A producer is resolved once for each thing that is not known and would change the outcome. These are both sides of every
+boundary if its release is not known, and every value that a placeholder without value could have. Answers that agree
+are one answer, and each says for which releases and values it holds (`Resolved.when`). `refused` is what the client
+itself refuses: such a producer does not start.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """The two requests that the client library lacks: what a broker offers (ApiVersions, with the cluster's features,
 KIP-35 and KIP-584), and the eligible leaders of partitions (DescribeTopicPartitions, KIP-966). Both only read.
 
-ApiVersions is answered before anybody has to say who he is, so a broker's release is known even where a user has no
-rights, and a broker that cannot be reached is told from one that refuses a password. DescribeTopicPartitions takes an
-authenticated connection: SASL's PLAIN (RFC 4616) and SCRAM (RFC 5802) are spoken here, in the frames of KIP-152. For
-other mechanisms there is `Unspoken`, and the caller goes without.
+ApiVersions is answered before a client has to authenticate. So a broker's release is known even where a user has no
+rights, and a broker that cannot be reached is distinguished from one that refuses a password. DescribeTopicPartitions
+takes an authenticated connection: SASL's PLAIN (RFC 4616) and SCRAM (RFC 5802) are spoken here, in the frames of
+KIP-152. For other mechanisms there is `Unspoken`, and the caller goes without.
 
 Requests are put together by hand, as `clients/src/main/resources/common/message` of Kafka has them, in the encodings of
 `kafkafiles.encoding`: from a version of its own on, a request is flexible (KIP-482).

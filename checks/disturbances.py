@@ -5,10 +5,10 @@ A producer sends again what was not answered: because the connection is gone, or
 was an error that a retry may mend. None of these comes about by itself. So a record that was sent, and acknowledged,
 while nothing happened cannot have been sent twice by its client, and if it is there twice the broker wrote it twice.
 
-A record is within reach of what happened if it was in flight then: from its sending until its outcome was known, which
-has its client's time-outs in it, or shortly before, for a connection that ends when a fault is over ends late. A client
-waits for retry.backoff.ms before it sends a record again. So a record that was acknowledged sooner was sent once, and
-what happened meanwhile explains nothing.
+A record is within reach of what happened if it was in flight then, or shortly before. It is in flight from its sending
+until its outcome was known, which includes its client's time-outs. Shortly before counts because a connection that ends
+when a fault is over ends late. A client waits for retry.backoff.ms before it sends a record again. So a record that was
+acknowledged sooner was sent once, and what happened meanwhile explains nothing.
 """
 
 from __future__ import annotations

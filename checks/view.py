@@ -1,8 +1,8 @@
 """One topic-partition as the clients have it, in columns: what was sent, what was read.
 
 The columns are numpy arrays, one entry per row of the history, so that a check is a few passes over arrays whatever
-their length. A record's identity (producer, sequence) is packed into one integer, its *value*: values are unique in a
-partition, sort by producer and then by sequence, and -1 stands for a record that is not ours or is damaged. Names of
+their length. A record's identity (producer, sequence) is packed into one integer, its *value*. Values are unique in a
+partition, and sort by producer and then by sequence; -1 stands for a record that is not ours or is damaged. Names of
 processes are codes into `PartitionView.processes`.
 
 What several checks need (which values are committed for sure, the log as clients know it) is worked out once, when it

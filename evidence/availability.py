@@ -9,7 +9,7 @@ For one partition that clients wrote to and read from while something went wrong
   to the last acknowledgement before it ended. It lasts about as long as writes pause: there is nothing to read then.
 - An error window lasts from the first error that a producer was told to the next acknowledgement.
 - The first success after a fault is the first acknowledgement of a record that was sent when the fault was proved to
-  have taken effect, counted from then: what is acknowledged while a process is being killed says nothing.
+  have taken effect, counted from then. An acknowledgement while a process is being killed says nothing.
 - The rate is what was acknowledged in a second. The usual one is the median of the seconds before the first fault, the
   lowest that of any second from then to the last sending.
 

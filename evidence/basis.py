@@ -5,7 +5,7 @@ Every statement that runs are compared with has both: an outcome of a scenario (
 can leave it open. A reader who sees "documented" should be able to look it up; where nobody but us has ever said so,
 the basis is `measured`, and that is told wherever the statement is shown.
 
-A statement with several sources has the basis of the weakest part that it cannot do without: an outcome of which one
+A statement with several sources has the basis of the weakest part that it cannot do without. So an outcome of which one
 anomaly was only ever seen in our runs is `measured`, whatever else a KIP says of it.
 """
 

@@ -2,17 +2,17 @@
 
 Everything that a verdict rests on is listed: run.json, the timeline and how many lines it has, histories as recorded
 and as sealed, copies of replicas, logs, the cluster as rendered. A file that was changed, exchanged for that of another
-run, left out or added later is noticed when the run is judged. verdict.json names the manifest that it was given for,
-so that a verdict is not taken for one of other files.
+run, left out or added later is noticed when the run is judged. The file verdict.json names the manifest that it was
+given for, so that a verdict is not taken for one of other files.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeVar
 
 from evidence.run import SCHEMA, RunRecord
 from evidence.rundir import RunDir, read_json, write_json
@@ -22,6 +22,11 @@ DIRECTORIES: Final = ("config", "history", "logs", "replicas")
 SHOWN: Final = 5
 WORKERS: Final = 4
 """Hashing is done without the interpreter's lock."""
+THREADED_BYTES: Final = 4 << 20
+"""From so much on files are hashed by threads: for less, starting these takes longer than the work."""
+
+T = TypeVar("T")
+R = TypeVar("R")
 
 
 class ChangedFile(NamedTuple):
@@ -47,6 +52,14 @@ def _sha256(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
+def _each(function: Callable[[T], R], over: Sequence[T], size: int) -> list[R]:
+    """What the function makes of each, by threads if there is much to read: `size` is in bytes."""
+    if size < THREADED_BYTES:
+        return [function(one) for one in over]
+    with ThreadPoolExecutor(WORKERS) as pool:
+        return list(pool.map(function, over))
+
+
 def _lines(run_dir: RunDir) -> int:
     return run_dir.timeline.read_bytes().count(b"\n") if run_dir.timeline.is_file() else 0
 
@@ -54,11 +67,11 @@ def _lines(run_dir: RunDir) -> int:
 def write(run_dir: RunDir, run: str) -> None:
     """Write the manifest of a run whose files are all there. OSError if a file cannot be read, or the disk is full."""
     paths = list(_files(run_dir))
-    with ThreadPoolExecutor(WORKERS) as pool:
-        digests = list(pool.map(_sha256, paths))
+    sizes = [path.stat().st_size for path in paths]
+    digests = _each(_sha256, paths, sum(sizes))
     files = {
-        str(path.relative_to(run_dir.path)): {"bytes": path.stat().st_size, "sha256": digest}
-        for path, digest in zip(paths, digests, strict=True)
+        str(path.relative_to(run_dir.path)): {"bytes": size, "sha256": digest}
+        for path, size, digest in zip(paths, sizes, digests, strict=True)
     }
     write_json(run_dir.manifest, {"schema": SCHEMA, "run": run, "timeline_lines": _lines(run_dir), "files": files})
 
@@ -111,8 +124,11 @@ def verify(
         return _sha256(there[path]) != listed[path][1]
 
     both = sorted(listed.keys() & there.keys())
-    with ThreadPoolExecutor(WORKERS) as pool:
-        changed = [path for path, differs in zip(both, pool.map(differs, both), strict=True) if differs]
+    changed = [
+        path
+        for path, other in zip(both, _each(differs, both, sum(listed[path][0] for path in both)), strict=True)
+        if other
+    ]
     return found + [ChangedFile(path, "not what it was when the run was sealed") for path in changed]
 
 

@@ -2,9 +2,9 @@
 
 A process has exited if its exit code is not a signal's (a JVM that aborts ends with SIGABRT, which is its own doing).
 That includes 0: a broker that nobody asked to stop has to stay. It is ours to explain if a fault of the run struck this
-node in a way that may end it: it was killed or stopped, lost its disk, its memory, its files or its clock, or has
-another's id. Such a fault explains an end while it lasts and `AFTER_NS` longer. What a scenario expects is an `Exit`:
-that is told apart.
+node in a way that may end it. Such a node was killed or stopped, lost its disk, its memory, its files or its clock, or
+has another's id. Such a fault explains an end while it lasts and `AFTER_NS` longer. What a scenario expects is an
+`Exit`: that is told apart.
 
 Faults of others are no excuse: a broker has to live through the death of a leader and a cut in the network.
 """

@@ -1,9 +1,10 @@
 """Subjects: producers with a partition of their own, whose outcome is stated and counted one by one.
 
-run.json lists them (`subjects`): the partition, the name of the process whose history it is, the settings, what is
-stated (`must`, `may`), and which of its records the sequence may lose (ranges of sequences; none given: any).
-findings.json counts what came of each one's records (`subjects`) and has findings by topic-partition; `counted` puts
-the two together. Both are pure data here, so that the analysis, the verdict and the matrix mean the same by it.
+The file run.json lists them (`subjects`). Each has its partition, the name of the process whose history it is, the
+settings, what is stated (`must`, `may`), and which of its records the sequence may lose (ranges of sequences; none
+given: any). The file findings.json counts what came of each one's records (`subjects`) and has findings by
+topic-partition; `counted` puts the two together. Both are pure data here, so that the analysis, the verdict and the
+matrix mean the same by it.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 r"""Text of others (log lines, keys, names, errors) made safe to show: on a terminal, in Markdown, in HTML and SVG.
 
 What brokers and clients wrote is evidence and kept as it is in the files of a run; only what shows it changes it. A
-control character can move a terminal's cursor or hide a line, a bidirectional override can turn a sentence round, and
-a lone surrogate cannot be written at all: each is shown by its escape, such as \x1b. There is one function for each
-place that shows text, so that nobody escapes by hand.
+control character can move a terminal's cursor or hide a line, a bidirectional override can turn a sentence round, and a
+lone surrogate cannot be written at all. Each is shown by its escape, such as \x1b. There is one function for each place
+that shows text, so that nobody escapes by hand.
 """
 
 from __future__ import annotations

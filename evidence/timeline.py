@@ -1,10 +1,10 @@
 """The timeline: one line of JSON for each thing that happened, from every source, in the order it was noted.
 
 Several threads and sources write it (the runner's steps and faults, scripted clients, ZooKeeper or the metadata log,
-Docker, brokers' logs), so an append is one `write` of a whole line, flushed at once: a run killed at any moment leaves
+Docker, brokers' logs), so an append is one `write` of a whole line, flushed at once. A run killed at any moment leaves
 whole lines and at most one torn last one. The first line says of which schema the others are, and is no event. Every
 event carries the machine's monotonic clock (for order and distance) and the wall clock (to find it in a broker's log),
-both in nanoseconds. The two run side by side: if they do not, one of them was set during the run, times taken from
+both in nanoseconds. The two run side by side. If they do not, one of them was set during the run. Then times taken from
 brokers' logs are off, and nothing may be concluded from the order of events (`Reading.jump`).
 """
 

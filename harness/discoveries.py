@@ -1,8 +1,8 @@
 """What was found here that no document says: the registry behind `kafka-chaos findings` and docs/findings.md.
 
-Each entry is the smallest sequence that shows it, as a scenario and a case, with the releases that it was run on, and a
-control arm: the same with one thing otherwise, in which it must not be seen. It says where it stands (harness/bugs.py:
-Status), with the day on which that was looked up, and who found it if that was somebody else.
+Each entry is the smallest sequence that shows it, as a scenario and a case, with the releases that it was run on. It
+has a control arm: the same sequence with one change, in which it must not be seen. It says where it stands
+(harness/bugs.py: Status), with the day on which that was looked up, and who found it if that was somebody else.
 
 What is an exhibit of the museum has its bug's words; of the others they stand here. Called discoveries in the code, for
 `findings` are what the analysis of a run finds (evidence/findings.py).

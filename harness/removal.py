@@ -1,8 +1,8 @@
 """What runs leave behind, and its removal: registered first, started in the background, waited for by all.
 
-A run's containers are removed while its analysis is already at work. Whoever speaks of the removal, and whoever ends
-the program for whatever reason, waits for it first (`Removals.wait`): an interpreter that ends starts no more threads,
-and a removal caught by that would leave the cluster running behind a message that it is gone.
+A run's containers are removed while its analysis is already at work. Code that reports the removal, or that ends the
+program for any reason, waits for it first (`Removals.wait`). An interpreter that ends starts no more threads, and a
+removal caught by that would leave the cluster running behind a message that it is gone.
 """
 
 from __future__ import annotations

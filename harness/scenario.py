@@ -23,7 +23,7 @@ import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -232,12 +232,18 @@ def mistakes_told(file: str) -> Iterator[None]:
 def all_scenarios() -> dict[str, Scenario]:
     """Every scenario of the package PACKAGE, by name."""
     (folder,) = importlib.import_module(PACKAGE).__path__
+    _import_all(folder)
+    return dict(sorted(_REGISTRY.items()))
+
+
+@cache
+def _import_all(folder: str) -> None:
+    """Import every module of the folder of scenarios. They are looked for once in a process."""
     for path in sorted(Path(folder).rglob("*.py")):
         if not (path.parent / "__init__.py").exists():
             raise UsageError(f"{path.parent} has scenarios and no __init__.py: make an empty one")
         with mistakes_told(str(path)):
             importlib.import_module(".".join((PACKAGE, *path.relative_to(folder).with_suffix("").parts)))
-    return dict(sorted(_REGISTRY.items()))
 
 
 def get_scenario(name: str) -> Scenario:

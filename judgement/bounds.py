@@ -1,7 +1,7 @@
 """Where a documented anomaly may be seen: what is documented of a run is documented of its own topics, and of offsets
 that a fault can have touched.
 
-A name alone is no bound. A divergence in a topic that the scenario does not have is another divergence, and one at an
+A name alone is no bound. A divergence in a topic that the scenario does not have is another divergence. One at an
 offset that lay below the high watermark of every replica before anything happened has another cause: no election and no
 truncation reaches so far. Losses have closer bounds of their own (judgement/losses.py).
 

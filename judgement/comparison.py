@@ -15,7 +15,7 @@ to others only if it is in no other run, because brokers that complain everywher
 
 A run that is unknown or an error says nothing by what it does not show. What it shows counts: a lost write is lost,
 however little else of the run is known. So where something is asked to be more frequent on one side, all runs of that
-side count, and of the other those that are sound: blind runs can hide a difference, and cannot make one.
+side count, and of the other those that are sound. Blind runs can hide a difference, and cannot make one.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """Findings that accuse nobody: those that depend on a file which other evidence contradicts.
 
-A file is contradicted if it is not what the manifest lists, or if another witness says otherwise: the timeline says
-that a copy was longer, a history lacks operations between those that it has. What was found in such a file may be what
-was done to it, and not what Kafka did. So it is reported, and the verdict is unknown; a finding of another file stands.
+A file is contradicted if it is not what the manifest lists, or if another witness says otherwise. For instance the
+timeline says that a copy was longer, or a history lacks operations between those that it has. What was found in such a
+file may be what was done to it, and not what Kafka did. So it is reported, and the verdict is unknown; a finding of
+another file stands.
 
 The analysis says of each finding what its check reads (`reads`); one that does not say it may depend on anything.
 """

@@ -1,9 +1,9 @@
 """What Kafka owes and did not do: claims of the catalogue that are contradicted, and duties that steps found undone.
 
 A breach of a duty is told from what made the run prove less. The verdict is unexpected whatever else went wrong (a
-precondition that did not hold, a wait that ended, a harness that failed), but for a doubt that touches the very thing
-that the contradiction rests on (judgement/scope.py): then whoever saw it may be wrong, and the contradiction is itself
-a doubt.
+precondition that did not hold, a wait that ended, a harness that failed). The exception is a doubt that touches the
+very thing that the contradiction rests on (judgement/scope.py). Then the witness may be wrong, and the contradiction is
+itself a doubt.
 
 - A claim is judged from the run's files, so it rests on every witness, at the times and of the nodes that its rows
   name.
@@ -12,13 +12,13 @@ a doubt.
 Some contradictions are of time: something took too long, or did not come within its limit, or a session ended that
 should have lasted. A machine that stood still meanwhile (harness/observers/machine.py) may have taken that time, so
 such a one is not observed: it is a doubt. So is a time that is over its bound by no more than what the machine held up
-in that very time: the sum of what it stood still, and of what some process waited for a CPU (`Waits`). When a step of
-Kafka waited for a CPU some process did, so its waits are among these, one step after the other, and what is over the
-bound by more is not theirs. (In 12 trials of a process that slept and computed in turn, on two cores that others
-wanted in 94 to 99 % of the time, it was late by 55 to 77 % of the sum.) A wait that makes something miss its turn, as a
-sign of life that comes after the tick, may cost more than itself; for that bounds have the tolerances that they state.
-At `LATE_TIMES` its bound nothing is excused. What is of no time, such as an acknowledgement that ought not to have been
-given, is excused by no machine, and a lost record is no matter of this module at all.
+in that very time. That is the sum of what it stood still, and of what some process waited for a CPU (`Waits`). When a
+step of Kafka waited for a CPU some process did, so its waits are among these, one step after the other, and what is
+over the bound by more is not theirs. (In 12 trials of a process that slept and computed in turn, on two cores that
+others wanted in 94 to 99 % of the time, it was late by 55 to 77 % of the sum.) A wait that makes something miss its
+turn, as a sign of life that comes after the tick, may cost more than itself; for that bounds have the tolerances that
+they state. At `LATE_TIMES` its bound nothing is excused. What is of no time, such as an acknowledgement that ought not
+to have been given, is excused by no machine, and a lost record is no matter of this module at all.
 
 Timelines of before there were slices say of the whole run alone how much of it some process waited. They are judged by
 the rule of then, so that what was said of a run is said of it again: `BUSY`.

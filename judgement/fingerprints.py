@@ -1,8 +1,8 @@
 r"""What brokers warned of and complained about, without what differs from run to run.
 
 A fingerprint is the level, the class that logged it and the message, in which numbers, addresses, ids and paths are
-replaced. Two runs of the same release have the same ones but for a few that depend on the moment, so one that many runs
-of one side have and none of the other is news.
+replaced. Two runs of the same release have the same ones but for a few that depend on the moment. So a fingerprint that
+many runs of one side have and none of the other is news.
 """
 
 from __future__ import annotations

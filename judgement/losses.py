@@ -1,17 +1,17 @@
 """Which losses a documented lost-write covers: those of the sends whose loss the scenario expects, and no other.
 
 That records are lost is documented of few of them, at one place of the sequence. `run.send(t, expected_loss=True)` says
-which. A load is named as a whole, for nobody knows which of its records it will be; but a fault takes what was at stake
+which. A load is named as a whole, for nobody knows which of its records it will be. But a fault takes what was at stake
 when it struck, and nothing that was safe by then. So of a load only those records may be lost
 
-- that were acknowledged near to something that can have lost them (`at_stake`): a fault, or a change of leader. What
-  was acknowledged before that is on other replicas; how long it takes to get there depends on what is lost
-  (`reach_ns`): what followers have not fetched yet, what lay above their checkpointed high watermark where they
-  truncate to that (KIP-101), what no disk had taken when the power went;
+- that were acknowledged near to something that can have lost them (`at_stake`): a fault, or a change of leader. Records
+  acknowledged before that are on other replicas. How long they take to get there depends on which are lost
+  (`reach_ns`). These are records that followers have not fetched yet, records above their checkpointed high watermark
+  where they truncate to that (KIP-101), or records that no disk had taken when the power went;
 - that did not lie, when nothing had happened yet that can have lost them, below the high watermark which every replica
-  had checkpointed, or had when replicas were copied: before the first fault, or later, when all were in sync again. No
-  documented sequence loses these, but for a loss of power: a high watermark says that replicas have a record, and not
-  that their disks do.
+  had checkpointed, or had when replicas were copied. That was before the first fault, or later, when all were in sync
+  again. No documented sequence loses these, but for a loss of power: a high watermark says that replicas have a record,
+  and not that their disks do.
 
 A loss of power takes what no disk had only where it took all of the ISR. Where a member was spared, which has all that
 was acknowledged, what may be lost is what an election and a truncation may lose, and no more.

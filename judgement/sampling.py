@@ -6,8 +6,8 @@ went otherwise, so few would have been seen in fewer than one of twenty attempts
 A cell whose outcome must follow from the sequence needs few runs (DETERMINISTIC): each shows the same. Where nothing
 must be seen, or something may, so many say little: what happens in one of ten runs is missed by five of them in 59 % of
 all attempts. Such a cell is decided by a sequential probability ratio test (Wald, Annals of Mathematical Statistics 16,
-1945) of "one run of a hundred goes otherwise" against "one of ten", each decided wrongly in 5 % at most: 31 runs
-without a contradiction decide for the first, and two early contradictions for the second.
+1945). It tests "one run of a hundred goes otherwise" against "one of ten", each decided wrongly in 5 % at most. After
+31 runs without a contradiction it decides for the first, and after two early contradictions for the second.
 """
 
 from __future__ import annotations

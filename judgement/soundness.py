@@ -1,8 +1,9 @@
 """Whether a run's evidence is consistent: the claims of its timeline are compared with its other witnesses.
 
 Each function returns the reasons of one kind for which the run proves nothing; all are pure. They look at what a word
-in the timeline rests on: a fault "verified" rests on Docker's own event or the kernel's counters, the claim that
-replicas agree on all of them having been in sync at the end, the name of the version on what the brokers say they are.
+in the timeline rests on. A fault "verified" rests on Docker's own event or the kernel's counters. The claim that
+replicas agree rests on all of them having been in sync at the end, and the name of the version on what the brokers say
+they are.
 
 Limits. Rules in the chains of our own cuts, and queues (tc) that were there for a while, are taken for a fault's. A
 fault of ours that nobody carried out, with a proof and Docker's events forged to fit, is taken for carried out.

@@ -1,13 +1,13 @@
 """The outcome of each subject, compared with its stated outcome (evidence/subjects.py).
 
-A subject is a producer with a partition of its own. What is stated of it must be seen of its records, and nothing else
-may be: an outcome that is not stated is a contradiction although Kafka may permit it under the producer's settings, for
+A subject is a producer with a partition of its own. The stated outcome must be seen of its records, and nothing else
+may be. An outcome that is not stated is a contradiction although Kafka may permit it under the producer's settings, for
 that is the very thing that is stated. A loss counts as stated only for the records that the sequence may lose.
 
-What is counted must be of the subject and of nobody else: the settings that it is counted under are those that its
-process was given, that its client goes by, and that its records were sent with; its counts are there once; and a
-finding that does not list every row may hide another's. Else it is a doubt, and the run proves nothing. What befell the
-records of another process in its partition is stated nowhere, and a contradiction.
+All that is counted must be of the subject and of nobody else. The settings that it is counted under are those that its
+process was given, that its client goes by, and that its records were sent with. Its counts are there once, and each
+finding lists every row, for one that does not may hide another's. Else it is a doubt, and the run proves nothing. What
+befell the records of another process in its partition is stated nowhere, and a contradiction.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ Two levels:
 
 Damage is returned as a value, `Corrupt`, beside what could be read. A wrong checksum does not stop the reading, since
 the sizes chain the entries together; an impossible size does, and then the `Corrupt` covers the rest of the file.
-Preallocated zeros at the end of a file and an entry cut by its end are `Corrupt` too, of their own kinds: both are
+Preallocated zeros at the end of a file and an entry cut by its end are `Corrupt` too, of their own kinds. Both are
 normal on a live or crashed broker, and it is for the caller to say so.
 
 Limits: a batch may take `limit_bytes` after decompression, beyond that it is `too-large`; time is linear in

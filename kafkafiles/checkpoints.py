@@ -10,7 +10,7 @@
 | quorum-state | `__cluster_metadata-0` | 2.8 | `parse_quorum_state` |
 | .kafka_cleanshutdown (empty; from 3.7 on JSON) | log dir | 0.8 | `parse_clean_shutdown` |
 
-Brokers replace these files by rename, so a copy is whole or missing; a file that is neither right nor missing is an
+Brokers replace these files by rename, so a copy is whole or missing. A file that is neither right nor missing is an
 error and raises `ParseError` with the file, the line and what was expected, as the broker itself would refuse it.
 """
 

@@ -1,9 +1,8 @@
 """Log segments in columns: headers as numpy arrays, records as Arrow, for files of any size.
 
-`kafkafiles.batches` alone decides what is corrupt. For large inputs the two inner loops,
-walking the headers and walking the records of format 2, are compiled (`kafkafiles.kernels`); a batch those loops
-do not accept, and every batch of formats 0 and 1, goes through `decode_batch`. Small inputs never load the compiler,
-which costs more than they take.
+`kafkafiles.batches` alone decides what is corrupt. For large inputs the two inner loops, walking the headers and
+walking the records of format 2, are compiled (`kafkafiles.kernels`). A batch those loops do not accept, and every batch
+of formats 0 and 1, goes through `decode_batch`. Small inputs never load the compiler, which costs more than they take.
 
 Files are read in windows that end where an entry ends, so memory is bounded by the window (or the largest entry), and
 nothing is memory-mapped: a broker that truncates the file meanwhile would kill the reader.

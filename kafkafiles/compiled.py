@@ -1,7 +1,7 @@
 """Functions compiled by Numba, whose code is kept on disk until what they are made of changes.
 
 Numba keeps compiled code beside the source, and makes it anew when that file changes. But a function that calls one of
-another module has that one's code within its own, and stays as it was when only the other module changes: after an
+another module has that one's code within its own. It stays as it was when only the other module changes, and after an
 update of this package it would silently use the old one. So the code is kept in a folder that is named after the
 contents of the modules whose functions others call (`CALLED`).
 """

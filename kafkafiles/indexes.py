@@ -1,7 +1,7 @@
 """The files beside a segment: offset and time indexes, aborted transactions, producer state.
 
 `.index` and `.timeindex` are sparse and made by the broker that has the replica, so replicas' indexes differ
-legitimately; the only wrong index is one whose entry is not what the `.log` beside it holds (`check_index`,
+legitimately. The only wrong index is one whose entry is not what the `.log` beside it holds (`check_index`,
 `check_time_index`). Both are memory-mapped at their largest size while the segment is active and cut when it rolls or
 the broker stops, so a live broker's file ends in zeros. How many of its entries count, only that broker's memory knows:
 when a log is truncated the entries beyond stay in the file until others overwrite them (seen after truncations on

@@ -2,15 +2,15 @@
 
 A log may be cut before an entry that begins at the same offset in each of its replicas that do not end below it.
 Brokers roll their segments where they like (a follower appends many batches at once, its leader one), so the cuts are
-inside of segments. Entries have no mark by which they could be told, so where one begins is a guess: the next bytes
-that look like a header of message format 2, and like another where that entry ends.
+inside of segments. Entries have no mark, so where one begins is a guess. It is the next bytes that look like a header
+of message format 2, and like another where that entry ends.
 
 A wrong guess costs time only, for `join` is told what each part came to. What one reading
-(`kafkafiles.replica.examine`) carries over a border is little where all is in order there: the highest offset, which
-must lie below the border, the leader epoch, and no record that is still to be compared. So parts are put together if at
-each border all continuing replicas end at one offset, at which the longest of that part ends, and their entries follow
-on each other up to it. Else the result is None, and the caller reads the whole. Differences and wrong checksums within
-a part are found there as they are in the whole.
+(`kafkafiles.replica.examine`) carries over a border is little where all is in order there. It is the highest offset,
+which must lie below the border, the leader epoch, and no record that is still to be compared. So parts are put together
+if at each border all continuing replicas end at one offset, at which the longest of that part ends, and their entries
+follow on each other up to it. Else the result is None, and the caller reads the whole. Differences and wrong checksums
+within a part are found there as they are in the whole.
 """
 
 from __future__ import annotations

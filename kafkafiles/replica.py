@@ -7,7 +7,7 @@ offsets they hold different records.
 A follower appends the batches that it fetched byte for byte, so replicas that agree are equal byte for byte, divided
 into files at other places. Replicas at the same offset are therefore compared as blocks of bytes, and what is equal
 everywhere has its headers and checksums checked once for all of them. Where blocks differ, entries are taken one by one
-from the replica that is behind, decoded, and compared record by record until all are at one offset again: batches that
+from the replica that is behind, decoded, and compared record by record until all are at one offset again. Batches that
 were cut or compressed differently are no difference. Nor are segment borders (each broker rolls its own files) and the
 first offset (retention). Compaction, also each broker's own, removes records, so for a compacted topic a record that
 one replica lacks is no difference either (`compacted=True`).

@@ -6,7 +6,7 @@ do not decide it. Counts come from the ledger, and not from here. The control is
 release with the fix, or of the case that prevents the harm. It has only its picture.
 
 Of most runs only run.json and verdict.json are read, so that thousands take seconds. A directory that cannot be read,
-has no verdict, or whose files changed since it was judged is left out and named; so are runs with settings or an
+has no verdict, or whose files changed since it was judged is left out and named. So are runs with settings or an
 expectation of the user's own, for which nothing is documented.
 """
 

@@ -30,26 +30,12 @@ from pages import delivery, deviations, example_runs, museum, survives
 from pages.counted import allowed, contradicted, decision, interval, ran, stated
 from pages.deviations import Deviations
 from pages.render import render
+from pages.sections import ORDER, introduced, paragraphs
 from results import explained
 
 FOLDER: Final = "scenarios"
 PICTURES: Final = "../../results/pictures"
 """Where a page of a scenario finds its pictures, in a checkout."""
-ORDER: Final = (
-    "",
-    "truncation",
-    "replication",
-    "controller",
-    "placement",
-    "brokers",
-    "partition",
-    "producer",
-    "delivery",
-    "durability",
-    "upgrade",
-    "museum",
-)
-"""The sections in the order in which they are read; others follow."""
 INDEX: Final = f"{FOLDER}/README.md"
 TABLE: Final = "reproduced.md"
 DURATIONS: Final = "timings.md"
@@ -125,7 +111,7 @@ def page(one: Value, data: Value) -> str:
     return render(
         "scenario.md",
         one=one,
-        paragraphs=_paragraphs(one["told"]),
+        paragraphs=paragraphs(one["told"]),
         shown=data.get("shown"),
         pictures=PICTURES,
         longest=LONGEST_SEQUENCE,
@@ -180,14 +166,6 @@ def _anomalies(cell: Value, outcome: Value) -> tuple[str, str]:
 
     first, beside = sorted(cell["seen"].keys() & named), sorted(cell["seen"].keys() - named)
     return words(first) or "none", words(beside) or "none"
-
-
-def _paragraphs(text: str) -> list[str]:
-    """A docstring as paragraphs, each a line; what is indented stays as it is."""
-    found: list[str] = []
-    for part in text.split("\n\n"):
-        found += [part if part.startswith(" ") else " ".join(part.split()), ""]
-    return found
 
 
 def _condition(outcome: Value, case: Value) -> str:
@@ -308,16 +286,6 @@ def index(described: Value, scenarios: Sequence[Value]) -> str:
             }
         )
     return render("index.md", sections=sections)
-
-
-def introduced(docstring: str, section: str) -> tuple[str, list[str]]:
-    """The heading of a section and its introduction, from the docstring of its folder: what stands before the first
-    colon or, without one, the first line.
-    """
-    first, *rest = docstring.strip().split("\n\n") if docstring.strip() else [section]
-    before, colon, after = " ".join(first.split()).partition(": ")
-    text = [f"{after[:1].upper()}{after[1:]}", ""] if colon else []
-    return before.rstrip("."), [*text, *_paragraphs("\n\n".join(rest))] if rest else text
 
 
 def _linked(text: str, names: set[str]) -> str:

@@ -1,8 +1,8 @@
 """The scenarios as plain values, for the pages that are made of them (pages/guide.py).
 
-A page is generated from its scenario: the claim, its source, the docstring that tells the sequence, the steps as they
-are written, the cases, what is documented for which versions, and what an operator takes from it. The folder that a
-scenario lies in is its section, which the docstring of the folder's package introduces.
+A page is generated from its scenario. It has the claim, its source, the docstring that tells the sequence, the steps as
+they are written, and the cases. It also has what is documented for which versions, and what an operator takes from it.
+The folder that a scenario lies in is its section, which the docstring of the folder's package introduces.
 """
 
 from __future__ import annotations

@@ -25,6 +25,7 @@ from tests import parts, properties, tiers
 
 properties.load()
 os.environ["COLUMNS"] = "100"
+gc.disable()  # until all tests are collected
 BEGAN = time.monotonic()
 
 
@@ -96,9 +97,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_finish() -> None:
-    """The collector of garbage need not look at 6,000 tests and their modules again and again: they stay to the end."""
-    gc.collect()
+    """The collector of garbage looks neither at modules while they are imported, nor at tests afterwards: both stay to
+    the end.
+    """
     gc.freeze()
+    gc.set_threshold(20_000, 20, 20)  # a test makes little garbage, and the collector is a twentieth of the time
+    gc.enable()
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -15,7 +15,7 @@ from app import ledger as store
 from app import parts, plan
 from app.arguments import expected, judged_json, names_of, own_versions, settings_of, versions_of
 from app.matrix import AGAIN, Matrix, MatrixCell, cells, night_order, of_the_night, suite_cells, write_reports
-from app.options import FAIL_ON
+from app.options import FAIL_ON, RUNS
 from app.output import Progress, result, say
 from app.progress import watching
 from evidence import ledger
@@ -48,7 +48,7 @@ def run(options: argparse.Namespace) -> int:
         result(json.dumps([asdict(cell) for cell in wanted]) if options.json else "\n".join(map(str, wanted)))
         return EXIT_AS_DOCUMENTED
     images.ensure_images([version.build for version in versions_in(wanted, own)], progress.line)
-    root: Path = options.runs_dir
+    root: Path = options.runs_dir or RUNS / time.strftime("suite-%Y%m%dt%H%M%S", time.gmtime())
     root.mkdir(parents=True, exist_ok=True)
     if options.shard:
         parts.add(root, *options.shard)
@@ -69,7 +69,7 @@ def run(options: argparse.Namespace) -> int:
         again = matrix.again(first, night if options.again is None else options.again)
     by_cell = {cell: again.get(cell, [run_dir]) for cell, run_dir in first.items()}
     verdicts = {cell: [read_verdict(run_dir) for run_dir in runs] for cell, runs in by_cell.items()}
-    tell(options, by_cell, verdicts, {cell: repeated.in_words(verdicts[cell]) for cell in again})
+    tell(root, options, by_cell, verdicts, {cell: repeated.in_words(verdicts[cell]) for cell in again})
     if matrix.left:
         say(
             f"{matrix.left} of {len(wanted)} runs were not begun in {options.minutes} minutes; "
@@ -104,13 +104,13 @@ def wanted_cells(
 
 
 def tell(
+    root: Path,
     options: argparse.Namespace,
     by_cell: Mapping[MatrixCell, Sequence[RunDir]],
     verdicts: Mapping[MatrixCell, Sequence[Verdict]],
     repeats: Mapping[MatrixCell, str],
 ) -> None:
-    """Write the reports, and print what came of the runs in the form that the options ask for."""
-    root: Path = options.runs_dir
+    """Write the reports to the folder of the runs, and print what came of them in the form that the options ask for."""
     loaded = write_reports(root, [run_dir for runs in by_cell.values() for run_dir in runs])
     if options.json:
         result(as_json(by_cell, verdicts, repeats))

@@ -1,6 +1,6 @@
 """Flink's Kafka sinks: `properties.*` options of a table in SQL, or of a sink in YAML or JSON.
 
-A table is a sink if something is inserted into it, or if it has options that only sinks and producers have; otherwise
+A table is a sink if something is inserted into it, or if it has options that only sinks and producers have. Otherwise
 it may as well be a source, and nothing is said of it.
 """
 

@@ -1,11 +1,11 @@
 """Producers in Python source: the dictionary that is handed to confluent-kafka's Producer, if it can be followed, what
 kafka-python's and aiokafka's producers are called with, and the options of PySpark's sinks.
 
-The source is parsed, never run. What is followed: a dictionary written in the call, or a name that is bound exactly
-once in its scope to one, with constant keys; `NAME["key"] = value` and `NAME.update({…})` on such a name in the same
-scope; values that are constants, `os.environ["X"]`, `os.environ.get("X", default)` or `os.getenv("X", default)`. A
-value that is anything else is told as unknown, and so is one that is set only under a condition; of a dictionary that
-cannot be followed, because it is handed to other code for instance, nothing is concluded.
+The source is parsed, never run. A dictionary with constant keys is followed if it is written in the call, or if a name
+is bound to it exactly once in its scope. So are `NAME["key"] = value` and `NAME.update({…})` on such a name in the same
+scope. Values are constants, `os.environ["X"]`, `os.environ.get("X", default)` or `os.getenv("X", default)`. A value
+that is anything else is reported as unknown, and so is one that is set only under a condition. Nothing is concluded of
+a dictionary that cannot be followed, because it is handed to other code for instance.
 """
 
 from __future__ import annotations

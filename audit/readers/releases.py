@@ -2,9 +2,9 @@
 
 Java: kafka-clients itself, or what brings it (spring-kafka, Spring Boot: `audit/known/clients.json`, from their
 builds), in pom.xml, build.gradle(.kts), gradle.properties, libs.versions.toml and build.sbt; the Scala producer is in
-kafka_2.x. librdkafka: confluent-kafka of Python, Go and .NET have the number of the librdkafka that they bundle; Rust's
-rdkafka-sys has it after a plus. Only exact releases count: of `>=2.3` nobody knows what is installed. The nearest
-directory wins, and in it what says it most directly.
+kafka_2.x. For librdkafka, confluent-kafka of Python, Go and .NET have the number of the librdkafka that they bundle.
+Rust's rdkafka-sys has it after a plus. Only exact releases count: of `>=2.3` nobody knows what is installed. The
+nearest directory wins, and in it what says it most directly.
 """
 
 from __future__ import annotations

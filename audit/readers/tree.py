@@ -4,8 +4,8 @@ PyYAML's events (libyaml, if it is there) are built into a tree here instead of 
 file of a million brackets would end the process. YAML 1.1 is what Spring's SnakeYAML reads: `yes` is true, `010` is 8.
 Aliases, merge keys and several documents are resolved; of a key that is there twice the last one counts and it is told.
 
-JSON, with `//` and `/* */` comments if it has any, is checked by the standard library, then read as the YAML that it
-almost is, for its lines; where it is not (escaped surrogate pairs) it has none.
+JSON, with `//` and `/* */` comments if it has any, is checked by the standard library. Then it is read as the YAML that
+it almost is, for its lines. Where it is not YAML (escaped surrogate pairs) it has none.
 """
 
 from __future__ import annotations

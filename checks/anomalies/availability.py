@@ -1,8 +1,8 @@
 """Kafka's duties after the faults: brokers stay up, partitions have leaders, replicas return, records can be read.
 
 A violation loses no record at once and gives no client a wrong answer, but it wakes an operator. Each is found in the
-cluster's stated states and in the engine's events, and only where no action on the cluster explains it: no fault lasts
-that could, no observer was blind, and the machine did not stand still.
+cluster's stated states and in the engine's events, and only where no action on the cluster explains it. So no fault
+lasts that could, no observer was blind, and the machine did not stand still.
 """
 
 from __future__ import annotations

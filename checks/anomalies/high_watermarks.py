@@ -6,13 +6,14 @@ a broker's disk says that this broker's had come as far. Only a consumer that as
 leader's exactly. Where a witness leaves room for doubt, nothing is reported:
 
 log-truncated-below-high-watermark: a replica's log ends below a high watermark that this broker itself had
-checkpointed, or below one that its leader had reached while the replica was in every ISR stated from before the record
-was sent until `QUIET_NS` after it was known to be there. Such a replica had the record, and has cut it off. Log ends
-are those of copies and of truncations in the brokers' logs. A broker that a fault of the run has given a blank disk has
-truncated nothing: high watermarks announced before that do not count against it.
+checkpointed, or below one that its leader had reached. In the second case the replica was in every ISR stated from
+before the record was sent until `QUIET_NS` after it was known to be there. Such a replica had the record, and has cut
+it off. Log ends are those of copies and of truncations in the brokers' logs. A broker that a fault of the run has given
+a blank disk has truncated nothing: high watermarks announced before that do not count against it.
 
-read-above-high-watermark: a reader was given a record, and a replica did not have it that had been in the ISR all the
-time since before it was sent, under one leader and without a restart, so that it cannot have cut it off meanwhile.
+read-above-high-watermark: a reader was given a record, and a replica in the ISR did not have it. That replica had been
+in the ISR since before the record was sent, under one leader and without a restart, so it cannot have cut the record
+off.
 
 high-watermark-regression: the leader's high watermark is smaller than it was before under the same leader epoch (by
 two of its checkpoints, or two of its answers), or than the offset after a record that a reader had been given. An

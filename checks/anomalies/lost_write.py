@@ -1,15 +1,15 @@
 """lost-write and unseen: records that are certainly committed and that no reader can get.
 
-A value is lost if it lies at or below the furthest position that an ok poll has reached and no poll returned it; or,
-given a final read that came to the brokers' end offset, if no poll returned it at all. Without that final read a
+A value is lost if it lies at or below the furthest position that an ok poll has reached and no poll returned it. Given
+a final read that came to the brokers' end offset, it is lost if no poll returned it at all. Without that final read a
 value beyond the furthest position is only unseen: it may still be there. So is one that was acknowledged after the
 final read had asked for the end, or one that a reader may have been given whose history is missing.
 
 A send is committed for sure if it is ok, or if the outcome of its operation is unknown and an ok poll returned one of
 the operation's values. Any value that a poll returned, even a failed poll, was delivered to a consumer. It is still
-lost if it was acknowledged before the final read asked for the end, and each offset at which it was seen is at or
-beyond that end, or was read later with another value. Then the log was truncated after the read, and `read_before`
-names the reader. A value that a poll returned after the end was asked for is not lost.
+lost if two things hold. It was acknowledged before the final read asked for the end, and each offset at which it was
+seen is at or beyond that end, or was read later with another value. Then the log was truncated after the read, and
+`read_before` names the reader. A value that a poll returned after the end was asked for is not lost.
 """
 
 from __future__ import annotations

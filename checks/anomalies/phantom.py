@@ -3,7 +3,7 @@
 A value counts as sent if it has a send with any outcome, or if a producer reserved it that may have died before it
 could record the outcome. Records whose bytes are damaged are corrupt, not phantoms.
 
-A record that its producer sent to another partition, and to no other than that, is misdelivered: a client or a broker
+A record that its producer sent to another partition, and to no other than that, is misdelivered. A client or a broker
 mixed up where it belongs, as topic and partition are no part of what a batch's checksum covers. Missing histories do
 not matter for this; values reserved for this partition too are left out. A value that no producer sent to any partition
 is a phantom. Where a writer's history is missing or torn, only values of producers whose histories are whole are called

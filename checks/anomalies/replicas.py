@@ -2,7 +2,7 @@
 
 replica-divergence: two replicas that are both in the ISR hold different records at one offset below the smaller of
 their log end offsets. A replica outside the ISR may hold any records: it has still to truncate. So may, above the high
-watermark, one that is in the ISR but has not settled: after an election a follower, or a broker that is frozen or dead,
+watermark, one that is in the ISR but has not settled. After an election a follower, or a broker that is frozen or dead,
 may hold records that the new leader never had, until it truncates. So above the larger of the two replicas' high
 watermarks only replicas are compared that run, of a partition whose leader and ISR have not changed for `QUIET_NS`.
 Below a high watermark that either has announced, in-sync replicas must agree at any time.

@@ -2,7 +2,7 @@
 
 Arrow's streams have none. A flipped bit often decodes, to another offset or another outcome, and that would be taken
 for what a client saw. So the writer puts a CRC-32C into the metadata of every batch, which continues that of the batch
-before it (for the first batch, the name of the run): a batch that was changed, left out, put in or moved is noticed
+before it (for the first batch, the name of the run). A batch that was changed, left out, put in or moved is noticed
 where it stands, and what precedes it still counts. A writer that is killed leaves whole batches with their checksums.
 
 It is computed from what the rows mean (numbers, words and nulls), not from how Arrow lays them out: compression,

@@ -1,8 +1,9 @@
 """Sealed histories, compared with the streams that they were made from.
 
 Sealed files are what is read, and streams are kept beside them: rows that somebody left out of the one, or changed in
-it, the other still has. How many rows there are of each topic-partition is compared at any size, for footers and runs
-say it; the rows themselves, and whether the numbers in them have gaps, for processes of up to COMPARED_ROWS rows.
+it, the other still has. The number of rows of each topic-partition is compared at any size, for footers and runs have
+it. The rows themselves, and whether the numbers in them have gaps, are compared for processes of up to COMPARED_ROWS
+rows.
 """
 
 from __future__ import annotations

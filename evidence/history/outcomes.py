@@ -1,9 +1,9 @@
 """Which errors are definite: the operation did not happen and never will. Every other error is indefinite.
 
-A time-out says nothing: the record may be in the log, or still on its way to it. librdkafka gives the same code for a
-record that was never sent and one that may have been written ("message timed out"), so that one is indefinite as
-well. So is "purged from the queue" (_PURGE_QUEUE): a record whose first attempt went unanswered waits in that same
-queue for its second. An error that is not in this table is indefinite, and the analysis lists it.
+A time-out says nothing: the record may be in the log, or still on its way to it. The library librdkafka gives the same
+code for a record that was never sent and one that may have been written ("message timed out"). So that code is
+indefinite as well. So is "purged from the queue" (_PURGE_QUEUE): a record whose first attempt went unanswered waits in
+that same queue for its second. An error that is not in this table is indefinite, and the analysis lists it.
 
 Limit: the error of a retried record is that of its last attempt, and librdkafka does not tell of the others. A broker's
 refusal in this table is therefore definite of that attempt; an attempt before it may have gone unanswered and been

@@ -12,9 +12,9 @@ damaged one is known for what it is.
 
 The checksum stands last because a CRC over data and its own CRC is a constant: to check a record is one call over the
 whole value and one comparison. It is CRC-32C because that is computed in hardware. And because a CRC is linear, the
-checksums of many records that differ in nothing but the sequence need no pass over their payloads: each is the
-checksum of sequence 0 exclusive-or one table entry for each byte of the sequence. That is how records are made by the
-block (`Encoder`), and checked by the poll (`Decoder`): what they ought to be is made, and compared with what they are.
+checksums of many records that differ in nothing but the sequence need no pass over their payloads. Each is the checksum
+of sequence 0 exclusive-or one table entry for each byte of the sequence. That is how records are made by the block
+(`Encoder`), and checked by the poll (`Decoder`): what they ought to be is made, and compared with what they are.
 """
 
 from __future__ import annotations

@@ -1,18 +1,17 @@
 """Sealing: the streams of a run laid out by topic and partition, as Parquet, so that per-partition
 checks need no shuffle.
 
-One pass over each stream, a batch at a time; rows wait in memory until a row group of their partition is full or too
-many wait in all, so memory does not grow with the history. Within a partition rows keep the order in which they were
-recorded.
+It makes one pass over each stream, a batch at a time. Rows wait in memory until a row group of their partition is full
+or too many wait in all, so memory does not grow with the history. Within a partition rows keep the order in which they
+were recorded.
 
-A file for each partition costs a millisecond to open, whatever is in it. So of a process that has rows of more than
-FEW partitions, those with fewer than OWN_ROWS share one file, sorted by topic-partition. If they did not all fit into
+A file for each partition costs a millisecond to open, whatever is in it. So of a process that has rows of more than FEW
+partitions, those with fewer than OWN_ROWS share one file, sorted by topic-partition. If they did not all fit into
 memory, each part that did is sorted by itself, and a partition has several stretches of rows. The operations file says
-which rows are whose.
- Files are written under another name and renamed when whole; the file of a process's own operations comes
-last, says how many rows each of the others has, and by being there says that the process is sealed. A stream that is
-torn or has gaps is not sealed: it stays as it is, and reading it reports that. Streams are kept: they are what was
-recorded.
+which rows are whose. Files are written under another name and renamed when whole. The file of a process's own
+operations comes last and says how many rows each of the others has. Its presence says that the process is sealed. A
+stream that is torn or has gaps is not sealed: it stays as it is, and reading it reports that. Streams are kept: they
+are what was recorded.
 """
 
 from __future__ import annotations

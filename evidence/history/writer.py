@@ -1,9 +1,9 @@
 """Recording: an Arrow IPC stream, whole batches at a time, readable whatever kills the writer.
 
-Rows are gathered in columns that are allocated once and written as one batch when they are full, when the oldest of
-them is a quarter of a second old, or when `flush` is called; a batch is handed to the kernel at once, so kill -9
-costs at most the rows since. A scripted producer flushes after every operation. `reserve` is flushed before it
-returns: nothing may be sent whose sending is not on record.
+Rows are gathered in columns that are allocated once. They are written as one batch when they are full, when the oldest
+of them is a quarter of a second old, or when `flush` is called. A batch is handed to the kernel at once, so kill -9
+costs at most the rows since. A scripted producer flushes after every operation. `reserve` is flushed before it returns:
+nothing may be sent whose sending is not on record.
 
 Records that count up are written as runs, one row for many (evidence.history.runs): of a load, a row
 for about a thousand.

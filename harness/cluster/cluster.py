@@ -1,8 +1,8 @@
 """One run's cluster: its containers created from compose/, started one by one, removed at the end.
 
-Docker Compose creates network and containers from the same files that a person uses by hand; from then on the engine's
-API starts and stops single nodes, because a scenario cares about their order and compose does not offer that at the
-speed of one call. The rendered compose file goes into the run directory: it brings the same cluster up again.
+Docker Compose creates network and containers from the same files that a person uses by hand. From then on the engine's
+API starts and stops single nodes: a scenario cares about their order, and compose does not offer that at the speed of
+one call. The rendered compose file goes into the run directory: it brings the same cluster up again.
 
 Nothing here waits for Kafka to be ready: that is asked of the observers, which see what the cluster says of itself.
 """

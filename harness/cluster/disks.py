@@ -5,11 +5,11 @@ power goes, can be shown on nothing less: a directory of this machine's own disk
 
 Mounting takes rights that this process may not have, and often only the engine's socket is there. So it is done by a
 container of ours (`DiskMounter`), made from an image that is there anyway, with the two capabilities that it takes and
-no device but loops: it makes the file system with mkfs of the image or of this machine, attaches the loop device, and
-mounts it in the mount namespace of this process, which it finds by its id and knows by its namespace.
-That this process sees the mount is asked each time, and once that the engine does too, by a container which looks. With
-an engine on another machine, in another mount namespace or without rights of its own (rootless) that is not so, and
-then there is no such cluster; nothing weaker takes its place.
+no device but loops. It makes the file system with mkfs of the image or of this machine, attaches the loop device, and
+mounts it in the mount namespace of this process. It finds this process by its id and knows it by its namespace. That
+this process sees the mount is asked each time, and once that the engine does too, by a container which looks. With an
+engine on another machine, in another mount namespace or without rights of its own (rootless) that is not so, and then
+there is no such cluster; nothing weaker takes its place.
 
 The loop device is attached apart from the mount, and known by its backing file (/sys/block/loop*/loop). A mount that is
 still held somewhere (the mount namespace of a container that is being torn down) keeps the old file system alive

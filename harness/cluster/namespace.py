@@ -1,8 +1,9 @@
 """The namespace of images and containers, which keeps several users of one Docker engine apart.
 
-Everything that the project makes in Docker belongs to one namespace, $KAFKA_CHAOS_NAMESPACE: it begins the names of the
-images, and it is the value of the label by which containers, networks and volumes are found again. So what is set up,
-reaped or cleaned in one namespace is never another's, and a fresh namespace has nothing that an earlier run left.
+Everything that the project makes in Docker belongs to one namespace, $KAFKA_CHAOS_NAMESPACE. The names of the images
+begin with it, and it is the value of the label by which containers, networks and volumes are found again. So what is
+set up, reaped or cleaned in one namespace is never another's, and a fresh namespace has nothing that an earlier run
+left.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ whenever anything comes in. Each attempt carries the acknowledgement of what cam
 200 ms the client's kernel takes its own segments for lost and sends nothing new. A later request did not come in then.
 
 The proof: a request of our own is taken, every byte of it acknowledged by the broker's kernel, and so is a second one
-after it; the kernel's counter of lost packets has moved; and no byte of an answer came.
+after it. The kernel's counter of lost packets has moved, and no byte of an answer came.
 
 Reset: the broker's ends of clients' connections are closed by the kernel (ss -K, sock_diag's SOCK_DESTROY), which tells
 the clients at once (RST) and forgets what it had not delivered. The proof: connections that the kernel listed before,

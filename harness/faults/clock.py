@@ -8,7 +8,7 @@ What jumps is what jumps when somebody sets a machine's clock: the wall time tha
 clock is not affected, nor are waits, schedulers and sessions. Two things differ: the times of files are the kernel's,
 so they are right, and each other process of the machine has the right time.
 
-The proof compares the broker's clock with the engine's: a request that cannot be read (no broker takes its length)
+The proof compares the broker's clock with the engine's. A request that cannot be read (no broker takes its length)
 makes every release log a line, with the time by its own clock, and Docker puts its own before it. Before the step they
 agree, after it they are so many seconds apart. After the heal they must agree again.
 """

@@ -1,8 +1,8 @@
 """Packets between chosen nodes are dropped, silently: all of them (a cut), or a share at random (loss).
 
-Both ways or one way; all packets, or those of connections to one port, whichever side opened them: so a broker is cut
-from KRaft's controllers without being cut from brokers that are the same nodes. Clients are beyond the bridge of the
-cluster's network and are cut by its address (`Host`).
+They are dropped both ways or one way: all packets, or those of connections to one port, whichever side opened them. So
+a broker is cut from KRaft's controllers without being cut from brokers that are the same nodes. Clients are beyond the
+bridge of the cluster's network and are cut by its address (`Host`).
 
 Rules live in the nodes' own network namespaces, in chains of our own (`CHAOS-INPUT`, `CHAOS-OUTPUT`); healing takes
 this fault's rules out and touches nobody else's, so faults compose. A packet is dropped (iptables DROP): peers see

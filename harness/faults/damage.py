@@ -1,12 +1,12 @@
 """What a disk does to files that nobody writes to: a byte that is another one (bit rot), an end that is not there or
 is zeros (a file system that was cut off in the middle of a write).
 
-A byte is flipped in place, in the file that the broker has open: both go through the same kernel, so whoever reads it
-from then on, the broker included, is given the other byte. The broker may run or be down. A file is cut or extended
-only while its broker is down.
+A byte is flipped in place, in the file that the broker has open. Both go through the same kernel, so every reader from
+then on, the broker included, is given the other byte. The broker may run or be down. A file is cut or extended only
+while its broker is down.
 
-The proof is in the file, read anew: the one byte is another and all others are as before; or the file has the other
-length, what is left of it is as before, and what was added is zeros.
+The proof is in the file, read anew. The one byte is another and all others are as before. Or the file has the other
+length, its remaining bytes are as before, and added bytes are zeros.
 """
 
 from __future__ import annotations

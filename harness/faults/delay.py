@@ -8,7 +8,7 @@ out already, or given up long ago. Networks do that (a packet that is late), and
 
 The kernel gives a closed connection up after a minute or two (tcp_orphan_retries): what is held longer is lost.
 
-That it has arrived the broker's kernel knows: the client's end of the connection comes after all that was sent on it,
+The broker's kernel knows when it has arrived. The client's end of the connection comes after all that was sent on it,
 and the broker closes its own end when it has answered what came (`ended`).
 
 The proof: a connection of our own, made before, on which a request is sent and not taken, while the kernel counts

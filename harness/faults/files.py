@@ -1,7 +1,7 @@
-"""What a broker wrote is gone or wrong when it starts again: a file, or all of its disk, removed while the broker is
-down, or an offset in a checkpoint that is another one.
+"""What a broker wrote is gone or wrong when it starts again. A file, or all of its disk, is removed while the broker is
+down, or an offset in a checkpoint is another one.
 
-The proof: it was there and is not any more, or the file has the other offset and all else as before; and the broker's
+The proof: it was there and is not any more, or the file has the other offset and all else as before. The broker's
 container was down before and after, so that nobody can have written it again.
 """
 

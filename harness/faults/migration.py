@@ -2,9 +2,9 @@
 back.
 
 It is no fault, but like one it may silently not have happened, and then an affected release looks safe. Its steps have
-proofs of their own: the start of a KRaft controller, and of each broker anew with the settings of a migration. Proof of
-the whole, by three witnesses that know nothing of each other: the controller's log says that it has completed the
-migration of the metadata; ZooKeeper names it as the one that keeps them (/migration), and as the controller; and each
+proofs of their own: the start of a KRaft controller, and of each broker anew with the settings of a migration. The
+proof of the whole has three witnesses that know nothing of each other. The controller's log says that it has completed
+the migration of the metadata. ZooKeeper names it as the one that keeps them (/migration), and as the controller. Each
 broker runs with properties that have it register with that controller.
 
 The way back is two deletions in ZooKeeper, of /controller and of /migration (Kafka documentation, Reverting to

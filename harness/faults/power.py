@@ -12,9 +12,9 @@ The order, and why:
 2. A file of our own is written to each disk and not flushed, and each disk is read as its processes left it, through
    the page cache. What the kernel writes back meanwhile, it would have written back had the power gone later: the loss
    can only be smaller, and never one that no power loss has.
-3. The file systems are shut down by their own ioctl, without their journal. Stopped first, the processes never see an
-   error, as they would of a disk that went before them; not killed yet, they have closed no file, and a file system may
-   write back what is closed.
+3. The file systems are shut down by their own ioctl, without their journal. As they are stopped first, the processes
+never see an error, as they would of a disk that went before them. As they are not killed yet, they have closed no file,
+and a file system may write back what is closed.
 4. The processes are killed, by Docker, which tells of their end.
 5. Unmounted, attached anew, mounted: the journal is replayed, as when a machine comes up again. Kafka's own recovery
    follows when the scenario starts the node.
@@ -22,10 +22,10 @@ The order, and why:
 Unlike the power of a machine, a kill is told to the other side of every connection (a reset): clients and brokers hear
 of it at once, and not by a time-out.
 
-The proof: Docker's own end of each process (137); a file system that refuses to be written to when it is shut down; our
-unflushed file gone, and the one that was flushed when the disk was made still there; on ext4 the mark of a journal that
-must be replayed. Then, replica by replica, the end of the log as the process had written it, and its end on the disk.
-That nothing of them was lost is a result too, and is said (`lost`).
+The proof: Docker's own end of each process (137), and a file system that refuses to be written to when it is shut down.
+Our unflushed file is gone, and the one that was flushed when the disk was made is still there. On ext4 there is the
+mark of a journal that must be replayed. Then, replica by replica, the end of the log as the process had written it, and
+its end on the disk. That nothing of them was lost is a result too, and is said (`lost`).
 """
 
 from __future__ import annotations

@@ -6,8 +6,8 @@ busy engine answers only when it has put away its network, seconds later. Starte
 process; with other settings, by the properties too that the node then writes; a second node with a broker's id, by both
 nodes' properties. Ended by itself, as a scenario documents: a `die` event with an exit code that is no signal's, and
 the line by which the broker says why. Frozen: Docker's `pause` event, its state, and the process's CPU clock standing
-still while wall time passes; a frozen node's kernel still acknowledges TCP segments, which is why this is the grey
-failure that a garbage collection pause or a stuck disk looks like.
+still while wall time passes. A frozen node's kernel still acknowledges TCP segments. So this is the grey failure that a
+garbage collection pause or a stuck disk looks like.
 """
 
 from __future__ import annotations

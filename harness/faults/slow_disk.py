@@ -1,12 +1,13 @@
 """A slow disk: what a node reads from its disk and writes to it goes at so many bytes a second, and all else as ever.
 
 The limit is the kernel's, for the control group of the node's container and the block device that its data lies on:
-blkio.throttle.*_bps_device with cgroup v1, io.max with v2. It strikes what goes to the device: with v1 that is what a
-process writes itself, which is each fsync, and not what the kernel writes back later, so a broker that never flushes
-is not slowed by it. Whoever wants the disk to be felt has the broker flush (log.flush.interval.messages=1).
+blkio.throttle.*_bps_device with cgroup v1, io.max with v2. It strikes what goes to the device. With v1 that is what a
+process writes itself, which is each fsync, and not what the kernel writes back later. So a broker that never flushes is
+not slowed by it. Whoever wants the disk to be felt has the broker flush (log.flush.interval.messages=1).
 
-Data on a file system without a block device of its own (overlay, tmpfs, btrfs), cgroups that this process may not
-write, and kernels without throttling are told in one line: there is nothing weaker in its place.
+Some machines cannot do it: data on a file system without a block device of its own (overlay, tmpfs, btrfs), cgroups
+that this process may not write, or a kernel without throttling. That is reported in one line, and there is nothing
+weaker in its place.
 
 The proof: bytes are written through to the device by a process in the node's container. They take as long as the limit
 says by the clock of this machine, and the kernel's own counter has them.

@@ -1,11 +1,11 @@
 """Steps of an upgrade: a node is started as another release; brokers are started with a higher protocol or message
 format; a feature of a KRaft cluster is set to another level.
 
-None is a fault, but like one each may silently not have happened. Proof of another release, by the process itself: the
-jar of the broker on its command line (/proc/<pid>/cmdline, as the host's kernel has it) has, where the process has it,
-the digest that the release's lock states; and the process answers a request for what it speaks (ApiVersions). Proof of
-a raised setting: the properties that the node wrote, and the line in which the process tells what it goes by. Proof of
-a feature's level: the record in the metadata log on the controllers' disks, and every node's own answer.
+None is a fault, but like one each may silently not have happened. The process itself proves another release. The jar of
+the broker on its command line (/proc/<pid>/cmdline, as the host's kernel has it) has, where the process has it, the
+digest that the release's lock states. The process also answers a request for what it speaks (ApiVersions). Proof of a
+raised setting: the properties that the node wrote, and the line in which the process tells what it goes by. Proof of a
+feature's level: the record in the metadata log on the controllers' disks, and every node's own answer.
 """
 
 from __future__ import annotations

@@ -39,8 +39,8 @@ What each event means, and what it does not:
 
 Docker's time stamp in front of each line is the engine's clock, the same machine's as ours, so lines can be put among
 everything else that happened. A busy engine reads a line late (30 ms were seen), which would put a truncation after
-what followed from it: where the broker's own stamp is earlier, that one counts, unless it is older than any delay: then
-the broker's clock is wrong.
+what followed from it. So where the broker's own stamp is earlier, that one counts. If it is older than any delay, the
+broker's clock is wrong, and it does not count.
 """
 
 from __future__ import annotations

@@ -4,11 +4,11 @@ Every voter of the quorum keeps `__cluster_metadata-0`. Their files are followed
 appended; no JVM, no request, so it works the same while nodes are frozen, cut off or dead. The log is the cluster's own
 account in full, with the controller's time stamps; nothing is coalesced.
 
-What counts is what is committed, and that is decided as the quorum does: of the voters' logs the one with the highest
-last epoch (then the longest) is the active controller's; a record counts once a majority of the disks hold it, and once
-that holds for a record of the last epoch too (Raft's rule for entries of earlier epochs). Two logs agree up to where
-their epochs do. A deposed controller's last records, which nobody else has, are thus never shown. With one controller
-each record counts at once. A voter's log that is not there yet, or is cut short by a truncation, is simply short.
+Only committed records count, and that is decided as the quorum does. The voter's log with the highest last epoch (then
+the longest) is the active controller's. A record counts once a majority of the disks hold it, and once that holds for a
+record of the last epoch too (Raft's rule for entries of earlier epochs). Two logs agree up to where their epochs do. A
+deposed controller's last records, which nobody else has, are thus never shown. With one controller each record counts
+at once. A voter's log that is not there yet, or is cut short by a truncation, is simply short.
 
 The log is taken batch by batch: what the controller decided at once (a broker fenced, its partitions' leaders moved) is
 in one batch, and no snapshot shows the half of it. A batch may hold several decisions; where it changes the same
@@ -16,8 +16,8 @@ partition or broker twice, each change gets its snapshot. The leader epoch is no
 by one with every record that sets a leader (kafkafiles.metadata_image counts it).
 
 Snapshots (`<offset>-<epoch>.checkpoint`, every 20 MiB or hour) replace the log's beginning. An observer that has
-followed from the start needs none of them; one that begins later reads the newest, and the controller's name and epoch
-from `quorum-state`, because the record that told of it may be gone.
+followed from the start needs none of them. One that begins later reads the newest, and the controller's name and epoch
+from `quorum-state`, because the record of it may be gone.
 """
 
 from __future__ import annotations

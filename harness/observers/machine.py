@@ -2,14 +2,14 @@
 
 A time that Kafka takes is measured on a machine, and a machine that stands still for two seconds (a host that is
 suspended, memory that is swapped, a disk that does not answer, processors that others use) makes each of them longer.
-That is evidence, so it is written down: a thread asks to be woken each 250 ms and notes how late it was, what share of
-the time since then the kernel says all tasks stood (/proc/pressure: memory and io, "full"; cpu, "some"), and what share
-of its processors' time others had (/proc/stat: steal).
+That is evidence, so it is written down. A thread asks to be woken each 250 ms and notes how late it was. It also notes
+the share of the time since then in which the kernel says all tasks stood (/proc/pressure: memory and io, "full"; cpu,
+"some"), and the share of its processors' time that others had (/proc/stat: steal).
 
 A period in which one of these is over its threshold is written as one event when it is over, and what the run had as a
-whole as one event at its end. For how long some process waited for a CPU is written slice by slice, forty slices a
-line: a promised state that came late is held to what was waited between its begin and its end. Whether something is
-excused by that is for the judge (judgement/duties.py).
+whole as one event at its end. The time for which some process waited for a CPU is written slice by slice, forty slices
+a line. A promised state that came late is compared with the time that was waited between its begin and its end. Whether
+something is excused by that is for the judge (judgement/duties.py).
 
 Source: Linux, Documentation/accounting/psi.rst; proc(5), /proc/stat.
 """

@@ -3,7 +3,7 @@
 A rule that is put in and taken out again leaves no trace in a listing at the end, and its counters go with it. The
 kernel tells of each change as it is made (nftables' events, which xtables-monitor prints), so one process in each node
 that sleeps until then, of 1 MB, writes all of them to a file of its container. It lives in the namespaces and with the
-processes of the node: it stands still with a frozen node, and has what it missed when that is thawed; it dies with a
+processes of the node. It stands still with a frozen node, and has what it missed when that is thawed. It dies with a
 killed one, which loses its rules too, and is started anew with it. The file is read when the run ends.
 
 What is not seen: a rule that comes and goes in the tenth of a second between the container's start and the

@@ -1,8 +1,8 @@
 """Replicas as they lie on the brokers' disks: how far each goes, and copies of them at named moments.
 
-Brokers keep their files in directories of the host, so reading them needs no broker's help and disturbs none; a
-record is in the file as soon as the broker has appended it, because file and page cache are one to every reader
-of the same kernel.
+Brokers keep their files in directories of the host, so reading them needs no broker's help and disturbs none. A record
+is in the file as soon as the broker has appended it, because file and page cache are one to every reader of the same
+kernel.
 
 `leo_and_hw` is made to be asked every few milliseconds: the end of a segment is remembered with the head of the last
 batch before it, and only what was appended since is read. If that batch is not there any more (a truncation) the
@@ -10,9 +10,9 @@ segment is read from its beginning. Files are read, never mapped: a broker may t
 of what is gone kills the reader.
 
 A copy of a running broker's directory is not a snapshot. Checkpoints are copied first and segments up to the length
-they have when their turn comes, so a copied high watermark is never above what the copied log once held; whole batches
-are what counts (a half-written last one is a torn tail and no corruption). Scenarios copy when nothing is being
-written, or accept that replicas differ at their very ends.
+they have when their turn comes, so a copied high watermark is never above what the copied log once held. Only whole
+batches count (a half-written last one is a torn tail and no corruption). Scenarios copy when nothing is being written,
+or accept that replicas differ at their very ends.
 
 Indexes are preallocated, 10 MiB of zeros each: they are copied with their holes, the same length and content, a few
 kilobytes on the disk.

@@ -2,7 +2,7 @@
 
 An observer replaces the snapshot (`harness.cluster.state.ClusterState`) as the cluster states something new, and wakes
 whoever waits for a condition, so that a scenario reacts within milliseconds and never polls. `changes` turns the step
-from one snapshot to the next into the events of the timeline, by values alone; `StateKeeper` is what the observers of
+from one snapshot to the next into the events of the timeline, by values alone. `StateKeeper` is what the observers of
 ZooKeeper and of KRaft share: the snapshot, the history of each partition, waiting, and blind intervals.
 
 An event is written before the snapshot that it belongs to can be seen, so whatever a scenario does because of a

@@ -1,8 +1,8 @@
 """What became of znodes that nobody could watch: ZooKeeper's own log has those that came and went between two looks.
 
-A request for a preferred election or a notification of ISR changes may be there for a few milliseconds: the controller
-deletes it as soon as it has read it, and the observer's watch tells that it was made when it is gone. The log has what
-it held and, with ZooKeeper's clock, when it was made and deleted.
+A request for a preferred election or a notification of ISR changes may be there for a few milliseconds. The controller
+deletes it as soon as it has read it, and the observer's watch reports that it was made when it is gone. The log has
+what it held and, with ZooKeeper's clock, when it was made and deleted.
 
 A partition's state may change twice between two looks too: a controller that has fallen behind writes the end of a
 leader and the election of the next one within milliseconds. The observer counts what it skipped by the znode's version,

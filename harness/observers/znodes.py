@@ -5,8 +5,8 @@ order in which ZooKeeper answered. It returns the cluster's new state, further e
 All reads come over one connection, which ZooKeeper answers in the order of its own history, so each is true when taken.
 
 Watches are one-shot: between the firing of one and the setting of the next a znode may change more than once and only
-the last value is seen. What was skipped can be counted, and is, as `missed` events: by the version of a partition's
-state, by the controller epoch, by the creation of a broker's registration, by how often ISR notifications were made.
+the last value is seen. What was skipped is counted, as `missed` events. The counts are taken from the version of a
+partition's state, the controller epoch, the creation of a broker's registration, and the number of ISR notifications.
 
 The controller and its epoch are two znodes. Up to 2.1 the new controller creates /controller and then raises
 /controller_epoch (KAFKA-6082 made that one transaction), so a read in between shows the new controller beside the old

@@ -6,11 +6,11 @@ so many partitions cost one round trip. Between a change in ZooKeeper and the wa
 messages of a few hundred microseconds each: the watch's notification, and the read.
 
 Blind intervals. Watches live in the server with the connection: when it is lost, everything is asked again on the next
-one. A frozen or cut off server says nothing at all, which kazoo notices only after two thirds of the session, so a
+one. A frozen or cut off server says nothing at all, which kazoo notices only after two thirds of the session. So a
 request is sent after every quarter of a second of silence, and five seconds without an answer are a blind interval too.
-A shorter silence hides nothing: what one server does it does in order, versions of znodes tell what was skipped, and a
-machine that is busy with its disks has a server answer after three seconds.
-Either begins at the last sign of life and ends when everything watched has been seen again.
+A shorter silence hides nothing: one server does everything in order, and versions of znodes show what was skipped. On a
+machine that is busy with its disks a server may answer only after three seconds. Either begins at the last sign of life
+and ends when everything watched has been seen again.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """One run as its scenario sees it: who is who, what to do to whom, what to wait for.
 
-Steps name roles ("the leader of t-0"), never brokers; a role is resolved when the step runs and both are recorded.
-Each word is one sentence of a scenario: it writes a step to the timeline, does one thing, and either proves it
-(faults), waits for its condition with a limit (waits), or records what came of it (sends). The words come from one
-module for each noun:
+Steps name roles ("the leader of t-0"), never brokers; a role is resolved when the step runs and both are recorded. Each
+word is one sentence of a scenario. It writes a step to the timeline, does one thing, and either proves it (faults),
+waits for its condition with a limit (waits), or records what came of it (sends). The words come from one module for
+each noun:
 
     sequence_log    steps, notes, and preconditions: what the timeline says of the sequence itself
     who             roles and what the cluster states of them

@@ -1,8 +1,8 @@
 """How far a partition may be read: its high watermark, and its last stable offset (KIP-98).
 
-A leader answers a client that asks for a partition's end with the high watermark, and one under read_committed with the
-offset of the first record of a transaction that is open there, if there is one. Both answers are in the timeline, and
-whether they may differ is judged from there (checks/ends.py).
+A leader answers a client that asks for a partition's end with the high watermark. A client under read_committed gets
+the offset of the first record of a transaction that is open there, if there is one. Both answers are in the timeline,
+and whether they may differ is judged from there (checks/ends.py).
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 A KRaft controller is started that knows of ZooKeeper. Each broker is stopped and started again with settings that have
 it register with that controller too, one after the other. When all have that are registered in ZooKeeper or hold a
-replica, the controller makes itself the cluster's, copies ZooKeeper's metadata into its own log, and from then on
+replica, the controller makes itself the cluster's and copies ZooKeeper's metadata into its own log. From then on it
 writes what it decides to both. Brokers keep their registrations in ZooKeeper meanwhile, so the observer of ZooKeeper
 sees the cluster all along. That is where this ends: brokers stay as they are, and can go back (`revert_migration`).
 

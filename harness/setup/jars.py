@@ -9,10 +9,10 @@ Locks of the releases that tests, nights and CI run are committed (compose/locks
 `python -m harness.setup.jars lock RELEASE`). Any other release is resolved when it is first asked for, and its lock is
 kept beside its jars in the user's cache. `--locked` takes only what has a committed lock.
 
-Afterwards nothing is resolved any more: each locked coordinate is fetched by itself, without what its POM asks for, and
-the directory is used only if it holds these files with these digests, none missing and none besides. If it does not,
-and the lock is committed, they are fetched again: the lock tells what they must be. If the lock lies in the cache too,
-that cache is refused, since whoever changed the one may have changed the other.
+Afterwards nothing is resolved any more: each locked coordinate is fetched by itself, without what its POM asks for. The
+directory is used only if it holds these files with these digests, none missing and none besides. If it does not, and
+the lock is committed, they are fetched again: the lock tells what they must be. If the lock lies in the cache too, that
+cache is refused, since whoever changed the one may have changed the other.
 """
 
 from __future__ import annotations

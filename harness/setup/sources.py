@@ -1,6 +1,6 @@
 """Which mirror Debian is fetched from: the one that this machine's own apt uses for Debian, else Debian's own by http.
 
-A source is chosen by the suites and components that it offers, not by its address: a mirror of Debian may be under any
+A source is chosen by the suites and components that it offers, not by its address. A mirror of Debian may be under any
 path, and a file with a list of mirrors (`mirror+file:`, as in Debian's cloud images) is followed. That does not tell
 Debian's archive from a vendor's with suites of the same names, so mirrors are tried in turn and signatures are checked
 by the caller.

@@ -1,9 +1,9 @@
 """What faults cost clients, as a picture and as a table: records acknowledged and read a second, by partition.
 
-A panel is a partition of a run: a filled line for what was acknowledged, red for what of it was lost later, a plain
-line for what was read, faults shaded for as long as they lasted, and brackets over the longest pauses. Panels of
-several runs stand one below the other with their first faults at one place, so that two cases of a scenario can be
-compared: a clean stop and kill -9.
+A panel is a partition of a run. It has a filled line for what was acknowledged, red for what of it was lost later, and
+a plain line for what was read. Faults are shaded for as long as they lasted, and brackets lie over the longest pauses.
+Panels of several runs stand one below the other with their first faults at one place, so that two cases of a scenario
+can be compared: a clean stop and kill -9.
 """
 
 from __future__ import annotations

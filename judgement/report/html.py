@@ -1,9 +1,9 @@
 """The HTML reports: one self-contained file per run and per suite, deterministic, without script or network.
 
-A report says the verdict first, in a sentence; then shows the run (the picture), tells what became of each lost or
-diverged record (the stories), and only then lists: faults with their proof, findings with evidence, what the cluster
-stated, times, settings, and the command to run it again. The same files always give the same bytes: nothing is taken
-from the clock or the machine that renders. Links are relative, so that a run directory or a folder of them can be
+A report says the verdict first, in a sentence. Then it shows the run (the picture) and tells what became of each lost
+or diverged record (the stories). Only then come lists: faults with their proof, findings with evidence, what the
+cluster stated, times, settings, and the command to run it again. The same files always give the same bytes: nothing is
+taken from the clock or the machine that renders. Links are relative, so that a run directory or a folder of them can be
 moved or uploaded as it is.
 """
 

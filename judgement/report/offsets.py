@@ -1,7 +1,7 @@
 """Log end and high watermark of every replica over time, from whoever told of them.
 
-Brokers at TRACE tell of every step. Without that there is what was seen at moments: copies of replicas' files,
-checkpoint files that were looked at, and lines that every broker logs when it begins to lead, to follow or to cut.
+Brokers at TRACE tell of every step. Without that there are only moments. They are copies of replicas' files, checkpoint
+files that were looked at, and lines that every broker logs when it begins to lead, to follow or to cut.
 """
 
 from __future__ import annotations

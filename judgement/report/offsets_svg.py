@@ -3,7 +3,7 @@
 In each panel the log end is a line, and what lies below the high watermark is filled up to a broken one: what stands
 between them is written and not yet committed. All panels of a partition have one scale. Behind them is shaded when the
 broker was down, frozen or struck by a fault of the network; below them a band says when it led (full) and when it was
-in the ISR (pale). Where brokers told of every step, lines hold until the next one; where something was only seen at
+in the ISR (pale). Where brokers told of every step, lines hold until the next one. Where something was only seen at
 moments, these are dots, and the dotted line between two of them says no more than that there was something between.
 """
 

@@ -1,6 +1,6 @@
 """Markdown for a CI job's summary page ($GITHUB_STEP_SUMMARY).
 
-A step may write 1024 KiB, and beyond that the whole summary is refused; so the text is built in order of importance
+A step may write 1024 KiB, and beyond that the whole summary is refused. So the text is built in order of importance
 (verdict, table, stories of what failed, stories of the rest) and stops at a budget well below, saying what it left out.
 """
 

@@ -2,9 +2,10 @@
 
 **Grid.** A cell is the measured cell of the matrix that covers a column's settings on this line's newest release
 (`audit.cells.covering_in`). Its outcome is the worst that any run showed; where another release was measured, the page
-says so. **Rows of scenarios.** A cell of the ledger of the nearest release for which the same outcome is documented;
-where none is, there is a hole: what holds on 2.8 is not told of 3.9 unless the documents say the same of both.
-**Bugs** go by the releases that got the fix (harness/bugs.py), and their harm by what their exhibit must show.
+says so. **Rows of scenarios.** A cell of the ledger of the nearest release for which the same outcome is documented.
+Where there is no such release, there is a hole: an outcome on 2.8 is not shown for 3.9 unless the documents say the
+same of both. **Bugs** go by the releases that got the fix (harness/bugs.py), and their harm by what their exhibit must
+show.
 """
 
 from __future__ import annotations
@@ -367,7 +368,7 @@ class Data:
 
 def load() -> Data:
     """The data of this checkout or wheel."""
-    return Data(measured=indexed(matrix.load()), runs=results.by_scenario(), scenarios=all_scenarios())
+    return Data(measured=indexed(matrix.measured()), runs=results.by_scenario(), scenarios=all_scenarios())
 
 
 def atlas(line: ReleaseLine, data: Data, own: Column | None = None) -> Atlas:

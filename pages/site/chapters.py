@@ -17,6 +17,7 @@ from markupsafe import Markup
 import results
 from pages import guide
 from pages.atlas.model import Data
+from pages.sections import introduced
 from pages.site import articles, lessons, moving
 from pages.site.render import page
 from pages.site.scenarios import commands, heading, svg
@@ -169,7 +170,7 @@ def pages(described: Value, data: Data, names: frozenset[str]) -> Iterator[tuple
     for index, chapter in enumerate(CHAPTERS):
         title, introduction = chapter.title, list[str]()
         if chapter.section:
-            _, introduction = guide.introduced(described["sections"].get(chapter.section, ""), chapter.section)
+            _, introduction = introduced(described["sections"].get(chapter.section, ""), chapter.section)
         own = [one for one in every if one["section"] == chapter.section or one["name"] in FIRST.get(chapter.id, ())]
         shown = (data.runs.get(chapter.picture.split(".")[0]) or {}).get("shown") or {}
         yield (

@@ -1,8 +1,9 @@
-"""A page for each scenario, always in one order: title, versions by outcome, what to do, why, pictures, what clients
-saw, how to run it, what was not as documented; then, folded, the steps, the documented lines and the times.
+"""There is a page for each scenario, always in one order: title, versions by outcome, what to do, why, pictures, what
+clients saw, how to run it, what was not as documented. Then come, folded, the steps, the documented lines and the
+times.
 
-The scenarios of the audit's matrix have the measured cells of the Atlas's columns in place of the ledger's, each with
-an anchor, its runs and the command that repeats one: a cell of the Atlas links here.
+The scenarios of the audit's matrix have the measured cells of the Atlas's columns in place of the ledger's. Each has an
+anchor, its runs and the command that repeats one, and a cell of the Atlas links here.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from pages import deviations, guide
 from pages.atlas import columns as columns_of
 from pages.atlas import events, lines, model
 from pages.counted import contradicted
+from pages.sections import introduced
 from pages.site import articles, words
 from pages.site.render import Place, page
 from pages.site.titles import TITLES
@@ -59,7 +61,7 @@ def pages(described: Value, data: model.Data) -> Iterator[tuple[str, str]]:
     for section in dict.fromkeys(one["section"] for one in every):
         title, introduction = "Without any fault", list[str]()
         if section:
-            title, introduction = guide.introduced(described["sections"].get(section, ""), section)
+            title, introduction = introduced(described["sections"].get(section, ""), section)
         own = [(one, heading(one), outcome_line(one, data)) for one in every if one["section"] == section]
         first = next((part for part in introduction if part), "")
         sections.append((section or "baseline", title, articles.html(first), own))

@@ -6,6 +6,7 @@ import json
 import re
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import cache
 from typing import Any
 
 import pytest
@@ -94,11 +95,16 @@ def test_a_control_is_no_other_case_of_what_it_controls() -> None:
     assert told["control"]["told"]["4.3.1"] == "5 of 5"
 
 
+@cache
+def shown() -> dict[str, Any]:
+    return results.by_scenario()
+
+
 @pytest.mark.parametrize("found", findings.all_counted(), ids=lambda found: str(found["id"]))
 def test_the_ledger_has_runs_of_every_version_that_is_named_and_each_that_it_has_is_named(found: Any) -> None:
     for side in ("seen", "control"):
         arm = found[side]
-        made, cells = get_scenario(arm["scenario"]), results.by_scenario()[arm["scenario"]]["cases"]
+        made, cells = get_scenario(arm["scenario"]), shown()[arm["scenario"]]["cases"]
         for on in arm["on"]:
             assert arm["runs"][on] != "not run" or arm["others"].get(on), (side, on)
         here = {(one.required, tuple(one.claims)) for on in arm["on"] for one in [documented(made, on, arm["case"])]}

@@ -98,7 +98,7 @@ def repositories(kind: str) -> Iterator[Repository]:
 
 def score(kind: str) -> Score:
     """The score of a part."""
-    grader = Grader(matrix.load())
+    grader = Grader(matrix.measured())
     made = Score()
     for one in repositories(kind):
         with tempfile.TemporaryDirectory() as folder:

@@ -1,9 +1,10 @@
 """Claims about a migration from ZooKeeper to KRaft (KIP-866, Kafka 3.4 to 3.9).
 
-It has happened when three say so: the KRaft controller in its log; ZooKeeper, where that controller writes that it has
-the metadata (/migration) and that it is the controller; and the proofs that brokers were started with what a migration
-takes. A line in a log alone is of a controller that nobody may heed. Where one of the three says nothing, nothing is
-shown. A broker that is down at that moment, and has no replica, is not waited for (seen on 3.5.1): it joins later.
+It has happened when three witnesses say so. The KRaft controller says it in its log. In ZooKeeper that controller
+writes that it has the metadata (/migration) and that it is the controller. The proofs of starts say that brokers were
+started with what a migration takes. A line in a log alone is of a controller that nobody may heed. Where one of the
+three says nothing, nothing is shown. A broker that is down at that moment, and has no replica, is not waited for (seen
+on 3.5.1): it joins later.
 
 The way back is shown by ZooKeeper again, which names a broker as the controller and has no /migration any more, and by
 the starts of brokers.

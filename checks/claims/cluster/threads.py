@@ -1,7 +1,7 @@
 """Claims about the processors' time that brokers take while KRaft's controllers cannot be reached.
 
-A thread's share is the time for which it ran, of the time for which it could have: what it waited for a processor is
-left out, so that a busy machine does not make a thread look idle.
+A thread's share is the time for which it ran, of the time for which it could have. The time for which it waited for a
+processor is left out, so that a busy machine does not make a thread look idle.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Claims about who serves consumers: the leader, or a follower in their own rack (KIP-392).
 
-Nobody says who has served a consumer. What it was given says it: while the leader's answers to clients are held back, a
-new record comes from somebody else or not at all; and what a follower that is cut from the leader does not know, it
-does not give.
+Nobody says who has served a consumer. The records that it was given show it. While the leader's answers to clients are
+held back, a new record comes from somebody else or not at all. A follower that is cut from the leader cannot give
+records that it does not know.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Claims about power loss: what a disk holds of what was written to it, by the proofs of the faults.
 
-The proof of a power loss has three facts of each replica (harness/faults/power.py): the end of its log as the process
-had written it, its end on the disk with batches that are the same, and the age of the oldest lost batch. Clients'
-histories say how many records had been acknowledged by then.
+The proof of a power loss has three facts of each replica (harness/faults/power.py). These are the end of its log as the
+process had written it, its end on the disk with batches that are the same, and the age of the oldest lost batch.
+Clients' histories say how many records had been acknowledged by then.
 """
 
 from __future__ import annotations

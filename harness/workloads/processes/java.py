@@ -1,8 +1,8 @@
 """Kafka's own producers, of any release, in a recorder of ours: `java-<release>` and, the old one, `scala-<release>`.
 
 The Java virtual machine runs in the recorder's process (JPype), with the jars that the release was locked with; nothing
-of ours runs on the Java side. What is made here is used as librdkafka's producer is (adapted.py), and hands nothing to
-the client that the settings do not say, but for the address and the serializers: every default is the release's own. So
+of ours runs on the Java side. The producer made here is used as librdkafka's is (adapted.py). It hands nothing to the
+client that the settings do not say, but for the address and the serializers, so every default is the release's own. So
 a step of a transaction takes as long as the client lets it (max.block.ms), whatever limit the recorder has for
 librdkafka's. Java knows no purge.
 

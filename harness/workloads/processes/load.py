@@ -1,9 +1,9 @@
 """A load generator: many records, recorded at a cost that stays small beside sending them.
 
-The interpreter is the bottleneck of a Python producer, so the work for each record is the least that librdkafka needs:
-one entry in the list given to `produce_batch`, and one call of the delivery callback, which appends two values to two
-lists. Everything else is done in blocks: identities and checksums (evidence.history.record.Encoder), clocks, rows, and
-the identities of delivery reports (from the records' own bytes, so nothing is inferred from their order).
+The interpreter is the bottleneck of a Python producer, so the work for each record is the least that librdkafka needs.
+That is one entry in the list given to `produce_batch`, and one call of the delivery callback, which appends two values
+to two lists. Everything else is done in blocks: identities and checksums (evidence.history.record.Encoder), clocks,
+rows, and the identities of delivery reports (from the records' own bytes, so nothing is inferred from their order).
 
 Times are therefore those of blocks, and on the safe side. A record's `invoked_ns` is taken before its block is handed
 over, its `completed_ns` after its report has come. So the true interval is always within the recorded one, and at most

@@ -5,9 +5,9 @@
     {"id": 3, "do": "commit"}   {"id": 4, "do": "abort"}
 
 Commands are carried out one after the other. A send's row has the outcome of its delivery; whether it counts, the row
-of its transaction's end says (evidence.history.schema). What the client calls retriable is tried again until the limit;
-any error that is left of a commit or an abort leaves it unknown, whatever the error says: the coordinator may have
-decided before the answer was lost.
+of its transaction's end says (evidence.history.schema). A step is tried again until the limit if the client calls its
+error retriable. Any error that is left of a commit or an abort leaves it unknown, whatever the error says: the
+coordinator may have decided before the answer was lost.
 """
 
 from __future__ import annotations

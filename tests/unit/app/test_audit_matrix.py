@@ -365,7 +365,7 @@ def test_idempotent_librdkafka_may_begin_anew_and_java_may_not() -> None:
 
 
 def test_the_committed_matrix_names_known_lines_and_faults() -> None:
-    for cell in matrix.load():
+    for cell in matrix.measured():
         assert cell.key.fault in FAULTS
         assert cell.key.line in LINES
         assert cell.runs
@@ -374,14 +374,14 @@ def test_the_committed_matrix_names_known_lines_and_faults() -> None:
 
 def test_few_cells_may_come_to_anything() -> None:
     """A cell of which all four outcomes are stated cannot fail."""
-    cells = [cell for cell in matrix.load() if len(cell.stated.must | cell.stated.may) == len(OUTCOMES)]
+    cells = [cell for cell in matrix.measured() if len(cell.stated.must | cell.stated.may) == len(OUTCOMES)]
     assert len(cells) <= 8
     assert {cell.key.client for cell in cells} == {"librdkafka"}, "documented nowhere, and seen"
 
 
 def test_the_scala_producer_is_never_stated_to_refuse() -> None:
     """It does not say why it failed, so its user knows of no refusal."""
-    may = [cell.key for cell in matrix.load() if cell.key.client == "scala" and "refuses" in cell.stated.may]
+    may = [cell.key for cell in matrix.measured() if cell.key.client == "scala" and "refuses" in cell.stated.may]
     assert [key for key in may if key.fault != "shrunk-isr-crash"] == []
 
 
@@ -415,7 +415,7 @@ def planned(monkeypatch: pytest.MonkeyPatch, made: Scenario, version: versions.V
 
 def test_the_committed_table_states_of_every_cell_what_its_scenario_states(monkeypatch: pytest.MonkeyPatch) -> None:
     """`python -m app.audit_matrix gather` writes it: a rule that changes wants runs that are held to it."""
-    measured = {cell.key: cell.stated for cell in matrix.load()}
+    measured = {cell.key: cell.stated for cell in matrix.measured()}
     stated = {
         CellKey(fault=fault, line=line_of(version), version=version.id, **subject.key): Stated(
             must=subject.stated.must,

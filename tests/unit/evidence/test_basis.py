@@ -53,7 +53,7 @@ def stated() -> Iterator[tuple[str, str, Basis]]:
             yield f"the bound of {claim.name}", claim.bound_source, claim.bound_basis
     for anomaly in anomalies.EVERY:
         yield anomaly.name, anomaly.source, anomaly.basis
-    for cell in matrix.load():
+    for cell in matrix.measured():
         yield str(cell.key), cell.stated.source, cell.stated.basis
 
 

@@ -100,7 +100,7 @@ def test_figures_count_the_cells_that_lose(of_28: model.Atlas) -> None:
 def test_what_was_not_measured_is_a_hole(data: model.Data) -> None:
     old = model.atlas(BY_NAME["0.10.2"], data)
     holes = [cell.fault for cell in old.column("java", columns.ACKS_1) if cell.worst == model.HOLE]
-    measured = {cell.key.fault for cell in matrix.load() if cell.key.version == "0.10.2.2"}
+    measured = {cell.key.fault for cell in matrix.measured() if cell.key.version == "0.10.2.2"}
     assert set(holes) == {"follower-reboot"} | (events.EVENTS.keys() - measured)
     nothing = replace(data, measured={})
     assert {cell.worst for cell in model.atlas(BY_NAME["2.8"], nothing).cells("java")} == {model.HOLE}

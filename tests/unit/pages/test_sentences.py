@@ -25,6 +25,11 @@ TELLS_OF_A_PAUSE = re.compile(r"paus\w* for (?!its|the|a session|replica)[^.]*?\
 
 
 @pytest.fixture(scope="module")
+def every() -> dict[str, Any]:
+    return described()
+
+
+@pytest.fixture(scope="module")
 def data() -> dict[str, Any]:
     return results.by_scenario()
 
@@ -70,9 +75,9 @@ def test_where_a_loss_is_documented_runs_lost_and_where_none_is_they_kept(data: 
     assert wrong == []
 
 
-def test_the_index_names_no_version_as_losing_that_keeps() -> None:
+def test_the_index_names_no_version_as_losing_that_keeps(every: dict[str, Any]) -> None:
     """A version is among those of the first outcome that holds for it, so "every version" stands for itself alone."""
-    for one in described()["scenarios"]:
+    for one in every["scenarios"]:
         for case in one["cases"]:
             losing = {
                 v for outcome in case["documented"] if LOST_WRITE in outcome["required"] for v in outcome["versions"]
@@ -89,9 +94,11 @@ def test_the_index_names_no_version_as_losing_that_keeps() -> None:
                 assert f"{case['name']}: {guide.EVERY_VERSION}" not in told, one["name"]
 
 
-def test_a_page_of_the_museum_shows_the_bug_or_says_that_it_does_not(data: dict[str, Any]) -> None:
+def test_a_page_of_the_museum_shows_the_bug_or_says_that_it_does_not(
+    every: dict[str, Any], data: dict[str, Any]
+) -> None:
     shown = 0
-    for one in described()["scenarios"]:
+    for one in every["scenarios"]:
         told = (data.get(one["name"]) or {}).get("shown")
         if one["exhibit"] is None or told is None:
             continue
@@ -101,8 +108,10 @@ def test_a_page_of_the_museum_shows_the_bug_or_says_that_it_does_not(data: dict[
     assert shown > 20
 
 
-def test_the_pages_of_the_clock_say_how_often_retention_is_looked_at(data: dict[str, Any]) -> None:
-    made = guide.pages(described(), data)
+def test_the_pages_of_the_clock_say_how_often_retention_is_looked_at(
+    every: dict[str, Any], data: dict[str, Any]
+) -> None:
+    made = guide.pages(every, data)
     survives = made["what-survives-what.md"]
     assert "every five minutes by default" in survives
     assert "Nothing but retention.ms=-1" not in survives

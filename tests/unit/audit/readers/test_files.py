@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import random
 import shutil
 from pathlib import Path
 
@@ -14,6 +13,7 @@ from hypothesis import strategies as st
 import audit
 from audit.model import Inputs
 from audit.readers import Options, read_paths
+from tests.unit.audit.damage import CANARY, damaged
 from tests.unit.audit.reading import only, read, told, values
 
 EXAMPLES = Path(audit.__file__).parent / "examples"
@@ -136,7 +136,6 @@ def test_properties_on_the_standard_input(monkeypatch) -> None:
     assert producer.settings["acks"].origin.line == 4
 
 
-CANARY = "canary-7781"
 SECRETS = {
     "a/producer.properties": f"acks=1\nsasl.jaas.config=org.x.PlainLoginModule required \\\n password=\"{CANARY}\";\n"
     f"ssl.key.password={CANARY}\nssl.keystore.key=-----BEGIN {CANARY}\nsasl.passwrd={CANARY}\n"
@@ -178,30 +177,6 @@ def test_secrets_are_there_to_be_kept(tmp_path) -> None:
 
 
 CORPUS = sorted(path for path in EXAMPLES.rglob("*") if path.is_file())
-SPLINTERS = [
-    b"{{ .x }}", b"${", b"}", b"&a [*a]", b"<<: *x", b"\0", b"\xff", b"\\u12", b"'", b'"', b"[", b"{", b": ", b"- ",
-    b"\t", b"%prod.", b"\n---\n", b"!!python/object:x y", b"\xef\xbb\xbf", b"acks=", b"\\\n", b"#---\n", b"${a:${a}}",
-    b"*", b"? ", b"spring.config.activate.on-profile: a & (b\n", b"kind: List\n", b"\r", b"|2\n", b"\xe2\x80\xa8",
-]  # fmt: skip
-
-
-def damaged(content: bytes, choose: random.Random) -> bytes:
-    """A text with a few things cut out, put in, turned over and doubled."""
-    broken = bytearray(content)
-    for _ in range(choose.randint(1, 6)):
-        at, to = sorted((choose.randint(0, len(broken)), choose.randint(0, len(broken))))
-        match choose.randint(0, 4):
-            case 0:
-                del broken[at : at + choose.randint(1, 20)]
-            case 1:
-                broken[at:at] = choose.choice(SPLINTERS)
-            case 2 if broken:
-                broken[at % len(broken)] = choose.randint(0, 255)
-            case 3:
-                broken[at:at] = broken[at:to][:300]
-            case _:
-                del broken[max(at, 10) :]
-    return bytes(broken)
 
 
 @settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])

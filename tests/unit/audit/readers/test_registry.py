@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -60,7 +60,8 @@ def test_the_guides_example_is_a_format(tmp_path: Path, formats: list[Format]) -
     text = "[db]\nacks = 0\n[kafka_producer]\nbootstrap.servers = k:9092\nacks = 1\n"
     assert read(tmp_path, {"app.ini": text}).ignored == {"of another kind": 1}
     module: dict[str, object] = {"__name__": "ini"}
-    exec(re.findall(r"```python\n(.*?)```", GUIDE.read_text(), re.DOTALL)[0], module)
+    code, tests = re.findall(r"```python\n(.*?)```", GUIDE.read_text(), re.DOTALL)
+    exec(code, module)
     taken = {one.rank for one in formats}
     formats.extend(module["FORMATS"])  # type: ignore[arg-type]
     assert formats[-1].rank not in taken
@@ -69,4 +70,10 @@ def test_the_guides_example_is_a_format(tmp_path: Path, formats: list[Format]) -
     producer = only(read(tmp_path, {"app.ini": text}))
     assert (producer.client, values(producer)["acks"], lines(producer)["acks"]) == ("librdkafka", "1", "app.ini:5")
     assert "| INI files | `*.ini` | the section `[kafka_producer]`, with librdkafka's keys |\n" in registry.table()
-    assert read(tmp_path / "b", {"app.ini": "[db]\nacks = 0\n"}).producers == ()
+    found: dict[str, Callable[[Path], None]] = {}
+    exec(tests, found)
+    own = {name: test for name, test in found.items() if name.startswith("test_")}
+    assert len(own) == 3
+    for name, test in own.items():
+        (tmp_path / name).mkdir()
+        test(tmp_path / name)

@@ -1,0 +1,43 @@
+"""The sections of the catalogue of scenarios: their order, and what introduces each.
+
+A section is a folder of `scenarios/`, and its docstring introduces it. The command line lists sections without the rest
+of the pages, which load far more.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+ORDER: Final = (
+    "",
+    "truncation",
+    "replication",
+    "controller",
+    "placement",
+    "brokers",
+    "partition",
+    "producer",
+    "delivery",
+    "durability",
+    "upgrade",
+    "museum",
+)
+"""The sections in the order in which they are read; others follow."""
+
+
+def introduced(docstring: str, section: str) -> tuple[str, list[str]]:
+    """The heading of a section and its introduction, from the docstring of its folder: what stands before the first
+    colon or, without one, the first line.
+    """
+    first, *rest = docstring.strip().split("\n\n") if docstring.strip() else [section]
+    before, colon, after = " ".join(first.split()).partition(": ")
+    text = [f"{after[:1].upper()}{after[1:]}", ""] if colon else []
+    return before.rstrip("."), [*text, *paragraphs("\n\n".join(rest))] if rest else text
+
+
+def paragraphs(text: str) -> list[str]:
+    """A docstring as paragraphs, each a line; what is indented stays as it is."""
+    found: list[str] = []
+    for part in text.split("\n\n"):
+        found += [part if part.startswith(" ") else " ".join(part.split()), ""]
+    return found
