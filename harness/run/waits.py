@@ -118,9 +118,7 @@ class Waits:
                 # In slices, so that a node that died meanwhile is noticed before the limit.
                 self._sequence_log.notice()
                 try:
-                    return self._observer.wait(
-                        predicate, what=what, timeout_s=min(SLICE_S, max(patience.left_s, 0.01))
-                    )
+                    return self._observer.wait(predicate, what=what, timeout_s=min(SLICE_S, max(patience.left_s, 0.01)))
                 except WaitTimeout as error:
                     for target in alive:
                         if not target.node.state()["Running"]:
