@@ -113,6 +113,10 @@ bench-replicas: venv ## How fast replicas are compared, beside reading and check
 bench-audit: venv ## What reading configuration costs, start-up included, beside parsing the same files
 	$(BIN)/python -m benchmarks.audit
 
+.PHONY: bench-others
+bench-others: setup ## What the check of a history of JSON Lines costs, in one process and on Spark
+	$(BIN)/python -m benchmarks.others
+
 .PHONY: bench-analysis
 bench-analysis: venv ## What the check of a history costs as it grows, beside one anti-join in DuckDB (SIZES= narrows it)
 	$(BIN)/python -m benchmarks.analysis --plot docs/analysis-growth.svg $(if $(SIZES),--sizes $(SIZES)) $(if $(SMALL),--small $(SMALL))

@@ -4,6 +4,10 @@ A line counts as a whole or not at all: every part is checked before any is used
 so its process (every process, if the line does not name one) may have read or sent anything, at any position:
 `Others.readers_missing`, `writers_missing` and the resets say so, as for processes of a run whose history is torn.
 
+A line is understood from what its own process did before, and from nothing else. So a `Reader` may be given the lines
+of some processes alone. It hands on what an operation did in each key (`KeyRow`) when it has ended. Rows of a key, put
+in their `order`, are the same whoever read which line. analysis.large_history reads processes apart.
+
 The order of events is that of the lines, and the number of a line stands for the time at which it was written. The
 recorder put them in order, so no clock is needed for it. Stated times (`Others.times`) are for the lag alone.
 """
@@ -11,8 +15,9 @@ recorder put them in order, so no clock is needed for it. Stated times (`Others.
 from __future__ import annotations
 
 import json
+from array import array
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, MutableSequence, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -23,6 +28,7 @@ from evidence.history import schema
 
 INVOKE: Final = "invoke"
 OUTCOMES: Final = (schema.OK, schema.FAIL, schema.INFO)
+SEND, POLL, END, CHANGE = "send", "poll", "end", "change"
 STEPS: Final = ("processed", "commit")
 DATA: Final = ("send", "poll", "txn", "process")
 """Operations on records."""
@@ -32,6 +38,8 @@ NONE: Final = -1
 LARGEST: Final = 2**63 - 1
 DEEPEST: Final = 100
 """How deep lists and objects in a value may be nested."""
+REFUSED: Final = (ValueError, TypeError, RecursionError)
+"""What a line raises that is refused."""
 _ABSENT: Final = object()
 
 
@@ -93,6 +101,33 @@ class PartitionLines:
         return self._numbers[name]
 
 
+class KeyRow(NamedTuple):
+    """What an operation did in one key, once it has ended. Lines stand for times, beside the times that they state."""
+
+    key: str
+    kind: str
+    """SEND, POLL, one of STEPS, END, or CHANGE: the process's position begins anew."""
+    what: Any
+    """The value that was sent, the (offset, value) that were polled, or None."""
+    offset: int
+    outcome: str
+    op: int
+    transaction: int
+    invoked: int
+    completed: int
+    process: str
+    begun: bool
+    place: int
+    """Among all that the operation did."""
+    invoked_ns: int
+    completed_ns: int
+
+    @property
+    def order(self) -> tuple[int, int, int]:
+        """Its place among the rows of its key: in the order of completions, then those that never were completed."""
+        return (self.completed if self.completed != NONE else LARGEST, self.invoked, self.place)
+
+
 class _Sent(NamedTuple):
     key: str
     offset: int
@@ -123,6 +158,7 @@ class _Operation:
     line: int
     parts: list[_Part]
     value: Any
+    at_ns: int
     begun: bool = True
 
     @property
@@ -130,72 +166,125 @@ class _Operation:
         return [(part.key, _named(part.value)) for part in self.parts if isinstance(part, _Sent)]
 
 
-@dataclass(frozen=True, slots=True)
-class Unknown:
-    """An operation of unknown outcome: what it sent (key and value), and the line at which it ended."""
-
-    number: int
-    process: str
-    transaction: bool
-    completed: int
-    sent: list[tuple[str, int]]
-    processed: bool
-
-
 @dataclass(slots=True)
 class Others:
-    """A history being read: rows by key, and what is wrong with it."""
+    """A history, or a part of it: rows by key, what is known of processes, and what is wrong with lines."""
 
     keys: dict[str, PartitionLines] = field(default_factory=dict)
-    times: list[int] = field(default_factory=lambda: [NONE])
+    times: MutableSequence[int] | dict[int, int] = field(default_factory=lambda: array("q", [NONE]))
     """By line, from 1 on; NONE where there is none."""
-    problems: list[Problem] = field(default_factory=list)
+    numbered: list[tuple[int, Problem]] = field(default_factory=list)
+    """Problems, with their lines."""
     errors: Counter[str] = field(default_factory=Counter)
     uncommitted: set[str] = field(default_factory=set)
     overlapping: set[str] = field(default_factory=set)
     """Processes that had two operations at once; their order is not known."""
-    unknown: list[Unknown] = field(default_factory=list)
     readers_missing: bool = False
     writers_missing: bool = False
     resets: dict[str, list[int]] = field(default_factory=dict)
     """By process: the operations at which its positions in all keys began anew."""
     resets_of_all: list[int] = field(default_factory=list)
     """The same, of every process."""
-    _operations: int = 0
+    unknown: bool = False
+    """Whether the outcome of any operation on records is unknown."""
+    lines: int = 0
+    """Lines that are not blank."""
+    taken: int = 0
+    """Lines that were not refused."""
+
+    @property
+    def problems(self) -> list[Problem]:
+        """What is wrong with lines, in their order."""
+        return [problem for _, problem in sorted(self.numbered, key=lambda one: one[0])]
+
+    def changes(self, key: PartitionLines, process: str) -> list[int]:
+        """The operations at which a process's position in a key began anew, ascending."""
+        own = (key.changes.get(process, ()), self.resets.get(process, ()), self.resets_of_all)
+        return sorted({number for numbers in own for number in numbers})
+
+    def add(self, row: KeyRow) -> None:
+        """Add a row to its key, which is made if it is new. Rows of a key are to come in their order."""
+        key = self.keys.get(row.key)
+        if key is None:
+            key = self.keys[row.key] = PartitionLines()
+        kind, what, offset, outcome, op, transaction, invoked, completed, process, begun = row[1:11]
+        if kind == SEND:
+            value = key.number(what)
+            key.sends.append(ValueLines(value, offset, outcome, op, transaction, invoked, completed, process, begun))
+        elif kind == POLL:
+            common = (outcome, op, transaction, invoked, completed, process, begun)
+            key.polls += [ValueLines(key.number(value), at, *common) for at, value in what]
+        elif kind in STEPS:
+            steps = key.processed if kind == "processed" else key.commits
+            steps.append(OffsetStep(offset, outcome, op, transaction, completed, process))
+        elif kind == END:
+            key.ends.append(EndReached(invoked, offset))
+        elif kind == CHANGE:
+            key.changes.setdefault(process, []).append(op)
+
+    def join(self, other: Others) -> None:
+        """Take what another part of the history tells of its processes; keys and times are left to it."""
+        self.numbered += other.numbered
+        self.errors += other.errors
+        self.uncommitted |= other.uncommitted
+        self.overlapping |= other.overlapping
+        self.readers_missing |= other.readers_missing
+        self.writers_missing |= other.writers_missing
+        for process, numbers in other.resets.items():
+            self.resets.setdefault(process, []).extend(numbers)
+        self.resets_of_all += other.resets_of_all
+        self.unknown |= other.unknown
+        self.lines += other.lines
+        self.taken += other.taken
+
+    def refuse_other_files(self, path: Path) -> None:
+        """Raise UsageError if there are lines, and none of them is one of a history."""
+        if self.lines and not self.taken:
+            reason = self.problems[0].detail
+            raise UsageError(f"{path}: no history ({reason}); docs/histories-of-others.md has the form")
+
+
+@dataclass(slots=True)
+class Reader:
+    """What reads the lines of some processes, in their order."""
+
+    emit: Callable[[KeyRow], None]
+    """Takes each row, in order."""
+    others: Others = field(default_factory=Others)
+    """What is known of these processes."""
+    at_ns: int = NONE
+    """The time that the line states."""
     _open: dict[str, _Operation] = field(default_factory=dict)
     _left: dict[str, list[_Operation]] = field(default_factory=dict)
     """Operations that were still open when their process began another."""
     _held: dict[str, set[str]] = field(default_factory=dict)
     """Keys that each process reads."""
 
-    def read(self, number: int, text: bytes) -> bool:
-        """Read one line; False if it was refused."""
-        self.times.append(NONE)
-        line: Any = None
-        try:
-            line = _parsed(text)
-            self._add(number, line)
-        except (ValueError, TypeError, RecursionError) as error:
-            reason = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
-            process = self._refuse(line if isinstance(line, dict) else {})
-            self.problem("damaged history", process, f"line {number}: {reason}")
-            return False
-        return True
+    def take(self, number: int, line: dict[str, Any] | str) -> None:
+        """Take one line, parsed, or the reason why it is refused (`parsed`)."""
+        self.others.lines += 1
+        self.at_ns = NONE
+        reason = line if isinstance(line, str) else ""
+        if isinstance(line, dict):
+            try:
+                self._add(number, line)
+            except REFUSED as error:
+                reason = refusal(error)
+        if reason:
+            process = self._refuse(number, line if isinstance(line, dict) else {})
+            self._problem(number, "damaged history", process, reason)
+        else:
+            self.others.taken += 1
 
     def close(self) -> None:
         """End the history: the outcome of operations that are still open is unknown."""
+        self.at_ns = NONE
         for begun in list(self._open.values()):
             self._finish(begun, schema.INFO, NONE)
         self._open.clear()
 
-    def problem(self, what: str, process: str, detail: str) -> None:
-        """Note a problem of this history."""
-        self.problems.append(Problem(what, process, detail))
-
-    def changes(self, key: PartitionLines, process: str) -> list[int]:
-        """The operations at which a process's position in a key began anew, ascending."""
-        own = (key.changes.get(process, ()), self.resets.get(process, ()), self.resets_of_all)
-        return sorted({number for numbers in own for number in numbers})
+    def _problem(self, number: int, what: str, process: str, detail: str) -> None:
+        self.others.numbered.append((number, Problem(what, process, f"line {number}: {detail}")))
 
     def _add(self, number: int, line: dict[str, Any]) -> None:
         process, kind, function = str(_stated(line, "process")), _stated(line, "type"), _stated(line, "f")
@@ -203,14 +292,14 @@ class Others:
             raise ValueError(f"the type {_short(kind)} is not one of invoke, ok, fail, info")
         at_ns = line.get("time")
         if at_ns is not None:
-            self.times[number] = _whole(at_ns, "the time", least=-LARGEST - 1)
+            self.at_ns = _whole(at_ns, "the time", least=-LARGEST - 1)
         rebalanced = _names(line.get("rebalanced") or [], "rebalanced")
         value = line.get("value")
         if function == "crash":
             self._crash(process, number)
         elif function in DATA:
             if kind == INVOKE:
-                self._invoke(process, function, number, _parts(value or []), value)
+                self._invoke(_Operation(number, process, function, number, _parts(value or []), value, self.at_ns))
             else:
                 self._complete(process, function, number, kind, line, rebalanced)
         elif function in ("assign", "subscribe", "final-read"):
@@ -218,34 +307,24 @@ class Others:
         else:
             raise ValueError(f"the operation {_short(function)} is unknown")
         if line.get("isolation") == "read_uncommitted":
-            self.uncommitted.add(process)
+            self.others.uncommitted.add(process)
 
-    def _refuse(self, line: Mapping[str, Any]) -> str:
+    def _refuse(self, number: int, line: Mapping[str, Any]) -> str:
         """Refuse a line: only the process and the operation that it names are believed. Returns the process, "" if the
         line names none.
         """
         process, function = line.get("process"), line.get("f")
         named = type(process) in (str, int) and str(process).isprintable()  # half a surrogate pair names nobody
-        self.readers_missing |= function not in ("send", *CHANGES, "final-read")
-        self.writers_missing |= function not in ("poll", *CHANGES, "final-read")
+        others = self.others
+        others.readers_missing |= function not in ("send", *CHANGES, "final-read")
+        others.writers_missing |= function not in ("poll", *CHANGES, "final-read")
         if function not in ("send", "final-read"):
-            (self.resets.setdefault(str(process), []) if named else self.resets_of_all).append(self._next())
+            (others.resets.setdefault(str(process), []) if named else others.resets_of_all).append(number)
         return str(process) if named else ""
 
-    def _next(self) -> int:
-        self._operations += 1
-        return self._operations
-
-    def key(self, name: str) -> PartitionLines:
-        """The key with this name, made if it is new."""
-        found = self.keys.get(name)
-        if found is None:
-            found = self.keys[name] = PartitionLines()
-        return found
-
-    def _invoke(self, process: str, function: str, line: int, parts: list[_Part], value: Any) -> None:
-        self._leave(process, line)
-        self._open[process] = _Operation(self._next(), process, function, line, parts, value)
+    def _invoke(self, operation: _Operation) -> None:
+        self._leave(operation.process, operation.line)
+        self._open[operation.process] = operation
 
     def _leave(self, process: str, line: int) -> None:
         """The process begins another operation: the outcome of the open one is unknown."""
@@ -260,10 +339,10 @@ class Others:
             self._finish(begun, schema.INFO, line)
         self._left.pop(process, None)
         self._held.pop(process, None)
-        self._reset_all(process)
+        self._reset_all(process, line)
 
-    def _reset_all(self, process: str) -> None:
-        self.resets.setdefault(process, []).append(self._next())
+    def _reset_all(self, process: str, line: int) -> None:
+        self.others.resets.setdefault(process, []).append(line)
 
     def _complete(
         self, process: str, function: str, number: int, kind: str, line: Mapping[str, Any], rebalanced: set[str]
@@ -271,21 +350,21 @@ class Others:
         value, begun = line.get("value"), self._begun(process, function)
         error = str(line["error"]) if line.get("error") is not None and kind == schema.INFO else None
         parts = begun.parts if value is None and begun else _parts(value or [], ended=kind, begun=begun)
-        operation = _Operation(NONE, process, function, number, parts, value)
+        operation = _Operation(number, process, function, number, parts, value, self.at_ns, begun=False)
         if begun is not None and begun.sent and begun.sent != operation.sent:
             begun = None
             parts = _parts(value, ended=kind)
         if begun is None:
             self._late(process, operation, number)
             self._leave(process, number)
-            operation = _Operation(self._next(), process, function, number, parts, value, begun=False)
+            operation = _Operation(number, process, function, number, parts, value, self.at_ns, begun=False)
         else:
             del self._open[process]
-            operation = _Operation(begun.number, process, function, begun.line, parts, value)
+            operation = _Operation(begun.number, process, function, begun.line, parts, value, begun.at_ns)
         for name in rebalanced:
-            self.key(name).changes.setdefault(process, []).append(operation.number)
+            self._emit_change(name, process, operation.number)
         if error is not None:
-            self.errors[error] += 1
+            self.others.errors[error] += 1
         self._finish(operation, kind, number)
 
     def _begun(self, process: str, function: str) -> _Operation | None:
@@ -298,40 +377,35 @@ class Others:
         for left in self._left.get(process, ()):
             if left.function == ended.function and (not left.sent or left.sent == ended.sent):
                 self._left[process].remove(left)
-                if process not in self.overlapping:
+                if process not in self.others.overlapping:
                     detail = (
-                        f"line {line}: {process} ended an operation that it had begun at line {left.line} and left for "
+                        f"{process} ended an operation that it had begun at line {left.line} and left for "
                         "another; with two at once their order is not known, and is not checked"
                     )
-                    self.problem("overlapping operations", process, detail)
-                self.overlapping.add(process)
+                    self._problem(line, "overlapping operations", process, detail)
+                self.others.overlapping.add(process)
                 return
 
     def _finish(self, operation: _Operation, outcome: str, completed: int) -> None:
         """Add the rows of an operation that has ended."""
         if operation.function not in DATA:
             return
+        self.others.unknown |= outcome == schema.INFO
         number, process = operation.number, operation.process
         transaction = number if operation.function == "txn" else NONE
         common = (outcome, number, transaction, operation.line, completed, process, operation.begun)
-        sent: list[tuple[str, int]] = []
-        processed = False
-        for part in operation.parts:
-            key = self.key(part.key)
+        for place, part in enumerate(operation.parts):
             if isinstance(part, _Sent):
-                row = ValueLines(key.number(part.value), part.offset, *common)
-                key.sends.append(row)
-                sent.append((part.key, row.value))
+                kind, what, offset = SEND, part.value, part.offset
             elif isinstance(part, _Given):
-                for offset, value in part.records:
-                    key.polls.append(ValueLines(key.number(value), offset, *common))
+                kind, what, offset = POLL, part.records, NONE
                 self._held.setdefault(process, set()).add(part.key)
             else:
-                processed |= part.step == "processed"
-                steps = key.processed if part.step == "processed" else key.commits
-                steps.append(OffsetStep(part.offset, outcome, number, transaction, completed, process))
-        if outcome == schema.INFO and (sent or processed):
-            self.unknown.append(Unknown(number, process, transaction != NONE, completed, sent, processed))
+                kind, what, offset = part.step, None, part.offset
+            self.emit(KeyRow(part.key, kind, what, offset, *common, place, operation.at_ns, self.at_ns))
+
+    def _emit_change(self, name: str, process: str, number: int) -> None:
+        self.emit(KeyRow(name, CHANGE, None, NONE, "", number, NONE, number, number, process, True, 0, NONE, NONE))
 
     def _other(self, process: str, function: str, number: int, kind: str, value: Any) -> None:
         """Take an operation that changes or ends what a process reads, and holds no records."""
@@ -340,41 +414,54 @@ class Others:
                 _names(value or [], "value")
             else:
                 _ends(value or {})
-            self._invoke(process, function, number, [], value)
+            self._invoke(_Operation(number, process, function, number, [], value, self.at_ns))
             return
         begun = self._begun(process, function)
         value = begun.value if begun and value is None else value
-        asked = begun.line if begun else number
+        asked, asked_ns = (begun.line, begun.at_ns) if begun else (number, self.at_ns)
         if function == "final-read":
             ends = _ends(value or {})
             if not ends and kind == schema.OK:
                 raise ValueError("a final-read without {key: end offset}")
             for name, offset in ends.items() if kind == schema.OK else ():
-                self.key(name).ends.append(EndReached(asked, offset))
+                common = (kind, asked, NONE, asked, number, process, begun is not None)
+                self.emit(KeyRow(name, END, None, offset, *common, 0, asked_ns, self.at_ns))
         else:
             keys = _names(value or [], "value")
             if kind != schema.FAIL:
-                self._change(process, function, kind, keys)
+                self._change(process, function, kind, keys, number)
         if begun is None:
             self._leave(process, number)
         else:
             del self._open[process]
 
-    def _change(self, process: str, function: str, kind: str, keys: set[str]) -> None:
+    def _change(self, process: str, function: str, kind: str, keys: set[str], number: int) -> None:
         if function == "subscribe" or kind == schema.INFO:
-            self._reset_all(process)
+            self._reset_all(process, number)
             self._held[process] = set()
         else:
-            number = self._next()
             for name in keys ^ self._held.get(process, set()):
-                self.key(name).changes.setdefault(process, []).append(number)
+                self._emit_change(name, process, number)
             self._held[process] = keys
 
 
 # One line
 
 
-def _parsed(text: bytes) -> dict[str, Any]:
+def parsed(text: bytes) -> dict[str, Any] | str:
+    """A line's object, or the reason why it is refused."""
+    try:
+        return _object(text)
+    except REFUSED as error:
+        return refusal(error)
+
+
+def refusal(error: Exception) -> str:
+    """Why a line is refused."""
+    return "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
+
+
+def _object(text: bytes) -> dict[str, Any]:
     try:
         line = json.loads(text.decode("utf-8-sig"), parse_constant=_no_constant)
     except UnicodeDecodeError as error:
@@ -503,31 +590,36 @@ def _told(value: Any, whole: Any) -> tuple[int, Any]:
 
 def read(path: Path) -> Others:
     """Read a history. Raises UsageError if there is no such file, or nothing in it can be read."""
-    others = Others()
-    lines = taken = 0
+    times = array("q", [NONE])
+    others = Others(times=times)
+    reader = Reader(others.add, others)
     try:
         with path.open("rb") as file:
             for number, text in enumerate(file, start=1):
-                if not text.strip():
-                    others.times.append(NONE)
-                    continue
-                lines += 1
-                taken += others.read(number, text)
+                if text.strip():
+                    reader.take(number, parsed(text))
+                times.append(reader.at_ns if text.strip() else NONE)
     except OSError as error:
-        raise UsageError(f"{path}: cannot be read ({error.strerror}); name a history, one operation a line") from None
-    if lines and not taken:
-        raise UsageError(f"{path}: no history ({others.problems[0].detail}); docs/histories-of-others.md has the form")
-    others.close()
+        raise unreadable(path, error) from None
+    others.refuse_other_files(path)
+    reader.close()
     return others
+
+
+def unreadable(path: Path, error: OSError) -> UsageError:
+    """What to say of a file that cannot be read."""
+    return UsageError(f"{path}: cannot be read ({error.strerror}); name a history, one operation a line")
 
 
 __all__: Sequence[str] = (
     "NONE",
     "EndReached",
+    "KeyRow",
     "OffsetStep",
     "Others",
     "PartitionLines",
-    "Unknown",
+    "Reader",
     "ValueLines",
+    "parsed",
     "read",
 )

@@ -484,7 +484,7 @@ def parser() -> argparse.ArgumentParser:
     check.add_argument(
         "--history", type=Path, metavar="FILE", help="a history of JSON Lines instead of run directories"
     )
-    check.add_argument("--master", type=_master, default="local[2]", help="Spark master (default local[2])")
+    check.add_argument("--master", type=_master, help="Spark master (default local[2]; none for a small history)")
     check.add_argument("--json", action="store_true", help="the answer as JSON on stdout")
 
     report = command("report", "Write the reports of judged runs again.")

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
+from typing import Final
 
 from app.arguments import judged_json
 from app.output import result, tell_failure
@@ -19,11 +22,17 @@ from judgement import judge as judging
 from judgement.report import console
 from judgement.verdict import worst
 
+LOCAL_SPARK: Final = "local[2]"
 
-def _check_history(path: Path, *, as_json: bool) -> int:
+
+def _check_history(path: Path, master: str | None, *, as_json: bool) -> int:
     """Judge a history of JSON Lines in a process of the analysis; its status is ours."""
-    command = [sys.executable, "-m", "analysis.jsonl", str(path), *(["--json"] if as_json else [])]
-    return subprocess.run(command, check=False).returncode
+    options = [*(["--json"] if as_json else []), *(["--master", master] if master else [])]
+    command = [sys.executable, "-m", "analysis.jsonl", str(path), *options]
+    environment = dict(os.environ)
+    with suppress(UsageError):  # a small history needs no Java, and Spark says that it has none
+        environment["JAVA_HOME"] = java_home()
+    return subprocess.run(command, env=environment, check=False).returncode
 
 
 def run(options: argparse.Namespace) -> int:
@@ -31,7 +40,7 @@ def run(options: argparse.Namespace) -> int:
     if options.history is not None:
         if options.run_dirs:
             raise UsageError("check takes run directories or --history FILE, not both")
-        return _check_history(options.history, as_json=options.json)
+        return _check_history(options.history, options.master, as_json=options.json)
     if not options.run_dirs:
         raise UsageError("check what? Name run directories, or a history of JSON Lines with --history FILE")
 
@@ -40,7 +49,7 @@ def run(options: argparse.Namespace) -> int:
     if not runs:
         return EXIT_USAGE
     results, verdicts = [], []
-    with judging.AnalysisServer(java_home=java_home(), master=options.master) as analyst:
+    with judging.AnalysisServer(java_home=java_home(), master=options.master or LOCAL_SPARK) as analyst:
         for run_dir in runs:
             try:
                 judged = judging.judge(run_dir, analyst)

@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from analysis import jsonl
+from analysis import jsonl_keys
 from analysis.jsonl import check_history, exit_status, main
 from evidence.errors import EXIT_USAGE, UsageError
 from evidence.findings import Findings
@@ -517,7 +517,7 @@ def test_a_key_whose_check_fails_is_crashed(tmp_path: Path, monkeypatch: pytest.
     def fails(*_: Any) -> None:
         raise RuntimeError("on purpose")
 
-    monkeypatch.setattr(jsonl, "_view", fails)
+    monkeypatch.setattr(jsonl_keys, "_view", fails)
     findings = check(tmp_path, *acked(0, 1), *acked(1, 2), poll([0, 1]))
     (crashed,) = [one for one in findings.checks if one.status == "crashed"]
     assert (crashed.name, crashed.reason) == ("k", "RuntimeError: on purpose")
