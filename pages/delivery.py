@@ -95,7 +95,9 @@ ROWS: Final = (
             ("Java", OPEN, "java-before-commit"),
             (ANY, "application, after the commit", "after-commit"),
             (ANY, "leader of the output, transaction open", "leader"),
-            (ANY, "group coordinator, transaction open", "group-coordinator"),
+            ("Java", "group coordinator, transaction open", "java-group-coordinator"),
+            (ANY, "group coordinator, transaction open; it waits, and is killed", "group-coordinator"),
+            ("Java", "transaction coordinator, transaction open", "java-transaction-coordinator"),
             (ANY, "transaction coordinator, transaction open", "transaction-coordinator"),
         )
     ),

@@ -151,6 +151,7 @@ class Run(
         stop: CrashPoint = NOWHERE,
         batch: int = BATCH,
         settings: Mapping[str, str] = NO_SETTINGS,
+        producer_settings: Mapping[str, str] = NO_SETTINGS,
         store: str = "",
     ) -> Iterator[Application]:
         """A member of `group` that runs a program on the inputs of t's topic while the block lasts. The topic `output`
@@ -167,6 +168,7 @@ class Run(
             stop=stop,
             batch=batch,
             settings=settings,
+            producer_settings=producer_settings,
             store=store,
         ) as process:
             yield process

@@ -449,24 +449,26 @@ class Clients:
         stop: CrashPoint = NOWHERE,
         batch: int = BATCH,
         settings: Mapping[str, str] = NO_SETTINGS,
+        producer_settings: Mapping[str, str] = NO_SETTINGS,
         store: str = "",
     ) -> Iterator[Application]:
         """A process that runs a program of harness/workloads/processes/programs.py while the block lasts, with the
         case's client: a member of `group`, it makes an output in the topic `output` of each record of t's topic, as
         many at a time as `batch` says (a Java client before 0.10: as many as it is given). `stop` is where it stands
-        still. `settings` are its consumer's. With a `transactional_id` (0.11 and later, UsageError before) its producer
-        has transactions, and its consumer reads what is committed. A program that writes to a `store` outside Kafka
-        makes its outputs there, and none in a topic: that is the store's name. UsageError if the case's client is not
-        librdkafka, which begins where the program says, or if the cluster has no such store.
+        still. `settings` are its consumer's, `producer_settings` its producer's. With a `transactional_id` (0.11 and
+        later, UsageError before) its producer has transactions, and its consumer reads what is committed. A program
+        that writes to a `store` outside Kafka makes its outputs there, and none in a topic: that is the store's name.
+        UsageError if the case's client is not librdkafka, which begins where the program says, or if the cluster has no
+        such store.
         """
         if store and self._library != RDKAFKA:
             raise UsageError(f"a program that writes to a store runs with librdkafka, not with {self._library.name}")
         isolation = NO_SETTINGS if transactional_id is None else defaults.READ_COMMITTED
         reading = self._library.reading(self._version, batch, defaults.MEMBER, isolation, settings, {"group.id": group})
         sending = (
-            self._library.settings("all", self._version)
+            self._library.settings("all", self._version, producer_settings)
             if transactional_id is None
-            else self._transactional_settings(self._library, transactional_id)
+            else self._transactional_settings(self._library, transactional_id, producer_settings)
         )
         place = self._place_of(store)
         registered = self._register("processor", sending | reading, output="" if store else output, store=place)

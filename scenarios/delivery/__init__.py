@@ -17,6 +17,8 @@ from harness.words import CrashPoint, Run
 
 GROUP = "application"
 INPUTS = 20
+BATCH = 5
+"""Inputs that a program is given at a time, unless a step says otherwise."""
 LIMIT_S = 90.0
 DELIVERY = "Kafka documentation, Design: message delivery semantics"
 NUMBERS = ("crash-skips-what-was-committed", "crash-repeats-what-was-not-committed")
