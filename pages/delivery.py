@@ -39,6 +39,7 @@ WORKER: Final = "hand to a thread, then poll again"
 TRANSACTION: Final = "outputs and offsets in one transaction"
 ANY: Final = "librdkafka"
 AUTOMATIC: Final = "enable.auto.commit=true"
+STREAMS: Final = "an output for each input, in a topology"
 STORE: Final = "outputs and offsets in one transaction of a store"
 SQLITE: Final = "librdkafka, SQLite"
 POSTGRESQL: Final = "librdkafka, PostgreSQL"
@@ -99,6 +100,16 @@ ROWS: Final = (
             (ANY, "group coordinator, transaction open; it waits, and is killed", "group-coordinator"),
             ("Java", "transaction coordinator, transaction open", "java-transaction-coordinator"),
             (ANY, "transaction coordinator, transaction open", "transaction-coordinator"),
+        )
+    ),
+    *(
+        DeliveryCase(code=STREAMS, client=client, crash=crash, scenario="streams-pipeline", case=case)
+        for client, crash, case in (
+            ("Kafka Streams, at_least_once", "outputs written, before the commit", "at-least-once"),
+            ("Kafka Streams, at_least_once", "after the commit", "at-least-once-committed"),
+            ("Kafka Streams, exactly_once", "outputs written, before the commit", "exactly-once"),
+            ("Kafka Streams, exactly_once_v2", "outputs written, before the commit", "exactly-once-v2"),
+            ("Kafka Streams, exactly_once_v2", "after the commit", "exactly-once-v2-committed"),
         )
     ),
     *(

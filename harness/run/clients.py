@@ -10,6 +10,7 @@ import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
+from tempfile import TemporaryDirectory
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
@@ -20,7 +21,7 @@ from harness.cluster.cluster import KAFKA_PORT
 from harness.run.waits import led
 from harness.run.who import Partition
 from harness.workloads import settings as defaults
-from harness.workloads.handles.application import NOWHERE, Application, CrashPoint
+from harness.workloads.handles.application import NOWHERE, Application, CrashPoint, StreamsApplication
 from harness.workloads.handles.client import (
     BackgroundConsumer,
     Client,
@@ -35,7 +36,7 @@ from harness.workloads.handles.client import (
     not_in_time,
 )
 from harness.workloads.handles.transactions import Pipeline, TransactionalProducer, TransactionStepResult
-from harness.workloads.libraries import RDKAFKA, Library
+from harness.workloads.libraries import RDKAFKA, STREAMS, Library
 from harness.workloads.protocol import GROUPS
 from harness.workloads.stores import ADDRESS, POSTGRESQL, SQLITE
 
@@ -487,6 +488,36 @@ class Clients:
         detail = {"program": program, "input": t.topic, "output": place or output, "group": group, "stop": str(stop)}
         with self._sequence_log.step("application", **detail), process:
             yield process
+
+    @contextmanager
+    def streams(
+        self, t: Partition, output: str, *, group: str, guarantee: str, settings: Mapping[str, str] = NO_SETTINGS
+    ) -> Iterator[StreamsApplication]:
+        """A process in which Kafka Streams makes an output in the topic `output` of each record of t's topic, while the
+        block lasts: with the `guarantee` (processing.guarantee), under the application id `group`, which is its
+        consumers' group. `settings` are Streams' own.
+
+        Raises UsageError if the case's client is not Kafka Streams.
+        """
+        if self._whose.kind != STREAMS:
+            raise UsageError(f"Kafka Streams runs where the case's client is {STREAMS}, not {self._whose.name}")
+        with TemporaryDirectory(prefix="kafka-chaos-") as state:
+            given = {
+                "application.id": group,
+                "processing.guarantee": guarantee,
+                "state.dir": state,
+                # The shortest that brokers take: so long does a group wait for a member that died.
+                "session.timeout.ms": defaults.MEMBER["session.timeout.ms"],
+                "heartbeat.interval.ms": "2000",
+            } | dict(settings)
+            client = self._told(self._register("processor", given, output=output), self._whose)
+            process = StreamsApplication(
+                client, group=group, inputs=t.topic, output=output, output_partitions=len(self._partitions_of(output))
+            )
+            self._watched(process, t.topic)
+            detail = {"input": t.topic, "output": output, "group": group, "guarantee": guarantee}
+            with self._sequence_log.step("streams", **detail), process:
+                yield process
 
     def _place_of(self, store: str) -> str:
         """Where a store is: a file of the run directory, or the node that the cluster has for it; "" for none."""
