@@ -497,8 +497,10 @@ class Clients:
         block lasts: with the `guarantee` (processing.guarantee), under the application id `group`, which is its
         consumers' group. `settings` are Streams' own.
 
-        Raises UsageError if the case's client is not Kafka Streams.
+        Raises UsageError if the case's client is not Kafka Streams, or if the output has more than one partition.
         """
+        if self._partitions_of(output) != [0]:
+            raise UsageError(f"the output of Kafka Streams has one partition here, and {output} has more")
         if self._whose.kind != STREAMS:
             raise UsageError(f"Kafka Streams runs where the case's client is {STREAMS}, not {self._whose.name}")
         with TemporaryDirectory(prefix="kafka-chaos-") as state:
@@ -511,9 +513,7 @@ class Clients:
                 "heartbeat.interval.ms": "2000",
             } | dict(settings)
             client = self._told(self._register("processor", given, output=output), self._whose)
-            process = StreamsApplication(
-                client, group=group, inputs=t.topic, output=output, output_partitions=len(self._partitions_of(output))
-            )
+            process = StreamsApplication(client, group=group, inputs=t.topic, output=output)
             self._watched(process, t.topic)
             detail = {"input": t.topic, "output": output, "group": group, "guarantee": guarantee}
             with self._sequence_log.step("streams", **detail), process:

@@ -9,8 +9,8 @@ committed may read. Then the process is killed, and another one with the same ap
 With at_least_once it makes the outputs of the second half again. With exactly_once, and exactly_once_v2, these outputs
 were part of an open transaction, which is aborted, and each input is processed once for read_committed readers. The
 next process of exactly_once has the transactional.id of the first, and aborts its transaction when it begins (KIP-129).
-With exactly_once_v2 the id is another one, and the next process cannot read its offsets before the transaction has
-timed out (KIP-447, UNSTABLE_OFFSET_COMMIT).
+With exactly_once_v2 the id is another one. The next process continues at once, and readers of what is committed get its
+outputs when the transaction of the first has timed out: until then it holds the last stable offset (KIP-447, KIP-98).
 
 In the cases `…-committed` the process is killed after the commit of all inputs: nothing is made again.
 """
@@ -46,6 +46,7 @@ def killed_before_commit(run: Run, guarantee: str) -> None:
         run.kill_client(first)
     with streams(settings=QUICK_COMMITS | more(guarantee)):
         run.wait_committed(GROUP, t, INPUTS, timeout_s=LIMIT_S)
+    run.wait_stable(output, timeout_s=LIMIT_S)
 
 
 def killed_after_commit(run: Run, guarantee: str) -> None:
@@ -81,8 +82,8 @@ scenario(
         each input.""",
     source="KIP-129, KIP-447; Kafka documentation, Streams: processing.guarantee",
     operator="""Set processing.guarantee=exactly_once_v2 if no output may be made twice, and
-        isolation.level=read_committed in the readers of the outputs. After a crash the inputs wait for the open
-        transaction for up to transaction.timeout.ms (10 s by default in Streams).""",
+        isolation.level=read_committed in the readers of the outputs. After a crash these readers wait for the open
+        transaction for up to transaction.timeout.ms.""",
     applies=ranges.TRANSACTIONS,
     cluster=ClusterPlan(settings={"offsets.topic.num.partitions": "1", "transaction.state.log.num.partitions": "1"}),
     cases={

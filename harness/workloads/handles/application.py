@@ -110,8 +110,8 @@ class Application(Background[ApplicationProgress]):
 class StreamsApplication(Background[ApplicationProgress]):
     """A process in which Kafka Streams works (harness/workloads/processes/streams.py)."""
 
-    def __init__(self, client: Client, *, group: str, inputs: str, output: str, output_partitions: int) -> None:
-        child = client.start("streams", input=inputs, output=output, output_partitions=output_partitions)
+    def __init__(self, client: Client, *, group: str, inputs: str, output: str) -> None:
+        child = client.start("streams", input=inputs, output=output)
         super().__init__(client.name, child, ApplicationProgress(0, ()))
         self.group, self.inputs, self.output = group, inputs, output
         self.producer_id = client.producer_id

@@ -5,8 +5,8 @@ its settings say (processing.guarantee, commit.interval.ms). The Java virtual ma
 the jars that the release's Streams was locked with. Nothing of ours is compiled: the processor is Python, which Streams
 calls from its own thread.
 
-The history has a `processed` row for each output that was handed to Streams. Its outcome is not known here, since
-Streams tells nobody what came of a send. What counts is what is in the output.
+The history has a `send` and a `processed` row for each output that is handed to Streams. Their outcome is not known
+here, since Streams tells nobody what came of a send. What counts is what is in the output, which has one partition.
 """
 
 from __future__ import annotations
@@ -27,8 +27,7 @@ from harness.workloads.processes.java import start_jvm
 STREAMS: Final = "org.apache.kafka.streams"
 BYTES: Final = "org.apache.kafka.common.serialization.Serdes$ByteArraySerde"
 SOURCE, PROCESSOR, SINK = "inputs", "copy", "outputs"
-RESERVED: Final = 1000
-"""Sequences that are put on record at a time."""
+OUTPUT_PARTITION: Final = 0
 POLL_S: Final = 0.2
 ENDED: Final = frozenset({"ERROR", "PENDING_ERROR", "NOT_RUNNING"})
 
@@ -85,7 +84,7 @@ class Outputs:
         self._bytes = JArray(JByte)
         self._writer, self._producer = writer, int(arguments["producer"])
         self._run = record.run_hash(arguments["run"])
-        self._output, self._partitions = arguments["output"], range(arguments["output_partitions"])
+        self._output = arguments["output"]
         self._one_at_a_time = threading.Lock()
         self.made = 0
 
@@ -93,21 +92,13 @@ class Outputs:
         """The value of the output that is made of an input, as Java takes it."""
         with self._one_at_a_time:
             sequence = self.made
-            if sequence % RESERVED == 0:
-                self._writer.reserve(self._output, self._partitions, self._producer, sequence, RESERVED)
+            self._writer.reserve(self._output, [OUTPUT_PARTITION], self._producer, sequence, 1)
             now = time.monotonic_ns()
-            self._writer.append(
-                kind=schema.PROCESSED,
-                outcome=schema.INFO,
-                flush=True,
-                producer=self._producer,
-                sequence=sequence,
-                topic=source.topic,
-                partition=source.partition,
-                offset=source.offset,
-                invoked_ns=now,
-                completed_ns=now,
-            )
+            made: dict[str, Any] = {"producer": self._producer, "sequence": sequence, "invoked_ns": now}
+            made |= {"completed_ns": now, "outcome": schema.INFO}
+            self._writer.append(kind=schema.SEND, topic=self._output, partition=OUTPUT_PARTITION, **made)
+            made |= zip(("topic", "partition", "offset"), source, strict=True)
+            self._writer.append(kind=schema.PROCESSED, flush=True, **made)
             self.made += 1
         return self._bytes(record.encode(self._run, self._producer, sequence, source.payload))
 

@@ -267,6 +267,15 @@ def test_kafka_streams_runs_for_no_other_client(stage: Stage) -> None:
         raise AssertionError("it began")
 
 
+def test_the_output_of_kafka_streams_has_one_partition(tmp_path: Path, timeline: Timeline) -> None:
+    stage = Stage(tmp_path, timeline, client=Library("streams", "4.3.1"))
+    with (
+        pytest.raises(UsageError, match="has one partition here, and t has more"),
+        stage.clients.streams(T, "t", group="g", guarantee="at_least_once"),
+    ):
+        raise AssertionError("it began")
+
+
 def test_a_transaction_is_the_cases_clients(tmp_path: Path, timeline: Timeline) -> None:
     """A Java client is given what the case and the scenario say, and none of the harness's defaults."""
     stage = Stage(tmp_path, timeline, client=Library("java", "3.9.2"))

@@ -20,7 +20,7 @@ from evidence.history.read import stream_batches
 from evidence.history.writer import HistoryWriter
 from harness.workloads.handles import application
 from harness.workloads.handles.application import StreamsApplication, thread_states
-from harness.workloads.processes.streams import RESERVED, Copy, CopyBefore27, Outputs
+from harness.workloads.processes.streams import Copy, CopyBefore27, Outputs
 
 TWO_THREADS = """
 import threading, time
@@ -48,7 +48,7 @@ class Context:
 @pytest.fixture
 def outputs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Outputs]:
     monkeypatch.setitem(sys.modules, "jpype", SimpleNamespace(JArray=lambda _: bytes, JByte=None))
-    arguments = {"producer": 2, "run": "r", "output": "out", "output_partitions": 2}
+    arguments = {"producer": 2, "run": "r", "output": "out"}
     with HistoryWriter(tmp_path / "app.arrows", "app", run="r") as writer:
         yield Outputs(arguments, writer)
 
@@ -74,21 +74,20 @@ def test_each_output_names_its_input_and_is_on_record_before_streams_has_it(
     value = context.forwarded[0][-1]
     assert input_of(value) == Input("t", 3, 7)
     assert record.decode(value) == record.Identity(record.run_hash("r"), 2, 0)
-    reserved, processed = rows(tmp_path)[:2], rows(tmp_path)[2]
-    assert [(row["kind"], row["topic"], row["partition"], row["count"]) for row in reserved] == [
-        (schema.RESERVE, "out", 0, RESERVED),
-        (schema.RESERVE, "out", 1, RESERVED),
+    found = rows(tmp_path)
+    assert [(row["kind"], row["topic"], row["partition"], row["offset"]) for row in found] == [
+        (schema.RESERVE, "out", 0, None),
+        (schema.SEND, "out", 0, None),
+        (schema.PROCESSED, "t", 3, 7),
     ]
-    assert (processed["kind"], processed["outcome"]) == (schema.PROCESSED, schema.INFO)
-    assert (processed["topic"], processed["partition"], processed["offset"]) == ("t", 3, 7)
-    assert (processed["producer"], processed["sequence"]) == (2, 0)
+    assert {(row["producer"], row["sequence"], row["outcome"]) for row in found} == {(2, 0, schema.INFO)}
 
 
-def test_sequences_are_reserved_again_when_they_are_used_up(outputs: Outputs, tmp_path: Path) -> None:
-    for offset in range(RESERVED + 1):
+def test_outputs_are_numbered(outputs: Outputs, tmp_path: Path) -> None:
+    for offset in (7, 7):
         outputs.made_of(Input("t", 0, offset))
-    reserved = [row["sequence"] for row in rows(tmp_path) if row["kind"] == schema.RESERVE and row["partition"] == 0]
-    assert reserved == [0, RESERVED]
+    sent = [row["sequence"] for row in rows(tmp_path) if row["kind"] == schema.SEND]
+    assert (sent, outputs.made) == ([0, 1], 2)
 
 
 @pytest.fixture
