@@ -99,8 +99,8 @@ def documented(*claims: str) -> list[Documented]:
 
 LIBRDKAFKA_WAITS = Documented(
     claims=[ONCE],
-    sentence="""The application of librdkafka waits without limit for the group's coordinator that was killed, whatever
-        time-out its call has. When it is started again, each input is processed once.""",
+    sentence="""If the broker coordinated the group, the application of librdkafka waits for it without limit, whatever
+        time-out its call has. When the application is started again, each input is processed once.""",
     source="KIP-98; librdkafka issue 5511, issue 5456",
     basis=Basis.JIRA,
 )
