@@ -20,7 +20,8 @@ from evidence.history.read import stream_batches
 from evidence.history.writer import HistoryWriter
 from harness.workloads.handles import application
 from harness.workloads.handles.application import StreamsApplication, thread_states
-from harness.workloads.processes.streams import Copy, CopyBefore27, Outputs
+from harness.workloads.processes.streams import Outputs
+from harness.workloads.processes.streams_program import Copy, CopyBefore27
 
 TWO_THREADS = """
 import threading, time
