@@ -315,8 +315,8 @@ DISCOVERIES: Final[tuple[Discovery, ...]] = (
         ),
         beside="librdkafka's own log, which the runs keep (logs/processor-1.stderr), has it: \"Decommissioning this "
         'broker", then the call with "API timeout 30000", then "AddOffsetsToTxn response … NO_ERROR", and no '
-        "return of the call. In one run the broker was started again, and the call did not return in the 90 s after "
-        "that either.",
+        "return of the call. In one run, of a modified tree, the broker was started again, and the call did not return "
+        "in the 90 s after that either.",
     ),
 )
 
