@@ -13,8 +13,8 @@ librdkafka from 2.10.0 on does not. It removes a broker that is no longer in the
 broker" in its own log), and keeps it in its cache of groups' coordinators. The next call of
 rd_kafka_send_offsets_to_transaction adds the offsets to the transaction, and then waits for that broker (librdkafka
 issue 5511). The time-out of the call is never looked at (issue 5456). The broker's return does not end the wait. These
-cases kill the process after it has waited for 45 s, with a time-out of 30 s, and another one continues. What librdkafka
-wrote down meanwhile is kept with the run (logs/processor-1.stderr).
+cases kill the process after it has waited for 45 s, with a time-out of 30 s, and another one continues. A run of them
+keeps librdkafka's own log (logs/processor-1.stderr).
 """
 
 from functools import partial
