@@ -314,10 +314,10 @@ DISCOVERIES: Final[tuple[Discovery, ...]] = (
             credit="Both issues were reported by morgando.",
         ),
         beside="If the transaction's coordinator dies and another broker coordinates the group, librdkafka continues "
-        "(case transaction-coordinator). librdkafka's own log, which the runs keep (logs/processor-1.stderr), has it: \"Decommissioning this "
-        'broker", then the call with "API timeout 30000", then "AddOffsetsToTxn response … NO_ERROR", and no '
-        "return of the call. In one run, of a modified tree, the broker was started again, and the call did not return "
-        "in the 90 s after that either.",
+        "(case transaction-coordinator). Its own log, which the runs keep (logs/processor-1.stderr), has the wait: "
+        "'Decommissioning this broker', then the call with 'API timeout 30000', then 'AddOffsetsToTxn response … "
+        "NO_ERROR', and no return of the call. In one run, of a modified tree, the broker was started again, and the "
+        "call did not return in the 90 s after that either.",
     ),
 )
 
