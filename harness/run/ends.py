@@ -69,15 +69,16 @@ class EndOffsets:
                     return last
                 time.sleep(AGAIN_S)  # the sequence is a time: nobody says that an end will not move
 
-    def wait_stable(self, t: Partition, *, timeout_s: float) -> None:
+    def wait_stable(self, t: Partition, *, timeout_s: float) -> EndsAnswer:
         """Wait until readers of what is committed may read the partition as far as those of everything: no transaction
-        is open there. Raises WaitTimeout if one still is.
+        is open there. Returns the answer that says so. Raises WaitTimeout if one still is.
         """
         with self._sequence_log.step(f"wait until no transaction is open in {t}"):
             last = poll(lambda: self.watch_ends(t, 0.0), timeout_s, until=_stable, every_s=AGAIN_S)
-        if not _stable(last):
+        if last is None or not _stable(last):
             said = "its leader does not say" if last is None else f"{last.last_stable_offset} of {last.high_watermark}"
             raise WaitTimeout(f"{t} cannot be read to its end under read_committed after {timeout_s:.0f} s: {said}")
+        return last
 
     @staticmethod
     def _end(client: Consumer, t: Partition) -> int:

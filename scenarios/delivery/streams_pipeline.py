@@ -37,11 +37,9 @@ def killed_before_commit(run: Run, guarantee: str) -> None:
     streams = partial(run.streams, t, group=GROUP, guarantee=guarantee)
     with streams(settings=SLOW_COMMITS | more(guarantee)) as first:
         run.wait_committed(GROUP, t, FIRST, timeout_s=LIMIT_S)
-        ends = run.watch_ends(output, 0.0)
-        run.require("the leader says where the output ends", ends is not None)
-        assert ends is not None
+        end = run.wait_stable(output, timeout_s=LIMIT_S).high_watermark
         run.send(t, INPUTS - FIRST)
-        point = run.freeze_after_outputs(first, t, written=ends.high_watermark + INPUTS - FIRST, timeout_s=LIMIT_S)
+        point = run.freeze_after_outputs(first, t, written=end + INPUTS - FIRST, timeout_s=LIMIT_S)
         run.require("the second half is not committed", point.committed == FIRST, committed=point.committed)
         run.kill_client(first)
     with streams(settings=QUICK_COMMITS | more(guarantee)):

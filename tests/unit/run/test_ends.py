@@ -87,7 +87,7 @@ def test_an_open_transaction_is_waited_for(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setattr(ends, "AGAIN_S", 0.0)
     leader = Leader(behind=2)
     with end_offsets(leader, tmp_path, monkeypatch) as (found, told):
-        found.wait_stable(Partition("t", 0), timeout_s=5.0)
+        assert found.wait_stable(Partition("t", 0), timeout_s=5.0).last_stable_offset == 5
     assert [one.last_stable_offset for one in told if isinstance(one, EndsAnswer)] == [2, 2, 5]
 
 
