@@ -11,9 +11,9 @@ examples). A line is the invocation of an operation or its completion:
 
 analysis.jsonl_reader reads the lines, analysis.jsonl_keys checks the keys. A key is a partition. Values are any JSON,
 unique within a key. The checks see a value as a sequence number of one producer, and lines as times. The evidence has
-again what the history stated for either. An operation that is never completed, or whose process crashed, is `info`. What
-a read of one key proves of such an operation holds in all (`settled_by`), so reads are gone through before any key is
-checked.
+again what the history stated for either. An operation that is never completed, or whose process crashed, is `info`.
+What a read of one key proves of such an operation holds in all (`settled_by`), so reads are gone through before any key
+is checked.
 
 In most keys of a large history everything was acknowledged in order and read in order. Such a key (`_trivially_clean`)
 is recognised in one pass over its rows, in a hundredth of the time that the checks take, and has nothing that they

@@ -466,6 +466,20 @@ TRANSACTIONS: Final = Border(
     Side("0.10.2.2", "ApiKeys has no INIT_PRODUCER_ID and no END_TXN"),
     Side("0.11.0.0", "ApiKeys.INIT_PRODUCER_ID and END_TXN; LogValidator refuses transactions in older formats"),
 )
+STREAMS_EXACTLY_ONCE_V2: Final = Border(
+    "3.0",
+    "KIP-732",
+    Side("2.8.2", "StreamsConfig.EXACTLY_ONCE and EXACTLY_ONCE_BETA"),
+    Side("3.0.0", "StreamsConfig.EXACTLY_ONCE_V2"),
+)
+"""Kafka Streams has processing.guarantee=exactly_once_v2, one producer for each thread (KIP-447)."""
+STREAMS_EXACTLY_ONCE_REMOVED: Final = Border(
+    "4.0",
+    "KIP-732",
+    Side("3.9.2", "StreamsConfig.EXACTLY_ONCE, deprecated"),
+    Side("4.0.0", "StreamsConfig: at_least_once and exactly_once_v2 alone"),
+)
+"""Kafka Streams has no processing.guarantee=exactly_once any more, one producer for each task (KIP-129)."""
 TRANSACTIONS_VERIFIED: Final = Border(
     "3.6",
     "KIP-890",

@@ -172,7 +172,7 @@ class RunDir:
         return self.logs / f"{node}.log"
 
     def complaints(self, process: str) -> Path:
-        """What a client of the user's own printed on stderr."""
+        """What a client printed on stderr: one of the user's own, or librdkafka's that was told to (`debug`)."""
         return self.logs / f"{process}.stderr"
 
     def read_run(self) -> RunRecord:

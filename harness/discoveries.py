@@ -279,6 +279,46 @@ DISCOVERIES: Final[tuple[Discovery, ...]] = (
         "2.8.2, 3.9.2-zk and 3.9.2-pinned, and 4 of 4 on each of 0.10.2.2 and 4.3.1 (and in one more of a modified "
         "tree on each). With idempotence the order was kept, 5 of 5 on each release of librdkafka.",
     ),
+    Discovery(
+        id="librdkafka-waits-for-dead-coordinator",
+        least="An application consumes, transforms and produces in transactions, with its offsets in them. The group's "
+        "coordinator is killed while a transaction is open. This one is committed, and the next has outputs.",
+        seen=Arm(
+            scenario="exactly-once-transactions",
+            case="group-coordinator",
+            on=("4.3.1",),
+            shows="send_offsets_to_transaction, called with a time-out of 30 s, does not return in 45 s; the process "
+            "has to be killed, and the next one processes each input once",
+        ),
+        control=Arm(
+            scenario="exactly-once-transactions",
+            case="java-group-coordinator",
+            on=("2.8.2", "4.3.1"),
+            shows="Java's producer and consumer find the new coordinator, and the same process continues",
+        ),
+        about=About(
+            title="librdkafka waits without limit for a group's coordinator that has died",
+            whom="applications of librdkafka with offsets in transactions, when the coordinator of their group dies",
+            releases="librdkafka 2.10.0 and later (a broker that is not in the metadata any more is removed); run with "
+            "2.16.0",
+            status=Status(
+                state=BugStatus.OPEN,
+                told="Issue 5511 tells of the broker that is removed and stays in the cache of coordinators, issue "
+                "5456 of the time-out that nobody looks at. Pull request 5512, for the first, is open.",
+                sources=("librdkafka issue 5511, pull request 5512", "librdkafka issue 5456"),
+                on="2026-11-24",
+                looked_at="librdkafka 2.15.0",
+            ),
+            code="rd_kafka_coord_req_fsm finds the removed broker in rk_coord_cache, waits for it to come up, and is "
+            "called by no state change of it any more; creq_ts_timeout is set and never read.",
+            credit="Both issues were reported by morgando.",
+        ),
+        beside="If the transaction's coordinator dies and another broker coordinates the group, librdkafka continues "
+        "(case transaction-coordinator). Its own log, which the runs keep (logs/processor-1.stderr), has the wait: "
+        "'Decommissioning this broker', then the call with 'API timeout 30000', then 'AddOffsetsToTxn response … "
+        "NO_ERROR', and no return of the call. In one run, of a modified tree, the broker was started again, and the "
+        "call did not return in the 90 s after that either.",
+    ),
 )
 
 

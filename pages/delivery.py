@@ -39,6 +39,7 @@ WORKER: Final = "hand to a thread, then poll again"
 TRANSACTION: Final = "outputs and offsets in one transaction"
 ANY: Final = "librdkafka"
 AUTOMATIC: Final = "enable.auto.commit=true"
+STREAMS: Final = "an output for each input, in a topology"
 STORE: Final = "outputs and offsets in one transaction of a store"
 SQLITE: Final = "librdkafka, SQLite"
 POSTGRESQL: Final = "librdkafka, PostgreSQL"
@@ -95,8 +96,20 @@ ROWS: Final = (
             ("Java", OPEN, "java-before-commit"),
             (ANY, "application, after the commit", "after-commit"),
             (ANY, "leader of the output, transaction open", "leader"),
-            (ANY, "group coordinator, transaction open", "group-coordinator"),
+            ("Java", "group coordinator, transaction open", "java-group-coordinator"),
+            (ANY, "group coordinator, transaction open; it waits, and is killed", "group-coordinator"),
+            ("Java", "transaction coordinator, transaction open", "java-transaction-coordinator"),
             (ANY, "transaction coordinator, transaction open", "transaction-coordinator"),
+        )
+    ),
+    *(
+        DeliveryCase(code=STREAMS, client=client, crash=crash, scenario="streams-pipeline", case=case)
+        for client, crash, case in (
+            ("Kafka Streams, at_least_once", "outputs written, before the commit", "at-least-once"),
+            ("Kafka Streams, at_least_once", "after the commit", "at-least-once-committed"),
+            ("Kafka Streams, exactly_once", "outputs written, before the commit", "exactly-once"),
+            ("Kafka Streams, exactly_once_v2", "outputs written, before the commit", "exactly-once-v2"),
+            ("Kafka Streams, exactly_once_v2", "after the commit", "exactly-once-v2-committed"),
         )
     ),
     *(

@@ -267,6 +267,12 @@ GOES_ON_WITH_OTHER_DIRECTORIES: Final = since_protocol(
 
 TRANSACTIONS: Final = since_protocol(borders.TRANSACTIONS, "transactions (KIP-98, 0.11 and later)")
 """A version that is held at an older protocol is held at a message format that has no room for them."""
+STREAMS_EXACTLY_ONCE: Final = TRANSACTIONS & before(
+    borders.STREAMS_EXACTLY_ONCE_REMOVED, "Kafka Streams has exactly_once (KIP-129, up to 3.9)"
+)
+STREAMS_EXACTLY_ONCE_V2: Final = since(
+    borders.STREAMS_EXACTLY_ONCE_V2, "Kafka Streams has exactly_once_v2 (KIP-732, 3.0 and later)"
+)
 TRANSACTIONS_VERIFIED: Final = since(
     borders.TRANSACTIONS_VERIFIED, "transactions that leaders verify (KIP-890, 3.6 and later)"
 )

@@ -56,7 +56,7 @@ if TYPE_CHECKING:
     from harness.cluster.versions import Version
     from harness.plan import TopicPlan
     from harness.subjects import UserSubject
-    from harness.workloads.handles.application import Application
+    from harness.workloads.handles.application import Application, StreamsApplication
     from harness.workloads.handles.transactions import Pipeline
 
 __all__ = ["OFFSETS", "START_LIMIT_S", "DutyNotDone", "Partition", "Parts", "PreconditionNotHeld", "Run", "Target"]
@@ -151,6 +151,7 @@ class Run(
         stop: CrashPoint = NOWHERE,
         batch: int = BATCH,
         settings: Mapping[str, str] = NO_SETTINGS,
+        producer_settings: Mapping[str, str] = NO_SETTINGS,
         store: str = "",
     ) -> Iterator[Application]:
         """A member of `group` that runs a program on the inputs of t's topic while the block lasts. The topic `output`
@@ -167,8 +168,26 @@ class Run(
             stop=stop,
             batch=batch,
             settings=settings,
+            producer_settings=producer_settings,
             store=store,
         ) as process:
+            yield process
+
+    @contextmanager
+    def streams(
+        self,
+        t: Partition,
+        output: str = "output",
+        *,
+        group: str,
+        guarantee: str,
+        settings: Mapping[str, str] = NO_SETTINGS,
+    ) -> Iterator[StreamsApplication]:
+        """An application of Kafka Streams on the inputs of t's topic while the block lasts, with a processing.guarantee
+        and the application id `group`. The topic `output` is created like t's if there is none of that name.
+        """
+        self._make_output(t, output)
+        with super().streams(t, output, group=group, guarantee=guarantee, settings=settings) as process:
             yield process
 
     def _make_output(self, t: Partition, output: str) -> None:

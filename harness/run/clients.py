@@ -10,6 +10,7 @@ import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
+from tempfile import TemporaryDirectory
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
@@ -20,7 +21,7 @@ from harness.cluster.cluster import KAFKA_PORT
 from harness.run.waits import led
 from harness.run.who import Partition
 from harness.workloads import settings as defaults
-from harness.workloads.handles.application import NOWHERE, Application, CrashPoint
+from harness.workloads.handles.application import NOWHERE, Application, CrashPoint, StreamsApplication
 from harness.workloads.handles.client import (
     BackgroundConsumer,
     Client,
@@ -35,7 +36,7 @@ from harness.workloads.handles.client import (
     not_in_time,
 )
 from harness.workloads.handles.transactions import Pipeline, TransactionalProducer, TransactionStepResult
-from harness.workloads.libraries import RDKAFKA, Library
+from harness.workloads.libraries import RDKAFKA, STREAMS, Library
 from harness.workloads.protocol import GROUPS
 from harness.workloads.stores import ADDRESS, POSTGRESQL, SQLITE
 
@@ -449,24 +450,26 @@ class Clients:
         stop: CrashPoint = NOWHERE,
         batch: int = BATCH,
         settings: Mapping[str, str] = NO_SETTINGS,
+        producer_settings: Mapping[str, str] = NO_SETTINGS,
         store: str = "",
     ) -> Iterator[Application]:
         """A process that runs a program of harness/workloads/processes/programs.py while the block lasts, with the
         case's client: a member of `group`, it makes an output in the topic `output` of each record of t's topic, as
         many at a time as `batch` says (a Java client before 0.10: as many as it is given). `stop` is where it stands
-        still. `settings` are its consumer's. With a `transactional_id` (0.11 and later, UsageError before) its producer
-        has transactions, and its consumer reads what is committed. A program that writes to a `store` outside Kafka
-        makes its outputs there, and none in a topic: that is the store's name. UsageError if the case's client is not
-        librdkafka, which begins where the program says, or if the cluster has no such store.
+        still. `settings` are its consumer's, `producer_settings` its producer's. With a `transactional_id` (0.11 and
+        later, UsageError before) its producer has transactions, and its consumer reads what is committed. A program
+        that writes to a `store` outside Kafka makes its outputs there, and none in a topic: that is the store's name.
+        UsageError if the case's client is not librdkafka, which begins where the program says, or if the cluster has no
+        such store.
         """
         if store and self._library != RDKAFKA:
             raise UsageError(f"a program that writes to a store runs with librdkafka, not with {self._library.name}")
         isolation = NO_SETTINGS if transactional_id is None else defaults.READ_COMMITTED
         reading = self._library.reading(self._version, batch, defaults.MEMBER, isolation, settings, {"group.id": group})
         sending = (
-            self._library.settings("all", self._version)
+            self._library.settings("all", self._version, producer_settings)
             if transactional_id is None
-            else self._transactional_settings(self._library, transactional_id)
+            else self._transactional_settings(self._library, transactional_id, producer_settings)
         )
         place = self._place_of(store)
         registered = self._register("processor", sending | reading, output="" if store else output, store=place)
@@ -485,6 +488,36 @@ class Clients:
         detail = {"program": program, "input": t.topic, "output": place or output, "group": group, "stop": str(stop)}
         with self._sequence_log.step("application", **detail), process:
             yield process
+
+    @contextmanager
+    def streams(
+        self, t: Partition, output: str, *, group: str, guarantee: str, settings: Mapping[str, str] = NO_SETTINGS
+    ) -> Iterator[StreamsApplication]:
+        """A process in which Kafka Streams makes an output in the topic `output` of each record of t's topic, while the
+        block lasts: with the `guarantee` (processing.guarantee), under the application id `group`, which is its
+        consumers' group. `settings` are Streams' own.
+
+        Raises UsageError if the case's client is not Kafka Streams, or if the output has more than one partition.
+        """
+        if self._partitions_of(output) != [0]:
+            raise UsageError(f"the output of Kafka Streams has one partition here, and {output} has more")
+        if self._whose.kind != STREAMS:
+            raise UsageError(f"Kafka Streams runs where the case's client is {STREAMS}, not {self._whose.name}")
+        with TemporaryDirectory(prefix="kafka-chaos-") as state:
+            given = {
+                "application.id": group,
+                "processing.guarantee": guarantee,
+                "state.dir": state,
+                # The shortest that brokers take: so long does a group wait for a member that died.
+                "session.timeout.ms": defaults.MEMBER["session.timeout.ms"],
+                "heartbeat.interval.ms": "2000",
+            } | dict(settings)
+            client = self._told(self._register("processor", given, output=output), self._whose)
+            process = StreamsApplication(client, group=group, inputs=t.topic, output=output)
+            self._watched(process, t.topic)
+            detail = {"input": t.topic, "output": output, "group": group, "guarantee": guarantee}
+            with self._sequence_log.step("streams", **detail), process:
+                yield process
 
     def _place_of(self, store: str) -> str:
         """Where a store is: a file of the run directory, or the node that the cluster has for it; "" for none."""

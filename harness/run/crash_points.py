@@ -3,6 +3,9 @@
 The application says itself that it stands still; it cannot be asked what took effect. So the group's coordinator is
 asked what is committed, and the leader of its output how much can be read: both from outside, while nothing moves. Of a
 program that writes to a store the store is asked for both.
+
+Kafka Streams does not stand still where it is told to. It is stopped from outside as a whole, when its outputs are
+written and before its next commit, which its commit interval puts off.
 """
 
 from __future__ import annotations
@@ -13,6 +16,7 @@ from evidence import events
 from evidence.errors import HarnessError, WaitTimeout
 from harness.polling import poll
 from harness.run.who import Partition
+from harness.workloads.handles.application import CrashPoint
 from harness.workloads.stores import is_written_to, name_of, read_store
 
 if TYPE_CHECKING:
@@ -20,11 +24,13 @@ if TYPE_CHECKING:
     from harness.run.groups import Groups
     from harness.run.parts import Parts
     from harness.run.sequence_log import SequenceLog
-    from harness.workloads.handles.application import Application, CrashPoint
+    from harness.workloads.handles.application import Application, StreamsApplication
     from harness.workloads.stores.types import Stored
 
 STILL_LIMIT_S: Final = 90.0
 """It has to join its group first, which may wait for a member that died."""
+SENT: Final = CrashPoint("send", "commit")
+"""Where an application of Kafka Streams is stopped: its outputs are written, and their inputs not committed."""
 ASK_LIMIT_S: Final = 30.0
 AGAIN_S: Final = 0.2
 """A reader of a store keeps its writer from committing for a moment."""
@@ -57,6 +63,32 @@ class CrashPoints:
         seen = self._of_store(application, t, at) if application.store else self._of_brokers(application, t, at)
         self._timeline.append(seen)
         return seen
+
+    def freeze_after_outputs(
+        self, application: StreamsApplication, t: Partition, *, written: int, timeout_s: float = STILL_LIMIT_S
+    ) -> events.CrashPoint:
+        """Wait until a reader of everything can read the output of an application of Kafka Streams up to the offset
+        `written`, and stop its process then; what the group's coordinator and the leader of its output say of it, which
+        the timeline has.
+
+        Raises WaitTimeout if the output does not get there in time, PreconditionNotHeld if nobody answers, HarnessError
+        if the process does not stop.
+        """
+        output = Partition(application.output, t.number)
+        with self._sequence_log.step("wait until its outputs are written", process=application.name, end=written):
+            end = poll(lambda: self._written(output), timeout_s, until=lambda end: end >= written, every_s=AGAIN_S)
+        if end < written:
+            raise WaitTimeout(f"{application.name}: {output} ends at {end} after {timeout_s:.0f} s, not at {written}")
+        with self._sequence_log.step("stop the process", process=application.name):
+            application.freeze()
+        seen = self._of_brokers(application, t, SENT)
+        self._timeline.append(seen)
+        return seen
+
+    def _written(self, output: Partition) -> int:
+        """How many records a reader of everything is given; -1 if nobody says."""
+        ends = self._ends.watch_ends(output, 0.0)
+        return -1 if ends is None else ends.high_watermark
 
     def wait_stored(self, application: Application, t: Partition, offset: int, *, timeout_s: float) -> None:
         """Wait until this offset of t is committed in the store that an application writes to. Raises WaitTimeout if
@@ -109,7 +141,9 @@ class CrashPoints:
             store_is_written_to=is_written_to(application.store),
         )
 
-    def _of_brokers(self, application: Application, t: Partition, at: CrashPoint) -> events.CrashPoint:
+    def _of_brokers(
+        self, application: Application | StreamsApplication, t: Partition, at: CrashPoint
+    ) -> events.CrashPoint:
         """What the group's coordinator and the leader of the output say."""
         answer = self._groups.committed(application.group, t, ASK_LIMIT_S)
         self._sequence_log.require("the coordinator says what is committed", answer.error is None, error=answer.error)
@@ -122,7 +156,7 @@ class CrashPoints:
 
 
 def _event(
-    application: Application,
+    application: Application | StreamsApplication,
     t: Partition,
     at: CrashPoint,
     *,

@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from confluent_kafka import Consumer, KafkaException, TopicPartition
 
+from evidence.errors import WaitTimeout
 from evidence.events import EndsAnswer
+from harness.polling import poll
 
 if TYPE_CHECKING:
     from harness.run.parts import Parts
@@ -67,6 +69,22 @@ class EndOffsets:
                     return last
                 time.sleep(AGAIN_S)  # the sequence is a time: nobody says that an end will not move
 
+    def wait_stable(self, t: Partition, *, timeout_s: float) -> EndsAnswer:
+        """Wait until readers of what is committed may read the partition as far as those of everything: no transaction
+        is open there. Returns the answer that says so. Raises WaitTimeout if one still is.
+        """
+        with self._sequence_log.step(f"wait until no transaction is open in {t}"):
+            last = poll(lambda: self.watch_ends(t, 0.0), timeout_s, until=_stable, every_s=AGAIN_S)
+        if last is None or not _stable(last):
+            said = "its leader does not say" if last is None else f"{last.last_stable_offset} of {last.high_watermark}"
+            raise WaitTimeout(f"{t} cannot be read to its end under read_committed after {timeout_s:.0f} s: {said}")
+        return last
+
     @staticmethod
     def _end(client: Consumer, t: Partition) -> int:
         return int(client.get_watermark_offsets(TopicPartition(*t), timeout=ASK_S)[1])
+
+
+def _stable(ends: EndsAnswer | None) -> bool:
+    """Whether an answer shows that no transaction is open."""
+    return ends is not None and ends.last_stable_offset == ends.high_watermark

@@ -44,6 +44,8 @@ LOCKS: Final = Path(__file__).resolve().parents[2] / "compose" / "locks"
 FETCH_LIMIT_S: Final = 900
 FETCHERS: Final = 8
 """How many files are fetched at the same time."""
+STREAMS: Final = "streams-"
+"""What the names of Kafka Streams' jars begin with."""
 PIECE: Final = 12
 """How many jars one Ivy fetches."""
 FULL: Final = "No space left"
@@ -109,9 +111,23 @@ def render_lock(kafka: str, jars: Iterable[Jar]) -> str:
     return "\n".join([head, *lines]) + "\n"
 
 
+def streams(kafka: str) -> str:
+    """What the jars of Kafka Streams of a release are called, where the others are called by the release alone."""
+    return f"{STREAMS}{kafka}"
+
+
+def release_of(name: str) -> str:
+    """The release whose jars are called so.
+
+    >>> release_of("4.3.1"), release_of("streams-4.3.1")
+    ('4.3.1', '4.3.1')
+    """
+    return name.removeprefix(STREAMS)
+
+
 def lock_path(kafka: str) -> Path:
     """Where the lock of a release is committed."""
-    return LOCKS / f"{kafka}.lock"
+    return LOCKS / "streams" / f"{release_of(kafka)}.lock" if kafka.startswith(STREAMS) else LOCKS / f"{kafka}.lock"
 
 
 def found_lock_path(kafka: str) -> Path:
@@ -325,14 +341,19 @@ def roots(kafka: str) -> tuple[Jar, ...]:
     ZooKeeper 3.4's main class does not start without log4j. Reload4j, log4j 1.2 kept alive, serves 1.0 to 4.4 with
     one configuration file. The tools (ProducerPerformance, DumpLogSegments of 4.3) are an artifact of their own since
     0.9. No run needs them, so a release whose tools are not there is resolved without.
+
+    Kafka Streams of a release (`streams`) is a set of its own: the library, what it needs, and a logging binding.
     """
+    logging = Jar(group="org.slf4j", artifact="slf4j-reload4j", version="1.7.36")
+    if kafka.startswith(STREAMS):
+        return (Jar(group="org.apache.kafka", artifact="kafka-streams", version=release_of(kafka)), logging)
     release = numbers(kafka)
     scala = "2.13" if release >= borders.SCALA_2_13.release else "2.11"
     chosen = [Jar(group="org.apache.kafka", artifact=f"kafka_{scala}", version=kafka)]
     if release >= borders.TOOLS_APART.release:
         chosen.append(Jar(group="org.apache.kafka", artifact=TOOLS, version=kafka))
     if release >= BOUND_BY_US:
-        chosen.append(Jar(group="org.slf4j", artifact="slf4j-reload4j", version="1.7.36"))
+        chosen.append(logging)
     return tuple(chosen)
 
 
@@ -365,7 +386,7 @@ def lock(kafka: str, echo: Echo) -> Path:
     path = lock_path(kafka)
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text)
-    echo(f"wrote {len(jars)} jars to compose/locks/{path.name}")
+    echo(f"wrote {len(jars)} jars to compose/locks/{path.relative_to(LOCKS)}")
     return path
 
 
@@ -477,7 +498,9 @@ def main(arguments: Sequence[str]) -> int:
     def say(line: str) -> None:
         sys.stdout.write(line + "\n")
 
-    releases = [name if apache.RELEASE.fullmatch(name) else versions.get(name).kafka for name in arguments[1:]]
+    releases = [
+        name if apache.RELEASE.fullmatch(release_of(name)) else versions.get(name).kafka for name in arguments[1:]
+    ]
     if arguments[0] == "lock":
         for kafka in releases:
             lock(kafka, say)

@@ -6,6 +6,9 @@ those of that release (harness/setup/jars.py), so every release has its clients;
 A librdkafka producer is given the harness's own defaults (harness/workloads/settings.py). The others are given nothing
 that the scenario does not say: they are there to show what their own defaults do.
 
+`streams-<release>`, or `streams` alone, is Kafka Streams: it runs the applications of a case (Clients.streams), and
+librdkafka sends and reads beside it. Its jars are a set of their own.
+
 A client of the user's own is a command, which is asked at once who it is and what it can (docs/own-clients.md). It is
 the producer of a run, or the consumer, or both; what it is not, librdkafka is, as beside Kafka's own producers. Its
 settings have the names of Kafka's own clients.
@@ -25,7 +28,7 @@ from evidence.errors import UsageError
 from evidence.releases import numbers
 from evidence.run import OwnClientRecord
 from harness.cluster import apache
-from harness.setup.jars import resolve
+from harness.setup.jars import resolve, streams
 from harness.setup.java import java_home
 from harness.workloads import settings as defaults
 from harness.workloads.own_client import introduced
@@ -36,7 +39,7 @@ if TYPE_CHECKING:
     from harness.cluster.versions import Version
     from harness.setup.waiting import Echo
 
-JAVA, SCALA = "java", "scala"
+JAVA, SCALA, STREAMS = "java", "scala", "streams"
 KAFKAS_NAMES: Final[Mapping[str, str]] = {
     "message.timeout.ms": "delivery.timeout.ms",
     "message.send.max.retries": "retries",
@@ -66,6 +69,8 @@ class Library:
     @property
     def producers(self) -> Library:
         """Whose producers a run has whose client this is."""
+        if self.kind == STREAMS:
+            return RDKAFKA
         return self if self.hello is None or PRODUCE in self.hello.can else RDKAFKA
 
     @property
@@ -157,7 +162,8 @@ class Library:
         if self.hello is not None:
             told = {COMMAND: shlex.split(self.command), "label": self.hello.label, "kafka": version.kafka}
             return {"name": self.name} | told
-        return {"name": self.name, "jars": str(resolve(self.release, echo)), "java_home": java_home()}
+        jars = streams(self.release) if self.kind == STREAMS else self.release
+        return {"name": self.name, "jars": str(resolve(jars, echo)), "java_home": java_home()}
 
 
 def needs_of(settings: Mapping[str, str]) -> frozenset[str]:
@@ -186,13 +192,15 @@ def library(name: str, version: Version) -> Library:
     release = release or (apache.closest(version.kafka) if version.build.own else version.kafka)
     if name == LIBRDKAFKA:
         return RDKAFKA
-    if kind not in (JAVA, SCALA):
+    if kind not in (JAVA, SCALA, STREAMS):
         raise UsageError(
             f"no client {name!r}: {LIBRDKAFKA}, {JAVA}-<release> or {SCALA}-<release>, such as java-2.8.2, or the "
             "command of a client of your own (docs/own-clients.md)"
         )
     if release not in apache.releases():
         raise UsageError(f"no client {name!r}: {apache.UnknownRelease(release)}")
+    if kind == STREAMS and numbers(release) < borders.TRANSACTIONS.release:
+        raise UsageError(f"no client {name!r}: Kafka Streams is run from 0.11 on")
     if kind == SCALA and numbers(release) >= borders.SCALA_REMOVED.release:
         raise UsageError(f"no client {name!r}: the Scala producer was removed in 2.0")
     # The Scala producer, to its end, sends Produce requests of version 2 at most, which 4.0 removed: with acks=0 it is
@@ -205,7 +213,7 @@ def library(name: str, version: Version) -> Library:
 
 def _is_command(name: str) -> bool:
     """Whether this is the command of a client: it has a directory or arguments, or a program has this very name."""
-    ours = re.fullmatch(rf"{LIBRDKAFKA}|({JAVA}|{SCALA})(-.*)?", name)
+    ours = re.fullmatch(rf"{LIBRDKAFKA}|({JAVA}|{SCALA}|{STREAMS})(-.*)?", name)
     return ours is None and (bool(re.search(r"[/\s]", name)) or shutil.which(name) is not None)
 
 

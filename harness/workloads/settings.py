@@ -15,6 +15,9 @@ COMMAND: Final = "command"
 OF_LIBRDKAFKA: Final[Mapping[str, Any]] = MappingProxyType({"name": LIBRDKAFKA})
 """What a recorder is told of it (harness/workloads/libraries.py)."""
 
+DEBUG: Final = "debug"
+"""librdkafka's setting that has a client write down what it does: to stderr, which is kept with the run then."""
+
 CLIENT: Final[Mapping[str, str]] = {
     # A client must find the new leader soon after the election, whatever happened to the old one, or it would be the
     # slowest part of every sequence.

@@ -74,6 +74,7 @@ TITLES: Final[Mapping[str, str]] = {
     "slow-disk": "A broker's disk is slow",
     "split-in-halves": "The network splits the cluster in halves",
     "static-membership": "A static member of a group is away for a while",
+    "streams-pipeline": "Kafka Streams is killed between its outputs and its commit",
     "time-out": "A producer's request times out, and arrives later",
     "timed-out-batch": "librdkafka gives up one record of a batch in flight",
     "torn-tail": "A log ends in half a batch",

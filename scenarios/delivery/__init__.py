@@ -8,6 +8,7 @@ process of the same program takes over.
 
 `at-most-once` and `at-least-once` are the two orders of steps. `auto-commit` leaves the second step to the client.
 `exactly-once-transactions` makes one step of both, and so does `exactly-once-external` in a store outside Kafka.
+`streams-pipeline` has Kafka Streams do all of it.
 `static-membership` shows who has the partitions of an application that is away. In `rebalance-while-processing` and
 `zombie-processor` an application is not killed: it is so slow that another one gets its inputs, and then it continues.
 `producer-fencing` shows the mechanism under transactions.
@@ -17,6 +18,8 @@ from harness.words import CrashPoint, Run
 
 GROUP = "application"
 INPUTS = 20
+BATCH = 5
+"""Inputs that a program is given at a time, unless a step says otherwise."""
 LIMIT_S = 90.0
 DELIVERY = "Kafka documentation, Design: message delivery semantics"
 NUMBERS = ("crash-skips-what-was-committed", "crash-repeats-what-was-not-committed")

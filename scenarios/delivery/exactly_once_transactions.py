@@ -5,22 +5,32 @@ The next process has the same transactional.id. When it begins, it aborts the op
 are committed together or not at all. The group has committed exactly the inputs whose outputs a read_committed reader
 gets, and each input is processed once. A read_uncommitted reader also gets the aborted outputs.
 
-In the last three cases the program continues, and a broker dies while its transaction is open: the leader of the
-output, the coordinator of the group, the coordinator of the transaction.
+In the last cases the program continues, and a broker dies while its transaction is open: the leader of the output, the
+coordinator of the group, the coordinator of the transaction. With Java's clients the program needs nobody: they find
+the new coordinator.
 
-librdkafka 2.16.0 can wait without limit for the group's coordinator when this broker has left the metadata
-(rd_kafka_send_offsets_to_transaction; librdkafka issues 5511 and 5456). A run in which it does ends in an error.
+librdkafka from 2.10.0 on does not. It removes a broker that is no longer in the metadata ("Decommissioning this
+broker" in its own log), and keeps it in its cache of groups' coordinators. The next call of
+rd_kafka_send_offsets_to_transaction adds the offsets to the transaction, and then waits for that broker (librdkafka
+issue 5511). The time-out of the call is never looked at (issue 5456). The broker's return does not end the wait. These
+cases kill the process after it has waited for 45 s, with a time-out of 30 s, and another one continues. A run of them
+keeps librdkafka's own log (logs/processor-1.stderr).
 """
 
 from functools import partial
 
 from harness.words import OFFSETS, Basis, Case, ClusterPlan, CrashPoint, Documented, Partition, Run, ranges, scenario
-from scenarios.delivery import GROUP, INPUTS, LIMIT_S, NUMBERS
+from scenarios.delivery import BATCH, GROUP, INPUTS, LIMIT_S, NUMBERS
 
 ONCE = "each-input-processed-once"
 TRANSACTIONS = Partition("__transaction_state", 0)
 OPEN = CrashPoint("offsets", "end", 2)
 """Outputs and offsets are written, and the transaction is open."""
+
+CALL_S = 30.0
+"""How long a call of the program may last (harness/workloads/processes/transactional.py)."""
+LOGGED = {"debug": "eos,broker", "transaction.timeout.ms": "300000"}
+"""It writes down what it does, and its transactions outlast its waiting."""
 
 
 def killed(run: Run, stop: CrashPoint) -> None:
@@ -50,9 +60,50 @@ def broker_killed(run: Run, of: Partition) -> None:
     run.start(leader)
 
 
+def coordinator_killed(run: Run, of: Partition) -> None:
+    """The leader of a partition dies while a transaction of librdkafka's is open. If it coordinated the group, the next
+    call with offsets never returns, and the process is killed. Another one continues.
+    """
+    t = run.partition()
+    run.send(t, INPUTS)
+    application = partial(
+        run.application, "transact", t, group=GROUP, transactional_id="application", producer_settings=LOGGED
+    )
+    with application(stop=OPEN) as first:
+        run.wait_crash_point(first, t)
+        leader, coordinator = run.leader_of(of), run.leader_of(OFFSETS)
+        others = [one for one in run.in_isr(of) if one.id != leader.id]
+        run.kill(leader)
+        run.wait_leader(of, *others)
+        first.go_on()
+        if leader.id == coordinator.id:
+            run.note("it coordinated the group, too: librdkafka waits for it")
+            run.wait_committed(GROUP, t, OPEN.round * BATCH, timeout_s=LIMIT_S)
+            first.wait_processed((OPEN.round + 1) * BATCH, timeout_s=LIMIT_S)
+            run.let_pass(1.5 * CALL_S, "the call with the offsets is beyond its time-out")
+            committed = run.committed(GROUP, t, timeout_s=LIMIT_S).offset
+            run.require("the call has not returned", committed == OPEN.round * BATCH, committed=committed)
+            run.kill_client(first)
+        else:
+            run.wait_committed(GROUP, t, INPUTS, timeout_s=LIMIT_S)
+    if leader.id == coordinator.id:
+        with application():
+            run.wait_committed(GROUP, t, INPUTS, timeout_s=LIMIT_S)
+    run.start(leader)
+
+
 def documented(*claims: str) -> list[Documented]:
     """Each input is processed once."""
     return [Documented(claims=[ONCE, *claims], source="KIP-98", basis=Basis.KIP)]
+
+
+LIBRDKAFKA_WAITS = Documented(
+    claims=[ONCE],
+    sentence="""If the broker coordinated the group, the application of librdkafka waits for it without limit, whatever
+        time-out its call has. When the application is started again, each input is processed once.""",
+    source="KIP-98; librdkafka issue 5511, issue 5456",
+    basis=Basis.JIRA,
+)
 
 
 scenario(
@@ -73,7 +124,15 @@ scenario(
         "after-commit": Case(steps=partial(killed, stop=CrashPoint("end", "poll", 2)), documented=documented(*NUMBERS)),
         "java-before-commit": Case(client="java", steps=partial(killed, stop=OPEN), documented=documented(*NUMBERS)),
         "leader": Case(steps=partial(broker_killed, of=Partition("output", 0)), documented=documented()),
-        "group-coordinator": Case(steps=partial(broker_killed, of=OFFSETS), documented=documented()),
-        "transaction-coordinator": Case(steps=partial(broker_killed, of=TRANSACTIONS), documented=documented()),
+        "group-coordinator": Case(steps=partial(coordinator_killed, of=OFFSETS), documented=[LIBRDKAFKA_WAITS]),
+        "java-group-coordinator": Case(
+            client="java", steps=partial(broker_killed, of=OFFSETS), documented=documented()
+        ),
+        "java-transaction-coordinator": Case(
+            client="java", steps=partial(broker_killed, of=TRANSACTIONS), documented=documented()
+        ),
+        "transaction-coordinator": Case(
+            steps=partial(coordinator_killed, of=TRANSACTIONS), documented=[LIBRDKAFKA_WAITS]
+        ),
     },
 )

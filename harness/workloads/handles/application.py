@@ -1,11 +1,18 @@
-"""The harness's handle on an application: a program in a group, which stands still where it was told to."""
+"""The harness's handles on applications: a program in a group, which stands still where it was told to, and one of
+Kafka Streams, which is stopped from outside.
+"""
 
 from __future__ import annotations
 
+import os
+import signal
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
+from evidence.errors import HarnessError
+from harness.polling import poll
 from harness.workloads.handles.client import Background, Client
 from harness.workloads.stores import located
 
@@ -22,6 +29,9 @@ class CrashPoint:
         return f"between {self.done} and {self.following}, round {self.round}"
 
 
+STOP_LIMIT_S = 5.0
+STOPPED = "T"
+"""A stopped process, as the kernel calls it."""
 NOWHERE = CrashPoint("", "", 0)
 
 
@@ -95,3 +105,42 @@ class Application(Background[ApplicationProgress]):
     def go_on(self) -> None:
         """Have it go on."""
         self._child.send_message(go_on=True)
+
+
+class StreamsApplication(Background[ApplicationProgress]):
+    """A process in which Kafka Streams works (harness/workloads/processes/streams.py)."""
+
+    def __init__(self, client: Client, *, group: str, inputs: str, output: str) -> None:
+        child = client.start("streams", input=inputs, output=output)
+        super().__init__(client.name, child, ApplicationProgress(0, ()))
+        self.group, self.inputs, self.output = group, inputs, output
+        self.producer_id = client.producer_id
+
+    def _progress(self, heard: Mapping[str, Any]) -> ApplicationProgress:
+        return ApplicationProgress(heard["processed"], tuple(heard["errors"]))
+
+    def wait_processed(self, count: int, *, timeout_s: float) -> ApplicationProgress:
+        """Wait until so many outputs were handed to Streams. WaitTimeout, or HarnessError if it has ended."""
+        return self._wait(lambda progress: progress.processed >= count, f"{count} outputs", timeout_s)
+
+    def freeze(self) -> None:
+        """Stop the whole process (SIGSTOP), until it is killed. Raises HarnessError if the kernel does not say that
+        each of its threads is stopped.
+        """
+        os.kill(self.pid, signal.SIGSTOP)
+        states = poll(
+            lambda: thread_states(self.pid), STOP_LIMIT_S, until=lambda states: set(states.values()) == {STOPPED}
+        )
+        if running := sorted(thread for thread, state in states.items() if state != STOPPED):
+            raise HarnessError(f"{self.name}: {len(running)} of {len(states)} threads are not stopped")
+
+
+def thread_states(pid: int) -> dict[int, str]:
+    """The state of each thread of a process, as the kernel has it (proc(5), /proc/pid/stat, the third field)."""
+    found: dict[int, str] = {}
+    for path in Path(f"/proc/{pid}/task").glob("*/stat"):
+        try:
+            found[int(path.parent.name)] = path.read_text().rpartition(")")[2].split()[0]
+        except FileNotFoundError:  # it has ended meanwhile
+            continue
+    return found

@@ -19,7 +19,7 @@ from evidence.errors import ClientFailed, HarnessError, RecorderDied, WaitTimeou
 from evidence.events import Outcome
 from evidence.worker import Worker
 from harness.patience import Patience
-from harness.workloads.settings import COMMAND, OF_LIBRDKAFKA
+from harness.workloads.settings import COMMAND, DEBUG, OF_LIBRDKAFKA
 from harness.workloads.stores import located
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ class Client:
 
     def start(self, module: str, **arguments: Any) -> Child:
         """Start its process, with arguments of its own kind beside those that all have."""
-        common = {
+        common: dict[str, Any] = {
             "path": str(self.run_dir.stream(self.name).resolve()),
             "process": self.name,
             "producer": self.producer_id,
@@ -102,6 +102,8 @@ class Client:
             "settings": dict(self.settings),
             "library": dict(self.library) | self._of_own,
         }
+        if DEBUG in self.settings:
+            common["stderr"] = str(self.run_dir.complaints(self.name).resolve())
         return Child(module, self.name, common | arguments)
 
     @property

@@ -24,7 +24,7 @@ from typing import Any, Final
 from evidence.errors import ClientFailed
 from evidence.history import schema
 from evidence.history.writer import HistoryWriter
-from harness.workloads.settings import CLIENT
+from harness.workloads.settings import CLIENT, DEBUG
 
 DEFAULTS: Final[Mapping[str, Any]] = {
     **CLIENT,
@@ -32,6 +32,9 @@ DEFAULTS: Final[Mapping[str, Any]] = {
     "log_level": 0,
 }
 """Settings of every client that the caller did not set otherwise."""
+
+LOGGED: Final[Mapping[str, Any]] = {"log_level": 7}
+"""The same of a client that is told to write down what it does (librdkafka's `debug`)."""
 
 COLLECT_AFTER: Final = 100_000
 """Objects more than at the last look."""
@@ -53,7 +56,8 @@ def client_settings(
     bootstrap: str, settings: Mapping[str, Any], *, fixed: Mapping[str, Any] | None = None
 ) -> dict[str, Any]:
     """A client's configuration: the defaults, overridden by the caller's settings, overridden by `fixed`."""
-    return dict(DEFAULTS) | dict(settings) | {"bootstrap.servers": bootstrap} | dict(fixed or {})
+    logging = dict(LOGGED) if DEBUG in settings else {}
+    return dict(DEFAULTS) | logging | dict(settings) | {"bootstrap.servers": bootstrap} | dict(fixed or {})
 
 
 def acks_of(settings: Mapping[str, Any]) -> int:
@@ -118,6 +122,9 @@ def recording() -> Iterator[tuple[dict[str, Any], Commands, HistoryWriter]]:
     client of the user's own that fails ends the block: that is on record, and the harness is told.
     """
     arguments: dict[str, Any] = json.loads(sys.argv[1])
+    if "stderr" in arguments:
+        with Path(arguments["stderr"]).open("ab") as file:
+            os.dup2(file.fileno(), sys.stderr.fileno())
     commands = Commands()
     with HistoryWriter(Path(arguments["path"]), arguments["process"], run=arguments["run"]) as writer:
         try:

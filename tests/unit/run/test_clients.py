@@ -73,7 +73,7 @@ class Told:
 @pytest.fixture(autouse=True)
 def handles(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Told, "made", [], raising=False)
-    for name in ("BackgroundConsumer", "LoadGenerator", "TransactionalProducer", "Pipeline"):
+    for name in ("BackgroundConsumer", "LoadGenerator", "TransactionalProducer", "Pipeline", "StreamsApplication"):
         monkeypatch.setattr(f"harness.run.clients.{name}", Told)
 
 
@@ -237,6 +237,43 @@ def test_a_pipeline_reads_one_topic_and_writes_the_other(transactional_id: str |
     assert told.options["consumer_settings"].get("isolation.level") == (
         None if transactional_id is None else "read_committed"
     )
+
+
+def test_kafka_streams_is_a_client_of_its_own(tmp_path: Path, timeline: Timeline) -> None:
+    """It is given what the scenario says, and librdkafka sends beside it."""
+    stage = Stage(tmp_path, timeline, client=Library("streams", "4.3.1"))
+    given = {"commit.interval.ms": "7"}
+    with (
+        stage.clients.streams(T, "out", group="g", guarantee="at_least_once", settings=given),
+        stage.clients.load(T),
+    ):
+        state = Path(stage.settings()["state.dir"])
+        assert state.is_dir()
+    assert not state.exists()
+    streams, load = Told.made
+    assert streams.arguments[0].library == {"name": "streams-4.3.1"}
+    assert load.arguments[0].library == OF_LIBRDKAFKA
+    assert (streams.options["inputs"], streams.options["output"], streams.options["group"]) == ("t", "out", "g")
+    process = stage.record.run.processes[0]
+    assert (process.kind, process.output, process.library) == ("processor", "out", None)
+    assert stage.settings().items() >= {"application.id": "g", "processing.guarantee": "at_least_once", **given}.items()
+
+
+def test_kafka_streams_runs_for_no_other_client(stage: Stage) -> None:
+    with (
+        pytest.raises(UsageError, match=r"the case's client is streams, not librdkafka"),
+        stage.clients.streams(T, "out", group="g", guarantee="at_least_once"),
+    ):
+        raise AssertionError("it began")
+
+
+def test_the_output_of_kafka_streams_has_one_partition(tmp_path: Path, timeline: Timeline) -> None:
+    stage = Stage(tmp_path, timeline, client=Library("streams", "4.3.1"))
+    with (
+        pytest.raises(UsageError, match="has one partition here, and t has more"),
+        stage.clients.streams(T, "t", group="g", guarantee="at_least_once"),
+    ):
+        raise AssertionError("it began")
 
 
 def test_a_transaction_is_the_cases_clients(tmp_path: Path, timeline: Timeline) -> None:

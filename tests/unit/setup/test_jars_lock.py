@@ -282,3 +282,17 @@ def test_committed_locks_are_sorted_and_hold_broker_and_a_single_logging_binding
         assert path.read_text() == render_lock(path.stem, locked), path.name
         assert any(jar.artifact.startswith("kafka_2.1") and jar.version == path.stem for jar in locked), path.name
         assert len({jar.artifact for jar in locked} & bindings) == 1, path.name
+
+
+def test_kafka_streams_has_locks_of_its_own() -> None:
+    """They hold the release's Streams and clients, no broker, and a single logging binding."""
+    found = sorted((jars.LOCKS / "streams").glob("*.lock"))
+    assert [jars.lock_path(jars.streams(path.stem)) for path in found] == found
+    for path in found:
+        locked = parse_lock(path.read_text(), path.name)
+        assert path.read_text() == render_lock(jars.streams(path.stem), locked), path.name
+        ours = {jar.artifact for jar in locked if jar.group == "org.apache.kafka" and jar.version == path.stem}
+        assert ours >= {"kafka-streams", "kafka-clients"}, path.name
+        assert not any(jar.artifact.startswith("kafka_") for jar in locked), path.name
+        assert [jar.artifact for jar in locked if jar.artifact.startswith("slf4j-")] == ["slf4j-api", "slf4j-reload4j"]
+    assert {"4.3.1", "2.8.2", "0.11.0.3"} <= {path.stem for path in found}

@@ -32,6 +32,7 @@ def test_a_client_by_its_name(name: str, found: Library) -> None:
     [
         ("jav", "no client 'jav': librdkafka, java-<release> or scala-<release>"),
         ("java-9.9", "no client 'java-9.9'"),
+        ("streams", "no client 'streams': Kafka Streams is run from 0.11 on"),
         ("scala-2.8.2", r"no client 'scala-2.8.2': the Scala producer was removed in 2.0$"),
         ("java-4.3.1", "share no version of the Produce request"),
     ],
@@ -118,3 +119,10 @@ def test_a_client_that_no_application_runs_with(of: Library) -> None:
         UsageError, match=f"no application runs with {of.name}: take librdkafka, or java-<release> from 0.9"
     ):
         of.reading(OLD, 5)
+
+
+def test_kafka_streams_has_its_own_jars_and_librdkafka_beside_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("harness.workloads.libraries.resolve", lambda name, _: Path("/jars") / name)
+    found = library("streams", NEW)
+    assert (found.name, found.producers, found.consumers) == ("streams-4.3.1", RDKAFKA, RDKAFKA)
+    assert found.arguments(NEW, lambda _: None)["jars"] == "/jars/streams-4.3.1"

@@ -1,0 +1,96 @@
+"""The program of an application of Kafka Streams: its topology, and the processor in it, which are Python (streams.py).
+
+Releases from 2.7 on have the processor with typed records (KIP-478), releases before 1.0 have another topology.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final, Protocol
+
+from evidence.history.inputs import Input
+
+STREAMS: Final = "org.apache.kafka.streams"
+
+
+class Outputs(Protocol):
+    """What makes outputs."""
+
+    def made_of(self, source: Input) -> Any:
+        """The value of the output that is made of an input, as Java takes it."""
+        ...
+
+
+class Copy:
+    """The processor: each input becomes an output that names it (org.apache.kafka.streams.processor.api.Processor)."""
+
+    def __init__(self, outputs: Outputs) -> None:
+        self._outputs = outputs
+
+    def init(self, context: Any) -> None:
+        """Streams gives it a task."""
+        self._context = context
+
+    def process(self, given: Any) -> None:
+        """Streams gives it an input, and takes the output."""
+        place = self._context.recordMetadata().get()
+        output = self._outputs.made_of(Input(str(place.topic()), int(place.partition()), int(place.offset())))
+        self._context.forward(given.withValue(output))
+
+    def close(self) -> None:
+        """Streams takes the task away."""
+
+
+class CopyBefore27:
+    """The same as releases before 2.7 have it (org.apache.kafka.streams.processor.Processor, KIP-478)."""
+
+    def __init__(self, outputs: Outputs) -> None:
+        self._outputs = outputs
+
+    def init(self, context: Any) -> None:
+        """Streams gives it a task."""
+        self._context = context
+
+    def process(self, key: Any, _value: Any) -> None:
+        """Streams gives it an input, and takes the output."""
+        place = self._context
+        output = self._outputs.made_of(Input(str(place.topic()), int(place.partition()), int(place.offset())))
+        self._context.forward(key, output)
+
+    def punctuate(self, _timestamp: int) -> None:
+        """Nobody asks for that."""
+
+    def close(self) -> None:
+        """Streams takes the task away."""
+
+
+def topology(inputs: str, output: str, outputs: Outputs) -> Any:
+    """A source, the processor, and a sink: org.apache.kafka.streams.Topology."""
+    from jpype import JClass, JProxy
+
+    supplier, processor, copy = _processors()
+    name = f"{STREAMS}.Topology" if _has(f"{STREAMS}.Topology") else f"{STREAMS}.processor.TopologyBuilder"
+    made = JClass(name)()
+    made.addSource("inputs", inputs)
+    copies = JProxy(supplier, dict={"get": lambda: JProxy(processor, inst=copy(outputs))})
+    made.addProcessor("copy", copies, "inputs")
+    made.addSink("outputs", output, "copy")
+    return made
+
+
+def _processors() -> tuple[str, str, type[Copy | CopyBefore27]]:
+    """What the release calls a processor's supplier and a processor; and ours."""
+    api = f"{STREAMS}.processor.api"
+    if _has(f"{api}.ProcessorSupplier"):
+        return f"{api}.ProcessorSupplier", f"{api}.Processor", Copy
+    return f"{STREAMS}.processor.ProcessorSupplier", f"{STREAMS}.processor.Processor", CopyBefore27
+
+
+def _has(name: str) -> bool:
+    """Whether the release has a class of this name."""
+    from jpype import JClass
+
+    try:
+        JClass(name)
+    except TypeError:  # how JPype says that there is none
+        return False
+    return True

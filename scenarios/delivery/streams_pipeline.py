@@ -1,0 +1,122 @@
+"""An application of Kafka Streams is killed when its outputs are written and their inputs are not committed (KIP-129).
+
+Streams reads, sends and commits by itself, so it cannot be told where to stand still. It is given half of the inputs
+and commits them. Then it gets the others, and `commit.interval.ms` puts the next commit off for longer than it takes to
+write their outputs. When a reader of everything can read these outputs, the process is stopped as a whole (SIGSTOP).
+The group's coordinator says what is committed then, and the leader of the output says how much a reader of what is
+committed may read. Then the process is killed, and another one with the same application id continues.
+
+With at_least_once it makes the outputs of the second half again. With exactly_once, and exactly_once_v2, these outputs
+were part of an open transaction, which is aborted, and each input is processed once for read_committed readers. The
+next process of exactly_once has the transactional.id of the first, and aborts its transaction when it begins (KIP-129).
+With exactly_once_v2 the id is another one. The next process continues at once, and readers of what is committed get its
+outputs when the transaction of the first has timed out: until then it holds the last stable offset (KIP-447, KIP-98).
+
+In the cases `…-committed` the process is killed after the commit of all inputs: nothing is made again.
+"""
+
+from functools import partial
+
+from harness.words import Basis, Case, ClusterPlan, Documented, Partition, Run, ranges, scenario
+from scenarios.delivery import GROUP, INPUTS, NUMBERS
+
+FIRST = INPUTS // 2
+LIMIT_S = 240.0
+SLOW_COMMITS = {"commit.interval.ms": "40000"}
+"""Longer than the second half takes to be written."""
+QUICK_COMMITS = {"commit.interval.ms": "1000"}
+TRANSACTION = {"producer.transaction.timeout.ms": "60000"}
+"""Longer than the commit interval, as Streams demands."""
+AT_LEAST_ONCE, EXACTLY_ONCE, EXACTLY_ONCE_V2 = "at_least_once", "exactly_once", "exactly_once_v2"
+
+
+def killed_before_commit(run: Run, guarantee: str) -> None:
+    """The application is killed between the outputs of the second half and their commit, and another one continues."""
+    t, output = run.partition(), Partition("output", 0)
+    run.send(t, FIRST)
+    streams = partial(run.streams, t, group=GROUP, guarantee=guarantee)
+    with streams(settings=SLOW_COMMITS | more(guarantee)) as first:
+        run.wait_committed(GROUP, t, FIRST, timeout_s=LIMIT_S)
+        end = run.wait_stable(output, timeout_s=LIMIT_S).high_watermark
+        run.send(t, INPUTS - FIRST)
+        point = run.freeze_after_outputs(first, t, written=end + INPUTS - FIRST, timeout_s=LIMIT_S)
+        run.require("the second half is not committed", point.committed == FIRST, committed=point.committed)
+        run.kill_client(first)
+    with streams(settings=QUICK_COMMITS | more(guarantee)):
+        run.wait_committed(GROUP, t, INPUTS, timeout_s=LIMIT_S)
+    run.wait_stable(output, timeout_s=LIMIT_S)
+
+
+def killed_after_commit(run: Run, guarantee: str) -> None:
+    """The application is killed when all is committed, and another one continues with more inputs."""
+    t = run.partition()
+    run.send(t, FIRST)
+    streams = partial(run.streams, t, group=GROUP, guarantee=guarantee, settings=QUICK_COMMITS | more(guarantee))
+    with streams() as first:
+        run.wait_committed(GROUP, t, FIRST, timeout_s=LIMIT_S)
+        run.freeze_after_outputs(first, t, written=FIRST, timeout_s=LIMIT_S)
+        run.kill_client(first)
+    run.send(t, INPUTS - FIRST)
+    with streams():
+        run.wait_committed(GROUP, t, INPUTS, timeout_s=LIMIT_S)
+
+
+def more(guarantee: str) -> dict[str, str]:
+    """Settings of applications with transactions."""
+    return {} if guarantee == AT_LEAST_ONCE else TRANSACTION
+
+
+def once(source: str) -> list[Documented]:
+    """Each input is processed once."""
+    return [Documented(claims=["each-input-processed-once", *NUMBERS], source=source, basis=Basis.KIP)]
+
+
+V1, V2 = "KIP-129", "KIP-129, KIP-447, KIP-732"
+
+scenario(
+    name="streams-pipeline",
+    claim="""Kafka Streams with at_least_once makes the outputs of inputs that were not committed again when its process
+        is killed, and no others. With exactly_once and exactly_once_v2 readers of what is committed get one output of
+        each input.""",
+    source="KIP-129, KIP-447; Kafka documentation, Streams: processing.guarantee",
+    operator="""Set processing.guarantee=exactly_once_v2 if no output may be made twice, and
+        isolation.level=read_committed in the readers of the outputs. After a crash these readers wait for the open
+        transaction for up to transaction.timeout.ms.""",
+    applies=ranges.TRANSACTIONS,
+    cluster=ClusterPlan(settings={"offsets.topic.num.partitions": "1", "transaction.state.log.num.partitions": "1"}),
+    cases={
+        "at-least-once": Case(
+            client="streams",
+            steps=partial(killed_before_commit, guarantee=AT_LEAST_ONCE),
+            documented=[
+                Documented(
+                    required=frozenset({"repeated-processing"}),
+                    claims=NUMBERS,
+                    source="KIP-129; Kafka documentation, Streams: processing.guarantee",
+                    basis=Basis.KIP,
+                )
+            ],
+        ),
+        "at-least-once-committed": Case(
+            client="streams", steps=partial(killed_after_commit, guarantee=AT_LEAST_ONCE), documented=once(V1)
+        ),
+        "exactly-once": Case(
+            client="streams",
+            steps=partial(killed_before_commit, guarantee=EXACTLY_ONCE),
+            documented=once(V1),
+            applies=ranges.STREAMS_EXACTLY_ONCE,
+        ),
+        "exactly-once-v2": Case(
+            client="streams",
+            steps=partial(killed_before_commit, guarantee=EXACTLY_ONCE_V2),
+            documented=once(V2),
+            applies=ranges.STREAMS_EXACTLY_ONCE_V2,
+        ),
+        "exactly-once-v2-committed": Case(
+            client="streams",
+            steps=partial(killed_after_commit, guarantee=EXACTLY_ONCE_V2),
+            documented=once(V2),
+            applies=ranges.STREAMS_EXACTLY_ONCE_V2,
+        ),
+    },
+)

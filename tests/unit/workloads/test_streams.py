@@ -1,0 +1,119 @@
+"""What an application of Kafka Streams puts on record, and that its process stops as a whole; without Java."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from evidence.errors import HarnessError
+from evidence.history import record, schema
+from evidence.history.inputs import Input, input_of
+from evidence.history.read import stream_batches
+from evidence.history.writer import HistoryWriter
+from harness.workloads.handles import application
+from harness.workloads.handles.application import StreamsApplication, thread_states
+from harness.workloads.processes.streams import Outputs
+from harness.workloads.processes.streams_program import Copy, CopyBefore27
+
+TWO_THREADS = """
+import threading, time
+threading.Thread(target=time.sleep, args=(60,), daemon=True).start()
+print(flush=True)
+time.sleep(60)
+"""
+
+
+class Context:
+    """What Streams gives a processor: where its input lies, and where its output goes."""
+
+    def __init__(self) -> None:
+        self.forwarded: list[Any] = []
+
+    topic, partition, offset = (lambda _: "t"), (lambda _: 3), (lambda _: 7)
+
+    def recordMetadata(self) -> Any:
+        return SimpleNamespace(get=lambda: self)
+
+    def forward(self, *output: Any) -> None:
+        self.forwarded.append(output)
+
+
+@pytest.fixture
+def outputs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Outputs]:
+    monkeypatch.setitem(sys.modules, "jpype", SimpleNamespace(JArray=lambda _: bytes, JByte=None))
+    arguments = {"producer": 2, "run": "r", "output": "out"}
+    with HistoryWriter(tmp_path / "app.arrows", "app", run="r") as writer:
+        yield Outputs(arguments, writer)
+
+
+def rows(path: Path) -> list[dict[str, Any]]:
+    complaints: list[str] = []
+    found = [row for batch in stream_batches(path / "app.arrows", complaints) for row in batch.to_pylist()]
+    assert complaints == []
+    return found
+
+
+@pytest.mark.parametrize("copy", [Copy, CopyBefore27])
+def test_each_output_names_its_input_and_is_on_record_before_streams_has_it(
+    copy: type[Copy | CopyBefore27], outputs: Outputs, tmp_path: Path
+) -> None:
+    context = Context()
+    processor: Any = copy(outputs)
+    processor.init(context)
+    if copy is Copy:
+        processor.process(SimpleNamespace(withValue=lambda value: value))
+    else:
+        processor.process(b"key", b"value")
+    value = context.forwarded[0][-1]
+    assert input_of(value) == Input("t", 3, 7)
+    assert record.decode(value) == record.Identity(record.run_hash("r"), 2, 0)
+    found = rows(tmp_path)
+    assert [(row["kind"], row["topic"], row["partition"], row["offset"]) for row in found] == [
+        (schema.RESERVE, "out", 0, None),
+        (schema.SEND, "out", 0, None),
+        (schema.PROCESSED, "t", 3, 7),
+    ]
+    assert {(row["producer"], row["sequence"], row["outcome"]) for row in found} == {(2, 0, schema.INFO)}
+
+
+def test_outputs_are_numbered(outputs: Outputs, tmp_path: Path) -> None:
+    for offset in (7, 7):
+        outputs.made_of(Input("t", 0, offset))
+    sent = [row["sequence"] for row in rows(tmp_path) if row["kind"] == schema.SEND]
+    assert (sent, outputs.made) == ([0, 1], 2)
+
+
+@pytest.fixture
+def process() -> Iterator[subprocess.Popen[str]]:
+    with subprocess.Popen([sys.executable, "-c", TWO_THREADS], stdout=subprocess.PIPE, text=True) as started:
+        assert started.stdout is not None
+        started.stdout.readline()
+        yield started
+        started.kill()
+
+
+def handle(pid: int) -> StreamsApplication:
+    made: Any = object.__new__(StreamsApplication)
+    made.name, made._child = "app", SimpleNamespace(pid=pid)
+    return made  # type: ignore[no-any-return]
+
+
+def test_every_thread_of_a_process_that_is_stopped_stands_still(process: subprocess.Popen[str]) -> None:
+    assert "T" not in thread_states(process.pid).values()
+    handle(process.pid).freeze()
+    assert list(thread_states(process.pid).values()) == ["T", "T"]
+
+
+def test_a_process_that_does_not_stop_is_told(process: subprocess.Popen[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(application, "STOP_LIMIT_S", 0.0)
+    monkeypatch.setattr(os, "kill", lambda pid, number: None if number == signal.SIGSTOP else pid)
+    with pytest.raises(HarnessError, match="2 of 2 threads are not stopped"):
+        handle(process.pid).freeze()
