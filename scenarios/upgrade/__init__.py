@@ -58,17 +58,21 @@ def may_lose(run: Run) -> bool:
     return ranges.HIGH_WATERMARK_TRUNCATION.holds(run.version)
 
 
-def none_lost(sentence: str = "", *, source: str, seen: str) -> list[Documented]:
+CUT_BACK = frozenset({"log-truncated-below-high-watermark"})
+CHECKPOINT = "KIP-101: without leader epochs a broker that was killed truncates to the high watermark of its checkpoint"
+
+
+def none_lost(sentence: str = "", *, source: str, seen: str, killed: bool = False) -> list[Documented]:
     """With leader epochs nothing is lost, as `source` says. Before, a loss is allowed, and `seen` names the runs
-    without one.
+    without one. A broker that is `killed` there begins with the high watermark of its last checkpoint.
     """
     return [
         Documented(
             on=ranges.HIGH_WATERMARK_TRUNCATION,
-            allowed=LOST | {"replica-divergence"},
+            allowed=LOST | {"replica-divergence"} | (CUT_BACK if killed else frozenset()),
             claims=ELECTED,
             sentence=sentence,
-            source=seen,
+            source=f"{seen}; {CHECKPOINT}" if killed else seen,
             basis=Basis.MEASURED,
         ),
         Documented(claims=ELECTED, sentence=sentence, source=source, basis=Basis.DOCUMENTATION),

@@ -104,8 +104,8 @@ scenario(
     topic=TOPIC,
     cases={
         "plain": Case(steps=roll, documented=documented()),
-        "controller-dies": Case(steps=partial(roll, meanwhile=controller_dies), documented=documented()),
-        "old-leader-dies": Case(steps=partial(roll, meanwhile=old_leader_dies), documented=documented()),
+        "controller-dies": Case(steps=partial(roll, meanwhile=controller_dies), documented=documented(killed=True)),
+        "old-leader-dies": Case(steps=partial(roll, meanwhile=old_leader_dies), documented=documented(killed=True)),
         "restarted": Case(
             steps=partial(roll, upgraded=False),
             documented=documented("Without the upgrade the same restarts lose nothing either."),
