@@ -85,8 +85,10 @@ class Status:
 
 @dataclass(frozen=True, kw_only=True)
 class Bug:
-    """A bug that Kafka had or has. Raises UsageError if it came with a line and not with a release, if two fixed releases
-    are of one line, and for one that is neither fixed nor says where it stands.
+    """A bug that Kafka had or has.
+
+    Raises UsageError if it came with a line and not with a release, if two fixed releases are of one line, and for one
+    that is neither fixed nor says where it stands.
     """
 
     id: str

@@ -21,6 +21,7 @@ from harness.discoveries import DISCOVERIES
 from harness.plan import ClusterPlan, TopicPlan
 from harness.scenario import Scenario, all_scenarios, get_scenario
 from harness.words import EVERY_VERSION, VersionRange
+from pages import guide
 from pages import museum as pages
 from pages.scenarios import also, of
 from tests.records import STATED, first
@@ -226,6 +227,11 @@ def test_a_fix_that_takes_a_client_too_is_shown_in_a_case_of_its_own() -> None:
         kraft("4.3.1"), [WITH_CLIENT], lambda name, version, case: pages.shown(name, version, data, case)
     )
     assert found["has"][0]["fixed"] == {"4.3.1 (with the Java client)": "3 of 5"}
+
+
+def test_a_scenarios_page_tells_since_when_its_bug_is_there() -> None:
+    text = guide.page(of(get_scenario("museum-kip-279")), {})
+    assert "\nThe bug: It is there since 0.11.0.0 (KIP-101). In 0.10.2.2 followers truncate" in text
 
 
 def test_open_is_what_nobody_knows_and_the_rest_says_where_it_stands() -> None:
