@@ -55,8 +55,8 @@ KAFKA_20716 = Bug(
         Side("0.10.2.2", "there are no transactions and no markers"),
         Side(
             "0.11.0.0",
-            "TransactionMarkerChannelManager takes a marker as written when the leader has answered, and does "
-            "not write it again",
+            "TransactionMarkerRequestCompletionHandler removes a partition when its leader has answered, and no marker "
+            "is sent to it again",
         ),
     ),
     fixed=(),
