@@ -115,6 +115,8 @@ def report(run_dir: RunDir) -> str:
             "",
             bug.code or "Not known.",
             "",
+            bug.came,
+            "",
             "## What is in the run directory",
             "",
             *(f"- `{path}`: {what}" for path, what in FILES),

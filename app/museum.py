@@ -142,8 +142,8 @@ def why_not(bug: Bug, asked: AskedReleases) -> str:
     if bug.mode not in (None, asked.mode):
         return f"of {'KRaft' if bug.mode == 'kraft' else 'ZooKeeper'} alone"
     last = asked.versions[-1]
-    if last.release < numbers(bug.since):
-        return f"came with {bug.since}"
+    if last.release < bug.since.release:
+        return f"came with {bug.since.first}"
     return f"fixed in {', '.join(bug.fixed)}"
 
 
@@ -194,6 +194,7 @@ def _of_brokers(made: Scenario, exhibit: Exhibit, affected: Sequence[Version], s
         "title": bug.title,
         "whom": bug.whom,
         "releases": bug.releases,
+        "came": bug.came,
         "in": [version.kafka for version in affected],
         "known_by": known_by(made, exhibit, affected, shown),
         "be_on": remedy(bug, affected[-1]),
@@ -208,7 +209,8 @@ def _of_brokers(made: Scenario, exhibit: Exhibit, affected: Sequence[Version], s
 def _of_clients(made: Scenario, exhibit: Exhibit, shown: Shown) -> dict[str, Any]:
     """What is told of a bug of Java's client."""
     bug = exhibit.bug
-    told = {"bug": bug.id, "title": bug.title, "whom": bug.whom, "releases": bug.releases, "be_on": list(bug.fixed)}
+    told: dict[str, Any] = {"bug": bug.id, "title": bug.title, "whom": bug.whom, "releases": bug.releases}
+    told |= {"came": bug.came, "be_on": list(bug.fixed)}
     return told | {"until_then": made.operator, "scenario": made.name} | _shown_on(made, exhibit, shown)
 
 
@@ -217,7 +219,7 @@ def _shown_on(made: Scenario, exhibit: Exhibit, shown: Shown) -> dict[str, Any]:
     not run in the case that shows it, `others` has the cases that were.
     """
     how = f" ({exhibit.fixed_with})" if exhibit.fixed_with else ""
-    since = numbers(exhibit.bug.since)
+    since = exhibit.bug.since.release
     older = [one for one in exhibit.fixed if versions.get(one).release < since]
     return {
         "affected": {one: shown(made.name, one, DEFAULT_CASE) for one in exhibit.affected},
@@ -256,6 +258,7 @@ def as_text(found: Mapping[str, Any]) -> str:
             f"{one['bug']}: {one['title']}",
             f"  whom        {one['whom']}",
             f"  releases    {one['releases']}",
+            f"  source      {one['came']}",
             *([f"  of these    {', '.join(one['in'])}"] if one["in"] != releases else []),
             f"  known by    {one['known_by']}",
             f"  be on       {one['be_on'] or 'no release of brokers mends it'}",

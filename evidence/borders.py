@@ -5,6 +5,8 @@ where it lies: what the code did in a release before, and what it does from the 
 scenarios speak of are made of these borders in harness/cluster/ranges.py. They lie on the ground floor, because the
 audit of files rests on evidence/ alone and must draw the same borders as the scenarios do.
 
+The first release with a bug is such a border too, and stands with the bug (scenarios/museum/).
+
 What is said of a release was read in its source: in the repository up to 3.8, in the published sources later.
 """
 

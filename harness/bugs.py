@@ -5,6 +5,11 @@ and 3.1.1, so 3.1.0 has the bug though it is newer than 2.8.2. Therefore a bug n
 line that got the fix. A line is what Kafka numbers its bug-fix releases within: 2.8, and 0.11.0 before 1.0. The newest
 of these releases is where the fix came from the development branch: all lines after it have it too.
 
+Its first release is a border (evidence/borders.py), which has a source on both sides: what the code of a release before
+did, and what the code does from there on. Where the release before lacks the whole feature, it says so. A border of a
+bug stands with the bug, since nothing else is decided by it. Releases of KRaft before 3.3 count too: they had the code,
+although KRaft was not ready for production.
+
 A bug without a fixed release of brokers has a status, its source, and the day of the look-up. It may be fixed in the
 source and in no release, in Kafka and not in a client, or be a known limitation that is to be documented. All others
 are open.
@@ -21,6 +26,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
 from evidence import releases
+from evidence.borders import Border
 from evidence.errors import UsageError
 from evidence.releases import Release, line_of
 from evidence.run import DEFAULT_CASE
@@ -79,8 +85,10 @@ class Status:
 
 @dataclass(frozen=True, kw_only=True)
 class Bug:
-    """A bug that Kafka had or has. Raises UsageError if two fixed releases are of one line, and for one that is neither
-    fixed nor says where it stands.
+    """A bug that Kafka had or has.
+
+    Raises UsageError if it came with a line and not with a release, if two fixed releases are of one line, and for one
+    that is neither fixed nor says where it stands.
     """
 
     id: str
@@ -89,8 +97,8 @@ class Bug:
     """What it does, in the words of somebody whom it bit."""
     whom: str
     """Whom it bites: what one must do, or have, to meet it."""
-    since: str
-    """The first release that has it."""
+    since: Border
+    """The first release that has it: what the source of the release before says, and what its own says."""
     fixed: tuple[str, ...]
     """The first fixed release of each line that got the fix, oldest first; empty if no release of brokers mends it."""
     status: Status | None = None
@@ -111,6 +119,8 @@ class Bug:
     """Patterns of the lines in which brokers' logs tell of it."""
 
     def __post_init__(self) -> None:
+        if self.since.first != self.since.after.release:
+            raise UsageError(f"{self.id}: it needs the first release that has it, not the line {self.since.first}")
         lines = [line_of(numbers(release)) for release in self.fixed]
         if lines != sorted(set(lines)):
             raise UsageError(f"{self.id}: one fixed release of each line, oldest first: {', '.join(self.fixed)}")
@@ -120,7 +130,7 @@ class Bug:
     def affects(self, version: Version) -> bool:
         """Whether the version has the bug."""
         release = version.release
-        if release < numbers(self.since) or self.mode not in (None, version.mode):
+        if release < self.since.release or self.mode not in (None, version.mode):
             return False
         return not any(
             release >= fixed and (line_of(release) == line_of(fixed) or fixed == self._last_fix)
@@ -139,7 +149,13 @@ class Bug:
         whose = "" if self.whose == "brokers" else f"{self.whose} "
         fixed = f"fixed in {', '.join(self.fixed)}"
         end = fixed if self.status is None else f"{self.status.state} (looked up {self.status.on})"
-        return f"{mode}{whose}from {self.since} on, {end}"
+        return f"{mode}{whose}from {self.since.first} on, {end}"
+
+    @property
+    def came(self) -> str:
+        """Since when it is there, and what the source of either side says, in a sentence each."""
+        sides = (f"In {side.release} {side.code}." for side in (self.since.before, self.since.after))
+        return " ".join([f"It is there since {self.since.first} ({self.since.reason}).", *sides])
 
     @property
     def open(self) -> bool:
@@ -184,6 +200,8 @@ class Exhibit:
             "title": self.bug.title,
             "whom": self.bug.whom,
             "releases": self.bug.releases,
+            "since": self.bug.since.first,
+            "came": self.bug.came,
             "commits": list(self.bug.commits),
             "affected": list(self.affected),
             "fixed": list(self.fixed),

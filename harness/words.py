@@ -7,6 +7,7 @@ that most scenarios need first.
 from __future__ import annotations
 
 from evidence.basis import Basis
+from evidence.borders import Border, Side
 from harness.bugs import Bug, BugStatus, Exhibit, Status
 from harness.case import ACKS, LOST, Case, Documented
 from harness.cluster import ranges
@@ -45,6 +46,7 @@ __all__ = [
     "REQUEST_MS",
     "Application",
     "Basis",
+    "Border",
     "Bug",
     "BugStatus",
     "Case",
@@ -64,6 +66,7 @@ __all__ = [
     "Scenario",
     "ScriptedProducer",
     "SendResult",
+    "Side",
     "Status",
     "StorePlan",
     "Subject",

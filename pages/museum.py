@@ -55,6 +55,7 @@ def page(described: Value, scenarios: Sequence[Value], data: Value) -> str:
     return render(
         PAGE,
         rows=[_row(one, data) for one in found],
+        came=[(_link(one), escaped(one["exhibit"]["came"])) for one in found],
         open=[_to_show(one, data) for one in found if one["exhibit"]["open"]],
         unmended=[
             (*_to_show(one, data), _status(one))

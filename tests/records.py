@@ -8,11 +8,19 @@ from typing import Any
 import msgspec
 
 from evidence.basis import Basis
+from evidence.borders import Border, Side
 from evidence.run import RunRecord, SubjectRecord, blank
 from evidence.rundir import RunDir
 
 STATED: dict[str, Any] = {"source": "KIP-101", "basis": Basis.KIP}
 """Of an outcome whose source does not matter."""
+
+
+def first(release: str) -> Border:
+    """The first release with a bug whose source does not matter."""
+    return Border(release, "KAFKA-1", Side("0.8.1.1", "Partition.thing is missing"), Side(release, "Partition.thing"))
+
+
 ANYTHING = msgspec.to_builtins(blank("s", "v"), str_keys=True) | {"kafka": "4.3.1", "mode": "kraft"}
 A_SUBJECT = {
     "client": "java", "acks": "all", "idempotence": True, "in_flight": 5, "retries": "many", "replication_factor": 3,

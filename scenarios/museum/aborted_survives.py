@@ -11,13 +11,35 @@ a transaction that writes to "account" and is aborted. With the defaults the map
 topic needs that many between two passes.
 """
 
-from harness.words import LOST, Basis, Bug, ClusterPlan, Documented, Exhibit, Run, TopicPlan, ranges, scenario
+from harness.words import (
+    LOST,
+    Basis,
+    Border,
+    Bug,
+    ClusterPlan,
+    Documented,
+    Exhibit,
+    Run,
+    Side,
+    TopicPlan,
+    ranges,
+    scenario,
+)
 
 KAFKA_13727 = Bug(
     id="KAFKA-13727",
     title="compaction makes an aborted record the committed one of its key, and removes the committed record",
     whom="compacted topics that transactions write to, with more keys than one pass of the cleaner can hold",
-    since="0.11.0.0",
+    since=Border(
+        "0.11.0.0",
+        "KIP-98",
+        Side("0.10.2.2", "there are no transactions"),
+        Side(
+            "0.11.0.0",
+            "Cleaner.cleanSegments collects the aborted ones of the last segment up to map.latestOffset, and "
+            "copies all of it",
+        ),
+    ),
     fixed=("2.8.2", "3.0.2", "3.1.1", "3.2.0"),
     commits=("76d287c9677", "18cb82a3d50"),
 )

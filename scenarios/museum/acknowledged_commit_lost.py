@@ -13,13 +13,38 @@ The two events race on the old coordinator, and its load decides. A run with the
 broker answers the client in either case, and the group's next request to the new coordinator shows the result.
 """
 
-from harness.words import OFFSETS, Basis, Bug, Case, ClusterPlan, Documented, Exhibit, Run, ranges, scenario
+from harness.words import (
+    OFFSETS,
+    Basis,
+    Border,
+    Bug,
+    Case,
+    ClusterPlan,
+    Documented,
+    Exhibit,
+    Run,
+    Side,
+    ranges,
+    scenario,
+)
 
 KAFKA_20634 = Bug(
     id="KAFKA-20634",
     title="an offset commit is acknowledged and lost when the coordinator moves while it is busy",
     whom="groups that commit while the coordinator's broker is busy and loses leadership",
-    since="4.0.0",
+    since=Border(
+        "4.0.0",
+        "KIP-848",
+        Side(
+            "3.9.1",
+            "group.coordinator.new.enable is false by default, and the coordinator that it turns on has the same "
+            "listener",
+        ),
+        Side(
+            "4.0.0",
+            "it is true by default, and CoordinatorRuntime.HighWatermarkListener takes a follower's high watermark too",
+        ),
+    ),
     fixed=("4.2.2", "4.3.1"),
     commits=("0160a3ca79", "63940f7248"),
     mode="kraft",

@@ -11,13 +11,33 @@ repair it, stop the follower, delete up to the end of the batch (while the follo
 vain), and start the follower again.
 """
 
-from harness.words import Basis, Bug, ClusterPlan, Documented, Exhibit, Partition, Run, TopicPlan, ranges, scenario
+from harness.words import (
+    Basis,
+    Border,
+    Bug,
+    ClusterPlan,
+    Documented,
+    Exhibit,
+    Partition,
+    Run,
+    Side,
+    TopicPlan,
+    ranges,
+    scenario,
+)
 
 KAFKA_6975 = Bug(
     id="KAFKA-6975",
     title="deleting records up to the middle of a batch ends a follower's replication, of other partitions too",
     whom="users of DeleteRecords, such as Kafka Streams",
-    since="0.11.0.0",
+    since=Border(
+        "0.11.0.0",
+        "KIP-107",
+        Side("0.10.2.2", "ApiKeys has no DELETE_RECORDS, so a log starts where a batch starts"),
+        Side(
+            "0.11.0.0", "a log starts at any offset, and Log.append refuses a fetched batch that begins before its end"
+        ),
+    ),
     fixed=("1.0.2", "1.1.1", "2.0.0"),
     commits=("a1a6c524245", "ce4f4e1ab9a"),
 )

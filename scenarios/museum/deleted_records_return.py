@@ -24,6 +24,7 @@ from dataclasses import replace
 
 from harness.words import (
     Basis,
+    Border,
     Bug,
     BugStatus,
     Case,
@@ -32,6 +33,7 @@ from harness.words import (
     Documented,
     Exhibit,
     Run,
+    Side,
     Status,
     Target,
     ranges,
@@ -42,7 +44,19 @@ DELETED_RECORDS_RETURN = Bug(
     id="deleted-records-return",
     title="records that were deleted by request come back when brokers are started before their controllers",
     whom="users of DeleteRecords, when a whole site is started and the controllers come last",
-    since="3.3.0",
+    since=Border(
+        "2.8.0",
+        "KIP-500, KIP-631",
+        Side(
+            "2.7.2",
+            "there is no BrokerServer, and KafkaServer.startup makes its LogManager after it has reached ZooKeeper",
+        ),
+        Side(
+            "2.8.0",
+            "BrokerServer.shutdown calls LogManager.shutdown, which writes the checkpoints, whether logs were "
+            "loaded or not",
+        ),
+    ),
     fixed=(),
     status=Status(
         state=BugStatus.OPEN,

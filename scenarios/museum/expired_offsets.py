@@ -9,13 +9,24 @@ again, or skips those that came since.
 From 2.1 on the time counts from the moment when the group's last member leaves.
 """
 
-from harness.words import Basis, Bug, ClusterPlan, Documented, Exhibit, Run, ranges, scenario
+from harness.words import Basis, Border, Bug, ClusterPlan, Documented, Exhibit, Run, Side, ranges, scenario
 
 KAFKA_4682 = Bug(
     id="KAFKA-4682",
     title="the committed offsets of a live group with nothing to read expire",
     whom="groups with nothing to read for a day, or a week",
-    since="0.9.0.0",
+    since=Border(
+        "0.8.2.0",
+        "KAFKA-1012",
+        Side(
+            "0.8.1.1",
+            "no broker keeps offsets: KafkaApis.handleOffsetCommitRequest writes them to ZooKeeper, where they stay",
+        ),
+        Side(
+            "0.8.2.0",
+            "OffsetManager.compact deletes offsets that are older than the retention time, whoever still reads",
+        ),
+    ),
     fixed=("2.1.0",),
     commits=("418a91b5d4e", "2933f21374e"),
 )

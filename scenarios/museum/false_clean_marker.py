@@ -12,14 +12,38 @@ Here the end is torn as a loss of power tears it, in the middle of a record. Tha
 releases with the bug, one crash of the process also loses the three records that are acknowledged behind it.
 """
 
-from harness.words import LOST, Basis, Bug, ClusterPlan, Documented, Exhibit, Run, TopicPlan, ranges, scenario
+from harness.words import (
+    LOST,
+    Basis,
+    Border,
+    Bug,
+    ClusterPlan,
+    Documented,
+    Exhibit,
+    Run,
+    Side,
+    TopicPlan,
+    ranges,
+    scenario,
+)
 from scenarios.museum.deleted_records_return import GAVE_UP
 
 KAFKA_15375 = Bug(
     id="KAFKA-15375",
     title="after a start without controllers a torn log counts as clean, and the next crash loses the records after it",
     whom="brokers that lost power and are started before their controllers",
-    since="3.3.0",
+    since=Border(
+        "2.8.0",
+        "KIP-500, KIP-631",
+        Side(
+            "2.7.2",
+            "there is no BrokerServer, and KafkaServer.startup makes its LogManager after it has reached ZooKeeper",
+        ),
+        Side(
+            "2.8.0",
+            "BrokerServer.shutdown calls LogManager.shutdown, which writes the marker, whether logs were loaded or not",
+        ),
+    ),
     fixed=("3.5.2", "3.6.0"),
     commits=("daea0fdff09", "c252e930fb7"),
     mode="kraft",

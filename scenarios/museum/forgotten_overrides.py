@@ -11,13 +11,36 @@ A pass of retention keeps them. Then an unrelated default is changed twice, and 
 broker.
 """
 
-from harness.words import LOST, Basis, Bug, ClusterPlan, Documented, Exhibit, Run, Target, TopicPlan, ranges, scenario
+from harness.words import (
+    LOST,
+    Basis,
+    Border,
+    Bug,
+    ClusterPlan,
+    Documented,
+    Exhibit,
+    Run,
+    Side,
+    Target,
+    TopicPlan,
+    ranges,
+    scenario,
+)
 
 KAFKA_9254 = Bug(
     id="KAFKA-9254",
     title="two changes of a broker setting delete the records of topics that should keep them",
     whom="clusters whose cluster-wide broker settings are changed while brokers run",
-    since="1.1.0",
+    since=Border(
+        "1.1.0",
+        "KIP-226",
+        Side("1.0.2", "there is no DynamicBrokerConfig: a broker's settings change by a restart alone"),
+        Side(
+            "1.1.0",
+            "DynamicLogConfig.reconfigure makes each LogConfig without overriddenConfigs, which it needs at the "
+            "next change",
+        ),
+    ),
     fixed=("2.4.1", "2.5.0"),
     commits=("790a39e353d", "ca4eaa9255f"),
 )

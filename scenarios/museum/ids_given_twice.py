@@ -13,13 +13,18 @@ first producer had written more records before, its numbers would be too high, a
 permanently with OutOfOrderSequence.
 """
 
-from harness.words import LOST, Basis, Bug, ClusterPlan, Documented, Exhibit, Run, ranges, scenario
+from harness.words import LOST, Basis, Border, Bug, ClusterPlan, Documented, Exhibit, Run, Side, ranges, scenario
 
 KAFKA_15552 = Bug(
     id="KAFKA-15552",
     title="after a migration to KRaft, the first records of new producers are acknowledged and not written",
     whom="clusters that migrate to KRaft and have idempotent producers (Java clients by default since 3.0)",
-    since="3.4.0",
+    since=Border(
+        "3.4.0",
+        "KIP-866",
+        Side("3.3.2", "there is no ZkMigrationClient"),
+        Side("3.4.0", "ZkMigrationClient.migrateProducerId takes firstProducerId of the last block as the next id"),
+    ),
     fixed=("3.5.2", "3.6.1", "3.7.0"),
     commits=("3e5ec6fd717", "2214e8bb696", "3c054833acd"),
     mode="zookeeper",

@@ -11,13 +11,18 @@ From 3.7 on the isolated one resigns when no majority has fetched from it for 1.
 controller.quorum.fetch.timeout.ms, and brokers find the new one.
 """
 
-from harness.words import Basis, Bug, ClusterPlan, Documented, Exhibit, Run, TopicPlan, ranges, scenario
+from harness.words import Basis, Border, Bug, ClusterPlan, Documented, Exhibit, Run, Side, TopicPlan, ranges, scenario
 
 KAFKA_15489 = Bug(
     id="KAFKA-15489",
     title="a controller that is cut off from the other controllers stays active: no failover while the cut lasts",
     whom="clusters with three controllers, when the active one loses only its links to the other two",
-    since="3.3.0",
+    since=Border(
+        "2.8.0",
+        "KIP-500, KIP-595",
+        Side("2.7.2", "brokers have no KRaft controllers: there is no BrokerServer and no ControllerServer"),
+        Side("2.8.0", "raft.LeaderState does not ask whether a majority of the voters still fetches"),
+    ),
     fixed=("3.7.0",),
     commits=("37416e1aeba",),
     mode="kraft",

@@ -30,6 +30,7 @@ from functools import partial
 
 from harness.words import (
     Basis,
+    Border,
     Bug,
     BugStatus,
     Case,
@@ -39,6 +40,7 @@ from harness.words import (
     OpenTransaction,
     Partition,
     Run,
+    Side,
     Status,
     Target,
     TopicPlan,
@@ -52,7 +54,16 @@ KAFKA_17754 = Bug(
     id="KAFKA-17754",
     title="half of a transaction that was acknowledged as committed is lost: a late request had aborted it",
     whom="transactional producers of librdkafka, or of Java clients before 4.0, when a packet is late",
-    since="0.11.0.0",
+    since=Border(
+        "0.11.0.0",
+        "KIP-98",
+        Side("0.10.2.2", "ApiKeys has no END_TXN"),
+        Side(
+            "0.11.0.0",
+            "TransactionCoordinator.handleEndTransaction compares the producer id and the epoch, which all "
+            "transactions of a session share",
+        ),
+    ),
     fixed=(),
     status=Status(
         state=BugStatus.IN_A_CLIENT,

@@ -14,6 +14,7 @@ from functools import partial
 
 from harness.words import (
     Basis,
+    Border,
     Bug,
     Case,
     ClusterPlan,
@@ -21,6 +22,7 @@ from harness.words import (
     Exhibit,
     Partition,
     Run,
+    Side,
     TopicPlan,
     VersionRange,
     ranges,
@@ -32,7 +34,16 @@ KAFKA_14402 = Bug(
     id="KAFKA-14402",
     title="one record that arrives after its transaction's end stops all read_committed consumers, forever",
     whom="every topic that transactions write to, when a producer's link to a broker is down for some seconds",
-    since="0.11.0.0",
+    since=Border(
+        "0.11.0.0",
+        "KIP-98",
+        Side("0.10.2.2", "ApiKeys has no transactions"),
+        Side(
+            "0.11.0.0",
+            "ProducerAppendInfo.append begins a transaction with any transactional batch, whatever the "
+            "coordinator knows",
+        ),
+    ),
     fixed=("3.6.0",),
     commits=("29a1a16668d", "56dcb837a2f", "38781f9aea2"),
 )

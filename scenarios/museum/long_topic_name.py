@@ -10,13 +10,22 @@ broker without replicas, repeats it. The deletion is withdrawn while all brokers
 out during the outage. No record is lost.
 """
 
-from harness.words import Basis, Bug, ClusterPlan, Documented, Exhibit, Run, TopicPlan, ranges, scenario
+from harness.words import Basis, Border, Bug, ClusterPlan, Documented, Exhibit, Run, Side, TopicPlan, ranges, scenario
 
 KAFKA_4893 = Bug(
     id="KAFKA-4893",
     title="deleting a topic with a long name makes every broker exit that holds it",
     whom="clusters where a topic with a name of 214 characters or more is deleted",
-    since="1.0.0",
+    since=Border(
+        "1.0.0",
+        "KIP-112",
+        Side(
+            "0.11.0.2",
+            "Partition.delete halts the broker for an IOException, and a failed rename is a "
+            "KafkaStorageException, which it does not catch",
+        ),
+        Side("1.0.0", "LogManager.asyncDelete takes the log directory offline when the rename fails"),
+    ),
     fixed=("2.2.2", "2.3.0"),
     commits=("e6563aab722", "bda2a02ce7d"),
 )

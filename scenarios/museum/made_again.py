@@ -6,14 +6,36 @@ looked at the new topic first, found a directory with the id of the old one, and
 next restart. The partition stays under-replicated, and with min.insync.replicas=2 it refuses acks=all.
 """
 
-from harness.words import LOST, Basis, Bug, Documented, Exhibit, Partition, Run, TopicPlan, ranges, scenario
+from harness.words import (
+    LOST,
+    Basis,
+    Border,
+    Bug,
+    Documented,
+    Exhibit,
+    Partition,
+    Run,
+    Side,
+    TopicPlan,
+    ranges,
+    scenario,
+)
 
 KAFKA_14616 = Bug(
     id="KAFKA-14616",
     title="a topic that is deleted and created again while a broker is down has no replica there until a second "
     "restart",
     whom="clusters where a topic is deleted and created again while a broker is down",
-    since="3.3.0",
+    since=Border(
+        "3.0.0",
+        "KAFKA-13127",
+        Side("2.8.2", "BrokerMetadataListener does not compare a log's topic id, and deletes no stray directory"),
+        Side(
+            "3.0.0",
+            "BrokerMetadataPublisher.publish applies the topics, which refuses the old id, and deletes stray "
+            "replicas afterwards",
+        ),
+    ),
     fixed=("3.7.0",),
     commits=("f7feb43af35", "5a861075bdd"),
     mode="kraft",

@@ -21,6 +21,7 @@ KIP-112 says. The sequence is that of `offset-checkpoints`, `flipped-bit`.
 
 from harness.words import (
     Basis,
+    Border,
     Bug,
     BugStatus,
     Case,
@@ -28,6 +29,7 @@ from harness.words import (
     Documented,
     Exhibit,
     Run,
+    Side,
     Status,
     ranges,
     scenario,
@@ -39,7 +41,12 @@ MALFORMED_CHECKPOINT = Bug(
     title="with a letter in a number of replication-offset-checkpoint a broker stays up and serves none of its "
     "replicas",
     whom="brokers whose disk, or an editor, changed a byte of that file",
-    since="3.1.0",
+    since=Border(
+        "3.1.0",
+        "apache/kafka#11060",
+        Side("3.0.2", "CheckpointFile.scala turns NumberFormatException into IOException, for each line"),
+        Side("3.1.0", "CheckpointFile.java does so for the two lines of its head alone"),
+    ),
     fixed=(),
     status=Status(
         state=BugStatus.OPEN,

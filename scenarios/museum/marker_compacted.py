@@ -11,13 +11,31 @@ marker. Here that is an abort: read_committed readers do not get the committed r
 it.
 """
 
-from harness.words import LOST, Basis, Bug, ClusterPlan, Documented, Exhibit, Run, TopicPlan, ranges, scenario
+from harness.words import (
+    LOST,
+    Basis,
+    Border,
+    Bug,
+    ClusterPlan,
+    Documented,
+    Exhibit,
+    Run,
+    Side,
+    TopicPlan,
+    ranges,
+    scenario,
+)
 
 KAFKA_14055 = Bug(
     id="KAFKA-14055",
     title="a committed record vanishes when the leader moves, because another record's key is the integer 1 or 0",
     whom="compacted topics that transactions write to, with integers as keys",
-    since="0.11.0.0",
+    since=Border(
+        "0.11.0.0",
+        "KIP-98",
+        Side("0.10.2.2", "there are no markers"),
+        Side("0.11.0.0", "Cleaner.shouldRetainRecord looks a marker's key up in the map of users' keys"),
+    ),
     fixed=("3.0.2", "3.1.2", "3.2.1"),
     commits=("0bc8da7aec8", "b29cb162e3c", "abee38c4bcd", "77230b567ab"),
 )

@@ -26,6 +26,7 @@ from functools import partial
 
 from harness.words import (
     Basis,
+    Border,
     Bug,
     BugStatus,
     Case,
@@ -36,6 +37,7 @@ from harness.words import (
     OpenTransaction,
     Partition,
     Run,
+    Side,
     Status,
     Target,
     TopicPlan,
@@ -47,7 +49,16 @@ KAFKA_20716 = Bug(
     id="KAFKA-20716",
     title="after an unclean election, or a power loss, read_committed consumers get no more records, forever",
     whom="topics with transactions, and unclean leader elections enabled or a power loss of all replicas",
-    since="0.11.0.0",
+    since=Border(
+        "0.11.0.0",
+        "KIP-98",
+        Side("0.10.2.2", "there are no transactions and no markers"),
+        Side(
+            "0.11.0.0",
+            "TransactionMarkerRequestCompletionHandler removes a partition when its leader has answered, and no marker "
+            "is sent to it again",
+        ),
+    ),
     fixed=(),
     status=Status(
         state=BugStatus.LIMITATION,

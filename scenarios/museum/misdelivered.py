@@ -20,6 +20,7 @@ import time
 
 from harness.words import (
     Basis,
+    Border,
     Bug,
     Case,
     ClusterPlan,
@@ -27,6 +28,7 @@ from harness.words import (
     Exhibit,
     Partition,
     Run,
+    Side,
     TopicPlan,
     ranges,
     scenario,
@@ -36,7 +38,15 @@ KAFKA_19012 = Bug(
     id="KAFKA-19012",
     title="records of one topic are read in another one, with sound checksums, because a producer used a buffer twice",
     whom="Java producers whose records expire while a slow broker takes a request of theirs",
-    since="2.8.0",
+    since=Border(
+        "2.8.0",
+        "KAFKA-10818, KAFKA-19012",
+        Side("2.7.2", "AbstractRequest.toSend makes a NetworkSend of what serialize has copied"),
+        Side(
+            "2.8.0",
+            "SendBuilder.buildRequestSend sends the batch's own buffer, which Sender frees when the batch expires",
+        ),
+    ),
     fixed=("3.9.2", "4.0.2", "4.1.2", "4.2.0"),
     commits=("1df2ac5b2b", "9386374a08", "46d2a3ea43", "37c066a366", "b8c5738146"),
     whose="Java clients",

@@ -9,14 +9,19 @@ The sequence is that of `lost-acknowledgement`: the leader writes a record, its 
 connection is reset. Brokers and client are of one release here; only the client counts.
 """
 
-from harness.words import Basis, Bug, Case, Documented, Exhibit, Run, ranges, scenario
+from harness.words import Basis, Border, Bug, Case, Documented, Exhibit, Run, Side, ranges, scenario
 from scenarios.producer import APPENDED, DUPLICATE, lose_acknowledgement
 
 KAFKA_13598 = Bug(
     id="KAFKA-13598",
     title="a producer with default settings, documented as idempotent, writes records twice",
     whom="Java producers of 3.0.0 and 3.1.0 that do not set enable.idempotence",
-    since="3.0.0",
+    since=Border(
+        "3.0.0",
+        "KIP-679, KAFKA-10619",
+        Side("2.8.2", "ProducerConfig documents enable.idempotence as false by default"),
+        Side("3.0.0", "the default is true, and ProducerConfig.idempotenceEnabled asks whether the user has set it"),
+    ),
     fixed=("3.0.1", "3.1.1", "3.2.0"),
     commits=("5227478fb18", "8093331d81c"),
     whose="Java clients",

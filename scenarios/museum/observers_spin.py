@@ -19,6 +19,7 @@ from collections.abc import Callable
 
 from harness.words import (
     Basis,
+    Border,
     Bug,
     BugStatus,
     Case,
@@ -26,6 +27,7 @@ from harness.words import (
     Documented,
     Exhibit,
     Run,
+    Side,
     Status,
     Target,
     ranges,
@@ -36,7 +38,15 @@ OBSERVERS_SPIN = Bug(
     id="observers-spin",
     title="each broker keeps a processor busy while it cannot reach KRaft's controllers",
     whom="KRaft clusters whose controllers are all down or unreachable for more than two seconds",
-    since="4.2.0",
+    since=Border(
+        "4.2.0",
+        "KAFKA-19354, apache/kafka#19854",
+        Side("4.1.2", "KafkaRaftClient.pollFollowerAsObserver has a branch for a fetch time-out that has expired"),
+        Side(
+            "4.2.0",
+            "it has none, and the time to wait is the shorter one of a back-off and what is left of that time-out, 0",
+        ),
+    ),
     fixed=(),
     mode="kraft",
     status=Status(

@@ -9,14 +9,19 @@ Here the segments are small, and a group commits offset after offset. After the 
 of its early offsets.
 """
 
-from harness.words import Basis, Bug, ClusterPlan, Documented, Exhibit, Run, ranges, scenario
+from harness.words import Basis, Border, Bug, ClusterPlan, Documented, Exhibit, Run, Side, ranges, scenario
 from scenarios.museum import kill_coordinator
 
 KAFKA_5600 = Bug(
     id="KAFKA-5600",
     title="after a coordinator's failover groups go back to offsets that they committed long ago",
     whom="every busy group, whenever its coordinator changes",
-    since="0.11.0.0",
+    since=Border(
+        "0.11.0.0",
+        "KIP-98, KAFKA-5160",
+        Side("0.10.2.2", "GroupMetadataManager.loadGroupsAndOffsets reads all chunks, and then fills the cache"),
+        Side("0.11.0.0", "it fills the cache after each chunk, and GroupMetadataManager.addGroup keeps what is there"),
+    ),
     fixed=("0.11.0.1", "1.0.0"),
     commits=("e2fe19d22a4", "3a515505e07"),
 )

@@ -10,13 +10,22 @@ and that broker's disk then fails. From 3.8 on the reassignment waits for the re
 still exists, and leads with every record.
 """
 
-from harness.words import LOST, Basis, Bug, ClusterPlan, Documented, Exhibit, Run, ranges, scenario
+from harness.words import LOST, Basis, Border, Bug, ClusterPlan, Documented, Exhibit, Run, Side, ranges, scenario
 
 KAFKA_15665 = Bug(
     id="KAFKA-15665",
     title="a reassignment deletes the last good copy but one, and leaves a single replica in sync",
     whom="clusters that reassign a partition while a replica that stays is out of sync",
-    since="3.3.0",
+    since=Border(
+        "3.0.0",
+        "KAFKA-12803",
+        Side("2.8.2", "ReplicationControlManager does not know reassignments"),
+        Side(
+            "3.0.0",
+            "PartitionChangeBuilder.completeReassignmentIfNeeded waits until the added replicas are in sync, and "
+            "asks for no other",
+        ),
+    ),
     fixed=("3.8.0",),
     commits=("756f44a3e58",),
     mode="kraft",

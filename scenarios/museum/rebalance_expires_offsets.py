@@ -10,13 +10,18 @@ hits a group that had nothing to read for long, and whose members are all restar
 coordinators check for expired offsets each second.
 """
 
-from harness.words import Basis, Bug, ClusterPlan, Documented, Exhibit, Run, ranges, scenario
+from harness.words import Basis, Border, Bug, ClusterPlan, Documented, Exhibit, Run, Side, ranges, scenario
 
 KAFKA_13636 = Bug(
     id="KAFKA-13636",
     title="the committed offsets of a group expire while it forms again after a restart of its members",
     whom="groups with old offsets whose members are all restarted",
-    since="2.4.0",
+    since=Border(
+        "2.4.0",
+        "KIP-496, KAFKA-8730",
+        Side("2.3.1", "GroupMetadata.removeExpiredOffsets expires nothing of a group with members"),
+        Side("2.4.0", "it expires what is not in subscribedTopics, which is the empty set while an empty group forms"),
+    ),
     fixed=("2.8.2", "3.0.1", "3.1.1", "3.2.0"),
     commits=("78a37894965", "7fde1ef7633"),
 )

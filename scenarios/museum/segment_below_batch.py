@@ -16,6 +16,9 @@ the batch when segment.bytes is lowered, and a day later a broker gets a new dis
 log.segment.bytes is lowered in the brokers' settings, and the brokers are restarted one after the other while a
 producer writes. The first one never returns to the ISR. While the leader is restarted no producer can write, although
 two of three brokers run. In `restarted` a follower that has the batch is only restarted, which does no harm.
+
+Releases before 2.3 refuse such a batch as well. There the error ends the fetcher thread, and with it the replication of
+other partitions (KAFKA-8346). The scenario applies from 2.3 on.
 """
 
 from collections.abc import Callable
@@ -23,6 +26,7 @@ from functools import partial
 
 from harness.words import (
     Basis,
+    Border,
     Bug,
     BugStatus,
     Case,
@@ -31,6 +35,7 @@ from harness.words import (
     Exhibit,
     Partition,
     Run,
+    Side,
     Status,
     Target,
     TopicPlan,
@@ -44,7 +49,12 @@ KAFKA_17375 = Bug(
     id="KAFKA-17375",
     title="after segment.bytes was lowered below a batch that is in the log, no replica can copy that batch",
     whom="clusters where segment.bytes of a topic with large batches is lowered",
-    since="2.3.0",
+    since=Border(
+        "0.8.2.0",
+        "KAFKA-1670",
+        Side("0.8.1.1", "Log.append does not compare what it appends with segment.bytes"),
+        Side("0.8.2.0", "Log.append refuses what is larger than segment.bytes, on followers as on leaders"),
+    ),
     fixed=(),
     status=Status(
         state=BugStatus.UNRELEASED,

@@ -12,13 +12,21 @@ the answer comes. A leader of 2.7 to 3.0 also checks when its follower's session
 it leader again. Here the follower is cut off from the leader alone, and its session lasts.
 """
 
-from harness.words import Basis, Bug, Case, ClusterPlan, Documented, Exhibit, Run, ranges, scenario
+from harness.words import Basis, Border, Bug, Case, ClusterPlan, Documented, Exhibit, Run, Side, ranges, scenario
 
 KAFKA_13091 = Bug(
     id="KAFKA-13091",
     title="writes with acks=all block for request.timeout.ms when a follower falls behind, and are written twice",
     whom="producers with acks=all and few connections, while a follower is slow",
-    since="2.7.0",
+    since=Border(
+        "2.7.0",
+        "KIP-497",
+        Side("2.6.3", "Partition.maybeShrinkIsr writes the new ISR to ZooKeeper, and then raises the high watermark"),
+        Side(
+            "2.7.0",
+            "it does so before the answer of AlterIsr, and Partition.handleAlterIsrResponse does not do so after it",
+        ),
+    ),
     fixed=("3.1.0",),
     commits=("26ee78f3923", "968e18cc799"),
 )

@@ -10,13 +10,22 @@ Here a producer sends to one partition, waits until the coordinator has aborted,
 0.11.0.2 on the abort raises the epoch, and the producer is refused.
 """
 
-from harness.words import Basis, Bug, Documented, Exhibit, Run, TopicPlan, ranges, scenario
+from harness.words import Basis, Border, Bug, Documented, Exhibit, Run, Side, TopicPlan, ranges, scenario
 
 KAFKA_6119 = Bug(
     id="KAFKA-6119",
     title="of a transaction that took longer than its time-out, the first half is aborted and the rest committed",
     whom="transactional producers that pause for longer than transaction.timeout.ms",
-    since="0.11.0.0",
+    since=Border(
+        "0.11.0.0",
+        "KIP-98",
+        Side("0.10.2.2", "there are no transactions that could take too long"),
+        Side(
+            "0.11.0.0",
+            "TransactionCoordinator.abortTimedOutTransactions aborts with the producer's own epoch, and does not "
+            "raise it",
+        ),
+    ),
     fixed=("0.11.0.2", "1.0.0"),
     commits=("501a5e26270", "5bbfd614d00", "def1a768a63"),
 )

@@ -9,13 +9,31 @@ fetches from the same leader. The reassignment never ends, and the broker's repl
 ISR at their next write.
 """
 
-from harness.words import Basis, Bug, ClusterPlan, Documented, Exhibit, Partition, Run, TopicPlan, ranges, scenario
+from harness.words import (
+    Basis,
+    Border,
+    Bug,
+    ClusterPlan,
+    Documented,
+    Exhibit,
+    Partition,
+    Run,
+    Side,
+    TopicPlan,
+    ranges,
+    scenario,
+)
 
 KAFKA_6003 = Bug(
     id="KAFKA-6003",
     title="a partition of an idempotent producer cannot be moved, and the attempt stops a broker's replication",
     whom="idempotent producers and topics whose oldest records are deleted, when replicas are moved",
-    since="0.11.0.0",
+    since=Border(
+        "0.11.0.0",
+        "KIP-98",
+        Side("0.10.2.2", "batches have no producer id and no sequence number"),
+        Side("0.11.0.0", "ProducerAppendInfo.validateAppend checks the sequence of fetched batches too"),
+    ),
     fixed=("0.11.0.2", "1.0.0"),
     commits=("dc907d9b7b9", "3c96f9128af"),
 )

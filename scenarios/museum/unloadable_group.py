@@ -9,14 +9,23 @@ Groups of hundreds of members write such records without large commits: the assi
 the buffer is small, and one commit with long metadata plays that role. Nothing happens until the coordinator dies.
 """
 
-from harness.words import Basis, Bug, ClusterPlan, Documented, Exhibit, Run, ranges, scenario
+from harness.words import Basis, Border, Bug, ClusterPlan, Documented, Exhibit, Run, Side, ranges, scenario
 from scenarios.museum import kill_coordinator
 
 KAFKA_7286 = Bug(
     id="KAFKA-7286",
     title="after one large commit, no coordinator of that partition of groups ever finishes loading",
     whom="groups of hundreds of members, or with large metadata",
-    since="0.9.0.0",
+    since=Border(
+        "0.8.2.0",
+        "KAFKA-1012",
+        Side("0.8.1.1", "no broker loads offsets: KafkaApis.handleOffsetCommitRequest writes them to ZooKeeper"),
+        Side(
+            "0.8.2.0",
+            "OffsetManager.loadOffsets reads at most offsets.load.buffer.size, and then from the same offset "
+            "again if that holds no whole message",
+        ),
+    ),
     fixed=("2.0.1", "2.1.0"),
     commits=("4a5cba87bcd", "518758fdcef"),
 )

@@ -9,14 +9,22 @@ An upgrade runs with the old protocol until all brokers are new, and restarts th
 dies, and the next one loads.
 """
 
-from harness.words import Basis, Bug, ClusterPlan, Documented, Exhibit, Run, ranges, scenario
+from harness.words import Basis, Border, Bug, ClusterPlan, Documented, Exhibit, Run, Side, ranges, scenario
 from scenarios.museum import kill_coordinator
 
 KAFKA_8069 = Bug(
     id="KAFKA-8069",
     title="in the middle of an upgrade to 2.1 the committed offsets of groups without members expire at once",
     whom="groups without members at that moment, such as daily jobs",
-    since="2.1.0",
+    since=Border(
+        "2.1.0",
+        "KIP-211",
+        Side("2.0.1", "an offset always has an expiry time, in the record and in memory"),
+        Side(
+            "2.1.0",
+            "an offset without one is written as -1 in the old format, which GroupMetadataManager reads as a time",
+        ),
+    ),
     fixed=("2.2.0",),
     commits=("4ace51a4827", "44be5d2221c"),
 )

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from app.matrix import cells
+from evidence.borders import Border, Side
 from evidence.errors import UsageError
 from evidence.releases import line_of
 from harness.bugs import Bug, BugStatus, Status, numbers
-from harness.cluster import versions
+from harness.cluster import apache, versions
 from harness.cluster.builds import Build
 from harness.cluster.versions import Version
 from harness.scenario import Scenario, all_scenarios, get_scenario
+from tests.records import first
 
-BACKPORTED = Bug(id="KAFKA-1", title="it bites", whom="you", since="1.1.0", fixed=("2.8.2", "3.0.2", "3.1.1", "3.2.0"))
+BACKPORTED = Bug(
+    id="KAFKA-1", title="it bites", whom="you", since=first("1.1.0"), fixed=("2.8.2", "3.0.2", "3.1.1", "3.2.0")
+)
 EXHIBITS = [made for made in all_scenarios().values() if made.exhibit is not None]
 
 
@@ -51,7 +57,7 @@ def test_a_bug_that_no_release_mends_stays_and_says_where_it_stands(
     state: BugStatus, is_open: bool, words: str
 ) -> None:
     unfixed = Bug(
-        id="KAFKA-2", title="it bites", whom="you", since="3.3.0", fixed=(), status=status(state), mode="kraft"
+        id="KAFKA-2", title="it bites", whom="you", since=first("3.3.0"), fixed=(), status=status(state), mode="kraft"
     )
     assert unfixed.affects(version("4.3.1", "kraft"))
     assert not unfixed.affects(version("3.2.9", "kraft"))
@@ -62,11 +68,60 @@ def test_a_bug_that_no_release_mends_stays_and_says_where_it_stands(
 def test_a_bug_is_fixed_or_says_where_it_stands_and_not_both() -> None:
     for fixed, told in (((), None), (("3.3.1",), status(BugStatus.OPEN))):
         with pytest.raises(UsageError, match="either the releases that fixed it, or its status"):
-            Bug(id="KAFKA-6", title="it bites", whom="you", since="3.3.0", fixed=fixed, status=told)
+            Bug(id="KAFKA-6", title="it bites", whom="you", since=first("3.3.0"), fixed=fixed, status=told)
+
+
+def test_since_when_a_bug_is_there_has_a_source_on_both_sides() -> None:
+    told: dict[str, Any] = {"id": "KAFKA-8", "title": "it bites", "whom": "you", "fixed": ("3.1.0",)}
+    with pytest.raises(TypeError, match="since"):
+        Bug(**told)
+    asks, asks_not = Side("2.6.3", "it asks"), Side("2.7.0", "it does not ask")
+    with pytest.raises(UsageError, match=r"KAFKA-8: it needs the first release that has it, not the line 2\.7"):
+        Bug(since=Border("2.7", "KIP-497", asks, asks_not), **told)
+    bug = Bug(since=Border("2.7.0", "KIP-497", asks, asks_not), **told)
+    assert bug.came == "It is there since 2.7.0 (KIP-497). In 2.6.3 it asks. In 2.7.0 it does not ask."
+
+
+@pytest.mark.parametrize("made", EXHIBITS, ids=lambda made: made.name)
+def test_nothing_lies_between_the_releases_that_say_since_when_a_bug_is_there(made: Scenario) -> None:
+    """The release that was read before a bug came is of the last line before it, or of its own."""
+    assert made.exhibit is not None
+    since = made.exhibit.bug.since
+    lines = sorted({line_of(numbers(release)) for release in ("0.8.1.1", *apache.releases())})
+    own = lines.index(line_of(since.release))
+    assert line_of(numbers(since.before.release)) in lines[own - 1 : own + 1]
+    assert since.first in apache.releases()
+    assert all(len(side.code.split()) <= 30 for side in (since.before, since.after))
+
+
+@pytest.mark.parametrize(
+    ("name", "first_release"),
+    [
+        # OffsetManager of 0.8.2.0 deletes offsets by their age, and reads one chunk again and again.
+        ("museum-expired-offsets", "0.8.2.0"),
+        ("museum-unloadable-group", "0.8.2.0"),
+        # Log.append refuses what is larger than segment.bytes from KAFKA-1670 on.
+        ("museum-segment-below-batch", "0.8.2.0"),
+        # KRaft before it was ready for production
+        ("museum-isolated-controller", "2.8.0"),
+        ("museum-false-clean-marker", "2.8.0"),
+        ("museum-deleted-records-return", "2.8.0"),
+        ("museum-reassigned-to-one", "3.0.0"),
+        ("museum-made-again", "3.0.0"),
+    ],
+)
+def test_first_releases_that_were_corrected_by_the_source(name: str, first_release: str) -> None:
+    exhibit = get_scenario(name).exhibit
+    assert exhibit is not None
+    assert exhibit.bug.since.first == first_release
+    assert exhibit.as_json()["since"] == first_release
+    assert exhibit.as_json()["came"].startswith(f"It is there since {first_release} (")
 
 
 def test_a_bug_of_a_client_says_whose_releases_these_are() -> None:
-    of_java = Bug(id="KAFKA-7", title="it bites", whom="you", since="3.0.0", fixed=("3.0.1",), whose="Java clients")
+    of_java = Bug(
+        id="KAFKA-7", title="it bites", whom="you", since=first("3.0.0"), fixed=("3.0.1",), whose="Java clients"
+    )
     assert of_java.releases == "Java clients from 3.0.0 on, fixed in 3.0.1"
 
 
@@ -89,14 +144,14 @@ def test_of_the_bugs_that_no_release_mends_those_are_open_that_nobody_knows() ->
 
 
 def test_a_bug_of_one_mode_is_none_of_the_other() -> None:
-    of_kraft = Bug(id="KAFKA-3", title="it bites", whom="you", since="3.3.0", fixed=("3.8.0",), mode="kraft")
+    of_kraft = Bug(id="KAFKA-3", title="it bites", whom="you", since=first("3.3.0"), fixed=("3.8.0",), mode="kraft")
     assert of_kraft.affects(version("3.5.1", "kraft"))
     assert not of_kraft.affects(version("3.5.1"))
 
 
 def test_before_1_0_a_line_has_three_numbers() -> None:
     assert line_of(numbers("0.11.0.3")) == (0, 11, 0)
-    early = Bug(id="KAFKA-4", title="it bites", whom="you", since="0.10.0.0", fixed=("0.10.1.1", "0.10.2.0"))
+    early = Bug(id="KAFKA-4", title="it bites", whom="you", since=first("0.10.0.0"), fixed=("0.10.1.1", "0.10.2.0"))
     assert [kafka for kafka in ("0.10.0.1", "0.10.1.0") if early.affects(version(kafka))] == ["0.10.0.1", "0.10.1.0"]
     assert not any(early.affects(version(kafka)) for kafka in ("0.9.0.1", "0.10.1.1", "0.10.2.0", "0.11.0.0"))
 
@@ -104,7 +159,7 @@ def test_before_1_0_a_line_has_three_numbers() -> None:
 @pytest.mark.parametrize("fixed", [("3.0.2", "2.8.2"), ("2.8.1", "2.8.2")])
 def test_fixed_releases_are_one_of_each_line_in_order(fixed: tuple[str, ...]) -> None:
     with pytest.raises(UsageError, match="one fixed release of each line"):
-        Bug(id="KAFKA-5", title="it bites", whom="you", since="1.0.0", fixed=fixed)
+        Bug(id="KAFKA-5", title="it bites", whom="you", since=first("1.0.0"), fixed=fixed)
 
 
 def test_what_is_no_release_is_bad_input() -> None:

@@ -76,6 +76,7 @@ def test_a_run_is_told_with_what_showed_it(run_dir: RunDir) -> None:
     assert f"    broker-2: {FAILED}\n" in text
     assert "all is well" not in text
     assert "UnifiedLog.append refuses a batch" in text
+    assert "\nIt is there since 0.8.2.0 (KAFKA-1670). In 0.8.1.1 Log.append does not compare" in text
 
 
 def test_a_run_that_does_not_show_the_bug_says_so_and_one_that_does_says_by_what(run_dir: RunDir) -> None:

@@ -21,16 +21,17 @@ from harness.discoveries import DISCOVERIES
 from harness.plan import ClusterPlan, TopicPlan
 from harness.scenario import Scenario, all_scenarios, get_scenario
 from harness.words import EVERY_VERSION, VersionRange
+from pages import guide
 from pages import museum as pages
 from pages.scenarios import also, of
-from tests.records import STATED
+from tests.records import STATED, first
 
-EARLY = Bug(id="KAFKA-7", title="it bites", whom="you", since="1.0.0", fixed=("2.2.2", "2.3.0"))
-LATE = Bug(id="KAFKA-8", title="it stings", whom="them", since="2.1.0", fixed=("2.4.1", "2.5.0"))
+EARLY = Bug(id="KAFKA-7", title="it bites", whom="you", since=first("1.0.0"), fixed=("2.2.2", "2.3.0"))
+LATE = Bug(id="KAFKA-8", title="it stings", whom="them", since=first("2.1.0"), fixed=("2.4.1", "2.5.0"))
 OPEN = Status(state=BugStatus.OPEN, told="It stays.", sources=("here",), on="2026-11-23", looked_at="4.3.1")
-KRAFTS = Bug(id="KAFKA-9", title="it hides", whom="all", since="3.3.0", fixed=(), status=OPEN, mode="kraft")
+KRAFTS = Bug(id="KAFKA-9", title="it hides", whom="all", since=first("3.3.0"), fixed=(), status=OPEN, mode="kraft")
 CLIENTS = Bug(
-    id="KAFKA-6", title="it mixes", whom="senders", since="2.1.0", fixed=("2.1.1", "2.2.0"), whose="Java clients"
+    id="KAFKA-6", title="it mixes", whom="senders", since=first("2.1.0"), fixed=("2.1.1", "2.2.0"), whose="Java clients"
 )
 KNOWN = ("0.11.0.0", "0.11.0.1", "2.2.0", "2.2.2", "2.6.1", "3.5.1", "3.9.2", "4.1.2", "4.3.1", "4.4.0")
 
@@ -118,6 +119,7 @@ def test_what_a_release_has_comes_with_its_runs_and_what_to_be_on() -> None:
     assert (found["has_not"], found["free_of_mended"]) == ({}, "2.4.1")
     text = museum.as_text(found)
     assert "2 of the museum's 2 bugs of brokers can happen there" in text
+    assert "  source      It is there since 1.0.0 (KAFKA-1). In 0.8.1.1 Partition.thing is missing." in text
     assert "museum-bite, as documented on 1.1.1 4 of 5; fixed, on 2.2.2 5 of 5" in text
 
 
@@ -175,7 +177,7 @@ def test_a_bug_that_nobody_fixed_leaves_nothing_to_be_on() -> None:
 
 
 def test_who_has_zookeeper_is_not_told_to_leave_it() -> None:
-    only_4 = Bug(id="KAFKA-6", title="it bites", whom="you", since="1.0.0", fixed=("4.0.0",))
+    only_4 = Bug(id="KAFKA-6", title="it bites", whom="you", since=first("1.0.0"), fixed=("4.0.0",))
     assert museum.free_of_mended(zookeeper("3.9.2").versions[0], [only_4]) == ""
     assert museum.free_of_mended(kraft("3.9.2").versions[0], [only_4, KRAFTS]) == "4.0.0"
 
@@ -227,19 +229,27 @@ def test_a_fix_that_takes_a_client_too_is_shown_in_a_case_of_its_own() -> None:
     assert found["has"][0]["fixed"] == {"4.3.1 (with the Java client)": "3 of 5"}
 
 
+def test_a_scenarios_page_tells_since_when_its_bug_is_there() -> None:
+    text = guide.page(of(get_scenario("museum-kip-279")), {})
+    assert "\nThe bug: It is there since 0.11.0.0 (KIP-101). In 0.10.2.2 followers truncate" in text
+
+
 def test_open_is_what_nobody_knows_and_the_rest_says_where_it_stands() -> None:
     assert WITH_CLIENT.exhibit is not None
     limit = replace(KRAFTS, id="KAFKA-5", status=replace(OPEN, state=BugStatus.LIMITATION), credit="somebody found it")
     known = replace(WITH_CLIENT, name="museum-limit", exhibit=replace(WITH_CLIENT.exhibit, bug=limit))
     fixed = replace(get_scenario("baseline"), exhibit=MADE[0].exhibit)
     text = pages.page({"versions": ["4.3.1"]}, [of(WITH_CLIENT), of(known), of(fixed)], {})
-    _, _, sections = text.partition("## Open\n")
+    came, _, sections = text.partition("## Open\n")
+    assert (
+        "- [KAFKA-7](scenarios/baseline.md): It is there since 1.0.0 (KAFKA-1). In 0.8.1.1 Partition.thing is" in came
+    )
     unfixed, _, rest = sections.partition("## Known, and mended by no release of brokers\n")
     assert "- [KAFKA-9](scenarios/museum-bite.md): `kafka-chaos run museum-bite --version 4.3.1`" in unfixed
     assert "KAFKA-5" not in unfixed
     told = "a known limitation, to be documented (2026-11-23). It stays. Sources: here. Somebody found it."
     assert f"- [KAFKA-5](scenarios/museum-limit.md): {told}" in rest
-    assert "- [KAFKA-7]" not in text
+    assert "- [KAFKA-7]" not in sections
 
 
 def test_bugs_of_clients_have_a_table_of_their_own() -> None:

@@ -28,7 +28,9 @@ def stated(name: str, **changes: Any) -> dict[str, Any]:
     case = {"name": "default", "changes": {"acks": "all"}, "documented": []}
     about = {"name": name, "section": "a", "file": "scenarios/a/b.py", "claim": "C.", "source": "S", "operator": "O."}
     return (
-        about | {"applies": "every", "suite": "", "told": "T.", "steps": "", "programs": "", "cases": [case]} | changes
+        about
+        | {"exhibit": None, "applies": "every", "suite": "", "told": "T.", "steps": "", "programs": "", "cases": [case]}
+        | changes
     )
 
 
