@@ -11,7 +11,7 @@ together, in this order, and the nearest counts; where two are equally near neit
    this machine's, or if theirs is not told.
 
 A module is the nearest directory above with a build file. A topic belongs to a producer if it is of its cluster, or is
-described in a file that lies so; or if the producer names it, and it is described once, in a file of no module.
+described in a file that lies so. A topic that is described once, in a file of no module, belongs to whoever names it.
 """
 
 from __future__ import annotations

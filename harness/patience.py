@@ -1,8 +1,8 @@
 """Limits of time that count no waiting for a CPU.
 
-A state that Kafka owes and that does not come within its limit is held against Kafka. On a machine on which processes
-wait for their turn everything takes longer, Kafka as well as whoever looks at it, and nothing tells later how long the
-state would have taken. So a wait lasts its limit, and as much longer as some process waited for a CPU meanwhile
+Kafka is accused if a state that it owes does not come within its limit. On a machine on which processes wait for their
+turn everything takes longer, Kafka as well as whoever looks at it, and nothing tells later how long the state would
+have taken. So a wait lasts its limit, and as much longer as some process waited for a CPU meanwhile
 (/proc/pressure/cpu, "some"), up to `TIMES` its limit. The judge excuses what came late by the same measure
 (judgement/duties.py).
 
