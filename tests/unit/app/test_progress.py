@@ -3,8 +3,11 @@ from __future__ import annotations
 import io
 import json
 import os
+import subprocess
 import sys
+from collections.abc import Sequence
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -122,6 +125,14 @@ def test_lines_of_json_have_all_that_happens(capfd: pytest.CaptureFixture[str]) 
     assert (message["kind"], message["text"]) == ("message", "a message")
 
 
+def started(program: str, module: str, arguments: Sequence[str], *_: object, **__: object) -> subprocess.Popen[str]:
+    """In place of a run, a program with its pipes."""
+    assert (module, arguments[0]) == ("app", "run")
+    return subprocess.Popen(
+        [sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    )
+
+
 def test_what_a_run_says_is_told_and_its_directory_taken(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     lines = [
         {"kind": "step", "at_s": 1.0, "text": "· kill"},
@@ -130,7 +141,7 @@ def test_what_a_run_says_is_told_and_its_directory_taken(monkeypatch: pytest.Mon
     ]
     program = "".join(f"print({json.dumps(line)!r})\n" for line in lines) + "print('[]')\nprint('no JSON')"
     seen: list[Happened] = []
-    monkeypatch.setattr(Matrix, "_command", lambda self, cell: [sys.executable, "-c", program])
+    monkeypatch.setattr("app.matrix.forks.start", partial(started, program))
     assert Matrix(tmp_path, {}, 1, print, watch=seen.append)._one(ONE) == RunDir(Path("runs/one"))
     assert [(one.what, one.text) for one in seen] == [
         ("begins", ""),
@@ -140,6 +151,6 @@ def test_what_a_run_says_is_told_and_its_directory_taken(monkeypatch: pytest.Mon
         ("told", "no JSON"),
         ("ends", ""),
     ]
-    monkeypatch.setattr(Matrix, "_command", lambda self, cell: [sys.executable, "-c", "raise SystemExit('out of it')"])
+    monkeypatch.setattr("app.matrix.forks.start", partial(started, "raise SystemExit('out of it')"))
     with pytest.raises(matrix.RunLost, match="ended with 1 and left no run directory; it said: out of it"):
         Matrix(tmp_path, {}, 1, print)._one(ONE)
