@@ -11,6 +11,7 @@ import importlib
 import json
 import os
 import runpy
+import select
 import selectors
 import signal
 import socket
@@ -88,7 +89,16 @@ class Server:
                     connection.close()
 
     def _fork(self, request: Request) -> Copy | None:
-        """Make a copy: None in the server, and in the copy what it is."""
+        """Make a copy: None in the server, and in the copy what it is.
+
+        A request that nobody waits for any more is void: whoever asked has begun the process from nothing by now, and
+        two would write the same files.
+        """
+        *files, tell = request.files
+        if _hung_up(tell):
+            for descriptor in request.files:
+                os.close(descriptor)
+            return None
         ours, its = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         pid = os.fork()
         if pid == 0:
@@ -97,13 +107,14 @@ class Server:
             return Copy(request, its)
         its.close()
         self.others.append(ours)
-        *files, tell = request.files
         for descriptor in files:
             os.close(descriptor)
         self.running[pid] = socket.socket(fileno=tell)
         process = os.pidfd_open(pid)
-        with suppress(OSError):  # whoever asked may have gone
+        try:
             socket.send_fds(self.running[pid], [str(pid).encode()], [process])
+        except OSError:  # whoever asked has gone just now
+            os.kill(pid, signal.SIGKILL)
         os.close(process)
         return None
 
@@ -114,6 +125,13 @@ class Server:
             if ended:
                 with self.running.pop(pid) as tell, suppress(OSError):
                     tell.send(str(os.waitstatus_to_exitcode(status)).encode())
+
+
+def _hung_up(told: int) -> bool:
+    """Whether nobody listens at the other end of a socket, by its descriptor."""
+    watch = select.poll()
+    watch.register(told, 0)  # the end of the other side is told unasked
+    return bool(watch.poll(0))
 
 
 def _received(asking: socket.socket) -> Request | None:

@@ -230,26 +230,16 @@ def start(
     *,
     devnull: bool = False,
     merged: bool = False,
+    fresh: bool = False,
 ) -> Forked | subprocess.Popen[str]:
     """Run a module as `python -m` does, with pipes at its stdin, stdout and stderr: forked if a server is there.
 
-    `devnull`: its stdin has ended already; `merged`: its stderr is its stdout.
+    `devnull`: its stdin has ended already; `merged`: its stderr is its stdout; `fresh`: in an interpreter of its own.
     """
-    if (server := current()) is not None:
+    server = None if fresh else current()
+    if server is not None:
         with suppress(Gone):
             return server.popen(module, arguments, environment, devnull=devnull, merged=merged)
-    return from_nothing(module, arguments, environment, devnull=devnull, merged=merged)
-
-
-def from_nothing(
-    module: str,
-    arguments: Sequence[str],
-    environment: Mapping[str, str],
-    *,
-    devnull: bool = False,
-    merged: bool = False,
-) -> subprocess.Popen[str]:
-    """The same, always in an interpreter of its own."""
     return subprocess.Popen(
         [sys.executable, "-m", module, *arguments],
         stdin=subprocess.DEVNULL if devnull else subprocess.PIPE,

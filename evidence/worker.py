@@ -56,8 +56,7 @@ class Worker:
         """
         self.name = name
         self._gone = gone
-        begin = forks.from_nothing if fresh else forks.start
-        self._process = begin(module, arguments, os.environ | dict(environment or {}))
+        self._process = forks.start(module, arguments, os.environ | dict(environment or {}), fresh=fresh)
         self._received: queue.SimpleQueue[dict[str, Any] | None] = queue.SimpleQueue()
         self._complaints: list[str] = []
         assert self._process.stdout is not None

@@ -26,6 +26,9 @@ def load_more():
     ASKED.append(os.getpid())
 if __name__ == "__main__":
     sys.stdout.reconfigure(errors="backslashreplace")
+    for word in sys.argv[1:]:
+        if word.startswith("mark="):
+            open(word[5:], "a").write("begun")
     print(sys.argv[1:], os.environ.get("OF_THE_COPY"), os.getsid(0) == os.getpid(), flush=True)
     print("on stderr", file=sys.stderr, flush=True)
     for line in sys.stdin:
@@ -151,6 +154,26 @@ def test_without_its_server_a_copy_lives_on_and_the_next_is_begun_from_nothing(s
     with forks.start("talker", [], os.environ, devnull=True, merged=True) as another:
         assert isinstance(another, subprocess.Popen)
         assert another.wait(LIMIT_S) == 0
+
+
+def test_a_request_that_nobody_waits_for_any_more_is_void(
+    served: forks.Forks, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else the process would run twice: begun from nothing, and forked when the server has its turn."""
+    end(begun())
+    os.kill(served.pid, signal.SIGSTOP)
+    mark = tmp_path / "begun"
+    with monkeypatch.context() as patience:
+        patience.setattr(forks, "START_LIMIT_S", 0.1)
+        another = forks.start("talker", [f"mark={mark}"], os.environ, devnull=True, merged=True)
+    with another:
+        assert isinstance(another, subprocess.Popen)
+        assert another.stdout is not None
+        another.stdout.read()
+    os.kill(served.pid, signal.SIGCONT)
+    later = served.popen("talker", [], os.environ)
+    end(later)
+    assert mark.read_text() == "begun"
 
 
 def test_a_request_that_no_message_can_hold_is_begun_from_nothing(served: forks.Forks) -> None:
