@@ -28,6 +28,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import os
 import shutil
 import statistics
@@ -153,26 +154,38 @@ def anti_join(small: RunDir, run_dir: RunDir) -> dict[str, Any]:
     return {"seconds": seconds, "processor_s": used, "disk_mb": disk}
 
 
-def measured(what: str, small: RunDir, run_dir: RunDir, cap_mb: int) -> dict[str, Any]:
-    """Have it measured in a process of its own, its memory watched. SystemExit if it fails or breaks the cap."""
-    command = [sys.executable, "-m", "benchmarks.analysis", "--measure", what, str(small.path), str(run_dir.path)]
+def in_own_process(
+    module: str, words: Sequence[str], what: str, *, cap_mb: float = math.inf, limit_s: float = math.inf
+) -> dict[str, Any]:
+    """What `python -m module words` prints as its last line, and the most memory that its processes had, in megabytes.
+    SystemExit, which names `what`, if it fails, takes too long or breaks the cap.
+    """
+    command = [sys.executable, "-m", module, *words]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, start_new_session=True)
-    largest, deadline = 0, time.monotonic() + LIMIT_S
+    largest, deadline = 0, time.monotonic() + limit_s
     while process.poll() is None:
         largest = max(largest, sum(resident for resident, _, _ in tree(process.pid)))
         if largest > cap_mb or time.monotonic() > deadline:
             os.killpg(process.pid, 9)
             why = f"{largest} MB resident, above the cap of {cap_mb}" if largest > cap_mb else "not done in time"
-            raise SystemExit(f"{what} of {run_dir.path.name}: {why}")
+            raise SystemExit(f"{what}: {why}")
         try:
             process.wait(SAMPLE_S)
         except subprocess.TimeoutExpired:
             continue
     said = process.communicate()[0].strip().splitlines()
     if process.returncode or not said:
-        raise SystemExit(f"{what} of {run_dir.path.name} failed, exit status {process.returncode}")
+        raise SystemExit(f"{what} failed, exit status {process.returncode}")
     result: dict[str, Any] = json.loads(said[-1])
     return result | {"peak_mb": largest}
+
+
+def measured(what: str, small: RunDir, run_dir: RunDir, cap_mb: int) -> dict[str, Any]:
+    """Have it measured in a process of its own, its memory watched. SystemExit if it fails or breaks the cap."""
+    words = ["--measure", what, str(small.path), str(run_dir.path)]
+    return in_own_process(
+        "benchmarks.analysis", words, f"{what} of {run_dir.path.name}", cap_mb=cap_mb, limit_s=LIMIT_S
+    )
 
 
 def tell(subject: str, text: str) -> None:

@@ -15,8 +15,6 @@ import argparse
 import json
 import os
 import random
-import subprocess
-import sys
 import tempfile
 import threading
 import time
@@ -25,7 +23,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from benchmarks.analysis import SAMPLE_S, processor_s, tell, tree, two_processors
+from benchmarks.analysis import in_own_process, processor_s, tell, two_processors
 
 KEYS: Final = 100
 WRITERS: Final = 10
@@ -123,20 +121,7 @@ class Watch:
 
 def measured(path: Path, master: str) -> dict[str, Any]:
     """The same in a process of its own, with the most memory that it had. SystemExit if it fails."""
-    command = [sys.executable, "-m", "benchmarks.others", "--measure", str(path), master]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-    largest = 0
-    while process.poll() is None:
-        largest = max(largest, sum(resident for resident, _, _ in tree(process.pid)))
-        try:
-            process.wait(SAMPLE_S)
-        except subprocess.TimeoutExpired:
-            continue
-    said = process.communicate()[0].strip().splitlines()
-    if process.returncode or not said:
-        raise SystemExit(f"{path.name} on {master} failed, exit status {process.returncode}")
-    result: dict[str, Any] = json.loads(said[-1])
-    return result | {"peak_mb": largest}
+    return in_own_process("benchmarks.others", ["--measure", str(path), master], f"{path.name} on {master}")
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -3,7 +3,7 @@
 Kafka is accused if a state that it owes does not come within its limit. On a machine on which processes wait for their
 turn everything takes longer, Kafka as well as whoever looks at it, and nothing tells later how long the state would
 have taken. So a wait lasts its limit, and as much longer as some process waited for a CPU meanwhile
-(/proc/pressure/cpu, "some"), up to `TIMES` its limit. The judge excuses what came late by the same measure
+(/proc/pressure/cpu, "some"), up to `LATE_TIMES` its limit. The judge excuses what came late by the same measure
 (judgement/duties.py).
 
 Source: Linux, Documentation/accounting/psi.rst.
@@ -13,12 +13,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import Final
 
+from evidence.run_state import LATE_TIMES
 from harness.load import total_us
-
-TIMES: Final = 4
-"""No wait lasts more than so many limits, as the judge excuses nothing beyond (judgement.duties.LATE_TIMES)."""
 
 
 class Patience:
@@ -42,7 +39,7 @@ class Patience:
     def left_s(self) -> float:
         """Seconds until it is over; below zero when it is."""
         waited_s = (self._waited_us() - self._since_us) / 1e6
-        return self._limit_s + min(waited_s, (TIMES - 1) * self._limit_s) - self.passed_s
+        return self._limit_s + min(waited_s, (LATE_TIMES - 1) * self._limit_s) - self.passed_s
 
     @property
     def lasted_s(self) -> float:

@@ -36,16 +36,10 @@ from checks.claim import CONTRADICTED
 from evidence.basis import OWN_RUNS, Basis
 from evidence.events import Duty, Witness, of
 from evidence.findings import ClaimResult
-from evidence.run_state import RunState
+from evidence.run_state import LATE_TIMES, RunState
 from evidence.spans import NEVER_NS, Span, overlap_ns, within
 from judgement.scope import ALL, EVERYTHING, Doubt, Scope
 
-LATE_TIMES: Final = 4
-"""No waiting for a CPU excuses so many times its bound. Ours. The kernel counts whoever waits, Kafka or not, so on a
-machine on which somebody always waits the sum excuses anything, and what never comes would be excused too. A share p of
-the time excuses 1 / (1 - p) bounds, so this limits the excuse where more than three quarters of a time were waited. The
-most that was seen of a Kafka that was in order is 3.8, with starved clients, at a load of 28 on two cores.
-"""
 BUSY: Final = 0.8
 """In a timeline without slices: a machine on which some process waited for a CPU in this share of the run's time was
 busy, and nothing that is of time is contradicted by less than `LATE_TIMES`. Ours, and nothing was measured for it.

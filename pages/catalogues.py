@@ -7,6 +7,7 @@ from typing import Final
 from checks import catalogue, claims
 from checks.anomalies import availability, groups, last_stable_offset, min_insync
 from checks.disturbances import AFTER_NS
+from evidence.run_state import LATE_TIMES
 from judgement import duties, losses
 from pages.render import render
 
@@ -41,7 +42,7 @@ LIMITS: Final = (
         "TCP tries again after 1, 2 and 4 s (RFC 6298), and clients wait before they connect anew",
     ),
     (
-        f"{duties.LATE_TIMES} times a bound",
+        f"{LATE_TIMES} times a bound",
         "claims that are durations: from there on no waiting for a CPU excuses them",
         "3.8 times a bound was seen at a load of 28 on two cores, when clients themselves were kept from a CPU",
     ),

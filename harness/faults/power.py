@@ -44,6 +44,7 @@ from evidence.errors import FaultUnproved, HarnessError
 from evidence.faults.process import AgeGroup, FilesOnDisk, Lost, PowerLossProof, ReplicaOnDisk
 from harness.cluster.disks import SYNCED, write, writeback
 from harness.faults.process import OfOneNode
+from harness.processes import thread_states
 from kafkafiles.batches import BatchHeader, scan_batches
 
 if TYPE_CHECKING:
@@ -219,22 +220,11 @@ def compared(written: Mapping[str, FileContent], held: Mapping[str, FileContent]
     return DiskContent(replicas=rows, lost=lost, files=files)
 
 
-def threads(pid: int) -> list[str]:
-    """The state of every thread of a process, as the kernel tells it; none for a process that is gone."""
-    states = []
-    for stat in Path(f"/proc/{pid}/task").glob("*/stat"):
-        try:
-            states.append(stat.read_text().rpartition(")")[2].split()[0])
-        except (OSError, IndexError):  # the thread has ended
-            continue
-    return states
-
-
 def wait_still(pids: Iterable[int]) -> None:
     """Wait until no thread of these processes runs; HarnessError with their states if one does for too long."""
     deadline = time.monotonic() + STILL_LIMIT_S
     for pid in pids:
-        while moving := set(threads(pid)) - STANDING:
+        while moving := set(thread_states(pid)) - STANDING:
             if time.monotonic() > deadline:
                 raise HarnessError(
                     f"process {pid} was stopped, yet {STILL_LIMIT_S:.0f} s later it has threads {moving}"

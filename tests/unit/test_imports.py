@@ -37,7 +37,7 @@ MAY = {
     "kafka_chaos": set(),
 }
 HARNESS = (
-    {"load", "plan", "polling", "suite"},
+    {"load", "plan", "polling", "processes", "suite"},
     {"cluster", "patience"},
     {"setup", "observers", "removal"},
     {"faults", "workloads"},

@@ -164,7 +164,7 @@ def stopped(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """The signals that are sent to processes."""
     sent: list[int] = []
     monkeypatch.setattr(os, "kill", lambda pid, signal: sent.append(signal))
-    monkeypatch.setattr(power, "threads", lambda pid: ["T", "T"])
+    monkeypatch.setattr(power, "thread_states", lambda pid: ["T", "T"])
     return sent
 
 
@@ -258,7 +258,7 @@ def test_processes_go_on_if_their_file_system_cannot_be_shut_down(
 
 def test_a_process_that_does_not_stand_still_is_not_waited_for_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(power, "STILL_LIMIT_S", 0.0)
-    monkeypatch.setattr(power, "threads", lambda pid: ["T", "R"])
+    monkeypatch.setattr(power, "thread_states", lambda pid: ["T", "R"])
     with pytest.raises(HarnessError, match="threads"):
         wait_still([4242])
 

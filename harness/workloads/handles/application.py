@@ -8,11 +8,11 @@ import os
 import signal
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from evidence.errors import HarnessError
 from harness.polling import poll
+from harness.processes import thread_states
 from harness.workloads.handles.client import Background, Client
 from harness.workloads.stores import located
 
@@ -128,19 +128,7 @@ class StreamsApplication(Background[ApplicationProgress]):
         each of its threads is stopped.
         """
         os.kill(self.pid, signal.SIGSTOP)
-        states = poll(
-            lambda: thread_states(self.pid), STOP_LIMIT_S, until=lambda states: set(states.values()) == {STOPPED}
-        )
-        if running := sorted(thread for thread, state in states.items() if state != STOPPED):
-            raise HarnessError(f"{self.name}: {len(running)} of {len(states)} threads are not stopped")
-
-
-def thread_states(pid: int) -> dict[int, str]:
-    """The state of each thread of a process, as the kernel has it (proc(5), /proc/pid/stat, the third field)."""
-    found: dict[int, str] = {}
-    for path in Path(f"/proc/{pid}/task").glob("*/stat"):
-        try:
-            found[int(path.parent.name)] = path.read_text().rpartition(")")[2].split()[0]
-        except FileNotFoundError:  # it has ended meanwhile
-            continue
-    return found
+        states = poll(lambda: thread_states(self.pid), STOP_LIMIT_S, until=lambda states: set(states) == {STOPPED})
+        if set(states) != {STOPPED}:
+            running = len(states) - states.count(STOPPED)
+            raise HarnessError(f"{self.name}: {running} of {len(states)} threads are not stopped")

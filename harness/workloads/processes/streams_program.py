@@ -20,8 +20,8 @@ class Outputs(Protocol):
         ...
 
 
-class Copy:
-    """The processor: each input becomes an output that names it (org.apache.kafka.streams.processor.api.Processor)."""
+class _Processor:
+    """What Streams asks of a processor in every release: to be given a task, and to have it taken away."""
 
     def __init__(self, outputs: Outputs) -> None:
         self._outputs = outputs
@@ -29,38 +29,32 @@ class Copy:
     def init(self, context: Any) -> None:
         """Streams gives it a task."""
         self._context = context
+
+    def close(self) -> None:
+        """Streams takes the task away."""
+
+    def _made_of(self, place: Any) -> Any:
+        """The output that names an input, by its place: topic, partition and offset as Java has them."""
+        return self._outputs.made_of(Input(str(place.topic()), int(place.partition()), int(place.offset())))
+
+
+class Copy(_Processor):
+    """The processor: each input becomes an output that names it (org.apache.kafka.streams.processor.api.Processor)."""
 
     def process(self, given: Any) -> None:
         """Streams gives it an input, and takes the output."""
-        place = self._context.recordMetadata().get()
-        output = self._outputs.made_of(Input(str(place.topic()), int(place.partition()), int(place.offset())))
-        self._context.forward(given.withValue(output))
-
-    def close(self) -> None:
-        """Streams takes the task away."""
+        self._context.forward(given.withValue(self._made_of(self._context.recordMetadata().get())))
 
 
-class CopyBefore27:
+class CopyBefore27(_Processor):
     """The same as releases before 2.7 have it (org.apache.kafka.streams.processor.Processor, KIP-478)."""
-
-    def __init__(self, outputs: Outputs) -> None:
-        self._outputs = outputs
-
-    def init(self, context: Any) -> None:
-        """Streams gives it a task."""
-        self._context = context
 
     def process(self, key: Any, _value: Any) -> None:
         """Streams gives it an input, and takes the output."""
-        place = self._context
-        output = self._outputs.made_of(Input(str(place.topic()), int(place.partition()), int(place.offset())))
-        self._context.forward(key, output)
+        self._context.forward(key, self._made_of(self._context))
 
     def punctuate(self, _timestamp: int) -> None:
         """Nobody asks for that."""
-
-    def close(self) -> None:
-        """Streams takes the task away."""
 
 
 def topology(inputs: str, output: str, outputs: Outputs) -> Any:

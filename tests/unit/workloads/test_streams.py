@@ -18,8 +18,9 @@ from evidence.history import record, schema
 from evidence.history.inputs import Input, input_of
 from evidence.history.read import stream_batches
 from evidence.history.writer import HistoryWriter
+from harness.processes import thread_states
 from harness.workloads.handles import application
-from harness.workloads.handles.application import StreamsApplication, thread_states
+from harness.workloads.handles.application import StreamsApplication
 from harness.workloads.processes.streams import Outputs
 from harness.workloads.processes.streams_program import Copy, CopyBefore27
 
@@ -107,9 +108,17 @@ def handle(pid: int) -> StreamsApplication:
 
 
 def test_every_thread_of_a_process_that_is_stopped_stands_still(process: subprocess.Popen[str]) -> None:
-    assert "T" not in thread_states(process.pid).values()
+    assert "T" not in thread_states(process.pid)
     handle(process.pid).freeze()
-    assert list(thread_states(process.pid).values()) == ["T", "T"]
+    assert thread_states(process.pid) == ["T", "T"]
+
+
+def test_a_process_that_is_gone_did_not_stop(process: subprocess.Popen[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(application, "STOP_LIMIT_S", 0.0)
+    monkeypatch.setattr(os, "kill", lambda *_: None)
+    monkeypatch.setattr(application, "thread_states", lambda _: [])
+    with pytest.raises(HarnessError, match="0 of 0 threads are not stopped"):
+        handle(process.pid).freeze()
 
 
 def test_a_process_that_does_not_stop_is_told(process: subprocess.Popen[str], monkeypatch: pytest.MonkeyPatch) -> None:
