@@ -211,7 +211,7 @@ def too_large(evidence: IncidentEvidence, kind: CauseKind) -> Cause | None:
 )
 def false_clean(evidence: IncidentEvidence, kind: CauseKind) -> Cause | None:
     """A release that has it; a broker gave up, and found a torn log in a later start."""
-    if not evidence.release or not (3, 3) <= numbers(evidence.release) < (3, 5, 2):
+    if not has_bug(evidence.release, kind.scenario):
         return None
     for log in evidence.brokers:
         gave_up = log.of("without controllers")
@@ -329,8 +329,7 @@ def disk(evidence: IncidentEvidence, kind: CauseKind) -> Cause | None:
 )
 def overrides(evidence: IncidentEvidence, kind: CauseKind) -> Cause | None:
     """A release that has it, a default that changed, and deleted segments."""
-    has = bool(evidence.release) and (1, 1) <= numbers(evidence.release) < (2, 4, 1)
-    if not has or not evidence.lines("retention"):
+    if not evidence.lines("retention") or not has_bug(evidence.release, kind.scenario):
         return None
     return _of_lines(
         kind, evidence.lines("default changed"), "broker defaults were changed, and retention deleted segments"
@@ -390,7 +389,7 @@ def truncated(evidence: IncidentEvidence, kind: CauseKind) -> Cause | None:
 )
 def marker_compacted(evidence: IncidentEvidence, kind: CauseKind) -> Cause | None:
     """A release that has it, transactions, and such a key."""
-    if not evidence.release or not numbers(evidence.release) >= (0, 11) or without_kafka_14055(evidence.release):
+    if not has_bug(evidence.release, kind.scenario):
         return None
     for path in evidence.partitions:
         if not path.name.startswith("__") and (found := keys_like_markers(path)):
@@ -398,10 +397,14 @@ def marker_compacted(evidence: IncidentEvidence, kind: CauseKind) -> Cause | Non
     return None
 
 
-def without_kafka_14055(release: str) -> bool:
-    """Whether a release has the fix."""
-    at = numbers(release)
-    return at >= (3, 2, 1) or (3, 1, 2) <= at < (3, 2) or (3, 0, 2) <= at < (3, 1)
+def has_bug(release: str, exhibit: str) -> bool:
+    """Whether a release is told and has the bug that a scenario of the museum shows."""
+    if not release:
+        return False
+    from harness.scenario import get_scenario  # only where a cause depends on it, for it loads every scenario
+
+    shown = get_scenario(exhibit).exhibit
+    return shown is not None and shown.bug.is_in(numbers(release))
 
 
 def keys_like_markers(partition: Path) -> int | None:

@@ -129,10 +129,11 @@ class Bug:
 
     def affects(self, version: Version) -> bool:
         """Whether the version has the bug."""
-        release = version.release
-        if release < self.since.release or self.mode not in (None, version.mode):
-            return False
-        return not any(
+        return self.mode in (None, version.mode) and self.is_in(version.release)
+
+    def is_in(self, release: Release) -> bool:
+        """Whether a release has the bug, in the mode that it is of."""
+        return release >= self.since.release and not any(
             release >= fixed and (line_of(release) == line_of(fixed) or fixed == self._last_fix)
             for fixed in map(numbers, self.fixed)
         )
