@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from checks import catalogue as anomalies
+from checks.names import validate_anomalies
 from evidence.errors import UsageError
 from evidence.rundir import RunDir
 from harness.cluster import versions as known_versions
@@ -92,7 +92,7 @@ def expected(text: str | None) -> tuple[str, ...] | None:
     if text is None:
         return None
     names = () if text.strip() == "none" else tuple(dict.fromkeys(names_of([text])))
-    anomalies.validate(names)
+    validate_anomalies(names)
     return names
 
 

@@ -40,15 +40,15 @@ def _cases(parsed_args: argparse.Namespace, **_: Any) -> Iterable[str]:
 
 
 def _anomalies(**_: Any) -> Iterable[str]:
-    from checks.catalogue import CATALOGUE
+    from checks.names import ANOMALIES
 
-    return CATALOGUE
+    return ANOMALIES
 
 
 def _claims(**_: Any) -> Iterable[str]:
-    from checks.claims import CATALOGUE
+    from checks.names import CLAIMS
 
-    return CATALOGUE
+    return CLAIMS
 
 
 def _expected(**_: Any) -> Iterable[str]:

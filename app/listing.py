@@ -12,8 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import results
-from checks import catalogue as anomalies
-from checks import claims
+from checks.names import validate_anomalies, validate_claims
 from evidence.basis import in_words
 from evidence.errors import unknown_name
 from evidence.run import DEFAULT_CASE
@@ -48,9 +47,9 @@ class Selection:
 
     def __post_init__(self) -> None:
         if self.seen is not None:
-            anomalies.validate([self.seen])
+            validate_anomalies([self.seen])
         if self.claim is not None:
-            claims.validate([self.claim])
+            validate_claims([self.claim])
 
     @property
     def nothing(self) -> bool:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from app.nights import TIMES, ran_of
-from checks import claims
+from checks.names import CLAIMS
 from evidence.errors import UsageError, unknown_name
 from evidence.rundir import RunDir
 from judgement.comparison import Ran
@@ -33,7 +33,7 @@ class Symptom:
     @property
     def of_claim(self) -> bool:
         """Whether it is the time of a claim: runs tell it only if they are held against what is documented."""
-        return self.time in claims.CATALOGUE
+        return self.time in CLAIMS
 
     def shown(self, ran: Ran) -> bool | None:
         """Whether a run has it; None if it cannot tell."""
@@ -58,8 +58,8 @@ def longer(text: str) -> Symptom:
         over = 0.0
     if not equals or not 0.0 < over < 1e6:
         raise UsageError(f"--longer {text!r}: write it as NAME=SECONDS, such as leader-replaced-in-time=6.5")
-    if name not in TIMES and name not in claims.CATALOGUE:
-        raise unknown_name("time", name, [*TIMES, *claims.CATALOGUE])
+    if name not in TIMES and name not in CLAIMS:
+        raise unknown_name("time", name, [*TIMES, *CLAIMS])
     return Symptom(name=f"{name} over {over:g} s", time=TIMES.get(name, name), over_ms=over * 1000)
 
 

@@ -1,8 +1,8 @@
 """The catalogue of anomalies: what each name means, where it is defined, and when seeing it is no surprise.
 
-It is filled by importing checks.anomalies, each function of which says what it finds (checks/anomaly.py). Every
-scenario's expectations are checked with it when the scenario is imported (`validate`), and docs/anomalies.md and
-`kafka-chaos list --anomalies` are made from it. Names and definitions follow Jepsen's checker for Kafka where it has
+It is filled by importing checks.anomalies, each function of which says what it finds (checks/anomaly.py).
+docs/anomalies.md and `kafka-chaos list --anomalies` are made from it. Whether a name is one is asked without it
+(checks/names.py), as when a scenario is imported. Names and definitions follow Jepsen's checker for Kafka where it has
 them, so that a verdict means the same here and there.
 """
 
@@ -14,7 +14,6 @@ from typing import Final
 
 from checks.anomalies import REGISTRY
 from checks.anomaly import COORDINATORS, HISTORIES, METADATA, REPLICAS, Anomaly, Check, Scope
-from evidence.errors import unknown_name
 from evidence.findings import Finding
 from evidence.run import RunRecord
 from evidence.run_state import RunState
@@ -36,7 +35,6 @@ __all__ = [
     "checks_of",
     "consequence",
     "permitted",
-    "validate",
 ]
 
 LOST_WRITE: Final = "lost-write"
@@ -53,13 +51,6 @@ CATALOGUE: Final[Mapping[str, Anomaly]] = MappingProxyType(REGISTRY)
 def checks_of(scope: Scope) -> list[Check]:
     """The checks of one partition, of the run as a whole, or over what all partitions told."""
     return [check for entry in REGISTRY.values() for check in entry.checks if check.scope == scope]
-
-
-def validate(names: Iterable[str]) -> None:
-    """Raise UsageError, with the nearest names, for the first that is not in the catalogue."""
-    for name in names:
-        if name not in CATALOGUE:
-            raise unknown_name("anomaly", name, CATALOGUE, hint="`kafka-chaos list --anomalies` has them all")
 
 
 def permitted(run: RunRecord, finding: Finding, run_state: RunState | None = None) -> str | None:

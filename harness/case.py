@@ -6,8 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
-from checks import catalogue as anomalies
-from checks import claims
+from checks.names import validate_anomalies, validate_claims
 from evidence.basis import Basis, fault_of
 from evidence.errors import UsageError
 from evidence.run import DEFAULT_CASE
@@ -30,7 +29,7 @@ class Documented:
     """What is documented to follow on a line of versions.
 
     `required` anomalies must be seen, `allowed` ones may be; any other is unexpected. Raises UsageError for a name that
-    is in neither catalogue (checks/catalogue.py, checks/claims/). `sentence` is what is documented for these
+    is neither an anomaly's nor a claim's (checks/names.py). `sentence` is what is documented for these
     versions, where it is not what the scenario claims. `source` says where, and `basis` of what kind that is; both are
     this outcome's own, which may rest on another document than the scenario's claim, or on our runs alone.
     """
@@ -59,8 +58,8 @@ class Documented:
         for name in ("required", "allowed", "claims"):
             if isinstance(getattr(self, name), str):
                 raise UsageError(f"Documented({name}={getattr(self, name)!r}): write several names, as in {{...}}")
-        anomalies.validate(sorted(self.required | self.allowed))
-        claims.validate(self.claims)
+        validate_anomalies(sorted(self.required | self.allowed))
+        validate_claims(self.claims)
 
     def as_json(self) -> dict[str, Any]:
         """What must and what may be seen, the claims that must be held, the sentence, the source and its basis."""

@@ -64,7 +64,7 @@ from harness.cluster import cluster as clusters
 from harness.cluster import versions
 from harness.cluster.admin import open_admin
 from harness.cluster.disks import DiskMounter, make_disks, release, writeback
-from harness.cluster.docker import UNANSWERED, connect, find_ours, remove, why_unanswered
+from harness.cluster.docker import connect, find_ours, remove, unanswered, why_unanswered
 from harness.cluster.namespace import namespace
 from harness.cluster.ownership import owner
 from harness.cluster.stores import make_store
@@ -643,7 +643,7 @@ def disk_full(path: Path) -> str | None:
 
 
 def _one_line(error: BaseException) -> str:
-    if isinstance(error, UNANSWERED):
+    if isinstance(error, unanswered()):
         return why_unanswered(error)
     if isinstance(error, OSError):
         return refusal(error)

@@ -46,7 +46,7 @@ from judgement import bounds, losses, soundness, subjects
 from judgement.contradicted import TIMELINE, depends_on
 from judgement.doubts import doubts, unshown_claims
 from judgement.duties import Contradiction, contradictions
-from judgement.outcome import of_findings
+from judgement.outcome_of_findings import of_findings
 from judgement.scope import ON_RECORD, Doubt
 from judgement.verdict import (
     AS_DOCUMENTED,

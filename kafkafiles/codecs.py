@@ -1,7 +1,7 @@
 """Decompression of record batches, bounded: no input makes it allocate more than the caller's limit allows.
 
-The codecs come with the standard library (gzip) and with pyarrow (snappy, lz4, zstd). This module has what is peculiar
-to Kafka:
+The codecs come with the standard library (gzip) and with pyarrow (snappy, lz4, zstd), which the first such batch loads.
+This module has what is peculiar to Kafka:
 
 - snappy: Kafka's clients write the xerial stream framing (a 16-byte header, then blocks each with its length); other
   clients write one raw snappy block. Both are legal on disk and are told apart by the header's magic.
@@ -17,8 +17,6 @@ from __future__ import annotations
 
 import zlib
 from typing import Final
-
-import pyarrow as pa
 
 from kafkafiles.errors import Malformed, TooLarge
 
@@ -131,8 +129,10 @@ def _snappy_block(block: bytes, limit: int) -> bytes:
         raise Malformed(f"snappy: a block of {len(block)} bytes announces {size}, which it cannot hold")
     if size == 0:
         return b""
+    from pyarrow import Codec
+
     try:
-        decoded: bytes = pa.Codec("snappy").decompress(block, decompressed_size=size, asbytes=True)
+        decoded: bytes = Codec("snappy").decompress(block, decompressed_size=size, asbytes=True)
     except (OSError, ValueError) as error:
         raise Malformed(f"snappy: {_first_line(error)}") from None
     return decoded
@@ -140,11 +140,13 @@ def _snappy_block(block: bytes, limit: int) -> bytes:
 
 def _stream(codec: str, data: bytes, limit: int) -> bytes:
     """Decompress a frame in growing pieces, so that memory follows what really comes out."""
+    from pyarrow import BufferReader, CompressedInputStream
+
     pieces: list[bytes] = []
     total = 0
     want = min(limit + 1, max(1 << 14, 4 * len(data)))
     try:
-        with pa.CompressedInputStream(pa.BufferReader(data), codec) as stream:
+        with CompressedInputStream(BufferReader(data), codec) as stream:
             while piece := stream.read(min(want, limit + 1 - total)):
                 total += len(piece)
                 if total > limit:

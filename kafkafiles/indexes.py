@@ -1,12 +1,12 @@
 """The files beside a segment: offset and time indexes, aborted transactions, producer state.
 
 `.index` and `.timeindex` are sparse and made by the broker that has the replica, so replicas' indexes differ
-legitimately. The only wrong index is one whose entry is not what the `.log` beside it holds (`check_index`,
-`check_time_index`). Both are memory-mapped at their largest size while the segment is active and cut when it rolls or
-the broker stops, so a live broker's file ends in zeros. How many of its entries count, only that broker's memory knows:
-when a log is truncated the entries beyond stay in the file until others overwrite them (seen after truncations on
-0.10.2.2 and 2.8.2). A file that is still open, `is_open`, can therefore not be compared with its log. A crash leaves
-such a file too, and the broker rebuilds it when it returns.
+legitimately. The only wrong index is one whose entry is not what the `.log` beside it holds
+(kafkafiles/index_checks.py). Both are memory-mapped at their largest size while the segment is active and cut when it
+rolls or the broker stops, so a live broker's file ends in zeros. How many of its entries count, only that broker's
+memory knows: when a log is truncated the entries beyond stay in the file until others overwrite them (seen after
+truncations on 0.10.2.2 and 2.8.2). A file that is still open, `is_open`, can therefore not be compared with its log. A
+crash leaves such a file too, and the broker rebuilds it when it returns.
 
 | file | entry | bytes |
 |---|---|---|
@@ -19,15 +19,11 @@ such a file too, and the broker rebuilds it when it returns.
 from __future__ import annotations
 
 import struct
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-import numpy as np
-
 from kafkafiles.checkpoints import reader_of
-from kafkafiles.columns import HeaderArray
 from kafkafiles.crc import crc32c
 from kafkafiles.errors import ParseError
 
@@ -193,47 +189,6 @@ def parse_snapshot(data: bytes, source: str = ".snapshot") -> ProducerSnapshot:
             )
         )
     return ProducerSnapshot(version=version, producers=tuple(producers))
-
-
-def check_index(entries: Sequence[IndexEntry], headers: HeaderArray) -> list[str]:
-    """What is wrong with the offset index of a closed segment (not `is_open`); empty if it is right.
-
-    `headers` are those of the segment's .log. An entry says where to begin looking for an offset, so its position must
-    be where a batch begins, with nothing before it that is at or above the offset. Which offset of an append is entered
-    differs by version (its first up to 0.10.2, then its last), and an append on a follower has several batches: no more
-    can be asked of an entry.
-    """
-    positions = np.ascontiguousarray(headers["position"])
-    last = headers["last_offset"]
-    end = int(last[-1]) if len(headers) else -1
-    wrong = []
-    for entry in entries:
-        at = int(np.searchsorted(positions, entry.position))
-        if at == len(positions) or positions[at] != entry.position:
-            wrong.append(f"offset {entry.offset}: no batch begins at byte {entry.position}")
-        elif at and last[at - 1] >= entry.offset:
-            wrong.append(f"offset {entry.offset} is before byte {entry.position}, where a later batch begins")
-        elif entry.offset > end:
-            wrong.append(f"offset {entry.offset}: the log ends at offset {end}")
-    return wrong
-
-
-def check_time_index(entries: Sequence[TimeIndexEntry], headers: HeaderArray) -> list[str]:
-    """What is wrong with the time index of a closed segment (not `is_open`) whose .log has these headers: a timestamp
-    that an earlier record passes, or that no batch has. Empty if it is right.
-    """
-    latest = np.maximum.accumulate(np.concatenate(([-1], headers["max_timestamp_ms"])))
-    known = np.unique(headers["max_timestamp_ms"])
-    reached = np.maximum.accumulate(headers["last_offset"])
-    wrong = []
-    for entry in entries:
-        before = int(latest[np.searchsorted(reached, entry.offset, side="right")])
-        at = int(np.searchsorted(known, entry.timestamp_ms))
-        if entry.timestamp_ms < before:
-            wrong.append(f"offset {entry.offset}: {entry.timestamp_ms} ms, but a record up to there has {before} ms")
-        elif at == len(known) or known[at] != entry.timestamp_ms:
-            wrong.append(f"offset {entry.offset}: no batch has the timestamp {entry.timestamp_ms} ms")
-    return wrong
 
 
 read_index = reader_of(lambda data, source: parse_index(data, base_offset_of(Path(source)), source))

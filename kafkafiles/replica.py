@@ -37,10 +37,10 @@ from kafkafiles import checkpoints
 from kafkafiles.batches import Corrupt, Record, records
 from kafkafiles.columns import SCHEMA, HeaderArray, read_arrow_batches, read_headers
 from kafkafiles.errors import ParseError
+from kafkafiles.stored import segment_paths
 from kafkafiles.walk import ANY_OFFSET, Alike, ByteArray, EpochRun, Slice, Walker, check_ahead, compiled, whole
 
 _PARTITION: Final = re.compile(r"([a-zA-Z0-9._-]{1,249})-(\d{1,10})(?:\.[0-9a-f]{32}-(?:delete|future|stray))?")
-_SEGMENT: Final = re.compile(r"\d{20}\.log")
 
 REPLICA_SCHEMA: Final = SCHEMA.insert(0, pa.field("segment", pa.int64(), nullable=False))
 """`SCHEMA` and before it the base offset of the segment that the record is in; `position` is within that segment."""
@@ -194,11 +194,6 @@ def topic_partition_of(path: Path) -> tuple[str, int]:
     if found is None:
         raise ParseError(f"{path}: not named after a topic and a partition, as in 'orders-0'")
     return found[1], int(found[2])
-
-
-def segment_paths(directory: Path) -> list[Path]:
-    """The .log files of a partition directory by base offset (those being deleted, cleaned or swapped left out)."""
-    return sorted(path for path in directory.iterdir() if _SEGMENT.fullmatch(path.name) and path.is_file())
 
 
 def read_replica(directory: Path) -> Replica:

@@ -44,7 +44,8 @@ from kafkafiles.batches import Corrupt
 from kafkafiles.columns import DEFAULT_ROWS, SCHEMA, read_arrow_batches
 from kafkafiles.errors import ParseError, RequestError
 from kafkafiles.files import KINDS, Kind
-from kafkafiles.replica import segment_paths, topic_partition_of
+from kafkafiles.replica import topic_partition_of
+from kafkafiles.stored import segment_paths
 
 FORMAT: Final = "kafka-segments"
 RECORDS: Final = "records"

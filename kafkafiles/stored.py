@@ -6,14 +6,16 @@ Everything is read at once, so this is for logs of some megabytes. `kafkafiles.r
 from __future__ import annotations
 
 import hashlib
+import re
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 from kafkafiles.batches import Batch, BatchHeader, Buffer, batches
 from kafkafiles.indexes import IndexEntry, is_open, read_index
-from kafkafiles.replica import segment_paths
 
-CONTENT_FROM = {0: 12, 1: 12, 2: 16}
+_SEGMENT: Final = re.compile(r"\d{20}\.log")
+CONTENT_FROM: Final = {0: 12, 1: 12, 2: 16}
 """Of an entry in each format, the first byte that is its producer's: before it stand the offset, the length and, in
 format 2, the leader epoch, which brokers write. The length is the entry's size."""
 
@@ -57,6 +59,11 @@ def fingerprint(entry: Buffer, header: BatchHeader) -> str:
     """SHA-256 of what an entry's producer has written of it. `header` is that of the entry in the same buffer."""
     content = memoryview(entry)[header.position + CONTENT_FROM[header.magic] : header.end]
     return hashlib.sha256(content).hexdigest()
+
+
+def segment_paths(directory: Path) -> list[Path]:
+    """The .log files of a partition directory by base offset (those being deleted, cleaned or swapped left out)."""
+    return sorted(path for path in directory.iterdir() if _SEGMENT.fullmatch(path.name) and path.is_file())
 
 
 def read_stored(directory: Path) -> StoredReplica:

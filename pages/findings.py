@@ -14,7 +14,7 @@ from evidence.text import plural
 from harness.cluster import versions
 from harness.discoveries import TAKEN_BACK, every
 from harness.scenario import all_scenarios
-from pages.museum import NOT_RUN, shown
+from pages.counted import NOT_RUN, shown
 from pages.render import render
 
 PAGE: Final = "findings.md"

@@ -11,11 +11,11 @@ from typing import Any, Final
 from evidence.run import DEFAULT_CASE
 from evidence.text import markdown as escaped
 from judgement.report.cells import version_key
+from pages.counted import NOT_RUN, shown
 from pages.render import render
 
 Value = Mapping[str, Any]
 
-NOT_RUN: Final = "not run"
 PAGE: Final = "museum.md"
 
 
@@ -28,12 +28,6 @@ def exhibits(scenarios: Sequence[Value]) -> list[Value]:
         return not number.isdigit(), int(number) if number.isdigit() else 0, bug
 
     return sorted((one for one in scenarios if one.get("exhibit")), key=place)
-
-
-def shown(name: str, version: str, data: Value, case: str = DEFAULT_CASE) -> str:
-    """How often an exhibit ended as documented on a version: "5 of 5"."""
-    cell = ((data.get(name) or {}).get("cases") or {}).get(case, {}).get(version)
-    return f"{cell['good']} of {cell['runs']}" if cell and cell["runs"] else NOT_RUN
 
 
 def shown_here(name: str, version: str, data: Value, case: str, others: Sequence[str]) -> str:

@@ -14,7 +14,7 @@ from app.arguments import names_of, settings_of
 from app.bisect import Bisection, Border, known_bugs, others, path
 from app.matrix import Matrix, MatrixCell
 from app.output import Progress, result
-from checks import catalogue as anomalies
+from checks.names import validate_anomalies
 from evidence.errors import EXIT_AS_DOCUMENTED, EXIT_UNKNOWN, KafkaChaosError, UsageError
 from evidence.run import DEFAULT_CASE
 from evidence.rundir import RunDir
@@ -36,7 +36,7 @@ def run(options: argparse.Namespace) -> int:
     good, bad = (central.find(name, progress.line) for name in (options.good, options.bad))
     older, newer = in_order(good, bad, fix=options.fix)
     named = tuple(names_of(options.seen))
-    anomalies.validate(named)
+    validate_anomalies(named)
     looked_for = symptoms.named(options.longer, options.line)
     overrides = settings_of(options.setting)
     for version in (older, newer):

@@ -1,4 +1,7 @@
-"""`kafka-chaos list`: scenarios, versions, anomalies, claims, broker settings."""
+"""`kafka-chaos list`: scenarios, versions, anomalies, claims, broker settings.
+
+Scenarios and claims are listed by an installation that can run none. What else is asked for is loaded then.
+"""
 
 from __future__ import annotations
 
@@ -6,20 +9,25 @@ import argparse
 import json
 import shutil
 import sys
-from types import ModuleType
 
-from app import known_versions, listing
+from app import listing
 from app.output import say
-from checks import catalogue as anomalies
-from checks import claims
-from harness.setup import central, settings
-from pages import catalogues, schemas
+from harness.setup import central
 
 
-def _list_catalogue(catalogue: ModuleType, options: argparse.Namespace) -> int:
+def _list_catalogue(options: argparse.Namespace) -> int:
     """The catalogue of anomalies, or of claims."""
-    entries = [one.as_json() for one in catalogue.EVERY]
+    if options.claims:
+        from checks.claims import EVERY as CLAIMS
+
+        entries = [one.as_json() for one in CLAIMS]
+    else:
+        from checks.catalogue import EVERY as ANOMALIES
+
+        entries = [one.as_json() for one in ANOMALIES]
     if options.markdown:
+        from pages import catalogues
+
         print(catalogues.pages()[catalogues.CLAIMS if options.claims else catalogues.ANOMALIES], end="")
     elif options.json:
         print(json.dumps(entries, indent=1))
@@ -33,18 +41,24 @@ def _list_catalogue(catalogue: ModuleType, options: argparse.Namespace) -> int:
 def run(options: argparse.Namespace) -> int:
     """List what the options name."""
     if options.schema:
+        from pages import schemas
+
         print(schemas.as_text(options.schema), end="")
         return 0
     if options.settings:
+        from harness.setup import settings
+
         names = sorted(settings.known(central.find(options.settings, say), say))
         print(json.dumps(names, indent=1) if options.json else "\n".join(names))
         return 0
     if options.versions:
+        from app import known_versions
+
         rows = known_versions.rows()
         print(json.dumps(rows, indent=1) if options.json else known_versions.as_text(rows))
         return 0
     if options.anomalies or options.claims:
-        return _list_catalogue(anomalies if options.anomalies else claims, options)
+        return _list_catalogue(options)
     return _list_scenarios(options)
 
 

@@ -17,7 +17,7 @@ from audit.readers import Options, read_paths
 from audit.topics import StatedByUser
 from harness.cluster import apache
 from harness.scenario import all_scenarios
-from pages.museum import shown
+from pages.counted import shown
 
 
 def run(options: argparse.Namespace) -> int:

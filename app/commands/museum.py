@@ -6,14 +6,15 @@ import argparse
 
 import results
 from app import museum
-from app.bug_report import report
-from evidence.rundir import RunDir
-from pages.museum import shown
+from pages.counted import shown
 
 
 def run(options: argparse.Namespace) -> int:
     """Tell of bugs, or write the report of a run of one."""
     if options.report is not None:
+        from app.bug_report import report  # what judges a run is loaded for one alone
+        from evidence.rundir import RunDir
+
         print(report(RunDir(options.report)))
         return 0
     data = results.by_scenario()

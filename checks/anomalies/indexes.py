@@ -17,7 +17,7 @@ from checks.view import (
     Rows,
 )
 from evidence.basis import Basis
-from kafkafiles import indexes
+from kafkafiles import index_checks, indexes
 from kafkafiles.columns import read_headers
 from kafkafiles.errors import ParseError
 
@@ -52,9 +52,9 @@ def _wrong_entries(log: Path) -> Iterator[dict[str, str]]:
     for path in closed:
         try:
             if path == offsets:
-                lines = indexes.check_index(indexes.read_index(path), headers)
+                lines = index_checks.check_index(indexes.read_index(path), headers)
             else:
-                lines = indexes.check_time_index(indexes.read_time_index(path), headers)
+                lines = index_checks.check_time_index(indexes.read_time_index(path), headers)
         except ParseError as error:  # its entries do not even ascend
             lines = [str(error)]
         for wrong in lines:

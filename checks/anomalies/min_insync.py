@@ -18,6 +18,7 @@ import numpy as np
 
 from checks.anomaly import HISTORY, MIN_INSYNC, absent_if, anomaly
 from checks.copies import ACKS_ALL
+from checks.settings import min_insync
 from checks.view import EVIDENCE_LIMIT, PartitionView, Rows, sender
 from evidence.basis import Basis
 from evidence.events import NO_LEADER
@@ -26,7 +27,6 @@ from evidence.run import RunRecord
 from evidence.run_state import RunState
 
 HEARD_NS: Final = 5_000_000_000
-NAME: Final = "min.insync.replicas"
 
 
 class TooSmall(NamedTuple):
@@ -36,12 +36,6 @@ class TooSmall(NamedTuple):
     end_ns: int
     isr: tuple[int, ...]
     needed: int
-
-
-def min_insync(run: RunRecord, topic: str) -> int:
-    """A topic's min.insync.replicas as the run was begun: its own, the brokers', or 1."""
-    own = next((plan.settings.get(NAME) for plan in run.topics if plan.name == topic), None)
-    return int(own or run.settings.get(NAME, "1"))
 
 
 def too_small(run: RunRecord, run_state: RunState, topic: str, partition: int) -> list[TooSmall]:

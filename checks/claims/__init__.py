@@ -12,14 +12,15 @@ A scenario names claims beside anomalies, for each line of versions: `Documented
 
 The catalogue is filled by importing every module of this package and of its folders, which follow subjects: storage,
 network, replication, cluster, delivery. Each function with `@claim` (checks/claim.py) is in it, and a new module needs
-no mention anywhere. So these modules import nothing heavier than what scenarios load anyway: no pyspark, no numba
+no mention anywhere; the names stand in checks/names.py, too, for those who ask for no more than a name. The catalogue
+is read where nothing can be run: these modules import neither numpy nor pyarrow, nor what imports them
 (tests/unit/checks/test_catalogue.py).
 """
 
 from __future__ import annotations
 
 import pkgutil
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from importlib import import_module
 from types import MappingProxyType
 from typing import Final
@@ -34,7 +35,7 @@ from checks.claim import (
     Judged,
     RunEvidence,
 )
-from evidence.errors import unknown_name
+from checks.names import CLAIMS, refuse_others, validate_claims
 from evidence.findings import ClaimResult
 from evidence.run import RunRecord
 
@@ -55,15 +56,10 @@ __all__ = [
 for _module in pkgutil.walk_packages(__path__, f"{__name__}."):
     import_module(_module.name)
 
+refuse_others("claim", CLAIMS, REGISTRY)
+
 EVERY: Final[tuple[Claim, ...]] = tuple(REGISTRY.values())
 CATALOGUE: Final[Mapping[str, Claim]] = MappingProxyType(REGISTRY)
-
-
-def validate(names: Iterable[str]) -> None:
-    """Raise UsageError, with the nearest names, for the first that is not in the catalogue."""
-    for name in names:
-        if name not in CATALOGUE:
-            raise unknown_name("claim", name, CATALOGUE, hint="`kafka-chaos list --claims` has them all")
 
 
 def declared(run: RunRecord) -> list[str]:
@@ -73,7 +69,7 @@ def declared(run: RunRecord) -> list[str]:
 
 def judge(name: str, evidence: RunEvidence) -> ClaimResult:
     """What came of one claim. Raises UsageError for a name that is none."""
-    validate([name])
+    validate_claims([name])
     claim = CATALOGUE[name]
     judged = claim.judge(evidence)
     return ClaimResult(

@@ -14,7 +14,10 @@ from __future__ import annotations
 
 from typing import Final
 
-from evidence.history.schema import FAIL, INFO, OK
+OK: Final = "ok"
+FAIL: Final = "fail"
+INFO: Final = "info"
+"""What came of an operation: it happened, it definitely did not, or nobody knows."""
 
 DEFINITE: Final[frozenset[str]] = frozenset(
     {

@@ -32,8 +32,8 @@ import google_crc32c
 import numpy as np
 import numpy.typing as npt
 
-HEADER: Final = struct.Struct(">4sIiq")
-CHECKSUM: Final = struct.Struct("<I")
+from evidence.history.layout import CHECKSUM, HEADER
+
 MAGIC: Final = b"KCH1"
 MINIMUM_BYTES: Final = HEADER.size + CHECKSUM.size
 SEQUENCE_AT: Final = 12

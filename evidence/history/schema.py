@@ -42,6 +42,9 @@ from typing import Final
 import pyarrow as pa
 
 from evidence.arrow import leave_out_pandas
+from evidence.history.outcomes import FAIL as FAIL
+from evidence.history.outcomes import INFO as INFO
+from evidence.history.outcomes import OK as OK
 
 leave_out_pandas()  # of every process that writes or reads histories, before its first array
 
@@ -62,10 +65,6 @@ OFFSETS: Final = "offsets"
 GROUP_OFFSETS: Final = "group-offsets"
 CLIENT_FAILED: Final = "client-failed"
 CLOSE: Final = "close"
-
-OK: Final = "ok"
-FAIL: Final = "fail"
-INFO: Final = "info"
 
 COUNTED: Final = (SEND, POLL)
 """Kinds whose rows may stand for several."""

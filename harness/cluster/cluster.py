@@ -21,8 +21,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from docker.errors import NotFound
-
 from evidence.errors import HarnessError, UsageError
 from harness.cluster import docker as engine
 from harness.cluster import namespace as namespaces
@@ -422,6 +420,8 @@ def _containers(client: DockerClient, run_id: str) -> dict[str, Any]:
 
 def images_of(cluster: Cluster) -> dict[str, str]:
     """The image id of every node."""
+    from docker.errors import NotFound
+
     images: dict[str, str] = {}
     for name, node in cluster.nodes.items():
         try:

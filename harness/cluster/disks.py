@@ -34,8 +34,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from docker.errors import APIError, DockerException, NotFound
-
 from evidence.errors import HarnessError, UsageError
 from harness.cluster.docker import KAFKA_LABEL, LABEL, OWNER_LABEL, owner, printed
 from harness.cluster.namespace import namespace
@@ -180,6 +178,8 @@ class DiskMounter:
 
     def __init__(self, client: DockerClient, image: str) -> None:
         """Start it. UsageError if the engine gives no such rights."""
+        from docker.errors import APIError, DockerException
+
         self._client, self._image = client, image
         try:
             self._container: Container = client.containers.run(
@@ -302,6 +302,8 @@ class DiskMounter:
 
     def close(self) -> None:
         """Remove the container; what it mounted stays."""
+        from docker.errors import NotFound
+
         with suppress(NotFound):
             self._container.remove(force=True, v=True)
 

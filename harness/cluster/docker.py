@@ -14,10 +14,6 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
-import docker
-from docker.errors import APIError, DockerException, NotFound
-from requests import exceptions as requests_errors
-
 from evidence.errors import HarnessError, UsageError
 from harness.cluster.namespace import namespace
 from harness.cluster.ownership import fate
@@ -39,8 +35,13 @@ OWNER_LABEL: Final = "kafka-chaos.process"
 API_TIMEOUT_S: Final = 60
 COMMAND_LIMIT_S: Final = 300
 LAST_LINES: Final = 15
-UNANSWERED: Final = (requests_errors.ConnectionError, requests_errors.Timeout)
-"""What the engine's client raises when there is none any more."""
+
+
+def unanswered() -> tuple[type[Exception], ...]:
+    """What the engine's client raises when there is none any more."""
+    from requests import exceptions
+
+    return exceptions.ConnectionError, exceptions.Timeout
 
 
 def connect() -> DockerClient:
@@ -48,6 +49,9 @@ def connect() -> DockerClient:
 
     Raises UsageError, saying which of the two it is, if there is no engine or no right to use it.
     """
+    import docker
+    from docker.errors import DockerException
+
     try:
         client = docker.from_env(timeout=API_TIMEOUT_S)
         client.ping()
@@ -187,7 +191,7 @@ def find_ours(client: DockerClient, *, run: str | None = None, only_abandoned: b
             networks=tuple(chosen(client.networks.list(filters=filters))),
             volumes=tuple(chosen(client.volumes.list(filters=filters))),
         )
-    except UNANSWERED as error:
+    except unanswered() as error:
         raise HarnessError(why_unanswered(error)) from None
     return replace(found, left_alone=tuple(f"{count} of ours: {why}" for why, count in sorted(unjudged.items())))
 
@@ -199,6 +203,8 @@ def remove(leftovers: Leftovers, left_alone: Callable[[str], None] = lambda why:
     has endpoints, as the engine says, stays, and `left_alone` hears of it: Docker 20.10 may keep the endpoint of a
     container that is gone until the engine is started anew.
     """
+    from docker.errors import APIError, NotFound
+
     refused: list[str] = []
 
     def one(thing: Any, **options: Any) -> None:
@@ -235,6 +241,8 @@ def remove_mutants(client: DockerClient) -> list[str]:
     """Remove the images of brokers that were changed on purpose, and return their tags. One that a container is made of
     stays.
     """
+    from docker.errors import APIError
+
     gone = []
     for image in client.images.list(filters={"label": [f"{LABEL}={namespace()}", MUTANTS_LABEL]}):
         try:

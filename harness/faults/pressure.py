@@ -25,8 +25,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Final
 
-from docker.errors import APIError
-
 from evidence.errors import FaultUnproved, HarnessError, UsageError
 from evidence.faults.pressure import CpuPressureProof, MemoryPressureProof
 from harness.faults.cgroups import counters, group_of
@@ -77,6 +75,8 @@ class Pressure(ABC):
 
     def run_inside(self, command: str) -> None:
         """Run a command in the node's container; FaultUnproved if it is not run to its end."""
+        from docker.errors import APIError
+
         try:
             self.node.run_inside("sh", "-c", command)
         except (APIError, HarnessError) as error:

@@ -21,8 +21,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Final
 
-from docker.errors import APIError
-
 from evidence.engine import KILLED, SIGNALLED, TERMINATED
 from evidence.errors import FaultUnproved, HarnessError, WaitTimeout
 from evidence.faults.process import DoubleProof, ExitProof, FreezeProof, KillProof, RunningProof, StartProof, StopProof
@@ -266,6 +264,8 @@ def pause(container: DockerContainer) -> None:
     On a busy machine it does, on a process in the middle of its work ("unable to freeze", seen twice running); a
     further attempt is the same fault. Raises docker.errors.APIError if the last one failed too.
     """
+    from docker.errors import APIError
+
     for attempt in range(1, FREEZE_ATTEMPTS + 1):
         try:
             container.pause()
@@ -307,6 +307,8 @@ class Freeze(OfOneNode):
 
     def heal(self) -> None:
         """Thaw; a node that is not frozen, or no longer runs, is left as it is."""
+        from docker.errors import APIError
+
         state = self.node.state()
         if not state["Paused"]:
             return

@@ -51,7 +51,6 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from docker.errors import APIError
 from msgspec import structs
 
 from evidence.events import Log, ReplicaOffset, Software
@@ -478,6 +477,8 @@ def collect(containers: Mapping[str, Any], run_dir: RunDir) -> None:
 
     A container that is gone leaves a line saying so.
     """
+    from docker.errors import APIError
+
     run_dir.logs.mkdir(parents=True, exist_ok=True)
     for node, container in containers.items():
         with run_dir.log(node).open("ab") as file:

@@ -11,13 +11,14 @@ import time
 from contextlib import closing
 from typing import TYPE_CHECKING, Any, Final
 
-from confluent_kafka import Consumer, KafkaException, TopicPartition
-
 from evidence.errors import WaitTimeout
 from evidence.events import EndsAnswer
+from harness.cluster.librdkafka import consumer, place, refusals
 from harness.polling import poll
 
 if TYPE_CHECKING:
+    from confluent_kafka import Consumer
+
     from harness.run.parts import Parts
     from harness.run.sequence_log import SequenceLog
     from harness.run.who import Partition
@@ -47,14 +48,14 @@ class EndOffsets:
         committed = self._watcher_settings | {"isolation.level": "read_committed"}
         with (
             self._sequence_log.step(f"ask how far {t} may be read", seconds=seconds),
-            closing(Consumer(everything)) as of_all,
-            closing(Consumer(committed)) as of_committed,
+            closing(consumer(everything)) as of_all,
+            closing(consumer(committed)) as of_committed,
         ):
             while True:
                 asked_ns = time.monotonic_ns()
                 try:
                     ends = [self._end(client, t) for client in (of_all, of_committed)]
-                except KafkaException as error:
+                except refusals() as error:
                     self._sequence_log.note(f"{t}: how far it may be read is not answered: {error.args[0].name()}")
                 else:
                     last = EndsAnswer(
@@ -82,7 +83,7 @@ class EndOffsets:
 
     @staticmethod
     def _end(client: Consumer, t: Partition) -> int:
-        return int(client.get_watermark_offsets(TopicPartition(*t), timeout=ASK_S)[1])
+        return int(client.get_watermark_offsets(place(t), timeout=ASK_S)[1])
 
 
 def _stable(ends: EndsAnswer | None) -> bool:

@@ -15,17 +15,18 @@ from contextlib import ExitStack, contextmanager
 from threading import Thread
 from typing import TYPE_CHECKING, Any, Final
 
-from confluent_kafka import Consumer, KafkaException, TopicPartition
-from confluent_kafka.admin import AdminClient
-
 from evidence.errors import HarnessError, WaitTimeout
 from evidence.events import GroupMember, GroupMembers, OffsetAnswer, OffsetCommit
 from harness.cluster.cluster import KAFKA_PORT
+from harness.cluster.librdkafka import administrator, consumer, place, refusals
 from harness.cluster.requests import offset_fetch
 from harness.polling import poll
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from confluent_kafka import Consumer, TopicPartition
+    from confluent_kafka.admin import AdminClient
 
     from harness.run.parts import Parts
     from harness.run.sequence_log import SequenceLog
@@ -59,13 +60,16 @@ class Groups:
 
         Raises WaitTimeout if that is not acknowledged in time.
         """
-        place = TopicPartition(*t, offset, metadata="m" * metadata_bytes)
+        committing = place(t, offset, "m" * metadata_bytes)
         client = self._client(group)
         try:
             with self._sequence_log.step("commit an offset", group=group, partition=str(t), offset=offset):
                 # A coordinator that is not ready tells nobody when it is.
                 error = poll(
-                    lambda: _error(lambda: _committed(client, place)), timeout_s, until=operator.not_, every_s=AGAIN_S
+                    lambda: _error(lambda: _committed(client, committing)),
+                    timeout_s,
+                    until=operator.not_,
+                    every_s=AGAIN_S,
                 )
                 if error is not None:
                     raise WaitTimeout(f"offset {offset} of {t} is not committed after {timeout_s:.0f} s: {error}")
@@ -88,7 +92,7 @@ class Groups:
         """The name of the error; None if it is acknowledged."""
         client = self._client(group)
         try:
-            error = _error(lambda: _committed(client, TopicPartition(*t, offset)))
+            error = _error(lambda: _committed(client, place(t, offset)))
             if error is None:
                 self._timeline.append(OffsetCommit(group=group, topic=t.topic, partition=t.number, offset=offset))
             return error
@@ -153,7 +157,7 @@ class Groups:
                 and {one.instance: set(one.partitions) for one in seen.members} == expected
             )
 
-        admin = AdminClient({key: self._committer_settings[key] for key in ("bootstrap.servers", "log_level")})
+        admin = administrator({key: self._committer_settings[key] for key in ("bootstrap.servers", "log_level")})
         with self._sequence_log.step("wait for a group's members", group=group, members=", ".join(expected)):
             seen = poll(lambda: _members(admin, group), timeout_s, until=as_wanted, every_s=AGAIN_S)
         if seen is None or not as_wanted(seen):
@@ -168,7 +172,7 @@ class Groups:
         client, asked_ns = self._client(group), time.monotonic_ns()
         found: list[TopicPartition] = []
         try:
-            error = _error(lambda: found.extend(client.committed([TopicPartition(*t)], timeout=ASK_S)))
+            error = _error(lambda: found.extend(client.committed([place(t)], timeout=ASK_S)))
         finally:
             client.close()
         offset = found[0].offset if found and found[0].offset >= 0 else None
@@ -179,7 +183,7 @@ class Groups:
         return answer
 
     def _client(self, group: str) -> Consumer:
-        return Consumer(self._committer_settings | {"group.id": group})
+        return consumer(self._committer_settings | {"group.id": group})
 
 
 class PendingCommit:
@@ -208,18 +212,18 @@ class PendingCommit:
             raise WaitTimeout(f"a commit is not answered after {timeout_s:.0f} s") from None
 
 
-def _committed(client: Consumer, place: TopicPartition) -> None:
+def _committed(client: Consumer, committing: TopicPartition) -> None:
     """Commit one offset; KafkaException if the coordinator refuses it."""
-    for one in client.commit(offsets=[place], asynchronous=False) or ():
+    for one in client.commit(offsets=[committing], asynchronous=False) or ():
         if one.error is not None:
-            raise KafkaException(one.error)
+            raise refusals()(one.error)
 
 
 def _members(admin: AdminClient, group: str) -> GroupMembers | None:
     """A group's members, as its coordinator describes them; None if nobody answers."""
     try:
         found = admin.describe_consumer_groups([group], request_timeout=ASK_S)[group].result(2 * ASK_S)
-    except (KafkaException, TimeoutError):
+    except (refusals(), TimeoutError):
         return None
     members = tuple(
         GroupMember(
@@ -236,6 +240,6 @@ def _error(ask: Callable[[], None]) -> str | None:
     """The name of the error that a request ends with; None if it succeeds."""
     try:
         ask()
-    except KafkaException as error:
+    except refusals() as error:
         return str(error.args[0].name())
     return None

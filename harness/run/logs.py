@@ -10,13 +10,10 @@ import time
 from contextlib import closing
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from confluent_kafka import Consumer, TopicPartition
-
 from evidence.errors import HarnessError, WaitTimeout
 from evidence.events import BatchSent, Search
-from evidence.history import record, schema
-from evidence.history.writer import HistoryWriter
 from harness.cluster.cluster import KAFKA_PORT
+from harness.cluster.librdkafka import consumer, place
 from harness.cluster.requests import RequestRefused, produce
 from harness.observers.replicas import directory_of
 from harness.polling import poll
@@ -26,6 +23,8 @@ from kafkafiles.stored import fingerprint, read_stored
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
+
+    from confluent_kafka import Consumer
 
     from harness.run.parts import Parts
     from harness.run.sequence_log import SequenceLog
@@ -66,6 +65,9 @@ class Logs:
         The batch's bytes are the harness's own, by a connection of its own: no client library compresses them again.
         The records have a history like those of any producer. Raises HarnessError if the batch is not taken.
         """
+        from evidence.history import record, schema
+        from evidence.history.writer import HistoryWriter
+
         client = self._register_client("producer", RAW)
         run, producer = record.run_hash(self._run_dir.path.name), client.producer_id
         first_ms = int(time.time() * 1000) - count * APART_MS
@@ -141,13 +143,13 @@ class Logs:
         placed = list(self._samples(t, samples))
         with (
             self._sequence_log.step("search the log", partition=str(t), samples=samples, by_time=by_time),
-            closing(Consumer(self._searcher_settings)) as client,
+            closing(consumer(self._searcher_settings)) as client,
         ):
             for offset, _ in placed:
                 self._tell(t, "offset", offset, self._first_read(client, t, offset))
             times = sorted({stamp + after for _, stamp in placed for after in (0, 1)}) if by_time else []
             for asked in times:
-                (answer,) = client.offsets_for_times([TopicPartition(*t, asked)], timeout=ASK_S)
+                (answer,) = client.offsets_for_times([place(t, asked)], timeout=ASK_S)
                 self._tell(t, "time", asked, answer.offset if answer.offset >= 0 else None)
 
     def _samples(self, t: Partition, samples: int) -> Iterator[tuple[int, int]]:
@@ -162,7 +164,7 @@ class Logs:
     @staticmethod
     def _first_read(client: Consumer, t: Partition, offset: int) -> int | None:
         """The offset of the first record that a reader is given which begins at an offset; None for none in time."""
-        client.assign([TopicPartition(*t, offset)])
+        client.assign([place(t, offset)])
         deadline = time.monotonic() + ASK_S
         while time.monotonic() < deadline:
             message = client.poll(1.0)

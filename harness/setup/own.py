@@ -33,7 +33,6 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Final, cast
 
 import msgspec
-from docker.errors import APIError, ImageNotFound
 
 from evidence.borders import KRAFT_ONLY
 from evidence.errors import KafkaChaosError, UsageError
@@ -142,6 +141,8 @@ def take_apart(client: DockerClient, name: str, to: Path, echo: Echo) -> None:
 
     Raises UsageError if the engine has no such image, or it is for another processor.
     """
+    from docker.errors import APIError, ImageNotFound
+
     try:
         image = client.images.get(name)
     except (ImageNotFound, APIError):

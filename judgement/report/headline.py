@@ -8,7 +8,8 @@ from checks.catalogue import consequence
 from evidence.basis import OWN_RUNS, Basis
 from evidence.findings import Finding
 from evidence.run_state import acks_text
-from judgement.outcome import Outcome, of_findings
+from judgement.outcome import Outcome
+from judgement.outcome_of_findings import of_findings
 from judgement.report.facts import JudgedRun
 from judgement.report.steps import brokers_in, join
 from judgement.verdict import ERROR, UNKNOWN

@@ -19,7 +19,7 @@ import results
 from evidence.text import plural
 from judgement.rates import telling
 from judgement.report.timeline_svg import STYLE
-from pages import delivery, guide, museum
+from pages import counted, delivery, guide, museum
 from pages.atlas import lines, model, tables
 from pages.atlas.columns import ACKS_1
 from pages.scenarios import described as describe
@@ -169,7 +169,7 @@ def _bugs(told: Mapping[str, Any], data: model.Data, every: Sequence[model.Atlas
 
 
 def _shown(one: Mapping[str, Any], data: model.Data) -> str:
-    return "; ".join(f"{museum.shown(one['name'], on, data.runs)} on {on}" for on in one["exhibit"]["affected"])
+    return "; ".join(f"{counted.shown(one['name'], on, data.runs)} on {on}" for on in one["exhibit"]["affected"])
 
 
 def home_facts(data: model.Data) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from evidence.basis import Basis
 from evidence.events import CrashPoint, StoreAnswer, of
 from evidence.faults.clients import KillClientProof
 from evidence.faults.process import KillProof
-from evidence.history.schema import OK
+from evidence.history.outcomes import OK
 from evidence.text import plural
 
 POSTGRESQL = "PostgreSQL documentation, Reliability and the Write-Ahead Log: Asynchronous Commit"

@@ -8,8 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-import numpy as np
-
 from checks.claim import Judged, RunEvidence, claim
 from checks.claims.basis import (
     CLIENT_BOUND,
@@ -21,7 +19,6 @@ from checks.claims.basis import (
     session_ms,
     timed,
 )
-from evidence.availability import pauses
 from evidence.basis import Basis
 from evidence.events import NO_LEADER
 from evidence.nodes import broker
@@ -36,6 +33,10 @@ def longest_pause_ms(acknowledged: Sequence[tuple[int, int]], begin_ns: int, end
     >>> longest_pause_ms([(0, 1_000_000), (2_000_000, 9_000_000), (8_000_000, 10_000_000)], 0, 20_000_000)
     7.0
     """
+    import numpy as np  # the catalogue of claims is read where nothing is judged
+
+    from evidence.availability import pauses
+
     if not acknowledged:
         return None
     sent_ns, done_ns = np.array(acknowledged, np.int64).T

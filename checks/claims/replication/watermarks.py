@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
-from checks.anomalies.min_insync import min_insync
 from checks.claim import NOT_OBSERVED, Judged, RunEvidence, claim
 from checks.claims.basis import elapsed_ms, judged
 from checks.claims.replication.acks import SEEN_LATER_NS
+from checks.settings import min_insync
 from evidence.basis import Basis
 from evidence.events import Log, Position, ReplicaOffset, of
 from evidence.records import TopicPartition

@@ -21,7 +21,7 @@ from harness.discoveries import DISCOVERIES
 from harness.plan import ClusterPlan, TopicPlan
 from harness.scenario import Scenario, all_scenarios, get_scenario
 from harness.words import EVERY_VERSION, VersionRange
-from pages import guide
+from pages import counted, guide
 from pages import museum as pages
 from pages.scenarios import also, of
 from tests.records import STATED, first
@@ -70,7 +70,7 @@ def asked(mode: Mode, *releases: str) -> museum.AskedReleases:
 
 
 def shown(name: str, version: str, case: str) -> str:
-    return pages.shown(name, version, DATA, case)
+    return counted.shown(name, version, DATA, case)
 
 
 @pytest.mark.parametrize(
@@ -224,7 +224,7 @@ def test_a_fix_that_takes_a_client_too_is_shown_in_a_case_of_its_own() -> None:
     (row,) = [line for line in text.splitlines() if line.startswith("| [KAFKA-9]")]
     assert row.endswith("| 4.3.1: 4 of 5 | 4.3.1: 3 of 5 (with the Java client) |")
     found = museum.bugs_of(
-        kraft("4.3.1"), [WITH_CLIENT], lambda name, version, case: pages.shown(name, version, data, case)
+        kraft("4.3.1"), [WITH_CLIENT], lambda name, version, case: counted.shown(name, version, data, case)
     )
     assert found["has"][0]["fixed"] == {"4.3.1 (with the Java client)": "3 of 5"}
 
@@ -293,7 +293,7 @@ def test_cases_that_show_the_same_bug_are_named_and_others_are_not() -> None:
     )
     seen = {"4.3.1": {"good": 5, "runs": 5}}
     data = {"museum-hide": {"cases": {"rf3": seen, "by-client": seen, "control": seen}}}
-    found = museum.bugs_of(kraft("4.3.1"), [made], lambda name, version, case: pages.shown(name, version, data, case))
+    found = museum.bugs_of(kraft("4.3.1"), [made], lambda name, version, case: counted.shown(name, version, data, case))
     assert found["has"][0]["also"] == {
         "rf3": {"3.9.2-kraft": "not run", "4.3.1": "5 of 5"},
         "by-client": {"3.9.2-kraft": "not run"},

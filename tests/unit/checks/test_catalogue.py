@@ -14,6 +14,7 @@ from checks import catalogue as anomalies
 from checks import claims
 from checks.anomaly import CLUSTER, COPIES, HISTORY, REGISTRY, also_found, anomaly
 from checks.claim import Judged, RunEvidence, claim
+from checks.names import ANOMALIES, CLAIMS, refuse_others
 from checks.view import Evidence, PartitionView
 from evidence.errors import UsageError
 from harness.words import EVERY_VERSION, Documented
@@ -86,6 +87,17 @@ def test_the_catalogues_are_imported_without_spark_or_a_compiler() -> None:
     seen = subprocess.run([sys.executable, "-c", told], capture_output=True, text=True, check=True).stdout.split()
     assert "checks.claims.replication.acks" in seen
     assert {"pyspark", "numba", "pandas", "docker"} & set(seen) == set()
+
+
+@pytest.mark.parametrize(("kind", "names"), [("anomaly", ANOMALIES), ("claim", CLAIMS)])
+def test_a_name_without_a_function_and_a_function_without_a_name_are_refused(kind: str, names: frozenset[str]) -> None:
+    functions = anomalies.CATALOGUE if kind == "anomaly" else claims.CATALOGUE
+    refuse_others(kind, names, functions)
+    some = min(names)
+    with pytest.raises(ValueError, match=f"has the {kind} {some}, which no function has"):
+        refuse_others(kind, names, set(functions) - {some})
+    with pytest.raises(ValueError, match=f"has not the {kind} {some}, which a function has"):
+        refuse_others(kind, names - {some}, functions)
 
 
 def test_what_asks_for_pandas_still_gets_it() -> None:

@@ -31,6 +31,10 @@ def test_a_newcomer_who_does_what_the_guide_says_is_done(guide: str, listed: tup
     (tmp_path / module).write_text(content)
     (tmp_path / Path(test).name).write_text(tests)
     option, name = listed
+    names = tmp_path / "checks" / "names.py"
+    heading = f"{option.removeprefix('--').upper()}: Final = frozenset(\n    {{\n"
+    assert f'"{name}",' in text, "the page says which line checks/names.py gets"
+    names.write_text(names.read_text().replace(heading, f'{heading}        "{name}",\n'))
     code = f"import pytest; from app.cli import main; main(['list', {option!r}]); sys.exit(pytest.main(sys.argv[1:]))"
     path = f"import sys; sys.path[:0] = {[str(tmp_path), str(ROOT)]!r}; "
     command = [sys.executable, "-c", path + code, "-q", "-p", "no:cacheprovider", str(tmp_path / Path(test).name)]

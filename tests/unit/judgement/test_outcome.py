@@ -10,7 +10,8 @@ import msgspec
 import pytest
 
 from evidence.findings import Findings
-from judgement import outcome, verdict
+from judgement import verdict
+from judgement.outcome_of_findings import of_findings
 from judgement.report import facts, headline
 from judgement.report.facts import judge_run
 from tests.findings import findings as made_of
@@ -70,26 +71,26 @@ REUSED = finding(
     ],
 )
 def test_the_outcome_of_a_sound_run(found: Findings | None, text: str, tone: str) -> None:
-    made = outcome.of_findings(run_record({}), found, sound=True)
+    made = of_findings(run_record({}), found, sound=True)
     assert (made.text, made.tone) == (text, tone)
     written = verdict.Verdict(verdict="unknown", outcome=made).as_json()
     assert msgspec.convert(json.loads(json.dumps(written)), verdict.Verdict).outcome == made
 
 
 def test_of_a_run_in_doubt_nothing_good_is_said_and_nothing_bad_is_hidden() -> None:
-    assert outcome.of_findings(run_record({}), findings(), sound=False).tone == "uncertain"
-    lost = outcome.of_findings(run_record({}), findings(finding("lost-write", 1, ROW)), sound=False)
+    assert of_findings(run_record({}), findings(), sound=False).tone == "uncertain"
+    lost = of_findings(run_record({}), findings(finding("lost-write", 1, ROW)), sound=False)
     assert (lost.tone, lost.lost, lost.acknowledged) == ("bad", 1, 5)
 
 
 def test_what_kafka_permits_is_said_where_it_concerns_records_and_only_there() -> None:
     retrying = {"processes": [{"name": "p", "kind": "producer", "settings": {"retries": "5"}}]}
-    duplicate = outcome.of_findings(run_record(retrying), findings(finding("duplicate", 3)), None, sound=True)
+    duplicate = of_findings(run_record(retrying), findings(finding("duplicate", 3)), None, sound=True)
     assert (duplicate.text, duplicate.tone) == ("all 5 acknowledged records kept; duplicate × 3", "uncertain")
     leaderless = finding("empty-isr", 1, {"leader": -1})
-    assert outcome.of_findings(run_record({}), findings(leaderless), sound=True).tone == "good"
+    assert of_findings(run_record({}), findings(leaderless), sound=True).tone == "good"
     led = finding("empty-isr", 1, {"leader": 1})
-    assert outcome.of_findings(run_record({}), findings(led), sound=True).text.endswith("; empty-isr")
+    assert of_findings(run_record({}), findings(led), sound=True).text.endswith("; empty-isr")
 
 
 def test_a_verdict_without_an_outcome_is_read_and_shown(tmp_path: Path) -> None:

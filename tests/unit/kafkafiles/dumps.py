@@ -14,7 +14,7 @@ from typing import Any
 import pyarrow as pa
 
 from kafkafiles import batches as log
-from kafkafiles import codecs, columns, indexes, metadata_records
+from kafkafiles import codecs, columns, index_checks, indexes, metadata_records
 from kafkafiles.batches import BatchHeader, Corrupt, Record
 
 CONTROL = {"ABORT": log.CONTROL_ABORT, "COMMIT": log.CONTROL_COMMIT}
@@ -77,12 +77,12 @@ def compare_directory(directory: Path) -> int:
         elif name.endswith(".index"):
             ours = [{"offset": str(each.offset), "position": str(each.position)} for each in indexes.read_index(path)]
             compared += equal(ours, dump.rows, path)
-            assert indexes.check_index(indexes.read_index(path), headers_of(path)) == []
+            assert index_checks.check_index(indexes.read_index(path), headers_of(path)) == []
         elif name.endswith(".timeindex"):
             entries = indexes.read_time_index(path)
             times = [{"timestamp": str(each.timestamp_ms), "offset": str(each.offset)} for each in entries]
             compared += equal(times, dump.rows, path)
-            assert indexes.check_time_index(entries, headers_of(path)) == []
+            assert index_checks.check_time_index(entries, headers_of(path)) == []
         elif name.endswith(".txnindex"):
             compared += equal(list(aborted(path)), dump.rows, path)
         elif name.endswith(".snapshot"):

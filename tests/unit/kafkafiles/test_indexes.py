@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from kafkafiles import indexes as i
 from kafkafiles.columns import HeaderArray, scan_columns
 from kafkafiles.errors import ParseError
+from kafkafiles.index_checks import check_index, check_time_index
 from tests.unit.kafkafiles.encode import R, batch, wrapper
 
 LOG = batch(10, [R(timestamp=5)] * 3) + batch(13, [R(timestamp=9)]) + batch(14, [R(timestamp=7)])
@@ -65,32 +66,32 @@ def test_time_index():
 
 
 def test_an_index_is_checked_against_the_log():
-    assert i.check_index(i.parse_index(index((13, ONE), (14, TWO)), 0), heads(LOG)) == []
+    assert check_index(i.parse_index(index((13, ONE), (14, TWO)), 0), heads(LOG)) == []
     # The last offset of an append, then the first of one.
-    assert i.check_index(i.parse_index(index((2, 0), (3, ONE)), 10), heads(LOG)) == []
-    assert i.check_index(i.parse_index(index((13, ONE + 1)), 0), heads(LOG)) == [
+    assert check_index(i.parse_index(index((2, 0), (3, ONE)), 10), heads(LOG)) == []
+    assert check_index(i.parse_index(index((13, ONE + 1)), 0), heads(LOG)) == [
         f"offset 13: no batch begins at byte {ONE + 1}"
     ]
-    assert "a later batch begins" in i.check_index(i.parse_index(index((12, ONE)), 0), heads(LOG))[0]
-    assert i.check_index(i.parse_index(index((15, TWO)), 0), heads(LOG)) == ["offset 15: the log ends at offset 14"]
-    assert i.check_index(i.parse_index(index((1, 5)), 0), heads(b"")) == ["offset 1: no batch begins at byte 5"]
+    assert "a later batch begins" in check_index(i.parse_index(index((12, ONE)), 0), heads(LOG))[0]
+    assert check_index(i.parse_index(index((15, TWO)), 0), heads(LOG)) == ["offset 15: the log ends at offset 14"]
+    assert check_index(i.parse_index(index((1, 5)), 0), heads(b"")) == ["offset 1: no batch begins at byte 5"]
 
 
 def test_an_index_into_compressed_messages():
     log = wrapper(0, [R()] * 5, magic=1, codec=1) + wrapper(5, [R()] * 5, magic=1, codec=1)
     second = len(wrapper(0, [R()] * 5, magic=1, codec=1))
-    assert i.check_index(i.parse_index(index((5, second)), 0), heads(log)) == []
-    assert i.check_index(i.parse_index(index((9, second)), 0), heads(log)) == []
-    assert i.check_index(i.parse_index(index((4, second)), 0), heads(log))
+    assert check_index(i.parse_index(index((5, second)), 0), heads(log)) == []
+    assert check_index(i.parse_index(index((9, second)), 0), heads(log)) == []
+    assert check_index(i.parse_index(index((4, second)), 0), heads(log))
 
 
 def test_a_time_index_is_checked_against_the_log():
-    assert i.check_time_index(i.parse_time_index(time_index((5, 12), (9, 13)), 0), heads(LOG)) == []
-    assert i.check_time_index(i.parse_time_index(time_index((9, 14)), 0), heads(LOG)) == []
-    assert i.check_time_index(i.parse_time_index(time_index((5, 13)), 0), heads(LOG)) == [
+    assert check_time_index(i.parse_time_index(time_index((5, 12), (9, 13)), 0), heads(LOG)) == []
+    assert check_time_index(i.parse_time_index(time_index((9, 14)), 0), heads(LOG)) == []
+    assert check_time_index(i.parse_time_index(time_index((5, 13)), 0), heads(LOG)) == [
         "offset 13: 5 ms, but a record up to there has 9 ms"
     ]
-    assert i.check_time_index(i.parse_time_index(time_index((6, 12)), 0), heads(LOG)) == [
+    assert check_time_index(i.parse_time_index(time_index((6, 12)), 0), heads(LOG)) == [
         "offset 12: no batch has the timestamp 6 ms"
     ]
 
@@ -139,8 +140,8 @@ def test_any_bytes_at_all(data):
         lambda: i.parse_time_index(data, 0),
         lambda: i.parse_transaction_index(data),
         lambda: i.parse_snapshot(data),
-        lambda: i.check_index([i.IndexEntry(offset=1, position=0)], heads(data)),
-        lambda: i.check_time_index([i.TimeIndexEntry(offset=1, timestamp_ms=0)], heads(data)),
+        lambda: check_index([i.IndexEntry(offset=1, position=0)], heads(data)),
+        lambda: check_time_index([i.TimeIndexEntry(offset=1, timestamp_ms=0)], heads(data)),
     ):
         try:
             parse()

@@ -14,6 +14,7 @@ from kafkafiles import replica as r
 from kafkafiles.batches import Corrupt, Record
 from kafkafiles.errors import ParseError
 from kafkafiles.replica import Difference, Replica
+from kafkafiles.stored import segment_paths
 from tests.properties import examples
 from tests.unit.kafkafiles.encode import GZIP, NONE, R, batch, message, wrapper
 
@@ -342,7 +343,7 @@ def said(directories: dict[str, Path], compacted: bool) -> Said:
 def plainly_wrong(directory: Path) -> list[tuple[int, Corrupt]]:
     """What headers and checksums say of each segment, read whole."""
     found = []
-    for path in r.segment_paths(directory):
+    for path in segment_paths(directory):
         data = path.read_bytes()
         for each in log.scan_batches(data):
             if isinstance(each, Corrupt):

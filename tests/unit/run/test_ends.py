@@ -48,7 +48,7 @@ class Leader:
 def end_offsets(
     leader: Leader, root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[tuple[EndOffsets, list[Event]]]:
-    monkeypatch.setattr(ends, "Consumer", leader)
+    monkeypatch.setattr(ends, "consumer", leader)
     told: list[Event] = []
     with Timeline(root / "timeline.jsonl") as timeline:
         timeline.listen(told.append)

@@ -72,7 +72,7 @@ class Stage:
         timeline.listen(self._events.append)
 
     def asking(self, coordinator: Coordinator) -> Groups:
-        self._monkeypatch.setattr(groups, "Consumer", coordinator)
+        self._monkeypatch.setattr(groups, "consumer", coordinator)
         parts: Any = SimpleNamespace(
             timeline=self._timeline,
             cluster=SimpleNamespace(bootstrap="10.0.0.11:9092"),

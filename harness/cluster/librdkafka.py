@@ -1,0 +1,49 @@
+"""Clients of librdkafka with which the harness itself asks brokers, beside the clients whose histories are recorded.
+
+confluent_kafka is loaded when the first of them is made. Scenarios import the words that need these clients, and a
+list of scenarios or an answer of the museum is given where nothing is installed to run one.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from confluent_kafka import Consumer, KafkaException, TopicPartition
+    from confluent_kafka.admin import AdminClient
+
+ANYWHERE: Final = -1001
+"""No offset (RD_KAFKA_OFFSET_INVALID)."""
+
+
+def consumer(settings: Mapping[str, Any]) -> Consumer:
+    """A consumer, which connects at once."""
+    from confluent_kafka import Consumer
+
+    return Consumer(dict(settings))
+
+
+def administrator(settings: Mapping[str, Any]) -> AdminClient:
+    """A client for what tools ask."""
+    from confluent_kafka.admin import AdminClient
+
+    return AdminClient(dict(settings))
+
+
+def place(t: Iterable[Any], offset: int = ANYWHERE, metadata: str | None = None) -> TopicPartition:
+    """A place in a partition (its topic and number), as librdkafka has it."""
+    from confluent_kafka import TopicPartition
+
+    topic, number = t
+    if metadata is None:
+        return TopicPartition(topic, number, offset)
+    return TopicPartition(topic, number, offset, metadata)
+
+
+def refusals() -> type[KafkaException]:
+    """What these clients raise when a broker refuses, or when nobody answers."""
+    from confluent_kafka import KafkaException
+
+    return KafkaException
