@@ -243,7 +243,7 @@ lint: $(LINT)/.locked ## Style and types
 .PHONY: lock
 lock: ## Resolve the Python dependencies again (wants uv on the PATH)
 	$(COMPILE) --group build -o requirements-build.lock
-	$(COMPILE) --group dev -o requirements.lock pyproject.toml
+	$(COMPILE) --group dev --all-extras -o requirements.lock pyproject.toml
 	$(COMPILE) --group lint -c requirements.lock $(UNTYPED:%=--no-emit-package %) -o requirements-lint.lock
 
 # What pyspark-client wants and mypy does not read.

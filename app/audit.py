@@ -17,6 +17,7 @@ from pathlib import Path
 from shutil import get_terminal_size
 from typing import Final
 
+from app import extras
 from app.output import result, say
 from audit import baseline, history, matrix, policies
 from audit.grade import AuditAnswer, Breach, Grader
@@ -141,6 +142,7 @@ def _inputs(options: argparse.Namespace) -> Inputs:
     if options.log:
         inputs += read_logs(options.log, Options(client=client, release=release))
     if options.bootstrap:
+        extras.require(extras.LIVE, "audit")
         from audit.live import read_cluster
 
         topics = {topic for producer in inputs.producers for topic in producer.topics}

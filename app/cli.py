@@ -17,7 +17,7 @@ from collections.abc import Callable, Mapping, Sequence
 from types import FrameType
 from typing import Final
 
-from app import completion
+from app import completion, extras
 from app import options as options_of
 from app.output import mute, nobody_reads, say, tell_failure
 from evidence.errors import EXIT_UNREAD
@@ -96,11 +96,13 @@ COMMANDS: Final[Mapping[str, str]] = {
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit status: 1 and 2 are verdicts, and no failure ever ends with them."""
     forgiving_output()
+    command = ""
     try:
         _on_signals(_interrupt_once)
         parser = options_of.parser()
         completion.answer(parser)
         options = parser.parse_args(arguments)
+        command = options.command
         if options.command in ("run", "cluster"):
             die_with_the_matrix()
         status: int = importlib.import_module(COMMANDS[options.command]).run(options)
@@ -112,7 +114,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if isinstance(error, BrokenPipeError) and nobody_reads(sys.stdout):
             mute(sys.stdout)
             return EXIT_UNREAD
-        return tell_failure(error)
+        return tell_failure(extras.missing(error, command) or error)
     return status
 
 

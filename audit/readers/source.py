@@ -882,7 +882,7 @@ def read_source(source: Text, reading: Collected) -> bool:
     language = source.file.rpartition(".")[2].lower()
     parser = _parser(language)
     if parser is None:
-        reading.ignored[f"source in {language}, for which no parser is installed"] += 1
+        reading.ignored[f"source in {language}, which takes the extra kafka-chaos[sources]"] += 1
         return True
     try:
         tree = parser.parse(source.content.encode(errors="replace"))

@@ -18,6 +18,8 @@ from pathlib import Path
 
 import pytest
 
+from app import extras
+
 pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).parents[2]
@@ -49,7 +51,19 @@ HARNESS = (
     {"commanded"},
 )
 """The folders and files of the harness from the ground up: nothing imports from its own floor or from one above."""
-HEAVY = ("confluent_kafka", "docker", "jpype", "numba", "numpy", "pandas", "pyarrow", "pyspark")
+HEAVY = extras.RUN
+"""What an installation without extras has not."""
+SMALL = (
+    "app.audit",
+    "app.cli",
+    "app.commands.atlas",
+    "app.commands.catalogues",
+    "app.commands.findings",
+    "app.commands.museum",
+    "checks.claims",
+    "harness.words",
+)
+"""What such an installation loads, to answer what it can: each needs none of these packages when it is imported."""
 
 
 @cache
@@ -106,6 +120,15 @@ def test_an_audit_of_files_imports_nothing_that_needs_docker_java_or_a_client() 
     seen = subprocess.run([sys.executable, "-c", told], capture_output=True, text=True, check=True).stdout.split()
     assert set(names) <= set(seen)
     assert [name for name in seen if name.split(".")[0] in {*HEAVY, "harness", "analysis", "judgement"}] == []
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_an_answer_that_needs_no_extra_imports_none(name: str) -> None:
+    told = f"import sys; sys.path.insert(0, {str(ROOT)!r}); import {name}; from harness.scenario import all_scenarios; "
+    code = f"{told}all_scenarios(); print(*sys.modules)"
+    seen = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    assert {name, "scenarios.museum.late_end"} <= set(seen)
+    assert {one.split(".")[0] for one in seen} & HEAVY == set()
 
 
 def inside(folder: str) -> set[tuple[str, str]]:
