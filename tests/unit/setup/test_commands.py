@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -53,6 +54,26 @@ def test_ci_runs_what_is_written_down_and_nothing_else(place: Path) -> None:
         assert target(command) in {target(one) for one in told}, f"{command}: in neither README nor CONTRIBUTING"
         known = (ROOT / "Makefile").read_text()
         assert [name for name in variables(command) if not re.search(rf"^{name} \?=", known, re.MULTILINE)] == []
+
+
+def test_ci_tries_each_python_that_the_package_names() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    named = [one.rpartition(" ")[2] for one in project["classifiers"] if re.search(r":: Python :: 3\.\d+$", one)]
+    jobs = yaml.safe_load((ROOT / ".github" / "workflows" / "ci.yml").read_text())["jobs"]
+    assert jobs["pythons"]["strategy"]["matrix"]["python"] == named
+    assert project["requires-python"] == f">={named[0]}"
+    minors = [int(one.partition(".")[2]) for one in named]
+    assert minors == list(range(minors[0], minors[-1] + 1)), "one between two is left out"
+
+
+def test_the_gate_waits_for_every_job() -> None:
+    jobs = yaml.safe_load((ROOT / ".github" / "workflows" / "ci.yml").read_text())["jobs"]
+    others = [name for name in jobs if name != "gate"]
+    assert sorted(jobs["gate"]["needs"]) == sorted(others)
+    (step,) = jobs["gate"]["steps"]
+    asked, _, wanted = step["run"].partition(" = ")
+    assert re.findall(r"needs\.(\w+)\.result", asked) == jobs["gate"]["needs"]
+    assert wanted.strip('"').split() == ["success"] * len(others)
 
 
 def test_nothing_is_handed_to_make_behind_its_back() -> None:
