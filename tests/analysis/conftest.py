@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import pytest
 
+from analysis.spark import short_session
 from harness.setup.java import java_home
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -14,3 +19,11 @@ def _java() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("JAVA_HOME", java_home())
         yield
+
+
+@pytest.fixture(scope="module")
+def session() -> Iterator[SparkSession]:
+    """A session for the tests of a file, in universal time."""
+    with short_session("local[2]") as made:
+        made.conf.set("spark.sql.session.timeZone", "UTC")
+        yield made

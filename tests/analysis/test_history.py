@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 from analysis.history import COLUMNS, append, files, main
-from analysis.spark import short_session
 from app.commands.trend import rows
 from evidence import ledger
 from evidence.errors import UsageError
@@ -24,13 +22,6 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.spark
 PAGE = Path(__file__).parents[2] / "docs" / "nights.md"
-
-
-@pytest.fixture(scope="module")
-def session() -> Iterator[SparkSession]:
-    with short_session("local[2]") as made:
-        made.conf.set("spark.sql.session.timeZone", "UTC")
-        yield made
 
 
 def write(folder: Path, *lines: AnyLine) -> Path:

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import re
-import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from analysis.check import check_run
-from analysis.spark import close_context, open_session
 from evidence.history.seal import seal_run
 from evidence.rundir import write_json
 from tests.unit.analysis.runs import make_run
@@ -23,14 +20,6 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.spark
 PAGE = (Path(__file__).parents[2] / "docs" / "tables.md").read_text()
 SECOND = 1_000_000_000
-
-
-@pytest.fixture(scope="module")
-def session() -> Iterator[SparkSession]:
-    with tempfile.TemporaryDirectory() as scratch:
-        made = open_session("local[2]", scratch)
-        yield made
-        close_context(made.sparkContext)
 
 
 def blocks(language: str) -> list[str]:
