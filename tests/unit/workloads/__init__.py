@@ -1,0 +1,1 @@
+"""A package, so that the fork server of its tests ends with them (conftest.py)."""
