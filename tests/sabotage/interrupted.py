@@ -153,8 +153,9 @@ def fill_the_disk(victim: Victim) -> None:
 
 def kill_a_recorder(victim: Victim) -> None:
     """The producer's process, as if the kernel had done it."""
+    history = str(victim.run_dir.path / "history" / "producer-1")
     for number in _processes(victim.root):
-        if b"processes.scripted" in _command(number):
+        if any(name.startswith(history) for name in _open_files(number)):
             os.kill(number, signal.SIGKILL)
 
 
@@ -382,12 +383,25 @@ def _small_disk(path: Path) -> Iterator[None]:
 
 
 def _processes(root: Path) -> list[int]:
-    """The processes that have this directory among their arguments."""
+    """The processes that have this directory among their arguments, or have a file in it open: one that was forked from
+    a server has the server's arguments (evidence/forks.py).
+    """
+    numbers = [int(path.name) for path in Path("/proc").glob("[0-9]*") if path.name != str(os.getpid())]
     return [
-        int(path.parent.name)
-        for path in Path("/proc").glob("[0-9]*/cmdline")
-        if str(root).encode() in _command(int(path.parent.name)) and int(path.parent.name) != os.getpid()
+        number
+        for number in numbers
+        if str(root).encode() in _command(number) or any(name.startswith(f"{root}/") for name in _open_files(number))
     ]
+
+
+def _open_files(number: int) -> list[str]:
+    """The names of what a process has open; none if it has ended."""
+    names = []
+    with suppress(OSError):
+        for descriptor in Path(f"/proc/{number}/fd").iterdir():
+            with suppress(OSError):
+                names.append(str(descriptor.readlink()))
+    return names
 
 
 def _command(number: int) -> bytes:

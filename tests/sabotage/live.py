@@ -138,14 +138,10 @@ def run(case: Live, root: Path, told: Callable[[str], None]) -> RunDir:
     """
     own = root / "".join(c if c.isalnum() else "-" for c in case.name)
     shutil.rmtree(own, ignore_errors=True)
-    program = ["tests.sabotage.patched", case.bug] if case.bug else ["harness"]
-    command = [sys.executable, "-m", *program, "run", case.scenario, "--version", case.version]
-    command += ["--case", case.case] if case.case else []
-    command += ["--runs-dir", str(own), "--no-check", "--json"]
     log = root / f"{own.name}.log"
     root.mkdir(parents=True, exist_ok=True)
     with log.open("wb") as said:
-        child = subprocess.Popen(command, stdout=said, stderr=said, stdin=subprocess.DEVNULL)
+        child = subprocess.Popen(command(case, own), stdout=said, stderr=said, stdin=subprocess.DEVNULL)
         try:
             if case.do:
                 _interfere(case, _wait_until_sent(own, child), told)
@@ -158,6 +154,14 @@ def run(case: Live, root: Path, told: Callable[[str], None]) -> RunDir:
     if not found:
         raise HarnessError(f"{case.name}: no run directory; see {log}")
     return RunDir(found[-1].parent)
+
+
+def command(case: Live, own: Path) -> list[str]:
+    """The run of a case, whose directory goes into `own`."""
+    program = ["tests.sabotage.patched", case.bug] if case.bug else ["app"]
+    of_case = ["--case", case.case] if case.case else []
+    options = ["--runs-dir", str(own), "--no-check", "--json"]
+    return [sys.executable, "-m", *program, "run", case.scenario, "--version", case.version, *of_case, *options]
 
 
 def _wait_until_sent(root: Path, child: subprocess.Popen[bytes]) -> RunDir:
