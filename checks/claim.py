@@ -1,8 +1,8 @@
 """What a claim is: one function with the decorator `@claim`, judged from what a run left behind (`RunEvidence`).
 
 The decorator's arguments and the first paragraph of the function's docstring are the claim's entry in the catalogue; a
-second paragraph says how it is judged. A module that is in `checks/claims/` needs no other registration
-(checks/claims/__init__.py).
+second paragraph says how it is judged. A module that is in `checks/claims/` needs no other registration than its names
+in checks/names.py (checks/claims/__init__.py).
 """
 
 from __future__ import annotations

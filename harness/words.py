@@ -2,6 +2,9 @@
 
 The words of the steps themselves are methods of `Run` (harness/run/). docs/writing-a-scenario.md has them all, those
 that most scenarios need first.
+
+What a scenario is carried out with (the engine's client, librdkafka, numpy, pyarrow) is loaded where a run uses it:
+scenarios are listed, and the museum answers, where nothing of it is installed (tests/unit/test_imports.py).
 """
 
 from __future__ import annotations
