@@ -81,6 +81,8 @@ MAKER: Final = {
     "xfs": ("mkfs.xfs", "-q", "-f", "-K"),
 }
 """Of the image, or else of this machine: not every base of Debian has e2fsprogs, and none has xfsprogs."""
+MAKERS_PACKAGE: Final = {"ext4": "e2fsprogs", "xfs": "xfsprogs"}
+HAS: Final = 'command -v "$1" >/dev/null || there sh -c "command -v $1" >/dev/null'
 ATTACH: Final = 'there losetup -f "$1"'
 DETACH: Final = 'there losetup -d "$1"'
 """There: losetup opens the path that it has resolved itself, which in the container is none or another file. Nor does
@@ -351,6 +353,19 @@ def make_disks(mounter: DiskMounter, plan: Disks, data: Path, nodes: Sequence[st
     except HarnessError as error:
         raise UsageError(f"{NO_DISKS}: {error}") from None
     return {disk.node: disk for disk in made}
+
+
+def require_maker(client: DockerClient, image: str, file_system: str) -> None:
+    """Require that file systems of this kind can be made. Raises UsageError if neither the image nor this machine has
+    the program.
+    """
+    program = MAKER[file_system][0]
+    with closing(DiskMounter(client, image)) as mounter:
+        try:
+            mounter.run(HAS, program)
+        except HarnessError:
+            package = MAKERS_PACKAGE[file_system]
+            raise UsageError(f"{NO_DISKS}: this machine has no {program}; install {package}") from None
 
 
 def release(client: DockerClient, place: Path) -> None:
