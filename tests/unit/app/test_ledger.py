@@ -14,9 +14,11 @@ from analysis import ledger as derivation
 from app import ledger as store
 from app.cli import main
 from app.commands.ledger import allowances, undecided
+from checks.catalogue import LOST_WRITE, TRUNCATED
 from evidence import ledger
 from evidence.errors import UsageError
 from evidence.ledger import AnyLine, RestoredRun
+from pages import counted
 from tests.ledgers import ended, judged, restored_cell, started
 
 ROOT = Path(__file__).parents[3]
@@ -131,6 +133,16 @@ def test_cells_that_need_runs_are_listed_the_most_first() -> None:
         ("a", "3", 5, "not run"),
         ("a", "2", 1, "4/4, 3 unknown"),
     ]
+
+
+def test_a_cell_that_must_show_a_cut_log_alone_needs_as_many_runs_as_one_that_must_show_nothing() -> None:
+    cell = {"runs": 5, "good": 5, "verdicts": {"as-documented": 5}}
+
+    def missing(*required: str) -> int:
+        return counted.missing(cell, {"required": list(required), "allowed": []})
+
+    assert missing(TRUNCATED, LOST_WRITE) == missing(LOST_WRITE) == 0
+    assert missing(TRUNCATED) == missing() == 26
 
 
 def test_what_may_be_seen_and_never_was_or_always_was_is_listed(capsys: pytest.CaptureFixture[str]) -> None:
