@@ -25,6 +25,7 @@ from __future__ import annotations
 import ctypes
 import os
 import re
+import shutil
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -82,7 +83,9 @@ MAKER: Final = {
 }
 """Of the image, or else of this machine: not every base of Debian has e2fsprogs, and none has xfsprogs."""
 MAKERS_PACKAGE: Final = {"ext4": "e2fsprogs", "xfs": "xfsprogs"}
-HAS: Final = 'command -v "$1" >/dev/null || there sh -c "command -v $1" >/dev/null'
+PATH: Final = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+"""Of root, as which they are run: this program's own may lack the folders of system programs."""
+HAS: Final = 'command -v "$1" >/dev/null'
 ATTACH: Final = 'there losetup -f "$1"'
 DETACH: Final = 'there losetup -d "$1"'
 """There: losetup opens the path that it has resolved itself, which in the container is none or another file. Nor does
@@ -360,6 +363,8 @@ def require_maker(client: DockerClient, image: str, file_system: str) -> None:
     the program.
     """
     program = MAKER[file_system][0]
+    if shutil.which(program, path=PATH) is not None:
+        return
     with closing(DiskMounter(client, image)) as mounter:
         try:
             mounter.run(HAS, program)

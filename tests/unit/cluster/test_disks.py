@@ -195,7 +195,10 @@ def test_a_file_system_that_cannot_be_made_is_refused_with_the_reason(tmp_path: 
         make_disks(mounter(engine), Disks(file_system="xfs"), tmp_path, ["broker-1"])
 
 
-def test_a_program_that_makes_file_systems_is_looked_for_before_anything_is_started() -> None:
+def test_a_program_that_makes_file_systems_is_looked_for_before_anything_is_started(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(disks, "PATH", str(tmp_path))
     lacks = Engine(lambda script, arguments: ExecResult(1, b"") if script == HAS else DONE)
     with pytest.raises(UsageError, match=rf"{NO_DISKS}: this machine has no mkfs\.xfs; install xfsprogs$") as refused:
         require_maker(lacks, "image", "xfs")  # type: ignore[arg-type]
@@ -205,6 +208,11 @@ def test_a_program_that_makes_file_systems_is_looked_for_before_anything_is_star
     require_maker(has, "image", "xfs")  # type: ignore[arg-type]
     assert (HAS, ["mkfs.xfs"]) in has.container.ran
     assert has.container.removed
+    program = tmp_path / "mkfs.xfs"
+    program.touch(mode=0o755)
+    never = Engine()
+    require_maker(never, "image", "xfs")  # type: ignore[arg-type]
+    assert never.started == {}, "this machine has it: nothing is started"
 
 
 def test_ext4_is_made_read_only_by_an_error_that_the_kernel_is_asked_for(
