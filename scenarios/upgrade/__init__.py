@@ -59,9 +59,9 @@ def may_lose(run: Run) -> bool:
 
 
 CUT_BACK = frozenset({"log-truncated-below-high-watermark"})
-MAY_LEAD_TOO_SOON = """Before leader epochs a broker that is started while it is still in the ISR truncates to its own
-    high watermark. If the leader ends before it has fetched the rest again, it leads, and the last records are lost, or
-    differ on the old leader."""
+MAY_LEAD_TOO_SOON = """Before leader epochs a loss is possible. A broker that is started while it is still in the ISR
+    truncates to its own high watermark. If the leader ends before it has fetched the rest again, it leads without the
+    last records, or with others at their offsets."""
 MAY_BE_TOLD = """Whether the log of a broker that was killed ends below a high watermark depends on how long before that
     it had checkpointed one (5 s)."""
 STILL_IN_SYNC = "KIP-101: scenario 1; KAFKA-3143: who leaves the ISR late"
