@@ -32,6 +32,7 @@ def evidence_of(run_dir: RunDir, run: RunRecord, run_state: RunState) -> RunEvid
         stored=lambda *where: _stored(run_dir, where),
         read_errors=lambda *where: _read_errors(run_dir, run, where),
         processing=lambda *where: _processing(run_dir, run, where),
+        called_processed=lambda *where: _called_processed(run_dir, run, where),
         member_commits=lambda *where: _member_commits(run_dir, run, where),
         member_changes=lambda *where: _member_changes(run_dir, run, where),
     )
@@ -72,11 +73,23 @@ def _processing(run_dir: RunDir, run: RunRecord, where: tuple[str, int]) -> Proc
     if table is None or not read or not pc.any(_ended_well(table, schema.FINAL_READ)).as_py():
         return None
     inputs = table.filter(_ended_well(table, schema.POLL))["offset"].drop_null().to_pylist()
-    rows = table.filter(pc.equal(table["kind"], schema.OUTPUT))
-    outputs: dict[int, list[int]] = {}
-    for offset, producer in zip(rows["offset"].to_pylist(), rows["producer"].to_pylist(), strict=True):
-        outputs.setdefault(offset, []).append(producer)
+    outputs = _producers_of(table.filter(pc.equal(table["kind"], schema.OUTPUT)))
     return Processing(inputs=frozenset(inputs), outputs=outputs)
+
+
+def _called_processed(run_dir: RunDir, run: RunRecord, where: tuple[str, int]) -> dict[int, list[int]]:
+    """Of each input of a partition the producers that have made an output of it, as the programs recorded."""
+    table = open_run(run_dir, run, only=where, counted=False).tables.get(where)
+    return {} if table is None else _producers_of(table.filter(_ended_well(table, schema.PROCESSED)))
+
+
+def _producers_of(rows: pa.Table) -> dict[int, list[int]]:
+    """Of each input the producers that its rows name."""
+    found: dict[int, list[int]] = {}
+    made = rows.select(["offset", "producer"]).drop_null()
+    for offset, producer in zip(made["offset"].to_pylist(), made["producer"].to_pylist(), strict=True):
+        found.setdefault(offset, []).append(producer)
+    return found
 
 
 def _member_commits(run_dir: RunDir, run: RunRecord, where: tuple[str, int]) -> list[MemberCommit]:

@@ -49,8 +49,8 @@ from harness.cluster.docker import connect
 from harness.setup.images import ensure_image
 from harness.setup.jars import LOCKS
 from harness.subjects import MANY, NOTHING_STATED, ClientSettings, Producer, Topic, UserSubject, write_user_subjects
-from harness.workloads.libraries import SCALA, library, understood
-from harness.workloads.settings import LIBRDKAFKA
+from harness.workloads.libraries import library, understood
+from harness.workloads.settings import LIBRDKAFKA, SCALA
 
 if TYPE_CHECKING:
     from docker import DockerClient

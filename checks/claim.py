@@ -102,6 +102,9 @@ class RunEvidence:
     their names."""
     processing: Callable[[str, int], Processing | None] = lambda topic, partition: None
     """Of a topic and partition of inputs; None if nobody read inputs and outputs to their ends."""
+    called_processed: Callable[[str, int], Mapping[int, Sequence[int]]] = lambda topic, partition: {}
+    """Of a topic and partition of inputs: of each input the producers that have made an output of it, as the programs
+    themselves recorded; a producer that did so twice is there twice."""
     member_commits: Callable[[str, int], Sequence[MemberCommit]] = lambda topic, partition: ()
     """Of a topic and partition of inputs: what applications committed, in the order of their asking."""
     member_changes: Callable[[str, int], Sequence[MemberChange]] = lambda topic, partition: ()

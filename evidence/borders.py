@@ -602,6 +602,13 @@ SCALA_REMOVED: Final = Border(
     Side("2.0.0", "there is no package kafka.producer"),
 )
 """The release from which on no jar has Kafka's first producer, the Scala one."""
+HIGH_LEVEL_CONSUMER_REMOVED: Final = Border(
+    "2.0",
+    "KAFKA-2983",
+    Side("1.1.1", "kafka.consumer.ZookeeperConsumerConnector"),
+    Side("2.0.0", "there is no class kafka.consumer.ZookeeperConsumerConnector"),
+)
+"""The release from which on no jar has the high-level consumer of 0.8."""
 GROUPS_COORDINATED: Final = Border(
     "0.9",
     "KAFKA-1326",

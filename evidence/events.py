@@ -398,6 +398,24 @@ class OffsetAnswer(Event, frozen=True, kw_only=True, tag="offset-answer"):
     """When (monotonic); the event's own time is that of the answer."""
 
 
+class ZnodeOffset(Event, frozen=True, kw_only=True, tag="znode-offset"):
+    """The offset that a group of consumers of 0.8 has in ZooKeeper."""
+
+    source: Literal["runner"] = "runner"
+    group: str
+    topic: str
+    partition: int
+    path: str
+    """Of the znode."""
+    content: str | None
+    """As it stands there; None if there is no such znode."""
+
+    @property
+    def offset(self) -> int | None:
+        """The next record to read; None if the znode is not there, or holds no number."""
+        return int(self.content) if self.content is not None and self.content.isdecimal() else None
+
+
 class GroupMember(Struct, frozen=True, kw_only=True):
     """A member of a group, as the coordinator describes it."""
 
@@ -488,7 +506,7 @@ class CrashPoint(Event, frozen=True, kw_only=True, tag="crash-point"):
     """Of its inputs."""
     partition: int
     committed: int | None
-    """The committed offset there, as the group's coordinator says, or the store; None for none."""
+    """The committed offset there, as the group's coordinator says, its znode, or the store; None for none."""
     outputs: int
     """Records in its output, as readers of what is committed may read it; in a store, those of this partition."""
     written: int
@@ -497,6 +515,8 @@ class CrashPoint(Event, frozen=True, kw_only=True, tag="crash-point"):
     """The store that was asked, if its outputs are there."""
     store_is_written_to: bool = False
     """Whether a transaction that writes is open in the store, as the store says."""
+    in_zookeeper: bool = False
+    """Whether the committed offset is that of the group's znode."""
 
 
 class StoreAnswer(Event, frozen=True, kw_only=True, tag="store-answer"):
@@ -874,6 +894,7 @@ AnyEvent = (
     | Position
     | OffsetCommit
     | OffsetAnswer
+    | ZnodeOffset
     | GroupMembers
     | BatchSent
     | Search

@@ -27,8 +27,8 @@ from evidence.basis import Basis, fault_of
 from evidence.errors import UsageError
 from evidence.releases import numbers
 from evidence.subjects import OUTCOMES
-from harness.workloads.libraries import JAVA, SCALA, Library
-from harness.workloads.settings import LIBRDKAFKA
+from harness.workloads.libraries import JAVA, Library
+from harness.workloads.settings import LIBRDKAFKA, SCALA
 
 if TYPE_CHECKING:
     from harness.cluster.versions import Version

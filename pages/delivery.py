@@ -46,6 +46,7 @@ POSTGRESQL: Final = "librdkafka, PostgreSQL"
 ASYNCHRONOUS: Final = f"{POSTGRESQL}, synchronous_commit=off"
 IN_STORE: Final = "exactly-once-external"
 STATIC: Final = "librdkafka, group.instance.id"
+OF_0_8: Final = "high-level consumer of 0.8, auto.commit.enable=true"
 SLOWER: Final = "not: slower than max.poll.interval.ms"
 OPEN: Final = "application, before the transaction ends"
 ROWS: Final = (
@@ -88,6 +89,19 @@ ROWS: Final = (
         case="java-worker",
     ),
     *(
+        DeliveryCase(
+            code=LOOP, client=f"{OF_0_8}, offsets in {place}", crash=crash, scenario="offsets-in-zookeeper", case=case
+        )
+        for place, crash, case in (
+            ("ZooKeeper", "before it processes", "zookeeper"),
+            ("Kafka", "before it processes", "kafka"),
+            ("both", "before it processes", "both"),
+            ("ZooKeeper", "after it has processed, before the next commit", "between-commits"),
+            ("ZooKeeper, then both", "not: it ends, and another one begins", "moved"),
+            ("ZooKeeper", "ZooKeeper", "zookeeper-restarted"),
+        )
+    ),
+    *(
         DeliveryCase(code=TRANSACTION, client=client, crash=crash, scenario="exactly-once-transactions", case=case)
         for client, crash, case in (
             (ANY, "application, before it begins", "after-poll"),
@@ -119,6 +133,7 @@ ROWS: Final = (
             (STORE, "after the store's commit", "sqlite-after-commit"),
             ("offsets into a store, then outputs", "between the two", "sqlite-offset-first"),
             ("outputs into a store, then offsets", "between the two", "sqlite-output-first"),
+            ("outputs into a store by key, then offsets", "between the two", "sqlite-by-key"),
         )
     ),
     *(

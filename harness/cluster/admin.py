@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
 from confluent_kafka import ElectionType, KafkaException, TopicPartition
 from confluent_kafka.admin import (  # type: ignore[attr-defined]
@@ -50,6 +50,13 @@ DELETIONS: Final = "/admin/delete_topics"
 TOPIC_TOOL: Final = "kafka.admin.TopicCommand"
 
 
+class ZnodeContent(NamedTuple):
+    """A znode and its content as text; None if there is no such znode."""
+
+    path: str
+    content: str | None
+
+
 class Admin(Protocol):
     """Creating topics and placing the controller, in the way that a version supports."""
 
@@ -81,6 +88,9 @@ class Admin(Protocol):
 
     def forget_migration(self) -> None:
         """Delete what a KRaft controller wrote of itself when it took over the metadata. UsageError with KRaft."""
+
+    def offset_in_zookeeper(self, group: str, topic: str, partition: int) -> ZnodeContent:
+        """The znode with the offset of a group of consumers of 0.8. UsageError with KRaft."""
 
     def place_controller(self, broker: int) -> None:
         """Make this broker the controller. UsageError where that cannot be chosen."""
@@ -156,6 +166,14 @@ class ZnodeAdmin:
         """By deleting /controller, which brokers watch, so that one of them makes it anew; and then /migration."""
         self._client.delete(CONTROLLER)
         self._client.delete("/migration")
+
+    def offset_in_zookeeper(self, group: str, topic: str, partition: int) -> ZnodeContent:
+        """Where the high-level consumer keeps it (`ZKGroupTopicDirs`)."""
+        path = f"/consumers/{group}/offsets/{topic}/{partition}"
+        try:
+            return ZnodeContent(path, self._client.get(path)[0].decode())
+        except NoNodeError:
+            return ZnodeContent(path, None)
 
     def place_controller(self, broker: int) -> None:
         """Delete /controller until `broker` is the one that creates it anew.
@@ -326,6 +344,9 @@ class ProtocolAdmin:
 
     def forget_migration(self) -> None:
         raise UsageError("there is no migration to revert: the cluster has no ZooKeeper")
+
+    def offset_in_zookeeper(self, group: str, topic: str, partition: int) -> ZnodeContent:
+        raise UsageError(f"{group} has no offset of {topic}-{partition} in ZooKeeper: the cluster has none")
 
     def place_controller(self, broker: int) -> None:
         raise UsageError(f"the controller cannot be placed on broker {broker}: with KRaft the quorum elects it")

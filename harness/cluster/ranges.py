@@ -310,6 +310,10 @@ JAVA_SINCE_2_8: Final = since(borders.JAVA_SENDS_WITHOUT_COPY, "Java clients of 
 GROUPS_COORDINATED: Final = since(
     borders.GROUPS_COORDINATED, "groups whose members a broker coordinates (0.9 and later)"
 )
+SCALA_PRODUCERS: Final = before(borders.SCALA_REMOVED, "releases that have the Scala producer (before 2.0, KAFKA-6921)")
+HIGH_LEVEL_CONSUMERS: Final = before(
+    borders.HIGH_LEVEL_CONSUMER_REMOVED, "releases that have the high-level consumer (before 2.0, KAFKA-2983)"
+)
 MEMBERS_PROCESS_IN_TIME: Final = since(
     borders.MEMBERS_PROCESS_IN_TIME, "members with a time to process (KIP-62, 0.10.1 and later)"
 )

@@ -12,7 +12,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from tempfile import TemporaryDirectory
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from evidence import borders
 from evidence.errors import HarnessError, UsageError
@@ -37,6 +37,7 @@ from harness.workloads.handles.client import (
 )
 from harness.workloads.handles.transactions import Pipeline, TransactionalProducer, TransactionStepResult
 from harness.workloads.libraries import RDKAFKA, STREAMS, Library
+from harness.workloads.processes.programs import COMMITTED_BY_CLIENT
 from harness.workloads.protocol import GROUPS
 from harness.workloads.stores import ADDRESS, POSTGRESQL, SQLITE
 
@@ -455,15 +456,14 @@ class Clients:
     ) -> Iterator[Application]:
         """A process that runs a program of harness/workloads/processes/programs.py while the block lasts, with the
         case's client: a member of `group`, it makes an output in the topic `output` of each record of t's topic, as
-        many at a time as `batch` says (a Java client before 0.10: as many as it is given). `stop` is where it stands
-        still. `settings` are its consumer's, `producer_settings` its producer's. With a `transactional_id` (0.11 and
-        later, UsageError before) its producer has transactions, and its consumer reads what is committed. A program
-        that writes to a `store` outside Kafka makes its outputs there, and none in a topic: that is the store's name.
-        UsageError if the case's client is not librdkafka, which begins where the program says, or if the cluster has no
-        such store.
+        many at a time as `batch` says (a Java client before 0.10: as many as it is given). A Scala client is the
+        consumer of 0.8, whose group is in ZooKeeper; it commits by itself alone. `stop` is where it stands still.
+        `settings` are its consumer's, `producer_settings` its producer's. With a `transactional_id` (0.11 and later,
+        UsageError before) its producer has transactions, and its consumer reads what is committed. A program that
+        writes to a `store` outside Kafka makes its outputs there, and none in a topic: that is the store's name.
+        UsageError if the case's client cannot run the program, or if the cluster has no such store.
         """
-        if store and self._library != RDKAFKA:
-            raise UsageError(f"a program that writes to a store runs with librdkafka, not with {self._library.name}")
+        self._require_program(program, store)
         isolation = NO_SETTINGS if transactional_id is None else defaults.READ_COMMITTED
         reading = self._library.reading(self._version, batch, defaults.MEMBER, isolation, settings, {"group.id": group})
         sending = (
@@ -474,7 +474,7 @@ class Clients:
         place = self._place_of(store)
         registered = self._register("processor", sending | reading, output="" if store else output, store=place)
         process = Application(
-            replace(registered, settings=sending, library=self._recorders),
+            replace(registered, settings=sending, library=self._of_application()),
             program=program,
             consumer_settings=reading,
             inputs=t.topic,
@@ -483,11 +483,29 @@ class Clients:
             batch=batch,
             stop=stop,
             store=place,
+            in_zookeeper=self._library.keeps_offsets_in_zookeeper(reading),
         )
         self._watched(process, t.topic)
         detail = {"program": program, "input": t.topic, "output": place or output, "group": group, "stop": str(stop)}
         with self._sequence_log.step("application", **detail), process:
             yield process
+
+    def _of_application(self) -> Mapping[str, Any]:
+        """What an application's process is told of its client: that of 0.8 finds its group in ZooKeeper."""
+        if self._library.kind != defaults.SCALA:
+            return self._recorders
+        return {**self._recorders, defaults.ZOOKEEPER: self._cluster.zookeeper}
+
+    def _require_program(self, program: str, store: str) -> None:
+        """UsageError if the case's client cannot run a program."""
+        if store and self._library != RDKAFKA:
+            raise UsageError(f"a program that writes to a store runs with librdkafka, not with {self._library.name}")
+        if self._library.kind != defaults.SCALA:
+            return
+        if program not in COMMITTED_BY_CLIENT:
+            raise UsageError(f"{program} commits, and {self._library.name} commits by itself alone")
+        if self._version.mode != "zookeeper":
+            raise UsageError(f"{self._library.name} has its groups in ZooKeeper, and {self._version.id} has none")
 
     @contextmanager
     def streams(

@@ -2,7 +2,8 @@
 
 The application says itself that it stands still; it cannot be asked what took effect. So the group's coordinator is
 asked what is committed, and the leader of its output how much can be read: both from outside, while nothing moves. Of a
-program that writes to a store the store is asked for both.
+program that writes to a store the store is asked for both. A consumer of 0.8 that commits to ZooKeeper has its offset
+in a znode, which is read in the coordinator's place.
 
 Kafka Streams does not stand still where it is told to. It is stopped from outside as a whole, when its outputs are
 written and before its next commit, which its commit interval puts off.
@@ -58,7 +59,9 @@ class CrashPoints:
         """
         with self._sequence_log.step("wait until an application stands still", process=application.name):
             at = application.wait_still(timeout_s=timeout_s)
-        if committed is not None:
+        if committed is not None and application.in_zookeeper:
+            self._groups.wait_in_zookeeper(application.group, t, committed, timeout_s)
+        elif committed is not None:
             self._groups.wait_committed(application.group, t, committed, timeout_s)
         seen = self._of_store(application, t, at) if application.store else self._of_brokers(application, t, at)
         self._timeline.append(seen)
@@ -145,14 +148,26 @@ class CrashPoints:
         self, application: Application | StreamsApplication, t: Partition, at: CrashPoint
     ) -> events.CrashPoint:
         """What the group's coordinator and the leader of the output say."""
-        answer = self._groups.committed(application.group, t, ASK_LIMIT_S)
-        self._sequence_log.require("the coordinator says what is committed", answer.error is None, error=answer.error)
         ends = self._ends.watch_ends(Partition(application.output, t.number), 0.0)
         self._sequence_log.require("the leader says how far the output may be read", ends is not None)
         assert ends is not None
         return _event(
-            application, t, at, committed=answer.offset, outputs=ends.last_stable_offset, written=ends.high_watermark
+            application,
+            t,
+            at,
+            committed=self._committed(application, t),
+            outputs=ends.last_stable_offset,
+            written=ends.high_watermark,
+            in_zookeeper=application.in_zookeeper,
         )
+
+    def _committed(self, application: Application | StreamsApplication, t: Partition) -> int | None:
+        """The committed offset, where the group has it."""
+        if application.in_zookeeper:
+            return self._groups.in_zookeeper(application.group, t).offset
+        answer = self._groups.committed(application.group, t, ASK_LIMIT_S)
+        self._sequence_log.require("the coordinator says what is committed", answer.error is None, error=answer.error)
+        return answer.offset
 
 
 def _event(
@@ -165,6 +180,7 @@ def _event(
     written: int,
     store: str = "",
     store_is_written_to: bool = False,
+    in_zookeeper: bool = False,
 ) -> events.CrashPoint:
     """Where an application stands still, and what is committed there and written."""
     return events.CrashPoint(
@@ -181,6 +197,7 @@ def _event(
         written=written,
         store=store,
         store_is_written_to=store_is_written_to,
+        in_zookeeper=in_zookeeper,
     )
 
 

@@ -19,7 +19,7 @@ from confluent_kafka import Consumer, KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient
 
 from evidence.errors import HarnessError, WaitTimeout
-from evidence.events import GroupMember, GroupMembers, OffsetAnswer, OffsetCommit
+from evidence.events import GroupMember, GroupMembers, OffsetAnswer, OffsetCommit, ZnodeOffset
 from harness.cluster.cluster import KAFKA_PORT
 from harness.cluster.requests import offset_fetch
 from harness.polling import poll
@@ -42,7 +42,7 @@ class Groups:
     """Asks groups' coordinators."""
 
     def __init__(self, parts: Parts, sequence_log: SequenceLog) -> None:
-        self._timeline, self._sequence_log = parts.timeline, sequence_log
+        self._timeline, self._sequence_log, self._open_admin = parts.timeline, sequence_log, parts.open_admin
         self._committer_settings: dict[str, Any] = {
             "bootstrap.servers": parts.cluster.bootstrap,
             "enable.auto.commit": False,
@@ -136,6 +136,35 @@ class Groups:
             if not is_committed(answer):
                 said = answer.error or f"committed is {answer.offset}"
                 raise WaitTimeout(f"{group} has not committed {offset} of {t} after {timeout_s:.0f} s: {said}")
+
+    def in_zookeeper(self, group: str, t: Partition) -> ZnodeOffset:
+        """The offset that a group of consumers of 0.8 has in ZooKeeper, which the timeline has. UsageError without
+        ZooKeeper.
+        """
+        with self._sequence_log.step("look for a group's offset in ZooKeeper", group=group, partition=str(t)):
+            return self._told_in_timeline(self._znode(group, t))
+
+    def wait_in_zookeeper(self, group: str, t: Partition, offset: int, timeout_s: float) -> ZnodeOffset:
+        """Wait until a group of consumers of 0.8 has this offset in ZooKeeper. WaitTimeout if not, UsageError without
+        ZooKeeper.
+        """
+        with self._sequence_log.step(f"wait until {group} has {offset} in ZooKeeper", partition=str(t)):
+            # The observer watches the cluster's own znodes, and a group's are not among them.
+            seen = poll(
+                lambda: self._znode(group, t), timeout_s, until=lambda one: one.offset == offset, every_s=AGAIN_S
+            )
+            self._told_in_timeline(seen)
+            if seen.offset != offset:
+                raise WaitTimeout(f"{seen.path} has {seen.content} after {timeout_s:.0f} s, not {offset}")
+            return seen
+
+    def _znode(self, group: str, t: Partition) -> ZnodeOffset:
+        path, content = self._open_admin().offset_in_zookeeper(group, *t)
+        return ZnodeOffset(group=group, topic=t.topic, partition=t.number, path=path, content=content)
+
+    def _told_in_timeline(self, seen: ZnodeOffset) -> ZnodeOffset:
+        self._timeline.append(seen)
+        return seen
 
     def wait_members(self, group: str, wanted: Mapping[str, Sequence[Partition]], *, timeout_s: float) -> GroupMembers:
         """Wait until a group is stable and has exactly these static members, by group.instance.id, each with these

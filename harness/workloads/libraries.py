@@ -33,13 +33,13 @@ from harness.setup.java import java_home
 from harness.workloads import settings as defaults
 from harness.workloads.own_client import introduced
 from harness.workloads.protocol import ACKS_0, ACKS_1, CONSUME, IDEMPOTENCE, PRODUCE, TRANSACTIONS, Hello, missing
-from harness.workloads.settings import COMMAND, LIBRDKAFKA, OWN
+from harness.workloads.settings import COMMAND, LIBRDKAFKA, OWN, SCALA, ZOOKEEPER
 
 if TYPE_CHECKING:
     from harness.cluster.versions import Version
     from harness.setup.waiting import Echo
 
-JAVA, SCALA, STREAMS = "java", "scala", "streams"
+JAVA, STREAMS = "java", "streams"
 KAFKAS_NAMES: Final[Mapping[str, str]] = {
     "message.timeout.ms": "delivery.timeout.ms",
     "message.send.max.retries": "retries",
@@ -47,6 +47,16 @@ KAFKAS_NAMES: Final[Mapping[str, str]] = {
     "queue.buffering.max.ms": "linger.ms",
 }
 """What Kafka's own clients call settings that scenarios give by librdkafka's names."""
+OLD_NAMES: Final[Mapping[str, str]] = {
+    "enable.auto.commit": "auto.commit.enable",
+    "session.timeout.ms": "zookeeper.session.timeout.ms",
+}
+OLD_VALUES: Final[Mapping[str, str]] = {"earliest": "smallest", "latest": "largest"}
+"""What the consumer of 0.8 calls settings of later ones, and what they are set to."""
+PATIENT: Final[Mapping[str, str]] = {"rebalance.max.retries": "10"}
+"""It tries two seconds apart to get partitions, which a killed member keeps until its session ends: four times by
+default, which on a busy machine may be too few.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,15 +133,17 @@ class Library:
 
     def reading(self, version: Version, batch: int, *more: Mapping[str, str]) -> dict[str, str]:
         """What its consumer is configured with, later settings over earlier ones. A poll is to return so many records
-        at most, which a Java consumer can be told since 0.10 (KIP-41), and librdkafka's is told with each poll.
+        at most, which a Java consumer can be told since 0.10 (KIP-41); librdkafka's, and that of 0.8, are told with
+        each poll.
 
         Raises UsageError for a client that has no consumer to run an application with.
         """
-        if self.kind not in (LIBRDKAFKA, JAVA) or (
+        if self.kind not in (LIBRDKAFKA, JAVA, SCALA) or (
             self.kind == JAVA and numbers(self.release) < borders.GROUPS_COORDINATED.release
         ):
             raise UsageError(
-                f"no application runs with {self.name}: take {LIBRDKAFKA}, or {JAVA}-<release> from 0.9 on"
+                f"no application runs with {self.name}: take {LIBRDKAFKA}, {JAVA}-<release> from 0.9 on, or "
+                f"{SCALA}-<release>"
             )
         given: dict[str, str] = {}
         if self.kind == LIBRDKAFKA:
@@ -140,7 +152,13 @@ class Library:
             given = {"max.poll.records": str(batch)}
         for each in more:
             given |= each
-        return given
+        if self.kind != SCALA:
+            return given
+        return dict(PATIENT) | {OLD_NAMES.get(name, name): OLD_VALUES.get(one, one) for name, one in given.items()}
+
+    def keeps_offsets_in_zookeeper(self, reading: Mapping[str, str]) -> bool:
+        """Whether a consumer that is configured so reads its group's offsets from ZooKeeper: that of 0.8 by default."""
+        return self.kind == SCALA and reading.get("offsets.storage", ZOOKEEPER) == ZOOKEEPER
 
     @property
     def one_attempt(self) -> dict[str, str]:

@@ -58,6 +58,7 @@ TITLES: Final[Mapping[str, str]] = {
     "min-insync-refusal": "Fewer replicas are in sync than min.insync.replicas",
     "offline-leader-election": "A leader dies: who is elected",
     "offset-checkpoints": "What the high-watermark checkpoint is for",
+    "offsets-in-zookeeper": "An application with the consumer of 0.8 dies",
     "one-way": "Packets are lost in one direction only",
     "page-cache-only": "All replicas lose power at one moment",
     "power-outage-divergence": "After a power outage two in-sync replicas differ",

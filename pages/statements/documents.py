@@ -598,13 +598,14 @@ DELIVERY: Final = (
         area=Area.DELIVERY,
         sentence="An asynchronous producer that dies loses what it had only queued: at most once.",
         by=(as_documented("client-crash"),),
-        not_yet="the old Scala producer with producer.type=async",
     ),
     Statement(
         number=69,
         area=Area.DELIVERY,
         sentence="The high-level consumer of 0.8 stores its offsets in ZooKeeper.",
-        not_yet="no scenario runs that consumer",
+        by=(held("offsets-in-zookeeper", "offset-in-zookeeper-alone", cases=("zookeeper", "zookeeper-restarted")),),
+        corrected="""With offsets.storage=kafka it stores them in Kafka, and with dual.commit.enabled=true, the default
+            then, in both (0.8.2 to 1.1).""",
     ),
     Statement(
         number=70,
@@ -622,7 +623,7 @@ DELIVERY: Final = (
         number=72,
         area=Area.DELIVERY,
         sentence="Output that is idempotent by key makes repeats harmless, yet it is not exactly once.",
-        not_yet="no scenario writes its outputs by key",
+        by=(held("exactly-once-external", "output-by-key-written-again", cases=("sqlite-by-key",)),),
     ),
     Statement(
         number=73,

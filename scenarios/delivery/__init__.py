@@ -6,7 +6,8 @@ ones, a process each, members of a group (`harness/workloads/processes/programs.
 two steps. Other processes report what is committed there and what is in the output. Then it is killed, and another
 process of the same program takes over.
 
-`at-most-once` and `at-least-once` are the two orders of steps. `auto-commit` leaves the second step to the client.
+`at-most-once` and `at-least-once` are the two orders of steps. `auto-commit` leaves the second step to the client, and
+`offsets-in-zookeeper` does so with the consumer of 0.8.
 `exactly-once-transactions` makes one step of both, and so does `exactly-once-external` in a store outside Kafka.
 `streams-pipeline` has Kafka Streams do all of it.
 `static-membership` shows who has the partitions of an application that is away. In `rebalance-while-processing` and

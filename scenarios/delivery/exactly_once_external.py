@@ -6,7 +6,8 @@ and asks its group for nothing but its partitions. Outputs and offsets are one t
 this transaction open, it leaves neither; killed after its commit, both. Each input is processed once, with any release.
 
 The same store with two transactions is the control. Offsets first: a crash in between skips the inputs that the offset
-has passed. Outputs first: a crash in between repeats outputs that are written already.
+has passed. Outputs first: a crash in between repeats outputs that are written already. If the output has one row for
+each key, the repeated ones replace the first: the result is the same, though the work was done twice.
 
 The store is SQLite, or PostgreSQL in a node of its own. At the end another process reads the outputs from the store.
 SQLite's process is killed, not its machine, so the run does not test whether SQLite's commits are on the disk.
@@ -26,6 +27,7 @@ from scenarios.delivery import DELIVERY, GROUP, INPUTS, LIMIT_S, NUMBERS, SKIPPE
 
 TRANSACTION = "store-transaction"
 ONCE = "each-input-processed-once"
+BY_KEY = "output-by-key-written-again"
 SQLITE = "SQLite documentation: Atomic Commit In SQLite"
 POSTGRESQL = "PostgreSQL documentation, Reliability and the Write-Ahead Log: Asynchronous Commit"
 SERVER = ClusterPlan(store=StorePlan())
@@ -117,6 +119,17 @@ scenario(
                     required=frozenset({"repeated-processing"}),
                     claims=NUMBERS,
                     sentence="With the outputs in an earlier transaction, exactly those outputs are made again.",
+                    source=DELIVERY,
+                    basis=Basis.DOCUMENTATION,
+                )
+            ],
+        ),
+        "sqlite-by-key": Case(
+            steps=killed("store-by-key", "outputs", "offsets"),
+            documented=[
+                Documented(
+                    claims=[BY_KEY],
+                    sentence="With one output for each key, exactly those outputs are made again, and nobody sees it.",
                     source=DELIVERY,
                     basis=Basis.DOCUMENTATION,
                 )

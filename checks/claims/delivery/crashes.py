@@ -147,6 +147,32 @@ def each_input_processed_once(evidence: RunEvidence) -> Judged:
     return Judged(outcome=HELD, observed=seen, evidence=rows)
 
 
+@claim("output-by-key-written-again", source=DELIVERY, basis=Basis.DOCUMENTATION)
+def output_by_key_written_again(evidence: RunEvidence) -> Judged:
+    """Inputs that an application had processed and not committed when it was killed are processed again, and the
+    output has each of them once: the second write of a key has replaced the first.
+
+    That they are processed twice the programs themselves recorded; how often each is in the output others say. So the
+    result is the same as if nothing had happened, and the work was not done exactly once.
+    """
+    crashes = _crashes(evidence)
+    if not crashes:
+        return Judged(outcome=NOT_OBSERVED, observed=NOTHING)
+    rows: list[dict[str, Any]] = []
+    for crash in crashes:
+        called = evidence.called_processed(crash.point.topic, crash.point.partition)
+        committed = crash.point.committed or 0
+        again = [offset for offset, producers in called.items() if len(producers) > 1 and offset >= committed]
+        kept = [offset for offset in again if len(crash.processing.outputs.get(offset, ())) == 1]
+        row = {"topic": crash.point.topic, "partition": crash.point.partition, "committed": crash.point.committed}
+        rows.append(row | {"processed_twice": sorted(again)[:NAMED], "in_output_once": sorted(kept)[:NAMED]})
+    wrong = [row for row in rows if row["processed_twice"] != row["in_output_once"]]
+    twice, once = (sum(len(row[name]) for row in rows) for name in ("processed_twice", "in_output_once"))
+    if not twice:
+        return Judged(outcome=NOT_OBSERVED, observed="no input was processed twice", evidence=rows)
+    return judged(rows, wrong, f"{plural(twice, 'input')} processed twice, {once} of them once in the output", NOTHING)
+
+
 @claim("store-crash-skips-what-it-lost", source=POSTGRESQL, basis=Basis.DOCUMENTATION)
 def store_crash_skips_what_it_lost(evidence: RunEvidence) -> Judged:
     """The inputs that are never processed are exactly those of the transactions that a killed store has lost.

@@ -66,6 +66,7 @@ class Application(Background[ApplicationProgress]):
         batch: int,
         stop: CrashPoint,
         store: str = "",
+        in_zookeeper: bool = False,
     ) -> None:
         """`store`: the address, or the file within the run directory, of the store that a program writes to."""
         self.run = client.run_dir.path.name
@@ -86,6 +87,8 @@ class Application(Background[ApplicationProgress]):
         super().__init__(client.name, child, ApplicationProgress(0, ()))
         self.group, self.inputs, self.output = consumer_settings["group.id"], inputs, output
         self.producer_id = client.producer_id
+        self.in_zookeeper = in_zookeeper
+        """Whether its group's offsets are znodes, as a consumer of 0.8 has them."""
         self._stop = stop
 
     def _progress(self, heard: Mapping[str, Any]) -> ApplicationProgress:
@@ -109,6 +112,8 @@ class Application(Background[ApplicationProgress]):
 
 class StreamsApplication(Background[ApplicationProgress]):
     """A process in which Kafka Streams works (harness/workloads/processes/streams.py)."""
+
+    in_zookeeper = False
 
     def __init__(self, client: Client, *, group: str, inputs: str, output: str) -> None:
         child = client.start("streams", input=inputs, output=output)

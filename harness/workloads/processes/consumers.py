@@ -1,4 +1,4 @@
-"""The consumer that a recorder is told to drive: librdkafka's, or Kafka's own of any release from 0.9 on."""
+"""The consumer that a recorder is told to drive: librdkafka's, Kafka's own from 0.9 on, or the one of 0.8."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from confluent_kafka import Consumer
 from harness.workloads.processes import child
 from harness.workloads.processes.java_consumer import jvm_consumer
 from harness.workloads.processes.polls import READING
-from harness.workloads.settings import LIBRDKAFKA
+from harness.workloads.processes.scala_consumer import scala_consumer
+from harness.workloads.settings import LIBRDKAFKA, SCALA, ZOOKEEPER
 
 
 def open_consumer(library: Mapping[str, Any], bootstrap: str, settings: Mapping[str, Any]) -> Any:
@@ -21,10 +22,7 @@ def open_consumer(library: Mapping[str, Any], bootstrap: str, settings: Mapping[
     """
     if library["name"] == LIBRDKAFKA:
         return Consumer(child.client_settings(bootstrap, dict(READING) | dict(settings)))
-    return jvm_consumer(
-        library["name"],
-        bootstrap,
-        settings,
-        jars=Path(library["jars"]),
-        java_home=Path(library["java_home"]),
-    )
+    java = {"jars": Path(library["jars"]), "java_home": Path(library["java_home"])}
+    if library["name"].startswith(f"{SCALA}-"):
+        return scala_consumer(library["name"], library[ZOOKEEPER], settings, **java)
+    return jvm_consumer(library["name"], bootstrap, settings, **java)

@@ -10,7 +10,8 @@ Errors have the numbers of Kafka's protocol, in librdkafka's spelling, which evi
 no number of its own has its exception's name ("KafkaException", "IllegalStateException"), and is indefinite.
 
 The Scala producer (kafka.javaapi.producer.Producer, the client of 0.8, removed in 2.0) sends synchronously and is told
-no offset: a record is acknowledged, or all attempts have failed and nobody knows.
+no offset: a record is acknowledged, or all attempts have failed and nobody knows. With producer.type=async it reports
+nothing: what became of a record that is in its queue nobody ever knows.
 """
 
 from __future__ import annotations
@@ -142,7 +143,7 @@ class JvmTransactions(AdaptedTransactions):
 
 
 class ScalaClient:
-    """kafka.javaapi.producer.Producer, synchronous."""
+    """kafka.javaapi.producer.Producer."""
 
     def __init__(self, bootstrap: str, settings: Mapping[str, Any]) -> None:
         from jpype import JArray, JByte, JClass
@@ -155,9 +156,10 @@ class ScalaClient:
         fixed = {"metadata.broker.list": bootstrap, "serializer.class": "kafka.serializer.DefaultEncoder"}
         self._config = JClass("kafka.producer.ProducerConfig")(properties(settings, fixed))
         self._producer = JClass("kafka.javaapi.producer.Producer")(self._config)
+        self._reports = str(self._config.producerType()) == "sync"
 
     def send(self, topic: str, partition: int, key: bytes | None, value: bytes, heard: Heard) -> None:
-        """Returns when the record is acknowledged or the last attempt has failed."""
+        """Returns when the record is acknowledged or the last attempt has failed; asynchronous, when it is queued."""
         packed = None if key is None else self._bytes(key)
         message = self._message(topic, packed, self._integer(partition), self._bytes(value))
         try:
@@ -165,7 +167,8 @@ class ScalaClient:
         except self._thrown as error:
             heard(Failure(UNKNOWN_SERVER_ERROR, str(error.getClass().getSimpleName())), None)
         else:
-            heard(None, None)
+            if self._reports:
+                heard(None, None)
 
     def configuration(self) -> dict[str, str]:
         """What ProducerConfig's own readers give: their names are the settings' in camel case."""

@@ -126,14 +126,15 @@ class ProgramSteps:
             answer = self._transactions.offsets(self._client, after(inputs), as_member=as_member)
         return self._ok("offsets", answer)
 
-    def write(self, inputs: Sequence[Message]) -> None:
-        """Write an output for each input to the store, in the transaction that is open there. Raises StoreLost, as all
-        steps of the store do, if the store is not there any more.
+    def write(self, inputs: Sequence[Message], *, by_key: bool = False) -> None:
+        """Write an output for each input to the store, in the transaction that is open there; `by_key` in the place of
+        an earlier output of the same input. Raises StoreLost, as all steps of the store do, if the store is not there
+        any more.
         """
         assert self._store is not None
         made = [Output(self._producer, self._sequence + number, _source(one)) for number, one in enumerate(inputs)]
         self._sequence += len(made)
-        self._store.write(made)
+        self._store.write(made, by_key=by_key)
         self._made += made
 
     def write_offsets(self, inputs: Sequence[Message]) -> None:

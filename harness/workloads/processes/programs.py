@@ -134,6 +134,19 @@ def store_output_first(app: ProgramSteps) -> None:
         app.between("offsets", "poll")
 
 
+def store_by_key(app: ProgramSteps) -> None:
+    """At least once, into a table that has one output for each input: writing it again replaces the first."""
+    while inputs := app.poll():
+        app.write(inputs, by_key=True)
+        app.end_writing()
+        app.between("outputs", "offsets")
+        app.write_offsets(inputs)
+        app.end_writing()
+        app.between("offsets", "poll")
+
+
+COMMITTED_BY_CLIENT: Final = frozenset({"process-and-poll", "hand-over"})
+"""Programs that leave commits to their client."""
 PROGRAMS: Final[Mapping[str, Callable[[ProgramSteps], None]]] = {
     "commit-then-process": commit_then_process,
     "process-then-commit": process_then_commit,
@@ -145,4 +158,5 @@ PROGRAMS: Final[Mapping[str, Callable[[ProgramSteps], None]]] = {
     "store-position-kept": store_position_kept,
     "store-offset-first": store_offset_first,
     "store-output-first": store_output_first,
+    "store-by-key": store_by_key,
 }

@@ -33,6 +33,7 @@ CREATE TABLE IF NOT EXISTS offsets (
 OUTPUT: Final = (
     'INSERT INTO outputs (run, producer, sequence, topic, "partition", "offset") VALUES (%s, %s, %s, %s, %s, %s)'
 )
+SAME_KEY: Final = 'DELETE FROM outputs WHERE topic = %s AND "partition" = %s AND "offset" = %s'
 OFFSET: Final = """
 INSERT INTO offsets VALUES (%s, %s, %s) ON CONFLICT (topic, "partition") DO UPDATE SET next = EXCLUDED.next
 """
@@ -83,9 +84,12 @@ class PostgresqlStore:
             self._database.commit()
         self.durable = setting != "off"
 
-    def write(self, outputs: Iterable[Output]) -> None:
-        rows = [(self._run, one.producer, one.sequence, *one.source) for one in outputs]
+    def write(self, outputs: Iterable[Output], *, by_key: bool = False) -> None:
+        made = list(outputs)
+        rows = [(self._run, one.producer, one.sequence, *one.source) for one in made]
         with _there(), self._database.cursor() as cursor:
+            if by_key:
+                cursor.executemany(SAME_KEY, [one.source for one in made])
             cursor.executemany(OUTPUT, rows)
 
     def write_offsets(self, offsets: Mapping[Key, int]) -> None:

@@ -24,6 +24,7 @@ CREATE TABLE IF NOT EXISTS offsets (
   topic TEXT NOT NULL, "partition" INTEGER NOT NULL, next INTEGER NOT NULL, PRIMARY KEY (topic, "partition")
 );
 """
+SAME_KEY: Final = 'DELETE FROM outputs WHERE topic = ? AND "partition" = ? AND "offset" = ?'
 
 
 class SqliteStore:
@@ -37,8 +38,11 @@ class SqliteStore:
         self._database = sqlite3.connect(path, timeout=LOCK_S)
         self._database.executescript(TABLES)
 
-    def write(self, outputs: Iterable[Output]) -> None:
-        rows = [(self._run, one.producer, one.sequence, *one.source) for one in outputs]
+    def write(self, outputs: Iterable[Output], *, by_key: bool = False) -> None:
+        made = list(outputs)
+        rows = [(self._run, one.producer, one.sequence, *one.source) for one in made]
+        if by_key:
+            self._database.executemany(SAME_KEY, [one.source for one in made])
         self._database.executemany("INSERT INTO outputs VALUES (?, ?, ?, ?, ?, ?)", rows)
 
     def write_offsets(self, offsets: Mapping[Key, int]) -> None:

@@ -52,8 +52,10 @@ class Store(Protocol):
     durable: bool
     """Whether what was written is on the disk when `commit` returns."""
 
-    def write(self, outputs: Iterable[Output]) -> None:
-        """Write outputs. A second one of the same input is one more row: nothing here hides it."""
+    def write(self, outputs: Iterable[Output], *, by_key: bool = False) -> None:
+        """Write outputs. A second one of the same input is one more row: nothing here hides it. With `by_key` the
+        input is the key of its output, and a second one replaces the first.
+        """
 
     def write_offsets(self, offsets: Mapping[Key, int]) -> None:
         """Write for each partition which input is next."""

@@ -56,9 +56,16 @@ def killed(process: str = "processor-1", second: int = 2) -> tuple[Event, ...]:
     )
 
 
-def judged(name: str, *events: Event, outputs: Outputs | None, inputs: int = 6) -> ClaimResult:
+def judged(
+    name: str, *events: Event, outputs: Outputs | None, inputs: int = 6, called: Outputs | None = None
+) -> ClaimResult:
     seen = None if outputs is None else Processing(inputs=frozenset(range(inputs)), outputs=outputs)
-    evidence = RunEvidence(run=run_record({}), run_state=RunState(events), processing=lambda topic, partition: seen)
+    evidence = RunEvidence(
+        run=run_record({}),
+        run_state=RunState(events),
+        processing=lambda topic, partition: seen,
+        called_processed=lambda topic, partition: called or {},
+    )
     return claims.judge(name, evidence)
 
 
@@ -199,3 +206,25 @@ def test_a_late_commit_is_refused(commits: list[MemberCommit], outcome: str) -> 
         run=run_record({}), run_state=RunState((stands(2),)), member_commits=lambda topic, partition: commits
     )
     assert claims.judge("late-commit-refused", evidence).outcome == outcome
+
+
+BY_KEY = "output-by-key-written-again"
+REPLACED = by(KILLED, 0, 1) | by(NEXT, 2, 3, 4, 5)
+"""What is in a table with one row for each input, when the second and the third were processed twice."""
+
+
+@pytest.mark.parametrize(
+    ("outputs", "called", "outcome"),
+    [
+        (REPLACED, PROCESSED_FIRST, HELD),
+        (PROCESSED_FIRST, PROCESSED_FIRST, CONTRADICTED),
+        ({**REPLACED, 3: (KILLED, NEXT)}, PROCESSED_FIRST, CONTRADICTED),
+        (by(KILLED, 0, 1) | by(NEXT, 4, 5), PROCESSED_FIRST, CONTRADICTED),
+        (ONCE, ONCE, NOT_OBSERVED),
+        (None, PROCESSED_FIRST, NOT_OBSERVED),
+    ],
+    ids=["replaced", "all are there twice", "one is there twice", "gone", "nothing was repeated", "nobody read"],
+)
+def test_an_output_by_key_is_written_again(outputs: Outputs | None, called: Outputs, outcome: str) -> None:
+    assert judged(BY_KEY, stands(2), *killed(), outputs=outputs, called=called).outcome == outcome
+    assert judged(BY_KEY, stands(2), outputs=outputs, called=called).outcome == NOT_OBSERVED

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 from confluent_kafka import KafkaException
-from kazoo.exceptions import NodeExistsError
+from kazoo.exceptions import NodeExistsError, NoNodeError
 
 from evidence.errors import HarnessError, UsageError, WaitTimeout
 from harness.cluster import admin, versions
-from harness.cluster.admin import ZnodeAdmin, ZooKeeperAdmin, watchers
+from harness.cluster.admin import ProtocolAdmin, ZnodeAdmin, ZooKeeperAdmin, watchers
 from harness.cluster.requests import RequestRefused
 
 BUSY = "/brokers/ids\n\t0x1f4a0001\n/controller\n\t0x1f4a0001\n"
@@ -77,6 +77,8 @@ class FakeZooKeeper:
         self.nodes.setdefault(path, b"")
 
     def get(self, path: str) -> tuple[bytes, None]:
+        if path not in self.nodes:
+            raise NoNodeError
         return self.nodes[path], None
 
     def set(self, path: str, data: bytes) -> None:
@@ -116,6 +118,20 @@ def test_a_preferred_election_is_asked_for_in_a_znode_and_one_at_a_time() -> Non
     }
     with pytest.raises(HarnessError, match="an election asked for before is not done"):
         made.elect_preferred_leader("t", 2)
+
+
+def test_the_offset_of_a_group_in_zookeeper() -> None:
+    zookeeper: Any = FakeZooKeeper()
+    zookeeper.nodes["/consumers/g/offsets/t/0"] = b"7"
+    made = ZnodeAdmin(zookeeper, zookeeper, no_tool)
+    assert made.offset_in_zookeeper("g", "t", 0) == ("/consumers/g/offsets/t/0", "7")
+    assert made.offset_in_zookeeper("g", "t", 1) == ("/consumers/g/offsets/t/1", None)
+
+
+def test_there_is_no_such_offset_with_kraft() -> None:
+    observer: Any = None
+    with pytest.raises(UsageError, match="g has no offset of t-0 in ZooKeeper: the cluster has none"):
+        ProtocolAdmin({}, {}, observer).offset_in_zookeeper("g", "t", 0)
 
 
 def of_version(version: str, zookeeper: FakeZooKeeper) -> ZooKeeperAdmin:

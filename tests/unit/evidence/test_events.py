@@ -65,6 +65,7 @@ from evidence.events import (
     Unread,
     Waits,
     Znode,
+    ZnodeOffset,
 )
 from evidence.timeline import HEADER, Timeline, read
 from tests.proofs import proof as proof_of
@@ -152,6 +153,7 @@ EVERY: tuple[Event, ...] = (
     ),
     Search(topic="t", partition=0, by="time", asked=1_700_000_000_000, found=None),
     StoreAnswer(process="processor-1", store="postgresql", topic="t", partition=0, committed=None, outputs=0),
+    ZnodeOffset(group="g", topic="t", partition=0, path="/consumers/g/offsets/t/0", content="7"),
     GroupMembers(
         group="g", state="STABLE", members=(GroupMember(member_id="a-1", instance="a", partitions=(("t", 0),)),)
     ),

@@ -73,7 +73,8 @@ class Told:
 @pytest.fixture(autouse=True)
 def handles(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Told, "made", [], raising=False)
-    for name in ("BackgroundConsumer", "LoadGenerator", "TransactionalProducer", "Pipeline", "StreamsApplication"):
+    applications = ("Pipeline", "Application", "StreamsApplication")
+    for name in ("BackgroundConsumer", "LoadGenerator", "TransactionalProducer", *applications):
         monkeypatch.setattr(f"harness.run.clients.{name}", Told)
 
 
@@ -83,7 +84,7 @@ class Stage:
     def __init__(self, root: Path, timeline: Timeline, version: str = "4.3.1", client: Library = RDKAFKA) -> None:
         self.run_dir, self.record = RunDir(root), GrowingRecord(run_record())
         topics = [TopicPlan(replicas=((1, 2, 3), (2, 3, 1))), TopicPlan(name="out")]
-        cluster: Any = SimpleNamespace(bootstrap=BOOTSTRAP)
+        cluster: Any = SimpleNamespace(bootstrap=BOOTSTRAP, zookeeper="172.20.0.2:2181")
         parts: Any = SimpleNamespace(
             cluster=cluster,
             version=versions.get(version),
@@ -237,6 +238,33 @@ def test_a_pipeline_reads_one_topic_and_writes_the_other(transactional_id: str |
     assert told.options["consumer_settings"].get("isolation.level") == (
         None if transactional_id is None else "read_committed"
     )
+
+
+def test_the_consumer_of_0_8_is_told_where_zookeeper_is(tmp_path: Path, timeline: Timeline) -> None:
+    stage = Stage(tmp_path, timeline, version="0.10.2.2", client=Library("scala", "0.10.2.2"))
+    with stage.clients.application("process-and-poll", T, "out", group="g"):
+        pass
+    (told,) = Told.made
+    assert told.arguments[0].library == {"name": "scala-0.10.2.2", "zookeeper": "172.20.0.2:2181"}
+    assert told.options["in_zookeeper"]
+    settings = stage.settings()
+    assert (settings["auto.commit.enable"], settings["auto.offset.reset"]) == ("false", "smallest")
+
+
+@pytest.mark.parametrize(
+    ("version", "program", "why"),
+    [
+        ("0.10.2.2", "process-then-commit", "process-then-commit commits, and scala-0.10.2.2 commits by itself alone"),
+        ("4.3.1", "hand-over", "scala-0.10.2.2 has its groups in ZooKeeper, and 4.3.1 has none"),
+    ],
+)
+def test_what_the_consumer_of_0_8_cannot_run(
+    version: str, program: str, why: str, tmp_path: Path, timeline: Timeline
+) -> None:
+    stage = Stage(tmp_path, timeline, version=version, client=Library("scala", "0.10.2.2"))
+    with pytest.raises(UsageError, match=why), stage.clients.application(program, T, "out", group="g"):
+        pass
+    assert Told.made == []
 
 
 def test_kafka_streams_is_a_client_of_its_own(tmp_path: Path, timeline: Timeline) -> None:

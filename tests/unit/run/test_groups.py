@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import socket
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from threading import Event as Flag
 from types import SimpleNamespace
@@ -13,8 +13,9 @@ import pytest
 from confluent_kafka import KafkaError, KafkaException, TopicPartition
 
 from evidence.errors import HarnessError, WaitTimeout
-from evidence.events import Event, OffsetAnswer, OffsetCommit
+from evidence.events import Event, OffsetAnswer, OffsetCommit, ZnodeOffset
 from evidence.timeline import Timeline
+from harness.cluster.admin import ZnodeContent
 from harness.cluster.requests import offset_fetch
 from harness.run import groups
 from harness.run.groups import Groups
@@ -71,18 +72,21 @@ class Stage:
         self._events: list[Event] = []
         timeline.listen(self._events.append)
 
-    def asking(self, coordinator: Coordinator) -> Groups:
+    def asking(self, coordinator: Coordinator, znodes: Sequence[str | None] = ()) -> Groups:
+        contents = iter(znodes)
+        admin = SimpleNamespace(offset_in_zookeeper=lambda *of: ZnodeContent("/".join(map(str, of)), next(contents)))
         self._monkeypatch.setattr(groups, "Consumer", coordinator)
         parts: Any = SimpleNamespace(
             timeline=self._timeline,
             cluster=SimpleNamespace(bootstrap="10.0.0.11:9092"),
             version=SimpleNamespace(client_settings={}),
+            open_admin=lambda: admin,
         )
         return Groups(parts, SequenceLog(self._timeline))
 
     @property
     def told(self) -> list[Event]:
-        return [one for one in self._events if isinstance(one, OffsetAnswer | OffsetCommit)]
+        return [one for one in self._events if isinstance(one, OffsetAnswer | OffsetCommit | ZnodeOffset)]
 
 
 def test_a_commit_that_is_acknowledged_in_the_end_is_told_of_once(stage: Stage) -> None:
@@ -166,3 +170,19 @@ def test_a_coordinator_is_asked_much_at_once_and_left_when_the_block_ends(
         asking.ask_much(target, "g", requests=1, times=1),
     ):
         pass
+
+
+def test_the_znode_of_a_group_is_read_until_it_has_the_offset(stage: Stage) -> None:
+    seen = stage.asking(Coordinator(0), [None, "3", "7"]).wait_in_zookeeper("g", T, 7, timeout_s=10.0)
+    assert (seen.path, seen.content, seen.offset) == ("g/t/0", "7", 7)
+    assert [one.content for one in cast("list[ZnodeOffset]", stage.told)] == ["7"]
+
+
+def test_a_znode_that_never_has_the_offset(stage: Stage) -> None:
+    with pytest.raises(WaitTimeout, match="g/t/0 has seven after 0 s, not 7"):
+        stage.asking(Coordinator(0), ["seven"]).wait_in_zookeeper("g", T, 7, timeout_s=0.0)
+
+
+def test_what_the_znode_has_is_told(stage: Stage) -> None:
+    assert stage.asking(Coordinator(0), [None]).in_zookeeper("g", T).offset is None
+    assert len(stage.told) == 1

@@ -113,10 +113,30 @@ def test_what_the_consumer_of_an_application_is_told() -> None:
     assert Library("java", "0.9.0.1").reading(OLD, 5) == {}
 
 
-@pytest.mark.parametrize("of", [Library("scala", "0.8.2.2"), Library("java", "0.8.2.2"), Library("own", "c-1")])
+def test_the_consumer_of_0_8_has_names_of_its_own() -> None:
+    of_0_8 = Library("scala", "0.8.2.2")
+    given = {"enable.auto.commit": "true", "auto.offset.reset": "earliest", "session.timeout.ms": "6000"}
+    assert of_0_8.reading(OLD, 5, given, {"group.id": "g"}) == {
+        "rebalance.max.retries": "10",
+        "auto.commit.enable": "true",
+        "auto.offset.reset": "smallest",
+        "zookeeper.session.timeout.ms": "6000",
+        "group.id": "g",
+    }
+
+
+def test_where_a_consumer_has_its_offsets() -> None:
+    of_0_8 = Library("scala", "0.8.2.2")
+    assert of_0_8.keeps_offsets_in_zookeeper({})
+    assert of_0_8.keeps_offsets_in_zookeeper({"offsets.storage": "zookeeper"})
+    assert not of_0_8.keeps_offsets_in_zookeeper({"offsets.storage": "kafka"})
+    assert not Library("java", "0.10.2.2").keeps_offsets_in_zookeeper({})
+
+
+@pytest.mark.parametrize("of", [Library("streams", "2.8.2"), Library("java", "0.8.2.2"), Library("own", "c-1")])
 def test_a_client_that_no_application_runs_with(of: Library) -> None:
     with pytest.raises(
-        UsageError, match=f"no application runs with {of.name}: take librdkafka, or java-<release> from 0.9"
+        UsageError, match=f"no application runs with {of.name}: take librdkafka, java-<release> from 0.9"
     ):
         of.reading(OLD, 5)
 

@@ -49,6 +49,16 @@ def test_what_is_not_committed_is_undone(path: Path) -> None:
     assert read_store(str(path), "r").outputs == ()
 
 
+def test_an_output_by_key_replaces_that_of_the_same_input_alone(path: Path) -> None:
+    store, again = open_store(str(path), "r"), Output(4, 0, FIRST.source)
+    store.write([FIRST, SECOND])
+    store.commit()
+    store.write([again], by_key=True)
+    store.commit()
+    store.close()
+    assert read_store(str(path), "r").outputs == (SECOND, again)
+
+
 def test_an_input_may_be_there_twice(path: Path) -> None:
     store = open_store(str(path), "r")
     again = Output(4, 0, FIRST.source)
