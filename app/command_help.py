@@ -143,6 +143,7 @@ GROUPS: Final[Mapping[str, Mapping[str, CommandHelp]]] = {
             "Count all runs that were ever started.",
             (
                 ("ledger needs", "List the documented cells that need more runs, and how many."),
+                ("ledger allowances", "List what may be seen, and never was or always was."),
                 ("ledger coverage", "Show how much of each version was ever run, and how long ago."),
                 ("ledger merge runs/matrix", "Enter the runs of a folder."),
                 ('ledger exclude RUN --why "its disk was full"', "Take a run out of every count."),

@@ -235,12 +235,7 @@ def _shown_on(made: Scenario, exhibit: Exhibit, shown: Shown) -> dict[str, Any]:
 
 def _others(made: Scenario, version: str, shown: Shown) -> dict[str, str]:
     """The other cases that were run on a version and show there what the first one shows, with their runs."""
-    on, first = versions.get(version), made.case(DEFAULT_CASE)
-    alike = [
-        case.name
-        for case in made.cases.values()
-        if case.name != DEFAULT_CASE and made.shows(on, case) == made.shows(on, first)
-    ]
+    alike = made.alike(versions.get(version), DEFAULT_CASE)
     return {name: count for name in alike if (count := shown(made.name, version, name)) != NOT_RUN}
 
 

@@ -104,10 +104,15 @@ def _ledger(ledger: argparse.ArgumentParser) -> None:
     exclude.add_argument("--why", required=True, metavar="TEXT", help="the reason, which pages show")
     needs = action("needs", "which documented cells need more runs, and how many (the most first)")
     needs.add_argument("--json", action="store_true", help="the answer as JSON on stdout")
+    may = action("allowances", "what may be seen, and never was or always was")
+    may.add_argument(
+        "--runs", type=_positive, default=10, metavar="N", help="in cells with at least N runs (default: 10)"
+    )
+    may.add_argument("--json", action="store_true", help="the answer as JSON on stdout")
     covered = action("coverage", "how much of what can be run was ever run, on each version, and how long ago")
     covered.add_argument("--json", action="store_true", help="the answer as JSON on stdout")
     check = action("check", "hold the ledger to what was ever committed of it")
-    for each in (ledger, merge, exclude, needs, covered, check):
+    for each in (ledger, merge, exclude, needs, may, covered, check):
         each.add_argument(
             "--results",
             type=_directory,

@@ -17,7 +17,8 @@ The decorator and the function's docstring are all there is to register:
 The first paragraph of the docstring is the definition. `reads` names kinds of evidence; the function is given one
 argument for each, in that order. The scope of a check follows from them: one partition, the run as a whole, or what
 all partitions told (`gathered`). `screened` says which rows of a partition the function needs: by default all of every
-partition, which is always right, and slow. A module in `checks/anomalies/` needs no other registration than its names in checks/names.py.
+partition, which is always right, and slow. A module in `checks/anomalies/` needs no other registration than its names
+in checks/names.py.
 
 An anomaly that is found in two kinds of evidence by two functions has a second decorator, `@also_found`.
 
@@ -31,8 +32,8 @@ Two properties of an entry excuse a finding:
 Both are pure functions of the run's record (run.json), of findings (findings.json) and of what held when, which the
 timeline says, in checks/excuses.py.
 
-The modules of `checks/anomalies/` are imported by whatever needs the catalogue: they load numpy and pyarrow, and neither
-pyspark nor numba (tests/unit/checks/test_catalogue.py). Who needs a name alone asks checks/names.py.
+The modules of `checks/anomalies/` are imported by whatever needs the catalogue: they load numpy and pyarrow, and
+neither pyspark nor numba (tests/unit/checks/test_catalogue.py). Who needs a name alone asks checks/names.py.
 """
 
 from __future__ import annotations

@@ -14,6 +14,7 @@ from typing import Final
 
 from checks.anomalies import REGISTRY
 from checks.anomaly import COORDINATORS, HISTORIES, METADATA, REPLICAS, Anomaly, Check, Scope
+from checks.names import INCONSISTENT_OFFSETS, LOST_WRITE, REPLICA_DIVERGENCE, TRUNCATED, UNSEEN, WRITE_CYCLE
 from evidence.findings import Finding
 from evidence.run import RunRecord
 from evidence.run_state import RunState
@@ -36,13 +37,6 @@ __all__ = [
     "consequence",
     "permitted",
 ]
-
-LOST_WRITE: Final = "lost-write"
-UNSEEN: Final = "unseen"
-WRITE_CYCLE: Final = "G0"
-TRUNCATED: Final = "log-truncated-below-high-watermark"
-INCONSISTENT_OFFSETS: Final = "inconsistent-offsets"
-REPLICA_DIVERGENCE: Final = "replica-divergence"
 
 EVERY: Final[tuple[Anomaly, ...]] = tuple(REGISTRY.values())
 CATALOGUE: Final[Mapping[str, Anomaly]] = MappingProxyType(REGISTRY)

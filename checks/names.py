@@ -13,6 +13,13 @@ from typing import Final
 
 from evidence.errors import unknown_name
 
+LOST_WRITE: Final = "lost-write"
+UNSEEN: Final = "unseen"
+WRITE_CYCLE: Final = "G0"
+TRUNCATED: Final = "log-truncated-below-high-watermark"
+INCONSISTENT_OFFSETS: Final = "inconsistent-offsets"
+REPLICA_DIVERGENCE: Final = "replica-divergence"
+
 ANOMALIES: Final = frozenset(
     {
         "G0",

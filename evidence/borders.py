@@ -249,6 +249,12 @@ CONTROLLER_LOOKS_AFTER_DEAD_FOLLOWERS: Final = Border(
     Side("2.2.2", "ReplicaStateMachine.startup makes live replicas online, and no other one offline"),
     Side("2.3.0", "ReplicaStateMachine.startup makes those on dead brokers OfflineReplica, so that they leave ISRs"),
 )
+TRUNCATIONS_THAT_CUT: Final = Border(
+    "0.11",
+    "KIP-101",
+    Side("0.10.2.2", "Log.truncateTo says where it truncates, and only does nothing beyond the log's end"),
+    Side("0.11.0.0", "Log.truncateTo says so only of a place before the log's end"),
+)
 UNCLEAN_OFF: Final = Border(
     "0.11",
     "KIP-106",

@@ -63,7 +63,7 @@ from evidence.timeline import Timeline
 from harness.cluster import cluster as clusters
 from harness.cluster import versions
 from harness.cluster.admin import open_admin
-from harness.cluster.disks import DiskMounter, make_disks, release, writeback
+from harness.cluster.disks import DiskMounter, make_disks, release, require_maker, writeback
 from harness.cluster.docker import connect, find_ours, remove, unanswered, why_unanswered
 from harness.cluster.namespace import namespace
 from harness.cluster.ownership import owner
@@ -535,6 +535,8 @@ def execute(
     further = [version.build for version in clusters.further_versions(request.version, request.cluster)]
     for build in (request.version.build, *further):
         ensure_image(build, echo)
+    if request.cluster.disks is not None:
+        require_maker(client, request.version.image, request.cluster.disks.file_system)
     if request.cluster.store is not None:
         ensure_store_image(echo)
     recorders = request.library.arguments(request.version, echo)

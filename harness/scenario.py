@@ -132,6 +132,24 @@ class Scenario:
             return False
         return self.documented_for(version, case.name).on is self.exhibit.bug.affected
 
+    def alike(self, version: Version, case: str) -> list[str]:
+        """The other cases of an exhibit that show on a version what this one shows there: where that is the bug, all of
+        it and perhaps more; elsewhere just the same. None of a scenario that is no exhibit.
+        """
+        if self.exhibit is None:
+            return []
+        here, shown = self.documented_for(version, case), self.shows(version, self.case(case))
+        found = []
+        for other in self.cases.values():
+            try:
+                there = self.documented_for(version, other.name)
+            except UsageError:
+                continue
+            mine, others = ({*one.required, *one.claims} for one in (here, there))
+            if self.shows(version, other) == shown and (mine <= others if shown else mine == others):
+                found.append(other.name)
+        return [name for name in found if name != case]
+
     def cluster_of(self, case: Case) -> ClusterPlan:
         """The cluster of a case, with its settings."""
         cluster = case.cluster or self.cluster

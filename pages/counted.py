@@ -6,9 +6,10 @@ are counted apart, and no interval rests on them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
+from checks.names import TRUNCATED
 from evidence.run import DEFAULT_CASE
 from judgement import sampling
 from judgement.rates import NOTHING_SHOWN, rate, telling
@@ -50,9 +51,18 @@ def stated(one: Value, case: str, version: str) -> Value:
     return next((outcome for outcome in outcomes if version in outcome["versions"]), {"required": (), "allowed": ()})
 
 
+def does_harm(required: Iterable[str]) -> bool:
+    """Whether what must be seen is more than the trace that a power loss leaves on a disk, whose records are kept.
+
+    >>> does_harm([TRUNCATED]), does_harm([TRUNCATED, "lost-write"])
+    (False, True)
+    """
+    return bool(set(required) - {TRUNCATED})
+
+
 def racy(outcome: Value) -> bool:
-    """Whether one run may differ from the next: something may be seen, or nothing must."""
-    return bool(outcome["allowed"]) or not outcome["required"]
+    """Whether one run may differ from the next: something may be seen, or no harm must."""
+    return bool(outcome["allowed"]) or not does_harm(outcome["required"])
 
 
 def missing(cell: Value | None, outcome: Value) -> int:

@@ -27,6 +27,7 @@ from judgement.report.facts import JudgedRun, load
 from judgement.report.headline import outcome
 from judgement.report.story import partition_story, run_stories
 from judgement.verdict import Verdict, read_verdict
+from pages.counted import does_harm
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +98,7 @@ def chosen(runs: Sequence[RunWithVerdict], cases: Sequence[str], among: Collecti
     good = [one for one in runs if one.verdict.good and (not among or one.version in among)]
     for case in cases:
         of_case = [one for one in good if one.case == case]
-        telling = [one for one in of_case if one.verdict.required] or of_case
+        telling = [one for one in of_case if does_harm(one.verdict.required)] or of_case
         if telling:
             newest = max((one.version for one in telling), key=version_key)
             return min(
@@ -108,10 +109,11 @@ def chosen(runs: Sequence[RunWithVerdict], cases: Sequence[str], among: Collecti
 
 
 def control_of(one: RunWithVerdict, runs: Sequence[RunWithVerdict]) -> RunWithVerdict | None:
-    """The control of a run that is shown: a good run that must show nothing if the other must show something, and the
-    other way; of its own case if there is one, on the newest version. None if there is none.
+    """The control of a run that is shown: a good run that must show no harm if the other must show some, and the other
+    way; of its own case if there is one, on the newest version. None if there is none.
     """
-    opposite = [run for run in runs if run.verdict.good and bool(run.verdict.required) != bool(one.verdict.required)]
+    harmful = does_harm(one.verdict.required)
+    opposite = [run for run in runs if run.verdict.good and does_harm(run.verdict.required) != harmful]
     return max(
         opposite,
         key=lambda run: (run.case == one.case, run.version == one.version, version_key(run.version), -run.run.seed),

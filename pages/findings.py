@@ -9,7 +9,6 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 import results
-from evidence.errors import UsageError
 from evidence.text import plural
 from harness.cluster import versions
 from harness.discoveries import TAKEN_BACK, every
@@ -48,22 +47,8 @@ def _others(name: str, case: str, version: str, data: Value) -> dict[str, str]:
     """Of the other cases of an exhibit that show what this one shows on a version (its bug, or that it is not there),
     those that were run, with how often they ended as documented.
     """
-    made = all_scenarios()[name]
-    if made.exhibit is None:
-        return {}
-    on, found = versions.get(version), {}
-    here = made.documented_for(on, case)
-    for other in made.cases.values():
-        try:
-            there = made.documented_for(on, other.name)
-        except UsageError:
-            continue
-        same = made.shows(on, other) == made.shows(on, made.case(case))
-        same &= (there.required, tuple(there.claims)) == (here.required, tuple(here.claims))
-        count = shown(name, version, data, other.name)
-        if other.name != case and same and count != NOT_RUN:
-            found[other.name] = count
-    return found
+    alike = all_scenarios()[name].alike(versions.get(version), case)
+    return {other: count for other in alike if (count := shown(name, version, data, other)) != NOT_RUN}
 
 
 def _aside(name: str, case: str, version: str, data: Value) -> int:

@@ -27,7 +27,7 @@ from judgement.report import timings
 from judgement.report.cells import version_key
 from judgement.sampling import percent
 from pages import delivery, deviations, example_runs, museum, survives
-from pages.counted import allowed, contradicted, decision, interval, ran, stated
+from pages.counted import allowed, contradicted, decision, does_harm, interval, ran, stated
 from pages.deviations import Deviations
 from pages.render import render
 from pages.sections import ORDER, introduced, paragraphs
@@ -493,10 +493,10 @@ def write_told(
 
 
 def _required(one: Value, about: Value) -> bool:
-    """Whether something must be seen in a run of a described scenario: by its case and version."""
+    """Whether harm must be seen in a run of a described scenario: by its case and version."""
     cases = [case for case in one["cases"] if case["name"] == about["case"]]
     stated = [outcome for case in cases for outcome in case["documented"] if about["version"] in outcome["versions"]]
-    return any(outcome["required"] for outcome in stated)
+    return any(does_harm(outcome["required"]) for outcome in stated)
 
 
 def _kept(root: Path, one: Value, about: Value) -> Value | None:

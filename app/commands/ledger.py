@@ -19,7 +19,9 @@ from app.matrix import cells
 from app.output import result, say
 from evidence.errors import EXIT_AS_DOCUMENTED, EXIT_CONTRADICTED, UsageError
 from evidence.run import full_name
+from evidence.text import plural
 from harness.scenario import all_scenarios
+from judgement.rates import rate, telling
 from pages import counted
 from pages.scenarios import described
 
@@ -42,6 +44,8 @@ def run(options: argparse.Namespace) -> int:
         result(f"{options.run} counts no more: {options.why}")
     elif options.action == "needs":
         needs(described(), results.by_scenario(root), as_json=options.json)
+    elif options.action == "allowances":
+        allowances(described(), results.by_scenario(root), least=options.runs, as_json=options.json)
     elif options.action == "coverage":
         coverage(kept, as_json=options.json)
     else:
@@ -79,6 +83,58 @@ def needs(scenarios: Mapping[str, Any], data: Mapping[str, Any], *, as_json: boo
         result(f"{one.missing:4} more  {full_name(one.scenario, one.case)} on {one.version}: {one.ran}")
     total = sum(one.missing for one in found)
     result(f"{len(found)} cells are not decided; {total} runs as documented would decide them")
+
+
+def allowances(scenarios: Mapping[str, Any], data: Mapping[str, Any], *, least: int, as_json: bool) -> None:
+    """What may be seen and never was, and what may be and always was, in cells with `least` runs or more."""
+    every = list(allowed(scenarios, data))
+    found = sorted((one for one in every if one.runs >= least and one.seen in (0, one.runs)), key=_never_first)
+    if as_json:
+        result(json.dumps([one._asdict() for one in found]))
+        return
+    for one in found:
+        result(f"{one.word:6}  {full_name(one.scenario, one.case)} on {one.version}: {one.rate}")
+    never = sum(one.seen == 0 for one in found)
+    result(
+        f"{len(every)} allowances were run; in cells with {plural(least, 'run')} or more {never} were never seen "
+        f"and {len(found) - never} always"
+    )
+
+
+class Allowance(NamedTuple):
+    """An anomaly that may be seen in a cell, and how often it was."""
+
+    scenario: str
+    case: str
+    version: str
+    anomaly: str
+    seen: int
+    runs: int
+    """Those that say something, or show it."""
+    rate: str
+
+    @property
+    def word(self) -> str:
+        return "never" if self.seen == 0 else "always"
+
+
+def _never_first(one: Allowance) -> tuple[bool, Allowance]:
+    return one.seen > 0, one
+
+
+def allowed(scenarios: Mapping[str, Any], data: Mapping[str, Any]) -> Iterator[Allowance]:
+    """Whatever may be seen in the cells that were ever run."""
+    for one in scenarios["scenarios"]:
+        cases = (data.get(one["name"]) or {}).get("cases") or {}
+        for case in one["cases"]:
+            for outcome in case["documented"]:
+                for version in outcome["versions"]:
+                    cell = cases.get(case["name"], {}).get(version)
+                    for name in outcome["allowed"] if cell is not None else ():
+                        seen = int(cell["seen"].get(name, 0))
+                        runs = max(telling(cell), seen)
+                        if runs:
+                            yield Allowance(one["name"], case["name"], version, name, seen, runs, rate(name, [cell]))
 
 
 def coverage(kept: store.LedgerFolder, *, as_json: bool) -> None:

@@ -25,6 +25,7 @@ from __future__ import annotations
 import ctypes
 import os
 import re
+import shutil
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -79,6 +80,10 @@ MAKER: Final = {
     "xfs": ("mkfs.xfs", "-q", "-f", "-K"),
 }
 """Of the image, or else of this machine: not every base of Debian has e2fsprogs, and none has xfsprogs."""
+MAKERS_PACKAGE: Final = {"ext4": "e2fsprogs", "xfs": "xfsprogs"}
+PATH: Final = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+"""Of root, as which they are run: this program's own may lack the folders of system programs."""
+HAS: Final = 'command -v "$1" >/dev/null'
 ATTACH: Final = 'there losetup -f "$1"'
 DETACH: Final = 'there losetup -d "$1"'
 """There: losetup opens the path that it has resolved itself, which in the container is none or another file. Nor does
@@ -353,6 +358,21 @@ def make_disks(mounter: DiskMounter, plan: Disks, data: Path, nodes: Sequence[st
     except HarnessError as error:
         raise UsageError(f"{NO_DISKS}: {error}") from None
     return {disk.node: disk for disk in made}
+
+
+def require_maker(client: DockerClient, image: str, file_system: str) -> None:
+    """Require that file systems of this kind can be made. Raises UsageError if neither the image nor this machine has
+    the program.
+    """
+    program = MAKER[file_system][0]
+    if shutil.which(program, path=PATH) is not None:
+        return
+    with closing(DiskMounter(client, image)) as mounter:
+        try:
+            mounter.run(HAS, program)
+        except HarnessError:
+            package = MAKERS_PACKAGE[file_system]
+            raise UsageError(f"{NO_DISKS}: this machine has no {program}; install {package}") from None
 
 
 def release(client: DockerClient, place: Path) -> None:

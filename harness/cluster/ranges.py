@@ -212,6 +212,9 @@ BESIDE_PROTOCOL_2_0: Final = ZOOKEEPER & since_protocol(
 
 # Logs and disks
 
+TRUNCATIONS_ALWAYS_TOLD: Final = before(
+    borders.TRUNCATIONS_THAT_CUT, "a follower says that it truncates even if that cuts nothing (before 0.11)"
+)
 OLD_MESSAGE_FORMATS: Final = VersionRange(
     "message formats 0 and 1 (before 0.11, or pinned to 0.10.2)",
     lambda version: version.truncates_to_high_watermark,

@@ -229,7 +229,7 @@ class Clients:
                 )
             except Unanswered as error:
                 raise self._late([t])(owed, timeout_s, str(error), since_ns) from None
-        tries_again = (dict(self._case_settings) | dict(settings)).get("retries") != "0"
+        tries_again = self._library.tries_again(dict(self._case_settings) | dict(settings))
         for one in sent if must and tries_again else ():
             if one.outcome != "ok" and self._whose.hello is None and self._led([t]):
                 raise self._late([t])(owed, timeout_s, one.error_name or one.outcome, since_ns)

@@ -165,6 +165,16 @@ class Library:
         """The setting that has every record sent once."""
         return {"retries" if self.kind in (JAVA, OWN) else "message.send.max.retries": "0"}
 
+    def tries_again(self, settings: Mapping[str, str]) -> bool:
+        """Whether its producer sends a record again that was refused: as the settings say, or by default. Kafka's own
+        producer does not before 2.1 (KIP-91), unless it is idempotent.
+        """
+        said = settings.get("retries", settings.get("message.send.max.retries"))
+        if said is not None:
+            return said != "0"
+        once = self.kind == JAVA and numbers(self.release) < borders.JAVA_RETRIES.release
+        return not once or settings.get("enable.idempotence") == "true"
+
     @property
     def lingering(self) -> dict[str, str]:
         """The setting that has a load's records share requests; the Scala producer, synchronous, has none."""

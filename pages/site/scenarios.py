@@ -24,7 +24,7 @@ from judgement.sampling import at_most, percent
 from pages import deviations, guide
 from pages.atlas import columns as columns_of
 from pages.atlas import events, lines, model
-from pages.counted import contradicted
+from pages.counted import contradicted, does_harm
 from pages.sections import introduced
 from pages.site import articles, words
 from pages.site.render import Place, page
@@ -227,7 +227,7 @@ def commands(one: Value) -> Iterator[str]:
                 shown = next((version for version in reversed(affected) if version in outcome["versions"]), newest)
                 stated = ", ".join(outcome["required"]) or "no anomaly"
                 command = f"kafka-chaos run {one['name']}{name} --version {shown}"
-                found.append((not outcome["required"], command, stated))
+                found.append((not does_harm(outcome["required"]), command, stated))
     width = max((len(command) for _, command, _ in found), default=0)
     for _, command, stated in sorted(found, key=lambda row: row[0]):
         yield f"{command:<{width}}  # {stated}"

@@ -50,7 +50,7 @@ from scenarios.audit import (
     retries,
     unanswered,
 )
-from scenarios.replication.shrink_to_leader import CUT_BACK
+from scenarios.replication.shrink_to_leader import DIVERGES, TRUNCATED
 
 SHRINKING, AFTER = 1, 6
 
@@ -137,7 +137,7 @@ def _too_few(producer: Producer) -> Outcome:
     documented=[
         Documented(
             on=ranges.HIGH_WATERMARK_TRUNCATION,
-            allowed=CUT_BACK | REFUSED_AGAIN,
+            allowed=DIVERGES | TRUNCATED | REFUSED_AGAIN,
             source=UNCLEAN_DOC,
             basis=Basis.DOCUMENTATION,
         ),

@@ -104,12 +104,10 @@ scenario(
     cases={
         "default": Case(
             steps=counted_as_follower,
-            # As long as both reach the controller it may find a leader whose ISR is empty.
             documented=[
                 Documented(
                     on=ranges.KRAFT,
                     required=LOST,
-                    allowed=frozenset({"leader-outside-isr"}),
                     source="seen on 3.9.2 to 4.4.0; Replica.updateFetchStateOrThrow, "
                     "Partition.isBrokerEpochIsrEligible (KIP-903)",
                     basis=Basis.MEASURED,

@@ -32,7 +32,8 @@ GIVEN_UP_SOON = {"message.timeout.ms": "5000"}
 OTHERS_THERE = LOST | {"inconsistent-offsets"}
 """A consumer that has read records which are then lost finds other records at their offsets."""
 SHORTER = frozenset({"high-watermark-regression"})
-"""The new leader's log may end before what a consumer has read."""
+MAY_BE_SHORTER = """A consumer that asks for the end of B's log before that has grown past what the consumer had read
+    sees the high watermark go back."""
 
 UNCLEAN_LEADER_LOSES = (
     Documented(
@@ -40,9 +41,11 @@ UNCLEAN_LEADER_LOSES = (
         required=OTHERS_THERE,
         allowed=SHORTER | {"replica-divergence"},
         claims=["leader-elected-from-outside-isr", "leader-epoch-rises-by-one"],
-        sentence="""B leads although it was not in sync, and the records that A acknowledged alone are lost. A truncates
-            to its high watermark, so its log may keep records that differ from B's.""",
-        source="Kafka documentation, Design: unclean leader election; KIP-101",
+        sentence=f"""B leads although it was not in sync, and the records that A acknowledged alone are lost. A
+            truncates to its high watermark. If it had checkpointed that (each five seconds) after B had left, its log
+            keeps records that differ from B's. {MAY_BE_SHORTER}""",
+        source="Kafka documentation, Design: unclean leader election; KIP-101; broker configuration: "
+        "replica.high.watermark.checkpoint.interval.ms",
         basis=Basis.DOCUMENTATION,
     ),
     Documented(
@@ -50,8 +53,8 @@ UNCLEAN_LEADER_LOSES = (
         required=OTHERS_THERE,
         allowed=SHORTER,
         claims=["leader-elected-from-outside-isr", "leader-epoch-rises-by-one"],
-        sentence="""B leads although it was not in sync, and the records that A acknowledged alone are lost. This
-            includes records of an idempotent producer: idempotence prevents duplicates, not loss.""",
+        sentence=f"""B leads although it was not in sync, and the records that A acknowledged alone are lost. This
+            includes records of an idempotent producer: idempotence prevents duplicates, not loss. {MAY_BE_SHORTER}""",
         source="Kafka documentation, Design: unclean leader election",
         basis=Basis.DOCUMENTATION,
     ),

@@ -14,6 +14,8 @@ from harness.words import Basis, Case, CrashPoint, Documented, ranges, scenario
 from scenarios.delivery import DELIVERY, NUMBERS, SKIPPED, crash
 
 PROGRAM = "commit-then-process"
+AHEAD = """It has committed each input before it processes it. That shows only if its history says when it processed it,
+    and the history of a program that is killed has no end."""
 
 
 def stop(done: str, following: str) -> CrashPoint:
@@ -40,7 +42,7 @@ scenario(
                 Documented(
                     allowed=frozenset({"committed-too-far"}),
                     claims=NUMBERS,
-                    sentence="Killed before it commits, it skips nothing and repeats nothing.",
+                    sentence=f"Killed before it commits, it skips nothing and repeats nothing. {AHEAD}",
                     source=DELIVERY,
                     basis=Basis.DOCUMENTATION,
                 )
@@ -52,7 +54,7 @@ scenario(
                 Documented(
                     allowed=frozenset({"committed-too-far"}),
                     claims=NUMBERS,
-                    sentence="Killed after it has processed, it skips nothing and repeats nothing.",
+                    sentence=f"Killed after it has processed, it skips nothing and repeats nothing. {AHEAD}",
                     source=DELIVERY,
                     basis=Basis.DOCUMENTATION,
                 )

@@ -88,7 +88,8 @@ scenario(
                 Documented(
                     allowed=frozenset({"repeated-processing"}),
                     claims=NUMBERS,
-                    sentence="Nothing is skipped. The inputs processed since the last commit are repeated.",
+                    sentence="""Nothing is skipped. The inputs processed since the last commit are repeated, if its last
+                        poll did not commit them (auto.commit.interval.ms).""",
                     source=JAVA,
                     basis=Basis.DOCUMENTATION,
                 )

@@ -48,6 +48,9 @@ READ_LIMIT_S = 60.0
 TOLD_AGAIN = 20
 """This many errors at one place show that a reader does not get past it."""
 REFUSES = r"invalid messages|CorruptRecordException|InvalidMessageException|Message found with corrupt|is corrupt"
+CUT = """Recovery cuts the log where it is damaged, far below the high watermark, and the broker fetches the cut records
+    again. Without another replica they would be lost."""
+RECOVERS = "Kafka documentation, Implementation: log, Guarantees"
 DAMAGED = frozenset({"corrupt-record"})
 DIFFERENT = DAMAGED | {"replica-divergence"}
 
@@ -185,12 +188,12 @@ scenario(
             documented=[
                 Documented(
                     on=ranges.OLD_MESSAGE_FORMATS,
-                    required=DIFFERENT,
-                    allowed=frozenset({"poll-skip", "internal-poll-skip"}),
+                    required=DIFFERENT | {"internal-poll-skip"},
                     claims=[STAYS, UNNOTICED, TOLD, "reader-goes-on-behind-damage"],
                     sentence="""The leader remains the leader. Its readers get an error instead of the record, which two
-                        in-sync replicas have, and continue behind it.""",
-                    source="librdkafka 2.16, rd_kafka_msgset_reader_msg_v0_1",
+                        in-sync replicas have, and continue behind it. All are of one segment, so one poll has the
+                        records on both sides.""",
+                    source="librdkafka 2.16, rd_kafka_msgset_reader_msg_v0_1, rd_kafka_msgset_reader_run",
                     basis=Basis.SOURCE,
                 ),
                 Documented(
@@ -229,14 +232,20 @@ scenario(
             steps=partial(damaged_while_down, end=Run.kill),
             documented=[
                 Documented(
-                    required=DIFFERENT,
-                    allowed=frozenset({"log-truncated-below-high-watermark"}),
+                    on=ranges.TRUNCATIONS_ALWAYS_TOLD,
+                    required=DIFFERENT | {"log-truncated-below-high-watermark"},
                     claims=[STAYS, "recovery-cuts-damage"],
-                    sentence="""Recovery cuts the log where it is damaged, far below the high watermark, and the broker
-                        fetches the cut records again. Without another replica they would be lost.""",
-                    source="Kafka documentation, Implementation: log, Guarantees",
+                    sentence=f"{CUT} The broker then says that it truncates to that place.",
+                    source=f"{RECOVERS}; Log.truncateTo (0.8.2.2, 0.10.2.2)",
+                    basis=Basis.SOURCE,
+                ),
+                Documented(
+                    required=DIFFERENT,
+                    claims=[STAYS, "recovery-cuts-damage"],
+                    sentence=CUT,
+                    source=RECOVERS,
                     basis=Basis.DOCUMENTATION,
-                )
+                ),
             ],
         ),
         "refill": Case(
@@ -259,7 +268,8 @@ scenario(
                     allowed=frozenset({"poll-skip", "internal-poll-skip"}),
                     claims=["reader-is-not-told-of-gap", "leader-elected-from-isr"],
                     sentence="""A follower that was down joins the ISR without the records that the damaged index hides,
-                        and they are lost when it leads.""",
+                        and they are lost when it leads. A fetch is answered from one segment, and the gap lies between
+                        two. So a reader gets both sides in one poll or in two, as fast as the second answer comes.""",
                     source="Log.read (0.10.2.2 to 2.8.2), LocalLog.read (3.9.2, 4.3.1)",
                     basis=Basis.SOURCE,
                 )

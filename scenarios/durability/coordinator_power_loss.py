@@ -43,6 +43,7 @@ COUNT = 3
 MARKED = COUNT + 1
 OTHER = "flushed"
 TRUNCATED = frozenset({"log-truncated-below-high-watermark"})
+"""A record is lost only if the disk of the replica that leads lacks it, which acknowledged it in the ISR."""
 
 
 def commit_offsets(run: Run, *, flushed: bool) -> None:
@@ -174,8 +175,7 @@ scenario(
             applies=ranges.TRANSACTIONS,
             documented=[
                 Documented(
-                    required=LOST | {"torn-transaction"},
-                    allowed=TRUNCATED,
+                    required=LOST | TRUNCATED | {"torn-transaction"},
                     sentence="""Half of a committed transaction survives: the records of the flushed topic. The other
                         half is lost.""",
                     source="Kafka documentation, Application vs. OS flush management; KIP-98",

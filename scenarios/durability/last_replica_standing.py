@@ -29,11 +29,12 @@ PLAN = ClusterPlan(disks=Disks(), settings={"replica.socket.timeout.ms": "3000"}
 FEATURE = "--feature eligible.leader.replicas.version="
 UNCLEAN_DOC = "KIP-106; Kafka documentation, Design: unclean leader election"
 TRUNCATED = frozenset({"log-truncated-below-high-watermark"})
-"""A disk that lost power holds less than the high watermark that was flushed to it. Its followers truncate."""
+"""The leader acknowledged ten records and was in the ISR throughout, and its disk has not all of them: the steps
+require that.
+"""
 
 LOST_THOUGH_FOLLOWERS_HAD_IT = Documented(
-    required=LOST,
-    allowed=TRUNCATED,
+    required=LOST | TRUNCATED,
     claims=["leader-elected-from-isr"],
     sentence="""The leader is still the ISR, and is elected without its unflushed records. The followers, which have all
         records, truncate to the leader's log.""",
@@ -41,8 +42,7 @@ LOST_THOUGH_FOLLOWERS_HAD_IT = Documented(
     basis=Basis.KIP,
 )
 LOST_OF_THE_LEADER_ALONE = Documented(
-    required=LOST,
-    allowed=TRUNCATED,
+    required=LOST | TRUNCATED,
     claims=["leader-elected-from-isr"],
     source="KIP-966: motivation",
     basis=Basis.KIP,
@@ -50,7 +50,7 @@ LOST_OF_THE_LEADER_ALONE = Documented(
 )
 KEPT = Documented(
     on=ranges.LAST_KNOWN_LEADER,
-    allowed=TRUNCATED,
+    required=TRUNCATED,
     claims=["leader-elected-from-isr"],
     sentence="The partition waits for the follower that is eligible, which has everything.",
     source="KIP-966: unclean shutdown",
@@ -58,8 +58,7 @@ KEPT = Documented(
 )
 LAST_KNOWN = Documented(
     on=ranges.LAST_KNOWN_LEADER,
-    required=LOST,
-    allowed=TRUNCATED,
+    required=LOST | TRUNCATED,
     claims=["leader-elected-from-outside-isr"],
     sentence="""With min.insync.replicas=1 the leader alone is enough, so nobody else is eligible. It is elected as the
         last known leader, without its unflushed records.""",
@@ -68,8 +67,7 @@ LAST_KNOWN = Documented(
 )
 NOBODY_ELIGIBLE = Documented(
     on=ranges.LAST_KNOWN_LEADER,
-    required=LOST,
-    allowed=TRUNCATED,
+    required=LOST | TRUNCATED,
     claims=["leader-elected-from-outside-isr"],
     sentence="""Leader and follower return without the mark of a clean stop, so no replica is eligible. The last known
         leader is elected, with unclean elections off. It is the one replica that has lost the records, and the others
@@ -77,35 +75,38 @@ NOBODY_ELIGIBLE = Documented(
     source="KIP-966: last known leader",
     basis=Basis.KIP,
 )
-AHEAD_OF_THE_ISR = TRUNCATED | {"unreplicated-acknowledgement"}
-"""As TRUNCATED. The replica that lost power is the ISR until then, and lacks acknowledged records."""
+BEHIND_THE_LEADER = frozenset({"unreplicated-acknowledgement"})
+STAYS_FOR_A_WHILE = """The broker that lost power stays in the ISR until the controller has removed it. A copy of its
+    disk that is taken before then shows a replica in the ISR that lacks acknowledged records."""
+REMOVED = "KafkaController.removeReplicaFromIsr (0.8.2.2, 0.10.2.2) empties an ISR where unclean elections are on"
 UNCLEANLY_KEPT = Documented(
     on=ranges.UNCLEAN_BY_DEFAULT,
-    allowed=AHEAD_OF_THE_ISR,
+    required=TRUNCATED,
+    allowed=BEHIND_THE_LEADER,
     claims=["leader-elected-from-outside-isr"],
-    sentence="""A follower leads as soon as it is thawed, by an unclean election, which is on by default; it has
-        everything.""",
-    source=UNCLEAN_DOC,
+    sentence=f"""A follower leads as soon as it is thawed, by an unclean election, which is on by default; it has
+        everything. {STAYS_FOR_A_WHILE}""",
+    source=f"{UNCLEAN_DOC}; {REMOVED}",
     basis=Basis.KIP,
 )
 UNCLEANLY_LOST = Documented(
     on=ranges.UNCLEAN_BY_DEFAULT,
-    required=LOST,
-    allowed=AHEAD_OF_THE_ISR,
+    required=LOST | TRUNCATED,
+    allowed=BEHIND_THE_LEADER,
     claims=["leader-elected-from-outside-isr"],
-    sentence="""A follower leads as soon as it is thawed, by an unclean election, which is on by default, and has
-        nothing.""",
-    source=UNCLEAN_DOC,
+    sentence=f"""A follower leads as soon as it is thawed, by an unclean election, which is on by default, and has
+        nothing. {STAYS_FOR_A_WHILE}""",
+    source=f"{UNCLEAN_DOC}; {REMOVED}",
     basis=Basis.KIP,
 )
 BACK_FIRST = Documented(
     on=ranges.UNCLEAN_BY_DEFAULT,
-    required=LOST,
-    allowed=AHEAD_OF_THE_ISR,
+    required=LOST | TRUNCATED,
+    allowed=BEHIND_THE_LEADER,
     claims=["leader-elected-from-outside-isr"],
-    sentence="""With unclean elections on, which is the default, the first replica to return leads when the ISR is
-        empty. This is the leader, without its unflushed records. The other replicas truncate.""",
-    source=UNCLEAN_DOC,
+    sentence=f"""With unclean elections on, which is the default, the first replica to return leads when the ISR is
+        empty. This is the leader, without its unflushed records. The other replicas truncate. {STAYS_FOR_A_WHILE}""",
+    source=f"{UNCLEAN_DOC}; {REMOVED}",
     basis=Basis.KIP,
 )
 

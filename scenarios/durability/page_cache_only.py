@@ -27,19 +27,16 @@ thousand rows: this is enough for 35 s.
 """
 TOO = "Records of an idempotent producer (0.11 and later) are lost too: idempotence does not flush."
 TRUNCATED = frozenset({"log-truncated-below-high-watermark"})
-"""A disk that lost power holds less than the high watermark that was flushed to it."""
+"""No disk has all acknowledged records (the steps require that), and every replica was in the ISR when it had them."""
 FLUSHING = "Kafka documentation, Application vs. OS flush management"
 GIVEN_UP_SOON = {"message.timeout.ms": "5000"}
 """For the load: records in flight when the power is cut are not waited for."""
 
 
-def recent_records_lost(sentence: str = "Records that no disk had are lost.", *, cut: bool = True) -> list[Documented]:
-    """Records that were not written back are lost. Their age is known where records have time stamps. `cut`: whether a
-    disk surely holds less than the high watermark that the broker last flushed to it (each five seconds).
-    """
+def recent_records_lost(sentence: str = "Records that no disk had are lost.") -> list[Documented]:
+    """Records that were not written back are lost. Their age is known where records have time stamps."""
     lost = Documented(
-        required=LOST | TRUNCATED if cut else LOST,
-        allowed=frozenset() if cut else TRUNCATED,
+        required=LOST | TRUNCATED,
         sentence=f"{sentence} {TOO}",
         source=f"{FLUSHING}; Linux documentation, sysctl vm: dirty_expire_centisecs",
         basis=Basis.DOCUMENTATION,
@@ -120,7 +117,6 @@ scenario(
             settings={"log.flush.interval.ms": "1000", "log.flush.scheduler.interval.ms": "1000"},
             documented=recent_records_lost(
                 sentence="A flush each second bounds the loss to a second or two, and does not prevent it.",
-                cut=False,
             ),
         ),
     },

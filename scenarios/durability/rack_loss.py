@@ -30,22 +30,23 @@ BEFORE = 3
 COUNT = 10
 ANSWER_LIMIT_S = 20.0
 TRUNCATED = frozenset({"log-truncated-below-high-watermark"})
-DIVERGES = TRUNCATED | {"replica-divergence"}
+"""A disk that lost power holds less than the rack acknowledged, or a replica truncates what its leader acknowledged."""
 MIN_INSYNC_DOC = "Kafka documentation, topic configuration: min.insync.replicas"
 IN_SYNC = [
     Documented(
         on=ranges.HIGH_WATERMARK_TRUNCATION,
-        allowed=DIVERGES | LOST | {"inconsistent-offsets"},
+        allowed=TRUNCATED | LOST | {"inconsistent-offsets"},
         claims=["leader-elected-from-isr", "leader-replaced-in-time"],
         sentence="""The other rack leads and has all records, unless the second broker of the dead rack was elected
-            first. Then the others truncate their last record, and only that one (memory-survives).""",
-        source="KIP-101: scenario 1",
+            first. Then the others truncate their last record, and only that one (memory-survives). Whether a broker
+            says that it truncates depends on its release and on how far its high watermark was behind.""",
+        source="KIP-101: scenario 1; Log.truncateTo (to 0.10.2.2 also of a log that ends there already)",
         basis=Basis.KIP,
     ),
     Documented(
-        allowed=TRUNCATED,
         claims=["leader-elected-from-isr", "leader-replaced-in-time"],
-        sentence="The other rack has all records, leads, and continues.",
+        sentence="""The other rack has all records, leads, and continues. The logs of the dead rack are beginnings of
+            the leader's, so they are not truncated when it is back.""",
         source="Kafka documentation, Balancing replicas across racks; topic configuration: min.insync.replicas",
         basis=Basis.DOCUMENTATION,
     ),
@@ -53,8 +54,7 @@ IN_SYNC = [
 WITHIN = [
     Documented(
         on=ranges.LAST_KNOWN_LEADER,
-        required=LOST,
-        allowed=TRUNCATED,
+        required=LOST | TRUNCATED,
         claims=["leader-elected-from-outside-isr"],
         sentence="""The two replicas of one rack acknowledge records that they alone have, and lose them together. Both
             return without the mark of a clean stop, and the last known leader leads again without these records.""",
@@ -62,8 +62,7 @@ WITHIN = [
         basis=Basis.KIP,
     ),
     Documented(
-        required=LOST,
-        allowed=TRUNCATED,
+        required=LOST | TRUNCATED,
         claims=["leader-elected-from-isr"],
         sentence="""The two replicas of one rack acknowledge records that they alone have, and lose them together. They
             are still the ISR, and one of them leads again without these records.""",
@@ -76,8 +75,11 @@ ACROSS = [
         on=ranges.HIGH_WATERMARK_TRUNCATION,
         allowed=TRUNCATED,
         claims=["acks-all-refused-below-min-isr"],
-        sentence="One rack alone acknowledges nothing, so nothing is lost with it.",
-        source=f"KIP-101: motivation; {MIN_INSYNC_DOC}",
+        sentence="""One rack alone acknowledges nothing, so nothing is lost with it. The record that it wrote and did
+            not acknowledge lies below its own high watermark. If that was checkpointed before the power was cut, and
+            the record not flushed, its brokers truncate below it.""",
+        source=f"KIP-101: motivation; {MIN_INSYNC_DOC}; broker configuration: "
+        "replica.high.watermark.checkpoint.interval.ms",
         basis=Basis.KIP,
     ),
     Documented(
@@ -95,6 +97,7 @@ def in_sync(run: Run) -> None:
     run.send(t, COUNT - 1)
     run.send(t, expected_loss=True)  # before 0.11, where the high watermark of followers is one fetch behind
     run.lose_power(one, two)
+    require_lost(run, t, [one, two], BEFORE + COUNT)
     run.wait_leader(t, three, four)
     run.wait_isr(t, [three, four])
     run.send(t)
@@ -106,8 +109,8 @@ def within(run: Run) -> None:
     t, one, two, three, four = written(run)
     send_to_one_rack(run, t, one, two, [three, four], acknowledged=True)
     run.lose_power(one, two)
-    ends = {node.node.name: run.log_end_and_high_watermark(node, t)[0] for node in (one, two)}
-    run.require("no disk has all of these records", max(ends.values()) < BEFORE + 1 + COUNT, ends=ends)
+    require_lost(run, t, [one, two], BEFORE + 1 + COUNT)
+    run.copy_replicas("after the power loss")
     run.heal_network()
     run.wait_no_leader(t, one)
     come_back(run, t, one, two)
@@ -146,6 +149,12 @@ def send_to_one_rack(
         answers=[sent.error_name or sent.outcome for sent in alone],
     )
     run.copy_replicas("alone")
+
+
+def require_lost(run: Run, t: Partition, struck: list[Target], written: int) -> None:
+    """Require that no disk of the rack has all records."""
+    ends = {node.node.name: run.log_end_and_high_watermark(node, t)[0] for node in struck}
+    run.require("no disk of the dead rack has all records", max(ends.values()) < written, ends=ends)
 
 
 def come_back(run: Run, t: Partition, *struck: Target) -> None:

@@ -24,6 +24,12 @@ with clients that do not raise the epoch.
 
 from harness.words import OFFSETS, Run
 
+SKIPPED_IN_A_POLL = frozenset({"internal-poll-skip"})
+"""A consumer that begins when all is written gets the records on both sides of what it may not see in one poll. A fetch
+is answered with all that is readable of a segment (max.partition.fetch.bytes: 1 MiB), and librdkafka gives out at once
+what one answer has of a partition (rd_kafka_msgset_reader_run).
+"""
+
 
 def kill_coordinator(run: Run) -> None:
     """Kill the coordinator of all groups, and wait until another broker leads their offsets and has to load them."""

@@ -48,7 +48,8 @@ from harness.words import (
     ranges,
     scenario,
 )
-from scenarios.museum.marker_lost import HALF, IN_PRODUCTION, SKIPPED, STATE, THREE
+from scenarios.museum import SKIPPED_IN_A_POLL
+from scenarios.museum.marker_lost import HALF, IN_PRODUCTION, STATE, THREE
 
 KAFKA_17754 = Bug(
     id="KAFKA-17754",
@@ -90,8 +91,7 @@ OWN_TIMEOUTS_LIMIT_S = 90.0
 """More than request.timeout.ms of the Java client, 30 s, twice."""
 TORN = Documented(
     on=KAFKA_17754.affected,
-    required=HALF,
-    allowed=SKIPPED,
+    required=HALF | SKIPPED_IN_A_POLL,
     source=KAFKA_17754.id,
     basis=Basis.JIRA,
 )

@@ -44,6 +44,7 @@ from harness.words import (
     ranges,
     scenario,
 )
+from scenarios.museum import SKIPPED_IN_A_POLL
 
 KAFKA_20716 = Bug(
     id="KAFKA-20716",
@@ -77,17 +78,22 @@ KAFKA_20716 = Bug(
     log_patterns=("Truncating .*t-0", "Leader t-0 ", "Follower t-0 "),
 )
 WATCHED_S = 25.0
+HELD_FOREVER = "read_committed consumers get no record that is acknowledged after the election, or the power loss."
+TAKES_THE_SECOND = """The first transaction takes the outcome of the second, which is aborted. read_committed readers
+    get the half of it that lies elsewhere, although its commit was acknowledged."""
 HELD_BACK = frozenset({"stuck-last-stable-offset"})
 HALF = frozenset({"transaction-half-committed"})
-SKIPPED = frozenset({"poll-skip", "internal-poll-skip"})
 MARKER_CUT = frozenset({"log-truncated-below-high-watermark"})
-"""The marker, which the replicas in sync alone had, was below their high watermark."""
+MAY_BE_SEEN_CUT = """The marker, which the replicas in sync alone had, was below their high watermark and is cut off.
+    That shows only if they had checkpointed that high watermark, each five seconds, when their files were copied."""
+CHECKPOINTED = "broker configuration: replica.high.watermark.checkpoint.interval.ms (5 s)"
 STUCK = (
     Documented(
         on=KAFKA_20716.affected,
         required=HELD_BACK,
         allowed=MARKER_CUT,
-        source=KAFKA_20716.id,
+        sentence=f"{HELD_FOREVER} {MAY_BE_SEEN_CUT}",
+        source=f"{KAFKA_20716.id}; {CHECKPOINTED}",
         basis=Basis.JIRA,
     ),
     Documented(
@@ -250,8 +256,8 @@ scenario(
             documented=[
                 Documented(
                     allowed=MARKER_CUT,
-                    sentence="The next transaction's marker ends both, and all is read.",
-                    source="seen on 3.9.2 and 4.3.1; ProducerAppendInfo takes one marker for both",
+                    sentence=f"The next transaction's marker ends both, and all is read. {MAY_BE_SEEN_CUT}",
+                    source=f"seen on 3.9.2 and 4.3.1; ProducerAppendInfo takes one marker for both; {CHECKPOINTED}",
                     basis=Basis.MEASURED,
                 )
             ],
@@ -262,9 +268,10 @@ scenario(
             documented=[
                 Documented(
                     on=KAFKA_20716.affected,
-                    required=HALF,
-                    allowed=MARKER_CUT | SKIPPED,
-                    source=KAFKA_20716.id,
+                    required=HALF | SKIPPED_IN_A_POLL,
+                    allowed=MARKER_CUT,
+                    sentence=f"{TAKES_THE_SECOND} {MAY_BE_SEEN_CUT}",
+                    source=f"{KAFKA_20716.id}; {CHECKPOINTED}",
                     basis=Basis.JIRA,
                 ),
                 Documented(

@@ -11,6 +11,7 @@ Here a producer sends to one partition, waits until the coordinator has aborted,
 """
 
 from harness.words import Basis, Border, Bug, Documented, Exhibit, Run, Side, TopicPlan, ranges, scenario
+from scenarios.museum import SKIPPED_IN_A_POLL
 
 KAFKA_6119 = Bug(
     id="KAFKA-6119",
@@ -48,8 +49,7 @@ ABORTED_LIMIT_S = 120.0
     documented=[
         Documented(
             on=KAFKA_6119.affected,
-            required=frozenset({"transaction-half-committed"}),
-            allowed=frozenset({"poll-skip", "internal-poll-skip"}),
+            required=SKIPPED_IN_A_POLL | {"transaction-half-committed"},
             source=KAFKA_6119.id,
             basis=Basis.JIRA,
         ),

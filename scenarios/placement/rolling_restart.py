@@ -7,18 +7,19 @@ replicas are in sync. With acks=all and min.insync.replicas=2 writes continue wi
 record is lost. Combined nodes (KRaft) are also the quorum of controllers. Two of three are always up, and elect another
 controller when the active one is restarted.
 
-Before 0.11 a follower that starts truncates to its own high watermark and fetches the rest again, from a leader that
-may be the next to go. No run lost a record when the next restart waited for all replicas to be in sync, but this is not
-documented. Before 2.3 a killed controller stays in the ISR of partitions that it followed (KAFKA-3143). Writes with
-acks=all wait for it for replica.lag.time.max.ms, ten seconds there, and not for its session alone. A controller that is
-stopped cleanly has left the ISR, but its last fetch may bring it back in, and then it stays as well.
+Before 0.11 a follower truncates to its own high watermark and fetches the rest again, when it starts and when another
+leader is elected. Nothing is lost by that here (KIP-101: it takes a second failure before it has fetched). A broker is
+started only when it has left the ISR, so it cannot lead before it has everything. The next broker ends only when
+records were acknowledged after the last election, with all that were in sync then. Before 2.3 a killed controller stays
+in the ISR of partitions that it followed (KAFKA-3143). Writes with acks=all wait for it for replica.lag.time.max.ms,
+ten seconds there, and not for its session alone. A controller that is stopped cleanly has left the ISR, but its last
+fetch may bring it back in, and then it stays as well.
 """
 
 from collections.abc import Callable
 from functools import partial
 
 from harness.words import (
-    LOST,
     Basis,
     Case,
     ClusterPlan,
@@ -34,9 +35,8 @@ from harness.words import (
 SETTINGS = {"min.insync.replicas": "2", "replica.socket.timeout.ms": "1500"}
 COMBINED = ClusterPlan(combined=True, settings=SETTINGS)
 ELECTED = ("leader-elected-from-isr", "leader-epoch-rises-by-one")
-TRUNCATES = """Followers that start truncate to the high watermark in their files. It is not documented that this loses
-    nothing. Records below every replica's checkpointed high watermark when a broker ended cannot be lost. Records
-    acknowledged in the last seconds before that can be (replica.high.watermark.checkpoint.interval.ms: 5 s)."""
+TRUNCATES = """Followers truncate to their high watermark and fetch the rest again. The next broker ends only when they
+    have done so, so nothing is lost."""
 KILLED_IS_WAITED_FOR = """A killed controller stays in the ISR of partitions that it followed. acks=all waits for it
     until their leaders have missed it for replica.lag.time.max.ms."""
 STOPPED_IS_WAITED_FOR = """A controller that is stopped may be back in an ISR before it exits, and then stays there.
@@ -50,17 +50,18 @@ def documented(
     source: str = "Kafka documentation, Graceful shutdown; topic configuration: min.insync.replicas",
     basis: Basis = Basis.DOCUMENTATION,
 ) -> list[Documented]:
-    """Nothing is lost from leader epochs on; before, a loss is allowed. Of these lines, those that are in `on`."""
+    """Nothing is lost: before leader epochs because no two failures follow each other. Of these lines, those that are
+    in `on`.
+    """
     all_of_them = on is ranges.EVERY_VERSION
     old, new = (line if all_of_them else line & on for line in (ranges.HIGH_WATERMARK_TRUNCATION, ranges.LEADER_EPOCHS))
     claimed = [*claims, *ELECTED]
     return [
         Documented(
             on=old,
-            allowed=LOST | {"replica-divergence"},
             claims=claimed,
             sentence=f"{sentence} {TRUNCATES}".strip(),
-            source=f"{source}; KIP-101, broker configuration: replica.high.watermark.checkpoint.interval.ms",
+            source=f"{source}; KIP-101: scenario 1 (a record is lost by a second failure before it is fetched again)",
             basis=basis,
         ),
         Documented(
@@ -77,15 +78,9 @@ def restart_all(run: Run, end: Callable[[Run, Target], None]) -> None:
     """One broker after the other ends and is started again. The next broker follows when all are in sync."""
     partitions = [run.partition(number) for number in range(3)]
     t = partitions[0]
-    may_be_lost = ranges.HIGH_WATERMARK_TRUNCATION.holds(run.version)
-    with (
-        run.consume(t) as consumer,
-        run.load(t, rate_per_s=100, expected_loss=may_be_lost, also_idempotent=True) as load,
-    ):
+    with run.consume(t) as consumer, run.load(t, rate_per_s=100, also_idempotent=True) as load:
         load.wait_more(100, timeout_s=30)
         for restarted in run.replicas_of(t):
-            for one in run.replicas_of(t) if may_be_lost else ():
-                run.read_checkpoints(one)  # what lies below these cannot be lost
             end(run, restarted)
             for p in partitions:
                 run.wait_isr(p, [one for one in run.replicas_of(p) if one.id != restarted.id])

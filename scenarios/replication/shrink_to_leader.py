@@ -14,10 +14,11 @@ from scenarios.replication import wait_shrunk
 
 UNCLEAN = {"unclean.leader.election.enable": "true"}
 ANSWER_LIMIT_S = 20.0
-CUT_BACK = frozenset({"replica-divergence", "log-truncated-below-high-watermark"})
-"""The old leader returns with its own high watermark at the end of its log. It truncates where the new leader's log
-ends, below that, and keeps the records before, beside the new leader's (KIP-101).
-"""
+TRUNCATED = frozenset({"log-truncated-below-high-watermark"})
+DIVERGES = frozenset({"replica-divergence"})
+IF_CHECKPOINTED = """If it had checkpointed a high watermark at the end of its log (each five seconds), it truncates
+    where the new leader's log ends, and keeps the records before that beside different ones. Else it truncates
+    further."""
 
 
 def elected_uncleanly(run: Run, *, acknowledged: bool) -> None:
@@ -91,9 +92,12 @@ scenario(
             documented=[
                 Documented(
                     on=ranges.HIGH_WATERMARK_TRUNCATION,
-                    required=LOST,
-                    allowed=CUT_BACK,
-                    source="Kafka documentation, Design: unclean leader election; KIP-101",
+                    required=LOST | TRUNCATED,
+                    allowed=DIVERGES,
+                    sentence=f"""The records that the leader acknowledged alone are lost when a follower leads. It
+                        returns and truncates below them. {IF_CHECKPOINTED}""",
+                    source="Kafka documentation, Design: unclean leader election; KIP-101; broker configuration: "
+                    "replica.high.watermark.checkpoint.interval.ms",
                     basis=Basis.DOCUMENTATION,
                 ),
                 Documented(
@@ -128,10 +132,9 @@ scenario(
             documented=[
                 Documented(
                     on=ranges.HIGH_WATERMARK_TRUNCATION,
-                    sentence="""With min.insync.replicas=2 the leader acknowledges nothing alone, and nothing is lost. A
-                        record that it refused after it had written it may stay in its log, beside a different
-                        record.""",
-                    allowed=CUT_BACK,
+                    sentence=f"""With min.insync.replicas=2 the leader acknowledges nothing alone, and nothing is lost.
+                        A record that it refused after it had written it may stay in its log. {IF_CHECKPOINTED}""",
+                    allowed=TRUNCATED | DIVERGES,
                     claims=["acks-all-refused-below-min-isr"],
                     source="Kafka documentation, topic configuration: min.insync.replicas; KIP-101",
                     basis=Basis.DOCUMENTATION,

@@ -33,6 +33,8 @@ CLUSTER = ClusterPlan(
         "min.insync.replicas": "1",
     },
 )
+LEADER_KEEPS_IT = """If the dead leader had written the high watermark above that record to its checkpoint, each five
+    seconds, it keeps the record when it returns, and the others have a different one there."""
 TWO_CLEAN_ELECTIONS = ("leader-elected-from-isr", "leader-epoch-rises-by-one", "dead-broker-leaves-in-session")
 
 
@@ -81,7 +83,9 @@ def heir_dies(run: Run, t: Partition, leader: Target, heir: Target, last: Target
             required=LOST,
             allowed=frozenset({"replica-divergence"}),
             claims=TWO_CLEAN_ELECTIONS,
-            source="KIP-101: scenario 1",
+            sentence=f"""The last in-sync replica has truncated to its own high watermark, and leads without a record
+                that was acknowledged with acks=all. {LEADER_KEEPS_IT}""",
+            source="KIP-101: scenarios 1 and 2",
             basis=Basis.KIP,
         ),
         Documented(

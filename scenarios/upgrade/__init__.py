@@ -59,20 +59,28 @@ def may_lose(run: Run) -> bool:
 
 
 CUT_BACK = frozenset({"log-truncated-below-high-watermark"})
+MAY_LEAD_TOO_SOON = """Before leader epochs a loss is possible. A broker that is started while it is still in the ISR
+    truncates to its own high watermark. If the leader ends before it has fetched the rest again, it leads without the
+    last records, or with others at their offsets."""
+MAY_BE_TOLD = """Whether the log of a broker that was killed ends below a high watermark depends on how long before that
+    it had checkpointed one (5 s)."""
+STILL_IN_SYNC = "KIP-101: scenario 1; KAFKA-3143: who leaves the ISR late"
 CHECKPOINT = "KIP-101: without leader epochs a broker that was killed truncates to the high watermark of its checkpoint"
 
 
 def none_lost(sentence: str = "", *, source: str, seen: str, killed: bool = False) -> list[Documented]:
     """With leader epochs nothing is lost, as `source` says. Before, a loss is allowed, and `seen` names the runs
     without one. A broker that is `killed` there begins with the high watermark of its last checkpoint.
+
+    Unlike in rolling-restart, a broker is started at once, so it may still be in the ISR.
     """
     return [
         Documented(
             on=ranges.HIGH_WATERMARK_TRUNCATION,
             allowed=LOST | {"replica-divergence"} | (CUT_BACK if killed else frozenset()),
             claims=ELECTED,
-            sentence=sentence,
-            source=f"{seen}; {CHECKPOINT}" if killed else seen,
+            sentence=f"{sentence} {MAY_LEAD_TOO_SOON} {MAY_BE_TOLD if killed else ''}".strip(),
+            source=f"{seen}; {CHECKPOINT if killed else STILL_IN_SYNC}",
             basis=Basis.MEASURED,
         ),
         Documented(claims=ELECTED, sentence=sentence, source=source, basis=Basis.DOCUMENTATION),

@@ -86,15 +86,15 @@ KEPT = Documented(
 )
 
 
-def lost(sentence: str = "", *, source: str) -> Documented:
+def lost(sentence: str, *, source: str) -> Documented:
     """The record is lost where followers truncate to their high watermark."""
     return Documented(
         on=ranges.HIGH_WATERMARK_TRUNCATION,
         required=LOST,
         allowed=frozenset({"replica-divergence"}),
         claims=ELECTED,
-        sentence=sentence,
-        source=source,
+        sentence=f"{sentence} {double_failover.LEADER_KEEPS_IT}",
+        source=f"{source}; KIP-101: scenario 2",
         basis=Basis.KIP,
     )
 
@@ -113,7 +113,10 @@ scenario(
         "upgraded": Case(
             steps=partial(at_every_stage, upgraded=True),
             documented=[
-                lost(source="KIP-101: scenario 1, and Compatibility, Deprecation, and Migration Plan"),
+                lost(
+                    "The record is lost until the last replica uses protocol 0.11, and kept from then on.",
+                    source="KIP-101: scenario 1, and Compatibility, Deprecation, and Migration Plan",
+                ),
                 KEPT,
             ],
         ),

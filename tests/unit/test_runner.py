@@ -38,7 +38,7 @@ from harness import runner
 from harness.cluster import versions
 from harness.cluster.namespace import namespace
 from harness.cluster.state import ClusterState
-from harness.plan import ClusterPlan, TopicPlan
+from harness.plan import ClusterPlan, Disks, TopicPlan
 from harness.removal import Removals
 from harness.run import Partition, Run, Target
 from harness.run.who import Who
@@ -94,6 +94,21 @@ def test_a_clean_run_is_complete_judged_and_removed(
     assert not finished.run_dir.data.exists()
     assert run.moments[-1].endswith("final")
     assert steps_ended(finished.run_dir) == "True"
+
+
+def test_a_run_without_the_program_for_its_disks_is_never_begun(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def lacks(_client: object, _image: str, file_system: str) -> None:
+        raise UsageError(f"no mkfs.{file_system}")
+
+    monkeypatch.setattr(runner, "require_maker", lacks)
+    stage = Stage()
+    with pytest.raises(UsageError, match=r"^no mkfs\.xfs$"):
+        rehearse(stage, tmp_path, quiet, monkeypatch, cluster=ClusterPlan(disks=Disks(file_system="xfs")))
+    assert stage.created == []
+    assert list(tmp_path.iterdir()) == [], "a run that was not begun is in no ledger"
+    assert rehearse(stage, tmp_path, quiet, monkeypatch).run_dir.read_run().state == "complete"  # has no such disks
 
 
 def test_a_partition_that_moved_is_looked_for_where_it_was_moved_to(

@@ -50,6 +50,27 @@ WORDS_THAT_NEED = {
 }
 
 
+def unexplained(declared: Scenario) -> list[tuple[str, str]]:
+    """The outcomes that allow something and have no sentence on what that depends on: case and versions."""
+    stated = [(case.name, outcome) for case in declared.cases.values() for outcome in case.documented]
+    return [(case, outcome.on.label) for case, outcome in stated if outcome.allowed and not outcome.sentence]
+
+
+@pytest.mark.parametrize("name", all_scenarios())
+def test_an_outcome_that_allows_something_says_on_what_it_depends(name: str) -> None:
+    if not name.startswith("audit-"):  # whose subjects each have a stated outcome
+        assert unexplained(get_scenario(name)) == []
+
+
+def test_an_allowance_without_a_sentence_is_found() -> None:
+    declared = get_scenario("double-failover")
+    (case,) = declared.cases.values()
+    silent = [replace(outcome, sentence="") for outcome in case.documented]
+    changed = replace(declared, cases={case.name: replace(case, documented=silent)})
+    (found,) = unexplained(changed)
+    assert found == (case.name, ranges.HIGH_WATERMARK_TRUNCATION.label)
+
+
 @pytest.mark.parametrize("name", all_scenarios())
 def test_a_scenario_says_what_its_steps_need_of_a_client(name: str) -> None:
     declared = get_scenario(name)

@@ -72,7 +72,10 @@ def test_the_mounter_is_started_where_it_is_told() -> None:
         if isinstance(function, ast.FunctionDef) and "DiskMounter(" in ast.unparse(function)
     }
     disks = "harness/cluster/disks.py"
-    assert found == {("harness/runner.py", "_carry_out"), (disks, "release"), (disks, "probe")}
+    assert found == {
+        ("harness/runner.py", "_carry_out"),
+        *((disks, name) for name in ("release", "probe", "require_maker")),
+    }
     paragraph = PAGE.partition("disks of their own (")[2].partition("`doctor`")[0]
     named = [all_scenarios()[name] for name in re.findall(r"`([a-z-]+)`", paragraph)]
     assert len(named) == 3

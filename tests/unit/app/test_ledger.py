@@ -13,10 +13,12 @@ import results
 from analysis import ledger as derivation
 from app import ledger as store
 from app.cli import main
-from app.commands.ledger import undecided
+from app.commands.ledger import allowances, undecided
+from checks.catalogue import LOST_WRITE, TRUNCATED
 from evidence import ledger
 from evidence.errors import UsageError
 from evidence.ledger import AnyLine, RestoredRun
+from pages import counted
 from tests.ledgers import ended, judged, restored_cell, started
 
 ROOT = Path(__file__).parents[3]
@@ -131,6 +133,51 @@ def test_cells_that_need_runs_are_listed_the_most_first() -> None:
         ("a", "3", 5, "not run"),
         ("a", "2", 1, "4/4, 3 unknown"),
     ]
+
+
+def test_a_cell_that_must_show_a_cut_log_alone_needs_as_many_runs_as_one_that_must_show_nothing() -> None:
+    cell = {"runs": 5, "good": 5, "verdicts": {"as-documented": 5}}
+
+    def missing(*required: str) -> int:
+        return counted.missing(cell, {"required": list(required), "allowed": []})
+
+    assert missing(TRUNCATED, LOST_WRITE) == missing(LOST_WRITE) == 0
+    assert missing(TRUNCATED) == missing() == 26
+
+
+def test_what_may_be_seen_and_never_was_or_always_was_is_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    def cell(runs: int, unknown: int = 0, **seen: int) -> dict[str, object]:
+        verdicts = {"as-documented": runs, "unknown": unknown}
+        return {"runs": runs + unknown, "good": runs, "verdicts": verdicts, "seen": seen}
+
+    may = {"required": ["must"], "allowed": ["a", "b"], "versions": ["1", "2", "3", "4"]}
+    scenarios = {"scenarios": [{"name": "s", "cases": [{"name": "c", "documented": [may]}]}]}
+    cells = {
+        "1": cell(10, must=10, a=10, b=1),  # a always; b sometimes
+        "2": cell(9, unknown=3),  # too few that say something
+        "3": cell(12, unknown=2, a=11),  # b never; a sometimes
+    }
+    data = {"s": {"cases": {"c": cells}}}
+    allowances(scenarios, data, least=10, as_json=True)
+    found = json.loads(capsys.readouterr().out)
+    assert [(one["version"], one["anomaly"], one["seen"], one["runs"]) for one in found] == [
+        ("3", "b", 0, 12),
+        ("1", "a", 10, 10),
+    ]
+    allowances(scenarios, data, least=9, as_json=False)
+    *_, always, last = said = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in said[:-1]] == ["never", "never", "never", "always"]
+    assert always == "always  s (c) on 1: a in 10 of 10 runs (at least 74 %)"
+    assert last == ("6 allowances were run; in cells with 9 runs or more 3 were never seen and 1 always")
+
+
+def test_the_allowances_of_the_ledger_are_listed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["ledger", "allowances", "--json", "--results", str(tmp_path)]) == 0
+    assert json.loads(capsys.readouterr().out) == []
+    with pytest.raises(SystemExit, match="254"):
+        main(["ledger", "allowances", "--runs", "0"])
+    assert main(["ledger", "allowances", "--runs", "1"]) == 0
+    assert " allowances were run; in cells with 1 run or more " in capsys.readouterr().out
 
 
 # Held to the history of git

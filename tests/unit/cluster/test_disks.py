@@ -14,7 +14,19 @@ from docker.models.containers import ExecResult
 
 from evidence.errors import HarnessError, UsageError
 from harness.cluster import disks
-from harness.cluster.disks import DETACH, NO_DISKS, SAME, UNMOUNT, Disk, DiskMounter, flush_file, make_disks, release
+from harness.cluster.disks import (
+    DETACH,
+    HAS,
+    NO_DISKS,
+    SAME,
+    UNMOUNT,
+    Disk,
+    DiskMounter,
+    flush_file,
+    make_disks,
+    release,
+    require_maker,
+)
 from harness.cluster.docker import KAFKA_LABEL
 from harness.plan import Disks
 
@@ -181,6 +193,26 @@ def test_a_file_system_that_cannot_be_made_is_refused_with_the_reason(tmp_path: 
     engine = Engine(lambda script, arguments: DONE if script == SAME else ExecResult(127, b"mkfs.xfs: not found"))
     with pytest.raises(UsageError, match=rf"{NO_DISKS}: mkfs\.xfs: not found"):
         make_disks(mounter(engine), Disks(file_system="xfs"), tmp_path, ["broker-1"])
+
+
+def test_a_program_that_makes_file_systems_is_looked_for_before_anything_is_started(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(disks, "PATH", str(tmp_path))
+    lacks = Engine(lambda script, arguments: ExecResult(1, b"") if script == HAS else DONE)
+    with pytest.raises(UsageError, match=rf"{NO_DISKS}: this machine has no mkfs\.xfs; install xfsprogs$") as refused:
+        require_maker(lacks, "image", "xfs")  # type: ignore[arg-type]
+    assert refused.value.exit_status == 254
+    assert lacks.container.removed
+    has = Engine()
+    require_maker(has, "image", "xfs")  # type: ignore[arg-type]
+    assert (HAS, ["mkfs.xfs"]) in has.container.ran
+    assert has.container.removed
+    program = tmp_path / "mkfs.xfs"
+    program.touch(mode=0o755)
+    never = Engine()
+    require_maker(never, "image", "xfs")  # type: ignore[arg-type]
+    assert never.started == {}, "this machine has it: nothing is started"
 
 
 def test_ext4_is_made_read_only_by_an_error_that_the_kernel_is_asked_for(

@@ -361,11 +361,19 @@ def test_a_client_without_transactions_is_bad_input(client: Library, tmp_path: P
 
 
 @pytest.mark.parametrize(
-    ("settings", "held_against"),
-    [({"retries": "10"}, DutyNotDone), ({"retries": "0"}, PreconditionNotHeld), ({}, DutyNotDone)],
-    ids=["tries again", "one attempt", "as the library does"],
+    ("client", "settings", "held_against"),
+    [
+        (RDKAFKA, {"retries": "10"}, DutyNotDone),
+        (RDKAFKA, {"retries": "0"}, PreconditionNotHeld),
+        (RDKAFKA, {}, DutyNotDone),
+        (Library("java", "2.0.1"), {}, PreconditionNotHeld),
+        (Library("java", "2.0.1"), {"retries": "3"}, DutyNotDone),
+        (Library("java", "2.1.1"), {}, DutyNotDone),
+    ],
+    ids=["tries again", "one attempt", "as librdkafka does", "Java before 2.1", "Java that was told to", "Java since"],
 )
 def test_a_refusal_is_held_against_kafka_if_the_producer_tries_again(
+    client: Library,
     settings: Mapping[str, str],
     held_against: type[Exception],
     tmp_path: Path,
@@ -373,7 +381,7 @@ def test_a_refusal_is_held_against_kafka_if_the_producer_tries_again(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """A broker that has not been told of a topic refuses what is sent to it, whoever leads."""
-    stage = Stage(tmp_path, timeline)
+    stage = Stage(tmp_path, timeline, client=client)
     monkeypatch.setattr("harness.run.clients.led", lambda *_: True)
     refused = SimpleNamespace(outcome="fail", error_name="UNKNOWN_TOPIC_OR_PART")
     monkeypatch.setattr(stage.clients, "producer", lambda **_: SimpleNamespace(send=lambda *_, **__: [refused]))
