@@ -95,6 +95,7 @@ LITERALS: Final[Mapping[str, tuple[bytes, ...]]] = {
     "compacted": (b"leaned log ",),
 }
 """Kinds of lines, each with the strings that one of them has."""
+KIND_OF: Final = [(literal, kind) for kind, literals in LITERALS.items() for literal in literals]
 ANY: Final = "|".join(re.escape(one.decode()) for of_kind in LITERALS.values() for one in of_kind)
 METADATA: Final = "__cluster_metadata"
 """The log that controllers recover too."""
@@ -169,9 +170,9 @@ def read(file: Path) -> LogFile:
     log = LogFile(file)
     for begin, piece in _pieces(file):
         for at, line in _lines(piece):
-            for kind, literals in LITERALS.items():
+            for kind in dict.fromkeys([kind for literal, kind in KIND_OF if literal in line]):
                 must, kept = LINES.get(kind), log.lines.get(kind, [])
-                if len(kept) < COUNTED and any(one in line for one in literals) and (not must or must.search(line)):
+                if len(kept) < COUNTED and (not must or must.search(line)):
                     text = visible(line.rstrip()[:LONGEST].decode("utf-8", "replace"))
                     log.lines.setdefault(kind, []).append(LogLine(file, begin + at, text, time_of(line)))
     log.releases = list(dict.fromkeys(VERSION.findall("\n".join(one.text for one in log.of("started")))))
