@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from app import incident_untraced
 from app.incident_causes import Cause, CauseKind, kinds
 from evidence.errors import UsageError
 from evidence.text import plural, visible
@@ -111,6 +112,8 @@ def text(
         lines.append("   nothing to look at: there is no broker's log and no copied partition, only configuration")
     elif not causes:
         lines.append("   none of the known causes; a log that was not saved tells nothing")
+    lines.append("   Brokers' files tell nothing of these; ask the clients:")
+    lines += [f"     {one.what}: look at {one.ask}" for one in incident_untraced.of(version)]
     lines += ["", "2  Replicas"]
     for comparison in comparisons:
         where = f"{comparison.topic}-{comparison.partition}"

@@ -9,17 +9,18 @@ of several causes, the cause says so.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from itertools import pairwise
 from pathlib import Path
 from typing import Final
 
+from app import incident_history as history
 from app.incident_logs import LogFile, LogLine, times_around
 from evidence import borders
 from evidence.releases import numbers
 from evidence.text import plural
-from kafkafiles import batches, columns, errors
+from kafkafiles import batches, columns, errors, indexes
 from kafkafiles.side_by_side import ReplicaComparison
 
 JUMP: Final = timedelta(minutes=30)
@@ -28,8 +29,11 @@ TRANSACTIONAL: Final = 0x10
 CONTROL: Final = 0x20
 MARKERS: Final = (b"\x00\x00\x00\x00", b"\x00\x00\x00\x01")
 """Keys of transactions' markers: version 0, abort or commit."""
+ABORT: Final = MARKERS[0]
 MOST_READ: Final = 64 << 20
 """Bytes of a segment that are read record by record."""
+LEADS_ON: Final = timedelta(seconds=10)
+"""A controller that resigns does so within a few fetch time-outs of the quorum."""
 LOG_GOES_ON: Final = 2048
 """Bytes after a line from which on what did not follow was not cut off."""
 ALL_CRASHED: Final = "all-brokers-crashed"
@@ -45,6 +49,8 @@ class CauseKind:
     scenario: str
     lines: tuple[str, ...] = ()
     """Strings by which a log tells of it, for the page; none where it shows in copied files."""
+    also: tuple[str, ...] = ()
+    """Other scenarios that show it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +61,8 @@ class Cause:
     why: str
     """What was found, in a sentence."""
     lines: tuple[LogLine, ...] = ()
+    rank: int = 0
+    """-1 is told before all others, because the order of its lines leaves no other cause; 1 after them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +115,7 @@ def rule(**words: str | tuple[str, ...]) -> Callable[[Rule], Rule]:
 def causes(evidence: IncidentEvidence) -> list[Cause]:
     """The causes that files tell of, the surest first."""
     found = (made(evidence, kind) for kind, made in RULES)
-    return [one for one in found if one is not None]
+    return sorted((one for one in found if one is not None), key=lambda one: one.rank)
 
 
 def _of_lines(kind: CauseKind, lines: Sequence[LogLine], what: str = "") -> Cause | None:
@@ -142,6 +150,7 @@ def damaged(evidence: IncidentEvidence, kind: CauseKind) -> Cause | None:
     "down. Find out "
     "whether unclean elections are enabled, or inter.broker.protocol.version is older than 0.11.",
     scenario="replica-divergence",
+    also=("museum-kip-279",),
 )
 def differ(evidence: IncidentEvidence, kind: CauseKind) -> Cause | None:
     """Two records at one offset."""
@@ -166,7 +175,7 @@ def differ(evidence: IncidentEvidence, kind: CauseKind) -> Cause | None:
 )
 def clock(evidence: IncidentEvidence, kind: CauseKind) -> Cause | None:
     """Retention at a time from which the log goes back."""
-    for line in evidence.lines("retention"):
+    for line in _deletions(evidence):
         times = times_around(line)
         back = [(before, after) for before, after in pairwise(times) if before - after > JUMP]
         if back and line.time is not None:
@@ -270,7 +279,7 @@ def power(evidence: IncidentEvidence, kind: CauseKind) -> Cause | None:
     "broker is in no "
     "ISR.",
     scenario="blank-disk-replacement",
-    lines=("No meta.properties file under dir", "Truncating to offset 0"),
+    lines=("No meta.properties file under dir", "Created log for partition ", "Truncating to offset 0"),
 )
 def empty(evidence: IncidentEvidence, kind: CauseKind) -> Cause | None:
     """A broker that had run found nothing, or a follower removed all of its log."""
@@ -279,6 +288,8 @@ def empty(evidence: IncidentEvidence, kind: CauseKind) -> Cause | None:
         again = [line for line in log.of("empty directory") if any(at < line.at for at in starts)]
         if again:
             return Cause(kind, "a broker that had run before found nothing in its directory", tuple(again[:1]))
+    if made := list(history.created_again(evidence.logs)):
+        return Cause(kind, "a broker created a partition that it had before", tuple(made[:3]))
     thrown = [line for line in evidence.lines("truncated") if "Truncating to offset 0 " in line.text]
     return _of_lines(kind, thrown, "a follower removed its whole log, because its leader's was empty")
 
@@ -302,6 +313,49 @@ def duplicate_id(evidence: IncidentEvidence, kind: CauseKind) -> Cause | None:
 
 
 @rule(
+    id="topic-name-too-long",
+    means="a topic with a long name was deleted, and its brokers took the failed renaming for a failed disk: each of "
+    "them gave its replicas up (KAFKA-4893)",
+    do="Start the brokers again. Move to 2.2.2, 2.3.0 or later before such a topic is deleted.",
+    scenario="museum-long-topic-name",
+    lines=("File name too long",),
+)
+def long_name(evidence: IncidentEvidence, kind: CauseKind) -> Cause | None:
+    """The file system refused a name."""
+    return _of_lines(kind, evidence.lines("long name"))
+
+
+@rule(
+    id="reassigned-to-one",
+    means="a reassignment ended while the replicas that stay were out of sync, and the last good copy but one was "
+    "deleted (KAFKA-15665)",
+    do="Do not remove the new replica: it may be the only good copy. Move to 3.8.0 or later. Before a reassignment, "
+    "wait until every ISR is whole.",
+    scenario="museum-reassigned-to-one",
+    lines=("Shrinking ISR", "scheduled for deletion"),
+)
+def reassigned(evidence: IncidentEvidence, kind: CauseKind) -> Cause | None:
+    """A release that has it, an ISR that shrank, and a partition that some of its brokers deleted."""
+    if not evidence.lines("shrunk") or not has_bug(evidence.release, kind.scenario):
+        return None
+    return _of_lines(kind, history.deleted_on_some(evidence.logs), "an ISR shrank, and one replica was deleted")
+
+
+@rule(
+    id="topic-made-again",
+    means="a broker holds a log of a topic that was deleted and created again with the same name: it has no replica of "
+    "the new topic",
+    do="Compare topic ids (kafka-topics.sh --describe with partition.metadata). The old log has the old topic's "
+    "records: copy it. Then restart the broker. Move to 3.7.0 or later (KAFKA-14616).",
+    scenario="museum-made-again",
+    lines=("but log already contained topic ID", "InconsistentTopicIdException"),
+)
+def made_again(evidence: IncidentEvidence, kind: CauseKind) -> Cause | None:
+    """A log with another topic id."""
+    return _of_lines(kind, evidence.lines("other topic id"))
+
+
+@rule(
     id="disk",
     means="a disk was full, failed, or was made read-only, and its broker gave the replicas up",
     do="Do not give the broker an empty disk while it is in an ISR.",
@@ -317,6 +371,38 @@ def duplicate_id(evidence: IncidentEvidence, kind: CauseKind) -> Cause | None:
 def disk(evidence: IncidentEvidence, kind: CauseKind) -> Cause | None:
     """A broker says that a disk failed."""
     return _of_lines(kind, evidence.lines("disk"))
+
+
+@rule(
+    id="producer-ids-given-twice",
+    means="a migration from ZooKeeper to KRaft assigned producer ids a second time: first records of new producers "
+    "were acknowledged as repetitions, and not written (KAFKA-15552)",
+    do="Send again what producers sent first after the migration. Move to 3.5.2, 3.6.1, 3.7.0 or later before you "
+    "migrate.",
+    scenario="museum-ids-given-twice",
+    lines=("Completed migration of metadata from",),
+)
+def ids_given_twice(evidence: IncidentEvidence, kind: CauseKind) -> Cause | None:
+    """A release that has it, and a migration."""
+    return _of_lines(kind, evidence.lines("migrated")) if has_bug(evidence.release, kind.scenario) else None
+
+
+@rule(
+    id="follower-refused-batch",
+    means="a follower refused a batch of its leader: its fetcher ended, and it copies no partition from that leader "
+    "any more",
+    do="Do not stop the leader: it may have the only copy. Move to 1.0.2, 1.1.1, 2.0.0 or later, then restart the "
+    "follower.",
+    scenario="museum-unknown-sequence",
+    also=("museum-deleted-half-a-batch",),
+    lines=("OutOfOrderSequenceException", "Out of order offsets found", "Error due to"),
+)
+def refused_batch(evidence: IncidentEvidence, kind: CauseKind) -> Cause | None:
+    """A fetcher of replicas failed; the exception says of which bug, if the release has it."""
+    bugs = zip(("sequence refused", "offsets out of order"), (kind.scenario, *kind.also), strict=True)
+    has = [lines for lines, bug in bugs if has_bug(evidence.release, bug)]
+    told = [log for log in evidence.logs if log.of("fetcher failed")]
+    return _of_lines(kind, [line for log in told for lines in has for line in log.of(lines)])
 
 
 @rule(
@@ -348,7 +434,34 @@ def overrides(evidence: IncidentEvidence, kind: CauseKind) -> Cause | None:
 )
 def retention(evidence: IncidentEvidence, kind: CauseKind) -> Cause | None:
     """Segments were deleted."""
-    return _of_lines(kind, evidence.lines("retention"))
+    return _of_lines(kind, _deletions(evidence))
+
+
+def _deletions(evidence: IncidentEvidence) -> list[LogLine]:
+    """Lines of retention. Before 0.11 no reason is told, and a truncation deletes segments in the same second."""
+    cuts = [line.time for line in evidence.lines("truncated") if line.time is not None]
+    return [
+        line
+        for line in evidence.lines("retention")
+        if "Scheduling" not in line.text
+        or not any(line.time is not None and abs(line.time - cut) < timedelta(seconds=1) for cut in cuts)
+    ]
+
+
+@rule(
+    id="commit-lost",
+    means="the log of committed offsets was cut on a broker that had coordinated groups: a commit that it acknowledged "
+    "may be lost (KAFKA-20634)",
+    do="Move to 4.2.2, 4.3.1 or later. Compare each group's offsets with what its consumers log as committed.",
+    scenario="museum-acknowledged-commit-lost",
+    lines=("Truncating to offset ",),
+)
+def commit_lost(evidence: IncidentEvidence, kind: CauseKind) -> Cause | None:
+    """A release that has it, and a cut of the groups' topic."""
+    if not has_bug(evidence.release, kind.scenario):
+        return None
+    lines = [one for one in evidence.lines("truncated") if history.partition_of(one).startswith("__consumer_offsets-")]
+    return _of_lines(kind, [one for one in lines if "Truncating to offset 0 " not in one.text])
 
 
 @rule(
@@ -362,21 +475,30 @@ def retention(evidence: IncidentEvidence, kind: CauseKind) -> Cause | None:
     lines=("Truncating to offset ", "Truncating log "),
 )
 def truncated_to_hw(evidence: IncidentEvidence, kind: CauseKind) -> Cause | None:
-    """A truncation, without leader epochs."""
-    return None if evidence.by_epoch else _of_lines(kind, evidence.lines("truncated"))
+    """A truncation, without leader epochs, on a broker that led afterwards; or on any, if no log says who led."""
+    if evidence.by_epoch:
+        return None
+    if lines := history.led_after_a_cut(evidence.logs):
+        told = "a broker cut its log, and led the partition before it was in sync again"
+        return Cause(kind, told, tuple(lines[:3]), rank=-1)
+    return None if history.tells_of_leaders(evidence.logs) else _of_lines(kind, evidence.lines("truncated"))
 
 
 @rule(
     id="truncation",
-    means="from 0.11 on: a follower removed the end of its log, which its new leader did not have",
+    means="from 0.11 on, and before it where that broker did not lead soon afterwards: a follower removed the end of "
+    "its log; what its new leader did not have is lost",
     do="With acks=1 these records were acknowledged by one broker alone: set acks=all. With acks=all they were never "
     "acknowledged.",
     scenario="leader-crash",
     lines=("Truncating to offset ", "Truncating log "),
 )
 def truncated(evidence: IncidentEvidence, kind: CauseKind) -> Cause | None:
-    """A truncation, with leader epochs."""
-    return _of_lines(kind, evidence.lines("truncated")) if evidence.by_epoch else None
+    """A truncation, with leader epochs or on a broker that remained a follower."""
+    told = evidence.by_epoch or history.tells_of_leaders(evidence.logs)
+    if not told or (not evidence.by_epoch and history.led_after_a_cut(evidence.logs)):
+        return None
+    return _of_lines(kind, evidence.lines("truncated"))
 
 
 @rule(
@@ -426,6 +548,50 @@ def keys_like_markers(partition: Path) -> int | None:
 
 
 @rule(
+    id="aborted-came-back",
+    means="compaction lost the note that a transaction was aborted: its records count as committed, and committed "
+    "ones of the same keys are removed (KAFKA-13727)",
+    do="Stop compaction of this topic. Move to 2.8.2, 3.0.2, 3.1.1, 3.2.0 or later. Write the committed values again.",
+    scenario="museum-aborted-survives",
+)
+def aborted_came_back(evidence: IncidentEvidence, kind: CauseKind) -> Cause | None:
+    """A release that has it, and an aborted transaction with records that no index of its partition names."""
+    if not has_bug(evidence.release, kind.scenario):
+        return None
+    for path in evidence.partitions:
+        if not path.name.startswith("__") and (producer := aborted_without_index(path)) is not None:
+            return Cause(kind, f"{path}: producer {producer} aborted records, and no .txnindex names it")
+    return None
+
+
+def aborted_without_index(partition: Path) -> int | None:
+    """A producer with records and an abort marker behind them in a partition whose indexes do not name it."""
+    named: set[int] = set()
+    opened: set[int] = set()
+    aborted: set[int] = set()
+    for segment in sorted(partition.glob("*.log")):
+        index = segment.with_suffix(".txnindex")
+        try:
+            if index.exists():
+                named |= {one.producer_id for one in indexes.parse_transaction_index(index.read_bytes(), str(index))}
+            with segment.open("rb") as file:
+                data = file.read(MOST_READ)
+        except (OSError, errors.FilesError):
+            return None
+        for batch in batches.batches(data):
+            if isinstance(batch, batches.Corrupt) or not batch.header.is_transactional:
+                continue
+            producer = int(batch.header.producer_id)
+            if not batch.header.is_control:
+                if len(batch.offsets):
+                    opened.add(producer)
+            elif producer in opened:
+                opened.discard(producer)
+                aborted |= {producer} if ABORT in batch.keys else set()
+    return min(aborted - named, default=None)
+
+
+@rule(
     id="group-not-loaded",
     means="a coordinator did not load the offsets of its groups: they go back, or cannot commit",
     do="Look the bugs of this release up below; move to a release that has none of them.",
@@ -450,17 +616,37 @@ def group(evidence: IncidentEvidence, kind: CauseKind) -> Cause | None:
 
 
 @rule(
+    id="oldest-offsets",
+    means="a coordinator of 0.11.0.0 that loads a group's offsets keeps the oldest of them: the group reads again "
+    "what it has long processed (KAFKA-5600)",
+    do="Move to 0.11.0.1 or later. Set the groups to their last positions (kafka-consumer-groups.sh --reset-offsets).",
+    scenario="museum-oldest-offsets",
+    lines=("Finished loading offsets and group metadata from",),
+)
+def oldest(evidence: IncidentEvidence, kind: CauseKind) -> Cause | None:
+    """A release that has it, and a coordinator that loaded groups after a broker had crashed or stopped."""
+    if not has_bug(evidence.release, kind.scenario) or not (evidence.lines("recovering") or evidence.lines("shrunk")):
+        return None
+    return _of_lines(kind, [one for one in evidence.lines("loaded offsets") if "Finished loading" in one.text])
+
+
+@rule(
     id="expired-offsets",
     means="a coordinator deleted committed offsets as expired: their groups begin where auto.offset.reset says. Before "
-    "2.1 this strikes groups that are alive and have nothing to commit (KAFKA-4682)",
+    "2.1 this strikes groups that are alive and have nothing to commit (KAFKA-4682); in the middle of an upgrade to "
+    "2.1, groups without members (KAFKA-8069); from 2.4 to 3.1.0, groups that form again (KAFKA-13636)",
     do="Set offsets.retention.minutes to more than the longest time without a commit. Move to 2.1 or later. Commit the "
     "last positions by hand (kafka-consumer-groups.sh --reset-offsets).",
     scenario="museum-expired-offsets",
+    also=("museum-upgrade-expires-offsets", "museum-rebalance-expires-offsets"),
     lines=("expired offsets in",),
 )
 def expired(evidence: IncidentEvidence, kind: CauseKind) -> Cause | None:
-    """A coordinator removed offsets."""
-    return _of_lines(kind, evidence.lines("expired offsets"))
+    """A coordinator removed offsets; the release says by which bugs it may."""
+    lines = evidence.lines("expired offsets")
+    bugs = [one for one in (kind.scenario, *kind.also) if lines and has_bug(evidence.release, one)]
+    found = _of_lines(kind, lines)
+    return Cause(kind, f"{found.why}; this release has {', '.join(bugs)}", found.lines) if found and bugs else found
 
 
 @rule(
@@ -469,7 +655,8 @@ def expired(evidence: IncidentEvidence, kind: CauseKind) -> Cause | None:
     "it committed",
     do="Look the bugs of this release up below: markers were lost by compaction, by unclean elections and by losses of "
     "power. kafka-transactions.sh shows the producer, and can abort it.",
-    scenario="museum-marker-compacted",
+    scenario="museum-late-produce",
+    also=("museum-marker-lost",),
 )
 def open_transaction(evidence: IncidentEvidence, kind: CauseKind) -> Cause | None:
     """A producer without a marker behind its records."""
@@ -495,6 +682,20 @@ def open_producers(partition: Path) -> list[int]:
 
 
 @rule(
+    id="transaction-timed-out",
+    means="a coordinator aborted a transaction that was open for too long: its records are hidden from readers under "
+    "read_committed. Before 0.11.0.2 its producer was not told, and committed the rest of it (KAFKA-6119)",
+    do="Find that producer's log: it got an error and must send these records again. Set transaction.timeout.ms above "
+    "its longest transaction.",
+    scenario="museum-timed-out-transaction",
+    lines=("ongoing transaction",),
+)
+def transaction_timed_out(evidence: IncidentEvidence, kind: CauseKind) -> Cause | None:
+    """A coordinator rolled a transaction back by itself."""
+    return _of_lines(kind, evidence.lines("transaction timed out"))
+
+
+@rule(
     id="started-without-controllers",
     means="a broker was started before its controllers and gave up: log start offsets go back, deleted records return",
     do="Start controllers before brokers. Compare log start offsets, and delete again what has returned.",
@@ -504,6 +705,19 @@ def open_producers(partition: Path) -> list[int]:
 def without_controllers(evidence: IncidentEvidence, kind: CauseKind) -> Cause | None:
     """A broker gave up for want of a controller."""
     return _of_lines(kind, evidence.lines("without controllers"))
+
+
+@rule(
+    id="replication-stopped",
+    means="a follower's fetcher failed: it copies nothing more of the partitions that the line names",
+    do="Do not stop the leader: it may have the only copy. Restart the follower, and look whether it returns to the "
+    "ISR. If it fails again, look the bugs of this release up below.",
+    scenario="museum-segment-below-batch",
+    lines=("Error due to", "marked as failed"),
+)
+def stopped(evidence: IncidentEvidence, kind: CauseKind) -> Cause | None:
+    """A fetcher of replicas failed, and no disk."""
+    return _of_lines(kind, [line for log in evidence.logs if not log.of("disk") for line in log.of("fetcher failed")])
 
 
 @rule(
@@ -523,6 +737,44 @@ def all_crashed(evidence: IncidentEvidence, kind: CauseKind) -> Cause | None:
 
 
 @rule(
+    id="topic-deleted",
+    means="a topic was deleted by request, and its records with it",
+    do="Find out who asked for it. Copies of its directories end in -delete for a minute (file.delete.delay.ms): save "
+    "them from brokers that are down.",
+    scenario="museum-made-again",
+    lines=("RemoveTopicRecord", "Deletion of topic "),
+)
+def topic_deleted(evidence: IncidentEvidence, kind: CauseKind) -> Cause | None:
+    """A controller deleted a topic."""
+    return _of_lines(kind, evidence.lines("topic deleted"))
+
+
+@rule(
+    id="records-deleted",
+    means="a client asked for the deletion of a partition's first records (DeleteRecords; the log has it from 2.7 on)",
+    do="Find out who called kafka-delete-records.sh or an admin client. Streams does so with its internal topics.",
+    scenario="exactly-once",
+    lines=("due to client delete records request",),
+)
+def records_deleted(evidence: IncidentEvidence, kind: CauseKind) -> Cause | None:
+    """A broker moved the start of a log by request."""
+    return _of_lines(kind, evidence.lines("records deleted"))
+
+
+@rule(
+    id="refused",
+    means="writes were refused: their producers were told, and nothing acknowledged is concerned",
+    do="Look whether the producers gave up.",
+    scenario="min-insync-refusal",
+    lines=("NotEnoughReplicas",),
+)
+def refused(evidence: IncidentEvidence, kind: CauseKind) -> Cause | None:
+    """Writes were refused. Where a leader was replaced, this followed from something else."""
+    found = _of_lines(kind, evidence.lines("refused"))
+    return replace(found, rank=1) if found and history.leaders_moved(evidence.logs) else found
+
+
+@rule(
     id="crash",
     means="one log alone has this line, or not that of every broker: those brokers were killed or lost power; if they "
     "lost power, what they had not flushed is gone",
@@ -536,11 +788,60 @@ def crashed(evidence: IncidentEvidence, kind: CauseKind) -> Cause | None:
 
 
 @rule(
+    id="last-leader-again",
+    means="the controller calls an election unclean because the partition's last leader had crashed; no other replica "
+    "had more, so only what a loss of power took is missing",
+    do="Find out whether its machine lost power. If not, nothing is lost.",
+    scenario="last-replica-standing",
+    lines=("UNCLEAN partition change",),
+)
+def last_leader(evidence: IncidentEvidence, kind: CauseKind) -> Cause | None:
+    """The elected replica is the last known leader (KIP-966)."""
+    return _of_lines(kind, evidence.lines("last known leader"))
+
+
+@rule(
+    id="compacted",
+    means="a topic is compacted: of each key only the newest record remains",
+    do="Look up cleanup.policy of the topic. Records without a newer one of the same key must still be there.",
+    scenario="museum-marker-compacted",
+    lines=("leaned log ",),
+)
+def compacted(evidence: IncidentEvidence, kind: CauseKind) -> Cause | None:
+    """A cleaner finished a log of a user's topic."""
+    return _of_lines(kind, evidence.lines("compacted"))
+
+
+@rule(
+    id="isolated-controller",
+    means="a controller that was cut off from the others remained the brokers' controller: no partition got another "
+    "leader while this lasted (KAFKA-15489)",
+    do="Restart the controller that was cut off. Move to 3.7.0 or later.",
+    scenario="museum-isolated-controller",
+    lines=("Completed transition to ",),
+)
+def isolated_controller(evidence: IncidentEvidence, kind: CauseKind) -> Cause | None:
+    """A release that has it, and a controller that led on after another one had been elected."""
+    if not has_bug(evidence.release, kind.scenario):
+        return None
+    led = [line for line in evidence.lines("quorum state") if "transition to Leader(" in line.text]
+    for line in led:
+        moved = [one for log in evidence.logs if log.file == line.file for one in log.of("quorum state")]
+        until = next((one.time for one in moved if one.at > line.at), None)
+        for other in led:
+            if other.file == line.file or line.time is None or other.time is None or other.time <= line.time:
+                continue
+            if until is None or until > other.time + LEADS_ON:
+                return Cause(kind, "two controllers took themselves for the active one", (line, other))
+    return None
+
+
+@rule(
     id="session",
     means="a broker was silent for longer than its session: it was replaced, and may have taken writes (acks=1)",
     do="Look for long garbage collections and cut networks at that time. Use acks=all.",
     scenario="isolated-broker",
-    lines=("ession expired", "because its session has timed out"),
+    lines=("ession expired", "because its session has timed out", "zookeeper state changed (Expired)"),
 )
 def session(evidence: IncidentEvidence, kind: CauseKind) -> Cause | None:
     """A session ended."""
@@ -552,23 +853,12 @@ def session(evidence: IncidentEvidence, kind: CauseKind) -> Cause | None:
     means="followers fell behind: until they returned, fewer replicas had what was acknowledged",
     do="Set min.insync.replicas=2, so that acks=all never means one replica.",
     scenario="isr-shrink-expand",
+    also=("museum-shrunk-isr-stalls",),
     lines=("Shrinking ISR",),
 )
 def shrunk(evidence: IncidentEvidence, kind: CauseKind) -> Cause | None:
     """An ISR shrank."""
     return _of_lines(kind, evidence.lines("shrunk"))
-
-
-@rule(
-    id="refused",
-    means="writes were refused: their producers were told, and nothing acknowledged is concerned",
-    do="Look whether the producers gave up.",
-    scenario="min-insync-refusal",
-    lines=("NotEnoughReplicas",),
-)
-def refused(evidence: IncidentEvidence, kind: CauseKind) -> Cause | None:
-    """Writes were refused."""
-    return _of_lines(kind, evidence.lines("refused"))
 
 
 def kinds() -> Iterator[CauseKind]:

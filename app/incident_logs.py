@@ -36,6 +36,7 @@ LITERALS: Final[Mapping[str, tuple[bytes, ...]]] = {
     "recovering": (b"Recovering unflushed segment",),
     "zeros": (b"Found record size 0 ", b"Found invalid messages in log segment", b"Corruption found in segment"),
     "unclean": (b"potential data loss", b"UNCLEAN partition change"),
+    "last known leader": (b"UNCLEAN partition change",),
     "unclean enabled": (b"unclean.leader.election.enable = true", b"unclean.leader.election.enable -> true"),
     "no leader": (
         b"under strategy OfflinePartitionLeaderElectionStrategy",
@@ -48,16 +49,18 @@ LITERALS: Final[Mapping[str, tuple[bytes, ...]]] = {
     ),
     "truncated": (b"Truncating to offset ", b"Truncating log "),
     "empty directory": (b"No meta.properties file under dir",),
-    "retention": (b"retention time ", b"retention size "),
+    "retention": (b"retention time ", b"retention size ", b"Scheduling log segment "),
     "default changed": (b"entityPath: brokers/<default>",),
-    "corrupt": (b"CorruptRecordException", b"Record is corrupt", b"checksum does not match"),
+    "corrupt": (b"CorruptRecordException", b"Record is corrupt", b"Message is corrupt", b"checksum does not match"),
     "disk": (
         b"No space left on device",
         b"Input/output error",
         b"Read-only file system",
         b"Stopping serving logs in",
         b"Stopping serving replicas in",
+        b"unrecoverable I/O error",
     ),
+    "long name": (b"File name too long",),
     "malformed checkpoint": (b"CheckpointReadBuffer", b"line in checkpoint file"),
     "too large to copy": (b"RecordBatchTooLargeException",),
     "cannot copy": (b"Unexpected error occurred while processing data for partition",),
@@ -66,26 +69,61 @@ LITERALS: Final[Mapping[str, tuple[bytes, ...]]] = {
     "loaded offsets": (b"Finished loading offsets and group metadata from ", b"Scheduling unloading of offsets"),
     "expired offsets": (b" expired offsets in ",),
     "without controllers": (b"unable to register with the controller quorum",),
-    "session": (b"ession expired", b"because its session has timed out"),
+    "session": (
+        b"ession expired",
+        b"because its session has timed out",
+        b"zookeeper state changed (Expired)",
+        b"has expired, closing socket",
+    ),
     "shrunk": (b"Shrinking ISR",),
     "refused": (b"NotEnoughReplicas",),
     "protocol": (b"inter.broker.protocol.version = ",),
+    "broker id": (b"\tbroker.id = ", b"\tnode.id = "),
+    "leads": (b"become-leader transition", b"starts at leader epoch", b"starts at Leader Epoch"),
+    "isr grew": (b"Expanding ISR", b"ISR updated to"),
+    "created": (b"Created log for partition ",),
+    "replica deleted": (b"scheduled for deletion", b"Deleted log for partition "),
+    "topic deleted": (b"RemoveTopicRecord", b"Deletion of topic "),
+    "records deleted": (b"due to client delete records request",),
+    "transaction timed out": (b"ongoing transaction",),
+    "fetcher failed": (b"Error due to", b"marked as failed"),
+    "sequence refused": (b"OutOfOrderSequenceException",),
+    "offsets out of order": (b"Out of order offsets found",),
+    "other topic id": (b"but log already contained topic ID", b"InconsistentTopicIdException"),
+    "migrated": (b"Completed migration of metadata from",),
+    "quorum state": (b"Completed transition to ",),
+    "compacted": (b"leaned log ",),
 }
 """Kinds of lines, each with the strings that one of them has."""
+KIND_OF: Final = [(literal, kind) for kind, literals in LITERALS.items() for literal in literals]
 ANY: Final = "|".join(re.escape(one.decode()) for of_kind in LITERALS.values() for one in of_kind)
 METADATA: Final = "__cluster_metadata"
 """The log that controllers recover too."""
 LINES: Final[Mapping[str, re.Pattern[bytes]]] = {
     "truncated": re.compile(rb"Truncating to offset \d+|Truncating log \S+ to offset [1-9]\d*\.(?!.*has no effect)"),
-    "retention": re.compile(rb"due to (?:log )?retention (?:time|size)"),
-    "unclean": re.compile(rb"potential data loss|leader: -1 -> \d"),
+    "retention": re.compile(
+        rb"due to (?:log )?retention (?:time|size)|Scheduling log segment \d+ for log \S+ for deletion"
+    ),
+    # The last leader itself is elected "uncleanly" if it had crashed (KIP-966); no other replica has more.
+    "unclean": re.compile(
+        rb"potential data loss|leader: -1 -> (\d+)\b(?!,(?!.* elr: ).*lastKnownElr: \[\1\] )",
+    ),
+    "last known leader": re.compile(rb"leader: -1 -> (\d+),(?!.* elr: ).*lastKnownElr: \[\1\] "),
     "no leader": re.compile(rb"Failed to elect leader|failed to change state|failed to elect leader"),
     "recovering": re.compile(rb"Recovering unflushed segment"),
+    # A recovery that cuts a torn end names the checksum too.
+    "corrupt": re.compile(rb"^(?!.*Found invalid messages in log segment)"),
+    "fetcher failed": re.compile(rb"ReplicaFetcher.*(?:Error due to|marked as failed)"),
+    "transaction timed out": re.compile(rb"rollback (?:of )?ongoing transaction"),
+    "topic deleted": re.compile(rb"RemoveTopicRecord|Deletion of topic \S+ successfully completed"),
+    "compacted": re.compile(rb"leaned log (?!__)\S+-\d"),
+    "replica deleted": re.compile(rb"Log for partition \S+ is renamed|Deleted log for partition"),
+    "leads": re.compile(rb"become-leader transition for partition|starts at [Ll]eader [Ee]poch"),
     "expired offsets": re.compile(rb"Removed [1-9]\d* expired offsets"),
 }
 """What a line of a kind must match beside."""
 VERSION: Final = re.compile(r"Kafka version ?: (\d+(?:\.\d+)+)")
-TIME: Final = re.compile(rb"\[(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d:\d\d)")
+TIME: Final = re.compile(rb"\[(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d:\d\d)(?:[,.](\d{3}))?")
 AROUND: Final = 40
 """Lines before and after a line of retention whose times are looked at."""
 
@@ -124,7 +162,7 @@ class LogFile:
     @property
     def crashes(self) -> int:
         """How often it started and found that it had not stopped cleanly."""
-        return len({line.time for line in self.of("recovering")} if self.of("recovering") else ())
+        return len({line.time and line.time.replace(microsecond=0) for line in self.of("recovering")})
 
 
 def read(file: Path) -> LogFile:
@@ -132,9 +170,9 @@ def read(file: Path) -> LogFile:
     log = LogFile(file)
     for begin, piece in _pieces(file):
         for at, line in _lines(piece):
-            for kind, literals in LITERALS.items():
+            for kind in dict.fromkeys([kind for literal, kind in KIND_OF if literal in line]):
                 must, kept = LINES.get(kind), log.lines.get(kind, [])
-                if len(kept) < COUNTED and any(one in line for one in literals) and (not must or must.search(line)):
+                if len(kept) < COUNTED and (not must or must.search(line)):
                     text = visible(line.rstrip()[:LONGEST].decode("utf-8", "replace"))
                     log.lines.setdefault(kind, []).append(LogLine(file, begin + at, text, time_of(line)))
     log.releases = list(dict.fromkeys(VERSION.findall("\n".join(one.text for one in log.of("started")))))
@@ -185,15 +223,16 @@ def time_of(line: bytes) -> datetime | None:
     """When a line says that it was written; None if it does not.
 
     >>> time_of(b"[2026-11-24 12:07:32,076] INFO x")
-    datetime.datetime(2026, 11, 24, 12, 7, 32, tzinfo=datetime.timezone.utc)
+    datetime.datetime(2026, 11, 24, 12, 7, 32, 76000, tzinfo=datetime.timezone.utc)
     """
     found = TIME.search(line)
     if not found:
         return None
     try:
-        return datetime.fromisoformat(f"{found[1].decode()}T{found[2].decode()}").replace(tzinfo=UTC)
+        at = datetime.fromisoformat(f"{found[1].decode()}T{found[2].decode()}").replace(tzinfo=UTC)
     except ValueError:
         return None
+    return at.replace(microsecond=1000 * int(found[3] or b"0"))
 
 
 def times_around(line: LogLine) -> list[datetime]:

@@ -118,7 +118,7 @@ def _and(words: Sequence[str]) -> str:
 
 def evidence(finding: MeasuredHarm) -> str:
     """The measured cell behind a finding: "run r1, 2 of 2 did; measured on 2.2.2, asked for 2.4.1"."""
-    seen = f"run {finding.run.run}" + (f"; so {finding.times} of {finding.of} runs" if finding.of > 1 else "")
+    seen = f"run {finding.run.run}" + (f"; {finding.times} of {finding.of} runs did this" if finding.of > 1 else "")
     return "; ".join([seen, *differs(finding), *_documented_nowhere(finding)])
 
 
@@ -228,7 +228,8 @@ def harmless(case: ProducerCase) -> str:
 def refuses(case: ProducerCase) -> str:
     """The faults in which sends failed for good, in a line; empty if there is none."""
     return "; ".join(
-        f"{one.fault}: {one.failed} of {one.sent} sends, for good (run {one.run}; so {one.times} of {one.of} runs)"
+        f"{one.fault}: {one.failed} of {one.sent} sends, for good "
+        f"(run {one.run}; {one.times} of {one.of} runs did this)"
         for one in case.refusals
     )
 

@@ -76,6 +76,10 @@ class Witnesses:
         return any(one.action == action and self.inject_ns <= one.at_ns <= self.proved_ns for one in self.containers)
 
 
+SHOWN: Final = 60
+"""Characters of a text that a proof shows in a report."""
+
+
 class FaultProof(Struct, frozen=True, kw_only=True, tag_field="kind"):
     """What was seen from outside of a fault; a kind of fault is a type below this one that has a tag."""
 
@@ -107,7 +111,18 @@ class FaultProof(Struct, frozen=True, kw_only=True, tag_field="kind"):
         """The proof in a few words: every field but for those that have their default."""
         fields = ((one, getattr(self, one.name)) for one in structs.fields(type(self)))
         told = ((one.encode_name, value) for one, value in fields if one.required or value != _default(one))
-        return ", ".join(f"{name} {list(value) if isinstance(value, tuple) else value}" for name, value in told)
+        return ", ".join(
+            f"{name} {list(value) if isinstance(value, tuple) else shortened(value)}" for name, value in told
+        )
+
+
+def shortened(value: object) -> object:
+    """A value, or the beginning of a long text: a line of a log is in the timeline in full.
+
+    >>> shortened("x" * 70)[-3:], shortened("x"), shortened(7)
+    ('xx…', 'x', 7)
+    """
+    return f"{value[:SHOWN]}…" if isinstance(value, str) and len(value) > SHOWN else value
 
 
 def _default(field: structs.FieldInfo) -> object:

@@ -306,7 +306,7 @@ class Life:
             at_ns, met = past.at_ns, f"reads beyond offset {self.group.offsets[-1]}, {rest}"
             if reads:
                 at_ns, other = reads[0].at_ns, record_name(self.facts, [reads[0].record])
-                met = f"reads {other} at offset {reads[0].offset} and goes on, {rest}"
+                met = f"reads {other} at offset {reads[0].offset} and continues, {rest}"
             text = f"{past.process} {met}: no poll of it returns {self.name}"
             yield client_step(at_ns, "passed", past.process, f"{text}.")
         more_readers = len([p for p, reads in given.items() if any(r.record in own for r in reads)]) - told

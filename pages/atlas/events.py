@@ -201,7 +201,7 @@ ROWS: Final[tuple[EventRow, ...]] = (
         decided_by="acks",
     ),
     EventRow(
-        event="Two leaders in a row are killed",
+        event="Two leaders in a row are killed; both followers have the records",
         settings="acks=all",
         scenario="double-failover",
         do="Run 0.11 or later, and finish the upgrade of inter.broker.protocol.version.",

@@ -222,7 +222,7 @@ def findings_in_words(data: model.Data, atlases: Sequence[model.Atlas]) -> list[
         f"versions ({', '.join(sorted(losing))}).",
         f"All replicas lose power at one moment: acks=all records were lost in {lost(all_power)} runs; with a flush "
         f"of each record in {lost(flushed)}.",
-        "Two leaders killed in a row lost an acks=all record in "
+        "Two leaders killed in a row lost an acks=all record that both followers had. It was lost in "
         f"{lost({name: failover[name] for name in old})} runs on {plural(len(old), 'version')} that truncate to the "
         f"high watermark, and in {lost(new)} runs on {plural(len(new), 'version')} with leader epochs (KIP-101).",
         f"A leader whose clock was eight days ahead for a minute deleted acknowledged records in {lost(clock)} runs, "

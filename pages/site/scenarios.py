@@ -97,6 +97,18 @@ def _set_aside(runs: Value) -> dict[str, str]:
     return found
 
 
+HIDES_RECORDS: Final = (
+    "transaction-half-committed",
+    "torn-transaction",
+    "unreadable",
+    "stuck-last-stable-offset",
+    "replica-divergence",
+    "committed-offset-lost",
+    "misdelivered",
+)
+"""Told before other anomalies: readers do not get what was acknowledged."""
+
+
 def cells(one: Value, data: model.Data) -> list[tuple[str, str, Value]]:
     """Case, version and cell of a scenario's runs that say something."""
     of_cases = (data.runs.get(one["name"]) or {}).get("cases") or {}
@@ -118,7 +130,7 @@ def kind(cell: Value) -> tuple[str, str]:
         return "twice", f"! other than documented in {contradicted(cell)} of {runs}"
     few = " few" if runs < model.FEW else ""
     if seen := {name: times for name, times in cell["seen"].items() if times}:
-        name, times = max(seen.items(), key=lambda item: item[1])
+        name, times = max(seen.items(), key=lambda item: (item[0] in HIDES_RECORDS, item[1]))
         more = f" and {len(seen) - 1} more" if len(seen) > 1 else ""
         return f"order{few}", f"▲ {name} in {min(times, runs)} of {runs}{more}"
     return f"kept{few}", f"✓ kept, {runs} of {runs}"

@@ -26,7 +26,7 @@ TITLES: Final[Mapping[str, str]] = {
     "coordinator-outage": "ZooKeeper or the controllers are down",
     "coordinator-power-loss": "All brokers lose power just after a commit",
     "disk-full": "A broker's only disk is full, broken or read-only",
-    "double-failover": "Two leaders in a row are killed",
+    "double-failover": "Two leaders in a row are killed; both followers have the record",
     "duplicate-broker-id": "A second broker starts with the id of a live one",
     "duplicate-id-counts-as-replica": "A second machine with a follower's id counts as that follower",
     "exactly-once": "Transactions and committed offsets through crashes",

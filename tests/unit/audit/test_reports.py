@@ -211,7 +211,7 @@ def test_the_console_says_grade_place_reason_evidence_and_change() -> None:
         "D at best app → orders   conf/app.properties:4",
         "37 of 37 acknowledged records were lost by leader-crash-behind: followers stand still",
         "acks=1 (line 5)",
-        "loses         leader-crash-behind: 37 of 37 (run behind-1; so 2 of 2 runs)",
+        "loses         leader-crash-behind: 37 of 37 (run behind-1; 2 of 2 runs did this)",
         "duplicates    lost-acknowledgement: 3 of 20 (run ack-1)",
         "change        acks=all (line 5): removes the losses (then B); brings reordering by lost-acknowledgement",
         "what it costs is not measured often enough",
@@ -264,7 +264,7 @@ def test_what_failed_for_good_and_under_what_load_is_told() -> None:
     limits = {"request.timeout.ms": "12000", "delivery.timeout.ms": "30000"}
     struck = replace(cell("broker-restart", run("r1", 20, refused=5), run("r2", 25)), overrides=limits)
     told = console.render(Grader([struck]).answer(Inputs(producers=(producer(acks="1"),)), StatedByUser()), width=400)
-    assert "refuses       broker-restart: 5 of 25 sends, for good (run r1; so 1 of 2 runs)" in told
+    assert "refuses       broker-restart: 5 of 25 sends, for good (run r1; 1 of 2 runs did this)" in told
     assert "10 records a second of this producer in broker-restart" in told
     assert (
         "delivery.timeout.ms=30000, request.timeout.ms=12000 (a delivery time-out of 120000 ms was not measured)"

@@ -54,7 +54,7 @@ def test_the_life_of_a_lost_record_from_its_files(tmp_path: Path) -> None:
         "At “final” broker-1, broker-2 and broker-3 hold m4 at offset 3 (LEO 4, HW 4): m3 is on no replica's disk.",
     ]
     assert texts(one, "passed") == [
-        "final-read-1 reads m4 at offset 3 and goes on, up to the end offset, 4: no poll of it returns m3."
+        "final-read-1 reads m4 at offset 3 and continues, up to the end offset, 4: no poll of it returns m3."
     ]
     assert texts(one, "truncate")[0] == "broker-3 truncates t-0 to offset 3: m3 is gone from its disk."
     assert one.witnesses.missing == ()

@@ -1,0 +1,143 @@
+"""What brokers' logs tell of one partition in order: when it was created, led, cut, copied anew or deleted there.
+
+A cut alone explains little. Before leader epochs every follower cuts its log to its high watermark and fetches the rest
+again. Records are lost if that follower leads before it has fetched them. So the order counts, and with it which broker
+wrote a line. A broker writes server.log, controller.log and state-change.log beside each other: files of one directory
+with these names are one broker's. Any other file is a broker of its own.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Final
+
+from app.incident_logs import LogFile, LogLine
+
+BESIDE: Final = ("server.log", "kafkaserver.out", "controller.log", "state-change.log", "log-cleaner.log")
+"""How the names of files begin that one broker writes beside each other."""
+PARTITION: Final = re.compile(
+    r"(?:partition=|[Pp]artition |Leader |Truncating log |Log for partition )"
+    r"(?:\[(?P<topic>[\w.-]+),\s?(?P<number>\d+)\]|(?P<name>[\w.-]+-\d+)\b)"
+)
+BROKER: Final = re.compile(r"(?:broker|node)\.id = (\d+)")
+JOINED: Final = re.compile(r"(?:Expanding ISR .*?to|ISR updated to) ([\d,]+)")
+BEFORE_FETCHED: Final = timedelta(minutes=1)
+"""A follower of a live leader has fetched again by then."""
+
+
+@dataclass(frozen=True, slots=True)
+class BrokerHistory:
+    """The lines of one broker, from all files that it wrote."""
+
+    files: tuple[LogFile, ...]
+
+    def of(self, kind: str) -> list[LogLine]:
+        """The lines of a kind, in the order in which they were written."""
+        lines = [line for log in self.files for line in log.of(kind)]
+        return sorted(lines, key=lambda line: (line.time.timestamp() if line.time else 0.0, line.at))
+
+    @property
+    def id(self) -> str:
+        """What the broker calls itself; "" if no file says so."""
+        told = (BROKER.search(line.text) for line in self.of("broker id"))
+        return next((found[1] for found in told if found and found[1] != "-1"), "")
+
+
+def brokers(logs: Iterable[LogFile]) -> list[BrokerHistory]:
+    """The logs, by the broker that wrote them."""
+    by_broker: dict[Path, list[LogFile]] = defaultdict(list)
+    for log in logs:
+        beside = log.file.name.lower().startswith(BESIDE)
+        by_broker[log.file.parent if beside else log.file].append(log)
+    return [BrokerHistory(tuple(files)) for files in by_broker.values()]
+
+
+def partition_of(line: LogLine) -> str:
+    """The partition that a line is about, as "topic-0"; "" if it names none.
+
+    >>> partition_of(LogLine(Path("x"), 0, "INFO Truncating log t-0 to offset 3. (kafka.log.Log)", None))
+    't-0'
+    """
+    found = PARTITION.search(line.text)
+    if not found:
+        return ""
+    return found["name"] or f"{found['topic']}-{found['number']}"
+
+
+def led(broker: BrokerHistory) -> list[LogLine]:
+    """The lines by which a broker began to lead a partition."""
+    return [line for line in broker.of("leads") if "Follower " not in line.text and partition_of(line)]
+
+
+def _between(line: LogLine, begin: datetime | None, end: datetime | None) -> bool:
+    return line.time is not None and begin is not None and end is not None and begin <= line.time <= end
+
+
+def led_after_a_cut(logs: Sequence[LogFile]) -> list[LogLine]:
+    """The cuts after which that broker led the partition, and had not been found caught up in between."""
+    told = brokers(logs)
+    joined = [line for one in told for line in one.of("isr grew")]
+    return [cut for one in told for cut in one.of("truncated") if _led_soon(one, cut, joined)]
+
+
+def _led_soon(broker: BrokerHistory, cut: LogLine, joined: Iterable[LogLine]) -> bool:
+    for line in led(broker):
+        if partition_of(line) != partition_of(cut) or line.time is None or cut.time is None:
+            continue
+        if not cut.time <= line.time <= cut.time + BEFORE_FETCHED:
+            continue
+        if not any(_joins(broker, one, cut) and _between(one, cut.time, line.time) for one in joined):
+            return True
+    return False
+
+
+def _joins(broker: BrokerHistory, line: LogLine, cut: LogLine) -> bool:
+    """Whether a leader says with this line that the broker is in sync again."""
+    members = JOINED.search(line.text)
+    if not members or partition_of(line) != partition_of(cut):
+        return False
+    return not broker.id or broker.id in members[1].split(",")
+
+
+def tells_of_leaders(logs: Sequence[LogFile]) -> bool:
+    """Whether the logs say who led: without state-change.log old releases do not."""
+    return any(led(one) for one in brokers(logs))
+
+
+def leaders_moved(logs: Sequence[LogFile]) -> bool:
+    """Whether two brokers led one partition, one after the other."""
+    partitions = [partition for one in brokers(logs) for partition in {partition_of(line) for line in led(one)}]
+    return len(partitions) > len(set(partitions))
+
+
+def created_again(logs: Sequence[LogFile]) -> Iterator[LogLine]:
+    """The lines by which a broker created a partition that it had before, after a start and without a deletion."""
+    for one in brokers(logs):
+        if one.of("disk"):
+            continue  # another directory of the same broker takes over
+        first: dict[str, LogLine] = {}
+        for line in one.of("created"):
+            begin = first.setdefault(partition_of(line), line).time
+            if not any(_between(start, begin, line.time) for start in one.of("started")):
+                continue
+            gone = (deleted for deleted in one.of("replica deleted") if partition_of(deleted) == partition_of(line))
+            if not any(_between(deleted, begin, line.time) for deleted in gone):
+                yield line
+
+
+def deleted_on_some(logs: Sequence[LogFile]) -> list[LogLine]:
+    """The lines by which brokers deleted a partition that another broker created and did not delete."""
+    told = brokers(logs)
+    has = {partition_of(line) for one in told for line in one.of("created")}
+    lines = []
+    for partition in sorted(has - {""}):
+        made = [one for one in told if partition in map(partition_of, one.of("created"))]
+        gone = [[line for line in one.of("replica deleted") if partition_of(line) == partition] for one in made]
+        if any(gone) and not all(gone):
+            lines += [line for of_broker in gone for line in of_broker]
+    return lines

@@ -1,0 +1,307 @@
+"""Rules whose cause shows in the order of lines, in another broker's log, or on some releases alone."""
+
+from __future__ import annotations
+
+import struct
+from pathlib import Path
+
+import pytest
+
+from app import incident, incident_causes, incident_history, incident_logs, incident_untraced
+from harness.scenario import all_scenarios
+from tests.unit.kafkafiles.encode import R, batch, control_key
+
+HEAD = "INFO Starting log cleanup with a period of 300000 ms. (kafka.log.LogManager)\n"
+
+
+def at(seconds: float, text: str) -> str:
+    return f"[2026-11-23 10:{int(seconds) // 60:02}:{seconds % 60:06.3f}] {text}\n".replace(".", ",", 1)
+
+
+def id_of(number: int) -> str:
+    return f"\tbroker.id = {number}\n"
+
+
+def cut(seconds: float, offset: int = 3) -> str:
+    return at(seconds, f"INFO Truncating log t-0 to offset {offset}. (kafka.log.Log)")
+
+
+def leads(seconds: float, partition: str = "t-0") -> str:
+    return at(seconds, f"TRACE Broker 3 starting the become-leader transition for partition {partition} (state.change)")
+
+
+def follows(seconds: float) -> str:
+    return at(seconds, "TRACE Broker 3 starting the become-follower transition for partition t-0 (state.change)")
+
+
+def joins(seconds: float, members: str) -> str:
+    return at(seconds, f"INFO Partition [t,0] on broker 1: Expanding ISR for partition t-0 from 1 to {members} (kafka)")
+
+
+def causes_of(folder: Path, release: str, **texts: str) -> list[str]:
+    for name, text in texts.items():
+        (folder / f"{name}.log").write_text(text)
+    logs = incident_logs.read_all(sorted(folder.glob("*.log")))
+    case = incident_causes.IncidentEvidence(logs, (), (), release)
+    return [one.kind.id for one in incident_causes.causes(case)]
+
+
+@pytest.mark.parametrize(
+    ("broker", "other", "cause"),
+    [
+        (cut(10) + leads(14), "", "truncation-to-high-watermark"),
+        (cut(10) + leads(14), joins(12, "1,2"), "truncation-to-high-watermark"),
+        (cut(10) + leads(14), joins(9, "1,3"), "truncation-to-high-watermark"),
+        (cut(10) + leads(14), joins(12, "1,3"), "truncation"),
+        (cut(10) + leads(75), "", "truncation"),
+        (leads(9) + cut(10), "", "truncation"),
+        (cut(10) + leads(14, "u-0"), "", "truncation"),
+        (cut(10) + follows(14), leads(12), "truncation"),
+        (cut(10) + follows(14), "", "truncation-to-high-watermark"),
+    ],
+)
+def test_a_cut_loses_records_where_its_broker_leads_next(tmp_path: Path, broker: str, other: str, cause: str) -> None:
+    assert causes_of(tmp_path, "0.10.2.2", a=id_of(3) + broker, b=id_of(1) + other)[:1] == [cause]
+
+
+def test_the_order_of_a_cut_and_an_election_is_told_first(tmp_path: Path) -> None:
+    unclean = "WARN No broker in ISR is alive for [u,0]. There's potential data loss.\n"
+    named = causes_of(tmp_path, "0.10.2.2", a=id_of(3) + unclean + cut(10) + leads(14))
+    assert named == ["truncation-to-high-watermark", "unclean-election"]
+
+
+def test_files_of_one_broker_are_one_history(tmp_path: Path) -> None:
+    for broker, state in (("1", leads(14)), ("2", "")):
+        folder = tmp_path / broker
+        folder.mkdir()
+        (folder / "server.log").write_text(id_of(int(broker)) + (cut(10) if broker == "1" else ""))
+        (folder / "state-change.log").write_text(state or leads(2))
+    logs = incident_logs.read_all(sorted(tmp_path.rglob("*.log")))
+    assert [one.id for one in incident_history.brokers(logs)] == ["1", "2"]
+    assert len(incident_history.led_after_a_cut(logs)) == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        ("INFO Truncating log t-0 to offset 3. (kafka.log.Log)", "t-0"),
+        ("INFO Created log for partition [my.topic,12] in /data (kafka.log.LogManager)", "my.topic-12"),
+        ("INFO Created log for partition t-0 in /data/kafka/t-0 (kafka.log.LogManager)", "t-0"),
+        ("INFO [Partition a-b-1 broker=1] a-b-1 starts at Leader Epoch 0 from offset 0.", "a-b-1"),
+        ("INFO [Broker id=1] Leader t-0 with topic id Some(x) starts at leader epoch 0", "t-0"),
+        ("INFO [UnifiedLog partition=__consumer_offsets-7, dir=/d] Truncating to offset 9", "__consumer_offsets-7"),
+        ("INFO Log for partition t-0 is renamed to /d/t-0.x-delete and is scheduled for deletion", "t-0"),
+        ("INFO nothing", ""),
+    ],
+)
+def test_lines_name_partitions_as_each_release_writes_them(text: str, named: str) -> None:
+    assert incident_history.partition_of(incident_logs.LogLine(Path("x"), 0, text, None)) == named
+
+
+UNCLEAN = (
+    "INFO UNCLEAN partition change for t-0 with topic ID x: isr: [] -> [{}], leader: -1 -> {}, leaderEpoch: 1 -> 2, "
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "causes"),
+    [
+        (UNCLEAN.format(1, 1) + "lastKnownElr: [1] -> [], partitionEpoch: 3 -> 4\n", ["last-leader-again"]),
+        (UNCLEAN.format(12, 12) + "lastKnownElr: [12] -> [], partitionEpoch: 3 -> 4\n", ["last-leader-again"]),
+        (UNCLEAN.format(1, 1) + "lastKnownElr: [2] -> [], partitionEpoch: 3 -> 4\n", ["unclean-election"]),
+        (UNCLEAN.format(1, 1) + "elr: [2] -> [], lastKnownElr: [1] -> [], partition\n", ["unclean-election"]),
+        (UNCLEAN.format(1, 1) + "partitionEpoch: 3 -> 4\n", ["unclean-election"]),
+    ],
+)
+def test_the_last_leader_is_no_unclean_one(tmp_path: Path, text: str, causes: list[str]) -> None:
+    assert causes_of(tmp_path, "4.3.1", controller=text) == causes
+
+
+def created(seconds: float, partition: str = "t-0") -> str:
+    return at(
+        seconds, f"INFO Created log for partition {partition} in /data with properties {{}} (kafka.log.LogManager)"
+    )
+
+
+def started(seconds: float) -> str:
+    return at(seconds, "INFO Kafka version: 4.3.1 (org.apache.kafka.common.utils.AppInfoParser)")
+
+
+def deleted(seconds: float) -> str:
+    return at(
+        seconds, "INFO Log for partition t-0 is renamed to /data/t-0.1-delete and is scheduled for deletion (kafka)"
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "causes"),
+    [
+        (started(1) + created(2) + started(10) + created(11), ["empty-disk"]),
+        (started(1) + created(2) + started(10) + created(11, "u-0"), []),
+        (started(1) + created(2) + created(11), []),
+        (started(1) + created(2) + deleted(3) + started(10) + created(11), []),
+        (started(1) + created(2) + started(10) + created(11) + "java.io.IOException: Input/output error\n", ["disk"]),
+    ],
+)
+def test_a_partition_that_is_created_again_was_gone(tmp_path: Path, text: str, causes: list[str]) -> None:
+    assert causes_of(tmp_path, "4.3.1", broker=text) == causes
+
+
+SHRANK = at(5, "INFO [Partition t-0 broker=1] Shrinking ISR from 1,2,3 to 1 (kafka.cluster.Partition)")
+
+
+def test_a_replica_that_is_removed_while_the_isr_is_short(tmp_path: Path) -> None:
+    texts = {"a": created(1) + SHRANK + deleted(9), "b": created(1), "c": created(1)}
+    assert causes_of(tmp_path, "3.7.0", **texts)[0] == "reassigned-to-one"
+    assert causes_of(tmp_path, "3.9.2", **texts) == ["shrunk-isr"]
+    everywhere = {name: text.replace(deleted(9), "") + deleted(9) for name, text in texts.items()}
+    assert causes_of(tmp_path, "3.7.0", **everywhere) == ["shrunk-isr"]
+
+
+FAILED = at(5, "ERROR [ReplicaFetcher replicaId=2, leaderId=1, fetcherId=0] Error due to (kafka.server.ReplicaFetcher)")
+SEQUENCE = "org.apache.kafka.common.errors.OutOfOrderSequenceException: Invalid sequence number\n"
+OFFSETS = "java.lang.IllegalArgumentException: Out of order offsets found in List(3, 1, 2)\n"
+MOVED = at(5, "INFO [UnifiedLog partition=__consumer_offsets-3, dir=/d] Truncating to offset 9 (kafka)")
+LOADED = at(
+    9, "INFO [Group Metadata Manager] Finished loading offsets and group metadata from __consumer_offsets-0 in 1"
+)
+CRASHED = at(8, "INFO [Log partition=t-0] Recovering unflushed segment 0 (kafka.log.Log)")
+TIMED_OUT = "INFO [TransactionCoordinator id=1] Completed rollback of ongoing transaction for transactionalId x\n"
+EXPIRED = "INFO [GroupMetadataManager brokerId=1] Removed 2 expired offsets in 3 milliseconds.\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "release", "causes"),
+    [
+        (FAILED + SEQUENCE, "0.11.0.0", ["follower-refused-batch", "replication-stopped"]),
+        (FAILED + SEQUENCE, "2.8.2", ["replication-stopped"]),
+        (FAILED + OFFSETS, "1.1.0", ["follower-refused-batch", "replication-stopped"]),
+        (SEQUENCE, "0.11.0.0", []),
+        (FAILED.replace("ReplicaFetcher", "Other"), "2.8.2", []),
+        (FAILED + "java.io.IOException: No space left on device\n", "2.8.2", ["disk"]),
+        (MOVED, "4.1.1", ["commit-lost", "truncation"]),
+        (MOVED, "4.3.1", ["truncation"]),
+        (MOVED.replace("__consumer_offsets", "t"), "4.1.1", ["truncation"]),
+        (CRASHED + LOADED, "0.11.0.0", ["oldest-offsets", "crash"]),
+        (CRASHED + LOADED, "0.11.0.3", ["crash"]),
+        (LOADED, "0.11.0.0", []),
+        (TIMED_OUT, "2.8.2", ["transaction-timed-out"]),
+        (TIMED_OUT.replace("rollback", "commit"), "2.8.2", []),
+        ("java.io.IOException: /d/t-0.x-delete: File name too long\n", "1.1.1", ["topic-name-too-long"]),
+        ("org.apache.kafka.common.errors.InconsistentTopicIdException: x\n", "3.6.0", ["topic-made-again"]),
+        ("INFO Completed migration of metadata from ZooKeeper to KRaft.\n", "3.5.1", ["producer-ids-given-twice"]),
+        ("INFO Completed migration of metadata from ZooKeeper to KRaft.\n", "3.9.2", []),
+        ("INFO Replayed RemoveTopicRecord for topic t with ID x.\n", "4.3.1", ["topic-deleted"]),
+        ("INFO Deletion of topic t successfully completed (kafka.controller)\n", "2.8.2", ["topic-deleted"]),
+        ("INFO Deletion of topic t is queued\n", "2.8.2", []),
+        (
+            "INFO Incremented log start offset to 3 due to client delete records request (x)\n",
+            "4.3.1",
+            ["records-deleted"],
+        ),
+        ("INFO Incremented log start offset to 3 due to leader offset increment (x)\n", "4.3.1", []),
+        ("INFO Log cleaner thread 0 cleaned log t-0 (dirty section = [0, 9])\n", "2.8.2", ["compacted"]),
+        ("INFO Log cleaner thread 0 cleaned log __consumer_offsets-0 (dirty section = [0, 9])\n", "2.8.2", []),
+        (at(5, "INFO Scheduling log segment 0 for log t-0 for deletion. (kafka.log.Log)"), "0.10.2.2", ["retention"]),
+        (
+            at(5, "INFO Scheduling log segment 9 for log t-0 for deletion. (kafka.log.Log)") + cut(5.2),
+            "0.10.2.2",
+            ["truncation-to-high-watermark"],
+        ),
+        ("WARN Found invalid messages in log segment 0.log: Record is corrupt (stored crc = 1)\n", "2.8.2", []),
+        (
+            "kafka.message.InvalidMessageException: Message is corrupt (stored crc = 1)\n",
+            "0.10.2.2",
+            ["damaged-record"],
+        ),
+        ("INFO zookeeper state changed (Expired) (org.I0Itec.zkclient.ZkClient)\n", "0.10.2.2", ["session"]),
+        ("INFO zookeeper state changed (Disconnected) (org.I0Itec.zkclient.ZkClient)\n", "0.10.2.2", []),
+        ("FATAL Halting due to unrecoverable I/O error while handling produce request\n", "0.10.2.2", ["disk"]),
+    ],
+)
+def test_a_line_and_the_releases_that_it_counts_for(tmp_path: Path, text: str, release: str, causes: list[str]) -> None:
+    assert causes_of(tmp_path, release, broker=text) == causes
+
+
+@pytest.mark.parametrize(
+    ("release", "bug"),
+    [("1.1.1", "museum-expired-offsets"), ("2.1.0", "museum-upgrade-"), ("2.4.0", "museum-rebalance-"), ("3.9.2", "")],
+)
+def test_expired_offsets_name_the_bugs_of_the_release(tmp_path: Path, release: str, bug: str) -> None:
+    (tmp_path / "broker.log").write_text(EXPIRED)
+    logs = incident_logs.read_all([tmp_path / "broker.log"])
+    (cause,) = incident_causes.causes(incident_causes.IncidentEvidence(logs, (), (), release))
+    assert cause.kind.id == "expired-offsets"
+    assert bug in cause.why
+    assert ("museum" in cause.why) == bool(bug)
+
+
+REFUSED = "org.apache.kafka.common.errors.NotEnoughReplicasException: The size of the current ISR : 1\n"
+
+
+def test_refusals_are_the_cause_where_no_leader_was_replaced(tmp_path: Path) -> None:
+    assert causes_of(tmp_path, "4.3.1", a=leads(1) + REFUSED, b=CRASHED) == ["refused", "crash"]
+    assert causes_of(tmp_path, "4.3.1", a=leads(1) + REFUSED, b=CRASHED + leads(9)) == ["crash", "refused"]
+
+
+def quorum(seconds: float, state: str) -> str:
+    return at(seconds, f"INFO [RaftManager id=100] Completed transition to {state}(epoch=2, ) (QuorumState)")
+
+
+def test_two_active_controllers(tmp_path: Path) -> None:
+    first, second = quorum(1, "Leader"), quorum(20, "Leader")
+    assert causes_of(tmp_path, "3.6.0", a=first, b=second) == ["isolated-controller"]
+    assert causes_of(tmp_path, "3.6.0", a=first + quorum(90, "Follower"), b=second) == ["isolated-controller"]
+    assert causes_of(tmp_path, "3.6.0", a=first + quorum(21, "Resigned"), b=second) == []
+    assert causes_of(tmp_path, "3.9.2", a=first, b=second) == []
+
+
+def test_every_exhibit_has_a_cause_or_is_said_to_leave_no_trace() -> None:
+    told = {scenario for kind in incident_causes.kinds() for scenario in (kind.scenario, *kind.also)}
+    untraced = {one.scenario for one in incident_untraced.UNTRACED}
+    assert not told & untraced
+    exhibits = {name for name, one in all_scenarios().items() if one.exhibit is not None}
+    assert exhibits <= told | untraced
+    assert told | untraced <= all_scenarios().keys()
+
+
+def test_what_leaves_no_trace_is_said_of_releases_that_have_it(tmp_path: Path) -> None:
+    named = {one.scenario for one in incident_untraced.of("0.10.2.2")}
+    assert "at-most-once" in named
+    assert "museum-misdelivered" not in named
+    assert "museum-misdelivered" in {one.scenario for one in incident_untraced.of("3.9.1")}
+    assert len(list(incident_untraced.of(""))) == len(incident_untraced.UNTRACED)
+    found = incident.SavedFiles(logs=(tmp_path / "x.log",), parents=())
+    told = incident.text(found, (), (), ((), "x"), (), (), "3.9.1")
+    assert "acks=0" in told
+    assert "KAFKA-19012" in told
+
+
+def test_the_page_says_what_leaves_no_trace() -> None:
+    page = (Path(__file__).parents[3] / "docs" / "lost-records.md").read_text()
+    assert incident_untraced.rows() in page
+
+
+@pytest.mark.parametrize(
+    ("ends_with", "indexed", "release", "causes"),
+    [
+        (0, None, "2.8.1", ["aborted-came-back"]),
+        (0, 8, "2.8.1", ["aborted-came-back"]),
+        (0, 7, "2.8.1", []),
+        (1, None, "2.8.1", []),
+        (0, None, "2.8.2", []),
+    ],
+)
+def test_an_aborted_transaction_that_no_index_names(
+    tmp_path: Path, ends_with: int, indexed: int | None, release: str, causes: list[str]
+) -> None:
+    partition = tmp_path / "t-0"
+    partition.mkdir()
+    record = batch(0, [R(key=b"account", value=b"aborted")], producer=(7, 0, 0), transactional=True)
+    marker = [R(key=control_key(ends_with), value=b"\0" * 6)]
+    end = batch(1, marker, producer=(7, 0, -1), transactional=True, control=True)
+    (partition / "00000000000000000000.log").write_bytes(record + end)
+    if indexed is not None:
+        (partition / "00000000000000000000.txnindex").write_bytes(struct.pack(">hqqqq", 0, indexed, 0, 1, 0))
+    case = incident_causes.IncidentEvidence((), (), (partition,), release)
+    assert [one.kind.id for one in incident_causes.causes(case)] == causes
