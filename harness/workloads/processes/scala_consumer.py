@@ -12,7 +12,7 @@ counts as taken when a rebalance begins, which releases before 0.9 report to nob
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -48,7 +48,7 @@ class ScalaConsumer:
         from jpype import JClass, JProxy
 
         def taken(ownership: Any) -> None:
-            keys = [(str(entry.getKey()), int(number)) for entry in ownership.entrySet() for number in entry.getValue()]
+            keys = [(str(one.getKey()), number) for one in ownership.entrySet() for number in _numbers(one.getValue())]
             self._assigned.difference_update(keys)
             on_revoke(self, [TopicPartition(*key) for key in keys])
 
@@ -96,6 +96,15 @@ class ScalaConsumer:
     def close(self) -> None:
         """Commit what is consumed, if it commits by itself, and leave the group."""
         self._connector.shutdown()
+
+
+def _numbers(partitions: Any) -> Iterator[int]:
+    """What is in a set of Java or of Scala: the listener is declared to be given the one, and is given the other
+    (ZookeeperConsumerConnector.rebalance casts it). Both have an iterator of the same methods.
+    """
+    iterator = partitions.iterator()
+    while iterator.hasNext():
+        yield int(iterator.next())
 
 
 def scala_consumer(

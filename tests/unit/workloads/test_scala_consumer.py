@@ -83,6 +83,19 @@ def consumer(connector: Connector, monkeypatch: pytest.MonkeyPatch) -> ScalaCons
     return ScalaConsumer("10.0.0.2:2181", {"group.id": "g"})
 
 
+class ScalaIterator:
+    """scala.collection.Iterator, which Python cannot iterate over."""
+
+    def __init__(self, *values: int) -> None:
+        self._values = list(values)
+
+    def hasNext(self) -> bool:
+        return bool(self._values)
+
+    def next(self) -> int:
+        return self._values.pop(0)
+
+
 class Heard:
     """What an application hears of its partitions."""
 
@@ -120,7 +133,7 @@ def test_a_partition_that_was_taken_is_given_anew(monkeypatch: pytest.MonkeyPatc
     made = consumer(connector, monkeypatch)
     heard.subscribe(made)
     made.consume(1, 0.0)
-    entry = SimpleNamespace(getKey=lambda: "t", getValue=lambda: [0])
+    entry = SimpleNamespace(getKey=lambda: "t", getValue=lambda: SimpleNamespace(iterator=lambda: ScalaIterator(0)))
     connector.taken(SimpleNamespace(entrySet=lambda: [entry]))
     made.consume(1, 0.0)
     assert (heard.given, heard.taken) == ([("t", 0, 4), ("t", 0, 4)], [("t", 0)])
