@@ -104,6 +104,8 @@ LOW_DISK_BYTES: Final = 2 * 1024**3
 FULL_DISK_BYTES: Final = 32 * 1024**2
 NOT_RUN: Final = (":(top,exclude)results/ledger", ":(top,exclude)results/cells.jsonl")
 """What runs told, which changes no further run: a tree in which runs were entered there is not modified."""
+NAMED_CHANGES: Final = 3
+"""Changed files that are named."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -220,12 +222,28 @@ def git_commit() -> str | None:
         sha = subprocess.run(
             ["git", "rev-parse", "HEAD"], cwd=here, capture_output=True, text=True, check=True
         ).stdout.strip()
-        dirty = subprocess.run(
-            ["git", "status", "--porcelain", "--", ":/", *NOT_RUN], cwd=here, capture_output=True, text=True, check=True
-        ).stdout
+        return sha + ("+" if changed_files() else "")
     except (OSError, subprocess.CalledProcessError):
         return None
-    return sha + ("+" if dirty.strip() else "")
+
+
+def changed_files() -> list[str]:
+    """What git says is changed in the tree, or new in it, but for what runs told: "?? notes.txt".
+
+    Raises OSError or CalledProcessError outside a checkout.
+    """
+    command = ["git", "status", "--porcelain", "--", ":/", *NOT_RUN]
+    here = Path(__file__).parent
+    return subprocess.run(command, cwd=here, capture_output=True, text=True, check=True).stdout.splitlines()
+
+
+def tell_of_changes(echo: Callable[[str], None]) -> None:
+    """Say that runs of a tree with changes will not count, and what is changed: it may be a file that is no code."""
+    with suppress(OSError, subprocess.CalledProcessError):
+        if changed := changed_files():
+            more = f" and {len(changed) - NAMED_CHANGES} more" if len(changed) > NAMED_CHANGES else ""
+            named = ", ".join(line.strip() for line in changed[:NAMED_CHANGES])
+            echo(f"the tree has changes ({named}{more}): these runs are entered in the ledger and not counted")
 
 
 def describe_host(client: DockerClient) -> HostRecord:

@@ -22,6 +22,7 @@ from evidence import ledger
 from evidence.errors import EXIT_AS_DOCUMENTED, HarnessError, UsageError
 from evidence.run import full_name
 from evidence.rundir import RunDir
+from harness import runner
 from harness.cluster import versions as known_versions
 from harness.cluster.versions import Version
 from harness.scenario import Scenario, all_scenarios, get_scenario
@@ -47,6 +48,7 @@ def run(options: argparse.Namespace) -> int:
     if options.dry_run:
         result(json.dumps([asdict(cell) for cell in wanted]) if options.json else "\n".join(map(str, wanted)))
         return EXIT_AS_DOCUMENTED
+    runner.tell_of_changes(say)
     images.ensure_images([version.build for version in versions_in(wanted, own)], progress.line)
     root: Path = options.runs_dir or RUNS / time.strftime("suite-%Y%m%dt%H%M%S", time.gmtime())
     root.mkdir(parents=True, exist_ok=True)

@@ -838,3 +838,34 @@ def test_a_replica_that_stays_away_costs_one_limit_not_one_for_each_of_its_parti
     assert runner._whole(cast("Run", run), partitions) == [partitions[0], partitions[3]]
     assert run.limits == [60.0, 60.0, 1.0, 1.0]
     assert [note.rpartition(": ")[2] for note in run.notes] == ["t-1 lacks one", "t-2 lacks one"]
+
+
+@pytest.mark.parametrize(
+    ("changed", "told"),
+    [
+        ([], []),
+        (
+            ["?? campaign.sh"],
+            ["the tree has changes (?? campaign.sh): these runs are entered in the ledger and not counted"],
+        ),
+        (
+            [" M a", " M b", " M c", " M d", " M e"],
+            ["the tree has changes (M a, M b, M c and 2 more): these runs are entered in the ledger and not counted"],
+        ),
+    ],
+)
+def test_changes_of_the_tree_are_told_before_runs_are_begun(
+    changed: list[str], told: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(runner, "changed_files", lambda: changed)
+    said: list[str] = []
+    runner.tell_of_changes(said.append)
+    assert said == told
+
+
+def test_outside_a_checkout_nothing_is_told_of_changes(monkeypatch: pytest.MonkeyPatch) -> None:
+    def no_git() -> list[str]:
+        raise OSError
+
+    monkeypatch.setattr(runner, "changed_files", no_git)
+    runner.tell_of_changes(pytest.fail)
