@@ -219,6 +219,11 @@ def told(verdicts: Counter[str]) -> str:
     return ", ".join(f"{verdict} × {count}" if count > 1 else verdict for verdict, count in counted) or "n/a"
 
 
+def code(text: str) -> str:
+    """What a program has said, as Markdown shows it."""
+    return f"`{text}`" if text else ""
+
+
 def page(control: Mapping[str, str], of_file: Iterable[Row], of_run: Iterable[Row], of_itself: Iterable[Row]) -> str:
     """docs/sabotage.md."""
 
@@ -248,7 +253,7 @@ def page(control: Mapping[str, str], of_file: Iterable[Row], of_run: Iterable[Ro
         "",
         "| case | before | exit status | last line |",
         "|---|---|---|---|",
-        *(f"| {cell(r.name)} | {cell(r.before)} | {told(r.now)} | {cell(r.reason)} |" for r in of_itself),
+        *(f"| {cell(r.name)} | {cell(r.before)} | {told(r.now)} | {code(cell(r.reason))} |" for r in of_itself),
         "",
         "## On the files of a finished run",
         "",

@@ -593,7 +593,7 @@ DUTIES: Final = (
     *(Case(name=f"Kafka's duties: {name}", before="not tried", damage=damage, allowed=BAD, forged=("unexpected",),
            finds=anomaly)
       for name, damage, anomaly in (
-        ("a broker ended itself", _at_the_end(_died), "broker-exit"),
+        ("a broker exited by itself", _at_the_end(_died), "broker-exit"),
         ("a partition was led by nobody for a minute", _at_the_end(_led_by_nobody, end_ns=MINUTE_NS), "no-leader"),
         ("a replica stayed out of the ISR for a minute", _out_of_sync, "stuck-isr"),
         ("nobody could read it for a minute", _at_the_end(_read_by_nobody, MINUTE_NS, MINUTE_NS), "unreadable"),
