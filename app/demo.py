@@ -191,13 +191,27 @@ def set_up(board: StepPrinter, packages: Packages, version: versions.Version) ->
 
 
 def run_to_end(command: Sequence[str]) -> int:
-    """Run a command and return its status. On Ctrl-C it is given the time to remove what it started."""
-    with subprocess.Popen(command) as process:
-        try:
+    """Run a command and return its status. On Ctrl-C it is given the time to remove what it started, also if that comes
+    while the process is still being started.
+    """
+    began: list[subprocess.Popen[bytes]] = []
+    early: list[int] = []
+
+    def pass_on(number: int, _: object) -> None:
+        if began:
+            began[0].send_signal(number)
+        else:
+            early.append(number)
+
+    before = signal.signal(signal.SIGINT, pass_on)
+    try:
+        with subprocess.Popen(command) as process:
+            began.append(process)
+            if early:
+                process.send_signal(signal.SIGINT)
             return process.wait()
-        except KeyboardInterrupt:
-            process.send_signal(signal.SIGINT)
-            return process.wait()
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def newest(runs: Path) -> Path | None:
