@@ -74,17 +74,23 @@ def zookeeper_restarted(run: Run) -> None:
         run.wait_in_zookeeper(GROUP, t, INPUTS + MORE, timeout_s=LIMIT_S)
 
 
-def skips(sentence: str, place: str) -> list[Documented]:
-    """The outcome of a crash behind the commit."""
-    return [
-        Documented(
-            required=frozenset({"skipped-processing"}),
-            claims=(*NUMBERS, place),
-            sentence=sentence,
-            source=f"{STORAGE}; {INTERVAL}",
-            basis=Basis.DOCUMENTATION,
-        )
-    ]
+def committed_in(settings: dict[str, str], sentence: str, place: str) -> Case:
+    """It is killed when its client has committed inputs, in the place that these settings name, and it has not
+    processed them.
+    """
+    return Case(
+        client="scala",
+        steps=partial(crash, stop=BEFORE_PROCESSING, committed=HANDED_OVER, settings=EACH_SECOND | settings),
+        documented=[
+            Documented(
+                required=frozenset({"skipped-processing"}),
+                claims=(*NUMBERS, place),
+                sentence=sentence,
+                source=f"{STORAGE}; {INTERVAL}",
+                basis=Basis.DOCUMENTATION,
+            )
+        ],
+    )
 
 
 def keeps(sentence: str, place: str) -> list[Documented]:
@@ -106,29 +112,20 @@ scenario(
         when an input is processed.""",
     applies=ranges.HIGH_LEVEL_CONSUMERS,
     cases={
-        "zookeeper": Case(
-            client="scala",
-            steps=partial(crash, stop=BEFORE_PROCESSING, committed=HANDED_OVER, settings=EACH_SECOND),
-            documented=skips(
-                "The offset is a znode; exactly the inputs that were handed over and not processed are skipped.",
-                "offset-in-zookeeper-alone",
-            ),
+        "zookeeper": committed_in(
+            {},
+            "The offset is a znode; exactly the inputs that were handed over and not processed are skipped.",
+            "offset-in-zookeeper-alone",
         ),
-        "kafka": Case(
-            client="scala",
-            steps=partial(crash, stop=BEFORE_PROCESSING, committed=HANDED_OVER, settings=EACH_SECOND | IN_KAFKA),
-            documented=skips(
-                "The coordinator has the offset, and there is no znode. The same inputs are skipped.",
-                "offset-in-kafka-alone",
-            ),
+        "kafka": committed_in(
+            IN_KAFKA,
+            "The coordinator has the offset, and there is no znode. The same inputs are skipped.",
+            "offset-in-kafka-alone",
         ),
-        "both": Case(
-            client="scala",
-            steps=partial(crash, stop=BEFORE_PROCESSING, committed=HANDED_OVER, settings=EACH_SECOND | IN_BOTH),
-            documented=skips(
-                "The coordinator and the znode have the same offset. The same inputs are skipped.",
-                "offset-in-both",
-            ),
+        "both": committed_in(
+            IN_BOTH,
+            "The coordinator and the znode have the same offset. The same inputs are skipped.",
+            "offset-in-both",
         ),
         "between-commits": Case(
             client="scala",

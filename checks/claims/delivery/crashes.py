@@ -159,15 +159,18 @@ def output_by_key_written_again(evidence: RunEvidence) -> Judged:
     if not crashes:
         return Judged(outcome=NOT_OBSERVED, observed=NOTHING)
     rows: list[dict[str, Any]] = []
+    wrong: list[dict[str, Any]] = []
+    twice = once = 0
     for crash in crashes:
         called = evidence.called_processed(crash.point.topic, crash.point.partition)
         committed = crash.point.committed or 0
-        again = [offset for offset, producers in called.items() if len(producers) > 1 and offset >= committed]
+        again = sorted(offset for offset, producers in called.items() if len(producers) > 1 and offset >= committed)
         kept = [offset for offset in again if len(crash.processing.outputs.get(offset, ())) == 1]
         row = {"topic": crash.point.topic, "partition": crash.point.partition, "committed": crash.point.committed}
-        rows.append(row | {"processed_twice": sorted(again)[:NAMED], "in_output_once": sorted(kept)[:NAMED]})
-    wrong = [row for row in rows if row["processed_twice"] != row["in_output_once"]]
-    twice, once = (sum(len(row[name]) for row in rows) for name in ("processed_twice", "in_output_once"))
+        row |= {"processed_twice": again[:NAMED], "in_output_once": kept[:NAMED]}
+        rows.append(row)
+        wrong += [row] if kept != again else []
+        twice, once = twice + len(again), once + len(kept)
     if not twice:
         return Judged(outcome=NOT_OBSERVED, observed="no input was processed twice", evidence=rows)
     return judged(rows, wrong, f"{plural(twice, 'input')} processed twice, {once} of them once in the output", NOTHING)

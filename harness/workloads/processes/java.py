@@ -21,7 +21,7 @@ import re
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import Any, Final, Protocol, TypeVar
 
 from confluent_kafka import KafkaError, KafkaException, TopicPartition
 
@@ -36,6 +36,7 @@ from harness.workloads.processes.adapted import (
     Transacting,
 )
 
+Client = TypeVar("Client")
 UNKNOWN_SERVER_ERROR: Final = -1
 OPTIONS: Final = ("-Xrs", "-Xms64m", "-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
 """-Xrs leaves signals to Python."""
@@ -220,18 +221,25 @@ def jvm_producer(
 
     Raises HarnessError, with the client's own words, if it cannot be made: for settings that it refuses, say.
     """
-    import jpype
-
-    kind = client.partition("-")[0]
-    start_jvm(jars, java_home)
-    try:
-        sending = KINDS[kind](bootstrap, settings)
-    except jpype.JException as error:
-        cause = error.getCause() or error
-        raise HarnessError(f"{client} refuses its settings: {cause.getMessage()}") from None
+    sending = made_in_jvm(client, lambda: KINDS[client.partition("-")[0]](bootstrap, settings), jars, java_home)
     if isinstance(sending, JavaClient) and "transactional.id" in settings:
         return JvmTransactions(sending)
     return AdaptedProducer(InThread(sending) if in_thread and isinstance(sending, ScalaClient) else sending)
+
+
+def made_in_jvm(client: str, make: Callable[[], Client], jars: Path, java_home: Path) -> Client:
+    """A client that `make` makes in this process's Java virtual machine.
+
+    Raises HarnessError, with the client's own words, if it cannot be made: for settings that it refuses, say.
+    """
+    import jpype
+
+    start_jvm(jars, java_home)
+    try:
+        return make()
+    except jpype.JException as error:
+        cause = error.getCause() or error
+        raise HarnessError(f"{client} refuses its settings: {cause.getMessage()}") from None
 
 
 def start_jvm(jars: Path, java_home: Path) -> None:

@@ -14,9 +14,8 @@ from typing import Any, Final
 
 from confluent_kafka import KafkaException, Message, TopicPartition
 
-from evidence.errors import HarnessError
 from harness.setup.java import properties
-from harness.workloads.processes.java import failure_of, offsets_of, start_jvm
+from harness.workloads.processes.java import failure_of, made_in_jvm, offsets_of
 
 BYTES: Final = "org.apache.kafka.common.serialization.ByteArrayDeserializer"
 NO_OFFSET: Final = -1001
@@ -126,11 +125,4 @@ def jvm_consumer(
 
     Raises HarnessError, with the client's own words, if it cannot be made: for settings that it refuses, say.
     """
-    import jpype
-
-    start_jvm(jars, java_home)
-    try:
-        return JvmConsumer(bootstrap, settings)
-    except jpype.JException as error:
-        cause = error.getCause() or error
-        raise HarnessError(f"{client} refuses its settings: {cause.getMessage()}") from None
+    return made_in_jvm(client, lambda: JvmConsumer(bootstrap, settings), jars, java_home)

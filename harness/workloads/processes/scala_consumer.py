@@ -18,9 +18,8 @@ from typing import Any, Final
 
 from confluent_kafka import Message, TopicPartition
 
-from evidence.errors import HarnessError
 from harness.setup.java import properties
-from harness.workloads.processes.java import start_jvm
+from harness.workloads.processes.java import made_in_jvm
 
 WAIT_MS: Final = 50
 """How long the iterator waits for a record before it says that none is there."""
@@ -114,11 +113,4 @@ def scala_consumer(
 
     Raises HarnessError, with the client's own words, if it cannot be made: for settings that it refuses, say.
     """
-    import jpype
-
-    start_jvm(jars, java_home)
-    try:
-        return ScalaConsumer(zookeeper, settings)
-    except jpype.JException as error:
-        cause = error.getCause() or error
-        raise HarnessError(f"{client} refuses its settings: {cause.getMessage()}") from None
+    return made_in_jvm(client, lambda: ScalaConsumer(zookeeper, settings), jars, java_home)

@@ -228,3 +228,15 @@ REPLACED = by(KILLED, 0, 1) | by(NEXT, 2, 3, 4, 5)
 def test_an_output_by_key_is_written_again(outputs: Outputs | None, called: Outputs, outcome: str) -> None:
     assert judged(BY_KEY, stands(2), *killed(), outputs=outputs, called=called).outcome == outcome
     assert judged(BY_KEY, stands(2), outputs=outputs, called=called).outcome == NOT_OBSERVED
+
+
+def test_each_of_many_outputs_by_key_counts() -> None:
+    """More of them than a row names, and the last is there twice."""
+    inputs = range(2, 32)
+    called, outputs = dict.fromkeys(inputs, (KILLED, NEXT)), dict.fromkeys(inputs, (NEXT,))
+    seen = judged(BY_KEY, stands(2), *killed(), outputs=outputs, called=called)
+    assert (seen.outcome, seen.observed) == (HELD, "30 inputs processed twice, 30 of them once in the output")
+    assert (
+        judged(BY_KEY, stands(2), *killed(), outputs={**outputs, 31: (KILLED, NEXT)}, called=called).outcome
+        == CONTRADICTED
+    )
