@@ -4,12 +4,14 @@ In each panel the log end is a line, and what lies below the high watermark is f
 between them is written and not yet committed. All panels of a partition have one scale. Behind them is shaded when the
 broker was down, frozen or struck by a fault of the network; below them a band says when it led (full) and when it was
 in the ISR (pale). Where brokers told of every step, lines hold until the next one. Where something was only seen at
-moments, these are dots, and the dotted line between two of them says no more than that there was something between.
+moments, these are dots. A dotted line joins two moments that saw the same offset. Between two that saw different ones
+there is no line: nobody saw when it changed, and it changed in a step.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import Any, Final
 
 from evidence.records import TopicPartition
@@ -40,10 +42,13 @@ MAX_DOTS: Final = 200
 WITNESS_CHARS: Final = 220
 
 
-def render(facts: JudgedRun, *, prefix: str = "kc3") -> str:
-    """The picture as an <svg> element; "" if nothing is known of more than one moment."""
+def render(facts: JudgedRun, *, prefix: str = "kc3", standalone: bool = False, traced: bool = False) -> str:
+    """The picture as an <svg> element; "" if nothing is known of more than one moment. `standalone` adds a background,
+    for a file of its own; with `traced` only partitions are drawn whose brokers told of every step.
+    """
     drawn = [(where, replicas_over_time(facts, where)) for where in chosen_partitions(facts)]
     drawn = [(where, replicas) for where, replicas in drawn if worth_drawing(replicas)]
+    drawn = [(where, replicas) for where, replicas in drawn if not traced or all(one.traced for one in replicas)]
     if not drawn:
         return ""
     drawing = Drawing(Scale(*window_of(facts)), prefix)
@@ -59,7 +64,8 @@ def render(facts: JudgedRun, *, prefix: str = "kc3") -> str:
     description = (
         f"For each replica of {names}, where its log ended and how far its high watermark had come, over time."
     )
-    return assembled(drawing, f"{facts.name}: log ends and high watermarks", description, bottom + 26)
+    name = f"{facts.name}: log ends and high watermarks"
+    return assembled(drawing, name, description, bottom + 26, background=standalone)
 
 
 def _panel(
@@ -100,12 +106,17 @@ def _height(offset: int, y: float, top: int) -> float:
 
 
 def _steps(drawing: Drawing, facts: JudgedRun, points: Sequence[Point], y: float, top: int, *, until: bool) -> str:
-    """The path of a line of steps; of one between moments if not `until`, which holds the last to the end."""
+    """The path of a line of steps, which holds the last to the end; without `until` of points that were seen at
+    moments: only those of one offset are joined.
+    """
     scale = drawing.scale
     parts = [f"M{scale.x(facts.at(points[0].at_ns)):.1f} {_height(points[0].offset, y, top):.1f}"]
-    for point in points[1:]:
+    for before, point in pairwise(points):
         x, height = scale.x(facts.at(point.at_ns)), _height(point.offset, y, top)
-        parts.append(f"H{x:.1f}V{height:.1f}" if until else f"L{x:.1f} {height:.1f}")
+        if until or point.offset == before.offset:
+            parts.append(f"H{x:.1f}" + (f"V{height:.1f}" if until else ""))
+        else:
+            parts.append(f"M{x:.1f} {height:.1f}")
     if until:
         parts.append(f"H{scale.x(facts.at(facts.end_ns)):.1f}")
     return "".join(parts)
