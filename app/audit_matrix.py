@@ -10,7 +10,7 @@ each. A run that proves less than it shows (its verdict is in doubt) measures no
 that contradicts what is stated is measured like any other: the run wins.
 
 The part of a night is one fault on every line, in turn, so that all of it is measured once in so many nights as there
-are faults. The pages are docs/audit-matrix.md and a heat map for each line beside it.
+are faults. The page is docs/audit-matrix.md; `make docs` makes those of the faults.
 """
 
 from __future__ import annotations

@@ -47,6 +47,8 @@ class Documented:
     """Documented behaviour that must be held, by its names in checks/claims/."""
     out_of_sync: bool = False
     """Whether a replica may be out of sync when the run ends; otherwise that is a doubt."""
+    deletes: bool = False
+    """Whether the records that show as lost were deleted by request, as the sequence has it: pages say so."""
 
     def __post_init__(self) -> None:
         if not isinstance(self.on, VersionRange):

@@ -1,11 +1,8 @@
-"""The measured matrix for people: docs/audit-matrix.md, and a heat map for each version line.
+"""The measured matrix for people: docs/audit-matrix.md, and the measurements of each fault on its scenario's page.
 
-A heat map has a row for each producer (client and settings) and, for each fault, a column for each topic. Its colour is
-the worst that any run of the cell showed. A cell that was not measured and cannot differ from one that was has that
-one's colour, as a dot.
-
-The page has a table for each fault: what came of which settings, on each line. Settings that came to the same on every
-line share a row; what was seen in some runs only has its count.
+The page begins with the Atlas of each measured line: a row for each event, a column for each of seven choices of
+settings, of Java's producer. The page of a fault has all of its settings: those that came to the same on every line
+share a row, and what was seen in some runs only has its count.
 """
 
 from __future__ import annotations
@@ -14,52 +11,28 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Final
-from xml.sax.saxutils import escape
 
-from audit.cells import EQUIVALENCES, FAULTS, LINES, OUTCOMES, Cell, CellKey, canonical
+from audit.cells import EQUIVALENCES, FAULTS, LINES, OUTCOMES, Cell, CellKey, indexed
 from evidence.basis import Basis
 from evidence.cells import NOT_TOLD
 from evidence.text import plural
 from judgement.rates import telling
+from pages.atlas import columns, events, lines
+from pages.atlas.model import FEW, HOLE, SYMBOLS, WORDS, GridCell, grid
 from pages.render import render
+from results import MEASURED_ON
 
 PAGE: Final = "audit-matrix.md"
 AUDIT: Final = "audit-"
 NO_DATA: Final[Mapping[str, Any]] = MappingProxyType({})
-COLOURS: Final[Mapping[str, str]] = {
-    "loses": "#c62828",
-    "duplicates": "#ef6c00",
-    "reorders": "#f9a825",
-    "refuses": "#90a4ae",
-    "": "#7cb342",
-}
-"""From the worst to the best: lost, twice, out of order, refused, and all well."""
-WORDS: Final[Mapping[str, str]] = {
-    "loses": "acknowledged records lost",
-    "duplicates": "records twice in the log",
-    "reorders": "records out of order",
-    "refuses": "records refused, which the producer is told",
-    "": "every acknowledged record there, once, in order",
-}
-SIZE: Final = 11
-LABELS: Final = 250
-HEADER: Final = 118
-LEGEND: Final = 800
 CLIENTS: Final = ("librdkafka", "java", "scala")
 Setting = tuple[str, bool, str, int]
 Topic = tuple[int, int, bool, bool]
 
 
 def pages(cells: Sequence[Cell], data: Mapping[str, Any] = NO_DATA) -> dict[str, str]:
-    """Every page by its name in docs/; `data` is what the ledger has (`results.by_scenario`)."""
-    measured = [cell for cell in cells if cell.runs]
-    lines = [line for line in LINES if any(cell.key.line == line for cell in measured)]
-    maps = {_map_name(line): heat_map(measured, line) for line in lines}
-    return {PAGE: page(measured, data), **maps}
-
-
-def _map_name(line: str) -> str:
-    return f"audit-matrix-{line}.svg"
+    """The page by its name in docs/; `data` is what the ledger has (`results.by_scenario`)."""
+    return {PAGE: page([cell for cell in cells if cell.runs], data)}
 
 
 def setting_of(key: CellKey) -> Setting:
@@ -93,96 +66,42 @@ def topic_text(topic: Topic) -> str:
     return f"{factor}/{least}{'u' if unclean else ''}{'f' if flush else ''}"
 
 
-def worst(cell: Cell) -> str:
-    """The worst outcome that any run showed; "" if all is well."""
-    return next((outcome for outcome in OUTCOMES if outcome in cell.seen), "")
+# The Atlas of each line
 
 
-# The heat map
+def _grids(cells: Sequence[Cell]) -> Iterator[dict[str, Any]]:
+    """The Atlas of each line of which a release was measured: how its columns are called, and a row for each event."""
+    measured = indexed(cells)
+    on = {cell.key.version for cell in cells}
+    for line in lines.every():
+        version = line.version(line.newest).id
+        if version not in on or version != MEASURED_ON.get(line.audit):
+            continue
+        chosen = columns.columns(line.audit)
+        found = grid(line, "java", chosen, measured)
+        yield {
+            "label": line.label,
+            "version": version,
+            "headings": ["event", *(_column(column) for column in chosen)],
+            "rows": [
+                [f"[{events.EVENTS[fault]}](scenarios/{AUDIT}{fault}.md)", *map(_grid_cell, found[fault])]
+                for _, faults in events.grouped()
+                for fault in faults
+            ],
+        }
 
 
-def heat_map(cells: Sequence[Cell], line: str) -> str:
-    """The heat map of one version line, as SVG."""
-    own = [cell for cell in cells if cell.key.line == line]
-    version = max((cell.key.version for cell in own), default="")
-    found = {cell.key: cell for cell in own if cell.key.version == version}
-    covered: dict[CellKey, Cell] = {}
-    for cell in found.values():
-        covered.setdefault(canonical(cell.key)[0], cell)
-    rows = sorted({(CLIENTS.index(key.client), *setting_of(key)) for key in found})
-    columns = [
-        (fault, topic) for fault in FAULTS for topic in sorted({topic_of(key) for key in found if key.fault == fault})
-    ]
-    width, height = max(LABELS + SIZE * len(columns) + 60, LEGEND), HEADER + SIZE * (len(rows) + 2) + 30
-    parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}" '
-        'font-family="sans-serif" font-size="9">',
-        f'<rect width="{width}" height="{height}" fill="#ffffff"/>',
-        f'<text x="4" y="14" font-size="12" font-weight="bold">{escape(version)}</text>',
-        f'<text x="4" y="28" fill="#555">{escape(LINES[line])}</text>',
-        *_columns(columns, len(rows)),
-    ]
-    for number, (client, acks, idempotent, retries, in_flight) in enumerate(rows):
-        y = HEADER + SIZE * number
-        name = f"{CLIENTS[client]} {settings_text((acks, idempotent, retries, in_flight))}"
-        parts.append(f'<text x="{LABELS - 6}" y="{y + SIZE - 2}" text-anchor="end">{escape(name)}</text>')
-        for place, (fault, (factor, least, unclean, flush)) in enumerate(columns):
-            key = CellKey(
-                client=CLIENTS[client],
-                line=line,
-                version=version,
-                fault=fault,
-                acks=acks,
-                idempotence=idempotent,
-                retries=retries,
-                in_flight=in_flight,
-                replication_factor=factor,
-                min_insync_replicas=least,
-                unclean=unclean,
-                flush_each=flush,
-            )
-            parts += _square(key, found, covered, LABELS + SIZE * place, y)
-    parts += _legend(HEADER + SIZE * (len(rows) + 1) + 8)
-    return "\n".join([*parts, "</svg>", ""])
+def _column(column: columns.Column) -> str:
+    note = f" (**{column.note}**)" if column.id == columns.RECOMMENDED else ""
+    return "<br>".join(filter(None, (column.title + note, column.topic.replace(", ", "<br>"))))
 
 
-def _columns(columns: Sequence[tuple[str, Topic]], rows: int) -> Iterator[str]:
-    bottom = HEADER + SIZE * rows
-    for place, (fault, topic) in enumerate(columns):
-        x = LABELS + SIZE * place
-        if place == 0 or columns[place - 1][0] != fault:
-            yield f'<line x1="{x}" y1="{HEADER - 30}" x2="{x}" y2="{bottom}" stroke="#bbb"/>'
-            yield f'<text transform="translate({x + 10},{HEADER - 32}) rotate(-35)">{escape(fault)}</text>'
-        label = topic_text(topic)
-        yield f'<text transform="translate({x + 8},{HEADER - 4}) rotate(-90)" font-size="8">{label}</text>'
-
-
-def _square(
-    key: CellKey, found: Mapping[CellKey, Cell], covered: Mapping[CellKey, Cell], x: int, y: int
-) -> Iterator[str]:
-    cell = found.get(key)
-    if cell is not None:
-        seen = "; ".join(f"{WORDS[name]}: {cell.times(name)} of {len(cell.runs)} runs" for name in sorted(cell.seen))
-        title = escape(f"{key}: {seen or WORDS['']}")
-        yield (
-            f'<rect x="{x}" y="{y}" width="{SIZE - 1}" height="{SIZE - 1}" fill="{COLOURS[worst(cell)]}">'
-            f"<title>{title}</title></rect>"
-        )
-    elif (like := covered.get(canonical(key)[0])) is not None:
-        title = escape(f"{key}: as {like.key}, from which it cannot differ")
-        yield (
-            f'<circle cx="{x + SIZE / 2 - 0.5}" cy="{y + SIZE / 2 - 0.5}" r="2.5" fill="{COLOURS[worst(like)]}">'
-            f"<title>{title}</title></circle>"
-        )
-
-
-def _legend(y: int) -> Iterator[str]:
-    x = 8
-    for outcome, colour in COLOURS.items():
-        text = WORDS[outcome]
-        yield f'<rect x="{x}" y="{y}" width="10" height="10" fill="{colour}"/>'
-        yield f'<text x="{x + 14}" y="{y + 9}">{escape(text)}</text>'
-        x += 24 + 5 * len(text)
+def _grid_cell(cell: GridCell) -> str:
+    """What the Atlas has of a cell: the worst outcome, in how many runs of how many."""
+    if cell.worst == HOLE:
+        return SYMBOLS[HOLE]
+    times = f"{cell.times}/{len(cell.runs)}" if cell.outcomes else str(len(cell.runs))
+    return f"{SYMBOLS[cell.worst]} {times}{'?' if cell.few else ''}"
 
 
 # The page
@@ -190,11 +109,9 @@ def _legend(y: int) -> Iterator[str]:
 
 def page(cells: Sequence[Cell], data: Mapping[str, Any] = NO_DATA) -> str:
     """docs/audit-matrix.md, with what the ledger has of the runs (`results.by_scenario`)."""
-    lines = [line for line in LINES if any(cell.key.line == line for cell in cells)]
-    versions = {cell.key.line: cell.key.version for cell in cells}
+    measured = _lines(cells)
     runs = {run.run: run for cell in cells for run in cell.runs}
     dates = sorted({run.date for run in runs.values()})
-    differing = _differing(cells)
     return render(
         PAGE,
         cells=len(cells),
@@ -202,31 +119,43 @@ def page(cells: Sequence[Cell], data: Mapping[str, Any] = NO_DATA) -> str:
         runs=len(runs),
         record=on_record(data),
         dates=f"{dates[0]} to {dates[-1]}" if len(dates) > 1 else "".join(dates),
-        lines=lines,
-        maps=[(line, _map_name(line)) for line in lines],
-        named=", ".join(f"*{line}* is {versions[line]} ({LINES[line]})" for line in lines),
+        grids=list(_grids(cells)),
+        symbols=[f"{SYMBOLS[one]} {WORDS[one]}" for one in SYMBOLS],
+        few=FEW,
+        lines=measured,
         not_as_stated=[_not_as_stated(cell) for cell in cells if not cell.as_stated],
         widened=sum(cell.stated.basis == Basis.MEASURED for cell in cells),
         possible=sum(bool(cell.stated.may) for cell in cells),
-        not_the_same=sum(any(0 < cell.times(one) < len(cell.runs) for one in OUTCOMES) for cell in cells),
-        differing=[
-            [fault, name, *(str(of_line[line] or "") for line in lines), why]
-            for (fault, name, why), of_line in differing.items()
-        ],
-        often=list(_often(cells, lines)),
-        faults=[
-            {
-                "name": fault,
-                "words": words[0].upper() + words[1:],
-                "rows": _rows(own, lines),
-                "costs": _costs(own, lines) if fault == "none" else [],
-            }
-            for fault, words in FAULTS.items()
-            if (own := [cell for cell in cells if cell.key.fault == fault])
-        ],
+        differing=sum(map(_differs, cells)),
+        often=list(_often(cells, measured)),
         equivalences=[one.label[0].upper() + one.label[1:] for one in EQUIVALENCES],
         given=[(client, _given(cells, client)) for client in CLIENTS if any(c.key.client == client for c in cells)],
     )
+
+
+def _lines(cells: Iterable[Cell]) -> list[str]:
+    there = {cell.key.line for cell in cells}
+    return [line for line in LINES if line in there]
+
+
+def of_fault(cells: Sequence[Cell], fault: str) -> str:
+    """What came of which settings under a fault, for the page of its scenario; "" if nothing was measured."""
+    own = [cell for cell in cells if cell.runs and cell.key.fault == fault]
+    if not own:
+        return ""
+    found, versions = _lines(own), {cell.key.line: cell.key.version for cell in own}
+    return render(
+        "audit-fault.md",
+        headings=[versions[line] for line in found],
+        rows=_rows(own, found),
+        costs=_costs(own, found) if fault == "none" else [],
+        differs=sum(map(_differs, own)),
+        cells=len(own),
+        differing=[
+            [name, *(str(of_line[line] or "") for line in found), why]
+            for (name, why), of_line in _differing(own).items()
+        ],
+    ).rstrip("\n")
 
 
 def on_record(data: Mapping[str, Any]) -> str:
@@ -241,12 +170,12 @@ def on_record(data: Mapping[str, Any]) -> str:
     if not own:
         return ""
     judged, untold = sum(map(telling, own)), sum(cell["verdicts"].get(NOT_TOLD, 0) for cell in own)
-    known = f"Of {plural(judged, 'run')} of these faults the ledger has the verdict." if judged else ""
+    known = f"The ledger has the verdict of {plural(judged, 'run')} of these faults." if judged else ""
     return " ".join(
         (
             known,
-            f"Of {plural(untold, 'run')} [the ledger](ledger.md#what-was-restored) has the name and no verdict: it was "
-            "not published, and the files were not kept. What stands here of them cannot be judged again.",
+            f"It has the name and no verdict of {plural(untold, 'run')} "
+            "([why](ledger.md#what-was-restored)): their files were not kept, so nobody can judge them again.",
             "Runs of a tree with changes stay in the files of the matrix and count in no cell.",
         )
     ).strip()
@@ -265,15 +194,18 @@ def _not_as_stated(cell: Cell) -> list[str]:
     return [str(cell.key), stated, seen]
 
 
-def _differing(cells: Iterable[Cell]) -> dict[tuple[str, str, str], Counter[str]]:
-    """Which outcomes some runs of a cell show and others do not: by fault, outcome and why, in how many cells of each
-    line.
-    """
-    counts: dict[tuple[str, str, str], Counter[str]] = {}
+def _differs(cell: Cell) -> bool:
+    """Whether some of its runs show an outcome that others do not."""
+    return any(0 < cell.times(one) < len(cell.runs) for one in OUTCOMES)
+
+
+def _differing(cells: Iterable[Cell]) -> dict[tuple[str, str], Counter[str]]:
+    """Which outcomes some runs of a cell show and others do not: by outcome and why, in how many cells of each line."""
+    counts: dict[tuple[str, str], Counter[str]] = {}
     for cell in cells:
         for outcome in OUTCOMES:
             if 0 < cell.times(outcome) < len(cell.runs):
-                counts.setdefault((cell.key.fault, outcome, cell.stated.why), Counter())[cell.key.line] += 1
+                counts.setdefault((outcome, cell.stated.why), Counter())[cell.key.line] += 1
     return counts
 
 

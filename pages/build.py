@@ -12,6 +12,7 @@ from typing import Final
 
 import results
 from audit import matrix
+from audit.cells import FAULTS
 from evidence.rundir import write_atomically
 from pages import audit_matrix, catalogues, findings, guide
 from pages.scenarios import described
@@ -19,6 +20,8 @@ from pages.statements import page as statements
 
 COMMITTED: Final = (catalogues.ANOMALIES, catalogues.CLAIMS)
 """The pages that are in the repository too, by their names in docs/."""
+HEAT_MAPS: Final = "audit-matrix-*.svg"
+"""Pictures that were made until the Atlas took their place: an older tree may have left them."""
 
 
 def pages(
@@ -27,12 +30,13 @@ def pages(
     """Every page and picture that is made, by its path below docs/, of the results in a folder. `history` has the
     commits that there are, if that is known.
     """
-    data = results.by_scenario(root)
-    made = guide.pages(scenarios or described(), data, history) | {
+    data, cells = results.by_scenario(root), matrix.load(root / results.AUDIT)
+    faults = {fault: audit_matrix.of_fault(cells, fault) for fault in FAULTS}
+    made = guide.pages(scenarios or described(), data, history, faults) | {
         findings.PAGE: findings.page(data),
         statements.PAGE: statements.page(data),
     }
-    return made | catalogues.pages() | audit_matrix.pages(matrix.load(root / results.AUDIT), data)
+    return made | catalogues.pages() | audit_matrix.pages(cells, data)
 
 
 def write(docs: Path, made: dict[str, str]) -> list[str]:
@@ -43,8 +47,8 @@ def write(docs: Path, made: dict[str, str]) -> list[str]:
         if not file.exists() or file.read_text() != text:
             write_atomically(file, text)
             changed.append(path)
-    for file in sorted((docs / guide.FOLDER).glob("*.md")):
-        if f"{guide.FOLDER}/{file.name}" not in made:
+    for file in sorted((*(docs / guide.FOLDER).glob("*.md"), *docs.glob(HEAT_MAPS))):
+        if (name := file.relative_to(docs).as_posix()) not in made:
             file.unlink()
-            changed.append(f"{guide.FOLDER}/{file.name}")
+            changed.append(name)
     return changed

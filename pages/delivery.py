@@ -180,12 +180,6 @@ def page(described: Value, data: Value) -> str:
             + [cell_text(_cell(data, way, version)) for version in versions]
             for way in ROWS
         ],
-        runs=[
-            (way.scenario, way.case, version, cell["ids"])
-            for way in ROWS
-            for version in versions
-            if (cell := _cell(data, way, version)) is not None
-        ],
     )
 
 

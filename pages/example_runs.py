@@ -3,7 +3,8 @@
 It is one that ended as documented, of the first case; with what is required there, on the newest version that has it.
 For an exhibit of the museum it is a run on a release that has the bug: other releases may require the same, and claims
 do not decide it. Counts come from the ledger, and not from here. The control is a run with the opposite statement: on a
-release with the fix, or of the case that prevents the harm. It has only its picture.
+release with the fix, or of the case that prevents the harm. It has only its picture. A run whose brokers logged each
+step of their log ends and high watermarks has a picture of these steps too, and the steps of its first record.
 
 Of most runs only run.json and verdict.json are read, so that thousands take seconds. A directory that cannot be read,
 has no verdict, or whose files changed since it was judged is left out and named. So are runs with settings or an
@@ -15,13 +16,13 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from evidence.errors import UsageError
 from evidence.run import DEFAULT_CASE, RunRecord
 from evidence.rundir import RunDir, find_runs
 from evidence.text import without_place
-from judgement.report import availability, timeline_svg
+from judgement.report import availability, offsets_svg, record_ways, timeline_svg
 from judgement.report.cells import version_key
 from judgement.report.facts import JudgedRun, load
 from judgement.report.headline import outcome
@@ -156,7 +157,9 @@ def described_run(
     if one is None:
         return {}, {}
     try:
-        about, picture = shown(load(one.run_dir))
+        facts = load(one.run_dir)
+        about, picture = shown(facts)
+        steps = offsets_svg.render(facts, standalone=True, traced=True)
         clients = _clients_of(one, runs, cases)
         other = control_of(one, runs)
         beside = control(other) if other else None
@@ -166,6 +169,12 @@ def described_run(
     scenario = one.run.scenario
     pictures = {f"{scenario}.svg": picture}
     words = {f"{scenario}.svg": f"A run on {about['version']}, as its report draws it: {about['outcome']}."}
+    if tables := record_ways.tables(facts):
+        first = tables[0]
+        about["way"] = {"title": first.title, "headings": first.headings, "rows": [row.cells for row in first.rows]}
+    if steps:
+        pictures[f"{scenario}.offsets.svg"] = without_place(steps, str(about["run"]))
+        words[f"{scenario}.offsets.svg"] = STEPS
     if beside:
         about["control"], pictures[f"{scenario}.control.svg"] = beside
         words[f"{scenario}.control.svg"] = control_words(about["control"])
@@ -173,6 +182,12 @@ def described_run(
         pictures[f"{scenario}.clients.svg"] = clients
         words[f"{scenario}.clients.svg"] = f"What clients saw on {one.version}; the first fault is at 0 s."
     return about | {"pictures": words}, pictures
+
+
+STEPS: Final = (
+    "Log ends and high watermarks in the same run, step by step, as the brokers logged them. The space between a solid "
+    "line and a broken one is written and not yet committed: no consumer is given it."
+)
 
 
 def control_words(about: Mapping[str, Any]) -> str:

@@ -12,11 +12,11 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Final
 
 import results
 from checks import claims
-from checks.catalogue import LOST_WRITE
 from evidence.ledger import in_history
 from evidence.run import DEFAULT_CASE
 from evidence.rundir import read_json, write_atomically, write_json
@@ -26,11 +26,12 @@ from judgement.rates import NOTHING_SHOWN, telling
 from judgement.report import timings
 from judgement.report.cells import version_key
 from judgement.sampling import percent
-from pages import delivery, deviations, example_runs, museum, survives
+from pages import answers, delivery, deviations, example_runs, museum, survives, titles
 from pages.counted import allowed, contradicted, decision, does_harm, interval, ran, stated
 from pages.deviations import Deviations
 from pages.render import render
 from pages.sections import ORDER, introduced, paragraphs
+from pages.titles import AUDIT
 from results import explained
 
 FOLDER: Final = "scenarios"
@@ -39,15 +40,12 @@ PICTURES: Final = "../../results/pictures"
 INDEX: Final = f"{FOLDER}/README.md"
 TABLE: Final = "reproduced.md"
 DURATIONS: Final = "timings.md"
-AUDIT: Final = "audit-"
-"""How the names of scenarios begin whose runs are the cells of the audit's matrix."""
 LONGEST_SEQUENCE: Final = 60
 HELD: Final = claims.HELD
 CONTRADICTED: Final = claims.CONTRADICTED
 MACHINES: Final = {"quiet": "quiet", "busy": "busy", "not told": "not on record"}
 """How tables name the load of a machine (analysis.ledger)."""
 TIMINGS: Final = (*timings.HEADINGS[:3], "machine", *timings.HEADINGS[3:])
-EVERY_VERSION: Final = "every version"
 
 CLIENTS: Final = {
     "write_pause_ms": "longest pause of writes",
@@ -57,14 +55,20 @@ CLIENTS: Final = {
 }
 
 Value = Mapping[str, Any]
+UNMEASURED: Final[Mapping[str, str]] = MappingProxyType({})
 
 
-def pages(described: Value, data: Value, history: Collection[str] | None = None) -> dict[str, str]:
+def pages(
+    described: Value, data: Value, history: Collection[str] | None = None, measured: Mapping[str, str] = UNMEASURED
+) -> dict[str, str]:
     """Every page that scenarios and runs make, by its path below docs/: pure. `history` has the commits that there are,
-    so that others are told; None: nobody knows.
+    so that others are told; None: nobody knows. `measured` is what the audit's matrix has of each fault.
     """
     scenarios = in_order(described)
-    made = {f"{FOLDER}/{one['name']}.md": page(one, data.get(one["name"]) or {}) for one in scenarios}
+    made = {}
+    for before, one, after in zip([None, *scenarios], scenarios, [*scenarios[1:], None], strict=False):
+        of_fault = measured.get(one["name"].removeprefix(AUDIT), "")
+        made[f"{FOLDER}/{one['name']}.md"] = page(one, data.get(one["name"]) or {}, before, after, of_fault)
     made[INDEX] = index(described, scenarios)
     if index_of_bugs := museum.page(described, scenarios, data):
         made[museum.PAGE] = index_of_bugs
@@ -100,8 +104,12 @@ def in_order(described: Value) -> list[Value]:
 # One scenario
 
 
-def page(one: Value, data: Value) -> str:
-    """The page of a scenario."""
+def page(one: Value, data: Value, before: Value | None = None, after: Value | None = None, measured: str = "") -> str:
+    """The page of a scenario; `before` and `after` are its neighbours as they are read, `measured` is what the audit's
+    matrix has of it.
+    """
+    fault = one["name"].removeprefix(AUDIT) if one["name"].startswith(AUDIT) else ""
+    shown = data.get("shown")
     cells = list(_cells(one, data))
     clients = [
         (case, version, *(_spread(cell["clients"].get(key), key) for key in CLIENTS))
@@ -111,8 +119,15 @@ def page(one: Value, data: Value) -> str:
     return render(
         "scenario.md",
         one=one,
+        title=titles.title(one),
+        beside=[(word, titles.title(other), other["name"]) for word, other in _neighbours(before, after)],
+        answers=[] if fault else answers.seen(one, data),
+        named=_has_cases(one),
+        commands=list(answers.commands(one)),
+        deletes=bool(shown and answers.deletes(one, shown["case"], shown["version"])),
+        measured=measured,
         paragraphs=paragraphs(one["told"]),
-        shown=data.get("shown"),
+        shown=shown,
         pictures=PICTURES,
         longest=LONGEST_SEQUENCE,
         changes=[(case["name"], _changes(case["changes"])) for case in one["cases"]] if _has_cases(one) else [],
@@ -127,7 +142,7 @@ def page(one: Value, data: Value) -> str:
             for case in one["cases"]
         ],
         claims=claims.CATALOGUE,
-        fault=one["name"].removeprefix(AUDIT) if one["name"].startswith(AUDIT) else "",
+        fault=fault,
         runs=[_seen(one, case, version, cell) for case, version, cell in cells],
         not_good=deviations.of(((case, version), cell) for case, version, cell in cells),
         aside=[(case, version, run) for case, version, cell in cells for run in cell["aside"]],
@@ -138,11 +153,20 @@ def page(one: Value, data: Value) -> str:
     )
 
 
+def _neighbours(before: Value | None, after: Value | None) -> Iterator[tuple[str, Value]]:
+    if before is not None:
+        yield "Before", before
+    if after is not None:
+        yield "Next", after
+
+
 def _seen(one: Value, case: str, version: str, cell: Value) -> list[str]:
     """A row of what was seen in runs."""
     outcome = stated(one, _name_of(case), version)
     time = "" if cell["seconds"] is None else f"{cell['seconds']:.0f} s"
     lost = f"in {plural(cell['lost'], 'run')}" if cell["lost"] else "no"
+    if cell["lost"] and answers.deletes(one, _name_of(case), version):
+        lost = f"deleted by request, {lost}"
     bound = interval(contradicted(cell), telling(cell), "otherwise")
     columns = (case, version, f"{ran(cell)}: {bound}" if bound else ran(cell), decision(cell, outcome), lost)
     return [*map(escaped, (*columns, *_anomalies(cell, outcome), _held(cell), time))]
@@ -172,7 +196,7 @@ def _condition(outcome: Value, case: Value) -> str:
     """The versions that an outcome is stated for, in words. The first outcome that names a version counts, so the last
     one, which is often "every version", is that of all others.
     """
-    rest = outcome["on"] == EVERY_VERSION and len(case["documented"]) > 1
+    rest = outcome["on"] == answers.EVERY_VERSION and len(case["documented"]) > 1
     return "all others" if rest else str(outcome["on"])
 
 
@@ -180,16 +204,6 @@ def _line(outcome: Value, case: Value) -> str:
     """The same as the beginning of a sentence."""
     label = _condition(outcome, case)
     return label[:1].upper() + label[1:]
-
-
-def losing(one: Value) -> str:
-    """Where a scenario's loss is documented: cases, each with its lines of versions; "" if nowhere."""
-    parts = []
-    for case in one["cases"]:
-        lines = [_condition(outcome, case) for outcome in case["documented"] if LOST_WRITE in outcome["required"]]
-        if lines:
-            parts.append((f"{case['name']}: " if _has_cases(one) else "") + "; ".join(lines))
-    return " · ".join(parts)
 
 
 def _changes(changes: Value) -> str:
@@ -272,7 +286,7 @@ def _margins(cells: Iterable[Value]) -> list[tuple[str, ...]]:
 
 def index(described: Value, scenarios: Sequence[Value]) -> str:
     """docs/scenarios/README.md: a guide to Kafka's replication in the order in which it is best read."""
-    names = {one["name"] for one in scenarios}
+    names, versions = {one["name"] for one in scenarios}, answers.run_on(scenarios)
     sections = []
     for section in dict.fromkeys(one["section"] for one in scenarios):
         heading, introduction = "Without any fault", list[str]()
@@ -282,7 +296,11 @@ def index(described: Value, scenarios: Sequence[Value]) -> str:
             {
                 "heading": heading,
                 "introduction": [_linked(part, names) for part in introduction],
-                "scenarios": [(one, losing(one)) for one in scenarios if one["section"] == section],
+                "scenarios": [
+                    (one, titles.title(one), answers.documented(one, versions))
+                    for one in scenarios
+                    if one["section"] == section
+                ],
             }
         )
     return render("index.md", sections=sections)
@@ -304,31 +322,41 @@ def links(text: str) -> list[str]:
 
 def table(described: Value, scenarios: Sequence[Value], data: Value, history: Collection[str] | None = None) -> str:
     """docs/reproduced.md: how many runs there were and how they ended; a row for each scenario and case, a column for
-    each version; all that was seen beside what is documented; every run that did not end so, and all that do not count.
+    each version, the newest first; all that was seen beside what is documented; every run that contradicts it. Runs
+    that show nothing, or do not count, are on the pages of their scenarios; here they are counted, by cause and by
+    reason. Those of scenarios that have no page any more are listed here.
     """
+    paged = {one["name"] for one in scenarios}
     listed = [one for one in scenarios if not one.get("exhibit") and not one["name"].startswith(AUDIT)]
     cells = [(one, *found) for one in listed for found in _cells(one, data.get(one["name"]) or {})]
-    versions = [version for version in described["versions"] if any(version == v for _, _, v, _ in cells)]
+    ran_on = {version for _, _, version, _ in cells}
+    versions = sorted(ran_on.intersection(described["versions"]), key=version_key, reverse=True)
     rows: dict[tuple[str, str], dict[str, str]] = {}
     for one, case, version, cell in cells:
-        rows.setdefault((one["name"], case), {})[version] = _reproduced(cell, stated(one, _name_of(case), version))
+        rows.setdefault((one["name"], case), {})[version] = _reproduced(cell)
     every = _every(data)
     commits = {commit for *_, cell in every for commit in cell["commits"] if commit}
     gone = set() if history is None else {one for one in commits if not in_history(one, history)}
+    found = deviations.of(((name, case, version), cell) for name, case, version, cell in every)
     return render(
         TABLE,
         museum=museum.PAGE,
         totals=list(_totals(scenarios, every)),
         **_sums([cell for *_, cell in every]),
-        headings=["scenario", "case", *versions],
+        headings=["scenario", "case", *(version.replace("-", "<br>") for version in versions)],
         rows=[
             [f"[{name}]({FOLDER}/{name}.md)", case, *(of_version.get(v, "") for v in versions)]
             for (name, case), of_version in rows.items()
         ],
+        others=sorted(ran_on.difference(described["versions"]), key=version_key, reverse=True),
         beside=_beside(cells),
-        **_not_good(every),
+        contradicting=list(_only(found, nothing=False)),
+        showing_nothing=_counted_nothing(_only(found, nothing=True), paged),
         causes=deviations.by_cause(explained.entries()),
-        aside=[(*place, run) for *place, cell in every for run in cell["aside"]],
+        reasons=Counter(
+            {reason: sum(run["runs"] for run in runs) for reason, runs in _by_reason(every).items()}
+        ).most_common(),
+        aside=[(*place, run) for *place, cell in every for run in cell["aside"] if place[0] not in paged],
         days=sorted({day for *_, cell in every for day in cell["days"]}),
         machines=sorted({machine for *_, cell in every for machine in cell["machines"]}),
         commits=_listed("Commits", commits - gone),
@@ -365,13 +393,35 @@ def _sums(cells: Sequence[Value]) -> dict[str, int]:
     }
 
 
-def _not_good(every: Iterable[_Cell]) -> dict[str, list[Deviations]]:
-    """The runs that did not end as documented: those that contradict, and those that show nothing."""
-    found = deviations.of(((name, case, version), cell) for name, case, version, cell in every)
-    return {
-        "contradicting": list(_only(found, nothing=False)),
-        "showing_nothing": list(_only(found, nothing=True)),
-    }
+def _counted_nothing(found: Iterable[Deviations], paged: Collection[str]) -> list[list[str]]:
+    """A row for each scenario and cause of its runs that show nothing; the names of those that have no page."""
+    counts: dict[tuple[str, str], list[str]] = {}
+    for one in found:
+        for run in one.runs:
+            counts.setdefault((run.place[0], one.cause), []).append(run.run)
+    return [
+        [
+            f"[{name}]({FOLDER}/{name}.md)" if name in paged else f"{name}: {', '.join(runs)}",
+            str(len(runs)),
+            cause,
+        ]
+        for (name, cause), runs in sorted(counts.items())
+    ]
+
+
+def _by_reason(every: Iterable[_Cell]) -> dict[str, list[Value]]:
+    """The runs that do not count by their reason, without the commit or the change that it names."""
+    found: dict[str, list[Value]] = {}
+    for *_, cell in every:
+        for run in cell["aside"]:
+            modified = run["why"].startswith("run by ")
+            found.setdefault(MODIFIED if modified else PARTICULAR.sub("", run["why"]), []).append(run)
+    return found
+
+
+MODIFIED: Final = "run by a modified tree, or by one of several trees of which one was modified"
+PARTICULAR: Final = re.compile(r"^excluded: |(?<!excluded): .*| \([^)]*\)")
+"""What a reason has of one run: the name of a change, words of an error."""
 
 
 def _only(found: Iterable[Deviations], *, nothing: bool) -> Iterator[Deviations]:
@@ -438,29 +488,36 @@ def _beside(cells: Iterable[tuple[Value, str, str, Value]]) -> list[list[str]]:
     return [[f"`{name}`", counts(may.get(name, ())), counts(beside.get(name, ()))] for name in sorted({*may, *beside})]
 
 
-def _reproduced(cell: Value, outcome: Value) -> str:
-    """How many runs of how many ended as documented, bold where records were lost; what that leaves possible, and how
-    many more would decide it; how many claims held.
+def _reproduced(cell: Value) -> str:
+    """Whether acknowledged records were lost, and how many runs of those that say something were as documented.
+
+    >>> _reproduced({"runs": 5, "good": 5, "verdicts": {}, "lost": 5})
+    '✕ 5/5'
+    >>> _reproduced({"runs": 1, "good": 0, "verdicts": {"unknown": 1}, "lost": 0})
+    '?'
     """
-    found = f"**{ran(cell)}**" if cell["lost"] else ran(cell)
-    bound = interval(contradicted(cell), telling(cell), "otherwise")
-    held = _held(cell).replace(" of ", "/")
-    return "<br>".join(
-        [found, *([bound, decision(cell, outcome)] if bound else []), *([f"{held} claims"] if held != "–" else [])]
-    )
+    if not telling(cell):
+        return "?"
+    return f"{'✕' if cell['lost'] else '✓' if not contradicted(cell) else '!'} {cell['good']}/{telling(cell)}"
 
 
 def durations(scenarios: Sequence[Value], data: Value) -> str:
-    """docs/timings.md: the spread of every duration."""
-    every = {one["name"]: list(_cells(one, data.get(one["name"]) or {})) for one in scenarios}
-    found = [(name, _timings(cells)) for name, cells in every.items()]
-    margins = _margins(cell for cells in every.values() for _, _, cell in cells)
+    """docs/timings.md: how long writes stopped, by case and version, and how near to its bound each claim came."""
+    cells = [(one, *found) for one in scenarios for found in _cells(one, data.get(one["name"]) or {})]
+    pauses: dict[tuple[str, str], dict[str, str]] = {}
+    for one, case, version, cell in cells:
+        if figures := (cell["clients"] or {}).get("write_pause_ms"):
+            _, least, median, most = (value / 1000 for value in figures)
+            link = f"[{titles.title(one)}]({FOLDER}/{one['name']}.md)"
+            pauses.setdefault((link, case), {})[version] = f"{median:.1f} s ({least:.1f}–{most:.1f})"
+    versions = sorted(
+        {version for of_version in pauses.values() for version in of_version}, key=version_key, reverse=True
+    )
     return render(
         DURATIONS,
-        folder=FOLDER,
-        headings=TIMINGS,
-        scenarios=[(name, rows) for name, rows in found if rows],
-        margins=margins,
+        pause_headings=["scenario", "case", *versions],
+        pauses=[[*place, *(of_version.get(v, "") for v in versions)] for place, of_version in pauses.items()],
+        margins=_margins(cell for *_, cell in cells),
     )
 
 

@@ -1,4 +1,4 @@
-"""docs/museum.md: what bit whom, when, and which release to be on.
+"""docs/museum.md: Kafka bugs that lose or damage data, by release.
 
 Made of the exhibits as plain values (pages/scenarios.py) and of what runs showed (results/).
 """

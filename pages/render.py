@@ -14,6 +14,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from evidence.basis import in_words
 from evidence.text import markdown
+from pages.links import linked
 
 TEMPLATES: Final = Path(__file__).parent / "templates"
 
@@ -24,13 +25,32 @@ def _environment() -> Environment:
     environment = Environment(
         loader=FileSystemLoader(TEMPLATES), undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
-    environment.filters |= {"escaped": markdown, "row": row, "rule": rule, "names": names, "of_basis": in_words}
+    environment.filters |= {
+        "escaped": markdown,
+        "row": row,
+        "rule": rule,
+        "names": names,
+        "of_basis": in_words,
+        "clipped": clipped,
+    }
     return environment
 
 
 def render(template: str, **values: Any) -> str:
-    """A page, by its name in docs/ (`museum.md`), with one newline at its end."""
-    return _environment().get_template(f"{template}.j2").render(**values).rstrip("\n") + "\n"
+    """A page, by its name in docs/ (`museum.md`), with one newline at its end, whose JIRAs and KIPs are links."""
+    return linked(_environment().get_template(f"{template}.j2").render(**values).rstrip("\n") + "\n")
+
+
+LONGEST_STEP: Final = 300
+
+
+def clipped(text: str) -> str:
+    """The beginning of a long text, up to a word.
+
+    >>> clipped("x " * 200)[-4:], clipped("short")
+    ('x x…', 'short')
+    """
+    return text if len(text) <= LONGEST_STEP else f"{text[:LONGEST_STEP].rpartition(' ')[0]}…"
 
 
 def row(cells: Iterable[str]) -> str:

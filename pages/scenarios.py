@@ -97,7 +97,7 @@ def documented(made: Scenario, case: Case) -> list[dict[str, Any]]:
     for version in made.versions:
         if made.applies_to(version, case):
             outcome = made.documented_for(version, case.name)
-            stated: Mapping[str, Any] = outcome.as_json() | {"on": outcome.on.label}
+            stated: Mapping[str, Any] = outcome.as_json() | {"on": outcome.on.label, "deletes": outcome.deletes}
             same = next((one for one in found if {**one, "versions": None} == {**stated, "versions": None}), None)
             if same is None:
                 same = {**stated, "versions": []}

@@ -6,6 +6,7 @@ of the pages, which load far more.
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 ORDER: Final = (
@@ -25,6 +26,10 @@ ORDER: Final = (
 """The sections in the order in which they are read; others follow."""
 
 
+ITEM: Final = re.compile(r"\n(?=- )")
+"""Between two items of a list."""
+
+
 def introduced(docstring: str, section: str) -> tuple[str, list[str]]:
     """The heading of a section and its introduction, from the docstring of its folder: what stands before the first
     colon or, without one, the first line.
@@ -36,8 +41,14 @@ def introduced(docstring: str, section: str) -> tuple[str, list[str]]:
 
 
 def paragraphs(text: str) -> list[str]:
-    """A docstring as paragraphs, each a line; what is indented stays as it is."""
+    r"""A docstring as paragraphs, each a line, as is each item of a list; what is indented stays as it is.
+
+    >>> paragraphs("A list:\n\n- one\n  more\n- two")
+    ['A list:', '', '- one more', '- two', '']
+    """
     found: list[str] = []
     for part in text.split("\n\n"):
-        found += [part if part.startswith(" ") else " ".join(part.split()), ""]
+        items = ITEM.split(part) if part.startswith("- ") else [part]
+        found += [item if item.startswith(" ") else " ".join(item.split()) for item in items]
+        found.append("")
     return found

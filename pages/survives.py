@@ -1,8 +1,8 @@
 """docs/what-survives-what.md: events by version lines, and what became of acknowledged records in each.
 
 Rows are cases of scenarios, told as what an operator sees: an event, and the settings it meets. Cells are made of the
-ledger (results/): how many acknowledged records were lost, in how many runs of how many, what that leaves possible, and
-which runs these were. Runs that say nothing about Kafka are told apart; one that contradicts what is documented says
+ledger (results/): how many acknowledged records were lost, in how many runs of how many, and what that leaves possible.
+Runs that say nothing about Kafka are told apart; one that contradicts what is documented says
 something. What flushing costs is measured in the same runs, in records that are sent one by one.
 """
 
@@ -142,7 +142,7 @@ ROWS: Final = (
 
 def page(described: Value, data: Value) -> str:
     """The page; its tables are empty where no runs were counted."""
-    versions = [v for v in described["versions"] if any(_cell(data, row, v) for row in ROWS)]
+    versions = [v for v in reversed(described["versions"]) if any(_cell(data, row, v) for row in ROWS)]
     rows = []
     for row in ROWS:
         cells = [cell_text(_cell(data, row, version)) for version in versions]
@@ -155,12 +155,6 @@ def page(described: Value, data: Value) -> str:
         rows=rows,
         price_headings=["", *priced],
         prices=prices,
-        runs=[
-            (row.scenario, row.case, version, cell["ids"])
-            for row in ROWS
-            for version in versions
-            if (cell := _cell(data, row, version)) is not None
-        ],
     )
 
 
@@ -182,8 +176,10 @@ def cell_text(cell: Value | None) -> str:
     else:
         least, most = max(1, cell["lost_records"][0]), cell["lost_records"][1]
         all_ = f" of {cell['acknowledged'][1]}" if cell.get("acknowledged") else ""
-        told = f"**lost {least if least == most else f'{least}–{most}'}**{all_} in {lost}/{runs}"
-    return told + ("" if cell["good"] == cell["runs"] else f" ({ran(cell)} as documented)")
+        told = f"**lost {least if least == most else f'{least}–{most}'}**{all_} in {lost}/{max(runs, lost)}"
+    as_documented, *nothing = ran(cell).split(", ")
+    beside = ", ".join([f"{as_documented} as documented", *nothing])
+    return told + ("" if cell["good"] == cell["runs"] else f" ({beside})")
 
 
 def _prices(data: Value, versions: Sequence[str]) -> tuple[list[str], list[list[str]]]:

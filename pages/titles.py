@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final
+from typing import Any, Final
+
+from pages.atlas import events
+
+AUDIT: Final = "audit-"
+"""How the names of scenarios begin whose runs are the cells of the audit's matrix."""
 
 TITLES: Final[Mapping[str, str]] = {
     "at-least-once": "An application that processes before it commits dies",
@@ -89,3 +94,13 @@ TITLES: Final[Mapping[str, str]] = {
     "zombie-processor": "An application that was replaced wakes up",
 }
 """Of each scenario that is neither a bug of the museum nor one of the audit's."""
+
+
+def title(one: Mapping[str, Any]) -> str:
+    """A described scenario's title in words; of a scenario that has none in `TITLES`, its name."""
+    name = str(one["name"])
+    if exhibit := one.get("exhibit"):
+        return f"{exhibit['bug']}: {exhibit['title']}"
+    if name.startswith(AUDIT):
+        return events.EVENTS.get(name.removeprefix(AUDIT), "No fault: what the settings cost")
+    return TITLES.get(name, name.replace("-", " ").capitalize())

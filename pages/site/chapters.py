@@ -16,11 +16,13 @@ from markupsafe import Markup
 
 import results
 from pages import guide
+from pages.answers import commands
 from pages.atlas.model import Data
 from pages.sections import introduced
 from pages.site import articles, lessons, moving
 from pages.site.render import page
-from pages.site.scenarios import commands, heading, svg
+from pages.site.scenarios import svg
+from pages.titles import AUDIT, title
 
 Value = Mapping[str, Any]
 FOLDER: Final = "learn"
@@ -168,7 +170,7 @@ def pages(described: Value, data: Data, names: frozenset[str]) -> Iterator[tuple
     """Path and text of each chapter, and of their index."""
     every = guide.in_order(described)
     for index, chapter in enumerate(CHAPTERS):
-        title, introduction = chapter.title, list[str]()
+        introduction = list[str]()
         if chapter.section:
             _, introduction = introduced(described["sections"].get(chapter.section, ""), chapter.section)
         own = [one for one in every if one["section"] == chapter.section or one["name"] in FIRST.get(chapter.id, ())]
@@ -178,7 +180,7 @@ def pages(described: Value, data: Data, names: frozenset[str]) -> Iterator[tuple
             page(
                 "chapter.html.j2",
                 _path(chapter),
-                title=f"{index + 1} · {title}",
+                title=f"{index + 1} · {chapter.title}",
                 section="Learn",
                 before=_place(index - 1),
                 after=_place(index + 1),
@@ -190,9 +192,9 @@ def pages(described: Value, data: Data, names: frozenset[str]) -> Iterator[tuple
                 caption=_caption(chapter, shown),
                 scenario=chapter.picture.split(".")[0],
                 own=[
-                    (one, heading(one), next(commands(one), "").partition("  #")[0])
+                    (one, title(one), next(commands(one), "").partition("  #")[0])
                     for one in own
-                    if not one["name"].startswith(guide.AUDIT)
+                    if not one["name"].startswith(AUDIT)
                 ],
             ),
         )

@@ -21,7 +21,8 @@ from pages.atlas.model import Data
 from pages.counted import contradicted
 from pages.site import articles
 from pages.site.render import page, sentence
-from pages.site.scenarios import heading, svg
+from pages.site.scenarios import svg
+from pages.titles import title
 
 Value = Mapping[str, Any]
 FOLDER: Final = "findings"
@@ -50,7 +51,7 @@ def pages(described: Value, data: Data, names: frozenset[str], found: Sequence[s
                 one=one,
                 abstract=abstract(one, data),
                 scenario=scenario,
-                scenario_title=heading(scenario),
+                scenario_title=title(scenario),
                 background=articles.html(scenario["told"]),
                 rows=[(words, one[side], list(_rows(one[side], data))) for side, words in SIDES],
                 limits=limits(one, data),

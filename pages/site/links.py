@@ -12,9 +12,8 @@ from functools import cache
 from typing import Final
 
 from audit.known import known
+from pages.links import JIRA, KIP
 
-JIRA: Final = "https://issues.apache.org/jira/browse/KAFKA-{}"
-KIP: Final = "https://cwiki.apache.org/confluence/dosearchsite.action?queryString=%22KIP-{}%22"
 SETTING: Final = "https://kafka.apache.org/documentation/#{}configs_{}"
 LIBRDKAFKA: Final = "https://github.com/confluentinc/librdkafka/issues/{}"
 

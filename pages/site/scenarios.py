@@ -21,31 +21,19 @@ from judgement.rates import telling
 from judgement.report.cells import version_key
 from judgement.report.timeline_svg import STYLE
 from judgement.sampling import at_most, percent
-from pages import deviations, guide
+from pages import answers, deviations, guide
 from pages.atlas import columns as columns_of
 from pages.atlas import events, lines, model
-from pages.counted import contradicted, does_harm
+from pages.counted import contradicted
 from pages.sections import introduced
 from pages.site import articles, words
 from pages.site.render import Place, page
-from pages.site.titles import TITLES
+from pages.titles import AUDIT, title
 
 Value = Mapping[str, Any]
 FOLDER: Final = "scenarios"
 OWN_NAMES: Final = re.compile(r'(?<=["# ])kc-')
 """How names within a picture begin."""
-AUDIT: Final = guide.AUDIT
-
-
-def heading(one: Value) -> str:
-    """A scenario's title in words; of a scenario that has none in `TITLES`, its name."""
-    if one["exhibit"]:
-        title = str(one["exhibit"]["title"])
-        return f"{one['exhibit']['bug']}: {title}"
-    if one["name"].startswith(AUDIT):
-        fault = one["name"].removeprefix(AUDIT)
-        return events.EVENTS.get(fault, "No fault: what the settings cost")
-    return TITLES.get(one["name"], one["name"].replace("-", " ").capitalize())
 
 
 def pages(described: Value, data: model.Data) -> Iterator[tuple[str, str]]:
@@ -59,12 +47,12 @@ def pages(described: Value, data: model.Data) -> Iterator[tuple[str, str]]:
         yield _path(one), of(one, data, names, set_aside, before, after)
     sections = []
     for section in dict.fromkeys(one["section"] for one in every):
-        title, introduction = "Without any fault", list[str]()
+        heading, introduction = "Without any fault", list[str]()
         if section:
-            title, introduction = introduced(described["sections"].get(section, ""), section)
-        own = [(one, heading(one), outcome_line(one, data)) for one in every if one["section"] == section]
+            heading, introduction = introduced(described["sections"].get(section, ""), section)
+        own = [(one, title(one), outcome_line(one, data)) for one in every if one["section"] == section]
         first = next((part for part in introduction if part), "")
-        sections.append((section or "baseline", title, articles.html(first), own))
+        sections.append((section or "baseline", heading, articles.html(first), own))
     yield (
         f"{FOLDER}/index.html",
         page(
@@ -84,7 +72,7 @@ def _path(one: Value) -> str:
 
 
 def _place(one: Value) -> Place:
-    return heading(one), _path(one)
+    return title(one), _path(one)
 
 
 def _set_aside(runs: Value) -> dict[str, str]:
@@ -119,11 +107,15 @@ def cells(one: Value, data: model.Data) -> list[tuple[str, str, Value]]:
     ]
 
 
-def kind(cell: Value) -> tuple[str, str]:
-    """The class and the words of a cell: what became of the records, and how often it was as documented."""
+def kind(cell: Value, *, deletes: bool = False) -> tuple[str, str]:
+    """The class and the words of a cell: what became of the records, and how often it was as documented. `deletes`: the
+    sequence deletes the records that are gone.
+    """
     runs = telling(cell)
     if not runs:
         return "hole", "no verdict"
+    if cell["lost"] and deletes and not contradicted(cell):
+        return "kept", f"– deleted by request in {cell['lost']} of {max(runs, cell['lost'])}"
     if cell["lost"]:
         return "lost", f"✕ lost in {cell['lost']} of {max(runs, cell['lost'])}"
     if contradicted(cell):
@@ -138,7 +130,14 @@ def kind(cell: Value) -> tuple[str, str]:
 
 def outcome_line(one: Value, data: model.Data) -> str:
     """Where records are lost, in a line: versions, of any case."""
-    losing = sorted({version for _, version, cell in cells(one, data) if cell["lost"]}, key=version_key)
+    losing = sorted(
+        {
+            version
+            for case, version, cell in cells(one, data)
+            if cell["lost"] and not answers.deletes(one, case, version)
+        },
+        key=version_key,
+    )
     ran = sorted({version for _, version, cell in cells(one, data) if telling(cell)}, key=version_key)
     if one["name"].startswith(AUDIT):
         return "by settings, in the Atlas"
@@ -154,7 +153,8 @@ def table(one: Value, data: model.Data) -> list[tuple[str, list[tuple[str, str, 
     """Outcomes by case and version, the newest version first: version, class, words, and what is still possible."""
     found: dict[str, list[tuple[str, str, str, str]]] = {}
     for case, version, cell in cells(one, data):
-        found.setdefault(case, []).insert(0, (version, *kind(cell), _possible(cell)))
+        told = kind(cell, deletes=answers.deletes(one, case, version))
+        found.setdefault(case, []).insert(0, (version, *told, _possible(cell)))
     return list(found.items())
 
 
@@ -178,7 +178,7 @@ def of(
     return page(
         "scenario.html.j2",
         _path(one),
-        title=heading(one),
+        title=title(one),
         section="Kafka bugs" if one["exhibit"] else "Scenarios",
         description=one["claim"],
         before=before,
@@ -194,9 +194,11 @@ def of(
         shown=shown,
         control=(shown or {}).get("control"),
         pair=_figures(shown, f"{one['name']}.svg", f"{one['name']}.control.svg"),
+        offsets=_figures(shown, f"{one['name']}.offsets.svg"),
+        deletes=bool(shown and answers.deletes(one, shown["case"], shown["version"])),
         seen_by_clients=_figures(shown, f"{one['name']}.clients.svg"),
         claims=claims.CATALOGUE,
-        commands=list(commands(one)),
+        commands=list(answers.commands(one)),
         clients=_clients(found),
         not_good=deviations.of(((case, version), cell) for case, version, cell in found),
         aside=_aside(found),
@@ -225,24 +227,6 @@ def _figures(shown: Value | None, *names: str) -> list[tuple[Markup, str]]:
         (Markup(OWN_NAMES.sub("kcc-", text) if ".control." in name else text), told[name])
         for name, text in drawn.items()
     ]
-
-
-def commands(one: Value) -> Iterator[str]:
-    """A command for each documented outcome, on the newest version that it is stated for, what does harm first."""
-    found: list[tuple[bool, str, str]] = []
-    for case in one["cases"]:
-        name = "" if case["name"] == DEFAULT_CASE else f" --case {case['name']}"
-        for outcome in case["documented"]:
-            if outcome["versions"]:
-                newest = max(outcome["versions"], key=version_key)
-                affected = (one["exhibit"] or {}).get("affected") or ()
-                shown = next((version for version in reversed(affected) if version in outcome["versions"]), newest)
-                stated = ", ".join(outcome["required"]) or "no anomaly"
-                command = f"kafka-chaos run {one['name']}{name} --version {shown}"
-                found.append((not does_harm(outcome["required"]), command, stated))
-    width = max((len(command) for _, command, _ in found), default=0)
-    for _, command, stated in sorted(found, key=lambda row: row[0]):
-        yield f"{command:<{width}}  # {stated}"
 
 
 def _aside(found: Sequence[tuple[str, str, Value]]) -> dict[str, list[str]]:

@@ -65,6 +65,7 @@ SOON = {"message.timeout.ms": "5000"}
         Documented(
             on=KAFKA_14616.affected,
             allowed=OF_THE_DELETED | EPOCH_ROSE,
+            deletes=True,
             claims=["restarted-replica-stays-out"],
             sentence=f"""The broker that returns refuses to create the replica of the new topic, which refuses acks=all
                 until it is restarted once more. {DELETED} Before 3.6 leader epochs go back too: there the controller
@@ -76,6 +77,7 @@ SOON = {"message.timeout.ms": "5000"}
         Documented(
             on=KAFKA_14616.unaffected,
             allowed=OF_THE_DELETED,
+            deletes=True,
             claims=["restarted-replicas-return"],
             sentence=f"""The broker moves the stray directory aside, creates the new replica, and is in sync within
                 seconds. {DELETED}""",

@@ -2,11 +2,12 @@
 
 Three kinds of text, and what is asked of each:
 
-- *pages*: README, CONTRIBUTING, SECURITY and docs/; the texts that pages are built from (scenarios, their advice, cases
-  and bugs, claims, anomalies, faults, statements); and every help text. All rules hold for them.
+- *pages*: README, CONTRIBUTING, SECURITY and docs/; the templates of pages in Markdown; the texts that pages are built
+  from (scenarios, their advice, cases and bugs, claims, anomalies, faults, statements); and every help text. All rules
+  hold for them.
 - *messages*: the strings of four words or more in the code (errors, reasons of verdicts, headings, progress) and the
-  templates of pages and reports. They are fragments, so neither length nor beginning says anything: the worst patterns
-  are banned.
+  templates of reports and of the site. They are fragments, so neither length nor beginning says anything: the worst
+  patterns are banned.
 - *notes*: the docstring of each module, its design note. The worst patterns are banned, and long sentences.
 """
 
@@ -55,6 +56,9 @@ BEGINNING = re.compile(
 )
 """A sentence that begins with its object, or with a pronoun; a question may."""
 TAG = re.compile(r"\{[{%#].*?[}%#]\}", re.DOTALL)
+STATEMENT = re.compile(r"^\s*\{%.*?%\}\n|\{[%#].*?[%#]\}", re.DOTALL | re.MULTILINE)
+PRINTED = re.compile(r"\{\{.*?\}\}", re.DOTALL)
+"""What a template does, and what it prints: a word."""
 HEADING = re.compile(r"#+ ")
 ASIDE = re.compile(r"\([^()]*\)|\([^()]*$|^[^()]*\)")
 """What is in parentheses counts as no word: sources, settings, units."""
@@ -123,6 +127,8 @@ def pages() -> Iterator[tuple[str, str]]:
         yield f"statement {statement.number}", f"{statement.sentence}\n\n{statement.corrected}"
     for one in explained.entries():
         yield f"why {one.runs[0]} did not end as documented", f"{one.why}\n\n{one.followed}"
+    for path in sorted((ROOT / "pages" / "templates").glob("*.md.j2")):
+        yield path.name, STATEMENT.sub("", PRINTED.sub("x", path.read_text()))
     yield "--help", "\n\n".join(helps(parser()))
     generated = set((ROOT / ".gitignore").read_text().splitlines())
     for path in (*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"), ROOT / "compose" / "README.md"):

@@ -122,7 +122,6 @@ def test_runs_of_one_cell_are_put_together_and_written(tmp_path: Path, monkeypat
     (cell,) = matrix.load(folder)
     assert [run.run for run in cell.runs] == ["r1", "r2"]
     assert "**1 cells**" in (docs / "audit-matrix.md").read_text()
-    assert (docs / "audit-matrix-epoch.svg").read_text().startswith("<svg")
 
 
 def test_a_run_of_a_tree_with_changes_stays_in_the_files_and_counts_nowhere(tmp_path: Path) -> None:
@@ -133,7 +132,7 @@ def test_a_run_of_a_tree_with_changes_stays_in_the_files_and_counts_nowhere(tmp_
     (counted,), (kept,) = matrix.load(folder), matrix.load(folder, modified=True)
     assert [run.run for run in counted.runs] == ["r1"]
     assert [run.run for run in kept.runs] == ["r1", "r2"]
-    assert "**1 cells**, 1 measurements in 1 runs" in (docs / "audit-matrix.md").read_text()
+    assert "**1 cells**, 1 times, in 1 runs" in (docs / "audit-matrix.md").read_text()
 
 
 def test_a_folder_without_runs_is_bad_input(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

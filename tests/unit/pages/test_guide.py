@@ -15,10 +15,11 @@ from app.cli import main
 from evidence.findings import ClaimResult
 from evidence.ledger import AnyLine, ClaimLine, Load
 from evidence.rundir import RunDir
-from harness.scenario import get_scenario
+from harness.scenario import all_scenarios, get_scenario
 from judgement.report import facts, timings
-from pages import build, example_runs, guide
-from pages.scenarios import of, steps_of
+from pages import answers, build, example_runs, guide
+from pages.links import linked
+from pages.scenarios import described, of, steps_of
 from tests.ledgers import ended, judged, started
 from tests.unit.judgement.report import synthetic
 
@@ -44,6 +45,11 @@ def guide_of(*lines: AnyLine, **changes: Any) -> dict[str, str]:
     scenarios = [stated(name, **changes) for name in every]
     versions = ["0.10.2.2", "2.8.2", "4.3.1"]
     return guide.pages({"versions": versions, "sections": {"a": "A: b."}, "scenarios": scenarios}, every, {"0" * 40})
+
+
+def text_of(name: str) -> str:
+    """The page of a scenario, as this tree has it."""
+    return guide.page(of(get_scenario(name)), results.of_scenario(name))
 
 
 def ran(run: str, verdict: str = "as-documented", about: dict[str, Any] | None = None, **changes: Any) -> list[AnyLine]:
@@ -72,10 +78,54 @@ def test_a_page_has_the_claim_the_source_the_steps_the_cases_and_what_an_operato
 
 
 def test_the_index_says_where_acknowledged_records_are_lost() -> None:
-    assert guide.losing(of(get_scenario("leader-crash"))) == "acks-1: every version"
-    assert guide.losing(of(get_scenario("double-failover"))).startswith("followers truncate to the high watermark")
-    assert guide.losing(of(get_scenario("unclean-election"))).startswith("default: before 0.11 · enabled: ")
-    assert guide.losing(of(get_scenario("baseline"))) == ""
+    every = answers.run_on([of(one) for one in all_scenarios().values()])
+    assert answers.documented(of(get_scenario("leader-crash")), every) == "every version (acks-1)"
+    told = answers.documented(of(get_scenario("double-failover")), every)
+    assert told == "0.8.2.2 to 0.10.2.2, 2.2.2-pinned, 2.8.2-pinned, 3.9.2-pinned"
+    told = answers.documented(of(get_scenario("unclean-election")), every)
+    assert told == "0.8.2.2 to 0.10.2.2 (default); every version (enabled)"
+    assert answers.documented(of(get_scenario("baseline")), every) == ""
+    assert answers.documented(of(get_scenario("museum-marker-compacted")), every) == ""
+
+
+def test_a_page_says_on_which_versions_records_were_lost_the_worst_first_and_the_newest_first() -> None:
+    about = {"version": "0.10.2.2"}
+    lines = [*ran("r1", about=about, anomalies={"lost-write": 1}, lost=1), *ran("r2"), *ran("r3", "unknown")]
+    lines += [*ran("r4", about={"version": "2.8.2"}), *ran("r5", "unexpected", about={"version": "4.2.2"})]
+    page = guide_of(*lines)["scenarios/s.md"]
+    told = page.partition("## On which versions")[2].partition("“")[0]
+    assert [line for line in told.splitlines() if line] == [
+        "- ✕ acknowledged records were lost: 0.10.2.2 (1 of 1)",
+        "- ! not as documented: 4.2.2 (1 of 1)",
+        "- ✓ every acknowledged record was kept: 4.3.1 (1 of 1), 2.8.2 (1 of 1)",
+    ]
+
+
+def test_records_that_a_sequence_deletes_are_not_called_lost() -> None:
+    outcome: dict[str, Any] = {"on": "every version", "versions": ["4.3.1"], "required": [], "allowed": ["lost-write"]}
+    outcome |= {"claims": [], "source": "KIP-1", "basis": "KIP", "deletes": True}
+    case = {"name": "default", "changes": {"acks": "all"}, "documented": [outcome]}
+    lines = ran("r1", anomalies={"lost-write": 3}, lost=3)
+    page = guide_of(*lines, cases=[case])["scenarios/s.md"]
+    assert "- – records are gone that were deleted by request: 4.3.1 (1 of 1)" in page
+    assert "deleted by request, in 1 run" in page
+    assert "acknowledged records were lost" not in page
+
+
+def test_a_page_has_a_title_in_words_its_name_its_neighbours_and_its_commands() -> None:
+    pages = guide.pages(described(), {})
+    page = pages["scenarios/bridge.md"]
+    assert page.startswith("# Two brokers cannot reach each other, a third reaches both\n")
+    assert "\n`bridge`. Source: " in page
+    assert "Before: [Packets are lost in one direction only](one-way.md). Next: [A follower's link" in page
+    assert "\n    kafka-chaos run bridge" in page
+    assert "- [Two brokers cannot reach each other, a third reaches both](bridge.md) (`bridge`). " in pages[guide.INDEX]
+
+
+def test_every_jira_and_kip_of_a_generated_page_is_a_link() -> None:
+    for name, text in guide.pages(described(), results.by_scenario()).items():
+        assert linked(text) == text, name
+    assert "[KAFKA-14616](https://issues.apache.org/jira/browse/KAFKA-14616)" in text_of("museum-made-again")
 
 
 def test_helper_functions_of_the_steps_are_shown_too() -> None:
@@ -114,11 +164,8 @@ def test_the_table_has_a_row_for_each_case_and_a_column_for_each_version() -> No
     old = {"version": "0.10.2.2"}
     lines = [*ran("r1", about=old, anomalies={"lost-write": 1}, lost=1), *ran("r2"), *ran("r3"), *ran("r4", "unknown")]
     page = guide_of(*lines)["reproduced.md"]
-    assert "| scenario | case | 0.10.2.2 | 4.3.1 |" in page
-    assert (
-        "| [s](scenarios/s.md) | – | **1/1**<br>at most 95 % otherwise<br>30 more | 2/2, 1 unknown<br>at most 78 %"
-        in page
-    )
+    assert "| scenario | case | 4.3.1 | 0.10.2.2 |" in page
+    assert "| [s](scenarios/s.md) | – | ✓ 2/2 | ✕ 1/1 |" in page
     assert "| scenarios with faults | 4 | 3 | 0 | 1 | 0 | 0 | 0 |" in page
     assert guide_of(*reversed(lines)) == guide_of(*lines)
 
@@ -131,17 +178,21 @@ def test_runs_that_contradict_show_nothing_or_do_not_count_are_told_apart() -> N
         started("cut"),
         *ran("own", about={"modified": True}),
     ]
-    page = guide_of(*lines)["reproduced.md"]
+    pages = guide_of(*lines)
+    page, own = pages["reproduced.md"], pages["scenarios/s.md"]
     contradicting, nothing = page.index("## Runs that contradict"), page.index("## Runs that show nothing")
     aside = page.index("## Runs that do not count")
     assert (
         page[contradicting:nothing].count("- s (–) on 4.3.1: bad") + page[contradicting:nothing].count("- s (default)")
         == 7
     )
-    assert "dark: unknown: no proof" in page[nothing:aside]
+    assert "| [s](scenarios/s.md) | 1 | Not explained yet |" in page[nothing:aside]
+    assert "dark: unknown: no proof" in own
     assert "- **Not explained yet.**" in page[contradicting:nothing]
-    assert "cut: started, and no end is on record" in page[aside:]
-    assert "own: run by a modified tree of 00000000" in page[aside:]
+    assert "| started, and no end is on record | 1 |" in page[aside:]
+    assert "| run by a modified tree, or by one of several trees of which one was modified | 1 |" in page[aside:]
+    assert "cut: started, and no end is on record" in own
+    assert "own: run by a modified tree of 00000000" in own
     assert "10 runs on real brokers were started and are on record; 8 of them count" in page
 
 
@@ -172,8 +223,9 @@ def test_commits_that_are_gone_are_told() -> None:
 def test_times_of_a_busy_machine_are_marked() -> None:
     claims = (ClaimLine(name="c", outcome="held", measured_ms=1000.0, bound_ms=2000.0),)
     pages = guide_of(*ran("r1", about={"load": Load(cpu=90.0)}, claims=claims), *ran("r2", claims=claims))
-    assert "| `c` | – | 4.3.1 | busy | 1 | 1.00 s | 1.00 s | 1.00 s | 2.0 s |" in pages["timings.md"]
-    assert "| `c` | – | 4.3.1 | not on record | 1 |" in pages["timings.md"]
+    assert "| `c` | – | 4.3.1 | busy | 1 | 1.00 s | 1.00 s | 1.00 s | 2.0 s |" in pages["scenarios/s.md"]
+    assert "| `c` | – | 4.3.1 | not on record | 1 |" in pages["scenarios/s.md"]
+    assert "| `c` | – | – | 50 % in 1 run | 50 % in 1 run |" in pages["timings.md"]
 
 
 def test_the_run_that_is_shown_lost_what_must_be_lost_or_is_the_newest_and_the_first_of_its_seeds(

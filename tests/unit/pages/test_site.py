@@ -14,9 +14,10 @@ from evidence.releases import numbers
 from harness.cluster import apache
 from harness.scenario import all_scenarios
 from judgement.rates import telling
+from pages import titles
 from pages.atlas import columns, events, lines, model, moving
 from pages.deviations import shortened
-from pages.site import articles, build, chapters, finding_articles, titles, words
+from pages.site import articles, build, chapters, finding_articles, words
 from pages.site.links import NAMES, linked
 from pages.site.render import NAV, TEMPLATES
 from results.explained import by_run
