@@ -69,16 +69,20 @@ def topic_text(topic: Topic) -> str:
 # The Atlas of each line
 
 
-def _grids(cells: Sequence[Cell]) -> Iterator[dict[str, Any]]:
-    """The Atlas of each line of which a release was measured: how its columns are called, and a row for each event."""
+def _atlas(cells: Sequence[Cell]) -> Iterator[tuple[lines.ReleaseLine, str, dict[str, tuple[GridCell, ...]]]]:
+    """Each line of which a release was measured, that release, and its grid of Java's producer."""
     measured = indexed(cells)
     on = {cell.key.version for cell in cells}
     for line in lines.every():
         version = line.version(line.newest).id
-        if version not in on or version != MEASURED_ON.get(line.audit):
-            continue
+        if version in on and version == MEASURED_ON.get(line.audit):
+            yield line, version, grid(line, "java", columns.columns(line.audit), measured)
+
+
+def _grids(cells: Sequence[Cell]) -> Iterator[dict[str, Any]]:
+    """The Atlas of each measured line: how its columns are called, and a row for each event."""
+    for line, version, found in _atlas(cells):
         chosen = columns.columns(line.audit)
-        found = grid(line, "java", chosen, measured)
         yield {
             "label": line.label,
             "version": version,
@@ -89,6 +93,17 @@ def _grids(cells: Sequence[Cell]) -> Iterator[dict[str, Any]]:
                 for fault in faults
             ],
         }
+
+
+def _choices(cells: Sequence[Cell], fault: str) -> tuple[list[str], list[list[str]]]:
+    """The Atlas of one event: the measured versions, and a row for each of its columns. A column is called as it is on
+    the newest of these versions.
+    """
+    found = [(version, of[fault]) for _, version, of in _atlas(cells) if fault in of]
+    if not found:
+        return [], []
+    rows = zip(*(row for _, row in found), strict=True)
+    return [version for version, _ in found], [[_column(row[0].column), *map(_grid_cell, row)] for row in rows]
 
 
 def _column(column: columns.Column) -> str:
@@ -144,9 +159,15 @@ def of_fault(cells: Sequence[Cell], fault: str) -> str:
     if not own:
         return ""
     found, versions = _lines(own), {cell.key.line: cell.key.version for cell in own}
+    chosen, choices = _choices(own, fault)
     return render(
         "audit-fault.md",
         headings=[versions[line] for line in found],
+        choices=choices,
+        choice_headings=["settings", *chosen],
+        symbols=[f"{SYMBOLS[one]} {WORDS[one]}" for one in SYMBOLS],
+        few=FEW,
+        held_apart=" and ".join(versions[line] for line in columns.WITHOUT_IDEMPOTENCE if line in versions),
         rows=_rows(own, found),
         costs=_costs(own, found) if fault == "none" else [],
         differs=sum(map(_differs, own)),

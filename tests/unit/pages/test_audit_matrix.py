@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from audit.cells import Cell, CellKey
@@ -19,15 +20,20 @@ def entry(text: str, start: str) -> str:
     return next(line for line in text.splitlines() if line.startswith(start))
 
 
+def of_all(cells: Sequence[Cell]) -> str:
+    """The table of every client and setting."""
+    return of_fault(cells, FAULT).rpartition("not measured.")[2]
+
+
 def test_a_cell_that_always_loses_has_no_number_and_one_that_sometimes_does_has() -> None:
-    told = of_fault([lost(key(), 7, 7), lost(key(acks="all"), 7, 0)], FAULT)
+    told = of_all([lost(key(), 7, 7), lost(key(acks="all"), 7, 0)])
     assert entry(told, "| acks=1, 5 in flight |").endswith("| **loses** |")
     assert entry(told, "| acks=all, 5 in flight |").endswith("| **loses** 1/2 |")
 
 
 def test_cells_that_came_to_the_same_share_a_row_and_others_do_not() -> None:
     cells = [lost(key(), 7), lost(key(client="librdkafka"), 7), lost(key(replication_factor=2), 0)]
-    rows = [line for line in of_fault(cells, FAULT).splitlines() if line.startswith("| acks=1")]
+    rows = [line for line in of_all(cells).splitlines() if line.startswith("| acks=1")]
     assert rows == [
         "| acks=1, 5 in flight | java | 2/1 | kept |",
         "| acks=1, 5 in flight | librdkafka, java | 3/1 | **loses** |",
@@ -35,7 +41,7 @@ def test_cells_that_came_to_the_same_share_a_row_and_others_do_not() -> None:
 
 
 def test_what_was_not_measured_is_said() -> None:
-    told = of_fault([lost(key(), 7), lost(key(line="kraft", version="4.3.1", acks="0"), 7)], FAULT)
+    told = of_all([lost(key(), 7), lost(key(line="kraft", version="4.3.1", acks="0"), 7)])
     assert entry(told, "| acks=0 |") == "| acks=0 | java | 3/1 | · | **loses** |"
 
 
@@ -80,6 +86,16 @@ def test_costs_are_medians() -> None:
     cells = [replace(cell(key("none"), *runs), stated=replace(cell().stated, must=frozenset()))]
     told = of_fault(cells, "none")
     assert "| acks=1, 5 in flight | java | 3/1 | 2.0 / 9.0; 1 000/s |" in told
+
+
+def test_the_page_of_a_fault_has_its_row_of_each_atlas() -> None:
+    of_java = key(client="java", line="epoch", version="2.8.2")
+    pinned = lost(replace(of_java, line="pinned", version="3.9.2-pinned"), 0)
+    told = of_fault([lost(of_java, 7, 0), pinned], FAULT)
+    assert "| settings | 2.8.2 | 3.9.2-pinned |" in told
+    assert entry(told, "| acks=1 |") == "| acks=1 | ✕ 1/2? | ✓ 1? |"
+    assert "There is no idempotence on 3.9.2-pinned." in told
+    assert "### Every client and setting" not in of_fault([lost(replace(of_java, version="2.8.1"), 7)], FAULT)
 
 
 def test_what_was_not_run_is_on_no_page() -> None:
