@@ -193,7 +193,7 @@ def as_text(shown: Iterable[Scenario]) -> str:
 
 def _known() -> Iterator[str]:
     yield "versions: " + " ".join(v.id for v in versions.ALL)
-    yield "of exhibits alone: " + " ".join(v.id for v in versions.OF_EXHIBITS)
+    yield "of museum scenarios alone: " + " ".join(v.id for v in versions.OF_EXHIBITS)
 
 
 def _lines(made: Scenario, data: Mapping[str, Any]) -> Iterator[str]:

@@ -329,7 +329,7 @@ def parser() -> argparse.ArgumentParser:
             action="append",
             default=[],
             metavar="K=V",
-            help="override a broker setting (again for more): nothing is documented then, what is seen is `observed`",
+            help="override a broker setting (again for more). Nothing is documented then, and the verdict is `observed`",
         )
         sub.add_argument(
             "--expect",
@@ -373,7 +373,7 @@ def parser() -> argparse.ArgumentParser:
             "--client",
             metavar="C",
             help="producers to use: librdkafka, java-<release>, scala-<release>, or a command: a client of your own "
-            "(docs/own-clients.md), which may be the consumer too; what is seen is `observed`",
+            "(docs/own-clients.md), which may be the consumer too. The verdict is `observed`",
         )
 
     run = command("run", "Run one scenario on one version of Kafka, judge it, and write its report.")

@@ -13,7 +13,7 @@ with one disk, at any time |
 Nothing is graded that was not measured: a grade is "at best" if a fault that could make it worse has no cell, and "?"
 if there is no cell at all. What was stated beforehand about a cell plays no part, only what its runs show.
 
-Loss of power is beside the grade: of all replicas at one moment, or of the last one in sync. Records that no replica
+Loss of power is not in the grade: of all replicas at one moment, or of the last one in sync. Records that no replica
 has flushed are gone then, whatever a producer asks for. So are records that only those replicas have flushed which the
 last one makes truncate. (Against the second there are acks=all, min.insync.replicas=2 and eligible leader replicas.) If
 this loss were graded, nearly every producer would be a C, and none could be told from another. So it is measured, and
@@ -104,7 +104,7 @@ GRADE_IF_LOST: Final[Mapping[str, str]] = {
 }
 """The grade if a fault loses acknowledged records; every fault of `audit.cells` has one but "none" and `UNGRADED`."""
 UNGRADED: Final = LOSES_POWER
-"""Faults whose losses are not for a producer's settings to prevent: told beside the grade, and by words of their own
+"""Faults whose losses are not for a producer's settings to prevent: told apart from the grade, and by words of their own
 for --fail-on. What they duplicate or reorder idempotence prevents, and is graded like any other.
 """
 NEEDS_FOLLOWERS: Final = frozenset(

@@ -168,7 +168,7 @@ def _ungraded(case: ProducerCase, fault: str) -> list[MeasuredHarm]:
 def _power_loss(
     row: ProducerRow, having: Sequence[ProducerCase], fault: str, accepted: Collection[str], baselined: bool
 ) -> dict[str, Any]:
-    """The note of what one fault does that is beside the grade."""
+    """The note of what one fault does that is not in the grade."""
     case = having[0]
     found = _ungraded(case, fault)
     told = "; ".join(f"{words.ungraded(one)} ({words.evidence(one)})" for one in found)

@@ -140,13 +140,13 @@ def where(finding: MeasuredHarm) -> str:
 
 
 UNGRADED = {
-    POWER_LOSS: "beside the grade, and whatever a producer sets: {} when all replicas lose power at one moment",
-    LAST_REPLICA: "beside the grade: {} when the last replica in sync loses power and is back before the others",
+    POWER_LOSS: "not in the grade, whatever the producer's settings: {} when all replicas lose power at one moment",
+    LAST_REPLICA: "not in the grade: {} when the last replica in sync loses power and is back before the others",
 }
 
 
 def ungraded(finding: MeasuredHarm) -> str:
-    """Harm that is told beside the grade."""
+    """Harm that is no part of the grade."""
     return UNGRADED[finding.fault].format(finding.sentence)
 
 
@@ -196,7 +196,7 @@ def agreement(case: ProducerCase, one: Proof) -> str:
 
 def fix(case: ProducerCase, one: Fix) -> str:
     """What to change, what it removes and what it leaves or brings, in a line."""
-    changes = " and ".join(_change(change, case.resolved.producer.origin) for change in one.changes)
+    changes = " and ".join(_change(change, case.resolved.producer.origin) for change in one.changes) + _implied(case, one)
     removed = one.effects
     if one.leaves:
         left = sorted({finding.fault for finding in one.leaves})
@@ -213,6 +213,13 @@ def fix(case: ProducerCase, one: Fix) -> str:
     if one.refuses:
         sentence += f"; records are refused in {', '.join(one.refuses)}"
     return sentence
+
+
+def _implied(case: ProducerCase, one: Fix) -> str:
+    """What else a change does, if that is why it helps: idempotence asks for acks=all."""
+    keys = {change.key for change in one.changes}
+    implied = "enable.idempotence" in keys and "acks" not in keys and str(case.resolved.acks.value) != "all"
+    return " (which implies acks=all)" if implied else ""
 
 
 def _change(change: SettingChange, home: Origin) -> str:
