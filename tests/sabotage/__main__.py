@@ -233,8 +233,9 @@ def page(control: Mapping[str, str], of_file: Iterable[Row], of_run: Iterable[Ro
     out = [
         "# Sabotage",
         "",
-        "Made by `make sabotage`. Fresh runs are sabotaged, each case by itself, and judged. *Before* is",
-        "what came of it at ff22bf4. A case that comes to `as-documented` and must not fails the command.",
+        "We tried these ways to make a run pass wrongly, each by itself, on fresh runs (`make sabotage`). *Now* is the",
+        "verdict of today. A case that comes to `as-documented` and must not fails the command. *Before* is the verdict",
+        "of an early version of the harness.",
         "",
         "Nothing was done to: " + ", ".join(f"{name} ({verdict})" for name, verdict in control.items()) + ".",
         "",
