@@ -329,7 +329,7 @@ def parser() -> argparse.ArgumentParser:
             action="append",
             default=[],
             metavar="K=V",
-            help="override a broker setting (again for more). Nothing is documented then, and the verdict is `observed`",
+            help="override a broker setting (again for more). Nothing is documented then: the verdict is `observed`",
         )
         sub.add_argument(
             "--expect",

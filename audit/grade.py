@@ -104,7 +104,7 @@ GRADE_IF_LOST: Final[Mapping[str, str]] = {
 }
 """The grade if a fault loses acknowledged records; every fault of `audit.cells` has one but "none" and `UNGRADED`."""
 UNGRADED: Final = LOSES_POWER
-"""Faults whose losses are not for a producer's settings to prevent: told apart from the grade, and by words of their own
+"""Faults whose losses are not for a producer's settings to prevent: told apart from it, and by words of their own
 for --fail-on. What they duplicate or reorder idempotence prevents, and is graded like any other.
 """
 NEEDS_FOLLOWERS: Final = frozenset(

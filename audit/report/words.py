@@ -196,7 +196,8 @@ def agreement(case: ProducerCase, one: Proof) -> str:
 
 def fix(case: ProducerCase, one: Fix) -> str:
     """What to change, what it removes and what it leaves or brings, in a line."""
-    changes = " and ".join(_change(change, case.resolved.producer.origin) for change in one.changes) + _implied(case, one)
+    changes = " and ".join(_change(change, case.resolved.producer.origin) for change in one.changes)
+    changes += _implied(case, one)
     removed = one.effects
     if one.leaves:
         left = sorted({finding.fault for finding in one.leaves})

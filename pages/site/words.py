@@ -9,8 +9,11 @@ from audit.grade import cost
 from evidence.text import plural
 from pages.atlas import columns as columns_of
 from pages.atlas.columns import ACKS_1, FLUSHED, RECOMMENDED, Column
-from pages.atlas.events import EVENTS
+from pages.atlas.events import BRIEF, EVENTS
 from pages.atlas.model import KEPT, LOST, WORDS, Atlas, Data, Figure, GridCell, RowCell, RowOnPage
+
+NAMED = 3
+"""So many events are named in a sentence."""
 
 
 def lead(atlas: Atlas) -> str:
@@ -122,7 +125,12 @@ def advice(atlas: Atlas, column: Column) -> str:
             else "Nothing more. The price: each write waits for a flush (see the last line of the grid)."
         )
     if mine.count > then.count or column.id not in (RECOMMENDED, FLUSHED):
-        return f"Set {best.title} and {best.topic}: then {then.count} of {then.of} events lose records."
+        told = f"Set {best.title} and {best.topic}: then {then.count} of {then.of} events lose records"
+        rest = [one.fault for one in atlas.column("java", best.id) if one.worst == LOST]
+        if not rest or len(rest) > NAMED:
+            return f"{told}."
+        flush = f" With flush.messages=1 too, {power.count} of {power.of} do." if power.count < then.count else ""
+        return f"{told} ({'; '.join(BRIEF[fault] for fault in rest)}).{flush}"
     return (
         f"Set flush.messages=1 if all replicas can lose power together: then {power.count} of {power.of} events lose "
         "records. Producers stay as they are."

@@ -132,6 +132,16 @@ def test_advice_rests_on_runs_that_lost_nothing(data: model.Data) -> None:
             assert one.prevention is None or one.prevention.lost == 0
 
 
+def test_what_to_set_names_the_events_that_still_lose_records(data: model.Data) -> None:
+    for line in ("2.8", "4.3", "3.9-zk", "0.10.2", "3.9-pinned"):
+        atlas = _atlas(data, line)
+        weak = next(column for column in atlas.columns if column.id == columns.ACKS_1)
+        still = [one.fault for one in atlas.column("java", columns.RECOMMENDED) if one.worst == model.LOST]
+        told = words.advice(atlas, weak)
+        named = [fault for fault, brief in events.BRIEF.items() if brief in told]
+        assert named == (sorted(still, key=list(events.BRIEF).index) if len(still) <= words.NAMED else []), line
+
+
 def test_pauses_are_of_the_ledger(data: model.Data, of_28: model.Atlas) -> None:
     assert {one.pause for one in of_28.pauses} == set(events.PAUSES)
     for one in of_28.pauses:

@@ -24,6 +24,7 @@ def test_the_examples_are_what_the_commands_say(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(ROOT)
+    monkeypatch.setenv("COLUMNS", "110")
     examples = EXAMPLE.findall(README)
     assert {command.split()[0] for command, _ in examples} == {"museum", "atlas"}
     for command, shown in examples:
