@@ -9,6 +9,7 @@ can be compared: a clean stop and kill -9.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from statistics import median
@@ -195,10 +196,25 @@ def _panel(drawing: Drawing, one: Panel, y: float, highest: float) -> float:
     if any(one.read):
         read = _steps(scale, one, one.read, bottom, highest)
         drawing.middle.append(tag("path", d=read, fill="none", stroke="var(--leader)", stroke_width=1.1))
-    drawing.front.append(text(16, top + 14, one.name, class_="lane-name"))
+    for number, line in enumerate(in_lines(one.name)):
+        drawing.front.append(text(16, top + 22 + 14 * number, line, class_="lane-name"))
     drawing.front.append(text(LEFT - 6, top + 8, f"{highest:.0f}/s", class_="muted tiny", anchor="end"))
     drawing.front.append(text(LEFT - 6, bottom, "0", class_="muted tiny", anchor="end"))
     return bottom
+
+
+def in_lines(name: str) -> list[str]:
+    """A panel's name in lines that fit beside its plot, which the dash at their end joins.
+
+    >>> in_lines("leader-and-follower"), in_lines("acks=all")
+    (['leader-and-', 'follower'], ['acks=all'])
+    """
+    lines = [""]
+    for part in re.findall(r"[^-]+-?", name):
+        if lines[-1] and text_width(lines[-1] + part, 12.5) > LEFT - 16:
+            lines.append("")
+        lines[-1] += part
+    return lines
 
 
 def _steps(scale: Scale, one: Panel, rates: Sequence[float], bottom: float, highest: float) -> str:

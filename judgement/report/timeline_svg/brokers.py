@@ -35,6 +35,7 @@ def broker_lane(drawing: Drawing, facts: JudgedRun, node: str, partitions: Seque
 
 def _process_band(drawing: Drawing, facts: JudgedRun, node: str, y: float) -> None:
     scale = drawing.scale
+    taken = sorted(_words_of_marks(drawing, facts, node))
     for interval in facts.processes.get(node, ()):
         begin, end = scale.x(facts.at(interval.begin_ns)), scale.x(facts.at(interval.end_ns))
         if end - begin < 0.5:
@@ -45,17 +46,18 @@ def _process_band(drawing: Drawing, facts: JudgedRun, node: str, y: float) -> No
         fill = None if look == "up" else drawing.fill(look)
         drawing.middle.append(box(begin, y, end - begin, 14, look, from_to, fill=fill))
         words = interval.value if interval.value == UP else f"{interval.value}: {interval.detail}"
-        shown = fitting(end - begin, words, interval.value, size=10)
+        room = (
+            (left, fitting(right - left, words, interval.value, size=10)) for left, right in free(begin, end, taken)
+        )
+        left, shown = next(((left, shown) for left, shown in room if shown), (begin, ""))
         if shown and interval.value == UP:
-            drawing.front.append(text(begin + 5, y + 10.5, shown, class_="on-up tiny"))
+            drawing.front.append(text(left + 5, y + 10.5, shown, class_="on-up tiny"))
         elif shown:
             # A plate under the words, or the hatching would run through them.
-            drawing.front.append(box(begin + 3, y + 1.5, text_width(shown, 10) + 5, 11, "plate"))
-            drawing.front.append(text(begin + 6, y + 10.5, shown, class_="tiny"))
-    for registration in facts.registrations.get(node, ()):
-        at_s = facts.at(registration.begin_ns)
-        if registration.value != ALIVE and scale.holds(at_s):
-            drawing.front.append(_gone_mark(facts, node, registration, scale.x(at_s), y))
+            drawing.front.append(box(left + 3, y + 1.5, text_width(shown, 10) + 5, 11, "plate"))
+            drawing.front.append(text(left + 6, y + 10.5, shown, class_="tiny"))
+    for registration in _gone(drawing, facts, node):
+        drawing.front.append(_gone_mark(facts, node, registration, scale.x(facts.at(registration.begin_ns)), y))
     for cut_node, interval in facts.cuts:
         begin, end = scale.x(facts.at(interval.begin_ns)), scale.x(facts.at(interval.end_ns))
         if cut_node == node and end - begin >= 0.5:
@@ -65,11 +67,50 @@ def _process_band(drawing: Drawing, facts: JudgedRun, node: str, y: float) -> No
             drawing.front.append(text(begin + 5, y + 10.5, interval.value, class_="tiny"))
 
 
-def _gone_mark(facts: JudgedRun, node: str, registration: Interval, x: float, y: float) -> str:
-    """A diamond where the cluster noticed that a broker is gone."""
+def free(begin: float, end: float, taken: Sequence[tuple[float, float]]) -> Iterable[tuple[float, float]]:
+    """What is left of a band between words that stand in it, from left to right.
+
+    >>> list(free(0, 100, [(-5, 10), (40, 60), (150, 160)]))
+    [(10, 40), (60, 100)]
+    """
+    for left, right in taken:
+        if right <= begin or left >= end:
+            continue
+        if left > begin:
+            yield begin, left
+        begin = right
+    if begin < end:
+        yield begin, end
+
+
+def _gone(drawing: Drawing, facts: JudgedRun, node: str) -> Iterable[Interval]:
+    """When the cluster took a broker for dead, as far as it is drawn."""
+    for registration in facts.registrations.get(node, ()):
+        if registration.value != ALIVE and drawing.scale.holds(facts.at(registration.begin_ns)):
+            yield registration
+
+
+def _words_of_marks(drawing: Drawing, facts: JudgedRun, node: str) -> Iterable[tuple[float, float]]:
+    """Where words of marks and of cuts stand in a process's band."""
+    for registration in _gone(drawing, facts, node):
+        _, width, leftward = _gone_words(registration, x := drawing.scale.x(facts.at(registration.begin_ns)))
+        yield (x + 6 - width, x + 6) if leftward else (x - 6, x - 6 + width)
+    for cut_node, interval in facts.cuts:
+        begin, end = drawing.scale.x(facts.at(interval.begin_ns)), drawing.scale.x(facts.at(interval.end_ns))
+        if cut_node == node and end - begin >= 0.5:
+            yield begin + 3, begin + 8 + text_width(interval.value, 10)
+
+
+def _gone_words(registration: Interval, x: float) -> tuple[str, float, bool]:
+    """The words beside a mark, how wide they are with it, and whether they stand left of it."""
     words = "fenced" if registration.value == "fenced" else "session over"
     width = text_width(words, 10) + 14
-    leftward = x + width - 6 > RIGHT
+    return words, width, x + width - 6 > RIGHT
+
+
+def _gone_mark(facts: JudgedRun, node: str, registration: Interval, x: float, y: float) -> str:
+    """A diamond where the cluster noticed that a broker is gone."""
+    words, width, leftward = _gone_words(registration, x)
     about = title(f"{facts.at(registration.begin_ns):.2f} s: the cluster takes {node} for dead ({registration.value})")
     plate = box(x + 6 - width if leftward else x - 6, y + 1.5, width, 11, "plate")
     diamond = tag("path", d=f"M{x:.1f} {y + 2.5:.1f}l4.5 4.5l-4.5 4.5l-4.5 -4.5z", fill="var(--controller)")

@@ -6,7 +6,10 @@ has the findings and the verdict that it was given.
 
 from __future__ import annotations
 
+import re
 import tarfile
+from html import unescape
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +18,8 @@ import pytest
 from analysis.check import check_run
 from evidence.findings import Findings, read_findings, write_findings
 from evidence.rundir import RunDir
-from judgement.report.facts import judge_run
+from judgement.report import offsets_svg, timeline_svg
+from judgement.report.facts import judge_run, load
 from judgement.verdict import read_verdict
 
 RUNS = sorted((Path(__file__).parents[2] / "data" / "runs").glob("*.tar.xz"))
@@ -59,6 +63,32 @@ def test_a_kept_run_is_judged_as_before(kept: RunDir) -> None:
     assert {name: getattr(again, name) for name in told} == {name: getattr(judged, name) for name in told}
     claims = [[(one.name, one.outcome) for one in verdict.claims] for verdict in (again, judged)]
     assert claims[0] == claims[1]
+
+
+def words_that_lie_on_others(svg: str) -> list[tuple[str, str]]:
+    """Small words of a picture that overlap in one line; legends apart, whose places are a group's."""
+    plain = re.sub(r"<title>.*?</title>|<g transform=.*?</g>", "", svg, flags=re.DOTALL)
+    found = []
+    for x, y, about, words in re.findall(r'<text x="([\d.]+)" y="([\d.]+)"([^>]*)>([^<]*)</text>', plain):
+        if "tiny" in about:
+            width = 5.2 * len(unescape(words))
+            left = float(x) - width * (1.0 if '"end"' in about else 0.5 if '"middle"' in about else 0.0)
+            found.append((float(y), left, left + width, words))
+    return [
+        (one[3], other[3])
+        for one, other in combinations(sorted(found), 2)
+        if other[0] - one[0] < 4 and min(one[2], other[2]) - max(one[1], other[1]) > 3
+    ]
+
+
+@pytest.mark.parametrize("kept", RUNS, indirect=True, ids=lambda path: path.name.removesuffix(".tar.xz"))
+def test_its_pictures_have_no_words_on_others_and_no_ramps(kept: RunDir) -> None:
+    facts = load(kept)
+    assert words_that_lie_on_others(timeline_svg.render(facts)) == []
+    offsets = offsets_svg.render(facts)
+    lines = re.findall(r'<path d="(M[^"]*)" stroke=', offsets)
+    assert lines if offsets else not lines
+    assert [line for line in lines if "L" in line] == []
 
 
 def test_there_are_kept_runs() -> None:
