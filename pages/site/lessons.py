@@ -391,7 +391,7 @@ DURABILITY: Final = Moving(
             ),
         ),
         Frame(
-            "All three machines lose power at one moment. What no disk has is gone.",
+            "All three machines lose power at one moment. Records that are on no disk are gone.",
             (_down(ONE, "ab", "no power"), _down(TWO, "ab", "no power"), _down(THREE, "ab", "no power")),
             lost="cd",
         ),

@@ -26,24 +26,38 @@ SPANS: Final = ("final read", "load")
 """Steps of clients that are drawn with their duration, by the beginning of their names."""
 
 
-def _bursts(facts: JudgedRun, scale: Scale, sends: Sequence[Sent], lost: set[RecordId]) -> list[list[Sent]]:
-    """Sends with the same outcome that stand so close together that they share one label."""
-    bursts: list[list[Sent]] = []
+MOST: Final = 24
+"""If there are more labels than these, sends to several partitions share one."""
+
+
+def bursts(facts: JudgedRun, scale: Scale, sends: Sequence[Sent], lost: set[RecordId]) -> list[list[Sent]]:
+    """Sends with the same outcome that stand so close together that they share one label: those to one partition or,
+    where these would be too many, those to any.
+    """
+    found = _bursts(facts, scale, sends, lost, across=False)
+    return found if len(found) <= MOST else _bursts(facts, scale, sends, lost, across=True)
+
+
+def _bursts(
+    facts: JudgedRun, scale: Scale, sends: Sequence[Sent], lost: set[RecordId], *, across: bool
+) -> list[list[Sent]]:
+    found: list[list[Sent]] = []
     for send in sends:
-        last = bursts[-1][-1] if bursts else None
+        last = found[-1][-1] if found else None
         alike = (
             last is not None
-            and (last.process, last.producer, last.outcome, last.error, last.topic, last.partition)
-            == (send.process, send.producer, send.outcome, send.error, send.topic, send.partition)
+            and (last.process, last.producer, last.outcome, last.error)
+            == (send.process, send.producer, send.outcome, send.error)
+            and (across or (last.topic, last.partition) == (send.topic, send.partition))
             and send.sequence == last.sequence + 1
             and (send.key in lost) == (last.key in lost)
             and scale.x(facts.at(send.sent_ns)) - scale.x(facts.at(last.sent_ns)) < 26
         )
         if alike:
-            bursts[-1].append(send)
+            found[-1].append(send)
         else:
-            bursts.append([send])
-    return bursts
+            found.append([send])
+    return found
 
 
 def _burst_label(burst: Sequence[Sent], is_lost: bool, several: bool) -> str:
@@ -51,13 +65,21 @@ def _burst_label(burst: Sequence[Sent], is_lost: bool, several: bool) -> str:
     name = f"m{first.sequence}" if len(burst) == 1 else f"m{first.sequence}–{last.sequence}"
     if several:
         name = f"{first.process}:{name}"
+    if (places := len({(send.topic, send.partition) for send in burst})) > 1:
+        name += f" to {places} partitions"
     if first.outcome == "failed":
         return f"{name} {first.error or 'failed'}"
     if first.outcome == "open":
         return f"{name} no answer"
     if first.outcome == "unknown":
         return f"{name} unknown: {first.error or 'no answer'}"
-    at = "" if first.offset is None else f" @{first.offset}" if len(burst) == 1 else f" @{first.offset}–{last.offset}"
+    at = (
+        ""
+        if first.offset is None or places > 1
+        else f" @{first.offset}"
+        if len(burst) == 1
+        else f" @{first.offset}–{last.offset}"
+    )
     return (
         f"{name}{at}"
         + (" acked, then lost" if is_lost else "")
@@ -134,7 +156,7 @@ def client_lane(drawing: Drawing, facts: JudgedRun, y: float) -> float:
     several = len({s.producer for s in facts.sends}) > 1
     items = [
         _burst(drawing, facts, burst, rows, y + 6, burst[0].key in lost, several)
-        for burst in _bursts(facts, scale, sends, lost)
+        for burst in bursts(facts, scale, sends, lost)
     ]
     items += [
         _span(drawing, facts, step, rows, y + 6)
