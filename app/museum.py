@@ -247,6 +247,8 @@ def as_text(found: Mapping[str, Any]) -> str:
     of = "" if releases == [found["version"]] else f" ({', '.join(releases)})"
     what = f"{len(found['has'])} of the museum's {every} bugs of brokers can happen there"
     lines = [f"Kafka {found['version']} {mode}{of}: {what}"]
+    if found["has"] and found["free_of_mended"]:
+        lines.append(f"The first release with every fix that there is: {found['free_of_mended']}")
     for one in found["has"]:
         lines += [
             "",
@@ -265,8 +267,6 @@ def as_text(found: Mapping[str, Any]) -> str:
                 for case, seen in one["also"].items()
             ),
         ]
-    if found["has"] and found["free_of_mended"]:
-        lines += ["", f"free of all that a release mends: {found['free_of_mended']}"]
     if found["unknown"]:
         lines += ["", f"not known, since it is newer than what was looked at: {', '.join(found['unknown'])}"]
     if found["clients"]:

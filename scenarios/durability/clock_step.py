@@ -9,8 +9,8 @@ nothing then, its session ends, and another replica leads. Four things use the w
 - Retention. Records have the time at which they were made, and a broker deletes a segment when the newest of them is
   older than retention.ms by its own clock. If that clock is eight days ahead, every record is too old with the default
   of seven. If the leader deletes, the records are lost everywhere: the log begins later, and followers (from 0.11 on)
-  delete the segments before that. A follower that deletes stays in the ISR with an empty log, and nothing reports it
-  until it leads.
+  delete the segments before that. Until they do, the records are in their files, and no consumer is given them. A
+  follower that deletes stays in the ISR with an empty log, and nothing reports it until it leads.
 - Committed offsets. A coordinator deletes the offsets of a group without members that are older than
   offsets.retention.minutes by its own clock (seven days from 2.0 on, one before). The group then begins where
   auto.offset.reset says.
