@@ -12,7 +12,7 @@ from typing import Final
 
 from evidence.findings import ClaimResult
 
-HEADINGS: Final = ("claim", "case", "version", "runs", "least", "median", "most", "bound")
+HEADINGS: Final = ("claim", "case", "version", "runs", "min", "median", "max", "bound")
 
 
 def spread(values: Iterable[float]) -> list[float]:

@@ -125,7 +125,8 @@ def advice(atlas: Atlas, column: Column) -> str:
             else "Nothing more. The price: each write waits for a flush (see the last line of the grid)."
         )
     if mine.count > then.count or column.id not in (RECOMMENDED, FLUSHED):
-        told = f"Set {best.title} and {best.topic}: then {then.count} of {then.of} events lose records"
+        verb = "loses" if then.count == 1 else "lose"
+        told = f"Set {best.title} and {best.topic}: then {then.count} of {then.of} events {verb} records"
         rest = [one.fault for one in atlas.column("java", best.id) if one.worst == LOST]
         if not rest or len(rest) > NAMED:
             return f"{told}."
