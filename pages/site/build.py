@@ -75,9 +75,7 @@ def documents() -> list[Path]:
 
 
 def _pictures() -> list[Path]:
-    """The pictures of docs/ that its pages show. The heat maps of the audit's matrix are left out: the Atlas replaces
-    them.
-    """
+    """The pictures of docs/ that its pages show; no heat map of the audit's matrix, which an older tree may have left."""
     return [svg for svg in sorted(DOCS.glob("*.svg")) if not svg.name.startswith("audit-matrix")]
 
 
