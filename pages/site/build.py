@@ -75,7 +75,7 @@ def documents() -> list[Path]:
 
 
 def _pictures() -> list[Path]:
-    """The pictures of docs/ that its pages show; no heat map of the audit's matrix, which an older tree may have left."""
+    """The pictures of docs/ that its pages show, and no heat map that an older tree has left."""
     return [svg for svg in sorted(DOCS.glob("*.svg")) if not svg.name.startswith("audit-matrix")]
 
 
