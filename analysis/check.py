@@ -36,10 +36,11 @@ from analysis.together import TOGETHER, look_together
 from checks import claims
 from checks.anomalies.delete_records import confirmed
 from checks.anomalies.min_insync import too_small
-from checks.anomaly import CLUSTER, COPIES, DELETIONS, GROUPS, HISTORY, MIN_INSYNC, SETTINGS, Reads
+from checks.anomaly import CLUSTER, COPIES, DELETIONS, GROUPS, HISTORY, MIN_INSYNC, SETTINGS, SHARE_GROUPS, Reads
 from checks.catalogue import LOST_WRITE, UNSEEN, checks_of
 from checks.copies import Copies
 from checks.settled_operations import NOTHING_SETTLED
+from checks.shares import share_group_state
 from checks.view import (
     pack,
 )
@@ -108,6 +109,7 @@ def _check_partition(run_dir: RunDir, run: RunRecord, piece: Piece, history: His
         COPIES: copies,
         DELETIONS: confirmed(run_state, *where),
         MIN_INSYNC: too_small(run, run_state, *where),
+        SHARE_GROUPS: share_group_state(run, run_state, *where),
     }
     check_partition(result, where, given, whole)
     result.unknown += unknown_operations(view, _of_kind(run, PROCESSOR))

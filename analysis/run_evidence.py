@@ -8,6 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from checks.claim import Damage, MemberChange, MemberCommit, Processing, RunEvidence
+from checks.shares import KINDS, ShareStep, share_steps
 from checks.view import outputs_read
 from evidence.history import schema
 from evidence.history.read import (
@@ -35,6 +36,7 @@ def evidence_of(run_dir: RunDir, run: RunRecord, run_state: RunState) -> RunEvid
         called_processed=lambda *where: _called_processed(run_dir, run, where),
         member_commits=lambda *where: _member_commits(run_dir, run, where),
         member_changes=lambda *where: _member_changes(run_dir, run, where),
+        shares=lambda *where: _shares(run_dir, run, where),
     )
 
 
@@ -122,6 +124,14 @@ def _member_changes(run_dir: RunDir, run: RunRecord, where: tuple[str, int]) -> 
         MemberChange(process=row["process"], given=row["kind"] == schema.ASSIGN, at_ns=row["completed_ns"])
         for row in rows
     ]
+
+
+def _shares(run_dir: RunDir, run: RunRecord, where: tuple[str, int]) -> tuple[ShareStep, ...]:
+    """What members of share groups did with the records of a partition, in order."""
+    table = open_run(run_dir, run, only=where, counted=False).tables.get(where)
+    if table is None:
+        return ()
+    return share_steps(table.filter(pc.is_in(table["kind"], value_set=pa.array(KINDS, pa.string()))).to_pylist())
 
 
 def _damaged(run_dir: RunDir, where: tuple[str, int]) -> list[Damage]:

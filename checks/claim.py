@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
 from checks.definition import definition_of
+from checks.shares import ShareStep
 from evidence.basis import Basis, fault_of
 from evidence.run import RunRecord
 from evidence.run_state import RunState
@@ -109,6 +110,8 @@ class RunEvidence:
     """Of a topic and partition of inputs: what applications committed, in the order of their asking."""
     member_changes: Callable[[str, int], Sequence[MemberChange]] = lambda topic, partition: ()
     """Of a topic and partition of inputs: to which applications it was given, and from which it was taken, in order."""
+    shares: Callable[[str, int], Sequence[ShareStep]] = lambda topic, partition: ()
+    """Of a topic and partition: what members of share groups were given and said of it, in order."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -34,6 +34,7 @@ ANOMALIES: Final = frozenset(
         "controller-epoch-regression",
         "correlated-crash",
         "corrupt-record",
+        "delivered-too-often",
         "duplicate",
         "empty-isr",
         "group-unavailable",
@@ -60,6 +61,7 @@ ANOMALIES: Final = frozenset(
         "repeated-processing",
         "replica-divergence",
         "resurrected",
+        "share-record-lost",
         "skipped-processing",
         "stuck-isr",
         "stuck-last-stable-offset",
@@ -76,6 +78,7 @@ ANOMALIES: Final = frozenset(
 
 CLAIMS: Final = frozenset(
     {
+        "accepted-record-is-not-delivered-again",
         "acks-1-goes-on-below-min-isr",
         "acks-all-refused-below-min-isr",
         "acks-all-waits-for-coordinator",
@@ -159,6 +162,8 @@ CLAIMS: Final = frozenset(
         "lag-not-seen-while-clock-behind",
         "last-stable-offset-at-first-open",
         "last-stable-offset-released",
+        "late-acknowledgement-is-refused",
+        "late-acknowledgement-of-passed-record-is-ignored",
         "late-commit-refused",
         "leader-elected-from-isr",
         "leader-elected-from-outside-isr",
@@ -216,6 +221,8 @@ CLAIMS: Final = frozenset(
         "recovery-cuts-damage",
         "refused-record-not-in-log",
         "registration-outlives-broker",
+        "rejected-record-is-delivered-once",
+        "released-record-is-archived-at-limit",
         "removed-replicas-are-deleted",
         "replaced-controller-is-fenced",
         "replaced-controller-leaves-newer-state",

@@ -22,6 +22,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from checks.settled_operations import NOTHING_SETTLED, OPERATION, RECORD, TRANSACTION, Operation, Settled
+from checks.shares import KINDS, ShareStep, share_steps
 from evidence.history import schema
 from evidence.records import RecordId
 from evidence.spans import NEVER_NS
@@ -227,6 +228,8 @@ class PartitionView:
     ends.
     """
     committed_offsets: Steps | None = None
+    shares: tuple[ShareStep, ...] = ()
+    """What members of share groups were given, and said of it, in order."""
     unordered: frozenset[int] = frozenset()
     """Processes whose operations overlap: which came first is not known."""
     settled: Settled = NOTHING_SETTLED
@@ -451,6 +454,7 @@ def view_of(
         committed_offsets=settled_steps(
             _steps(_of(table, schema.OFFSETS), processes, endings), names, settled.transactions
         ),
+        shares=share_steps(_of(table, *KINDS).to_pylist()),
         settled=settled,
         elsewhere=elsewhere,
     )

@@ -236,6 +236,13 @@ ELIGIBLE_LEADERS_BY_DEFAULT: Final = Border(
 )
 """New clusters have them; upgraded clusters do not. With them the last known leader may be elected where no replica is
 in sync or eligible."""
+SHARE_GROUPS: Final = Border(
+    "4.2",
+    "KIP-932",
+    Side("4.1.2", "ShareVersion.SV_1 from 4.2-IV0 on, while MetadataVersion.LATEST_PRODUCTION is 4.1-IV1"),
+    Side("4.2.0", "ShareVersion.SV_1 from 4.2-IV0 on, and MetadataVersion.LATEST_PRODUCTION is 4.2-IV1"),
+)
+"""New clusters have share groups."""
 ELIGIBLE_LEADERS_KEPT: Final = Border(
     "4.3",
     "apache/kafka#20716",

@@ -398,6 +398,38 @@ class OffsetAnswer(Event, frozen=True, kw_only=True, tag="offset-answer"):
     """When (monotonic); the event's own time is that of the answer."""
 
 
+class ShareProgress(Event, frozen=True, kw_only=True, tag="share-progress"):
+    """What a share group's coordinator answered when it was asked how far the group has come in a partition (KIP-932,
+    KIP-1226: DescribeShareGroupOffsets).
+    """
+
+    source: Literal["runner"] = "runner"
+    group: str
+    topic: str
+    partition: int
+    start: int | None = None
+    """All records before it are accepted, rejected or archived. It may be behind, for it is written with the next
+    change of the state. None for nowhere yet."""
+    lag: int | None = None
+    """How many records up to the end the group is not done with; None where that is not known."""
+    end: int
+    """The offset to which the partition could be read, by its leader, just before the question."""
+    error: str | None = None
+    """The error, if there was no answer."""
+    asked_ns: int
+    """When (monotonic); the event's own time is that of the answer."""
+
+    @property
+    def done(self) -> int | None:
+        """How many records the group is done with, as an offset: of records that are done with in order, the next."""
+        return None if self.lag is None else self.end - self.lag
+
+    @property
+    def passed(self) -> int:
+        """The group is done with all records below this offset."""
+        return self.end if self.lag == 0 else self.start or 0
+
+
 class ZnodeOffset(Event, frozen=True, kw_only=True, tag="znode-offset"):
     """The offset that a group of consumers of 0.8 has in ZooKeeper."""
 
@@ -894,6 +926,7 @@ AnyEvent = (
     | Position
     | OffsetCommit
     | OffsetAnswer
+    | ShareProgress
     | ZnodeOffset
     | GroupMembers
     | BatchSent

@@ -19,6 +19,7 @@ from harness.cluster.versions import Version
 from harness.plan import ClusterPlan, Disks, StorePlan, TopicPlan
 from harness.run import OFFSETS, Partition, Run, Target
 from harness.run.clients import OpenTransaction
+from harness.run.share_groups import SHARE_STATE
 from harness.run.subjects import FIRST, Placed, Subjects, every
 from harness.scenario import Scenario, scenario
 from harness.subjects import (
@@ -47,6 +48,7 @@ __all__ = [
     "NOTHING_STATED",
     "OFFSETS",
     "REQUEST_MS",
+    "SHARE_STATE",
     "Application",
     "Basis",
     "Border",

@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Final
 
 from checks import claims
+from evidence import foreign
 from evidence.events import Container, Precondition, of
 from evidence.faults.base import FaultProof
 from evidence.faults.clients import KillClientProof
@@ -204,7 +205,7 @@ def foreign_events(run_state: RunState) -> list[Doubt]:
     """
     return [
         Doubt(one.text, Scope(begin_ns=one.since_ns) if one.gone else Scope(nodes=frozenset({one.node})))
-        for one in soundness.foreign_events(run_state)
+        for one in foreign.foreign_events(run_state)
     ]
 
 

@@ -48,6 +48,7 @@ IN_STORE: Final = "exactly-once-external"
 STATIC: Final = "librdkafka, group.instance.id"
 OF_0_8: Final = "high-level consumer of 0.8, auto.commit.enable=true"
 SLOWER: Final = "not: slower than max.poll.interval.ms"
+ACCEPT: Final = "process, then accept"
 OPEN: Final = "application, before the transaction ends"
 ROWS: Final = (
     DeliveryCase(code=COMMIT_FIRST, client=ANY, crash="between the two", scenario="at-most-once", case="between"),
@@ -124,6 +125,21 @@ ROWS: Final = (
             ("Kafka Streams, exactly_once", "outputs written, before the commit", "exactly-once"),
             ("Kafka Streams, exactly_once_v2", "outputs written, before the commit", "exactly-once-v2"),
             ("Kafka Streams, exactly_once_v2", "after the commit", "exactly-once-v2-committed"),
+        )
+    ),
+    *(
+        DeliveryCase(code=code, client=client, crash=crash, scenario="share-group", case=f"{prefix}{case}")
+        for client, prefix in (("librdkafka, share group", ""), ("Java, share group", "java-"))
+        for code, crash, case in (
+            (ACCEPT, "between the two", "killed"),
+            ("accept, then process", "between the two", "accepted-first"),
+            ("process, then poll again (implicit)", "before it polls", "implicit"),
+            (ACCEPT, "not: its lock runs out, and another one holds the records", "lock-runs-out"),
+            (ACCEPT, "not: its lock runs out, and another one has accepted them", "accepted-by-another"),
+            (ACCEPT, "leader of the inputs, between the two", "leader-killed"),
+            (ACCEPT, "leader of the groups' state, between the two", "state-leader-killed"),
+            ("release every second input", "not", "released"),
+            ("reject every second input", "not", "rejected"),
         )
     ),
     *(

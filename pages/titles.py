@@ -79,6 +79,7 @@ TITLES: Final[Mapping[str, str]] = {
     "shrink-to-leader": "The ISR shrinks to the leader, which then dies",
     "slow-disk": "A broker's disk is slow",
     "split-in-halves": "The network splits the cluster in halves",
+    "share-group": "A member of a share group dies, is slow, or can never process a record",
     "static-membership": "A static member of a group is away for a while",
     "streams-pipeline": "Kafka Streams is killed between its outputs and its commit",
     "time-out": "A producer's request times out, and arrives later",

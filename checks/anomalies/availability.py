@@ -2,7 +2,7 @@
 
 A violation loses no record at once and gives no client a wrong answer, but it wakes an operator. Each is found in the
 cluster's stated states and in the engine's events, and only where no action on the cluster explains it. So no fault
-lasts that could, no observer was blind, and the machine did not stand still.
+lasts that could, no observer was blind, the machine did not stand still, and nobody else acted on a node.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from checks import excuses
 from checks.anomaly import CLUSTER, GUARANTEES, SETTINGS, anomaly
 from evidence.basis import Basis
 from evidence.events import NO_LEADER, Moment, Unread, of
+from evidence.foreign import foreign_events
 from evidence.nodes import broker
 from evidence.own_ends import own_ends
 from evidence.run import RunRecord
@@ -28,11 +29,14 @@ FINAL: Final = "final"
 
 
 def calm_since(run_state: RunState, at_ns: int) -> int:
-    """Since when, at a time, no fault has lasted, no observer was blind, and the machine went on; that time if not."""
+    """Since when, at a time, no fault has lasted, no observer was blind, and the machine went on; that time if not, or
+    if something other than a fault of the run has acted on a node.
+    """
     ended = [min(fault.until_ns, at_ns) for fault in run_state.faults if fault.inject_ns <= at_ns]
     blind = [min(end_ns, at_ns) for begin_ns, end_ns, _ in run_state.blind if begin_ns <= at_ns]
     still = [min(end_ns, at_ns) for begin_ns, end_ns in run_state.still if begin_ns <= at_ns]
-    return max([0, *ended, *blind, *still])
+    acted = [at_ns for one in foreign_events(run_state) if one.acted and one.since_ns <= at_ns]
+    return max([0, *ended, *blind, *still, *acted])
 
 
 def well_since(run_state: RunState, node: str, at_ns: int) -> int | None:

@@ -45,6 +45,8 @@ DEFINITE: Final[frozenset[str]] = frozenset(
         "PRODUCER_FENCED",
         "_FENCED",
         "OUT_OF_ORDER_SEQUENCE_NUMBER",
+        # what was said of a record of a share group that is not, or no more, held by who says it
+        "INVALID_RECORD_STATE",
     }
 )
 

@@ -30,6 +30,11 @@ Rows that are no operation on a record:
                  of no topic says that all outputs were read to their ends
     offsets      a pipeline committed `offset` (the next input to process) for this partition; with a `transaction`
                  that holds once the transaction is committed
+    delivered    a member of a share group (KIP-932) was given the record at `offset`, for the `count`th time as it was
+                 told; the record's bytes are read as those of a poll
+    accept       such a member said of the record at `offset` that it is processed; the outcome is the broker's answer
+    release      the same: that it is to be delivered again
+    reject       the same: that it is never to be delivered again
     group-offsets  a member of a group committed `offset` for this partition: what a client of the user's own says
     client-failed  a client of the user's own said nothing, ended, or said what is no answer (`error_name`)
     close        the process ended properly; its last row. Without it the recorder died
@@ -45,6 +50,10 @@ from evidence.arrow import leave_out_pandas
 from evidence.history.outcomes import FAIL as FAIL
 from evidence.history.outcomes import INFO as INFO
 from evidence.history.outcomes import OK as OK
+from evidence.shares import ACCEPT as ACCEPT
+from evidence.shares import DELIVERED as DELIVERED
+from evidence.shares import REJECT as REJECT
+from evidence.shares import RELEASE as RELEASE
 
 leave_out_pandas()  # of every process that writes or reads histories, before its first array
 

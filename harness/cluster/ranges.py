@@ -107,6 +107,8 @@ ELIGIBLE_LEADERS_REMEMBERED: Final = since(
     borders.ELIGIBLE_LEADERS_KEPT, "eligible leader replicas (KIP-966, 4.3 and later)"
 )
 
+SHARE_GROUPS: Final = since(borders.SHARE_GROUPS, "share groups (KIP-932, on in new clusters from 4.2 on)")
+
 # Replication and the ISR
 
 LAG_IN_MESSAGES: Final = before(borders.LAG_BY_TIME, "replica.lag.max.messages (0.8.2)")

@@ -4,6 +4,7 @@ AlterPartitionReassignments (KIP-455): one connection, one request, one answer, 
 lengths and counts are varints, one more than the number, and each structure ends with its tagged fields, here none.
 IncrementalAlterConfigs (KIP-339) for all brokers, whose resource has an empty name, which a client library refuses.
 AlterReplicaLogDirs (KIP-113), which no client library that is used here has.
+DescribeShareGroupOffsets (KIP-932), which the library that is used here does not have.
 OffsetFetch, of which a client library asks no more than one at a time.
 UpdateFeatures (KIP-584), for levels of features.
 Produce, of a batch whose bytes the caller has made.
@@ -43,15 +44,23 @@ INCREMENTAL_ALTER_CONFIGS: Final = 44
 ALTER_PARTITION_REASSIGNMENTS: Final = 45
 FETCH: Final = 1
 UPDATE_FEATURES: Final = 57
+DESCRIBE_SHARE_GROUP_OFFSETS: Final = 90
 UPGRADE: Final = 1
 """How a level is changed: only to a higher one."""
 DO_IT: Final = b"\x00"
 """The request is not for a mere check."""
-BROKER: Final = 4
+BROKER, GROUP = 4, 32
+"""Types of resources that have settings."""
 SET: Final = 0
 CLIENT: Final = "kafka-chaos"
 CLIENT_VERSION: Final = "1"
 NOT_CONTROLLER: Final = 41
+UNKNOWN_SERVER_ERROR: Final = -1
+UUID_BYTES: Final = 16
+
+
+Progress = tuple[int, str, int, int]
+"""Of a share group: an error's code and message, its start offset, its lag."""
 
 
 class RequestRefused(HarnessError):
@@ -108,7 +117,19 @@ def set_broker_default(
 
     Raises Refused, and OSError if there is no connection or no answer.
     """
-    resource = struct.pack(">ib", 1, BROKER) + old_string("" if broker is None else str(broker))
+    _set(address, BROKER, "" if broker is None else str(broker), name, value, timeout_s)
+
+
+def set_of_group(address: tuple[str, int], group: str, name: str, value: str, *, timeout_s: float) -> None:
+    """Ask a broker (4.0 and later) to have a setting set for a group (KIP-848, KIP-932).
+
+    Raises Refused, and OSError if there is no connection or no answer.
+    """
+    _set(address, GROUP, group, name, value, timeout_s)
+
+
+def _set(address: tuple[str, int], kind: int, resource_name: str, name: str, value: str, timeout_s: float) -> None:
+    resource = struct.pack(">ib", 1, kind) + old_string(resource_name)
     setting = struct.pack(">i", 1) + old_string(name) + struct.pack(">b", SET) + old_string(value)
     header = struct.pack(">hhi", INCREMENTAL_ALTER_CONFIGS, 0, 0) + old_string(CLIENT)
     code, message = _ask(address, header + resource + setting + b"\x00", timeout_s, _outcome_of_settings)
@@ -239,6 +260,60 @@ def offset_fetch(group: str, topic: str, times: int) -> bytes:
     topics = struct.pack(">i", 1) + old_string(topic) + partitions
     request = struct.pack(">hhi", OFFSET_FETCH, 1, 0) + old_string(CLIENT) + old_string(group) + topics
     return struct.pack(">i", len(request)) + request
+
+
+def share_group_progress(
+    address: tuple[str, int], group: str, topic: str, partition: int, *, timeout_s: float
+) -> tuple[int, int]:
+    """Ask a share group's coordinator (4.2 and later) where the group starts in a partition, and its lag there
+    (KIP-1226); -1 for what it does not know. Version 1 of DescribeShareGroupOffsets.
+
+    Raises Refused, and OSError if there is no connection or no answer.
+    """
+    header = struct.pack(">hhi", DESCRIBE_SHARE_GROUP_OFFSETS, 1, 0) + old_string(CLIENT) + NO_TAGS
+    partitions = length(1) + struct.pack(">i", partition)
+    topics = length(1) + string(topic) + partitions + NO_TAGS
+    groups = length(1) + string(group) + topics + NO_TAGS
+    code, message, start, lag = _ask(address, header + groups + NO_TAGS, timeout_s, _share_progress)
+    if code != NONE:
+        raise RequestRefused(code, message)
+    return start, lag
+
+
+def _share_progress(answer: Reader) -> Progress:
+    """The error code and message of a whole answer, the start offset and the lag: those of the group, or else those of
+    the partition.
+    """
+    answer.take(4 + len(NO_TAGS) + 4)  # the header, and for how long the request was throttled
+    groups = answer.array(_progress_of_group) or ()
+    return next(iter(groups), (UNKNOWN_SERVER_ERROR, "an answer without the group", -1, -1))
+
+
+def _progress_of_group(answer: Reader) -> Progress:
+    answer.string()
+    topics = answer.array(_progress_in_topic) or ()
+    code, message = answer.int16(), answer.string() or ""
+    answer.tagged()
+    partitions = [one for topic in topics for one in topic]
+    return (code, message, -1, -1) if code != NONE or not partitions else partitions[0]
+
+
+def _progress_in_topic(answer: Reader) -> tuple[Progress, ...]:
+    answer.string()
+    answer.take(UUID_BYTES)
+    found = answer.array(_progress_in_partition) or ()
+    answer.tagged()
+    return found
+
+
+def _progress_in_partition(answer: Reader) -> Progress:
+    answer.take(4)  # its number
+    start = int.from_bytes(answer.take(8), "big", signed=True)
+    answer.take(4)  # the leader epoch
+    lag = int.from_bytes(answer.take(8), "big", signed=True)
+    code, message = answer.int16(), answer.string() or ""
+    answer.tagged()
+    return code, message, start, lag
 
 
 def _request(topic: str, partition: int, replicas: Sequence[int], *, timeout_ms: int) -> bytes:

@@ -74,11 +74,11 @@ class PacketRule:
 
 
 def parse_counters(lines: Iterable[str]) -> dict[PacketRule, int]:
-    """Packets by rule, from `iptables -v -S CHAOS-…`."""
+    """Packets by rule of the faults' chains, from `iptables -v -S`."""
     counters: dict[PacketRule, int] = {}
     for line in lines:
         words = shlex.split(line)
-        if words[:1] != ["-A"]:
+        if words[:1] != ["-A"] or not words[1].startswith(f"{CHAIN}-"):
             continue
         value = dict(pairwise(words))
         hook = words[1].removeprefix(f"{CHAIN}-")
@@ -160,8 +160,10 @@ class Cut:
 
     @staticmethod
     def _counters(node: Node) -> dict[PacketRule, int]:
-        """What the kernel has counted. HarnessError if no whole listing can be had."""
-        return parse_counters(listing(node, *(f"iptables -w -v -S {CHAIN}-{hook}" for hook in HOOKS)))
+        """What the kernel has counted; nothing where the chains were never made. HarnessError if no whole listing can
+        be had.
+        """
+        return parse_counters(listing(node, "iptables -w -v -S"))
 
     def verify(self) -> DroppedProof:
         dropped, every = self._counts()

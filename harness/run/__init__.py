@@ -46,6 +46,7 @@ from harness.run.migration import Migrator
 from harness.run.nemesis import Nemesis
 from harness.run.parts import OfCase, Parts
 from harness.run.sequence_log import DutyNotDone, PreconditionNotHeld, SequenceLog
+from harness.run.share_groups import ShareGroups
 from harness.run.threads import Threads
 from harness.run.upgrades import Upgrader
 from harness.run.waits import START_LIMIT_S, Waits
@@ -76,6 +77,7 @@ class Run(
     Logs,
     EndOffsets,
     Groups,
+    ShareGroups,
     CrashPoints,
     Threads,
 ):
@@ -102,7 +104,8 @@ class Run(
         Logs.__init__(self, parts, self, self, self._register)
         EndOffsets.__init__(self, parts, self)
         Groups.__init__(self, parts, self)
-        CrashPoints.__init__(self, parts, self, self, self)
+        ShareGroups.__init__(self, parts, self, self)
+        CrashPoints.__init__(self, parts, self, self, self, self)
         Threads.__init__(self, parts.timeline, self)
         self._random = Random(parts.record.run.seed)
         self.version, self.topic, self.case, self.given = parts.version, parts.topics[0], parts.case, parts.given
@@ -170,6 +173,27 @@ class Run(
             settings=settings,
             producer_settings=producer_settings,
             store=store,
+        ) as process:
+            yield process
+
+    @contextmanager
+    def share_application(
+        self,
+        program: str,
+        t: Partition,
+        output: str = "output",
+        *,
+        group: str,
+        stop: CrashPoint = NOWHERE,
+        batch: int = BATCH,
+        settings: Mapping[str, str] = NO_SETTINGS,
+    ) -> Iterator[Application]:
+        """A member of the share group `group` that runs a program on the inputs of t's topic while the block lasts. The
+        topic `output` is created like t's if there is none of that name.
+        """
+        self._make_output(t, output)
+        with super().share_application(
+            program, t, output, group=group, stop=stop, batch=batch, settings=settings
         ) as process:
             yield process
 

@@ -38,6 +38,7 @@ from harness.workloads.handles.client import (
 from harness.workloads.handles.transactions import Pipeline, TransactionalProducer, TransactionStepResult
 from harness.workloads.libraries import RDKAFKA, STREAMS, Library
 from harness.workloads.processes.programs import COMMITTED_BY_CLIENT
+from harness.workloads.processes.share_programs import IMPLICIT
 from harness.workloads.protocol import GROUPS
 from harness.workloads.stores import ADDRESS, POSTGRESQL, SQLITE
 
@@ -488,6 +489,44 @@ class Clients:
         self._watched(process, t.topic)
         detail = {"program": program, "input": t.topic, "output": place or output, "group": group, "stop": str(stop)}
         with self._sequence_log.step("application", **detail), process:
+            yield process
+
+    @contextmanager
+    def share_application(
+        self,
+        program: str,
+        t: Partition,
+        output: str,
+        *,
+        group: str,
+        stop: CrashPoint = NOWHERE,
+        batch: int = BATCH,
+        settings: Mapping[str, str] = NO_SETTINGS,
+    ) -> Iterator[Application]:
+        """A process that runs a program of harness/workloads/processes/share_programs.py while the block lasts, with
+        the case's client: a member of the share group `group` (KIP-932), it makes an output in the topic `output` of
+        each record of t's topic that it is given. `settings` are its share consumer's; the rest as for `application`.
+
+        UsageError if the case's client has no share consumer.
+        """
+        mode = {"group.id": group, "share.acknowledgement.mode": "implicit" if program in IMPLICIT else "explicit"}
+        reading = self._library.sharing(self._version, batch, settings, mode)
+        sending = self._library.settings("all", self._version)
+        registered = self._register("processor", sending | reading, output=output)
+        process = Application(
+            replace(registered, settings=sending, library=self._recorders),
+            program=program,
+            consumer_settings=reading,
+            inputs=t.topic,
+            output=output,
+            output_partitions=len(self._partitions_of(output)),
+            batch=batch,
+            stop=stop,
+            shares=True,
+        )
+        self._watched(process, t.topic)
+        detail = {"program": program, "input": t.topic, "output": output, "group": group, "stop": str(stop)}
+        with self._sequence_log.step("share application", **detail), process:
             yield process
 
     def _of_application(self) -> Mapping[str, Any]:

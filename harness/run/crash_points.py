@@ -3,7 +3,8 @@
 The application says itself that it stands still; it cannot be asked what took effect. So the group's coordinator is
 asked what is committed, and the leader of its output how much can be read: both from outside, while nothing moves. Of a
 program that writes to a store the store is asked for both. A consumer of 0.8 that commits to ZooKeeper has its offset
-in a znode, which is read in the coordinator's place.
+in a znode, which is read in the coordinator's place. A share group commits no offset: its coordinator says how
+many records it is done with, which are those of the rounds before.
 
 Kafka Streams does not stand still where it is told to. It is stopped from outside as a whole, when its outputs are
 written and before its next commit, which its commit interval puts off.
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from harness.run.groups import Groups
     from harness.run.parts import Parts
     from harness.run.sequence_log import SequenceLog
+    from harness.run.share_groups import ShareGroups
     from harness.workloads.handles.application import Application, StreamsApplication
     from harness.workloads.stores.types import Stored
 
@@ -40,8 +42,11 @@ AGAIN_S: Final = 0.2
 class CrashPoints:
     """Waits for applications to stand still."""
 
-    def __init__(self, parts: Parts, sequence_log: SequenceLog, groups: Groups, ends: EndOffsets) -> None:
-        self._timeline, self._sequence_log, self._groups, self._ends = parts.timeline, sequence_log, groups, ends
+    def __init__(
+        self, parts: Parts, sequence_log: SequenceLog, groups: Groups, shares: ShareGroups, ends: EndOffsets
+    ) -> None:
+        self._timeline, self._sequence_log = parts.timeline, sequence_log
+        self._groups, self._shares, self._ends = groups, shares, ends
 
     def wait_crash_point(
         self,
@@ -162,7 +167,12 @@ class CrashPoints:
         )
 
     def _committed(self, application: Application | StreamsApplication, t: Partition) -> int | None:
-        """The committed offset, where the group has it."""
+        """The committed offset, where the group has it; of a share group how many records it is done with."""
+        if application.shares:
+            told = self._shares.share_progress(application.group, t, ASK_LIMIT_S)
+            said = told.done is not None
+            self._sequence_log.require("the coordinator says how far the group has come", said, error=told.error)
+            return told.done
         if application.in_zookeeper:
             return self._groups.in_zookeeper(application.group, t).offset
         answer = self._groups.committed(application.group, t, ASK_LIMIT_S)

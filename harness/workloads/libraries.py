@@ -156,6 +156,21 @@ class Library:
             return given
         return dict(PATIENT) | {OLD_NAMES.get(name, name): OLD_VALUES.get(one, one) for name, one in given.items()}
 
+    def sharing(self, version: Version, batch: int, *more: Mapping[str, str]) -> dict[str, str]:
+        """What its share consumer (KIP-932) is configured with, later settings over earlier ones. A poll is to return
+        so many records at most.
+
+        Raises UsageError for a client that has none.
+        """
+        of_kafka = self.kind == JAVA and numbers(self.release) >= borders.SHARE_GROUPS.release
+        if self.kind != LIBRDKAFKA and not of_kafka:
+            raise UsageError(f"no share consumer with {self.name}: take {LIBRDKAFKA}, or {JAVA}-<release> from 4.2 on")
+        given = dict(defaults.CLIENT) | version.client_settings if self.kind == LIBRDKAFKA else {}
+        given["max.poll.records"] = str(batch)
+        for each in more:
+            given |= each
+        return given
+
     def keeps_offsets_in_zookeeper(self, reading: Mapping[str, str]) -> bool:
         """Whether a consumer that is configured so reads its group's offsets from ZooKeeper: that of 0.8 by default."""
         return self.kind == SCALA and reading.get("offsets.storage", ZOOKEEPER) == ZOOKEEPER

@@ -75,37 +75,31 @@ NOBODY_ELIGIBLE = Documented(
     source="KIP-966: last known leader",
     basis=Basis.KIP,
 )
-BEHIND_THE_LEADER = frozenset({"unreplicated-acknowledgement"})
-STAYS_FOR_A_WHILE = """The broker that lost power stays in the ISR until the controller has removed it. A copy of its
-    disk that is taken before then shows a replica in the ISR that lacks acknowledged records."""
 REMOVED = "KafkaController.removeReplicaFromIsr (0.8.2.2, 0.10.2.2) empties an ISR where unclean elections are on"
 UNCLEANLY_KEPT = Documented(
     on=ranges.UNCLEAN_BY_DEFAULT,
     required=TRUNCATED,
-    allowed=BEHIND_THE_LEADER,
     claims=["leader-elected-from-outside-isr"],
-    sentence=f"""A follower leads as soon as it is thawed, by an unclean election, which is on by default; it has
-        everything. {STAYS_FOR_A_WHILE}""",
+    sentence="""A follower leads as soon as it is thawed, by an unclean election, which is on by default; it has
+        everything.""",
     source=f"{UNCLEAN_DOC}; {REMOVED}",
     basis=Basis.KIP,
 )
 UNCLEANLY_LOST = Documented(
     on=ranges.UNCLEAN_BY_DEFAULT,
     required=LOST | TRUNCATED,
-    allowed=BEHIND_THE_LEADER,
     claims=["leader-elected-from-outside-isr"],
-    sentence=f"""A follower leads as soon as it is thawed, by an unclean election, which is on by default, and has
-        nothing. {STAYS_FOR_A_WHILE}""",
+    sentence="""A follower leads as soon as it is thawed, by an unclean election, which is on by default, and has
+        nothing.""",
     source=f"{UNCLEAN_DOC}; {REMOVED}",
     basis=Basis.KIP,
 )
 BACK_FIRST = Documented(
     on=ranges.UNCLEAN_BY_DEFAULT,
     required=LOST | TRUNCATED,
-    allowed=BEHIND_THE_LEADER,
     claims=["leader-elected-from-outside-isr"],
-    sentence=f"""With unclean elections on, which is the default, the first replica to return leads when the ISR is
-        empty. This is the leader, without its unflushed records. The other replicas truncate. {STAYS_FOR_A_WHILE}""",
+    sentence="""With unclean elections on, which is the default, the first replica to return leads when the ISR is
+        empty. This is the leader, without its unflushed records. The other replicas truncate.""",
     source=f"{UNCLEAN_DOC}; {REMOVED}",
     basis=Basis.KIP,
 )
@@ -155,6 +149,9 @@ def last_in_sync(run: Run, take_away: Callable[..., None], *, alone: bool) -> tu
     on_disk, _ = run.log_end_and_high_watermark(leader, t)
     run.require("the leader's disk has not all of the ten records", on_disk < BEFORE + COUNT, log_end=on_disk)
     run.wait_no_leader(t, leader)
+    # Where unclean elections are on, the controller empties the ISR. Before it has, a replica is in the ISR whose disk
+    # lacks acknowledged records.
+    run.wait_stated_leaderless(t)
     run.copy_replicas("after the power loss")
     return leader, followers
 

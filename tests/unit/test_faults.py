@@ -512,7 +512,9 @@ def test_what_is_cut_is_said() -> None:
     assert (loss.proof_type, loss.description) == (LossProof, "loss of 30.0% of packets of broker-1 from clients")
 
 
-LISTING = """-N CHAOS-INPUT -c 0 0
+LISTING = """-P INPUT ACCEPT -c 40 2400
+-N CHAOS-INPUT -c 0 0
+-A INPUT -c 40 2400 -j CHAOS-INPUT
 -A CHAOS-INPUT -s 172.20.0.12/32 -c 3 180 -j DROP
 -N CHAOS-OUTPUT
 -A CHAOS-OUTPUT -d 172.20.0.12/32 -c 17 1020 -j DROP
@@ -530,6 +532,10 @@ def test_counters_are_read_by_rule() -> None:
         PacketRule("OUTPUT", "172.20.0.14", share=0.0): 9,
         PacketRule("OUTPUT", "172.20.0.14", share=0.3): 4,
     }
+
+
+def test_a_kernel_without_the_chains_has_counted_nothing() -> None:
+    assert parse_counters(["-P INPUT ACCEPT -c 40 2400", "-P OUTPUT ACCEPT -c 12 720"]) == {}
 
 
 class Filter:

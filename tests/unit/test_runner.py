@@ -609,6 +609,7 @@ def test_the_words_for_disks_and_for_a_clean_stop(tmp_path: Path, monkeypatch: p
             run.wait_files("the log of t-0 ends at 9", lambda: False, lambda: "broker-2 LEO 4 HW 4", 0.0)
         run.kill(heir, other)
         run.wait_no_leader(t, other)
+        run.wait_stated_leaderless(t)
         with pytest.raises(HarnessError, match="t-0 has no leader at this moment"):
             run.leader_of(t)
 

@@ -52,7 +52,7 @@ class ApplicationProgress:
 
 
 class Application(Background[ApplicationProgress]):
-    """A process that runs a program (harness/workloads/processes/programs.py)."""
+    """A process that runs a program (programs.py and share_programs.py in harness/workloads/processes)."""
 
     def __init__(
         self,
@@ -67,6 +67,7 @@ class Application(Background[ApplicationProgress]):
         stop: CrashPoint,
         store: str = "",
         in_zookeeper: bool = False,
+        shares: bool = False,
     ) -> None:
         """`store`: the address, or the file within the run directory, of the store that a program writes to."""
         self.run = client.run_dir.path.name
@@ -89,6 +90,8 @@ class Application(Background[ApplicationProgress]):
         self.producer_id = client.producer_id
         self.in_zookeeper = in_zookeeper
         """Whether its group's offsets are znodes, as a consumer of 0.8 has them."""
+        self.shares = shares
+        """Whether it is a member of a share group."""
         self._stop = stop
 
     def _progress(self, heard: Mapping[str, Any]) -> ApplicationProgress:
@@ -113,7 +116,7 @@ class Application(Background[ApplicationProgress]):
 class StreamsApplication(Background[ApplicationProgress]):
     """A process in which Kafka Streams works (harness/workloads/processes/streams.py)."""
 
-    in_zookeeper = False
+    in_zookeeper = shares = False
 
     def __init__(self, client: Client, *, group: str, inputs: str, output: str) -> None:
         child = client.start("streams", input=inputs, output=output)

@@ -1,4 +1,5 @@
-"""An application in a group: it runs one of the programs (programs.py), and stands still between two of its steps.
+"""An application in a group: it runs one of the programs (programs.py, share_programs.py), and stands still between two
+of its steps.
 
 The program is a process of its own, which nothing but its client tells about Kafka. Where it is to stand still is said
 when it starts: between which two steps, and in which round (the first time that it comes there is the first). There it
@@ -15,6 +16,8 @@ from __future__ import annotations
 from harness.workloads.processes import child
 from harness.workloads.processes.program_steps import ProgramSteps
 from harness.workloads.processes.programs import PROGRAMS
+from harness.workloads.processes.share_programs import SHARE_PROGRAMS
+from harness.workloads.processes.share_steps import ShareSteps
 
 
 def main() -> None:
@@ -23,9 +26,14 @@ def main() -> None:
         child.say(ready=True)
         if commands.wait() is None:
             return
-        app = ProgramSteps(arguments, commands, writer)
-        PROGRAMS[arguments["program"]](app)
-        app.close()
+        if (name := arguments["program"]) in SHARE_PROGRAMS:
+            sharing = ShareSteps(arguments, commands, writer)
+            SHARE_PROGRAMS[name](sharing)
+            sharing.close()
+        else:
+            app = ProgramSteps(arguments, commands, writer)
+            PROGRAMS[name](app)
+            app.close()
 
 
 if __name__ == "__main__":

@@ -1,4 +1,5 @@
-"""What a program can do: the steps that programs.py writes applications with, each recorded in the history.
+"""What a program can do: the steps that programs.py writes applications with, each recorded in the history. A member of
+a share group has steps of its own (share_steps.py).
 
 An output names the input that it was made from in its own bytes (evidence.history.inputs). The history has the same
 rows as that of a pipeline: the polls, an output's `send` and `processed`, and each commit of `offsets`. One that writes
@@ -31,19 +32,23 @@ from harness.workloads.stores.types import Output, Store, StoreLost
 POLL_S: Final = 0.2
 
 
-class ProgramSteps:
-    """What a program can do. Its steps may be called from several threads."""
+class ProducingSteps:
+    """What every program of an application can do: make outputs, stand still. Its steps may be called from several
+    threads.
+    """
 
     def __init__(self, arguments: Mapping[str, Any], commands: child.Commands, writer: HistoryWriter) -> None:
-        bootstrap, library = arguments["bootstrap"], arguments["library"]
         self._commands, self._writer = commands, writer
         self._transactions = Transactions(
-            writer, arguments["producer"], arguments["run"], arguments["settings"], bootstrap, library
+            writer,
+            arguments["producer"],
+            arguments["run"],
+            arguments["settings"],
+            arguments["bootstrap"],
+            arguments["library"],
         )
-        self._client = open_consumer(library, bootstrap, arguments["consumer_settings"])
         self._one_at_a_time = threading.RLock()
         """Held while a step writes to the history, never while the program polls or stands still."""
-        self._polls = PollRecorder(writer, self._client, size=arguments["batch"], recording=self._one_at_a_time)
         self._output, self._output_partitions = arguments["output"], arguments["output_partitions"]
         self._stops = (*arguments["stop_between"], arguments["stop_in_round"])
         self._visits = Counter[tuple[str, str]]()
@@ -51,6 +56,57 @@ class ProgramSteps:
         self._errors: list[str] = []
         self._told_to_go_on = threading.Event()
         self._producer = arguments["producer"]
+
+    def _make(self, sources: Sequence[Input]) -> None:
+        """Send an output for each input and wait until all are acknowledged.
+
+        An output of which that is not known is an error that the harness hears of; the program goes on.
+        """
+        with self._one_at_a_time:
+            first, outcomes = self._sequence, list[str]()
+            self._sequence += len(sources)
+            self._transactions.reserve(self._output, range(self._output_partitions), first, len(sources))
+            for number, source in enumerate(sources):
+                self._transactions.send(
+                    self._output,
+                    source.partition % self._output_partitions,
+                    first + number,
+                    source=source,
+                    tell=lambda answer: outcomes.append(answer["outcome"]),
+                )
+            self._transactions.flush(LIMIT_S)
+        self._processed += outcomes.count(schema.OK)
+        if outcomes != [schema.OK] * len(sources):
+            self._errors.append("send")
+        self._tell()
+
+    def between(self, done: str, following: str) -> None:
+        """The program has carried out one step and not begun the other: the place to stand still, if this is it."""
+        self._visits[(done, following)] += 1
+        if (done, following, self._visits[(done, following)]) != self._stops:
+            return
+        self._told_to_go_on.clear()
+        self._tell(at={"done": done, "following": following, "round": self._stops[2]})
+        while not self._told_to_go_on.is_set() and self._goes_on(POLL_S):
+            pass
+
+    def _goes_on(self, wait_s: float) -> bool:
+        """Whether the program is not to end; commands of the harness are waited for that long."""
+        if self._commands.next(wait_s) is not None:
+            self._told_to_go_on.set()
+        return not self._commands.stopped
+
+    def _tell(self, **more: Any) -> None:
+        child.say(processed=self._processed, errors=self._errors[-5:], **more)
+
+
+class ProgramSteps(ProducingSteps):
+    """What a program of a consumer group's member can do."""
+
+    def __init__(self, arguments: Mapping[str, Any], commands: child.Commands, writer: HistoryWriter) -> None:
+        super().__init__(arguments, commands, writer)
+        self._client = open_consumer(arguments["library"], arguments["bootstrap"], arguments["consumer_settings"])
+        self._polls = PollRecorder(writer, self._client, size=arguments["batch"], recording=self._one_at_a_time)
         self._open_store = partial(open_store, arguments["store"], arguments["run"])
         self._store: Store | None = self._open_store() if arguments["store"] else None
         self._made: list[Output] = []
@@ -95,28 +151,8 @@ class ProgramSteps:
         return ()
 
     def process(self, inputs: Sequence[Message]) -> None:
-        """Send an output for each input and wait until all are acknowledged.
-
-        An output of which that is not known is an error that the harness hears of; the program goes on.
-        """
-        with self._one_at_a_time:
-            first, outcomes = self._sequence, list[str]()
-            self._sequence += len(inputs)
-            self._transactions.reserve(self._output, range(self._output_partitions), first, len(inputs))
-            for number, message in enumerate(inputs):
-                source = _source(message)
-                self._transactions.send(
-                    self._output,
-                    source.partition % self._output_partitions,
-                    first + number,
-                    source=source,
-                    tell=lambda answer: outcomes.append(answer["outcome"]),
-                )
-            self._transactions.flush(LIMIT_S)
-        self._processed += outcomes.count(schema.OK)
-        if outcomes != [schema.OK] * len(inputs):
-            self._errors.append("send")
-        self._tell()
+        """Send an output for each input and wait until all are acknowledged."""
+        self._make([_source(one) for one in inputs])
 
     def commit(self, inputs: Sequence[Message], *, as_member: bool = True) -> bool:
         """Commit the offsets after these inputs and wait for the answer: whether the coordinator has taken them. Within
@@ -233,25 +269,6 @@ class ProgramSteps:
             self._errors.append(f"{step} {answer['error_name']}")
             self._tell()
         return done
-
-    def between(self, done: str, following: str) -> None:
-        """The program has carried out one step and not begun the other: the place to stand still, if this is it."""
-        self._visits[(done, following)] += 1
-        if (done, following, self._visits[(done, following)]) != self._stops:
-            return
-        self._told_to_go_on.clear()
-        self._tell(at={"done": done, "following": following, "round": self._stops[2]})
-        while not self._told_to_go_on.is_set() and self._goes_on(POLL_S):
-            pass
-
-    def _goes_on(self, wait_s: float) -> bool:
-        """Whether the program is not to end; commands of the harness are waited for that long."""
-        if self._commands.next(wait_s) is not None:
-            self._told_to_go_on.set()
-        return not self._commands.stopped
-
-    def _tell(self, **more: Any) -> None:
-        child.say(processed=self._processed, errors=self._errors[-5:], **more)
 
     def close(self) -> None:
         """Leave the group; the last word of the process."""

@@ -277,6 +277,8 @@ def test_a_partition_that_is_led_and_cannot_be_read() -> None:
         unread(stated(20, 2, (1, 2), epoch=1)),
         unread(docker(20, "broker-1", "die", 137)),
         unread(still(20)),
+        unread(docker(5, "broker-2", "disconnect"), docker(8, "broker-2", "connect")),
+        unread(docker(20, "broker-2", "pause"), docker(21, "broker-2", "unpause")),
         run_state_of(*well("broker-1"), stated(2, 1, (1,))),
     ],
     ids=[
@@ -285,11 +287,20 @@ def test_a_partition_that_is_led_and_cannot_be_read() -> None:
         "another leads",
         "its leader is down",
         "the machine stood still",
+        "somebody took a node off the network, for a while",
+        "somebody paused a node",
         "it was read",
     ],
 )
 def test_a_partition_that_cannot_be_asked_for(seen: RunState) -> None:
     assert unreadable(seen) == []
+
+
+@pytest.mark.parametrize(
+    "more", [docker(20, "broker-2", "die", 1), docker(12 + LONG_S, "broker-2", "pause")], ids=["its own end", "later"]
+)
+def test_what_nobody_did_to_a_node_before_is_no_reason(more: Event) -> None:
+    assert unreadable(unread(more)) != []
 
 
 # acknowledged-below-min-insync

@@ -80,6 +80,12 @@ def test_two_lines_may_tell_of_one_fetch() -> None:
     assert judged(WAITS, *OUT, *GROWS, SECOND, *STANDS, THIRD, *twice, *JOINED).outcome == HELD
 
 
+@pytest.mark.parametrize(("rises_to", "outcome"), [(310, HELD), (311, CONTRADICTED)])
+def test_a_fetch_lets_it_rise_to_where_it_begins(rises_to: int, outcome: str) -> None:
+    slow = [said(3670, "high-watermark", rises_to), fetch(3700, 310)]
+    assert judged(WAITS, *OUT, *GROWS, SECOND, *STANDS, *slow).outcome == outcome
+
+
 def test_the_high_watermark_leaves_it_behind() -> None:
     events = [*OUT, *GROWS, SECOND, *RISES, THIRD]
     assert judged(WAITS, *events).outcome == CONTRADICTED

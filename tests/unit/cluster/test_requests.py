@@ -20,6 +20,8 @@ from harness.cluster.requests import (
     offset_fetch,
     produce,
     set_broker_default,
+    set_of_group,
+    share_group_progress,
     update_feature,
 )
 
@@ -244,3 +246,51 @@ def test_which_brokers_a_broker_tells_of(numbers: tuple[int, ...]) -> None:
 def test_a_broker_that_does_not_answer_tells_of_nobody() -> None:
     with broker(b"") as (address, _), pytest.raises(ConnectionError):
         brokers_told(address, timeout_s=5)
+
+
+SHARE = (
+    "00000000 00 00000000 02 0267 02 0274 00112233445566778899aabbccddeeff 02 00000000 {start} 00000001 {lag} {error}"
+)
+GROUP_ENDS = "00 00 0000 00 00 00"
+"""Of the partition and the topic no tags, of the group no error, no message and no tags, of the answer no tags."""
+
+
+def share_answer(start: int, lag: int, error: str = "0000 00") -> bytes:
+    numbers = {"start": struct.pack(">q", start).hex(), "lag": struct.pack(">q", lag).hex(), "error": error}
+    return bytes.fromhex(SHARE.format(**numbers) + GROUP_ENDS)
+
+
+def test_a_share_group_is_asked_for_in_the_words_of_the_protocol() -> None:
+    with broker(share_answer(7, 3)) as (address, heard):
+        assert share_group_progress(address, "g", "t", 0, timeout_s=5) == (7, 3)
+    header = struct.pack(">hhih", 90, 1, 0, 11) + b"kafka-chaos" + b"\0"
+    topics = b"\x02\x02t\x02" + struct.pack(">i", 0) + b"\0"
+    assert heard == [header + b"\x02\x02g" + topics + b"\0" + b"\0"]
+
+
+def test_a_share_group_that_has_begun_nowhere() -> None:
+    with broker(share_answer(-1, -1)) as (address, _):
+        assert share_group_progress(address, "g", "t", 0, timeout_s=5) == (-1, -1)
+
+
+@pytest.mark.parametrize(
+    ("answer", "code"),
+    [
+        (share_answer(-1, -1, "000e 026c"), 14),
+        (bytes.fromhex("00000000 00 00000000 02 0267 01 0010 00 00 00"), 16),
+        (bytes.fromhex("00000000 00 00000000 01 00"), -1),
+    ],
+    ids=["of the partition", "of the group", "no group"],
+)
+def test_a_share_groups_error_has_its_code(answer: bytes, code: int) -> None:
+    with broker(answer) as (address, _), pytest.raises(RequestRefused) as refused:
+        share_group_progress(address, "g", "t", 0, timeout_s=5)
+    assert refused.value.code == code
+
+
+def test_a_groups_setting_is_set() -> None:
+    done = bytes.fromhex("00000000 00000000 00000001 0000 0000 20 0001 67")
+    with broker(done) as (address, heard):
+        set_of_group(address, "g", "share.auto.offset.reset", "earliest", timeout_s=5)
+    setting = b"\0\0\0\x01\0\x17share.auto.offset.reset\0\0\x08earliest"
+    assert heard[0].endswith(b"\0\0\0\x01\x20\0\x01g" + setting + b"\0")

@@ -23,6 +23,7 @@ from evidence.events import (
     Software,
     Target,
 )
+from evidence.foreign import foreign_events
 from evidence.run import SequenceRecord
 from evidence.run_state import RunState
 from judgement import soundness
@@ -194,7 +195,7 @@ PROVED: dict[str, list[Event]] = {
 @pytest.mark.parametrize("events", PROVED.values(), ids=PROVED)
 def test_what_docker_bears_out_is_sound(events: list[Event]) -> None:
     assert soundness.unsupported_proofs(run_state(*events)) == []
-    assert soundness.foreign_events(run_state(*events)) == []
+    assert foreign_events(run_state(*events)) == []
 
 
 HOLLOW: dict[str, tuple[list[Event], str]] = {
@@ -335,23 +336,23 @@ FOREIGN: dict[str, tuple[list[Event], str]] = {
 )
 @pytest.mark.parametrize(("events", "word"), FOREIGN.values(), ids=FOREIGN)
 def test_what_no_fault_explains(events: list[Event], word: str, of_ours: list[Event]) -> None:
-    (foreign,) = soundness.foreign_events(run_state(UP, *of_ours, *events))
+    (foreign,) = foreign_events(run_state(UP, *of_ours, *events))
     assert word in foreign.text
 
 
 def test_what_came_before_a_fault_is_not_explained_by_it() -> None:
-    assert soundness.foreign_events(run_state(UP, docker(5, "die", code=137), *KILL[:2], KILLED)) != []
+    assert foreign_events(run_state(UP, docker(5, "die", code=137), *KILL[:2], KILLED)) != []
 
 
 def test_an_expected_end_that_was_not_proved_explains_none() -> None:
     unproved = fault(27, "unproved", "exit", "f3", seen="another line")
-    (told,) = soundness.foreign_events(run_state(UP, *KILL, KILLED, *START, STARTED, *EXIT, unproved))
+    (told,) = foreign_events(run_state(UP, *KILL, KILLED, *START, STARTED, *EXIT, unproved))
     assert told.text == "broker-1: its process ended (exit code 1), by something other than a fault of this run"
-    assert (told.node, told.gone) == ("broker-1", True)
+    assert (told.node, told.gone, told.acted) == ("broker-1", True, False)
 
 
 def test_another_nodes_end_is_not_explained() -> None:
-    assert soundness.foreign_events(run_state(*KILL, KILLED, UP, docker(12, "die", "broker-2", 137))) != []
+    assert foreign_events(run_state(*KILL, KILLED, UP, docker(12, "die", "broker-2", 137))) != []
 
 
 def test_brokers_that_docker_is_silent_about() -> None:

@@ -1,0 +1,93 @@
+"""Records that a share group passed over, or delivered more often than it may (KIP-932).
+
+    share-record-lost    the group has passed a record that no member accepted or rejected, and that was not delivered
+                         as often as a record may be
+    delivered-too-often  a record was delivered again after a broker took it for accepted or rejected, or more often
+                         than group.share.delivery.count.limit says
+
+A record that is in a member's client, and was never handed to the member, was delivered too. The next delivery has a
+number that is higher by one. So a record counts as lost only if it was given to members so much less often than the
+limit that the members of the group cannot have held the rest so: each may have held it once.
+
+Limit: all share consumers of a partition are taken for one group.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+from checks.anomaly import HISTORY, SHARE_GROUPS, absent_if, anomaly
+from checks.shares import FINAL, ShareGroupState, ShareStep, deliveries, taken
+from checks.view import EVIDENCE_LIMIT, Evidence, PartitionView, Rows, identity_of
+from evidence.basis import Basis
+from evidence.history import schema
+
+KIP = "KIP-932"
+
+
+def without_share_groups(view: PartitionView, _: ShareGroupState) -> bool:
+    """Whether no member of a share group was given anything here."""
+    return not view.shares
+
+
+def _by_offset(steps: tuple[ShareStep, ...]) -> dict[int, list[ShareStep]]:
+    found = defaultdict[int, list[ShareStep]](list)
+    for step in steps:
+        found[step.offset].append(step)
+    return found
+
+
+def _kept(rows: list[Evidence]) -> Rows:
+    return Rows(rows[:EVIDENCE_LIMIT], total=len(rows))
+
+
+@anomaly(
+    "share-record-lost",
+    source=KIP,
+    basis=Basis.KIP,
+    reads=(HISTORY, SHARE_GROUPS),
+    screened=absent_if(without_share_groups),
+)
+def share_record_lost(view: PartitionView, group: ShareGroupState) -> Rows:
+    """A share group passed a record that was neither accepted nor rejected nor delivered as often as it may be.
+
+    Records that readers were given, and that the group is done with, as its coordinator told. What a member said and
+    nobody answered may have been taken.
+    """
+    if not view.shares:
+        return Rows()
+    steps, polls = _by_offset(view.shares), view.polls
+    members = len({step.process for step in view.shares})
+    known = {int(polls.offset[row]): int(polls.value[row]) for row in range(len(polls)) if polls.good[row]}
+    begun = min(steps)  # the group may begin anywhere
+    rows: list[Evidence] = []
+    for offset, value in sorted(known.items()):
+        of_record = steps.get(offset, [])
+        done = any(step.kind in FINAL and step.outcome != schema.FAIL for step in of_record)
+        times = max((step.count for step in deliveries(of_record)), default=0)
+        if begun <= offset < group.passed and not done and times + members < group.limit:
+            rows.append({"offset": offset, **identity_of(value), "deliveries": times, "passed": group.passed})
+    return _kept(rows)
+
+
+@anomaly(
+    "delivered-too-often",
+    source=KIP,
+    basis=Basis.KIP,
+    reads=(HISTORY, SHARE_GROUPS),
+    screened=absent_if(without_share_groups),
+)
+def delivered_too_often(view: PartitionView, group: ShareGroupState) -> Rows:
+    """A record was delivered again after it was accepted or rejected, or more often than the limit.
+
+    Deliveries with a higher number than that which a broker took for accepted or rejected, or than the limit.
+    """
+    rows: list[Evidence] = []
+    for _, steps in sorted(_by_offset(view.shares).items()):
+        ended = min((step.count for step in taken(steps, *FINAL) if step.count), default=group.limit)
+        rows += [
+            step.row() | {"ended_with": ended}
+            for step in deliveries(steps)
+            if step.count > ended or step.count > group.limit
+        ]
+    return _kept(rows)

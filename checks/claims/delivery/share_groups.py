@@ -1,0 +1,134 @@
+"""How often a share group delivers a record (KIP-932).
+
+What was said of a record counts if a broker took it. The number of a delivery is the broker's own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from checks.claim import Judged, RunEvidence, claim
+from checks.claims.basis import judged
+from checks.shares import FINAL, ShareStep, deliveries, is_late, share_group_state, taken
+from evidence.basis import Basis
+from evidence.history.outcomes import OK
+from evidence.records import TopicPartition
+from evidence.shares import ACCEPT, REJECT, RELEASE
+from evidence.text import plural
+
+KIP = "KIP-932"
+LATE = "INVALID_RECORD_STATE"
+NOTHING = "no member of a share group was given records"
+
+
+def _records(evidence: RunEvidence) -> Iterator[tuple[TopicPartition, int, list[ShareStep]]]:
+    """Of each partition and offset, what members of share groups did there."""
+    for topic, partition in sorted(evidence.run.assignment):
+        steps = evidence.shares(topic, partition)
+        for offset in sorted({step.offset for step in steps}):
+            yield (topic, partition), offset, [step for step in steps if step.offset == offset]
+
+
+def _row(where: TopicPartition, offset: int, steps: list[ShareStep]) -> dict[str, Any]:
+    given = deliveries(steps)
+    return {
+        "topic": where[0],
+        "partition": where[1],
+        "offset": offset,
+        "deliveries": len(given),
+        "highest": max((one.count for one in given), default=0),
+    }
+
+
+@claim("accepted-record-is-not-delivered-again", source=KIP, basis=Basis.KIP)
+def accepted_record_is_not_delivered_again(evidence: RunEvidence) -> Judged:
+    """A record that a member accepted, and that a broker took for accepted, is delivered to no member again.
+
+    By the numbers of deliveries: none is higher than that of the accepted one.
+    """
+    rows = []
+    for where, offset, steps in _records(evidence):
+        accepted = [one.count for one in taken(steps, ACCEPT) if one.count]
+        if accepted:
+            rows.append(_row(where, offset, steps) | {"accepted": min(accepted)})
+    wrong = [row for row in rows if row["highest"] > row["accepted"]]
+    return judged(rows, wrong, f"{plural(len(rows), 'record')} accepted", NOTHING)
+
+
+@claim("rejected-record-is-delivered-once", source=KIP, basis=Basis.KIP)
+def rejected_record_is_delivered_once(evidence: RunEvidence) -> Judged:
+    """A record that the first member rejects is delivered to no member again."""
+    rows = [_row(*one) for one in _records(evidence) if taken(one[2], REJECT)]
+    wrong = [row for row in rows if (row["deliveries"], row["highest"]) != (1, 1)]
+    return judged(rows, wrong, f"{plural(len(rows), 'record')} rejected", "no record was rejected")
+
+
+@claim("released-record-is-archived-at-limit", source=KIP, basis=Basis.KIP)
+def released_record_is_archived_at_limit(evidence: RunEvidence) -> Judged:
+    """A record that every member releases is delivered exactly as often as group.share.delivery.count.limit says, and
+    then the group passes it.
+
+    Each delivery was released, and the broker took that. The coordinator says how far the group has come.
+    """
+    rows = []
+    for where, offset, steps in _records(evidence):
+        released = taken(steps, RELEASE)
+        if released and len(released) == len(deliveries(steps)):
+            state = share_group_state(evidence.run, evidence.run_state, *where)
+            rows.append(_row(where, offset, steps) | {"limit": state.limit, "passed": state.passed})
+    wrong = [
+        row
+        for row in rows
+        if row["deliveries"] != row["limit"] or row["highest"] != row["limit"] or row["passed"] <= row["offset"]
+    ]
+    often = max((row["deliveries"] for row in rows), default=0)
+    seen = f"{plural(len(rows), 'record')} released each time, delivered up to {often} times"
+    return judged(rows, wrong, seen, "no record was released each time")
+
+
+@claim("late-acknowledgement-is-refused", source=KIP, basis=Basis.KIP)
+def late_acknowledgement_is_refused(evidence: RunEvidence) -> Judged:
+    """What a member says of a record that another member holds by now is refused (INVALID_RECORD_STATE).
+
+    Records of which a member spoke when the other one's delivery, with a higher number, was known, and what that one
+    said of it was not.
+    """
+    rows = [row for row in _late(evidence) if not row["passed"]]
+    wrong = [row for row in rows if row["outcome"] == OK]
+    told = [row for row in rows if row["outcome"] == OK or row["error"] == LATE]
+    seen = f"{plural(len(told), 'record')} acknowledged while another member held them"
+    return judged(told, wrong, seen, "no member spoke of a record that another one held")
+
+
+@claim(
+    "late-acknowledgement-of-passed-record-is-ignored",
+    source="SharePartition.acknowledge (4.2.0 to 4.3.1): a batch before the start offset is skipped",
+    basis=Basis.SOURCE,
+)
+def late_acknowledgement_of_passed_record_is_ignored(evidence: RunEvidence) -> Judged:
+    """What a member says of a record that another member has accepted, and the group has passed, is answered without an
+    error, and changes nothing.
+
+    Records of which a member spoke when the other one's acceptance was known, and the coordinator had said that the
+    group is done with them. None is delivered again.
+    """
+    rows = [row for row in _late(evidence) if row["passed"]]
+    wrong = [row for row in rows if row["outcome"] != OK or row["delivered_after"]]
+    seen = f"{plural(len(rows), 'record')} acknowledged after another member's acceptance"
+    return judged(rows, wrong, seen, "no member spoke of a record that the group had passed")
+
+
+def _late(evidence: RunEvidence) -> Iterator[dict[str, Any]]:
+    """What members said of records that another member had been given, and whether the group had passed these then."""
+    for where, offset, steps in _records(evidence):
+        told = share_group_state(evidence.run, evidence.run_state, *where).told
+        for one in steps:
+            if not is_late(one, steps):
+                continue
+            ended = [each for each in taken(steps, *FINAL) if each.count > one.count]
+            done = any(each.at_ns < one.invoked_ns and each.passed > offset for each in told)
+            if done or all(each.invoked_ns > one.completed_ns for each in ended):
+                after = [each for each in deliveries(steps) if each.completed_ns > one.completed_ns]
+                row = {"topic": where[0], "partition": where[1], **one.row()}
+                yield row | {"passed": done, "delivered_after": len(after)}

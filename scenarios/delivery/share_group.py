@@ -1,0 +1,178 @@
+"""A share group delivers each record until a member accepts or rejects it, or it was delivered too often (KIP-932).
+
+The members of a share group share a partition. Each record is acquired by one of them for a while (the acquisition
+lock), and what became of it is kept record by record, not as an offset. So a member that dies repeats what it had
+processed and not accepted, and skips what it had accepted and not processed, as the members of a consumer group do.
+Three things are different. A record may be released, and is delivered again. It may be rejected, and is not. And the
+broker counts deliveries: after `group.share.delivery.count.limit` of them (5 by default) it archives the record, and
+delivers it to nobody any more. Then an input is lost to the application though nobody has failed.
+
+In `killed`, `accepted-first` and `implicit` a member is killed between two steps, and another one continues. In
+`lock-runs-out` it stands still for longer than its lock, and another member is given its records. What it then says of
+them is refused. In `accepted-by-another` that member has accepted them before, and the group has passed them: the late
+acceptance is answered without an error, and does nothing. So no member learns from its answers alone that another one
+has processed its records. In `leader-killed` and `state-leader-killed` the broker dies that leads the
+partition, or the partition of the share groups' state: what was accepted before stays accepted. In `released` and
+`rejected` a member can never process every second input.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import partial
+
+from harness.words import SHARE_STATE, Basis, Case, ClusterPlan, CrashPoint, Documented, Run, ranges, scenario
+from scenarios.delivery import BATCH, GROUP, INPUTS, NUMBERS
+
+ACCEPT, ACCEPT_FIRST, POLL = "share-process-then-accept", "share-accept-then-process", "share-process-and-poll"
+LIMIT_S = 120.0
+LOCK_MS, LONG_LOCK_MS = 5_000, 60_000
+"""Acquisition locks: one that runs out in the steps, and one that outlasts them."""
+KEPT = "accepted-record-is-not-delivered-again"
+STOP = CrashPoint("process", "accept", round=2)
+"""In the second round: something was accepted before."""
+LAST = CrashPoint("process", "accept", round=INPUTS // BATCH)
+"""With the last inputs: there is nothing else for another member."""
+
+
+def plan(lock_ms: int) -> ClusterPlan:
+    """A cluster in which a member may hold a record for so long."""
+    lock = str(lock_ms)
+    return ClusterPlan(
+        settings={"group.share.min.record.lock.duration.ms": lock, "group.share.record.lock.duration.ms": lock}
+    )
+
+
+def from_the_beginning(run: Run) -> None:
+    """The group begins with the first record, and there are inputs."""
+    run.set_share_group(GROUP, "share.auto.offset.reset", "earliest")
+    run.send(run.partition(), INPUTS)
+
+
+def killed(run: Run, program: str, stop: CrashPoint) -> None:
+    """A member is killed at a crash point, and another one continues."""
+    t = run.partition()
+    from_the_beginning(run)
+    with run.share_application(program, t, group=GROUP, stop=stop) as first:
+        run.wait_crash_point(first, t)
+        run.kill_client(first)
+    with run.share_application(program, t, group=GROUP):
+        run.wait_share_done(GROUP, t, timeout_s=LIMIT_S)
+
+
+def lock_runs_out(run: Run) -> None:
+    """A member stands still for longer than its lock lasts. It accepts the records when another member holds them."""
+    t = run.partition()
+    from_the_beginning(run)
+    with run.share_application(ACCEPT, t, group=GROUP, stop=LAST) as slow:
+        run.wait_crash_point(slow, t)
+        with run.share_application(ACCEPT, t, group=GROUP, stop=replace(LAST, round=1)) as other:
+            run.wait_crash_point(other, t)
+            slow.go_on()
+            slow.stop()
+            other.go_on()
+            run.wait_share_done(GROUP, t, timeout_s=LIMIT_S)
+
+
+def accepted_by_another(run: Run) -> None:
+    """A member stands still for longer than its lock lasts. It accepts the records when another member has done so."""
+    t = run.partition()
+    from_the_beginning(run)
+    with run.share_application(ACCEPT, t, group=GROUP, stop=LAST) as slow:
+        run.wait_crash_point(slow, t)
+        with run.share_application(ACCEPT, t, group=GROUP):
+            run.wait_share_done(GROUP, t, timeout_s=LIMIT_S)
+            slow.go_on()
+            slow.stop()
+
+
+def leader_killed(run: Run) -> None:
+    """The leader of the inputs dies while a member holds some of them. It continues with the next leader."""
+    t = run.partition()
+    from_the_beginning(run)
+    with run.share_application(ACCEPT, t, group=GROUP, stop=STOP) as member:
+        run.wait_crash_point(member, t)
+        leader, followers = run.leader_of(t), run.followers_of(t)
+        run.kill(leader)
+        run.wait_leader(t, *followers)
+        member.go_on()
+        run.wait_share_done(GROUP, t, timeout_s=LIMIT_S)
+    run.start(leader)
+
+
+def state_leader_killed(run: Run) -> None:
+    """The leader of the share groups' state dies while a member holds inputs, and it accepts them after that."""
+    t = run.partition()
+    from_the_beginning(run)
+    with run.share_application(ACCEPT, t, group=GROUP, stop=STOP) as member:
+        run.wait_crash_point(member, t)
+        leader = run.leader_of(SHARE_STATE)
+        others = [one for one in run.in_isr(SHARE_STATE) if one.id != leader.id]
+        run.kill(leader)
+        run.wait_leader(SHARE_STATE, *others)
+        member.go_on()
+        run.wait_share_done(GROUP, t, timeout_s=LIMIT_S)
+    run.start(leader)
+
+
+def never_processed(run: Run, program: str) -> None:
+    """A member never processes the inputs of odd offsets."""
+    t = run.partition()
+    from_the_beginning(run)
+    with run.share_application(program, t, group=GROUP):
+        run.wait_share_done(GROUP, t, timeout_s=LIMIT_S)
+
+
+REPEATED = frozenset({"repeated-processing"})
+SKIPPED = frozenset({"skipped-processing"})
+KIP = "KIP-932"
+IGNORED = "late-acknowledgement-of-passed-record-is-ignored"
+ONCE = "each-input-processed-once"
+REJECTED = "rejected-record-is-delivered-once"
+
+
+def cases(prefix: str, client: str) -> Iterator[tuple[str, Case]]:
+    """The cases of one client."""
+
+    def case(
+        steps: Callable[[Run], None],
+        *claims: str,
+        required: frozenset[str] = frozenset(),
+        cluster: ClusterPlan | None = None,
+    ) -> Case:
+        documented = Documented(required=required, claims=list(claims), source=KIP, basis=Basis.KIP)
+        return Case(steps=steps, client=client, cluster=cluster, documented=[documented])
+
+    between = CrashPoint("accept", "process", round=2)
+    before_poll = CrashPoint("process", "poll", round=2)
+    yield f"{prefix}killed", case(partial(killed, program=ACCEPT, stop=STOP), *NUMBERS, KEPT, required=REPEATED)
+    yield (
+        f"{prefix}accepted-first",
+        case(partial(killed, program=ACCEPT_FIRST, stop=between), *NUMBERS, KEPT, required=SKIPPED),
+    )
+    yield f"{prefix}implicit", case(partial(killed, program=POLL, stop=before_poll), *NUMBERS, KEPT, required=REPEATED)
+    yield f"{prefix}lock-runs-out", case(lock_runs_out, KEPT, "late-acknowledgement-is-refused", required=REPEATED)
+    yield f"{prefix}accepted-by-another", case(accepted_by_another, KEPT, IGNORED, required=REPEATED)
+    yield f"{prefix}leader-killed", case(leader_killed, KEPT, required=REPEATED, cluster=plan(LONG_LOCK_MS))
+    yield f"{prefix}state-leader-killed", case(state_leader_killed, ONCE, KEPT, cluster=plan(LONG_LOCK_MS))
+    limit = "released-record-is-archived-at-limit"
+    yield f"{prefix}released", case(partial(never_processed, program="share-release-odd"), limit, required=SKIPPED)
+    yield (
+        f"{prefix}rejected",
+        case(partial(never_processed, program="share-reject-odd"), REJECTED, required=SKIPPED),
+    )
+
+
+scenario(
+    name="share-group",
+    claim="""A share group delivers a record again until a member accepts it. A member that dies repeats what it had
+        processed and not accepted. A record that is released each time is delivered as often as
+        group.share.delivery.count.limit says, and then to nobody any more.""",
+    source="KIP-932",
+    operator="""Accept a record after it is processed, and make processing it twice harmless. Process it within
+        group.share.record.lock.duration.ms (30 s by default), or another member is given it too. Watch for records that
+        reach group.share.delivery.count.limit (5 by default): no member is given them again. From 4.4 on they can be
+        sent to a topic of their own (errors.deadletterqueue.topic.name, KIP-1191).""",
+    applies=ranges.SHARE_GROUPS,
+    cluster=plan(LOCK_MS),
+    cases=dict([*cases("", "librdkafka"), *cases("java-", "java")]),
+)

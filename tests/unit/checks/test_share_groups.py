@@ -1,0 +1,257 @@
+"""Share groups: what members were given and said, and the records that were lost or delivered too often."""
+
+from __future__ import annotations
+
+import pytest
+
+from checks import claims
+from checks.anomalies.share_groups import delivered_too_often, share_record_lost
+from checks.claims import CONTRADICTED, HELD, NOT_OBSERVED, RunEvidence
+from checks.shares import ShareGroupState, share_group_state, share_steps
+from evidence.events import Event, ShareProgress
+from evidence.run_state import RunState
+from tests.records import run_record
+from tests.unit.checks.histories import Row, polled, sent, view
+from tests.unit.timelines import at
+
+RUN = {"topics": [{"name": "t", "partitions": {"0": [1, 2, 3]}}]}
+REFUSED = "INVALID_RECORD_STATE"
+
+
+def delivered(offset: int, count: int, at_ns: int, *, member: int = 1) -> Row:
+    """A member was given the record, for the how manyth time."""
+    return {
+        "kind": "delivered",
+        "outcome": "ok",
+        "process": f"processor-{member}",
+        "offset": offset,
+        "count": count,
+        "producer": 1,
+        "sequence": offset,
+        "invoked_ns": at_ns - 1,
+        "completed_ns": at_ns,
+    }
+
+
+def said(kind: str, offset: int, at_ns: int, outcome: str = "ok", *, member: int = 1) -> Row:
+    """What a member said of a record, and the answer."""
+    return {
+        "kind": kind,
+        "outcome": outcome,
+        "process": f"processor-{member}",
+        "offset": offset,
+        "invoked_ns": at_ns - 1,
+        "completed_ns": at_ns,
+        "error_name": REFUSED if outcome == "fail" else None,
+    }
+
+
+RECORDS = [row for offset in range(3) for row in (sent(offset, offset), polled(offset, offset))]
+FIRST = [delivered(0, 1, 10), said("accept", 0, 20)]
+
+
+def done(passed: int, limit: int = 5) -> ShareGroupState:
+    progress = ShareProgress(group="g", topic="t", partition=0, start=passed, lag=1, end=passed + 1, asked_ns=1)
+    return ShareGroupState(limit, [progress])
+
+
+# share-record-lost
+
+
+def test_a_record_that_nobody_was_given_and_the_group_has_passed() -> None:
+    (row,) = share_record_lost(view(*RECORDS, *FIRST, delivered(2, 1, 30), said("accept", 2, 31)), done(3))
+    assert (row["offset"], row["deliveries"], row["passed"]) == (1, 0, 3)
+
+
+@pytest.mark.parametrize(
+    ("rows", "state"),
+    [
+        ([*FIRST], done(1)),
+        ([*FIRST, delivered(1, 1, 30), said("accept", 1, 31)], done(2)),
+        ([*FIRST, delivered(1, 1, 30), said("reject", 1, 31)], done(2)),
+        ([*FIRST, delivered(1, 1, 30), said("accept", 1, 31, "info")], done(2)),
+        ([*FIRST, delivered(1, 5, 30), said("release", 1, 31)], done(2)),
+        ([*FIRST, delivered(1, 4, 30), said("release", 1, 31)], done(2)),
+        ([delivered(1, 1, 30), said("accept", 1, 31)], done(2)),
+        ([], done(3)),
+    ],
+    ids=[
+        "not passed",
+        "accepted",
+        "rejected",
+        "nobody knows the answer",
+        "delivered up to the limit",
+        "its last delivery may be in a member's client",
+        "before the group's beginning",
+        "no share group",
+    ],
+)
+def test_a_record_that_is_not_lost_to_the_group(rows: list[Row], state: ShareGroupState) -> None:
+    assert share_record_lost(view(*RECORDS, *rows), state) == []
+
+
+def test_a_refused_acceptance_is_none() -> None:
+    rows = [*FIRST, delivered(1, 1, 30), said("accept", 1, 31, "fail")]
+    assert [row["offset"] for row in share_record_lost(view(*RECORDS, *rows), done(2))] == [1]
+
+
+# delivered-too-often
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        [*FIRST, delivered(0, 2, 30, member=2)],
+        [delivered(0, 1, 10), said("reject", 0, 20), delivered(0, 2, 30)],
+        [delivered(0, count, 10 * count) for count in range(1, 7)],
+    ],
+    ids=["after it was accepted", "after it was rejected", "beyond the limit"],
+)
+def test_a_record_that_is_delivered_too_often(rows: list[Row]) -> None:
+    assert [row["offset"] for row in delivered_too_often(view(*RECORDS, *rows), done(0))] == [0]
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        FIRST,
+        [delivered(0, 1, 10), said("release", 0, 20), delivered(0, 2, 30), said("accept", 0, 40)],
+        [delivered(0, 1, 10), said("accept", 0, 20, "fail"), delivered(0, 2, 30)],
+        [delivered(0, 1, 10), said("accept", 0, 20, "info"), delivered(0, 2, 30)],
+        [delivered(0, 2, 10, member=2), said("accept", 0, 20, member=2), delivered(0, 1, 30)],
+        [delivered(0, 1, 10), delivered(0, 2, 50, member=2), said("accept", 0, 60)],
+        [delivered(0, count, 10 * count) for count in range(1, 6)],
+    ],
+    ids=[
+        "once",
+        "released",
+        "refused",
+        "no answer",
+        "it lay in a client, and its lock has run out",
+        "another member held it when it was accepted",
+        "up to the limit",
+    ],
+)
+def test_a_record_that_is_delivered_as_often_as_it_may_be(rows: list[Row]) -> None:
+    assert delivered_too_often(view(*RECORDS, *rows), done(0)) == []
+
+
+def test_what_is_known_of_a_share_group() -> None:
+    told = [
+        at(1, ShareProgress(group="g", topic="t", partition=0, start=4, lag=3, end=9, asked_ns=1)),
+        at(2, ShareProgress(group="g", topic="t", partition=0, start=6, lag=0, end=9, asked_ns=2)),
+        at(3, ShareProgress(group="g", topic="t", partition=0, end=0, error="none answers", asked_ns=3)),
+        at(4, ShareProgress(group="g", topic="u", partition=0, start=70, lag=0, end=70, asked_ns=4)),
+    ]
+    assert [one.done for one in told] == [6, 9, None, 70]
+    state = share_group_state(run_record(RUN), RunState(tuple(told)), "t", 0)
+    assert (state.limit, state.passed) == (5, 9)
+    limited = run_record(RUN, settings={"group.share.delivery.count.limit": "2"})
+    assert share_group_state(limited, RunState(()), "t", 0) == ShareGroupState(2, [])
+
+
+# Claims
+
+
+def outcome(name: str, *rows: Row, passed: int = 3) -> str:
+    told: Event = at(9, ShareProgress(group="g", topic="t", partition=0, start=passed, lag=1, end=9, asked_ns=9))
+    steps = share_steps(whole(*rows))
+    evidence = RunEvidence(run=run_record(RUN), run_state=RunState((told,)), shares=lambda topic, partition: steps)
+    return claims.judge(name, evidence).outcome
+
+
+def whole(*rows: Row) -> list[Row]:
+    """Rows with all columns that a history has."""
+    columns = ("error_name", "count", "producer", "sequence")
+    return [dict.fromkeys(columns) | row for row in rows]
+
+
+@pytest.mark.parametrize(
+    ("rows", "expected"),
+    [
+        (FIRST, HELD),
+        ([*FIRST, delivered(0, 2, 30, member=2)], CONTRADICTED),
+        ([delivered(0, 2, 10, member=2), said("accept", 0, 20, member=2), delivered(0, 1, 30)], HELD),
+        ([delivered(0, 1, 10), said("accept", 0, 20, "fail"), delivered(0, 2, 30)], NOT_OBSERVED),
+        ([], NOT_OBSERVED),
+    ],
+)
+def test_accepted_records(rows: list[Row], expected: str) -> None:
+    assert outcome("accepted-record-is-not-delivered-again", *rows) == expected
+
+
+@pytest.mark.parametrize(
+    ("rows", "expected"),
+    [
+        ([delivered(0, 1, 10), said("reject", 0, 20)], HELD),
+        ([delivered(0, 1, 10), said("reject", 0, 20), delivered(0, 2, 30)], CONTRADICTED),
+        (FIRST, NOT_OBSERVED),
+    ],
+)
+def test_rejected_records(rows: list[Row], expected: str) -> None:
+    assert outcome("rejected-record-is-delivered-once", *rows) == expected
+
+
+def released(times: int) -> list[Row]:
+    return [
+        row
+        for count in range(1, times + 1)
+        for row in (delivered(0, count, 10 * count), said("release", 0, 10 * count + 5))
+    ]
+
+
+@pytest.mark.parametrize(
+    ("rows", "passed", "expected"),
+    [
+        (released(5), 1, HELD),
+        (released(4), 1, CONTRADICTED),
+        (released(6), 1, CONTRADICTED),
+        (released(5), 0, CONTRADICTED),
+        ([*released(2), delivered(0, 3, 90), said("accept", 0, 95)], 1, NOT_OBSERVED),
+    ],
+    ids=["at the limit", "before", "beyond", "the group has not passed it", "accepted in the end"],
+)
+def test_released_records(rows: list[Row], passed: int, expected: str) -> None:
+    assert outcome("released-record-is-archived-at-limit", *rows, passed=passed) == expected
+
+
+LATE = [delivered(0, 1, 10), delivered(0, 2, 50, member=2)]
+ACCEPTED = said("accept", 0, 55, member=2)
+
+
+@pytest.mark.parametrize(
+    ("rows", "expected"),
+    [
+        ([*LATE, said("accept", 0, 60, "fail")], HELD),
+        ([*LATE, said("accept", 0, 60)], CONTRADICTED),
+        ([*LATE, said("accept", 0, 60, "info")], NOT_OBSERVED),
+        ([*LATE, said("accept", 0, 60, member=2)], NOT_OBSERVED),
+        ([*LATE, ACCEPTED, said("accept", 0, 60)], NOT_OBSERVED),
+        ([delivered(0, 1, 10), said("accept", 0, 40, "fail"), delivered(0, 2, 50, member=2)], NOT_OBSERVED),
+    ],
+    ids=[
+        "refused",
+        "taken",
+        "no answer",
+        "of the other member",
+        "the other member has accepted it",
+        "before the other one was given it",
+    ],
+)
+def test_late_acknowledgements(rows: list[Row], expected: str) -> None:
+    assert outcome("late-acknowledgement-is-refused", *rows, passed=0) == expected
+
+
+@pytest.mark.parametrize(
+    ("rows", "passed", "expected"),
+    [
+        ([*LATE, ACCEPTED, said("accept", 0, 60)], 1, HELD),
+        ([*LATE, ACCEPTED, said("accept", 0, 60, "fail")], 1, CONTRADICTED),
+        ([*LATE, ACCEPTED, said("release", 0, 60), delivered(0, 3, 70)], 1, CONTRADICTED),
+        ([*LATE, ACCEPTED, said("accept", 0, 60)], 0, NOT_OBSERVED),
+        ([*LATE, ACCEPTED], 1, NOT_OBSERVED),
+    ],
+    ids=["answered", "refused", "it changes something", "nobody says that it is passed", "nobody is late"],
+)
+def test_late_acknowledgements_of_passed_records(rows: list[Row], passed: int, expected: str) -> None:
+    assert outcome("late-acknowledgement-of-passed-record-is-ignored", *rows, passed=passed) == expected
