@@ -80,7 +80,8 @@ IN_ZOOKEEPER = (
                     claims=[*ONE_AFTER_THE_OTHER, "one-broker-creates-controller-znode"],
                     sentence="""Every live broker is notified that /controller was deleted. One creates it again; the
                         others are refused, or find that it exists.""",
-                    source="ZookeeperLeaderElector.elect (0.8.2.2 to 0.11.0.3), KafkaController.elect (1.0.2 to 3.0.0)",
+                    source="ZookeeperLeaderElector.elect (0.8.2.2 to 0.10.2.2), KafkaController.elect (0.11.0.0 to "
+                    "3.9.0)",
                     basis=Basis.SOURCE,
                 )
             ],
