@@ -26,7 +26,7 @@ ONE_AFTER_THE_OTHER = (
     "leader-epoch-rises-by-one",
 )
 ELECTION_TRACED = ("kafka.controller.KafkaController", "kafka.server.ZookeeperLeaderElector")
-"""The loggers of a broker that tries to become the controller, up to 0.11 and from 1.0 on."""
+"""The loggers of a broker that tries to become the controller: the first from 0.11 on, the other before."""
 IN_ZOOKEEPER = (
     *ONE_AFTER_THE_OTHER,
     "controller-epoch-rises-by-one",
