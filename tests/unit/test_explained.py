@@ -65,6 +65,7 @@ def test_no_file_is_no_entry_and_lines_are_joined(tmp_path: Path) -> None:
         (RUN + 'reason = "x"\n', "the entry of r1 has the field 'reason'"),
         (RUN + 'commits = ["c"]\n', "the entry of r1 names commits and does not say what they did"),
         (RUN + RUN, "r1 stands there twice"),
+        (RUN.replace("busy.", "busy, is likely and not proved."), "the entry of r1 says 'not proved': its cause is"),
     ],
 )
 def test_what_is_wrong_in_an_entry_is_told(tmp_path: Path, text: str, said: str) -> None:
