@@ -48,6 +48,8 @@ def test_every_cause_is_used_and_every_entry_ends_its_sentences() -> None:
     assert {one.cause for one in entries()} == set(CAUSES)
     assert [one.runs for one in entries() if not one.why.endswith(".")] == []
     assert [one.runs for one in entries() if one.followed and not one.followed.endswith(".")] == []
+    # What later runs of the same cell came to is counted by the pages. A sentence on it is soon no longer true.
+    assert [one.runs for one in entries() if "run again" in one.followed] == []
 
 
 def test_no_file_is_no_entry_and_lines_are_joined(tmp_path: Path) -> None:
