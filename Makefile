@@ -209,6 +209,7 @@ docs: venv ## The generated pages of docs/ anew (RUNS= tells one of these run di
 	$(BIN)/python -m app.audit_page
 	$(BIN)/python -m pages.readme
 	$(BIN)/python -m pages.trust
+	$(BIN)/python -m pages.upgrades
 	$(BIN)/python -m pages.faults
 	$(BIN)/python -m pages.ledger
 	$(BIN)/python -m app.gone

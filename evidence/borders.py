@@ -187,6 +187,9 @@ FETCHES_END: Final = Border(
     Side("1.0.2", "ReplicaFetcherThread.shutdown waits for the thread, and then closes leaderEndpoint"),
     Side("1.1.0", "ReplicaFetcherThread.initiateShutdown closes leaderEndpoint before anything waits"),
 )
+"""Up to 2.1.0 it is closed while the fetcher's thread still uses it, which may fail with an exception. That is caught
+from 2.0.1 on (KAFKA-7464). From 2.1.1 on a flag and a wakeup end the fetch, and the thread's end is waited for before
+anything is closed (KAFKA-7576)."""
 EXITS_GRACEFULLY: Final = Border(
     "0.10.0.1",
     "KAFKA-3924",

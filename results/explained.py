@@ -6,6 +6,7 @@ its history, the machine's load, Kafka's source. Here it is written down, once f
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -22,9 +23,11 @@ CAUSES: Final[Mapping[str, str]] = {
     "our-harness": "a defect of the harness",
     "client": "a defect of a client library",
     "machine": "the machine was busy or lacked something",
-    NOT_KNOWN: "the cause is not known",
+    NOT_KNOWN: "the cause is not known, or not proved",
 }
 """The causes that there are, in words."""
+DOUBTED: Final = re.compile(r"not proved|not known|nobody proved")
+"""Words of an entry that has no other cause than `NOT_KNOWN`: what is likely is counted as nothing else."""
 FIELDS: Final = frozenset({"runs", "cause", "why", "followed", "commits"})
 
 
@@ -47,8 +50,8 @@ class Explained:
 def entries(root: Path = ROOT) -> list[Explained]:
     """Every entry of the file, in its order; none if there is no file.
 
-    Raises ValueError if one has a field or a cause that there is not, lacks a field that it needs, or names a run that
-    another one has.
+    Raises ValueError if one has a field or a cause that there is not, lacks a field that it needs, names a cause and
+    says that it is not proved, or names a run that another one has.
     """
     path = root / EXPLAINED
     if not path.exists():
@@ -75,6 +78,8 @@ def _entry(values: Mapping[str, object]) -> Explained:
         raise ValueError(f"{place} lacks {'why' if runs else 'runs'}")
     if not isinstance(cause, str) or cause not in CAUSES:
         raise ValueError(f"{place} has the cause {cause!r}; there are {', '.join(CAUSES)}")
+    if cause != NOT_KNOWN and (doubt := DOUBTED.search(why)):
+        raise ValueError(f"{place} says {doubt[0]!r}: its cause is {NOT_KNOWN!r}, not {cause!r}")
     commits = _strings(values.get("commits"))
     if commits and not followed:
         raise ValueError(f"{place} names commits and does not say what they did: followed")

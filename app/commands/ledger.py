@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
@@ -17,10 +17,13 @@ from app import plan
 from app.audit_cells import PREFIX
 from app.matrix import cells
 from app.output import result, say
+from audit import matrix
+from audit.cells import Cell
 from evidence.errors import EXIT_AS_DOCUMENTED, EXIT_CONTRADICTED, UsageError
-from evidence.run import full_name
+from evidence.run import DEFAULT_CASE, full_name
 from evidence.text import plural
 from harness.scenario import all_scenarios
+from judgement import sampling
 from judgement.rates import rate, telling
 from pages import counted
 from pages.scenarios import described
@@ -45,7 +48,8 @@ def run(options: argparse.Namespace) -> int:
     elif options.action == "needs":
         needs(described(), results.by_scenario(root), as_json=options.json)
     elif options.action == "allowances":
-        allowances(described(), results.by_scenario(root), least=options.runs, as_json=options.json)
+        measured = matrix.load(root / results.AUDIT)
+        allowances(described(), results.by_scenario(root), measured, least=options.runs, as_json=options.json)
     elif options.action == "coverage":
         coverage(kept, as_json=options.json)
     else:
@@ -85,9 +89,13 @@ def needs(scenarios: Mapping[str, Any], data: Mapping[str, Any], *, as_json: boo
     result(f"{len(found)} cells are not decided; {total} runs as documented would decide them")
 
 
-def allowances(scenarios: Mapping[str, Any], data: Mapping[str, Any], *, least: int, as_json: bool) -> None:
-    """What may be seen and never was, and what may be and always was, in cells with `least` runs or more."""
-    every = list(allowed(scenarios, data))
+def allowances(
+    scenarios: Mapping[str, Any], data: Mapping[str, Any], measured: Iterable[Cell], *, least: int, as_json: bool
+) -> None:
+    """What may be seen and never was, and what may be and always was, in cells with `least` runs or more. Cells of the
+    audit for which the same is stated are one.
+    """
+    every = [*allowed(scenarios, data), *allowed_in_audit(measured)]
     found = sorted((one for one in every if one.runs >= least and one.seen in (0, one.runs)), key=_never_first)
     if as_json:
         result(json.dumps([one._asdict() for one in found]))
@@ -102,16 +110,18 @@ def allowances(scenarios: Mapping[str, Any], data: Mapping[str, Any], *, least: 
 
 
 class Allowance(NamedTuple):
-    """An anomaly that may be seen in a cell, and how often it was."""
+    """What may be seen in a cell, and how often it was."""
 
     scenario: str
     case: str
     version: str
     anomaly: str
+    """Of the audit's cells: the outcome."""
     seen: int
     runs: int
-    """Those that say something, or show it."""
+    """Those that say something, or show it. Of the audit: those of each producer."""
     rate: str
+    """With the reason that is stated, for the audit's cells."""
 
     @property
     def word(self) -> str:
@@ -135,6 +145,20 @@ def allowed(scenarios: Mapping[str, Any], data: Mapping[str, Any]) -> Iterator[A
                         runs = max(telling(cell), seen)
                         if runs:
                             yield Allowance(one["name"], case["name"], version, name, seen, runs, rate(name, [cell]))
+
+
+def allowed_in_audit(measured: Iterable[Cell]) -> Iterator[Allowance]:
+    """Whatever may come of the audit's cells: of all cells of a fault for which the same reason is stated together."""
+    together: dict[tuple[str, str, str], list[Cell]] = {}
+    for cell in measured:
+        for outcome in cell.stated.may:
+            together.setdefault((cell.key.fault, cell.stated.why, outcome), []).append(cell)
+    for (fault, why, outcome), alike in sorted(together.items()):
+        seen, runs = sum(cell.times(outcome) for cell in alike), sum(len(cell.runs) for cell in alike)
+        if runs:
+            versions = ", ".join(sorted({cell.key.version for cell in alike}))
+            told = f"{outcome} in {seen} of {plural(runs, 'run')} ({sampling.between(seen, runs)}): {why}"
+            yield Allowance(f"{PREFIX}{fault}", DEFAULT_CASE, versions, outcome, seen, runs, told)
 
 
 def coverage(kept: store.LedgerFolder, *, as_json: bool) -> None:

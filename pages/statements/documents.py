@@ -64,6 +64,8 @@ REPLICAS: Final = (
             held("isr-shrink-expand", "isr-expands-when-caught-up"),
             held("isr-join-under-load", "follower-joins-at-high-watermark"),
         ),
+        corrected="""From 2.0.1 on the log end must also have reached the start of the leader's epoch (KAFKA-7128). A
+            new leader's high watermark may still be behind what was committed.""",
     ),
     Statement(
         number=7,

@@ -3,8 +3,10 @@
 Each subject sends ten records a second. There are four faults. The leader is killed. The leader is stopped cleanly. All
 brokers are stopped and started one after the other. Every replica is killed at one moment and started again. acks=0 and
 acks=1 lose the records that happened to be under way, which may be none. So these outcomes alone are stated as possible
-and not as certain. With acks=all nothing is lost. A producer with retries writes a record again that was written and
-not answered, unless it is idempotent.
+and not as certain. With acks=all nothing is lost, with one exception. Before leader epochs a broker that is started
+while it is still in the ISR has truncated its log to its own high watermark, and may lead so when the next broker is
+stopped (KIP-101). No run has shown that. A producer with retries writes a record again that was written and not
+answered, unless it is idempotent.
 
 Without retries, a Java producer gets a permanent error when the leader has moved. librdkafka does not count that answer
 as a retry, and sends the record to the next leader (rd_kafka_handle_Produce_error). So it may reorder records. A record
@@ -73,7 +75,7 @@ class Struck:
     """The traits of a fault that the stated outcomes depend on."""
 
     truncates: bool = False
-    """Whether followers may truncate records that were acknowledged with acks=all (KIP-101)."""
+    """Whether a follower may lead that has truncated records which were acknowledged with acks=all (KIP-101)."""
     away: bool = False
     """Whether every partition is without a leader for a while."""
     stops: bool = False
@@ -166,11 +168,16 @@ WHY = {
 }
 
 
+TRUNCATED = "a broker that is started while it is still in the ISR has truncated acknowledged records, and may lead so"
+"""Why acks=all may lose records. None of them is under way."""
+
+
 def stated(producer: Producer, topic: Topic, struck: Struck) -> Outcome:
     rules = [rule for rule in RULES if rule.of(producer, topic, struck)]
     may = frozenset(rule.may for rule in rules)
     sources = [ACKS_DOC, *(rule.source for rule in rules), *([IDEMPOTENCE_DOC] if producer.idempotence else [])]
-    told = "; ".join(words for name, words in WHY.items() if name in may)
+    why = WHY | ({"loses": TRUNCATED} if truncated(producer, topic, struck) else {})
+    told = "; ".join(words for name, words in why.items() if name in may)
     return Outcome(
         may=may,
         why=f"Under load {told}." if told else "Every in-sync replica has the acknowledged records, once and in order.",
@@ -238,6 +245,16 @@ def under_load(strike: Strike, struck: Struck, run: Run) -> None:
     subjects.settle()
 
 
+REFUSES = Documented(allowed=REFUSED_AGAIN, source=ACKS_DOC, basis=Basis.DOCUMENTATION)
+DIVERGES = replace(
+    REFUSES,
+    on=ranges.HIGH_WATERMARK_TRUNCATION,
+    allowed=REFUSED_AGAIN | {"replica-divergence"},
+    source=f"KIP-101: replicas may differ forever; {ACKS_DOC}",
+    basis=Basis.KIP,
+)
+
+
 def declare(name: str, claim: str, strike: Strike, struck: Struck, *, diverges: bool = False) -> Scenario:
     """A scenario of this file. `diverges`: whether replicas that truncate to a high watermark may differ forever."""
 
@@ -250,19 +267,7 @@ def declare(name: str, claim: str, strike: Strike, struck: Struck, *, diverges: 
         source=ACKS_DOC,
         operator=OPERATOR,
         cluster=ClusterPlan(settings=CLUSTER),
-        documented=[
-            Documented(
-                on=ranges.HIGH_WATERMARK_TRUNCATION,
-                allowed=REFUSED_AGAIN | frozenset({"replica-divergence"} if diverges else ()),
-                source="KIP-101: replicas may differ forever",
-                basis=Basis.KIP,
-            ),
-            Documented(
-                allowed=REFUSED_AGAIN,
-                source=ACKS_DOC,
-                basis=Basis.DOCUMENTATION,
-            ),
-        ],
+        documented=[*([DIVERGES] if diverges else []), REFUSES],
         applies=AUDITED,
     )(steps)
 
@@ -281,7 +286,8 @@ broker_restart = declare(
 )
 rolling_restart = declare(
     "rolling-restart",
-    "When all brokers are stopped cleanly and started again in turn under load, acks=all loses nothing.",
+    "When all brokers are stopped cleanly and started again in turn under load, acks=all loses nothing where followers "
+    "truncate by leader epoch (KIP-101, 0.11 and later).",
     all_are_stopped_in_turn,
     Struck(truncates=True, stops=True),
     diverges=True,

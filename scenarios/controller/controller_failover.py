@@ -26,7 +26,7 @@ ONE_AFTER_THE_OTHER = (
     "leader-epoch-rises-by-one",
 )
 ELECTION_TRACED = ("kafka.controller.KafkaController", "kafka.server.ZookeeperLeaderElector")
-"""The loggers of a broker that tries to become the controller, up to 0.11 and from 1.0 on."""
+"""The loggers of a broker that tries to become the controller: the first from 0.11 on, the other before."""
 IN_ZOOKEEPER = (
     *ONE_AFTER_THE_OTHER,
     "controller-epoch-rises-by-one",
@@ -80,7 +80,8 @@ IN_ZOOKEEPER = (
                     claims=[*ONE_AFTER_THE_OTHER, "one-broker-creates-controller-znode"],
                     sentence="""Every live broker is notified that /controller was deleted. One creates it again; the
                         others are refused, or find that it exists.""",
-                    source="ZookeeperLeaderElector.elect (0.8.2.2 to 0.11.0.3), KafkaController.elect (1.0.2 to 3.0.0)",
+                    source="ZookeeperLeaderElector.elect (0.8.2.2 to 0.10.2.2), KafkaController.elect (0.11.0.0 to "
+                    "3.9.0)",
                     basis=Basis.SOURCE,
                 )
             ],

@@ -187,7 +187,8 @@ scenario(
                 Documented(
                     on=ranges.ZOOKEEPER,
                     claims=[*NO_HARM, "replaced-controller-leaves-newer-state"],
-                    source="PartitionStateMachine: electLeaderForPartition (0.8.2.2 to 2.8.2)",
+                    source="PartitionStateMachine: electLeaderForPartition (0.8.2.2 to 1.0.2), "
+                    "doElectLeaderForPartitions (1.1.1 to 3.9.0)",
                     basis=Basis.SOURCE,
                 )
             ],

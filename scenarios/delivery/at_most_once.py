@@ -14,8 +14,6 @@ from harness.words import Basis, Case, CrashPoint, Documented, ranges, scenario
 from scenarios.delivery import DELIVERY, NUMBERS, SKIPPED, crash
 
 PROGRAM = "commit-then-process"
-AHEAD = """It has committed each input before it processes it. That shows only if its history says when it processed it,
-    and the history of a program that is killed has no end."""
 
 
 def stop(done: str, following: str) -> CrashPoint:
@@ -40,9 +38,8 @@ scenario(
             steps=partial(crash, program=PROGRAM, stop=stop("poll", "commit")),
             documented=[
                 Documented(
-                    allowed=frozenset({"committed-too-far"}),
                     claims=NUMBERS,
-                    sentence=f"Killed before it commits, it skips nothing and repeats nothing. {AHEAD}",
+                    sentence="Killed before it commits, it skips nothing and repeats nothing.",
                     source=DELIVERY,
                     basis=Basis.DOCUMENTATION,
                 )
@@ -52,9 +49,8 @@ scenario(
             steps=partial(crash, program=PROGRAM, stop=stop("process", "poll")),
             documented=[
                 Documented(
-                    allowed=frozenset({"committed-too-far"}),
                     claims=NUMBERS,
-                    sentence=f"Killed after it has processed, it skips nothing and repeats nothing. {AHEAD}",
+                    sentence="Killed after it has processed, it skips nothing and repeats nothing.",
                     source=DELIVERY,
                     basis=Basis.DOCUMENTATION,
                 )

@@ -164,8 +164,8 @@ scenario(
                     sentence="""Every replica has flushed the commits. The coordinator that takes over reads up to the
                         high watermark in its file, or to its log's end if it is alone in the ISR. So commits of the
                         last seconds (replica.high.watermark.checkpoint.interval.ms) may be forgotten.""",
-                    source="GroupMetadataManager.loadGroupsForPartition: getHighWatermark (0.10.2.2), "
-                    "getLogEndOffset (0.11.0.0)",
+                    source="OffsetManager.loadOffsetsFromLog (0.8.2.2) and GroupMetadataManager.loadGroupsForPartition "
+                    "(0.9.0.1, 0.10.2.2): getHighWatermark; the latter in 0.11.0.0: getLogEndOffset",
                     basis=Basis.SOURCE,
                 )
             ],

@@ -105,7 +105,8 @@ scenario(
         replica keeps its power. Before 0.11 the last record can be lost if two replicas lose power at once.""",
     source="Kafka documentation, Application vs. OS flush management; Kafka documentation, Replication; KIP-101",
     operator="""Replication without flushing protects you from any number of process crashes, and from power loss of all
-        but one in-sync replica. It does not protect you from a power loss of all replicas (page-cache-only).""",
+        but one in-sync replica (before 0.11 the last record may be lost then). It does not protect you from a power
+        loss of all replicas (page-cache-only).""",
     cluster=ClusterPlan(disks=Disks()),
     topic=TopicPlan(settings={"min.insync.replicas": "2"}),
     cases={

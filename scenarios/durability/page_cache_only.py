@@ -88,8 +88,9 @@ scenario(
     source="""Kafka documentation, Application vs. OS flush management; Kafka documentation, broker configuration:
         log.flush.interval.messages""",
     operator="""Spread the replicas of a partition over racks or zones that do not lose power together, and set
-        min.insync.replicas higher than the replicas in any one of them. If one power supply feeds them all, up to half
-        a minute of acknowledged records can be lost. log.flush.interval.messages=1 prevents that; acknowledgements then
+        min.insync.replicas higher than the replicas in any one of them. If one power supply feeds them all, the
+        acknowledged records of the last 35 s can be lost, by Linux's defaults (vm.dirty_expire_centisecs and
+        vm.dirty_writeback_centisecs: 30 s and 5 s). log.flush.interval.messages=1 prevents that; acknowledgements then
         wait for disks.""",
     cluster=ClusterPlan(disks=Disks()),
     topic=TopicPlan(settings={"min.insync.replicas": "2"}),

@@ -2,7 +2,8 @@
 min.insync.replicas; KIP-36).
 
 Four replicas, 1 and 2 in one rack, 3 and 4 in the other; the leader is 1. With all of them in sync, the loss of a rack
-loses no record: the remaining replicas have every acknowledged record, and one of them leads.
+loses no record: the remaining replicas have every acknowledged record, and one of them leads. Before 0.11 they may
+truncate the last one first, as in memory-survives.
 
 In the other cases the leader is first cut off from the other rack, and not from ZooKeeper or the controller. The ISR
 shrinks to its own rack. With min.insync.replicas=2 that is enough: two brokers that share a power supply acknowledge
@@ -167,8 +168,9 @@ def come_back(run: Run, t: Partition, *struck: Target) -> None:
 
 scenario(
     name="rack-loss",
-    claim="""A rack that loses power loses no acknowledged record if min.insync.replicas is higher than the number of
-        replicas in any rack. Otherwise it loses the records that it acknowledged alone.""",
+    claim="""A rack that loses power loses the records that it acknowledged alone. It acknowledges none alone if
+        min.insync.replicas is higher than the number of replicas in any rack. Before 0.11 the last record may be lost
+        all the same (KIP-101).""",
     source="Kafka documentation, Balancing replicas across racks; topic configuration: min.insync.replicas; KIP-36",
     operator="""Spread replicas over racks (broker.rack), and set min.insync.replicas higher than the number of replicas
         in any one rack. Otherwise a rack that is cut off acknowledges alone. With three replicas you need three

@@ -15,8 +15,9 @@ from scenarios.partition import SETTINGS, SHRUNK, clients, other_nodes
     claim="""A follower that is cut off from all other nodes leaves the ISR. Writes with acks=all pause until then;
         writes with acks=1 do not. The follower returns when the network is healed, and nothing is lost.""",
     source="Kafka documentation, Design: replication; broker configuration: replica.lag.time.max.ms; KIP-16",
-    operator="""When a follower is cut off, writes with acks=all pause for replica.lag.time.max.ms (30 s by default) or
-        for its session, whichever is shorter. Lower replica.lag.time.max.ms if that pause is too long.""",
+    operator="""When a follower is cut off, writes with acks=all pause for replica.lag.time.max.ms and up to half of it
+        more, or for its session, whichever is shorter. The default is 30 s, and 10 s before 2.5. Lower it if that pause
+        is too long.""",
     cluster=ClusterPlan(settings=SETTINGS),
     cases={
         "acks-1": Case(

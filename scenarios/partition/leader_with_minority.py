@@ -5,7 +5,7 @@ the ISR is five, and only a broker that reaches ZooKeeper or the controller can 
 fetch, so records acknowledged with acks=1 are on two disks. Both truncate them when the network is healed.
 
 Before 1.1 a follower of the old leader may be held up by its last fetch, and directs clients to that leader until then.
-On 0.10.2.2 the next leader is elected after 5 s and acknowledges after 30 s (5 of 5 runs).
+On 0.10.2.2 the next leader was elected after 5 s and acknowledged after 30 s, in the five runs that were looked at.
 
 The follower on the leader's side is the last of the replicas. In `acks-all-next` it is the next in line. It is elected
 although it is cut off too, for as long as its session lasts. Before 0.11 the others then truncate to their high

@@ -80,7 +80,8 @@ scenario(
             documented=[
                 Documented(
                     claims=["replica-moves-between-directories", "move-outlasts-kill", "leader-elected-from-isr"],
-                    source="KIP-113; ReplicaManager.becomeLeaderOrFollower: future replicas (1.1.1 to 3.0.0)",
+                    source="KIP-113; ReplicaManager: future replicas in becomeLeaderOrFollower (1.1.1 to 3.9.0), and "
+                    "with KRaft in applyDelta (3.0.0 to 3.9.0)",
                     basis=Basis.KIP,
                 )
             ],

@@ -56,8 +56,9 @@ def of_client(prefix: str, client: str) -> dict[str, Case]:
     claim="""When an acknowledgement gets lost, a client that retries without idempotence writes the record twice, and
         with idempotence once. A client that does not retry reports an error for a record that is in the log.""",
     source="Kafka documentation, producer configuration: retries, enable.idempotence; KIP-98, KIP-679",
-    operator="""A producer's error does not mean that the record is missing. Leave idempotence on (the default of Java
-        clients from 3.0 on; set it with librdkafka), or let the reader detect duplicates.""",
+    operator="""A producer's error does not mean that the record is missing. Set enable.idempotence=true, or let the
+        reader detect duplicates. It is the default of Java clients from 3.0 on, which 3.0.0 and 3.1.0 do not apply, and
+        not of librdkafka.""",
     cases={
         **of_client("", "librdkafka"),
         **of_client("java-", "java"),

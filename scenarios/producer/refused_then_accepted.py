@@ -134,8 +134,8 @@ scenario(
     claim="""With several requests in flight and without idempotence, retries reorder records: a refused record is sent
         again behind an accepted one.""",
     source="Kafka documentation, producer configuration: max.in.flight.requests.per.connection; KIP-98",
-    operator="""Where order matters, set enable.idempotence=true (the default of Java clients from 3.0 on), or one
-        request in flight.""",
+    operator="""Where order matters, set enable.idempotence=true. One request in flight keeps the order of Java's
+        producer, and not that of librdkafka.""",
     needs=["acks-1"],
     cluster=ClusterPlan(session_timeout_ms=30_000, settings={"replica.lag.time.max.ms": "2000"}),
     topic=TopicPlan(settings={"min.insync.replicas": "2"}),

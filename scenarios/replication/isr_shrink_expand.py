@@ -88,8 +88,8 @@ def change_for_a_minute(run: Run) -> None:
     claim="""A follower that stands still leaves the ISR once it has not been caught up for replica.lag.time.max.ms.
         acks=all continues without it, and it returns when it has caught up.""",
     source="Kafka documentation, Design: replication; KIP-16, KIP-497, KAFKA-13091",
-    operator="""replica.lag.time.max.ms is how long acks=all waits for a follower that stands still. Alert on
-        under-replicated partitions that last longer than that; a follower that comes back needs no help.""",
+    operator="""acks=all waits for a follower that stands still for replica.lag.time.max.ms, and up to half of it more.
+        Alert on under-replicated partitions that last longer than that; a follower that comes back needs no help.""",
     cluster=cluster(20_000, 3_000),
     cases={
         "default": Case(documented=OUTCOMES),

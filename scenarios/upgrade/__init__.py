@@ -83,5 +83,10 @@ def none_lost(sentence: str = "", *, source: str, seen: str, killed: bool = Fals
             source=f"{seen}; {CHECKPOINT if killed else STILL_IN_SYNC}",
             basis=Basis.MEASURED,
         ),
-        Documented(claims=ELECTED, sentence=sentence, source=source, basis=Basis.DOCUMENTATION),
+        Documented(
+            claims=ELECTED,
+            sentence=f"{sentence} No acknowledged record is lost.".strip(),
+            source=source,
+            basis=Basis.DOCUMENTATION,
+        ),
     ]

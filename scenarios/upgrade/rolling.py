@@ -93,9 +93,8 @@ documented = partial(none_lost, source=SOURCE, seen=SEEN)
 scenario(
     name="upgrade-rolling",
     claim="""A cluster can be upgraded node by node, and then its protocol or metadata.version can be raised, while
-        producers write with acks=all and min.insync.replicas=2. No acknowledged record is lost, even if a broker dies
-        on the way.
-        """,
+        producers write with acks=all and min.insync.replicas=2. Where followers truncate by leader epoch (KIP-101) no
+        acknowledged record is lost, even if a broker dies on the way.""",
     source=SOURCE,
     operator="""Upgrade one node at a time, and wait until all replicas are in sync before the next. Raise the protocol,
         or metadata.version, when every node is new, and not before you are sure that you will not go back.""",
@@ -108,7 +107,7 @@ scenario(
         "old-leader-dies": Case(steps=partial(roll, meanwhile=old_leader_dies), documented=documented(killed=True)),
         "restarted": Case(
             steps=partial(roll, upgraded=False),
-            documented=documented("Without the upgrade the same restarts lose nothing either."),
+            documented=documented("The same restarts, without the upgrade."),
         ),
     },
 )

@@ -139,3 +139,14 @@ def test_the_page_and_the_command_have_all_of_them(capsys: pytest.CaptureFixture
     assert main(["findings"]) == 0
     printed = capsys.readouterr().out
     assert [one for one in ids if f"{one}: " not in printed] == []
+
+
+def test_no_run_on_record_shows_what_was_taken_back() -> None:
+    """Each of them ended as documented, which it does not with a replica out of the ISR in the end."""
+    data = results.by_scenario()
+    for one in TAKEN_BACK:
+        for name in one.scenarios:
+            assert name in one.tried
+            cells = [of_case[one.on] for of_case in data[name]["cases"].values() if one.on in of_case]
+            assert cells, f"{name} was not run on {one.on}"
+            assert [cell["not_good"] for cell in cells if cell["good"] < cell["runs"]] == [], name

@@ -143,7 +143,8 @@ def _unfetched(evidence: RunEvidence) -> Iterator[dict[str, Any]]:
 
 @claim(
     "lag-not-seen-while-clock-behind",
-    source="Replica.updateFetchState (2.4.1 to 4.3.1): the latest time at which it was caught up is kept",
+    source="Replica.updateFetchState (2.4.1 to 3.6.2), updateFetchStateOrThrow (3.7.0 to 4.3.1): the latest time at "
+    "which it was caught up is kept",
     basis=Basis.SOURCE,
 )
 def lag_not_seen_while_clock_behind(evidence: RunEvidence) -> Judged:

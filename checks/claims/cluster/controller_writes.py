@@ -64,7 +64,7 @@ def controller_and_epoch_in_two_writes(evidence: RunEvidence) -> Judged:
 
 @claim(
     "one-broker-creates-controller-znode",
-    source="ZookeeperLeaderElector.elect (0.8.2.2 to 0.11.0.3), KafkaController.elect (1.0.2 to 3.0.0)",
+    source="ZookeeperLeaderElector.elect (0.8.2.2 to 0.10.2.2), KafkaController.elect (0.11.0.0 to 3.9.0)",
     basis=Basis.SOURCE,
 )
 def one_broker_creates_controller_znode(evidence: RunEvidence) -> Judged:
@@ -107,7 +107,8 @@ def _contenders(evidence: RunEvidence) -> Iterator[dict[str, Any]]:
 
 @claim(
     "replaced-controller-leaves-newer-state",
-    source="PartitionStateMachine: electLeaderForPartition (0.8.2.2), doElectLeaderForPartitions (2.8.2)",
+    source="PartitionStateMachine: electLeaderForPartition (0.8.2.2 to 1.0.2), doElectLeaderForPartitions (1.1.1 to "
+    "3.9.0)",
     basis=Basis.SOURCE,
 )
 def replaced_controller_leaves_newer_state(evidence: RunEvidence) -> Judged:

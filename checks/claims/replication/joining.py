@@ -44,14 +44,15 @@ def _last(said: Sequence[ReplicaOffset], node: str, what: OffsetKind, until_ns: 
 
 @claim(
     "follower-joins-at-high-watermark",
-    source="Partition.maybeExpandIsr (0.8.2.2 to 3.9.0)",
+    source="Partition.updateLeaderHWAndMaybeExpandIsr (0.8.2.2), maybeExpandIsr (0.9.0.1 to 3.9.0); KAFKA-7128 (2.0.1)",
     basis=Basis.SOURCE,
 )
 def follower_joins_at_high_watermark(evidence: RunEvidence) -> Judged:
-    """A follower joins the ISR when its log end has reached the leader's high watermark. It need not have reached the
-    leader's log end.
+    """A follower joins the ISR no sooner than its log end has reached the leader's high watermark. It need not have
+    reached the leader's log end.
 
-    By the leader's own lines at each join. A join at the leader's log end shows nothing of the difference.
+    By the leader's own lines at each join. A join at the leader's log end shows nothing of the difference. From 2.0.1
+    on the log end must also have reached the start of the leader's epoch, which no line tells.
     """
     rows = [
         row

@@ -14,11 +14,13 @@ from analysis import ledger as derivation
 from app import ledger as store
 from app.cli import main
 from app.commands.ledger import allowances, undecided
+from audit import matrix as audit_matrix
 from checks.catalogue import LOST_WRITE, TRUNCATED
 from evidence import ledger
 from evidence.errors import UsageError
 from evidence.ledger import AnyLine, RestoredRun
 from pages import counted
+from scenarios.audit import under_load
 from tests.ledgers import ended, judged, restored_cell, started
 
 ROOT = Path(__file__).parents[3]
@@ -158,17 +160,28 @@ def test_what_may_be_seen_and_never_was_or_always_was_is_listed(capsys: pytest.C
         "3": cell(12, unknown=2, a=11),  # b never; a sometimes
     }
     data = {"s": {"cases": {"c": cells}}}
-    allowances(scenarios, data, least=10, as_json=True)
+    allowances(scenarios, data, [], least=10, as_json=True)
     found = json.loads(capsys.readouterr().out)
     assert [(one["version"], one["anomaly"], one["seen"], one["runs"]) for one in found] == [
         ("3", "b", 0, 12),
         ("1", "a", 10, 10),
     ]
-    allowances(scenarios, data, least=9, as_json=False)
+    allowances(scenarios, data, [], least=9, as_json=False)
     *_, always, last = said = capsys.readouterr().out.splitlines()
     assert [line.split()[0] for line in said[:-1]] == ["never", "never", "never", "always"]
     assert always == "always  s (c) on 1: a in 10 of 10 runs (at least 74 %)"
     assert last == ("6 allowances were run; in cells with 9 runs or more 3 were never seen and 1 always")
+
+
+def test_what_may_come_of_alike_cells_of_the_audit_is_counted_together(capsys: pytest.CaptureFixture[str]) -> None:
+    every = audit_matrix.measured()
+    fault, why = "rolling-restart", under_load.TRUNCATED
+    alike = [cell for cell in every if cell.key.fault == fault and why in cell.stated.why]
+    allowances({"scenarios": []}, {}, every, least=1, as_json=True)
+    told = [one for one in json.loads(capsys.readouterr().out) if one["anomaly"] == "loses" and why in one["rate"]]
+    assert {one["scenario"] for one in told} == {"audit-rolling-restart"}
+    assert sum(one["runs"] for one in told) == sum(len(cell.runs) for cell in alike) > 100
+    assert {one["seen"] for one in told} == {0} == {cell.times("loses") for cell in alike}
 
 
 def test_the_allowances_of_the_ledger_are_listed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

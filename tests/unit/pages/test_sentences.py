@@ -56,6 +56,20 @@ def test_what_is_said_of_pauses_is_what_was_measured(name: str, data: dict[str, 
     assert {at: s for at, s in medians.items() if not least_s <= s <= most_s} == {}
 
 
+def test_what_is_said_of_lost_seconds_is_no_less_than_what_was_lost(data: dict[str, Any]) -> None:
+    advice = all_scenarios()["page-cache-only"].operator
+    told = re.search(r"acknowledged records of the last (\d+) s", " ".join(advice.split()))
+    assert told is not None
+    most_ms = {
+        (case, version): max(each["ms"][3] for each in cell["timings"]["lost-records-are-recent"])
+        for case in ("default", "xfs")
+        for version, cell in data["page-cache-only"]["cases"][case].items()
+        if cell["timings"]
+    }
+    assert len(most_ms) >= 4
+    assert 0.5 < max(most_ms.values()) / 1000 / int(told[1]) <= 1, most_ms
+
+
 def test_no_other_advice_tells_how_long_writes_pause() -> None:
     """Whoever writes such a sentence adds it above, with the data that it is held to."""
     telling = {name for name, made in all_scenarios().items() if TELLS_OF_A_PAUSE.search(made.operator)}
