@@ -60,7 +60,7 @@ def accepted_record_is_not_delivered_again(evidence: RunEvidence) -> Judged:
 def rejected_record_is_delivered_once(evidence: RunEvidence) -> Judged:
     """A record that the first member rejects is delivered to no member again."""
     rows = [_row(*one) for one in _records(evidence) if taken(one[2], REJECT)]
-    wrong = [row for row in rows if (row["deliveries"], row["highest"]) != (1, 1)]
+    wrong = [row for row in rows if row["deliveries"] != 1 or row["highest"] != 1]
     return judged(rows, wrong, f"{plural(len(rows), 'record')} rejected", "no record was rejected")
 
 
@@ -89,7 +89,7 @@ def released_record_is_archived_at_limit(evidence: RunEvidence) -> Judged:
 
 @claim("late-acknowledgement-is-refused", source=KIP, basis=Basis.KIP)
 def late_acknowledgement_is_refused(evidence: RunEvidence) -> Judged:
-    """What a member says of a record that another member holds by now is refused (INVALID_RECORD_STATE).
+    """A broker refuses an acknowledgement of a record that another member holds by now (INVALID_RECORD_STATE).
 
     Records of which a member spoke when the other one's delivery, with a higher number, was known, and what that one
     said of it was not.
@@ -107,8 +107,7 @@ def late_acknowledgement_is_refused(evidence: RunEvidence) -> Judged:
     basis=Basis.SOURCE,
 )
 def late_acknowledgement_of_passed_record_is_ignored(evidence: RunEvidence) -> Judged:
-    """What a member says of a record that another member has accepted, and the group has passed, is answered without an
-    error, and changes nothing.
+    """A broker answers a late acknowledgement of a record that the group has passed without an error, and ignores it.
 
     Records of which a member spoke when the other one's acceptance was known, and the coordinator had said that the
     group is done with them. None is delivered again.
