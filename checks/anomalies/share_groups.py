@@ -6,8 +6,8 @@
                          than group.share.delivery.count.limit says
 
 A record that is in a member's client, and was never handed to the member, was delivered too. The next delivery has a
-number that is higher by one. So a record counts as lost only if it was given to members so much less often than the
-limit that the members of the group cannot have held the rest so: each may have held it once.
+number that is higher by one. Each member may have held a record so once. A record counts as lost only if it was given
+to members less often than the limit even with these added.
 
 Limit: all share consumers of a partition are taken for one group.
 """

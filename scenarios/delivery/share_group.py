@@ -9,11 +9,11 @@ delivers it to nobody any more. Then an input is lost to the application though 
 
 In `killed`, `accepted-first` and `implicit` a member is killed between two steps, and another one continues. In
 `lock-runs-out` it stands still for longer than its lock, and another member is given its records. The broker refuses
-what the first says of them then. In `accepted-by-another` that member has accepted them before, and the group has passed them: the late
-acceptance is answered without an error, and does nothing. So no member learns from its answers alone that another one
-has processed its records. In `leader-killed` and `state-leader-killed` the broker dies that leads the
-partition, or the partition of the share groups' state: what was accepted before stays accepted. In `released` and
-`rejected` a member can never process every second input.
+what the first says of them then. In `accepted-by-another` that member has accepted them before, and the group has
+passed them. The broker answers the late acceptance without an error, and it does nothing. So no member learns from its
+answers alone that another one has processed its records. In `leader-killed` and `state-leader-killed` the broker dies
+that leads the partition, or the partition of the share groups' state: what was accepted before stays accepted. In
+`released` and `rejected` a member can never process every second input.
 """
 
 from collections.abc import Callable, Iterator
