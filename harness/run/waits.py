@@ -195,7 +195,9 @@ class Waits:
         """Wait until the controller has stated that the partition has no leader. It does so some time after it heard
         that the leader is gone.
         """
-        self.wait_state(f"the controller states no leader of {t}", lambda state: state.partitions[t].leader == NO_LEADER)
+        self.wait_state(
+            f"the controller states no leader of {t}", lambda state: state.partitions[t].leader == NO_LEADER
+        )
 
     def wait_isr(self, t: Partition, targets: Sequence[Target], timeout_s: float = ISR_LIMIT_S) -> None:
         """Wait until the ISR is exactly these replicas.
