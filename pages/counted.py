@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
+import results
 from checks.names import TRUNCATED
 from evidence.run import DEFAULT_CASE
 from judgement import sampling
@@ -21,7 +22,7 @@ NOT_RUN: Final = "not run"
 
 def shown(name: str, version: str, data: Value, case: str = DEFAULT_CASE) -> str:
     """How often a case of a scenario ended as documented on a version: "5 of 5"."""
-    cell = ((data.get(name) or {}).get("cases") or {}).get(case, {}).get(version)
+    cell = results.cells_of(data, name, case).get(version)
     return f"{cell['good']} of {cell['runs']}" if cell and cell["runs"] else NOT_RUN
 
 

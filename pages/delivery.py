@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+import results
 from judgement.rates import telling
 from pages.counted import ran
 from pages.render import render
@@ -190,8 +191,7 @@ def page(described: Value, data: Value) -> str:
 
 
 def _cell(data: Value, way: DeliveryCase, version: str) -> Value | None:
-    cells: Mapping[str, Value] = ((data.get(way.scenario) or {}).get("cases") or {}).get(way.case) or {}
-    return cells.get(version)
+    return results.cells_of(data, way.scenario, way.case).get(version)
 
 
 def cell_text(cell: Value | None) -> str:

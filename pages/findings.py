@@ -53,7 +53,7 @@ def _others(name: str, case: str, version: str, data: Value) -> dict[str, str]:
 
 def _aside(name: str, case: str, version: str, data: Value) -> int:
     """How many runs of a case on a version do not count."""
-    cell = ((data.get(name) or {}).get("cases") or {}).get(case, {}).get(version) or {}
+    cell = results.cells_of(data, name, case).get(version, {})
     return sum(one["runs"] for one in cell.get("aside", ()))
 
 

@@ -64,7 +64,7 @@ def pages(described: Value, data: Value, history: Collection[str] | None = None)
     so that others are told; None: nobody knows.
     """
     scenarios = in_order(described)
-    made = {f"{FOLDER}/{one['name']}.md": page(one, data.get(one["name"]) or {}) for one in scenarios}
+    made = {f"{FOLDER}/{one['name']}.md": page(one, results.of(data, one["name"])) for one in scenarios}
     made[INDEX] = index(described, scenarios)
     if index_of_bugs := museum.page(described, scenarios, data):
         made[museum.PAGE] = index_of_bugs
@@ -81,7 +81,7 @@ def pages(described: Value, data: Value, history: Collection[str] | None = None)
 def _counted(data: Value) -> Iterator[Value]:
     """The cells of the scenarios that the page of what survives what has."""
     for name in {row.scenario for row in survives.ROWS}:
-        for of_case in ((data.get(name) or {}).get("cases") or {}).values():
+        for of_case in results.of(data, name)["cases"].values():
             yield from of_case.values()
 
 
@@ -120,7 +120,7 @@ def page(one: Value, data: Value) -> str:
             (
                 case["name"],
                 [
-                    (_line(outcome, case), outcome, allowed(outcome, data.get("cases", {}).get(case["name"], {})))
+                    (_line(outcome, case), outcome, allowed(outcome, data["cases"].get(case["name"], {})))
                     for outcome in case["documented"]
                 ],
             )
@@ -225,9 +225,8 @@ def _cells(one: Value, data: Value) -> Iterator[tuple[str, str, Value]]:
     """Case ("–" where a scenario has no cases), version and what runs showed there, in the order of the scenario's
     cases; of former cases nothing.
     """
-    cases = data.get("cases") or {}
     for case in one["cases"]:
-        of_case, name = cases.get(case["name"]) or {}, case["name"] if _has_cases(one) else "–"
+        of_case, name = data["cases"].get(case["name"], {}), case["name"] if _has_cases(one) else "–"
         for version in sorted(of_case, key=version_key):
             yield name, version, of_case[version]
 
@@ -307,7 +306,7 @@ def table(described: Value, scenarios: Sequence[Value], data: Value, history: Co
     each version; all that was seen beside what is documented; every run that did not end so, and all that do not count.
     """
     listed = [one for one in scenarios if not one.get("exhibit") and not one["name"].startswith(AUDIT)]
-    cells = [(one, *found) for one in listed for found in _cells(one, data.get(one["name"]) or {})]
+    cells = [(one, *found) for one in listed for found in _cells(one, results.of(data, one["name"]))]
     versions = [version for version in described["versions"] if any(version == v for _, _, v, _ in cells)]
     rows: dict[tuple[str, str], dict[str, str]] = {}
     for one, case, version, cell in cells:
@@ -452,7 +451,7 @@ def _reproduced(cell: Value, outcome: Value) -> str:
 
 def durations(scenarios: Sequence[Value], data: Value) -> str:
     """docs/timings.md: the spread of every duration."""
-    every = {one["name"]: list(_cells(one, data.get(one["name"]) or {})) for one in scenarios}
+    every = {one["name"]: list(_cells(one, results.of(data, one["name"]))) for one in scenarios}
     found = [(name, _timings(cells)) for name, cells in every.items()]
     margins = _margins(cell for cells in every.values() for _, _, cell in cells)
     return render(

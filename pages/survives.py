@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+import results
 from evidence.run import DEFAULT_CASE
 from judgement.rates import telling
 from pages.counted import interval, ran
@@ -166,7 +167,7 @@ def page(described: Value, data: Value) -> str:
 
 def _cell(data: Value, row: EventRow, version: str) -> Value | None:
     """The runs of a row on a version, if they were counted with what became of their records."""
-    cell = ((data.get(row.scenario) or {}).get("cases") or {}).get(row.case, {}).get(version)
+    cell = results.cells_of(data, row.scenario, row.case).get(version)
     return cell if cell and cell.get("lost_records") else None
 
 
@@ -188,8 +189,7 @@ def cell_text(cell: Value | None) -> str:
 
 def _prices(data: Value, versions: Sequence[str]) -> tuple[list[str], list[list[str]]]:
     """The versions on which it was measured what flushing costs, and a row for each case, in milliseconds."""
-    cases = (data.get(FLUSH_COST_SCENARIO) or {}).get("cases") or {}
-    compared = {case: cases.get(case) or {} for case in (DEFAULT_CASE, FLUSH_EACH_CASE)}
+    compared = {case: results.cells_of(data, FLUSH_COST_SCENARIO, case) for case in (DEFAULT_CASE, FLUSH_EACH_CASE)}
     priced = [v for v in versions if all((of.get(v) or {}).get("ack_ms") is not None for of in compared.values())]
     rows = [[case, *(f"{of[version]['ack_ms']:g}" for version in priced)] for case, of in compared.items()]
     return priced, rows if priced else []

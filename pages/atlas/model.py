@@ -439,7 +439,7 @@ def nearest(scenario: str, case: str, line: ReleaseLine, data: Data) -> tuple[st
     if wanted is None:
         labels = dict.fromkeys((made.cases[case].applies.label, made.applies.label))
         return "", None, f"{DOES_NOT_APPLY}, only on: {'; '.join(one for one in labels if one != EVERY_VERSION.label)}"
-    ran = ((data.runs.get(scenario) or {}).get("cases") or {}).get(case) or {}
+    ran = results.cells_of(data.runs, scenario, case)
     fits = [
         name
         for name, cell in ran.items()
@@ -489,7 +489,7 @@ def backed(row: events.EventRow, data: Data) -> str:
     if row.prevented_by is None:
         return ""
     scenario, case = row.prevented_by
-    ran = ((data.runs.get(scenario) or {}).get("cases") or {}).get(case) or {}
+    ran = results.cells_of(data.runs, scenario, case)
     kept = [name for name, cell in ran.items() if telling(cell) and not cell["lost"]]
     return max(kept, key=lambda name: numbers(name.partition("-")[0]), default="")
 
@@ -661,7 +661,7 @@ def releases_free_of_mended(line: ReleaseLine, data: Data) -> list[str]:
 
 def _shown(made: Scenario, affected: Iterable[str], line: ReleaseLine, data: Data) -> str:
     """How often the bug showed itself, on the version nearest to the line's."""
-    ran = ((data.runs.get(made.name) or {}).get("cases") or {}).get(DEFAULT_CASE) or {}
+    ran = results.cells_of(data.runs, made.name, DEFAULT_CASE)
     there = [name for name in affected if name in ran and telling(ran[name])]
     if not there:
         return "not run"

@@ -172,7 +172,7 @@ def pages(described: Value, data: Data, names: frozenset[str]) -> Iterator[tuple
         if chapter.section:
             _, introduction = introduced(described["sections"].get(chapter.section, ""), chapter.section)
         own = [one for one in every if one["section"] == chapter.section or one["name"] in FIRST.get(chapter.id, ())]
-        shown = (data.runs.get(chapter.picture.split(".")[0]) or {}).get("shown") or {}
+        shown = results.shown_of(data.runs, chapter.picture.split(".")[0])
         yield (
             _path(chapter),
             page(

@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from markupsafe import Markup
 
+import results
 from evidence.run import DEFAULT_CASE
 from evidence.text import plural
 from harness.discoveries import TAKEN_BACK
@@ -34,7 +35,7 @@ def pages(described: Value, data: Data, names: frozenset[str], found: Sequence[s
     every = findings.all_counted(data.runs)
     for index, one in enumerate(every):
         scenario = by_name[one["seen"]["scenario"]]
-        shown = (data.runs.get(scenario["name"]) or {}).get("shown") or {}
+        pictures = results.shown_of(data.runs, scenario["name"]).get("pictures", {})
         place = f"{scenario['name']}.svg"
         yield (
             _path(one),
@@ -54,8 +55,8 @@ def pages(described: Value, data: Data, names: frozenset[str], found: Sequence[s
                 background=articles.html(scenario["told"]),
                 rows=[(words, one[side], list(_rows(one[side], data))) for side, words in SIDES],
                 limits=limits(one, data),
-                picture=Markup(svg(place)) if place in (shown.get("pictures") or {}) else "",
-                caption=(shown.get("pictures") or {}).get(place, ""),
+                picture=Markup(svg(place)) if place in pictures else "",
+                caption=pictures.get(place, ""),
                 operator=data.scenarios[scenario["name"]].operator,
             ),
         )
@@ -93,9 +94,9 @@ def abstract(one: Value, data: Data) -> str:
 
 
 def _cells(arm: Value, data: Data) -> Iterator[tuple[str, Value | None]]:
-    cases = (data.runs.get(arm["scenario"]) or {"cases": {}})["cases"].get(arm["case"] or DEFAULT_CASE) or {}
+    cells = results.cells_of(data.runs, arm["scenario"], arm["case"] or DEFAULT_CASE)
     for version in arm["on"]:
-        yield version, cases.get(version)
+        yield version, cells.get(version)
 
 
 def _counts(arm: Value, data: Data) -> str:
