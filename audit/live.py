@@ -478,7 +478,7 @@ def znode_settings(data: bytes) -> tuple[ConfigEntry, ...] | Refusal:
     """A topic's own settings from /config/topics/<topic> (`kafka.zk.ConfigEntityZNode`).
 
     >>> znode_settings(b'{"version":1,"config":{"min.insync.replicas":"2"}}')
-    (Entry(name='min.insync.replicas', value='2', source='topic'),)
+    (ConfigEntry(name='min.insync.replicas', value='2', source='topic'),)
     """
     try:
         told = json.loads(data or b"{}")
