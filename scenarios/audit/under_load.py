@@ -114,7 +114,7 @@ def begins_epochs(producer: Producer) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class OutcomeRule:
     """The possible outcomes of a subject, and their sources."""
 
     may: str
@@ -124,33 +124,33 @@ class Rule:
 
 
 RULES = (
-    Rule("loses", ACKS_DOC, lambda p, t, s: p.acks != "all"),
-    Rule("loses", KIP_101, truncated),
-    Rule("duplicates", RETRIES_DOC, lambda p, t, s: retries(p) and p.acks != "0" and not p.idempotence),
-    Rule(
+    OutcomeRule("loses", ACKS_DOC, lambda p, t, s: p.acks != "all"),
+    OutcomeRule("loses", KIP_101, truncated),
+    OutcomeRule("duplicates", RETRIES_DOC, lambda p, t, s: retries(p) and p.acks != "0" and not p.idempotence),
+    OutcomeRule(
         "duplicates",
         TIMED_OUT,
         lambda p, t, s: begins_epochs(p) and (s.away or t.replication_factor <= t.min_insync_replicas),
         Basis.MEASURED,
     ),
-    Rule("duplicates", OUT_OF_ORDER, lambda p, t, s: begins_epochs(p) and p.in_flight > 1, Basis.JIRA),
-    Rule("reorders", MOVED, lambda p, t, s: keeps_unanswered(p) and not retries(p), Basis.SOURCE),
+    OutcomeRule("duplicates", OUT_OF_ORDER, lambda p, t, s: begins_epochs(p) and p.in_flight > 1, Basis.JIRA),
+    OutcomeRule("reorders", MOVED, lambda p, t, s: keeps_unanswered(p) and not retries(p), Basis.SOURCE),
     # What an old leader refuses it may have written, if it waits for its followers.
-    Rule(
+    OutcomeRule(
         "duplicates",
         MOVED,
         lambda p, t, s: keeps_unanswered(p) and not retries(p) and p.acks == "all",
         Basis.SOURCE,
     ),
-    Rule(
+    OutcomeRule(
         "reorders",
         NEXT_IS_MADE,
         lambda p, t, s: keeps_unanswered(p) and retries(p) and not overtakes(p),
         Basis.JIRA,
     ),
-    Rule("reorders", IN_FLIGHT_DOC, lambda p, t, s: overtakes(p)),
-    Rule("refuses", RETRIES_DOC, lambda p, t, s: refuses(p, t, s) and not retries(p)),
-    Rule(
+    OutcomeRule("reorders", IN_FLIGHT_DOC, lambda p, t, s: overtakes(p)),
+    OutcomeRule("refuses", RETRIES_DOC, lambda p, t, s: refuses(p, t, s) and not retries(p)),
+    OutcomeRule(
         "refuses",
         MIN_ISR_DOC,
         lambda p, t, s: refuses(p, t, s) and p.acks == "all" and t.min_insync_replicas > 1,

@@ -12,7 +12,7 @@ from evidence.history.inputs import Input
 STREAMS: Final = "org.apache.kafka.streams"
 
 
-class Outputs(Protocol):
+class OutputMaker(Protocol):
     """What makes outputs."""
 
     def made_of(self, source: Input) -> Any:
@@ -23,7 +23,7 @@ class Outputs(Protocol):
 class _Processor:
     """What Streams asks of a processor in every release: to be given a task, and to have it taken away."""
 
-    def __init__(self, outputs: Outputs) -> None:
+    def __init__(self, outputs: OutputMaker) -> None:
         self._outputs = outputs
 
     def init(self, context: Any) -> None:
@@ -57,7 +57,7 @@ class CopyBefore27(_Processor):
         """Nobody asks for that."""
 
 
-def topology(inputs: str, output: str, outputs: Outputs) -> Any:
+def topology(inputs: str, output: str, outputs: OutputMaker) -> Any:
     """A source, the processor, and a sink: org.apache.kafka.streams.Topology."""
     from jpype import JClass, JProxy
 
