@@ -17,7 +17,6 @@ from typing import Any, Final
 
 import msgspec
 import numpy as np
-from numba import njit
 
 from benchmarks.load import BLOCK, PACE_NS, PartitionLoad, sent_at, steps
 from evidence import events
@@ -26,6 +25,7 @@ from evidence.rundir import RunDir
 from evidence.timeline import Timeline
 from kafkafiles import sums
 from kafkafiles.checkpoints import LEADER_EPOCHS
+from kafkafiles.compiled import compiled
 
 BROKERS: Final = (1, 2, 3)
 LAGGING: Final = 3
@@ -77,7 +77,7 @@ def write_log(directory: Path, part: PartitionLoad, end: int, elected: int, roll
         producer, sequence = part.identities(there)
         size = _batches(there, producer, sequence, sent_at(there) // 1_000_000, elected, VALUE_BYTES, RUN, BATCH, out)
         assert file is not None
-        file.write(memoryview(out[:size]))
+        file.write(out[:size].data)
     if file is not None:
         file.close()
     epochs = [(0, 0)] + ([(1, elected)] if end > elected else [])
@@ -127,7 +127,7 @@ def _stated(part: PartitionLoad, moment: str, broker: int, load_ns: int) -> even
     return events.Ends(leo=end, hw=max(0, end - BATCH) if moment == MIDDLE else end)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _put(out: Any, at: Any, value: Any, size: Any) -> Any:
     """A number of so many bytes, big-endian; returns the place after it."""
     for place in range(size):
@@ -135,7 +135,7 @@ def _put(out: Any, at: Any, value: Any, size: Any) -> Any:
     return at + size
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _varint(out: Any, at: Any, value: Any) -> Any:
     zigzag = (value << 1) ^ (value >> 63)
     while zigzag >= 0x80:
@@ -146,7 +146,7 @@ def _varint(out: Any, at: Any, value: Any) -> Any:
     return at + 1
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _batches(
     offsets: Any, producer: Any, sequence: Any, sent_ms: Any, elected: Any, size: Any, run: Any, batch: Any, out: Any
 ) -> Any:

@@ -139,7 +139,7 @@ def _watch(writer: HistoryWriter, parts: Sequence[PartitionLoad]) -> None:
 def _seal(run_dir: RunDir, processes: Sequence[ProcessRecord]) -> None:
     for process in processes:
         if not seal_process(run_dir, process.name):
-            raise RuntimeError(f"{process['name']} was not sealed")
+            raise RuntimeError(f"{process.name} was not sealed")
         run_dir.stream(process.name).unlink()
 
 
