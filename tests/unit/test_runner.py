@@ -7,6 +7,7 @@ import re
 import shutil
 import threading
 from collections.abc import Callable
+from io import FileIO
 from pathlib import Path
 from typing import Any, NoReturn, cast
 
@@ -485,7 +486,7 @@ def test_a_disk_that_fills_up_is_one_line_and_leaves_nothing(tmp_path: Path, mon
     def steps(run: Run) -> None:
         disk.full = True
         run.timeline._file.close()
-        run.timeline._file = open("/dev/full", "ab", buffering=0)  # noqa: SIM115
+        run.timeline._file = FileIO("/dev/full", "a")
         quiet(run)
 
     with pytest.raises(HarnessError, match=r"the disk is full \(0 MiB free\), so the run was ended; free some") as told:
