@@ -85,7 +85,7 @@ def read_cluster(
     """The brokers and topics of a live cluster: all topics, and a problem for each of `topics` that is not there.
 
     `timeout_s` is how long the cluster may take to answer at all, and each further question; a cluster that nobody can
-    reach takes that long. `say` is told what is being asked. Raises UsageError for an address that is none.
+    reach takes that long. `say` is told what is being asked. Raises UsageError for a text that is no address.
     """
     origin = Origin(f"cluster {bootstrap}")
     addresses = parse_addresses(bootstrap)

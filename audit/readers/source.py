@@ -897,7 +897,7 @@ def read_source(source: Text, reading: Collected) -> bool:
 
 
 def _folded(made: Sequence[Made]) -> list[Made]:
-    """Producers of a file, those of which nothing is known told once for each kind: the overloads of a factory."""
+    """Producers of a file. Producers of unknown settings are told once for each kind: the overloads of a factory."""
     kinds: set[str] = set()
     kept = []
     for one in made:
