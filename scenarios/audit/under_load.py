@@ -114,7 +114,7 @@ def begins_epochs(producer: Producer) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class OutcomeRule:
+class Rule:
     """The possible outcomes of a subject, and their sources."""
 
     may: str
@@ -124,33 +124,33 @@ class OutcomeRule:
 
 
 RULES = (
-    OutcomeRule("loses", ACKS_DOC, lambda p, t, s: p.acks != "all"),
-    OutcomeRule("loses", KIP_101, truncated),
-    OutcomeRule("duplicates", RETRIES_DOC, lambda p, t, s: retries(p) and p.acks != "0" and not p.idempotence),
-    OutcomeRule(
+    Rule("loses", ACKS_DOC, lambda p, t, s: p.acks != "all"),
+    Rule("loses", KIP_101, truncated),
+    Rule("duplicates", RETRIES_DOC, lambda p, t, s: retries(p) and p.acks != "0" and not p.idempotence),
+    Rule(
         "duplicates",
         TIMED_OUT,
         lambda p, t, s: begins_epochs(p) and (s.away or t.replication_factor <= t.min_insync_replicas),
         Basis.MEASURED,
     ),
-    OutcomeRule("duplicates", OUT_OF_ORDER, lambda p, t, s: begins_epochs(p) and p.in_flight > 1, Basis.JIRA),
-    OutcomeRule("reorders", MOVED, lambda p, t, s: keeps_unanswered(p) and not retries(p), Basis.SOURCE),
+    Rule("duplicates", OUT_OF_ORDER, lambda p, t, s: begins_epochs(p) and p.in_flight > 1, Basis.JIRA),
+    Rule("reorders", MOVED, lambda p, t, s: keeps_unanswered(p) and not retries(p), Basis.SOURCE),
     # What an old leader refuses it may have written, if it waits for its followers.
-    OutcomeRule(
+    Rule(
         "duplicates",
         MOVED,
         lambda p, t, s: keeps_unanswered(p) and not retries(p) and p.acks == "all",
         Basis.SOURCE,
     ),
-    OutcomeRule(
+    Rule(
         "reorders",
         NEXT_IS_MADE,
         lambda p, t, s: keeps_unanswered(p) and retries(p) and not overtakes(p),
         Basis.JIRA,
     ),
-    OutcomeRule("reorders", IN_FLIGHT_DOC, lambda p, t, s: overtakes(p)),
-    OutcomeRule("refuses", RETRIES_DOC, lambda p, t, s: refuses(p, t, s) and not retries(p)),
-    OutcomeRule(
+    Rule("reorders", IN_FLIGHT_DOC, lambda p, t, s: overtakes(p)),
+    Rule("refuses", RETRIES_DOC, lambda p, t, s: refuses(p, t, s) and not retries(p)),
+    Rule(
         "refuses",
         MIN_ISR_DOC,
         lambda p, t, s: refuses(p, t, s) and p.acks == "all" and t.min_insync_replicas > 1,
