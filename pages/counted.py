@@ -7,15 +7,14 @@ are counted apart, and no interval rests on them.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, Final
+from typing import Final
 
 import results
 from checks.names import TRUNCATED
 from evidence.run import DEFAULT_CASE
 from judgement import sampling
 from judgement.rates import NOTHING_SHOWN, rate, telling
-
-Value = Mapping[str, Any]
+from results import Value
 
 NOT_RUN: Final = "not run"
 

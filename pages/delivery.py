@@ -6,16 +6,14 @@ how many runs of how many inputs were skipped, and repeated. How many inputs tha
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import results
 from judgement.rates import telling
 from pages.counted import ran
 from pages.render import render
-
-Value = Mapping[str, Any]
+from results import Value
 
 PAGE: Final = "delivery.md"
 SKIPPED: Final = "skipped-processing"

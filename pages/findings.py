@@ -15,9 +15,9 @@ from harness.discoveries import TAKEN_BACK, every
 from harness.scenario import all_scenarios
 from pages.counted import NOT_RUN, shown
 from pages.render import render
+from results import Value
 
 PAGE: Final = "findings.md"
-Value = Mapping[str, Any]
 
 
 def counted(found: Value, data: Value) -> dict[str, Any]:

@@ -31,7 +31,7 @@ from pages.counted import allowed, contradicted, decision, does_harm, interval, 
 from pages.deviations import Deviations
 from pages.render import render
 from pages.sections import ORDER, introduced, paragraphs
-from results import explained
+from results import Value, explained
 
 FOLDER: Final = "scenarios"
 PICTURES: Final = "../../results/pictures"
@@ -55,8 +55,6 @@ CLIENTS: Final = {
     "first_success_ms": "first success after a fault",
     "errors": "errors",
 }
-
-Value = Mapping[str, Any]
 
 
 def pages(described: Value, data: Value, history: Collection[str] | None = None) -> dict[str, str]:

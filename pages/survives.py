@@ -8,17 +8,16 @@ something. What flushing costs is measured in the same runs, in records that are
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import results
 from evidence.run import DEFAULT_CASE
 from judgement.rates import telling
 from pages.counted import interval, ran
 from pages.render import render
-
-Value = Mapping[str, Any]
+from results import Value
 
 PAGE: Final = "what-survives-what.md"
 FLUSH_COST_SCENARIO: Final = "page-cache-only"

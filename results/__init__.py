@@ -21,6 +21,9 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any, Final
 
+Value = Mapping[str, Any]
+"""Plain values by name, as JSON has them."""
+
 ROOT: Final = Path(str(files(__name__)))
 """The folder of the data, in a checkout as in an installed copy."""
 TOLD: Final = "told"

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Final
+from typing import Final
 
 import results
 from audit import matrix
@@ -35,8 +35,7 @@ from pages.atlas import columns as columns_of
 from pages.atlas import events
 from pages.atlas.columns import ACKS_1, FLUSHED, RECOMMENDED, Column
 from pages.atlas.lines import ReleaseLine
-
-Value = Mapping[str, Any]
+from results import Value
 
 LOST: Final = "loses"
 KEPT: Final = ""

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from markupsafe import Markup
 
@@ -21,8 +21,8 @@ from pages.sections import introduced
 from pages.site import articles, lessons, moving
 from pages.site.render import page
 from pages.site.scenarios import commands, heading, svg
+from results import Value
 
-Value = Mapping[str, Any]
 FOLDER: Final = "learn"
 STAIRCASE: Final = "high-watermark-steps.offsets.svg"
 

@@ -6,8 +6,8 @@ The words are the registry's (harness/discoveries.py) and the scenario's; counts
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Iterator, Sequence
+from typing import Final
 
 from markupsafe import Markup
 
@@ -23,8 +23,8 @@ from pages.counted import contradicted
 from pages.site import articles
 from pages.site.render import page, sentence
 from pages.site.scenarios import heading, svg
+from results import Value
 
-Value = Mapping[str, Any]
 FOLDER: Final = "findings"
 SIDES: Final = (("seen", "With the fault"), ("control", "Control"))
 

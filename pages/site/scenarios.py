@@ -29,8 +29,8 @@ from pages.sections import introduced
 from pages.site import articles, words
 from pages.site.render import Place, page
 from pages.site.titles import TITLES
+from results import Value
 
-Value = Mapping[str, Any]
 FOLDER: Final = "scenarios"
 OWN_NAMES: Final = re.compile(r'(?<=["# ])kc-')
 """How names within a picture begin."""
