@@ -38,7 +38,7 @@ class _Processor:
         return self._outputs.made_of(Input(str(place.topic()), int(place.partition()), int(place.offset())))
 
 
-class Copy(_Processor):
+class CopyProcessor(_Processor):
     """The processor: each input becomes an output that names it (org.apache.kafka.streams.processor.api.Processor)."""
 
     def process(self, given: Any) -> None:
@@ -71,11 +71,11 @@ def topology(inputs: str, output: str, outputs: OutputMaker) -> Any:
     return made
 
 
-def _processors() -> tuple[str, str, type[Copy | CopyBefore27]]:
+def _processors() -> tuple[str, str, type[CopyProcessor | CopyBefore27]]:
     """What the release calls a processor's supplier and a processor; and ours."""
     api = f"{STREAMS}.processor.api"
     if _has(f"{api}.ProcessorSupplier"):
-        return f"{api}.ProcessorSupplier", f"{api}.Processor", Copy
+        return f"{api}.ProcessorSupplier", f"{api}.Processor", CopyProcessor
     return f"{STREAMS}.processor.ProcessorSupplier", f"{STREAMS}.processor.Processor", CopyBefore27
 
 
