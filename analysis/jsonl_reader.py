@@ -4,9 +4,9 @@ A line counts as a whole or not at all: every part is checked before any is used
 so its process (every process, if the line does not name one) may have read or sent anything, at any position:
 `Others.readers_missing`, `writers_missing` and the resets say so, as for processes of a run whose history is torn.
 
-A line is understood from what its own process did before, and from nothing else. So a `Reader` may be given the lines
-of some processes alone. It hands on what an operation did in each key (`KeyRow`) when it has ended. Rows of a key, put
-in their `order`, are the same whoever read which line. analysis.large_history reads processes apart.
+A line is understood from what its own process did before, and from nothing else. So a `LineReader` may be given the
+lines of some processes alone. It hands on what an operation did in each key (`KeyRow`) when it has ended. Rows of a
+key, put in their `order`, are the same whoever read which line. analysis.large_history reads processes apart.
 
 The order of events is that of the lines, and the number of a line stands for the time at which it was written. The
 recorder put them in order, so no clock is needed for it. Stated times (`Others.times`) are for the lag alone.
@@ -245,7 +245,7 @@ class Others:
 
 
 @dataclass(slots=True)
-class Reader:
+class LineReader:
     """What reads the lines of some processes, in their order."""
 
     emit: Callable[[KeyRow], None]
@@ -592,7 +592,7 @@ def read(path: Path) -> Others:
     """Read a history. Raises UsageError if there is no such file, or nothing in it can be read."""
     times = array("q", [NONE])
     others = Others(times=times)
-    reader = Reader(others.add, others)
+    reader = LineReader(others.add, others)
     try:
         with path.open("rb") as file:
             for number, text in enumerate(file, start=1):
@@ -615,10 +615,10 @@ __all__: Sequence[str] = (
     "NONE",
     "EndReached",
     "KeyRow",
+    "LineReader",
     "OffsetStep",
     "Others",
     "PartitionLines",
-    "Reader",
     "ValueLines",
     "parsed",
     "read",

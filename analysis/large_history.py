@@ -5,7 +5,7 @@
 The file is shuffled twice, and each task has a part of it that it can hold:
 
     ranges of bytes      parse lines, and bring those of a process together, in the order of the file
-    some processes       understand their lines one after the other (jsonl_reader.Reader): what they did in each key
+    some processes       understand their lines one after the other (jsonl_reader.LineReader): what they did in each key
     some keys            put the rows of each key in order, and check it (jsonl_keys.check_keys)
 
 The first two hold little at a time: Spark sorts on disk, and a reader keeps what a process has begun. The third holds
@@ -34,7 +34,7 @@ from zlib import crc32
 
 from analysis.across import GatheredRow, on_spark
 from analysis.jsonl_keys import UnknownSends, check_keys, of_lines, settled_by, unknown_sends
-from analysis.jsonl_reader import NONE, KeyRow, Others, Reader, parsed, unreadable
+from analysis.jsonl_reader import NONE, KeyRow, LineReader, Others, parsed, unreadable
 from analysis.result import Result, merge
 from analysis.spark import close_context, open_context
 from checks.settled_operations import Operation, Settled
@@ -62,7 +62,7 @@ class FileRange(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Parts:
+class PartCounts:
     """Into how many parts the history is cut."""
 
     processes: int
@@ -92,7 +92,7 @@ def check_large(
     """The findings of a history. Raises UsageError if nothing in it can be read."""
     begun = time.monotonic()
     size, cores = path.stat().st_size, context.defaultParallelism
-    parts = Parts(READERS_A_CORE * cores, max(cores, -(-size // keys_bytes)))
+    parts = PartCounts(READERS_A_CORE * cores, max(cores, -(-size // keys_bytes)))
     rows = _rows(context, path, size, parts, range_bytes)
     facts = Others()
     for one in context.runJob(rows, _values, [parts.keys]):
@@ -113,7 +113,7 @@ def check_large(
 # Lines
 
 
-def _rows(context: SparkContext, path: Path, size: int, parts: Parts, range_bytes: int) -> RDD[tuple[int, Any]]:
+def _rows(context: SparkContext, path: Path, size: int, parts: PartCounts, range_bytes: int) -> RDD[tuple[int, Any]]:
     """Rows of keys, together in the part of their key; in a last part what is known of processes."""
     ranges = [FileRange(begin, min(begin + range_bytes, size)) for begin in range(0, size, range_bytes)]
     counts = _over(context, ranges, lambda one: [line_count(path, one)]).collect()
@@ -153,7 +153,7 @@ def _part_of(name: str, parts: int) -> int:
     return crc32(name.encode(errors="surrogatepass")) % parts
 
 
-def parsed_lines(path: Path, of: FileRange, parts: Parts) -> Iterator[tuple[tuple[int, int], bytes]]:
+def parsed_lines(path: Path, of: FileRange, parts: PartCounts) -> Iterator[tuple[tuple[int, int], bytes]]:
     """Parsed lines with their numbers, those of a part's processes together, by the part and the first number."""
     lines = enumerate(_lines(path, of), start=of.before + 1)
     while some := list(islice(lines, LINES_TOGETHER)):
@@ -170,10 +170,10 @@ def parsed_lines(path: Path, of: FileRange, parts: Parts) -> Iterator[tuple[tupl
 # Processes
 
 
-def understood(blobs: Iterable[tuple[tuple[int, int], bytes]], parts: Parts) -> Iterator[tuple[int, Any]]:
+def understood(blobs: Iterable[tuple[tuple[int, int], bytes]], parts: PartCounts) -> Iterator[tuple[int, Any]]:
     """Rows of keys, by the part of the key, and last what is known of these processes."""
     waiting: list[KeyRow] = []
-    reader = Reader(waiting.append)
+    reader = LineReader(waiting.append)
     for _, blob in blobs:
         for number, line in marshal.loads(blob):
             reader.take(number, line)
@@ -185,7 +185,7 @@ def understood(blobs: Iterable[tuple[tuple[int, int], bytes]], parts: Parts) -> 
     yield parts.keys, reader.others
 
 
-def _sorted_by_part(rows: Iterable[KeyRow], parts: Parts) -> Iterator[tuple[int, bytes]]:
+def _sorted_by_part(rows: Iterable[KeyRow], parts: PartCounts) -> Iterator[tuple[int, bytes]]:
     of_part: dict[int, list[tuple[Any, ...]]] = {}
     for row in rows:
         of_part.setdefault(_part_of(row.key, parts.keys), []).append(tuple(row))

@@ -163,7 +163,7 @@ def _row(key: Key, runs: Mapping[str, _Run], cells: Sequence[RestoredCell]) -> C
     counted = {name: one for name, one in sorted(runs.items()) if not one.aside}
     old = _Restored({name: one.restored for name, one in counted.items() if one.restored is not None}, cells)
     told = [
-        _Told(one.started, one.verdict, load_of(one.started, one.ended, one.verdict))
+        _CountedRun(one.started, one.verdict, load_of(one.started, one.ended, one.verdict))
         for one in counted.values()
         if one.started is not None and one.verdict is not None
     ]
@@ -306,7 +306,7 @@ class _Restored:
 
 
 @dataclass(frozen=True, slots=True)
-class _Told:
+class _CountedRun:
     """A run that counts and is not restored."""
 
     started: RunStarted
@@ -315,7 +315,7 @@ class _Told:
     """QUIET, BUSY or UNTOLD."""
 
 
-def _lost_records(told: Sequence[_Told], old: _Restored) -> tuple[int, int] | None:
+def _lost_records(told: Sequence[_CountedRun], old: _Restored) -> tuple[int, int] | None:
     """How many records runs lost: the fewest and the most, of those that can be believed or lost some."""
     return _range(
         [
@@ -326,7 +326,7 @@ def _lost_records(told: Sequence[_Told], old: _Restored) -> tuple[int, int] | No
     )
 
 
-def _acknowledged(told: Sequence[_Told], old: _Restored) -> tuple[int, int] | None:
+def _acknowledged(told: Sequence[_CountedRun], old: _Restored) -> tuple[int, int] | None:
     """How many records were acknowledged in a run: the fewest and the most."""
     counts = [one.verdict.acknowledged for one in told]
     return _range(
@@ -337,14 +337,14 @@ def _acknowledged(told: Sequence[_Told], old: _Restored) -> tuple[int, int] | No
     )
 
 
-def _not_good(told: Sequence[_Told], old: _Restored) -> tuple[str, ...]:
+def _not_good(told: Sequence[_CountedRun], old: _Restored) -> tuple[str, ...]:
     """The runs that were not as documented, each with its reasons."""
     verdicts = [one.verdict for one in told]
     found = [f"{one.run}: {_in_words(one)}" for one in verdicts if one.verdict not in (AS_DOCUMENTED, "observed")]
     return tuple(sorted([*found, *(f"{name}: {one.told}" for name, one in old.runs.items() if one.told)]))
 
 
-def _claims(told: Sequence[_Told], old: _Restored) -> dict[str, dict[str, int]]:
+def _claims(told: Sequence[_CountedRun], old: _Restored) -> dict[str, dict[str, int]]:
     found: dict[str, Counter[str]] = {}
     for claim in chain.from_iterable(one.verdict.claims for one in told):
         found.setdefault(claim.name, Counter())[claim.outcome] += 1
@@ -358,7 +358,7 @@ def _claims(told: Sequence[_Told], old: _Restored) -> dict[str, dict[str, int]]:
     return {name: dict(sorted((+outcomes).items())) for name, outcomes in sorted(found.items()) if +outcomes}
 
 
-def _timings(told: Sequence[_Told], old: _Restored) -> dict[str, tuple[Timing, ...]]:
+def _timings(told: Sequence[_CountedRun], old: _Restored) -> dict[str, tuple[Timing, ...]]:
     measured: dict[tuple[str, str], list[tuple[float, float | None]]] = {}
     for one in told:
         for claim in one.verdict.claims:
@@ -379,7 +379,7 @@ def _timings(told: Sequence[_Told], old: _Restored) -> dict[str, tuple[Timing, .
     return {name: tuple(of) for name, of in sorted(found.items())}
 
 
-def _clients(told: Sequence[_Told], old: _Restored) -> dict[str, Spread]:
+def _clients(told: Sequence[_CountedRun], old: _Restored) -> dict[str, Spread]:
     found: dict[str, Spread] = {}
     for key in ("write_pause_ms", "read_pause_ms", "first_success_ms", "errors"):
         known = ((one.load, getattr(one.verdict, key)) for one in told)

@@ -149,7 +149,7 @@ def _problem(moment: str, directory: Path, detail: str) -> Problem:
 
 
 def _of_timeline(what: str, detail: str) -> Problem:
-    """The moments that the timeline tells of are not those of which there are copies."""
+    """The moments that the timeline tells of are not the moments at which copies were made."""
     return Problem(what, detail=detail, file="timeline.jsonl")
 
 
@@ -169,7 +169,7 @@ def _was_struck(run_state: RunState, copy: Copy, problem: SegmentProblem) -> boo
 def unsent(view: PartitionView, copies: Copies, left_out: Ints | None = None) -> list[Problem]:
     """Records of ours on disks that no history has the sending of, though none is missing or torn: a problem of the
     histories, for nobody but our clients can have made their bytes. `left_out` has the sends that are not in the view.
-    One that was sent to another partition is none: whoever reads it is told so (misdelivered).
+    A send to another partition is not among them: whoever reads its record is told so (misdelivered).
     """
     if view.writers_missing:
         return []

@@ -63,7 +63,7 @@ class Accepted:
 
 
 def read(path: Path, today: date) -> Accepted:
-    """The exceptions of a file. Raises UsageError, in one line, for what is none."""
+    """The exceptions of a file. Raises UsageError, in one line, for a file of another form."""
     try:
         value = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeError, tomllib.TOMLDecodeError) as error:

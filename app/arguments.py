@@ -36,7 +36,8 @@ def names_of(text: Sequence[str]) -> list[str]:
 def versions_of(names: Sequence[str], echo: Echo, *, locked: bool = False) -> list[Version] | None:
     """The versions that --versions names; None for all. `echo` is told if Maven Central is asked for one.
 
-    Raises UsageError for what is none, and, if only `locked` ones are wanted, for a release without a committed lock.
+    Raises UsageError for a name that is no version, and, if only `locked` ones are wanted, for a release without a
+    committed lock.
     """
     ids = names_of(names)
     if ids == ["all"]:
@@ -88,7 +89,7 @@ def _refuse_own_locked(options: argparse.Namespace) -> None:
 
 
 def expected(text: str | None) -> tuple[str, ...] | None:
-    """The anomalies that --expect names; "none" is none of them."""
+    """The anomalies that --expect names; "none" stands for an empty list."""
     if text is None:
         return None
     names = () if text.strip() == "none" else tuple(dict.fromkeys(names_of([text])))

@@ -117,7 +117,7 @@ class ProofRequest:
 
 
 def prove(answer: AuditAnswer, options: argparse.Namespace, echo: Echo) -> AuditAnswer:
-    """The answer, with what came of each of its configurations. Raises UsageError for faults that are none."""
+    """The answer, with what came of each of its configurations. Raises UsageError for faults that do not exist."""
     chosen = chosen_faults(options.faults)
     wanted = [
         proof_request((row_at, case_at), case)
@@ -138,7 +138,9 @@ def prove(answer: AuditAnswer, options: argparse.Namespace, echo: Echo) -> Audit
 
 
 def chosen_faults(names: Sequence[str]) -> list[str]:
-    """The faults to prove: these, or all that scenarios of the audit have. Raises UsageError for one that is none."""
+    """The faults to prove: these, or all that scenarios of the audit have. Raises UsageError for a fault that does not
+    exist.
+    """
     there = [fault for fault in scenarios() if fault != "none"]
     for name in names:
         if name not in there:

@@ -315,7 +315,7 @@ class Bisection:
         self.save()
         return found
 
-    def border(self) -> Border:
+    def border(self) -> SymptomBorder:
         """The first release on the path that is as the newer end is, by halving."""
         after: Decision = "without" if self.fix else "with"
         candidates = list(path(self.older, self.newer, self.known))
@@ -335,7 +335,7 @@ class Bisection:
         another_line = last == self.older and line_of(first.release) != line_of(last.release)
         if another_line and (began := first_of_line(last, self.known)) is not None:
             base = (began, self.decide(began))
-        return Border(last=last, first=first, unsure=tuple(unsure), base=base, after=after)
+        return SymptomBorder(last=last, first=first, unsure=tuple(unsure), base=base, after=after)
 
     def tidy(self) -> None:
         """Remove the images that were made for this."""
@@ -344,7 +344,7 @@ class Bisection:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Border:
+class SymptomBorder:
     """Where the symptom came or went."""
 
     last: Version
@@ -363,7 +363,7 @@ class Border:
         return self.base is not None and self.base[1] == self.after
 
 
-def known_bugs(border: Border, scenarios: Mapping[str, Scenario]) -> list[str]:
+def known_bugs(border: SymptomBorder, scenarios: Mapping[str, Scenario]) -> list[str]:
     """What the museum knows of bugs that came or went with the release: told at the end, asked for by nothing."""
     found = []
     for one in scenarios.values():

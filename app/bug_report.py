@@ -75,7 +75,7 @@ def done(events: Iterable[Any], begun_ns: int) -> Iterator[str]:
 
 
 def report(run_dir: RunDir) -> str:
-    """The report. Raises UsageError for a run that is none of an exhibit, or was not judged."""
+    """The report. Raises UsageError for a run of a scenario that is no exhibit, or was not judged."""
     run = run_dir.read_run()
     name = run.scenario
     made = get_scenario(name)

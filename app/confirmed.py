@@ -20,7 +20,7 @@ def unconfirmed(made: Scenario, case: str, version: Version, data: Mapping[str, 
     """A sentence if no run in `data` (results.of_scenario) ended as documented on this version in this case; "" if one
     did. It names the versions on which runs showed the same outcome.
     """
-    cells: Mapping[str, Any] = data.get("cases", {}).get(case, {})
+    cells: Mapping[str, Any] = data["cases"].get(case, {})
     good = [name for name, cell in cells.items() if cell["good"]]
     if version.id in good:
         return ""

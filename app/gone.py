@@ -29,7 +29,7 @@ COUNTS: Final = "counts"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Gone:
+class GoneRun:
     """A run of a commit that is gone."""
 
     run: str
@@ -38,13 +38,13 @@ class Gone:
     """COUNTS, or why it does not count."""
 
 
-def of_gone_commits(lines: Iterable[AnyLine], history: Collection[str]) -> list[Gone]:
+def of_gone_commits(lines: Iterable[AnyLine], history: Collection[str]) -> list[GoneRun]:
     """The runs that the ledger saw start whose commit is not in a history, by name."""
     every = list(lines)
     why = {one.run: one.why for row in derivation.rows(every) for one in row.aside}
     return sorted(
         (
-            Gone(run=line.run, commit=line.commit, why=why.get(line.run, COUNTS))
+            GoneRun(run=line.run, commit=line.commit, why=why.get(line.run, COUNTS))
             for line in every
             if isinstance(line, RunStarted) and line.commit is not None and line.commit not in history
         ),
@@ -59,7 +59,7 @@ def restored(lines: Iterable[AnyLine], history: Collection[str]) -> int:
     return sum(not any(there(commit) for commit in commits) for commits in of_commits)
 
 
-def part(found: Iterable[Gone], of_restored: int) -> str:
+def part(found: Iterable[GoneRun], of_restored: int) -> str:
     """The part of the page."""
     every = list(found)
     counting = sum(one.why == COUNTS for one in every)
@@ -71,7 +71,7 @@ def _told(every: int, counting: int, of_restored: int) -> Iterator[str]:
     yield f"All commits of {plural(of_restored, 'restored run')} are gone too."
 
 
-def _table(every: Iterable[Gone]) -> Iterator[str]:
+def _table(every: Iterable[GoneRun]) -> Iterator[str]:
     yield "| run | commit | counts? |"
     yield "|---|---|---|"
     for one in every:

@@ -20,7 +20,7 @@ from app import ledger as store
 from app import nights, plan
 from app.arguments import names_of
 from app.matrix import Matrix, MatrixCell, cells, suite_cells, write_reports
-from app.nights import Side
+from app.nights import ComparedSide
 from app.output import Progress, say
 from app.progress import watching
 from evidence.errors import HarnessError, UsageError
@@ -84,7 +84,7 @@ def asked_for(options: argparse.Namespace, echo: Echo) -> tuple[Version, Version
     return old, new, wanted(options, old, new)
 
 
-def sides(options: argparse.Namespace) -> tuple[Side, Side]:
+def sides(options: argparse.Namespace) -> tuple[ComparedSide, ComparedSide]:
     """Run what is not finished, and give the runs of both builds, the old one first.
 
     Raises UsageError as `asked_for` does, and HarnessError if a run left nothing behind.
@@ -113,11 +113,12 @@ def sides(options: argparse.Namespace) -> tuple[Side, Side]:
         raise HarnessError(f"{len(matrix.lost)} of {len(asked)} runs left nothing; the first: {matrix.lost[0]}")
     every = nights.side(root)
     of = {(cell.scenario, cell.case, cell.version) for cell in asked}
+    wanted = [run for run in every.runs if run.cell in of]
     before, after = (
-        Side(str(root), [run for run in every.runs if run.cell in of and run.cell[2] == version.id], every.notes)
+        ComparedSide(str(root), [run for run in wanted if run.cell[2] == version.id], every.notes)
         for version in (old, new)
     )
     for side, version in ((before, old), (after, new)):
         if not side.runs:
             raise UsageError(f"{root}: no run on {version.id} has a verdict yet; give more --minutes")
-    return before, Side(after.name, after.runs)
+    return before, ComparedSide(after.name, after.runs)

@@ -703,7 +703,7 @@ def transaction_timed_out(evidence: IncidentEvidence, kind: CauseKind) -> Cause 
     lines=("unable to register with the controller quorum",),
 )
 def without_controllers(evidence: IncidentEvidence, kind: CauseKind) -> Cause | None:
-    """A broker gave up for want of a controller."""
+    """A broker gave up because it found no controller."""
     return _of_lines(kind, evidence.lines("without controllers"))
 
 

@@ -91,7 +91,7 @@ class LedgerFolder:
 
 
 def load(folder: Path = FOLDER) -> LedgerFolder:
-    """The ledger in a folder; empty if there is none. Raises UsageError for a file that is none of it."""
+    """The ledger in a folder; empty if there is none. Raises UsageError for a file of another form."""
     store = LedgerFolder(folder)
     for path in sorted(folder.glob(f"*{SUFFIX}")):
         for text, line in of_runs_first(ledger.read(path)):

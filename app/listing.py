@@ -187,7 +187,7 @@ def as_json(shown: Iterable[Scenario]) -> dict[str, Any]:
 def as_text(shown: Iterable[Scenario]) -> str:
     """The same for people: versions for which the same is documented stand together."""
     data = results.by_scenario()
-    lines = [line for made in shown for line in (*_lines(made, data.get(made.name) or {}), "")]
+    lines = [line for made in shown for line in (*_lines(made, results.of(data, made.name)), "")]
     return "\n".join([*lines, *_known()])
 
 
@@ -205,7 +205,7 @@ def _lines(made: Scenario, data: Mapping[str, Any]) -> Iterator[str]:
         if case.name != DEFAULT_CASE:
             yield f"  case {case.name}: {' '.join(f'{key}={value}' for key, value in case.as_json().items())}"
             indent = "    "
-        seen = data.get("cases", {}).get(case.name, {})
+        seen = data["cases"].get(case.name, {})
         for outcome in documented(made, case):
             text = ", ".join(outcome["required"]) or "none"
             if outcome["allowed"]:

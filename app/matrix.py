@@ -154,7 +154,7 @@ def night_order(wanted: Sequence[MatrixCell], seed: int) -> list[MatrixCell]:
     """The same cells in rounds: in each, every case of every scenario on one version, the next time on one of another
     line. Another seed begins a third of the versions further on. All cells of one seed come before those of the next.
 
-    >>> cells = [Cell(scenario=s, version=v, seed=1) for s in ("a", "b") for v in ("1", "2", "3")]
+    >>> cells = [MatrixCell(scenario=s, version=v, seed=1) for s in ("a", "b") for v in ("1", "2", "3")]
     >>> [cell.scenario + cell.version for cell in night_order(cells, 1)]
     ['a1', 'b2', 'a2', 'b3', 'a3', 'b1']
     """

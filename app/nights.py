@@ -46,7 +46,7 @@ TIMES: Final[Mapping[str, str]] = {
 
 
 @dataclass(slots=True)
-class Side:
+class ComparedSide:
     """The runs of one place."""
 
     name: str
@@ -54,7 +54,7 @@ class Side:
     notes: list[str] = field(default_factory=list)
 
 
-def side(path: Path) -> Side:
+def side(path: Path) -> ComparedSide:
     """Every run of a place. Raises UsageError, in one line, if there is none, or a ledger is of another schema."""
     store, places, notes = LedgerFolder(path), dict[str, Path](), list[str]()
     sources = list(_ledgers(path))
@@ -110,8 +110,8 @@ def ran_of(run_dir: RunDir) -> Ran:
     )
 
 
-def _side(path: Path, lines: Sequence[AnyLine], places: Mapping[str, Path]) -> Side:
-    found = Side(str(path))
+def _side(path: Path, lines: Sequence[AnyLine], places: Mapping[str, Path]) -> ComparedSide:
+    found = ComparedSide(str(path))
     verdicts: dict[str, RunJudged] = {}
     for line in lines:
         if isinstance(line, RunJudged) and (line.run not in verdicts or line.at < verdicts[line.run].at):
@@ -214,7 +214,7 @@ def _blobs(asked: Sequence[tuple[str, str]]) -> dict[tuple[str, str], str]:
     return {key: word[0] for key, word in zip(asked, words, strict=True) if len(word) == 2 and word[1] == "blob"}
 
 
-def alike(old: Side, new: Side, pairs: Sequence[str]) -> tuple[Side, Side]:
+def alike(old: ComparedSide, new: ComparedSide, pairs: Sequence[str]) -> tuple[ComparedSide, ComparedSide]:
     """Both sides with the cells that are to be held side by side named alike: those of NEW have the names.
 
     `pairs` are versions as OLD=NEW; without them, two sides of one version each are held side by side, whatever their
@@ -229,8 +229,8 @@ def alike(old: Side, new: Side, pairs: Sequence[str]) -> tuple[Side, Side]:
     if not named and not versions[0] & versions[1] and len(versions[0]) == len(versions[1]) == 1:
         named = {versions[0].pop(): versions[1].pop()}
     kept = [run for run in old.runs if not pairs or run.cell[2] in named]
-    before = Side(old.name, [_named(run, named.get(run.cell[2], run.cell[2])) for run in kept], old.notes)
-    after = Side(new.name, [run for run in new.runs if not pairs or run.cell[2] in named.values()], new.notes)
+    before = ComparedSide(old.name, [_named(run, named.get(run.cell[2], run.cell[2])) for run in kept], old.notes)
+    after = ComparedSide(new.name, [run for run in new.runs if not pairs or run.cell[2] in named.values()], new.notes)
     if not {run.cell for run in before.runs} & {run.cell for run in after.runs}:
         raise UsageError(
             f"{old.name} and {new.name} have no cell (scenario, case, version) in common; versions that differ are "

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import re
+from collections.abc import Callable
 from functools import cache
 from importlib import metadata
 from pathlib import Path
@@ -290,92 +291,76 @@ def _bisect(sub: argparse.ArgumentParser) -> None:
     sub.add_argument("--quiet", action="store_true", help="no progress on stderr")
 
 
-@cache
-def parser() -> argparse.ArgumentParser:
-    """The parser of the command line; which command it is stands in `command`. It is made once in a process."""
-    whole = _Parser(
-        prog=help_of.PROGRAM,
-        usage="%(prog)s [-h] [--version] COMMAND ...",
-        description="What happens to acknowledged records when Kafka's brokers fail?",
-        epilog=help_of.overview(),
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+AddCommand = Callable[[str, str], argparse.ArgumentParser]
+"""Adds a command by its name and its description."""
+
+
+def _own(sub: argparse.ArgumentParser) -> None:
+    """What brokers of one's own build are made of."""
+    sub.add_argument(
+        "--kafka",
+        metavar="BUILD",
+        help="brokers of your own build: a directory (libs/, /usr/share/java/kafka, /opt/kafka, a source tree), a "
+        ".tgz of releaseTarGz, or an image",
     )
-    whole.add_argument("--version", action="version", version=f"%(prog)s {metadata.version('kafka-chaos')}")
-    # The epilog lists the commands in groups; argparse would list them once more, in one.
-    commands = whole.add_subparsers(
-        dest="command",
-        required=True,
-        metavar="COMMAND",
-        prog=help_of.PROGRAM,
-        help=argparse.SUPPRESS,
-        parser_class=_Parser,
+    sub.add_argument(
+        "--jar",
+        action="append",
+        type=Path,
+        default=[],
+        metavar="FILE",
+        help="a further jar for all nodes; again for more",
     )
 
-    def command(name: str, text: str) -> argparse.ArgumentParser:
-        return commands.add_parser(
-            name,
-            help=help_of.COMMANDS[name].summary,
-            description=help_of.description(text),
-            epilog=help_of.epilog(name),
-            formatter_class=argparse.RawDescriptionHelpFormatter,
-        )
 
-    def common(sub: argparse.ArgumentParser) -> None:
-        sub.add_argument(
-            "--case", action="append", default=[], metavar="C", help="only this case of the scenario; again for more"
-        )
-        sub.add_argument(
-            "--setting",
-            action="append",
-            default=[],
-            metavar="K=V",
-            help="override a broker setting (again for more). Nothing is documented then: the verdict is `observed`",
-        )
-        sub.add_argument(
-            "--expect",
-            metavar="NAMES",
-            help="anomalies that must be seen, or none, in place of what is documented: any other outcome ends with 1",
-        )
-        own(sub)
-        locked(sub)
-        sub.add_argument("--seed", type=_positive, default=1, help="seed of the first run (default 1)")
-        sub.add_argument("--repeat", type=_positive, default=1, metavar="N", help="run N times, with seeds counting up")
-        told = sub.add_mutually_exclusive_group()
-        told.add_argument("--json", action="store_true", help="results as JSON on stdout")
-        told.add_argument(
-            "--json-lines", action="store_true", help="all that happens, as it happens, as lines of JSON on stdout"
-        )
-        sub.add_argument("--quiet", action="store_true", help="no progress on stderr")
+def _locked(sub: argparse.ArgumentParser) -> None:
+    """Whether any release will do."""
+    sub.add_argument(
+        "--locked", action="store_true", help="take only releases whose jars have a committed lock (compose/locks/)"
+    )
 
-    def own(sub: argparse.ArgumentParser) -> None:
-        sub.add_argument(
-            "--kafka",
-            metavar="BUILD",
-            help="brokers of your own build: a directory (libs/, /usr/share/java/kafka, /opt/kafka, a source tree), a "
-            ".tgz of releaseTarGz, or an image",
-        )
-        sub.add_argument(
-            "--jar",
-            action="append",
-            type=Path,
-            default=[],
-            metavar="FILE",
-            help="a further jar for all nodes; again for more",
-        )
 
-    def locked(sub: argparse.ArgumentParser) -> None:
-        sub.add_argument(
-            "--locked", action="store_true", help="take only releases whose jars have a committed lock (compose/locks/)"
-        )
+def _client(sub: argparse.ArgumentParser) -> None:
+    """Who produces."""
+    sub.add_argument(
+        "--client",
+        metavar="C",
+        help="producers to use: librdkafka, java-<release>, scala-<release>, or a command: a client of your own "
+        "(docs/own-clients.md), which may be the consumer too. The verdict is `observed`",
+    )
 
-    def client(sub: argparse.ArgumentParser) -> None:
-        sub.add_argument(
-            "--client",
-            metavar="C",
-            help="producers to use: librdkafka, java-<release>, scala-<release>, or a command: a client of your own "
-            "(docs/own-clients.md), which may be the consumer too. The verdict is `observed`",
-        )
 
+def _common(sub: argparse.ArgumentParser) -> None:
+    """What one run and many runs have in common."""
+    sub.add_argument(
+        "--case", action="append", default=[], metavar="C", help="only this case of the scenario; again for more"
+    )
+    sub.add_argument(
+        "--setting",
+        action="append",
+        default=[],
+        metavar="K=V",
+        help="override a broker setting (again for more). Nothing is documented then: the verdict is `observed`",
+    )
+    sub.add_argument(
+        "--expect",
+        metavar="NAMES",
+        help="anomalies that must be seen, or none, in place of what is documented: any other outcome ends with 1",
+    )
+    _own(sub)
+    _locked(sub)
+    sub.add_argument("--seed", type=_positive, default=1, help="seed of the first run (default 1)")
+    sub.add_argument("--repeat", type=_positive, default=1, metavar="N", help="run N times, with seeds counting up")
+    told = sub.add_mutually_exclusive_group()
+    told.add_argument("--json", action="store_true", help="results as JSON on stdout")
+    told.add_argument(
+        "--json-lines", action="store_true", help="all that happens, as it happens, as lines of JSON on stdout"
+    )
+    sub.add_argument("--quiet", action="store_true", help="no progress on stderr")
+
+
+def _run(command: AddCommand) -> None:
+    """One run."""
     run = command("run", "Run one scenario on one version of Kafka, judge it, and write its report.")
     run.add_argument("scenario", metavar="SCENARIO", help="its name: `kafka-chaos list` shows all")
     run.add_argument(
@@ -396,7 +381,7 @@ def parser() -> argparse.ArgumentParser:
     run.add_argument(
         "--keep", action="store_true", help="leave the cluster up afterwards; `kafka-chaos clean` removes it"
     )
-    client(run)
+    _client(run)
     run.add_argument(
         "--subjects",
         type=Path,
@@ -404,8 +389,11 @@ def parser() -> argparse.ArgumentParser:
         help="of a scenario of the audit: producers of your own in place of its own (`kafka-chaos audit --prove`)",
     )
     run.add_argument("--no-check", action="store_true", help="only record; judge later with `kafka-chaos check`")
-    common(run)
+    _common(run)
 
+
+def _many_runs(command: AddCommand) -> None:
+    """Many runs: of scenarios that are named, and of the default suite."""
     for name, text, needed, folder in (
         (
             "matrix",
@@ -421,7 +409,7 @@ def parser() -> argparse.ArgumentParser:
         sub.add_argument(
             "--runs-dir", type=_directory, default=folder, metavar="DIR", help="where the run directories go"
         )
-        client(sub)
+        _client(sub)
         sub.add_argument("--jobs", type=_positive, default=2, metavar="N", help="runs at the same time (default 2)")
         sub.add_argument(
             "-v", "--verbose", action="store_true", help="the steps of each run too, as lines (no table on a terminal)"
@@ -459,15 +447,18 @@ def parser() -> argparse.ArgumentParser:
             metavar="N",
             help="run cells that are not good N times more, one at a time (default: 3 with --minutes, else 0)",
         )
-        common(sub)
+        _common(sub)
 
+
+def _clusters(command: AddCommand) -> None:
+    """A cluster for tests of one's own, and runs that look for a release."""
     commanded = command(
         "cluster",
         "Start a cluster for your own tests. They command it by lines of JSON on standard input (docs/pytest.md).",
     )
     commanded.add_argument("--version", metavar="V", help="a release; of --kafka the way to run it")
-    own(commanded)
-    locked(commanded)
+    _own(commanded)
+    _locked(commanded)
     commanded.add_argument("--brokers", type=_positive, default=3, metavar="N", help="3 to 5 (default 3)")
     commanded.add_argument(
         "--setting", action="append", default=[], metavar="K=V", help="a broker setting; again for more"
@@ -484,6 +475,9 @@ def parser() -> argparse.ArgumentParser:
         )
     )
 
+
+def _answers(command: AddCommand) -> None:
+    """What runs, releases and saved files tell."""
     check = command("check", "Analyse and judge again, from the files of runs alone.")
     check.add_argument("run_dirs", nargs="*", type=Path, metavar="RUN_DIR", help="run directories, or folders of them")
     check.add_argument(
@@ -533,6 +527,9 @@ def parser() -> argparse.ArgumentParser:
     found = command("findings", "Show what was found here that no document says, with its control and its status.")
     found.add_argument("--json", action="store_true", help="the answer as JSON on stdout")
 
+
+def _records(command: AddCommand) -> None:
+    """What is kept of runs, and what is compared and written of it."""
     prune = command("prune", "Remove old runs, or what is large of them. The ledger keeps their lines.")
     prune.add_argument("runs_dirs", nargs="+", type=Path, metavar="RUNS_DIR", help="folders of run directories")
     prune.add_argument(
@@ -572,6 +569,9 @@ def parser() -> argparse.ArgumentParser:
 
     options_of_audit.add_options(command("audit", options_of_audit.DESCRIPTION))
 
+
+def _evidence(command: AddCommand) -> None:
+    """One run in detail, and what is stated."""
     packed = command(
         "evidence",
         "Pack the small evidence of judged runs, at most 200 kB each, and print its SHA-256 (docs/evidence.md).",
@@ -626,6 +626,9 @@ def parser() -> argparse.ArgumentParser:
     statements.add_argument("--sources", action="store_true", help="also what is the same and rests on another source")
     statements.add_argument("--json", action="store_true", help="the answer as JSON on stdout")
 
+
+def _machine(command: AddCommand) -> None:
+    """What a machine needs, and what is new."""
     setup = command("setup", "Install or build what is missing: Docker, Java, images (docs/install.md).")
     setup.add_argument(
         "--versions",
@@ -633,8 +636,8 @@ def parser() -> argparse.ArgumentParser:
         metavar="V",
         help=f"ids, or all (default {' '.join(DEFAULT_VERSIONS)}); of --kafka the ways",
     )
-    own(setup)
-    locked(setup)
+    _own(setup)
+    _locked(setup)
 
     releases = command("releases", "Ask Maven Central for new releases, and write a page on what changed in each.")
     releases.add_argument(
@@ -670,4 +673,38 @@ def parser() -> argparse.ArgumentParser:
     clean.add_argument(
         "--runs-dir", type=_directory, default=RUNS, metavar="DIR", help="where runs are (default runs/)"
     )
+
+
+@cache
+def parser() -> argparse.ArgumentParser:
+    """The parser of the command line; which command it is stands in `command`. It is made once in a process."""
+    whole = _Parser(
+        prog=help_of.PROGRAM,
+        usage="%(prog)s [-h] [--version] COMMAND ...",
+        description="What happens to acknowledged records when Kafka's brokers fail?",
+        epilog=help_of.overview(),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    whole.add_argument("--version", action="version", version=f"%(prog)s {metadata.version('kafka-chaos')}")
+    # The epilog lists the commands in groups; argparse would list them once more, in one.
+    commands = whole.add_subparsers(
+        dest="command",
+        required=True,
+        metavar="COMMAND",
+        prog=help_of.PROGRAM,
+        help=argparse.SUPPRESS,
+        parser_class=_Parser,
+    )
+
+    def command(name: str, text: str) -> argparse.ArgumentParser:
+        return commands.add_parser(
+            name,
+            help=help_of.COMMANDS[name].summary,
+            description=help_of.description(text),
+            epilog=help_of.epilog(name),
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
+
+    for add in (_run, _many_runs, _clusters, _answers, _records, _evidence, _machine):
+        add(command)
     return whole

@@ -164,7 +164,7 @@ def part(runs: Sequence[PlannedRun], number: int, of: int) -> list[PlannedRun]:
 
     >>> from app.matrix import MatrixCell
     >>> plan = [PlannedRun(cell=MatrixCell(scenario=s, version="1", seed=1), why=NEVER, seconds=t)
-    ...         for s, t in (("a", 9), ("b", 5), ("c", 3), ("d", 2))]
+    ...         for s, t in (("a", 9), ("b", 5), ("c", 6), ("d", 2))]
     >>> [one.cell.scenario for one in part(plan, 2, 2)]
     ['b', 'c']
     """

@@ -105,7 +105,7 @@ class Access:
         return settings
 
     def tls_context(self) -> ssl.SSLContext:
-        """What Python's TLS needs. Raises UsageError if the certificates or the key are none."""
+        """What Python's TLS needs. Raises UsageError if the certificates or the key cannot be read."""
         try:
             context = ssl.create_default_context(cadata=self.trusted.decode() if self.trusted is not None else None)
             context.check_hostname = self.checks_name and self.checks_certificate

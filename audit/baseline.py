@@ -97,7 +97,7 @@ def text(answer: AuditAnswer) -> str:
 
 
 def load(path: Path) -> frozenset[str]:
-    """The fingerprints that a baseline accepts. Raises UsageError, in one line, if it is none."""
+    """The fingerprints that a baseline accepts. Raises UsageError, in one line, for a file that is no baseline."""
     try:
         told = json.loads(path.read_text(encoding="utf-8"))
         if told["schema"] != SCHEMA:

@@ -226,7 +226,7 @@ def _where(entry: ConfigEntry) -> str:
 def _each(values: Mapping[int, ConfigEntry]) -> str:
     """Who has which value.
 
-    >>> _each({1: Entry("a", "x", "file"), 2: Entry("a", "y", "file"), 3: Entry("a", "x", "file")})
+    >>> _each({number: ConfigEntry("a", value, "file") for number, value in ((1, "x"), (2, "y"), (3, "x"))})
     'x on brokers 1 and 3, y on broker 2'
     """
     told: dict[str | None, list[int]] = {}

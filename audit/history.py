@@ -59,7 +59,7 @@ def name_of(paths: Sequence[str]) -> str:
 
 
 def load(path: Path) -> list[Audited]:
-    """The audits of a file, in its order. Raises UsageError, in one line, for what is none."""
+    """The audits of a file, in its order. Raises UsageError, in one line, for a line that is no audit."""
     try:
         return [_of(json.loads(line)) for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
     except FileNotFoundError:

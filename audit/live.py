@@ -85,7 +85,7 @@ def read_cluster(
     """The brokers and topics of a live cluster: all topics, and a problem for each of `topics` that is not there.
 
     `timeout_s` is how long the cluster may take to answer at all, and each further question; a cluster that nobody can
-    reach takes that long. `say` is told what is being asked. Raises UsageError for an address that is none.
+    reach takes that long. `say` is told what is being asked. Raises UsageError for a text that is no address.
     """
     origin = Origin(f"cluster {bootstrap}")
     addresses = parse_addresses(bootstrap)
@@ -478,7 +478,7 @@ def znode_settings(data: bytes) -> tuple[ConfigEntry, ...] | Refusal:
     """A topic's own settings from /config/topics/<topic> (`kafka.zk.ConfigEntityZNode`).
 
     >>> znode_settings(b'{"version":1,"config":{"min.insync.replicas":"2"}}')
-    (Entry(name='min.insync.replicas', value='2', source='topic'),)
+    (ConfigEntry(name='min.insync.replicas', value='2', source='topic'),)
     """
     try:
         told = json.loads(data or b"{}")

@@ -238,7 +238,7 @@ def _passed(producer: ProducerConfig, era: Era) -> ProducerConfig:
 
 def _resolved(producer: ProducerConfig, era: Era, world: World) -> Resolved:
     producer = _passed(producer, era)
-    told = _Told(producer, era)
+    told = _ClientReading(producer, era)
     rules = RULES[era.client](era.release)
     acks = told.acks(rules.acks)
     retries = told.number("retries", rules.retries)
@@ -316,7 +316,7 @@ def _adjusted(
     return acks, retries, in_flight
 
 
-class _Told:
+class _ClientReading:
     """What one producer's configuration says, read for one client; collects what is refused and remarked."""
 
     def __init__(self, producer: ProducerConfig, era: Era) -> None:

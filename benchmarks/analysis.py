@@ -41,7 +41,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from benchmarks.growth import Point, draw
+from benchmarks.growth import MeasuredSize, draw
 from benchmarks.load import LOST, PARTITIONS, SMALLEST
 from benchmarks.synthetic import EACH, EXPECTED, LOST_IN, SKIPS, UNREPLICATED, write_run, write_small
 from evidence.rundir import RunDir
@@ -223,7 +223,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         print(json.dumps(work(RunDir(Path(small)), RunDir(Path(path)))))
         return
     tell("machine", f"{os.cpu_count()} cores, load average {os.getloadavg()[0]:.1f} before the start")
-    points: list[Point] = []
+    points: list[MeasuredSize] = []
     ratios: dict[str, list[tuple[float, float]]] = {}
     with tempfile.TemporaryDirectory(prefix="kafka-chaos-bench-", dir=chosen.scratch) as folder:
         root = Path(folder)
@@ -246,7 +246,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             run_dir = written(f"{millions:g} M", millions)
             result = measured("check", small, run_dir, chosen.cap_mb)
             tell(f"{millions:g} M x {millions:g} M", f"check     {_line(result)}")
-            points.append(Point(millions, result["seconds"], result["processor_s"], result["peak_mb"]))
+            points.append(MeasuredSize(millions, result["seconds"], result["processor_s"], result["peak_mb"]))
             _remove(run_dir)
         if chosen.compare:
             whole = written(f"{chosen.compare:g} M whole", chosen.compare, whole=True)

@@ -17,15 +17,15 @@ from typing import Any, Final
 
 import msgspec
 import numpy as np
-from numba import njit
 
-from benchmarks.load import BLOCK, PACE_NS, Partition, sent_at, steps
+from benchmarks.load import BLOCK, PACE_NS, PartitionLoad, sent_at, steps
 from evidence import events
 from evidence.history import record
 from evidence.rundir import RunDir
 from evidence.timeline import Timeline
 from kafkafiles import sums
 from kafkafiles.checkpoints import LEADER_EPOCHS
+from kafkafiles.compiled import compiled
 
 BROKERS: Final = (1, 2, 3)
 LAGGING: Final = 3
@@ -42,7 +42,7 @@ WALL_NS: Final = 1_700_000_000_000_000_000
 RUN: Final = record.run_hash("synthetic")
 
 
-def write_brokers(run_dir: RunDir, parts: list[Partition]) -> list[str]:
+def write_brokers(run_dir: RunDir, parts: list[PartitionLoad]) -> list[str]:
     """Write timeline and copies beside the histories. Returns the names of the moments."""
     load_ns = max(part.records for part in parts) * PACE_NS
     for part in parts:
@@ -55,12 +55,12 @@ def write_brokers(run_dir: RunDir, parts: list[Partition]) -> list[str]:
     return [MIDDLE, FINAL]
 
 
-def _offset_at(part: Partition, at_ns: int) -> int:
+def _offset_at(part: PartitionLoad, at_ns: int) -> int:
     """The log end of a partition at a time of its load: after the block that was sent last."""
     return min(part.records, (at_ns // (BLOCK * PACE_NS) + 1) * BLOCK)
 
 
-def write_log(directory: Path, part: Partition, end: int, elected: int, rolled: int) -> None:
+def write_log(directory: Path, part: PartitionLoad, end: int, elected: int, rolled: int) -> None:
     """A replica's directory with all records below `end`, `rolled` of them in each segment; those from `elected` on
     are of leader epoch 1.
     """
@@ -77,7 +77,7 @@ def write_log(directory: Path, part: Partition, end: int, elected: int, rolled: 
         producer, sequence = part.identities(there)
         size = _batches(there, producer, sequence, sent_at(there) // 1_000_000, elected, VALUE_BYTES, RUN, BATCH, out)
         assert file is not None
-        file.write(memoryview(out[:size]))
+        file.write(out[:size].data)
     if file is not None:
         file.close()
     epochs = [(0, 0)] + ([(1, elected)] if end > elected else [])
@@ -85,7 +85,7 @@ def write_log(directory: Path, part: Partition, end: int, elected: int, rolled: 
     (directory / LEADER_EPOCHS).write_text(f"0\n{len(lines)}\n" + "".join(lines))
 
 
-def _write_timeline(run_dir: RunDir, parts: list[Partition], load_ns: int) -> None:
+def _write_timeline(run_dir: RunDir, parts: list[PartitionLoad], load_ns: int) -> None:
     def at(share: float) -> int:
         return int(share * load_ns)
 
@@ -119,7 +119,7 @@ def _write_timeline(run_dir: RunDir, parts: list[Partition], load_ns: int) -> No
             timeline.append(msgspec.structs.replace(event, monotonic_ns=at_ns, wall_ns=WALL_NS + at_ns))
 
 
-def _stated(part: Partition, moment: str, broker: int, load_ns: int) -> events.Ends:
+def _stated(part: PartitionLoad, moment: str, broker: int, load_ns: int) -> events.Ends:
     """Log end and high watermark of a copy: the checkpoint is behind, as it is written now and then."""
     end = part.end
     if moment == MIDDLE:
@@ -127,7 +127,7 @@ def _stated(part: Partition, moment: str, broker: int, load_ns: int) -> events.E
     return events.Ends(leo=end, hw=max(0, end - BATCH) if moment == MIDDLE else end)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _put(out: Any, at: Any, value: Any, size: Any) -> Any:
     """A number of so many bytes, big-endian; returns the place after it."""
     for place in range(size):
@@ -135,7 +135,7 @@ def _put(out: Any, at: Any, value: Any, size: Any) -> Any:
     return at + size
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _varint(out: Any, at: Any, value: Any) -> Any:
     zigzag = (value << 1) ^ (value >> 63)
     while zigzag >= 0x80:
@@ -146,7 +146,7 @@ def _varint(out: Any, at: Any, value: Any) -> Any:
     return at + 1
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _batches(
     offsets: Any, producer: Any, sequence: Any, sent_ms: Any, elected: Any, size: Any, run: Any, batch: Any, out: Any
 ) -> Any:

@@ -20,7 +20,7 @@ BOTTOM: Final = 60
 
 
 @dataclass(frozen=True, slots=True)
-class Point:
+class MeasuredSize:
     """What the check of one size took."""
 
     millions: float
@@ -29,7 +29,7 @@ class Point:
     peak_mb: float
 
 
-def _x(millions: float, points: Sequence[Point]) -> float:
+def _x(millions: float, points: Sequence[MeasuredSize]) -> float:
     low, high = math.log10(points[0].millions), math.log10(points[-1].millions)
     return LEFT + (WIDTH - LEFT - RIGHT) * (math.log10(millions) - low) / (high - low or 1)
 
@@ -38,7 +38,7 @@ def _y(seconds: float, low: int, high: int) -> float:
     return HEIGHT - BOTTOM - (HEIGHT - TOP - BOTTOM) * (math.log10(seconds) - low) / (high - low)
 
 
-def draw(points: Sequence[Point]) -> str:
+def draw(points: Sequence[MeasuredSize]) -> str:
     """The picture, as SVG. At least one point."""
     points = sorted(points, key=lambda point: point.millions)
     times = [point.processor_s for point in points]

@@ -18,6 +18,7 @@ import tempfile
 import time
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 from evidence import ledger
 from evidence.ledger import ClaimLine, RunJudged, RunStarted
@@ -36,7 +37,7 @@ def night(folder: Path, number: int, runs: int) -> None:
         for at in range(runs):
             cell = (number * runs + at) % CELLS
             name, when = f"n{number}-r{at}", datetime(2026, 11, 1, 2, tzinfo=UTC) + timedelta(days=number, seconds=at)
-            about = {"schema": ledger.SCHEMA, "run": name, "at": when.strftime("%Y-%m-%dT%H:%M:%S.000Z")}
+            about: Any = {"schema": ledger.SCHEMA, "run": name, "at": when.strftime("%Y-%m-%dT%H:%M:%S.000Z")}
             claims = tuple(
                 ClaimLine(name=f"claim-{n}", outcome="held", measured_ms=chance.uniform(1e3, 9e3) if n < 5 else None)
                 for n in range(8)

@@ -29,7 +29,7 @@ SMALLEST: Final = 64_000
 
 
 @dataclass(frozen=True, slots=True)
-class Partition:
+class PartitionLoad:
     """One partition: its number, and how many records were acknowledged in it."""
 
     number: int
@@ -68,11 +68,11 @@ class Partition:
         return 1 + block % PRODUCERS, turn * BLOCK + offsets % BLOCK
 
 
-def partitions(records: int, *, skewed: bool) -> list[Partition]:
+def partitions(records: int, *, skewed: bool) -> list[PartitionLoad]:
     """So many records over 16 partitions, evenly; or (`skewed`) 90 % of them in the first."""
     large = records * 9 // 10 if skewed else 0
     share, over = divmod(records - large, PARTITIONS)
-    return [Partition(number, share + (large + over if number == 0 else 0)) for number in range(PARTITIONS)]
+    return [PartitionLoad(number, share + (large + over if number == 0 else 0)) for number in range(PARTITIONS)]
 
 
 def sent_at(offsets: Ints) -> Ints:

@@ -89,7 +89,7 @@ def check(path: Path, master: str) -> dict[str, Any]:
 
     two_processors()
     begun, used = time.monotonic(), processor_s()
-    watch = Watch()
+    watch = CpuTimer()
     findings = check_history(path) if master == "none" else check_on(master, path)
     seconds, used = time.monotonic() - begun, watch.stop() - used
     found: Counter[str] = Counter()
@@ -99,7 +99,7 @@ def check(path: Path, master: str) -> dict[str, Any]:
     return {"seconds": seconds, "processor_s": used, "found": dict(sorted(found.items())), "crashed": crashed}
 
 
-class Watch:
+class CpuTimer:
     """The processor time of this process and all below it, which is gone for who asks after they have ended."""
 
     def __init__(self) -> None:

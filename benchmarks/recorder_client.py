@@ -78,7 +78,7 @@ def resident_mb() -> float:
     return pages * resource.getpagesize() / 1e6
 
 
-class Memory:
+class ResidentMemory:
     """Resident memory as records go by."""
 
     def __init__(self) -> None:
@@ -96,7 +96,7 @@ class Memory:
 def produce(options: Mapping[str, Any], sender: PlainSender | LoadSender) -> dict[str, Any]:
     """Send everything as fast as it goes."""
     wanted: int = options["records"]
-    memory = Memory()
+    memory = ResidentMemory()
     began, processor = time.monotonic(), processor_s()
     while sender.acked + sender.failed < wanted:
         allowed = min(BLOCK, wanted - sender.sent)
@@ -145,7 +145,7 @@ def read_recorded(options: Mapping[str, Any], writer: HistoryWriter) -> dict[str
         assign=[(options["topic"], number) for number in options["partitions"]],
     )
     began, processor = time.monotonic(), processor_s()
-    memory = Memory()
+    memory = ResidentMemory()
     while reader.read < options["records"]:
         reader.poll(POLL_S)
         memory.look(reader.read)

@@ -73,7 +73,7 @@ def entry_of(of: Set) -> Bytes:
     return np.frombuffer(head + checked, dtype=np.uint8)
 
 
-class Log:
+class WrittenLog:
     """A partition directory that is being written, rolled as its broker would."""
 
     def __init__(self, directory: Path, segment_bytes: int) -> None:
@@ -109,7 +109,7 @@ def write(scratch: Path, of: Set, megabytes: int) -> list[Path]:
     strays = min(STRAY_BATCHES, count // 4)
     found = []
     for number, segment_bytes in enumerate(SEGMENT_BYTES, start=1):
-        log = Log(scratch / f"broker-{number}" / "t-0", segment_bytes)
+        log = WrittenLog(scratch / f"broker-{number}" / "t-0", segment_bytes)
         log.append(entry, count // 2, of.records)
         if of.diverges and number == len(SEGMENT_BYTES):
             log.append(_other(of), strays, of.records)

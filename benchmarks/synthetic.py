@@ -24,7 +24,7 @@ from benchmarks.load import (
     PRODUCERS,
     REPEATED,
     TOPIC,
-    Partition,
+    PartitionLoad,
     partitions,
     sent_at,
     steps,
@@ -56,7 +56,7 @@ SKIPS: Final = ("poll-skip", "internal-poll-skip")
 """A reader skips what is lost: within a poll, or from one to the next."""
 
 
-def _produce(writer: HistoryWriter, producer: int, parts: Sequence[Partition]) -> None:
+def _produce(writer: HistoryWriter, producer: int, parts: Sequence[PartitionLoad]) -> None:
     for part in parts:
         where = part.where
         reserved = 0
@@ -85,7 +85,7 @@ def _produce(writer: HistoryWriter, producer: int, parts: Sequence[Partition]) -
             )
 
 
-def _consume(writer: HistoryWriter, parts: Sequence[Partition]) -> None:
+def _consume(writer: HistoryWriter, parts: Sequence[PartitionLoad]) -> None:
     polls = 0
     for part in parts:
         where = part.where
@@ -119,7 +119,7 @@ def _consume(writer: HistoryWriter, parts: Sequence[Partition]) -> None:
             writer.extend(1, kind=kind, **where, **final)
 
 
-def _watch(writer: HistoryWriter, parts: Sequence[Partition]) -> None:
+def _watch(writer: HistoryWriter, parts: Sequence[PartitionLoad]) -> None:
     """A client that asks the leaders where their logs end, ANSWERS times, while a block is being acknowledged."""
     for part in parts:
         asked = np.arange(ANSWERS, dtype=np.int64) * (part.records // ANSWERS)
@@ -139,7 +139,7 @@ def _watch(writer: HistoryWriter, parts: Sequence[Partition]) -> None:
 def _seal(run_dir: RunDir, processes: Sequence[ProcessRecord]) -> None:
     for process in processes:
         if not seal_process(run_dir, process.name):
-            raise RuntimeError(f"{process['name']} was not sealed")
+            raise RuntimeError(f"{process.name} was not sealed")
         run_dir.stream(process.name).unlink()
 
 

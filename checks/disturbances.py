@@ -54,7 +54,7 @@ def _retried(row: Row, backoff_ns: int) -> Iterator[Span]:
 
 
 def flights(row: Row) -> Iterator[Span]:
-    """When the sends of a row of evidence were in flight; one whose outcome nobody knows is for ever."""
+    """When the sends of a row of evidence were in flight; a send of unknown outcome stays in flight."""
     for send in _sends(row):
         invoked_ns, completed_ns = send.get("invoked_ns"), send.get("completed_ns")
         if isinstance(invoked_ns, int):

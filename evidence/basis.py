@@ -34,11 +34,17 @@ class Basis(StrEnum):
 
 
 NAMED: Final[Mapping[Basis, tuple[re.Pattern[str], str]]] = {
-    Basis.DOCUMENTATION: (re.compile(r"documentation|guide|manual|INTRODUCTION|Jepsen|Adya"), "names no document"),
-    Basis.KIP: (re.compile(r"\bKIP-\d+"), "names no KIP"),
-    Basis.JIRA: (re.compile(r"\b(KAFKA|ZOOKEEPER)-\d+|#\d+|issue \d+"), "names no ticket"),
+    Basis.DOCUMENTATION: (
+        re.compile(r"documentation|guide|manual|INTRODUCTION|Jepsen|Adya"),
+        'names no document (documentation, a guide, a manual, "Jepsen" or "Adya")',
+    ),
+    Basis.KIP: (re.compile(r"\bKIP-\d+"), 'names no KIP ("KIP-101")'),
+    Basis.JIRA: (
+        re.compile(r"\b(KAFKA|ZOOKEEPER)-\d+|#\d+|issue \d+"),
+        'names no ticket ("KAFKA-3143", "#20716", "issue 4953")',
+    ),
     Basis.SOURCE: (re.compile(r"\b\d+\.\d+"), "names no release whose code says so"),
-    Basis.MEASURED: (re.compile(r"\bseen\b"), "does not say where it was seen"),
+    Basis.MEASURED: (re.compile(r"\bseen\b"), 'does not say where it was seen ("seen on 4.3.1")'),
 }
 """What the words of a source must have, by its basis, and what is wrong if they have not."""
 OWN_RUNS: Final = "our runs alone"

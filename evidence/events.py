@@ -183,7 +183,7 @@ class Moment(Event, frozen=True, kw_only=True, tag="moment"):
     def label(self) -> str:
         """The moment's name without its number.
 
-        >>> Moment(name="01-final").label
+        >>> Moment(name="01-final", begun_ns=0).label
         'final'
         """
         number, _, rest = self.name.partition("-")

@@ -1,7 +1,6 @@
 """What befell nodes' containers by something other than a fault of the run, as the engine tells it.
 
-Somebody pauses a container by hand, or a machine has no memory left. The run continues, and what comes of it is not
-Kafka's.
+Somebody pauses a container by hand, or a machine has no memory left: what comes of it is not Kafka's doing.
 The verdict is in doubt then (judgement/doubts.py), and the duties of brokers after the faults are owed no more
 (checks/anomalies/availability.py): nobody knows when such an action was over. A container that was disconnected from
 its network, for instance, may come back with another address.

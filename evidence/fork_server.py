@@ -28,7 +28,7 @@ REQUEST: Final = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class ForkRequest:
     """What is to run in a copy, and its files."""
 
     module: str
@@ -38,10 +38,10 @@ class Request:
 
 
 @dataclass(frozen=True, slots=True)
-class Copy:
+class ForkedCopy:
     """What a copy is to be, and its own connection to the server."""
 
-    request: Request
+    request: ForkRequest
     connection: socket.socket
 
 
@@ -56,7 +56,7 @@ class Server:
     running: dict[int, socket.socket] = field(default_factory=dict)
     """By process id, where the status of each copy is to be told."""
 
-    def serve(self) -> Copy | None:
+    def serve(self) -> ForkedCopy | None:
         """Serve until the owner's socket has ended: None then. It returns in each copy as well, with what that is."""
         waking, wake = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
         signal.signal(signal.SIGCHLD, lambda *_: None)
@@ -88,7 +88,7 @@ class Server:
                     self.others.remove(connection)
                     connection.close()
 
-    def _fork(self, request: Request) -> Copy | None:
+    def _fork(self, request: ForkRequest) -> ForkedCopy | None:
         """Make a copy: None in the server, and in the copy what it is.
 
         A request that nobody waits for any more is void: whoever asked has begun the process from nothing by now, and
@@ -104,7 +104,7 @@ class Server:
         if pid == 0:
             for one in (ours, self.owner, *self.others, *self.running.values()):
                 one.close()
-            return Copy(request, its)
+            return ForkedCopy(request, its)
         its.close()
         self.others.append(ours)
         for descriptor in files:
@@ -134,16 +134,16 @@ def _hung_up(told: int) -> bool:
     return bool(watch.poll(0))
 
 
-def _received(asking: socket.socket) -> Request | None:
+def _received(asking: socket.socket) -> ForkRequest | None:
     """The next request; None if nobody can ask there any more."""
     try:
         said, files, _, _ = socket.recv_fds(asking, REQUEST, FILES)
     except ConnectionError:
         return None
-    return Request(**json.loads(said), files=files) if said else None
+    return ForkRequest(**json.loads(said), files=files) if said else None
 
 
-def _become(copy: Copy) -> None:
+def _become(copy: ForkedCopy) -> None:
     """Be the process that was asked for, up to the running of its module."""
     from evidence import forks
 

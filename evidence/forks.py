@@ -43,7 +43,7 @@ UNKNOWN: Final = 255
 """The status of a process whose server ended before it."""
 
 
-class Gone(Exception):
+class ServerGone(Exception):
     """There is no server to ask, or it does not answer."""
 
 
@@ -140,7 +140,7 @@ class Forks:
     ) -> Forked:
         """Run a module in a copy of the server, with pipes at its stdin, stdout and stderr.
 
-        `devnull`: its stdin has ended already; `merged`: its stderr is its stdout. Raises Gone.
+        `devnull`: its stdin has ended already; `merged`: its stderr is its stdout. Raises ServerGone.
         """
         request = json.dumps({"module": module, "arguments": list(arguments), "environment": dict(environment)})
         with ExitStack() as theirs, ExitStack() as ours:
@@ -161,15 +161,15 @@ class Forks:
         return Forked(pid, [module, *arguments], files[0], files[1], files[2], process, told)
 
     def _asked(self, request: bytes, files: Sequence[int], told: socket.socket) -> tuple[int, int]:
-        """Process id and pidfd of the copy that was asked for. Raises Gone."""
+        """Process id and pidfd of the copy that was asked for. Raises ServerGone."""
         told.settimeout(START_LIMIT_S)
         try:
             socket.send_fds(self._socket, [request], list(files))
             said, processes, _, _ = socket.recv_fds(told, ANSWER, 1)
         except OSError as error:
-            raise Gone(f"the fork server does not answer: {error}") from None
+            raise ServerGone(f"the fork server does not answer: {error}") from None
         if not processes:
-            raise Gone("the fork server has ended")
+            raise ServerGone("the fork server has ended")
         return int(said), processes[0]
 
     def close(self) -> None:
@@ -238,7 +238,7 @@ def start(
     """
     server = None if fresh else current()
     if server is not None:
-        with suppress(Gone):
+        with suppress(ServerGone):
             return server.popen(module, arguments, environment, devnull=devnull, merged=merged)
     return subprocess.Popen(
         [sys.executable, "-m", module, *arguments],

@@ -286,7 +286,7 @@ def encode(line: AnyLine) -> str:
 
 
 def decode(text: str) -> AnyLine:
-    """The line of a text. Raises ValueError for what is none."""
+    """The line of a text. Raises ValueError for a text that is no line of a ledger."""
     line: AnyLine = _DECODER.decode(text)
     if line.schema != SCHEMA:
         raise ValueError(f"schema {line.schema}, this program reads {SCHEMA}")

@@ -14,8 +14,6 @@ from typing import Any, Final, Literal
 
 from msgspec import Struct
 
-from evidence.releases import numbers
-
 State = Literal["running", "complete", "failed", "interrupted"]
 Range = tuple[int, int]
 """Sequences of records, from one up to and without another."""
@@ -344,12 +342,6 @@ class RunRecord(Struct, frozen=True, kw_only=True):
     def assignment(self) -> dict[tuple[str, int], tuple[int, ...]]:
         """The brokers that each topic-partition was assigned to, the preferred leader first."""
         return {(topic.name, number): brokers for topic in self.topics for number, brokers in topic.partitions.items()}
-
-    @property
-    def all_releases(self) -> tuple[str, ...]:
-        """Every release that a node of the run ran, from the lowest to the highest."""
-        ran = {self.kafka}.union(*self.releases.values())
-        return tuple(sorted(ran, key=numbers))
 
     def process(self, name: str) -> ProcessRecord | None:
         """The process of this name."""

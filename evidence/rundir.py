@@ -214,7 +214,7 @@ class RunDir:
             raise _another_schema(self.timeline, header["schema"])
 
     def refuse_special_files(self) -> None:
-        """Raise UsageError if the directory holds anything but files and directories: a FIFO would be read for ever."""
+        """Raise UsageError if the directory holds anything but files and directories: a FIFO has no end."""
         for folder, _, names in os.walk(self.path):
             for name in names:
                 path = Path(folder, name)

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 
 def numbers(release: str) -> Release:
-    """A release as numbers. Raises UsageError for what is none.
+    """A release as numbers. Raises UsageError for a text that is no release.
 
     >>> numbers("0.11.0.3")
     (0, 11, 0, 3)

@@ -43,7 +43,7 @@ BROKERS: Final = range(3, 6)
 WAIT_S: Final = 30.0
 
 
-class Command(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="do"):
+class ClusterCommand(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="do"):
     """One thing to do, or to tell. Brokers are named by their ids."""
 
     def carry_out(self, run: Run) -> object:
@@ -51,14 +51,14 @@ class Command(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
         raise NotImplementedError
 
 
-class _OfBrokers(Command, frozen=True):
+class _OfBrokers(ClusterCommand, frozen=True):
     brokers: tuple[int, ...]
 
     def targets(self, run: Run) -> list[Target]:
         return [run.broker(number) for number in self.brokers]
 
 
-class _OfPartition(Command, frozen=True):
+class _OfPartition(ClusterCommand, frozen=True):
     topic: str
     partition: int = 0
 
@@ -73,7 +73,7 @@ class _OfPartition(Command, frozen=True):
         return run.replicas_of(self.where)
 
 
-class MakeTopic(Command, frozen=True, tag="topic"):
+class MakeTopic(ClusterCommand, frozen=True, tag="topic"):
     """Makes a topic, and waits until it is led and in sync."""
 
     name: str
@@ -138,49 +138,49 @@ class WaitInSync(_OfPartition, frozen=True, tag="wait-in-sync"):
         run.wait_isr(self.where, self.replicas(run), self.timeout_s)
 
 
-class Controller(Command, frozen=True, tag="controller"):
+class ActiveController(ClusterCommand, frozen=True, tag="controller"):
     """Tells which node is the active controller: a broker's id, or from 100 on that of a KRaft controller apart."""
 
     def carry_out(self, run: Run) -> int:
         return run.controller().id
 
 
-class Kill(_OfBrokers, frozen=True, tag="kill"):
+class KillBrokers(_OfBrokers, frozen=True, tag="kill"):
     """Kills with signal 9."""
 
     def carry_out(self, run: Run) -> None:
         run.kill(*self.targets(run))
 
 
-class Stop(_OfBrokers, frozen=True, tag="stop"):
+class StopBrokers(_OfBrokers, frozen=True, tag="stop"):
     """Stops cleanly."""
 
     def carry_out(self, run: Run) -> None:
         run.stop(*self.targets(run))
 
 
-class Start(_OfBrokers, frozen=True, tag="start"):
+class StartBrokers(_OfBrokers, frozen=True, tag="start"):
     """Starts who is down, and waits until they are registered."""
 
     def carry_out(self, run: Run) -> None:
         run.start(*self.targets(run))
 
 
-class Freeze(_OfBrokers, frozen=True, tag="freeze"):
+class FreezeBrokers(_OfBrokers, frozen=True, tag="freeze"):
     """Freezes every thread."""
 
     def carry_out(self, run: Run) -> None:
         run.freeze(*self.targets(run))
 
 
-class Thaw(Command, frozen=True, tag="thaw"):
+class Thaw(ClusterCommand, frozen=True, tag="thaw"):
     """Thaws whoever is frozen."""
 
     def carry_out(self, run: Run) -> None:
         run.thaw()
 
 
-class Cut(Command, frozen=True, tag="cut"):
+class CutLinks(ClusterCommand, frozen=True, tag="cut"):
     """Drops packets between two groups of brokers, or from one to the other."""
 
     senders: tuple[int, ...]
@@ -192,7 +192,7 @@ class Cut(Command, frozen=True, tag="cut"):
         run.cut(senders, receivers, one_way=self.one_way)
 
 
-class Slow(Command, frozen=True, tag="slow"):
+class SlowLinks(ClusterCommand, frozen=True, tag="slow"):
     """Has packets from brokers to others go at this rate."""
 
     senders: tuple[int, ...]
@@ -218,14 +218,14 @@ class HoldAnswers(_OfBrokers, frozen=True, tag="hold-answers"):
         run.hold_answers(*self.targets(run))
 
 
-class HealNetwork(Command, frozen=True, tag="heal-network"):
+class HealNetwork(ClusterCommand, frozen=True, tag="heal-network"):
     """Undoes every fault of the network."""
 
     def carry_out(self, run: Run) -> None:
         run.heal_network()
 
 
-class Heal(Command, frozen=True, tag="heal"):
+class Heal(ClusterCommand, frozen=True, tag="heal"):
     """Undoes whatever still lasts, starts who is down, and waits until every replica is in sync."""
 
     timeout_s: float = 60.0
@@ -246,14 +246,14 @@ COMMANDS: Final = (
     | Replicas
     | WaitLeader
     | WaitInSync
-    | Controller
-    | Kill
-    | Stop
-    | Start
-    | Freeze
+    | ActiveController
+    | KillBrokers
+    | StopBrokers
+    | StartBrokers
+    | FreezeBrokers
     | Thaw
-    | Cut
-    | Slow
+    | CutLinks
+    | SlowLinks
     | CutClients
     | HoldAnswers
     | HealNetwork

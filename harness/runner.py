@@ -164,7 +164,7 @@ class Request:
 
     @property
     def library(self) -> Library:
-        """The producers of this run. Raises UsageError for a client that is none."""
+        """The producers of this run. Raises UsageError for a client that does not exist."""
         return library(self.client or self.scenario.case(self.case).client, self.version)
 
     def require_client(self) -> None:

@@ -231,7 +231,7 @@ def mistakes_told(file: str) -> Iterator[None]:
     """Within this, an author's mistake in a scenario's file is a UsageError with the file and the line.
 
     A mistake is a word, a name or an argument that does not exist, and whatever is refused with a UsageError. An error
-    that comes from deeper down is none, and passes.
+    that comes from deeper down is no such mistake, and passes.
     """
     try:
         yield

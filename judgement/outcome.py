@@ -21,7 +21,7 @@ TONES: Final[tuple[Tone, ...]] = (GOOD, UNCERTAIN, BAD)
 """From the best to the worst; `uncertain` is what is not known, or what Kafka permits."""
 
 
-class Outcome(Struct, frozen=True, kw_only=True):
+class RunOutcome(Struct, frozen=True, kw_only=True):
     """What became of the records of one run."""
 
     text: str

@@ -14,7 +14,7 @@ from evidence.findings import Finding, Findings
 from evidence.run import RunRecord
 from evidence.run_state import RunState
 from evidence.text import plural
-from judgement.outcome import BAD, GOOD, UNCERTAIN, Outcome, Tone, worst
+from judgement.outcome import BAD, GOOD, UNCERTAIN, RunOutcome, Tone, worst
 
 DIVERGENCE: Final = "replica-divergence"
 
@@ -26,14 +26,14 @@ def of_findings(
     *,
     sound: bool,
     unsupported: Sequence[Finding] = (),
-) -> Outcome:
+) -> RunOutcome:
     """The outcome of a run from run.json, findings.json and what held when (None: nobody knows); pure.
 
     Only of a `sound` run, one whose verdict is in no doubt, is it said that nothing was lost. `unsupported` findings
     depend on files that other evidence contradicts: that they were made is all that is said.
     """
     if findings is None:
-        return Outcome(text="not known what became of the records: there are no findings", tone=UNCERTAIN)
+        return RunOutcome(text="not known what became of the records: there are no findings", tone=UNCERTAIN)
     found = [finding for finding in findings.findings if not any(finding is one for one in unsupported)]
     acknowledged, checked = findings.acknowledged, findings.passed(LOST_WRITE)
     lost, unread, offsets = _total(found, LOST_WRITE), _total(found, UNSEEN), _diverged(found)
@@ -45,7 +45,7 @@ def of_findings(
     if unsupported:
         names = ", ".join(sorted({finding.anomaly for finding in unsupported}))
         parts.append((UNCERTAIN, f"{names} in files that other evidence contradicts"))
-    return Outcome(
+    return RunOutcome(
         text="; ".join(text for _, text in parts),
         tone=worst(tone for tone, _ in parts),
         acknowledged=acknowledged,

@@ -87,7 +87,7 @@ class Weighed:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rule:
+class VerdictRule:
     """One line of the table."""
 
     condition: str
@@ -100,38 +100,38 @@ class Rule:
 
 
 TABLE: Final = (
-    Rule(
+    VerdictRule(
         condition="an anomaly was seen that nothing documents or permits",
         verdict=UNEXPECTED,
         holds=lambda weighed: weighed.unexpected,
     ),
-    Rule(
+    VerdictRule(
         condition="a documented claim is contradicted, or a duty of Kafka was not done, and no doubt touches that",
         verdict=UNEXPECTED,
         holds=lambda weighed: weighed.contradicted,
         reasons=lambda weighed: weighed.contradicted,
     ),
-    Rule(condition="the harness failed", verdict=ERROR, holds=lambda weighed: weighed.failure),
-    Rule(condition="there are doubts", verdict=UNKNOWN, holds=lambda weighed: weighed.doubts),
-    Rule(
+    VerdictRule(condition="the harness failed", verdict=ERROR, holds=lambda weighed: weighed.failure),
+    VerdictRule(condition="there are doubts", verdict=UNKNOWN, holds=lambda weighed: weighed.doubts),
+    VerdictRule(
         condition="records of a subject were refused, which is not stated",
         verdict=UNEXPECTED,
         holds=lambda weighed: weighed.refused,
     ),
-    Rule(
+    VerdictRule(
         condition="a documented claim was not observed",
         verdict=UNKNOWN,
         holds=lambda weighed: weighed.unshown,
         reasons=lambda weighed: weighed.unshown,
     ),
-    Rule(
+    VerdictRule(
         condition="a documented anomaly, or a stated outcome, was not seen",
         verdict=NOT_REPRODUCED,
         holds=lambda weighed: weighed.missing,
         reasons=lambda weighed: weighed.missing,
     ),
-    Rule(condition="the settings are the user's own", verdict=OBSERVED, holds=lambda weighed: weighed.observed),
-    Rule(
+    VerdictRule(condition="the settings are the user's own", verdict=OBSERVED, holds=lambda weighed: weighed.observed),
+    VerdictRule(
         condition="all that is documented was seen, and nothing else", verdict=AS_DOCUMENTED, holds=lambda weighed: True
     ),
 )

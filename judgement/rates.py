@@ -9,15 +9,14 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from functools import cache
-from typing import Any, Final
+from typing import Final
 
 import results
 from evidence.cells import NOT_TOLD
 from evidence.text import plural
 from judgement import sampling
 from judgement.verdict import ERROR, UNKNOWN
-
-Value = Mapping[str, Any]
+from results import Value
 
 NOTHING_SHOWN: Final = {UNKNOWN: "unknown", ERROR: "error", NOT_TOLD: "verdict not on record"}
 """Verdicts that say nothing about Kafka, and how tables name them."""

@@ -196,7 +196,7 @@ def _out_of_sync(topic: TopicRecord, run_state: RunState, final: Moment) -> Iter
 
 
 def other_software(run: RunRecord, run_state: RunState) -> list[str]:
-    """Brokers that say they are another release than the run states of them, those of which nothing says what they are,
+    """Brokers that say they are another release than the run states of them, brokers whose release nothing says,
     and upgrades that run.json, or the log of the node itself, does not bear out.
     """
     told: dict[str, set[str]] = {}

@@ -172,7 +172,7 @@ def period_of(row: HistoryRow, by: By) -> str:
 
     >>> about = dict(run="r", scenario="s", case="c", version="4.3.1", commit="0123456789abc", modified=True)
     >>> about |= dict(what="verdict", name="", outcome="", number=None)
-    >>> evening = Row(at=datetime(2026, 11, 23, 22, 5), **about)
+    >>> evening = HistoryRow(at=datetime(2026, 11, 23, 22, 5), **about)
     >>> [period_of(evening, by) for by in BYS]
     ['2026-11-24', '4.3.1', '0123456789+']
     """

@@ -18,7 +18,7 @@ from evidence import errors, kept, manifest
 from evidence.findings import AvailabilityFigures, ClaimResult
 from evidence.run import DEFAULT_CASE
 from evidence.rundir import RunDir, read_json
-from judgement.outcome import Outcome
+from judgement.outcome import RunOutcome
 
 Name = Literal["as-documented", "observed", "unknown", "error", "not-reproduced", "unexpected"]
 
@@ -79,7 +79,7 @@ class Verdict(Struct, frozen=True, kw_only=True):
     """SHA-256 of the manifest of the files that were judged; "" for a run without one."""
     sound: bool = False
     """Whether nothing makes the run prove less than it shows, whatever that is."""
-    outcome: Outcome | None = None
+    outcome: RunOutcome | None = None
     """What became of the records; None where no run was judged."""
     claims: tuple[ClaimResult, ...] = ()
     """What came of each claim that is documented here, without the evidence."""

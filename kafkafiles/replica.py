@@ -197,8 +197,8 @@ def topic_partition_of(path: Path) -> tuple[str, int]:
 
 
 def read_replica(directory: Path) -> Replica:
-    """Read a partition directory. Raises ParseError if it is none, or a file cannot be read; what is wrong inside it is
-    in the result.
+    """Read a partition directory. Raises ParseError for a path that is no partition directory, or if a file cannot be
+    read; what is wrong inside it is in the result.
     """
     return examine({0: directory}).replicas[0]
 
@@ -235,7 +235,9 @@ def examine(
 
 
 def slices_of(directory: Path) -> list[Slice]:
-    """All segments of a partition directory, whole. Raises ParseError if it is none, or one cannot be read."""
+    """All segments of a partition directory, whole. Raises ParseError for a path that is no partition directory, or if
+    a segment cannot be read.
+    """
     if not directory.is_dir():
         raise ParseError(f"{directory}: not a directory; expected a partition's, as in 'orders-0'")
     topic_partition_of(directory)

@@ -55,7 +55,8 @@ def compare_directories(
 ) -> list[ReplicaComparison]:
     """Compare every partition that is in at least two of the directories.
 
-    Raises RequestError if there is no such partition, ParseError if a directory is none or a file cannot be read.
+    Raises RequestError if there is no such partition, ParseError if a directory is no partition's or a file cannot be
+    read.
     """
     found = _found(directories)
     shared = {at: paths for at, paths in found.items() if len(paths) > 1}

@@ -67,8 +67,8 @@ def segment_paths(directory: Path) -> list[Path]:
 
 
 def read_stored(directory: Path) -> StoredReplica:
-    """Read a partition's directory. What cannot be read of a segment ends it. Raises ParseError for an index that is
-    none.
+    """Read a partition's directory. What cannot be read of a segment ends it. Raises ParseError for a file that is no
+    index.
     """
     return StoredReplica(
         files=tuple(sorted(path.name for path in directory.iterdir() if path.is_file())),

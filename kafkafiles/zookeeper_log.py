@@ -86,8 +86,8 @@ class _Fields:
 
 
 def transactions(data: bytes, name: str) -> Iterator[ZnodeChange]:
-    """The changes in a transaction log, in order. Raises ParseError if the file is none, or a whole entry is not what
-    its type says.
+    """The changes in a transaction log, in order. Raises ParseError if the file is no transaction log, or a whole entry
+    is not what its type says.
     """
     if len(data) < FILE_HEADER.size or FILE_HEADER.unpack_from(data)[:2] != (MAGIC, 2):
         raise ParseError(f"{name}: it does not begin with ZooKeeper's magic ZKLG and version 2")

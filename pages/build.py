@@ -25,7 +25,7 @@ HEAT_MAPS: Final = "audit-matrix-*.svg"
 
 
 def pages(
-    root: Path = results.ROOT, scenarios: guide.Value | None = None, history: Collection[str] | None = None
+    root: Path = results.ROOT, scenarios: results.Value | None = None, history: Collection[str] | None = None
 ) -> dict[str, str]:
     """Every page and picture that is made, by its path below docs/, of the results in a folder. `history` has the
     commits that there are, if that is known.

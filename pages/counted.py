@@ -7,21 +7,21 @@ are counted apart, and no interval rests on them.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, Final
+from typing import Final
 
+import results
 from checks.names import TRUNCATED
 from evidence.run import DEFAULT_CASE
 from judgement import sampling
 from judgement.rates import NOTHING_SHOWN, rate, telling
-
-Value = Mapping[str, Any]
+from results import Value
 
 NOT_RUN: Final = "not run"
 
 
 def shown(name: str, version: str, data: Value, case: str = DEFAULT_CASE) -> str:
     """How often a case of a scenario ended as documented on a version: "5 of 5"."""
-    cell = ((data.get(name) or {}).get("cases") or {}).get(case, {}).get(version)
+    cell = results.cells_of(data, name, case).get(version)
     return f"{cell['good']} of {cell['runs']}" if cell and cell["runs"] else NOT_RUN
 
 

@@ -6,15 +6,14 @@ how many runs of how many inputs were skipped, and repeated. How many inputs tha
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
+import results
 from judgement.rates import telling
 from pages.counted import ran
 from pages.render import render
-
-Value = Mapping[str, Any]
+from results import Value
 
 PAGE: Final = "delivery.md"
 SKIPPED: Final = "skipped-processing"
@@ -200,8 +199,7 @@ def page(described: Value, data: Value) -> str:
 
 
 def _cell(data: Value, way: DeliveryCase, version: str) -> Value | None:
-    cells: Mapping[str, Value] = ((data.get(way.scenario) or {}).get("cases") or {}).get(way.case) or {}
-    return cells.get(version)
+    return results.cells_of(data, way.scenario, way.case).get(version)
 
 
 def cell_text(cell: Value | None) -> str:

@@ -11,12 +11,12 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, Final
+from typing import Final
 
 from judgement.verdict import ERROR, NOT_REPRODUCED, UNEXPECTED, UNKNOWN
+from results import Value
 from results.explained import CAUSES, Explained, by_run
 
-Value = Mapping[str, Any]
 Place = tuple[str, ...]
 """The case and the version of a cell, and before them its scenario where a page has several."""
 LONGEST: Final = 200

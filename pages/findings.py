@@ -15,9 +15,9 @@ from harness.discoveries import TAKEN_BACK, every
 from harness.scenario import all_scenarios
 from pages.counted import NOT_RUN, shown
 from pages.render import render
+from results import Value
 
 PAGE: Final = "findings.md"
-Value = Mapping[str, Any]
 
 
 def counted(found: Value, data: Value) -> dict[str, Any]:
@@ -53,7 +53,7 @@ def _others(name: str, case: str, version: str, data: Value) -> dict[str, str]:
 
 def _aside(name: str, case: str, version: str, data: Value) -> int:
     """How many runs of a case on a version do not count."""
-    cell = ((data.get(name) or {}).get("cases") or {}).get(case, {}).get(version) or {}
+    cell = results.cells_of(data, name, case).get(version, {})
     return sum(one["runs"] for one in cell.get("aside", ()))
 
 

@@ -32,7 +32,7 @@ from pages.deviations import Deviations
 from pages.render import render
 from pages.sections import ORDER, introduced, paragraphs
 from pages.titles import AUDIT
-from results import explained
+from results import Value, explained
 
 FOLDER: Final = "scenarios"
 PICTURES: Final = "../../results/pictures"
@@ -54,7 +54,6 @@ CLIENTS: Final = {
     "errors": "errors",
 }
 
-Value = Mapping[str, Any]
 UNMEASURED: Final[Mapping[str, str]] = MappingProxyType({})
 
 
@@ -68,7 +67,7 @@ def pages(
     made = {}
     for before, one, after in zip([None, *scenarios], scenarios, [*scenarios[1:], None], strict=False):
         of_fault = measured.get(one["name"].removeprefix(AUDIT), "")
-        made[f"{FOLDER}/{one['name']}.md"] = page(one, data.get(one["name"]) or {}, before, after, of_fault)
+        made[f"{FOLDER}/{one['name']}.md"] = page(one, results.of(data, one["name"]), before, after, of_fault)
     made[INDEX] = index(described, scenarios)
     if index_of_bugs := museum.page(described, scenarios, data):
         made[museum.PAGE] = index_of_bugs
@@ -85,7 +84,7 @@ def pages(
 def _counted(data: Value) -> Iterator[Value]:
     """The cells of the scenarios that the page of what survives what has."""
     for name in {row.scenario for row in survives.ROWS}:
-        for of_case in ((data.get(name) or {}).get("cases") or {}).values():
+        for of_case in results.of(data, name)["cases"].values():
             yield from of_case.values()
 
 
@@ -135,7 +134,7 @@ def page(one: Value, data: Value, before: Value | None = None, after: Value | No
             (
                 case["name"],
                 [
-                    (_line(outcome, case), outcome, allowed(outcome, data.get("cases", {}).get(case["name"], {})))
+                    (_line(outcome, case), outcome, allowed(outcome, data["cases"].get(case["name"], {})))
                     for outcome in case["documented"]
                 ],
             )
@@ -239,9 +238,8 @@ def _cells(one: Value, data: Value) -> Iterator[tuple[str, str, Value]]:
     """Case ("–" where a scenario has no cases), version and what runs showed there, in the order of the scenario's
     cases; of former cases nothing.
     """
-    cases = data.get("cases") or {}
     for case in one["cases"]:
-        of_case, name = cases.get(case["name"]) or {}, case["name"] if _has_cases(one) else "–"
+        of_case, name = data["cases"].get(case["name"], {}), case["name"] if _has_cases(one) else "–"
         for version in sorted(of_case, key=version_key):
             yield name, version, of_case[version]
 
@@ -328,7 +326,7 @@ def table(described: Value, scenarios: Sequence[Value], data: Value, history: Co
     """
     paged = {one["name"] for one in scenarios}
     listed = [one for one in scenarios if not one.get("exhibit") and not one["name"].startswith(AUDIT)]
-    cells = [(one, *found) for one in listed for found in _cells(one, data.get(one["name"]) or {})]
+    cells = [(one, *found) for one in listed for found in _cells(one, results.of(data, one["name"]))]
     ran_on = {version for _, _, version, _ in cells}
     versions = sorted(ran_on.intersection(described["versions"]), key=version_key, reverse=True)
     rows: dict[tuple[str, str], dict[str, str]] = {}
@@ -503,7 +501,7 @@ def _reproduced(cell: Value) -> str:
 
 def durations(scenarios: Sequence[Value], data: Value) -> str:
     """docs/timings.md: how long writes stopped, by case and version, and how near to its bound each claim came."""
-    cells = [(one, *found) for one in scenarios for found in _cells(one, data.get(one["name"]) or {})]
+    cells = [(one, *found) for one in scenarios for found in _cells(one, results.of(data, one["name"]))]
     pauses: dict[tuple[str, str], dict[str, str]] = {}
     for one, case, version, cell in cells:
         if figures := (cell["clients"] or {}).get("write_pause_ms"):

@@ -5,16 +5,15 @@ Made of the exhibits as plain values (pages/scenarios.py) and of what runs showe
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Iterator, Sequence
+from typing import Final
 
 from evidence.run import DEFAULT_CASE
 from evidence.text import markdown as escaped
 from judgement.report.cells import version_key
 from pages.counted import NOT_RUN, shown
 from pages.render import render
-
-Value = Mapping[str, Any]
+from results import Value
 
 PAGE: Final = "museum.md"
 

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+import results
 from evidence.cells import pooled
 from evidence.run import DEFAULT_CASE
 from evidence.text import markdown as escaped
@@ -131,8 +132,7 @@ def _heads(compared: ComparedReleases) -> list[str]:
 
 
 def _cell(data: Data, name: str, case: str, version: str) -> Mapping[str, Any] | None:
-    found: Mapping[str, Any] | None = ((data.get(name) or {}).get("cases") or {}).get(case, {}).get(version)
-    return found
+    return results.cells_of(data, name, case).get(version)
 
 
 def _rows(compared: ComparedReleases) -> list[tuple[str, str]]:

@@ -87,7 +87,7 @@ def programs_of(source: str) -> str:
     """The applications that a scenario's file names, as they are written."""
     named: list[Any] = [program for name, program in PROGRAMS.items() if f'"{name}"' in source]
     if "run.streams" in source:
-        named += [streams_program.Copy, streams_program.topology]
+        named += [streams_program.CopyProcessor, streams_program.topology]
     return "\n\n".join(inspect.getsource(program) for program in named).rstrip()
 
 

@@ -8,16 +8,16 @@ something. What flushing costs is measured in the same runs, in records that are
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
+import results
 from evidence.run import DEFAULT_CASE
 from judgement.rates import telling
 from pages.counted import interval, ran
 from pages.render import render
-
-Value = Mapping[str, Any]
+from results import Value
 
 PAGE: Final = "what-survives-what.md"
 FLUSH_COST_SCENARIO: Final = "page-cache-only"
@@ -27,7 +27,7 @@ FLUSH_EACH_CASE: Final = "flush-each"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class EventRow:
+class SurvivalRow:
     """A case of a scenario, as an event and the settings that it meets."""
 
     event: str
@@ -42,38 +42,38 @@ LAST_LOSES: Final = "the followers {}, then the leader loses power and is the fi
 ACKS_ALL_MIN_2: Final = "acks=all, min.insync.replicas=2"
 RACK: Final = "the leader's rack is cut off from the other, and loses power"
 ROWS: Final = (
-    EventRow(event=LEADER_DIES, settings="acks=1", scenario="leader-crash", case="acks-1"),
-    EventRow(event=LEADER_DIES, settings="acks=all", scenario="leader-crash", case="acks-all"),
-    EventRow(event="two leaders in a row are killed", settings="acks=all", scenario="double-failover"),
-    EventRow(
+    SurvivalRow(event=LEADER_DIES, settings="acks=1", scenario="leader-crash", case="acks-1"),
+    SurvivalRow(event=LEADER_DIES, settings="acks=all", scenario="leader-crash", case="acks-all"),
+    SurvivalRow(event="two leaders in a row are killed", settings="acks=all", scenario="double-failover"),
+    SurvivalRow(
         event="the processes of all brokers are killed",
         settings=ACKS_ALL_MIN_2,
         scenario="memory-survives",
         case="killed",
     ),
-    EventRow(event="the leader loses power", settings=ACKS_ALL_MIN_2, scenario="memory-survives", case="leader"),
-    EventRow(
+    SurvivalRow(event="the leader loses power", settings=ACKS_ALL_MIN_2, scenario="memory-survives", case="leader"),
+    SurvivalRow(
         event="the leader and a follower lose power at one moment",
         settings=ACKS_ALL_MIN_2,
         scenario="memory-survives",
         case="leader-and-follower",
     ),
-    EventRow(event=ALL_LOSE, settings=ACKS_ALL_MIN_2, scenario=FLUSH_COST_SCENARIO),
-    EventRow(event=ALL_LOSE, settings="the same, on xfs", scenario=FLUSH_COST_SCENARIO, case="xfs"),
-    EventRow(
+    SurvivalRow(event=ALL_LOSE, settings=ACKS_ALL_MIN_2, scenario=FLUSH_COST_SCENARIO),
+    SurvivalRow(event=ALL_LOSE, settings="the same, on xfs", scenario=FLUSH_COST_SCENARIO, case="xfs"),
+    SurvivalRow(
         event=ALL_LOSE,
         settings="the same, log.flush.interval.ms=1000",
         scenario=FLUSH_COST_SCENARIO,
         case="flush-interval",
     ),
-    EventRow(
+    SurvivalRow(
         event=ALL_LOSE,
         settings="the same, log.flush.interval.messages=1",
         scenario=FLUSH_COST_SCENARIO,
         case="flush-each",
     ),
     *(
-        EventRow(
+        SurvivalRow(
             event=LAST_LOSES.format(gone),
             settings=f"acks=all, min.insync.replicas={least}" + words,
             scenario="last-replica-standing",
@@ -87,23 +87,23 @@ ROWS: Final = (
             (2, ", eligible leader replicas on", "-elr-on"),
         )
     ),
-    EventRow(event="one of two racks loses power", settings="all in sync", scenario="rack-loss", case="in-sync"),
-    EventRow(event=RACK, settings="min.insync.replicas within a rack", scenario="rack-loss", case="within"),
-    EventRow(event=RACK, settings="min.insync.replicas across racks", scenario="rack-loss", case="across"),
-    EventRow(
+    SurvivalRow(event="one of two racks loses power", settings="all in sync", scenario="rack-loss", case="in-sync"),
+    SurvivalRow(event=RACK, settings="min.insync.replicas within a rack", scenario="rack-loss", case="within"),
+    SurvivalRow(event=RACK, settings="min.insync.replicas across racks", scenario="rack-loss", case="across"),
+    SurvivalRow(
         event="all brokers lose power, just after a transaction in two topics was committed",
         settings="flush.messages=1 in one of them",
         scenario="coordinator-power-loss",
         case="transaction",
     ),
-    EventRow(
+    SurvivalRow(
         event="all brokers lose power, just after a transaction in two topics was committed",
         settings="log.flush.interval.messages=1",
         scenario="coordinator-power-loss",
         case="transaction-flush-each",
     ),
     *(
-        EventRow(event=event.format(role), settings=settings, scenario=of, case=role + suffix)
+        SurvivalRow(event=event.format(role), settings=settings, scenario=of, case=role + suffix)
         for role in ("leader", "follower")
         for event, settings, of, suffix in (
             ("the disk of the {} is full", ACKS_ALL_MIN_2, "disk-full", ""),
@@ -114,7 +114,7 @@ ROWS: Final = (
         )
     ),
     *(
-        EventRow(
+        SurvivalRow(
             event=f"the wall clock of the {role} is eight days ahead for a minute{then}",
             settings="acks=all, retention.ms of 7 days, the default; looked at each second (default: five minutes)",
             scenario="clock-step",
@@ -122,16 +122,16 @@ ROWS: Final = (
         )
         for role, then in (("leader", ""), ("follower", ", and later it is elected"))
     ),
-    EventRow(
+    SurvivalRow(
         event="one controller loses power", settings="a quorum of three", scenario="metadata-power-loss", case="one"
     ),
-    EventRow(
+    SurvivalRow(
         event="two controllers lose power",
         settings="a quorum of three",
         scenario="metadata-power-loss",
         case="majority",
     ),
-    EventRow(
+    SurvivalRow(
         event="all controllers, or ZooKeeper, lose power",
         settings="a quorum of three; forceSync=yes",
         scenario="metadata-power-loss",
@@ -158,9 +158,9 @@ def page(described: Value, data: Value) -> str:
     )
 
 
-def _cell(data: Value, row: EventRow, version: str) -> Value | None:
+def _cell(data: Value, row: SurvivalRow, version: str) -> Value | None:
     """The runs of a row on a version, if they were counted with what became of their records."""
-    cell = ((data.get(row.scenario) or {}).get("cases") or {}).get(row.case, {}).get(version)
+    cell = results.cells_of(data, row.scenario, row.case).get(version)
     return cell if cell and cell.get("lost_records") else None
 
 
@@ -184,8 +184,7 @@ def cell_text(cell: Value | None) -> str:
 
 def _prices(data: Value, versions: Sequence[str]) -> tuple[list[str], list[list[str]]]:
     """The versions on which it was measured what flushing costs, and a row for each case, in milliseconds."""
-    cases = (data.get(FLUSH_COST_SCENARIO) or {}).get("cases") or {}
-    compared = {case: cases.get(case) or {} for case in (DEFAULT_CASE, FLUSH_EACH_CASE)}
+    compared = {case: results.cells_of(data, FLUSH_COST_SCENARIO, case) for case in (DEFAULT_CASE, FLUSH_EACH_CASE)}
     priced = [v for v in versions if all((of.get(v) or {}).get("ack_ms") is not None for of in compared.values())]
     rows = [[case, *(f"{of[version]['ack_ms']:g}" for version in priced)] for case, of in compared.items()]
     return priced, rows if priced else []

@@ -21,6 +21,9 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any, Final
 
+Value = Mapping[str, Any]
+"""Plain values by name, as JSON has them."""
+
 ROOT: Final = Path(str(files(__name__)))
 """The folder of the data, in a checkout as in an installed copy."""
 TOLD: Final = "told"
@@ -28,6 +31,8 @@ PICTURES: Final = "pictures"
 AUDIT: Final = "audit"
 LEDGER: Final = "ledger"
 CELLS: Final = "cells.jsonl"
+NOT_RUN: Final[Mapping[str, Any]] = {"cases": {}}
+"""What `by_scenario` would have of a scenario without runs."""
 OWN_BUILD: Final = "@"
 """What the version of an own build has in its name, and no release (docs/own-builds.md)."""
 
@@ -70,9 +75,32 @@ def _lines(path: Path) -> list[str]:
     return path.read_text(encoding="utf-8").removesuffix("\n").split("\n") if path.exists() else []
 
 
-def of_scenario(name: str, root: Path = ROOT) -> dict[str, Any]:
-    """What runs of one scenario showed, as `by_scenario` has it; empty if there were none."""
-    found: dict[str, Any] = by_scenario(root).get(name) or {}
+def of_scenario(name: str, root: Path = ROOT) -> Mapping[str, Any]:
+    """What runs of one scenario showed, as `by_scenario` has it; without a cell if there were none."""
+    return of(by_scenario(root), name)
+
+
+def of(runs: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    """The same, of what `by_scenario` returned."""
+    found: Mapping[str, Any] = runs.get(name, NOT_RUN)
+    return found
+
+
+def cells_of(runs: Mapping[str, Any], name: str, case: str) -> Mapping[str, Any]:
+    """The cells of a scenario's case by version, of what `by_scenario` returned; empty if the case was never run.
+
+    >>> cells_of({"s": {"cases": {"default": {"4.3.1": {"runs": 5}}}}}, "s", "default")
+    {'4.3.1': {'runs': 5}}
+    >>> cells_of({}, "s", "default")
+    {}
+    """
+    found: Mapping[str, Any] = of(runs, name)["cases"].get(case, {})
+    return found
+
+
+def shown_of(runs: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    """The run of a scenario that is told in full, of what `by_scenario` returned; empty if no run is."""
+    found: Mapping[str, Any] = of(runs, name).get("shown", {})
     return found
 
 

@@ -73,7 +73,7 @@ PROOFS: Final[Mapping[str, FaultProof]] = {
             jar="kafka_2.11-0.10.2.2.jar",
             sha256="0" * 64,
         ),
-        RaiseProof(pid=4711, time_nano=12, settings=SETTINGS, says=("inter.broker.protocol.version = 0.11.0",)),
+        RaiseProof(pid=4711, time_nano=12, settings=SETTINGS, logged=("inter.broker.protocol.version = 0.11.0",)),
         FinalizeProof(feature="metadata.version", before=21, level=25, offset=77, nodes=("broker-1",)),
         WipeProof(files_before=5, logs_before=("t-0",), files_after=0),
         RemoveProof(file="replication-offset-checkpoint", bytes=20, there=False),

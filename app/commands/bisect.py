@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from app import between, symptoms
 from app.arguments import names_of, settings_of
-from app.bisect import Bisection, Border, known_bugs, others, path
+from app.bisect import Bisection, SymptomBorder, known_bugs, others, path
 from app.matrix import Matrix, MatrixCell
 from app.output import Progress, result
 from checks.names import validate_anomalies
@@ -99,7 +99,7 @@ def name_of(scenario: str, case: str, good: Version, bad: Version) -> str:
     return "-".join(filter(None, (scenario, "" if case == DEFAULT_CASE else case, good.id, bad.id)))
 
 
-def as_json(work: Bisection, border: Border, beside: tuple[Version, ...], progress: Progress) -> dict[str, Any]:
+def as_json(work: Bisection, border: SymptomBorder, beside: tuple[Version, ...], progress: Progress) -> dict[str, Any]:
     """What was found, as JSON."""
     found: dict[str, Any] = {
         "scenario": work.scenario.name,

@@ -8,7 +8,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 from app import accepted, nights
-from app.nights import Side
+from app.nights import ComparedSide
 from app.output import result, say
 from evidence.errors import EXIT_AS_DOCUMENTED, EXIT_CONTRADICTED, EXIT_UNKNOWN, UsageError
 from evidence.text import plural
@@ -50,7 +50,7 @@ def run(options: argparse.Namespace) -> int:
     return status(found)
 
 
-def _sides(options: argparse.Namespace) -> tuple[Side, Side]:
+def _sides(options: argparse.Namespace) -> tuple[ComparedSide, ComparedSide]:
     """What is compared: two places, or two builds that are run now."""
     if _two_builds(options):
         from app import in_turn
@@ -84,7 +84,7 @@ def _two_builds(options: argparse.Namespace) -> bool:
     return None not in (options.kafka_under_test, options.against) and options.old is None
 
 
-def name_of(side: Side) -> str:
+def name_of(side: ComparedSide) -> str:
     """What a side is called in a sentence: its place, and the version if it has one only."""
     versions = {run.cell[2] for run in side.runs}
     return f"{versions.pop()} in {side.name}" if len(versions) == 1 else side.name

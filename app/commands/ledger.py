@@ -135,15 +135,16 @@ def _never_first(one: Allowance) -> tuple[bool, Allowance]:
 def allowed(scenarios: Mapping[str, Any], data: Mapping[str, Any]) -> Iterator[Allowance]:
     """Whatever may be seen in the cells that were ever run."""
     for one in scenarios["scenarios"]:
-        cases = (data.get(one["name"]) or {}).get("cases") or {}
         for case in one["cases"]:
+            cells = results.cells_of(data, one["name"], case["name"])
             for outcome in case["documented"]:
                 for version in outcome["versions"]:
-                    cell = cases.get(case["name"], {}).get(version)
-                    for name in outcome["allowed"] if cell is not None else ():
+                    if version not in cells:
+                        continue
+                    cell = cells[version]
+                    for name in outcome["allowed"]:
                         seen = int(cell["seen"].get(name, 0))
-                        runs = max(telling(cell), seen)
-                        if runs:
+                        if runs := max(telling(cell), seen):
                             yield Allowance(one["name"], case["name"], version, name, seen, runs, rate(name, [cell]))
 
 
@@ -196,11 +197,11 @@ def undecided(scenarios: Mapping[str, Any], data: Mapping[str, Any]) -> Iterator
     for one in scenarios["scenarios"]:
         if one["name"].startswith(PREFIX):
             continue
-        cases = (data.get(one["name"]) or {}).get("cases") or {}
         for case in one["cases"]:
+            cells = results.cells_of(data, one["name"], case["name"])
             for outcome in case["documented"]:
                 for version in outcome["versions"]:
-                    cell = cases.get(case["name"], {}).get(version)
+                    cell = cells.get(version)
                     if more := counted.missing(cell, outcome):
                         ran = counted.ran(cell) if cell else "not run"
                         found.append(Need(one["name"], case["name"], version, more, ran))

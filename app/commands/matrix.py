@@ -178,7 +178,7 @@ def by_client(
 ) -> list[MatrixCell]:
     """The cells that a client can be driven in; of the others it is told what they need.
 
-    Raises UsageError for a client that is none, and if none is left.
+    Raises UsageError for a client that does not exist, and if no cell is left.
     """
     fit, refused = [], {}
     for cell in wanted:

@@ -9,7 +9,7 @@ from kafkafiles import errors, side_by_side
 
 
 def run(options: argparse.Namespace) -> int:
-    """Compare directories; UsageError for what is none."""
+    """Compare directories. Raises UsageError for a path that is no partition's directory."""
     try:
         return side_by_side.run(options)
     except errors.FilesError as error:

@@ -41,7 +41,7 @@ def _add(folders: list[Path], table: Path) -> None:
 
 
 def rows(table: Path) -> Iterator[HistoryRow]:
-    """The rows of a table. Raises UsageError for what is none, or has other columns."""
+    """The rows of a table. Raises UsageError for a file that is no table, or has other columns."""
     from pyarrow import ArrowInvalid, dataset
 
     advice = "name folders of runs too, which are then put into it: kafka-chaos trend runs/nightly --table TABLE"

@@ -64,7 +64,7 @@ _Value = list[_Part]
 
 def read_hocon(source: Text) -> Table:
     """The object that a text is, with its substitutions resolved. Raises Unreadable."""
-    root = _Parser(source).root()
+    root = _HoconParser(source).root()
     return _Resolver(root).table([root])
 
 
@@ -77,7 +77,7 @@ def _keys(text: str) -> tuple[str, ...]:
     return tuple(quoted or bare for quoted, bare in re.findall(r'"((?:[^"\\]|\\.)*)"|([^."\s]+)', text))
 
 
-class _Parser:
+class _HoconParser:
     """Reads from left to right; never recurses deeper than DEEPEST."""
 
     def __init__(self, source: Text) -> None:

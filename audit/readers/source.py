@@ -173,7 +173,7 @@ class _Maker:
 
 
 @dataclass(slots=True)
-class _File:
+class _SourceWalk:
     """What a walk over a tree gathers."""
 
     source: Text
@@ -379,8 +379,8 @@ def _callee(node: Node) -> str:
     return re.sub(r"[<\[].*", "", _text(first), flags=re.DOTALL).strip() if first is not None else ""
 
 
-def _gather(source: Text, language: str, root: Node) -> _File:
-    found = _File(source, language)
+def _gather(source: Text, language: str, root: Node) -> _SourceWalk:
+    found = _SourceWalk(source, language)
     nodes = list(_walk(root))
     for node, above in nodes:
         if node.type in DECLARES:
@@ -396,7 +396,7 @@ def _gather(source: Text, language: str, root: Node) -> _File:
     return found
 
 
-def _constant(node: Node, above: Sequence[Node], found: _File) -> None:
+def _constant(node: Node, above: Sequence[Node], found: _SourceWalk) -> None:
     """A name that is bound to a literal: of the file's, or in a function."""
     value = node.child_by_field_name("value") or node.child_by_field_name("right")
     if value is None and node.named_child_count:
@@ -411,7 +411,7 @@ def _constant(node: Node, above: Sequence[Node], found: _File) -> None:
     found.constants[name] = told if known is None or known == told else _Value(UNKNOWN, known=False)
 
 
-def _injected(node: Node, found: _File) -> None:
+def _injected(node: Node, found: _SourceWalk) -> None:
     """Spring's `@Value("${…}") private String ack;`."""
     if (text := re.search(r'@Value\(\s*(?:value\s*=\s*)?"(\$\{[^"]+\})"', _text(node))) is not None:
         for each in _named(node, "variable_declarator"):
@@ -425,7 +425,7 @@ def _method(node: Node) -> str:
     return _text(last) if last is not None else ""
 
 
-def _put(key: str, value: _Value, node: Node, above: Sequence[Node], found: _File, owner: str = "") -> None:
+def _put(key: str, value: _Value, node: Node, above: Sequence[Node], found: _SourceWalk, owner: str = "") -> None:
     if key:
         pair = _Pair(
             key, value, node.start_point[0] + 1, _scope(above), owner or _owner(above), _sure(above), node.start_byte
@@ -433,7 +433,7 @@ def _put(key: str, value: _Value, node: Node, above: Sequence[Node], found: _Fil
         found.pairs.append(pair)
 
 
-def _pairs_of(node: Node, above: Sequence[Node], found: _File) -> None:
+def _pairs_of(node: Node, above: Sequence[Node], found: _SourceWalk) -> None:
     """The settings that a node makes."""
     constants = found.constants
     if node.type in CALLS:
@@ -506,14 +506,14 @@ SARAMA: Final[Mapping[str, str]] = {
 }
 
 
-def _allowed(found: _File, key: str, written: str) -> bool:
+def _allowed(found: _SourceWalk, key: str, written: str) -> bool:
     if found.language in ("js", "mjs", "cjs", "ts"):
         quoted = written.startswith(("'", '"'))
         return quoted or written in FIELDS
     return written != "acks"
 
 
-def _franz(name: str, given: Sequence[Node], node: Node, above: Sequence[Node], found: _File) -> None:
+def _franz(name: str, given: Sequence[Node], node: Node, above: Sequence[Node], found: _SourceWalk) -> None:
     if name == "DisableIdempotentWrite":
         _put("enable.idempotence", _Value("false"), node, above, found)
     elif name == "RequiredAcks" and given:
@@ -524,7 +524,7 @@ def _franz(name: str, given: Sequence[Node], node: Node, above: Sequence[Node], 
         _put("max.in.flight.requests.per.connection", _value(given[0], found.constants), node, above, found)
 
 
-def _assigned(node: Node, above: Sequence[Node], found: _File) -> None:
+def _assigned(node: Node, above: Sequence[Node], found: _SourceWalk) -> None:
     """`props[KEY] = value`, sarama's `config.Producer.RequiredAcks = …`, a field of a .NET ProducerConfig."""
     left = node.child_by_field_name("left") or (node.named_children[0] if node.named_child_count else None)
     right = node.child_by_field_name("right") or (node.named_children[-1] if node.named_child_count else None)
@@ -550,7 +550,7 @@ def _assigned(node: Node, above: Sequence[Node], found: _File) -> None:
             _put(key, value, node, above, found, owner if rest else "")
 
 
-def _maker_of(node: Node, above: Sequence[Node], found: _File) -> None:
+def _maker_of(node: Node, above: Sequence[Node], found: _SourceWalk) -> None:
     if node.type == "pair" and _is_nest(node):
         node = node.parent
         found.makers.append(
@@ -584,7 +584,7 @@ def _maker_of(node: Node, above: Sequence[Node], found: _File) -> None:
         )
 
 
-def _is_endpoint(found: _File, name: str, node: Node) -> bool:
+def _is_endpoint(found: _SourceWalk, name: str, node: Node) -> bool:
     """Whether a call sends to Kafka through Camel: `.to("kafka:orders?requestRequiredAcks=1")`."""
     if name not in ("to", "toD", "wireTap") or "org.apache.camel" not in found.source.content:
         return False
@@ -592,7 +592,7 @@ def _is_endpoint(found: _File, name: str, node: Node) -> bool:
     return len(given) > 0 and ENDPOINT.fullmatch(_value(given[0], found.constants).text) is not None
 
 
-def _endpoint(node: Node, above: Sequence[Node], found: _File) -> None:
+def _endpoint(node: Node, above: Sequence[Node], found: _SourceWalk) -> None:
     """An endpoint of Camel's; what it does not tell is the component's, and set elsewhere."""
     given = _arguments(node)[0]
     told = ENDPOINT.fullmatch(_value(given, found.constants).text)
@@ -633,7 +633,7 @@ def _chain(node: Node, above: Sequence[Node]) -> tuple[Node, list[Node]]:
     return node, given
 
 
-def _annotated(node: Node, above: Sequence[Node], found: _File) -> None:
+def _annotated(node: Node, above: Sequence[Node], found: _SourceWalk) -> None:
     """Micronaut's `@KafkaClient(acks = KafkaClient.Acknowledge.ALL)`, which sets a producer of its own."""
     if node.type not in ("annotation", "constructor_invocation") or "micronaut" not in found.source.content:
         return
@@ -666,7 +666,7 @@ def _is_nest(node: Node) -> bool:
     return node.parent is not None and re.search(r"\bproducer\b", _text(node.parent)) is not None
 
 
-def _kind(found: _File, callee: str, name: str, node: Node) -> str:
+def _kind(found: _SourceWalk, callee: str, name: str, node: Node) -> str:
     """What a call or creation makes; empty if no producer."""
     match found.language:
         case "java" | "kt" | "kts" | "scala":
@@ -693,7 +693,7 @@ IMPORTED: Final = re.compile(
 """Whether a file's KafkaProducer is Kafka's."""
 
 
-def _kind_of_jvm(found: _File, callee: str, name: str, node: Node) -> str:
+def _kind_of_jvm(found: _SourceWalk, callee: str, name: str, node: Node) -> str:
     content = found.source.content
     makes = node.type in CREATES or found.language in ("kt", "kts", "scala")
     # Camel, Pulsar and others have a KafkaProducer of their own.
@@ -719,7 +719,7 @@ def _kind_of_go(content: str, callee: str, name: str, node: Node) -> str:
     return "confluent" if name == "NewProducer" and "confluentinc/confluent-kafka-go" in content else ""
 
 
-def _kind_of_javascript(found: _File, callee: str, name: str, node: Node) -> str:
+def _kind_of_javascript(found: _SourceWalk, callee: str, name: str, node: Node) -> str:
     content = found.source.content
     called = name == "producer" and node.type == "call_expression" and "." in callee
     if "confluentinc/kafka-javascript" in content:
@@ -751,7 +751,7 @@ def _imported(source: Text, name: str) -> str:
     return ""
 
 
-def _kind_of_call(found: _File, callee: str, name: str, node: Node) -> str:
+def _kind_of_call(found: _SourceWalk, callee: str, name: str, node: Node) -> str:
     """What a call makes by itself, without `new`: a builder, a factory, a sink of Spark's."""
     content = found.source.content
     if callee.endswith("SenderOptions.create"):
@@ -769,7 +769,7 @@ def _kind_of_call(found: _File, callee: str, name: str, node: Node) -> str:
     return "spark" if given and _string(given[0]) == "kafka" else ""
 
 
-def _selected(maker: _Maker, found: _File) -> list[_Pair]:
+def _selected(maker: _Maker, found: _SourceWalk) -> list[_Pair]:
     """The settings that a producer is made with."""
     inside = [each for each in found.pairs if maker.start <= each.start < maker.end]
     called = {scope for scope in found.scopes if scope.partition("@")[0] in maker.names and scope != maker.scope}
@@ -792,13 +792,13 @@ def _selected(maker: _Maker, found: _File) -> list[_Pair]:
     return sorted([*shared, *own, *inside], key=lambda one: one.start)
 
 
-def _at_sends(found: _File) -> list[_Pair]:
+def _at_sends(found: _SourceWalk) -> list[_Pair]:
     """What KafkaJS' sends ask for: acks is given with the records, not with the producer."""
     asked = [each for each in found.pairs if each.key == "acks"]
     return asked if len({each.value for each in asked}) == 1 else [replace(each, sure=False) for each in asked]
 
 
-def _anothers(pair: _Pair, maker: _Maker, found: _File) -> bool:
+def _anothers(pair: _Pair, maker: _Maker, found: _SourceWalk) -> bool:
     """Whether a setting is in a map that another producer of the same function takes."""
     return any(pair.owner in each.names for each in found.makers if each is not maker)
 
@@ -810,7 +810,7 @@ MERGES: Final = re.compile(r"\.putAll\(\s*(?!Map\.of|Collections|ImmutableMap)(?
 
 
 def _with_outside(
-    settings: list[Setting], pairs: Sequence[_Pair], maker: _Maker, found: _File, *, based: bool, loads: bool
+    settings: list[Setting], pairs: Sequence[_Pair], maker: _Maker, found: _SourceWalk, *, based: bool, loads: bool
 ) -> list[Setting]:
     """Settings, and as unknown what a map may have that comes from elsewhere: it is a parameter of the function, or
     another one is put into it. A transactional.id that is set under a condition leaves idempotence unknown too.
@@ -897,7 +897,7 @@ def read_source(source: Text, reading: Collected) -> bool:
 
 
 def _folded(made: Sequence[Made]) -> list[Made]:
-    """Producers of a file, those of which nothing is known told once for each kind: the overloads of a factory."""
+    """Producers of a file. Producers of unknown settings are told once for each kind: the overloads of a factory."""
     kinds: set[str] = set()
     kept = []
     for one in made:
@@ -908,7 +908,7 @@ def _folded(made: Sequence[Made]) -> list[Made]:
     return kept
 
 
-def _add(maker: _Maker, found: _File, reading: Collected) -> None:
+def _add(maker: _Maker, found: _SourceWalk, reading: Collected) -> None:
     pairs = _selected(maker, found)
     source = found.source
     settings = [
@@ -959,7 +959,7 @@ def _add(maker: _Maker, found: _File, reading: Collected) -> None:
 RECORD: Final = re.compile(r"\bnew\s+ProducerRecord(?:<[^<>()]*>|\[[^\[\]()]*\])?\s*\(\s*(\"[^\"\n]*\"|[\w.]+)")
 
 
-def _topics(maker: _Maker, found: _File) -> list[str]:
+def _topics(maker: _Maker, found: _SourceWalk) -> list[str]:
     """The topics that a producer is made for; those of the records of its file, if the file makes no other."""
     told = re.search(r"(?:\bTopic:\s*|DefaultProduceTopic\()\"([\w.-]+)\"", maker.text)
     if told or len(found.makers) > 1 or maker.kind not in ("KafkaProducer", "DefaultKafkaProducerFactory"):

@@ -29,8 +29,8 @@ FINAL: Final = "final"
 
 
 def calm_since(run_state: RunState, at_ns: int) -> int:
-    """Since when, at a time, no fault has lasted, no observer was blind, and the machine went on; that time if not, or
-    if something other than a fault of the run has acted on a node.
+    """Since when, at a time, no fault has lasted, no observer was blind, and the machine was not stopped; that time if
+    one of these was otherwise, or if something other than a fault of the run has acted on a node.
     """
     ended = [min(fault.until_ns, at_ns) for fault in run_state.faults if fault.inject_ns <= at_ns]
     blind = [min(end_ns, at_ns) for begin_ns, end_ns, _ in run_state.blind if begin_ns <= at_ns]

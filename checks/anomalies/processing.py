@@ -168,7 +168,7 @@ def skipped_processing(view: PartitionView) -> Rows:
 def repeated_processing(view: PartitionView) -> Rows:
     """A pipeline processed an input more than once.
 
-    Inputs that several outputs name; without a reader of outputs, those of which more than one processing took effect.
+    Inputs that several outputs name; without a reader of outputs, inputs of which more than one processing took effect.
     """
     done = view.processed if view.outputs is None else view.outputs
     if done is None:

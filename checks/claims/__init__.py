@@ -68,7 +68,7 @@ def declared(run: RunRecord) -> list[str]:
 
 
 def judge(name: str, evidence: RunEvidence) -> ClaimResult:
-    """What came of one claim. Raises UsageError for a name that is none."""
+    """What came of one claim. Raises UsageError for a claim that does not exist."""
     validate_claims([name])
     claim = CATALOGUE[name]
     judged = claim.judge(evidence)

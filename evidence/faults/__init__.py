@@ -15,7 +15,6 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from evidence.faults.base import FaultProof, kind_of
-from evidence.faults.network import NetworkProof
 from evidence.faults.process import DeathProof
 
 for _module in pkgutil.iter_modules(__path__):
@@ -42,8 +41,6 @@ def registry(base: type[FaultProof]) -> Mapping[str, type[FaultProof]]:
 
 
 KINDS: Final = registry(FaultProof)
-NETWORK_FAULTS: Final = tuple(registry(NetworkProof))
-"""The kinds that lie between nodes."""
 DEATHS: Final = tuple(registry(DeathProof))
 """The kinds by which a process is gone from one moment to the next."""
 

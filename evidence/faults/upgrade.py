@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import ClassVar, Final
 
+from msgspec import field
+
 from evidence.engine import ContainerAction
 from evidence.faults.base import FaultProof, Icon, Lasts, Mark, Witnesses
 from evidence.faults.process import EndProof, ExitProof, StartProof
@@ -90,17 +92,17 @@ class RaiseProof(StartProof, frozen=True, kw_only=True, tag="raise"):
 
     mark: ClassVar = Mark(verb="raise", icon=ARROW, colour="start")
 
-    says: tuple[str, ...]
+    logged: tuple[str, ...] = field(name="says")  # the name that it has in timelines
     """The lines in which the process tells of these settings, since it was started."""
 
     def missing(self) -> str | None:
-        told = [line.strip() for line in self.says]
+        told = [line.strip() for line in self.logged]
         if not self.settings or [f"{name} = {value}" for name, value in self.settings.items()] != told:
             return "its proof does not show a process that says it goes by the settings"
         return super().missing()
 
     def text(self) -> str:
-        return f"process {self.pid} says {', '.join(line.strip() for line in self.says)}"
+        return f"process {self.pid} says {', '.join(line.strip() for line in self.logged)}"
 
 
 class FinalizeProof(FaultProof, frozen=True, kw_only=True, tag="finalize"):

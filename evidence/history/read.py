@@ -239,7 +239,7 @@ class _Sealed:
 
 
 def _decoded(told: bytes) -> Any:
-    """JSON. Raises ValueError if it is none."""
+    """A value in JSON. Raises ValueError for other text."""
     try:
         return msgspec.json.decode(told)
     except msgspec.DecodeError as error:

@@ -272,8 +272,8 @@ class ProtocolAdmin:
 
     @property
     def _client(self) -> AdminClient:
-        """A client that has heard of the brokers that are there: one from before goes on asking for ever a broker that
-        it took for KRaft's controller, and that is dead.
+        """A client that knows the present brokers: an older one would never stop asking a broker that it took for
+        KRaft's controller, and that is dead.
         """
         there = frozenset(self._observer.state.brokers) & frozenset(self._addresses) or frozenset(self._addresses)
         if self._held is None or self._held[0] != there:

@@ -44,7 +44,7 @@ def found_path() -> Path:
 
 
 def parse(text: str, source: str) -> tuple[str, ...]:
-    """The releases of a list, oldest first, each once. Raises UsageError, with the line, for what is none."""
+    """The releases of a list, oldest first, each once. Raises UsageError, with the line, for one without a release."""
     found: set[str] = set()
     for number, line in enumerate(text.splitlines(), 1):
         name = line.partition("#")[0].strip()

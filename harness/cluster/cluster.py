@@ -152,8 +152,8 @@ def environment(
 
 
 def further_versions(version: Version, plan: ClusterPlan) -> list[Version]:
-    """What nodes run, at first or later, beside the run's version. Raises UsageError for a version that is none, and
-    for a cluster of ZooKeeper and KRaft at once.
+    """What nodes run, at first or later, beside the run's version. Raises UsageError for a version that does not exist,
+    and for a cluster of ZooKeeper and KRaft at once.
     """
     later = [plan.upgrades[version.id]] if version.id in plan.upgrades else []
     found = [versions.get(name) for name in (*plan.releases.values(), *later)]

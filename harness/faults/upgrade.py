@@ -220,7 +220,7 @@ class Raise(StartWith):
             return [line for line in wanted if line in lines]
 
         told = poll(said, SAID_LIMIT_S, every_s=POLL_S, until=lambda lines: len(lines) == len(wanted))
-        return RaiseProof(pid=started.pid, time_nano=started.time_nano, settings=started.settings, says=tuple(told))
+        return RaiseProof(pid=started.pid, time_nano=started.time_nano, settings=started.settings, logged=tuple(told))
 
 
 @dataclass(slots=True, kw_only=True)

@@ -203,7 +203,9 @@ class LiveFiles:
         return self._replica(target, t).parts[-3] == SECOND
 
     def wait_deleted(self, topic: str) -> None:
-        """Wait until no broker has a directory of this topic any more; one that is renamed to be deleted is none."""
+        """Wait until no broker has a directory of this topic any more; a directory that is renamed to be deleted does
+        not count.
+        """
 
         def left() -> list[str]:
             found = (path for node in self._cluster.brokers.values() for path in self._logs(node.name).glob("*"))

@@ -52,5 +52,5 @@ class GrowingRecord:
         )
 
     def subject(self, process: str) -> SubjectRecord:
-        """The subject of a process. StopIteration if it is none's."""
+        """The subject of a process. Raises StopIteration if no subject has this process."""
         return next(one for one in self.run.subjects if one.process == process)

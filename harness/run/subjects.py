@@ -143,7 +143,7 @@ class Subjects:
             self.all.append(Placed(subject, t, pool, number, made.name, record))
 
     def of(self, which: Which = every) -> list[Placed]:
-        """Those of which it holds."""
+        """The subjects for which it holds."""
         return [one for one in self.all if which(one.subject)]
 
     def partitions(self, which: Which = every) -> list[Partition]:
@@ -189,7 +189,7 @@ class Subjects:
     def wait(
         self, test: Callable[[Placed], bool], what: str, which: Which = every, *, timeout_s: float = WAIT_LIMIT_S
     ) -> None:
-        """Wait until a test holds of each. WaitTimeout names those of which it does not."""
+        """Wait until a test holds of each. WaitTimeout names the subjects for which it does not."""
         deadline = time.monotonic() + timeout_s
         with self._run.step(f"wait until {what}"):
             for pool in self.pools:

@@ -87,7 +87,7 @@ class JarFile:
 
     @cached_property
     def binding(self) -> str:
-        """The logging binding that it is; "" if it is none."""
+        """The logging binding that it is; "" for any other jar."""
         return next((binding for name, binding in BINDINGS.items() if name in self.names), "")
 
     def classes(self) -> dict[str, int]:

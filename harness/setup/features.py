@@ -60,7 +60,8 @@ def of_release(kafka: str, echo: Echo) -> SupportedVersions:
 def differences(released: SupportedVersions, own: SupportedVersions) -> Iterator[str]:
     """A line for each request or feature that a build knows otherwise than a release.
 
-    >>> list(differences(Known(requests={"Produce": "0-12"}), Known(requests={"Produce": "0-13", "New": "0-0"})))
+    >>> new = SupportedVersions(requests={"Produce": "0-13", "New": "0-0"})
+    >>> list(differences(SupportedVersions(requests={"Produce": "0-12"}), new))
     ['New: none → 0-0', 'Produce: 0-12 → 0-13']
     """
     for one, other in ((released.requests, own.requests), (released.features, own.features)):

@@ -76,7 +76,7 @@ class Jar:
 
 
 def parse_lock(text: str, source: str) -> tuple[Jar, ...]:
-    """The jars a lock names, sorted. Raises UsageError, with the line's number, for a line that is none."""
+    """The jars a lock names, sorted. Raises UsageError, with the line's number, for a line that names no jar."""
     jars: list[Jar] = []
     for number, line in enumerate(text.splitlines(), 1):
         content = line.partition("#")[0].split()

@@ -264,8 +264,8 @@ def compared(own: Mapping[str, str], released: Mapping[str, str]) -> tuple[list[
     """What a build's jars (digest by name) are beside a release's: names added, names gone, and those replaced, in
     pairs of (released, own).
 
-    >>> compared({"a-1.jar": "x", "b-2.jar": "y", "d.jar": "z"}, {"a-1.jar": "x", "b-1.jar": "w", "c-1.jar": "v"})
-    (['d.jar'], ['c-1.jar'], [('b-1.jar', 'b-2.jar')])
+    >>> compared({"a-1.0.jar": "x", "b-2.0.jar": "y", "d.jar": "z"}, {"a-1.0.jar": "x", "b-1.0.jar": "w", "c.jar": "v"})
+    (['d.jar'], ['c.jar'], [('b-1.0.jar', 'b-2.0.jar')])
     """
     old, new = ({stem(name): name for name in names} for names in (released, own))
     replaced = [

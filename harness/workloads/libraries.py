@@ -225,8 +225,8 @@ RDKAFKA: Final = Library(LIBRDKAFKA)
 def library(name: str, version: Version) -> Library:
     """The library of a name, or of a command that is a client of the user's own.
 
-    Raises UsageError for a name that is none, a release that has no such client, and a command that does not speak the
-    protocol.
+    Raises UsageError for a name that no client has, a release that has no such client, and a command that does not
+    speak the protocol.
     """
     if _is_command(name):
         hello = introduced(name)

@@ -246,7 +246,8 @@ class OwnClient:
 def introduced(command: str) -> Hello:
     """What a client says of itself, asked once for each command.
 
-    Raises UsageError, in one line, for a command that is none, says nothing, ends, or says what is no greeting.
+    Raises UsageError, in one line, for a command that cannot be started, says nothing, ends, or says what is no
+    greeting.
     """
     try:
         words = shlex.split(command)

@@ -8,14 +8,14 @@ from checks.catalogue import consequence
 from evidence.basis import OWN_RUNS, Basis
 from evidence.findings import Finding
 from evidence.run_state import acks_text
-from judgement.outcome import Outcome
+from judgement.outcome import RunOutcome
 from judgement.outcome_of_findings import of_findings
 from judgement.report.facts import JudgedRun
 from judgement.report.steps import brokers_in, join
 from judgement.verdict import ERROR, UNKNOWN
 
 
-def outcome(facts: JudgedRun) -> Outcome:
+def outcome(facts: JudgedRun) -> RunOutcome:
     """What became of the records: as the verdict has it, or from the findings where it was given without them."""
     given, findings = facts.verdict, facts.findings
     sound = given.verdict not in (UNKNOWN, ERROR) and not (findings is not None and findings.problems)

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Final
+from typing import Final
 
 import results
 from audit import matrix
@@ -35,8 +35,7 @@ from pages.atlas import columns as columns_of
 from pages.atlas import events
 from pages.atlas.columns import ACKS_1, FLUSHED, RECOMMENDED, Column
 from pages.atlas.lines import ReleaseLine
-
-Value = Mapping[str, Any]
+from results import Value
 
 LOST: Final = "loses"
 KEPT: Final = ""
@@ -439,7 +438,7 @@ def nearest(scenario: str, case: str, line: ReleaseLine, data: Data) -> tuple[st
     if wanted is None:
         labels = dict.fromkeys((made.cases[case].applies.label, made.applies.label))
         return "", None, f"{DOES_NOT_APPLY}, only on: {'; '.join(one for one in labels if one != EVERY_VERSION.label)}"
-    ran = ((data.runs.get(scenario) or {}).get("cases") or {}).get(case) or {}
+    ran = results.cells_of(data.runs, scenario, case)
     fits = [
         name
         for name, cell in ran.items()
@@ -489,7 +488,7 @@ def backed(row: events.EventRow, data: Data) -> str:
     if row.prevented_by is None:
         return ""
     scenario, case = row.prevented_by
-    ran = ((data.runs.get(scenario) or {}).get("cases") or {}).get(case) or {}
+    ran = results.cells_of(data.runs, scenario, case)
     kept = [name for name, cell in ran.items() if telling(cell) and not cell["lost"]]
     return max(kept, key=lambda name: numbers(name.partition("-")[0]), default="")
 
@@ -661,7 +660,7 @@ def releases_free_of_mended(line: ReleaseLine, data: Data) -> list[str]:
 
 def _shown(made: Scenario, affected: Iterable[str], line: ReleaseLine, data: Data) -> str:
     """How often the bug showed itself, on the version nearest to the line's."""
-    ran = ((data.runs.get(made.name) or {}).get("cases") or {}).get(DEFAULT_CASE) or {}
+    ran = results.cells_of(data.runs, made.name, DEFAULT_CASE)
     there = [name for name in affected if name in ran and telling(ran[name])]
     if not there:
         return "not run"

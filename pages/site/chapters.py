@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from markupsafe import Markup
 
@@ -23,8 +23,8 @@ from pages.site import articles, lessons, moving
 from pages.site.render import page
 from pages.site.scenarios import svg
 from pages.titles import AUDIT, title
+from results import Value
 
-Value = Mapping[str, Any]
 FOLDER: Final = "learn"
 STAIRCASE: Final = "high-watermark-steps.offsets.svg"
 
@@ -174,7 +174,7 @@ def pages(described: Value, data: Data, names: frozenset[str]) -> Iterator[tuple
         if chapter.section:
             _, introduction = introduced(described["sections"].get(chapter.section, ""), chapter.section)
         own = [one for one in every if one["section"] == chapter.section or one["name"] in FIRST.get(chapter.id, ())]
-        shown = (data.runs.get(chapter.picture.split(".")[0]) or {}).get("shown") or {}
+        shown = results.shown_of(data.runs, chapter.picture.split(".")[0])
         yield (
             _path(chapter),
             page(

@@ -6,11 +6,12 @@ The words are the registry's (harness/discoveries.py) and the scenario's; counts
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Iterator, Sequence
+from typing import Final
 
 from markupsafe import Markup
 
+import results
 from evidence.run import DEFAULT_CASE
 from evidence.text import plural
 from harness.discoveries import TAKEN_BACK
@@ -23,8 +24,8 @@ from pages.site import articles
 from pages.site.render import page, sentence
 from pages.site.scenarios import svg
 from pages.titles import title
+from results import Value
 
-Value = Mapping[str, Any]
 FOLDER: Final = "findings"
 SIDES: Final = (("seen", "With the fault"), ("control", "Control"))
 
@@ -35,7 +36,7 @@ def pages(described: Value, data: Data, names: frozenset[str], found: Sequence[s
     every = findings.all_counted(data.runs)
     for index, one in enumerate(every):
         scenario = by_name[one["seen"]["scenario"]]
-        shown = (data.runs.get(scenario["name"]) or {}).get("shown") or {}
+        pictures = results.shown_of(data.runs, scenario["name"]).get("pictures", {})
         place = f"{scenario['name']}.svg"
         yield (
             _path(one),
@@ -55,8 +56,8 @@ def pages(described: Value, data: Data, names: frozenset[str], found: Sequence[s
                 background=articles.html(scenario["told"]),
                 rows=[(words, one[side], list(_rows(one[side], data))) for side, words in SIDES],
                 limits=limits(one, data),
-                picture=Markup(svg(place)) if place in (shown.get("pictures") or {}) else "",
-                caption=(shown.get("pictures") or {}).get(place, ""),
+                picture=Markup(svg(place)) if place in pictures else "",
+                caption=pictures.get(place, ""),
                 operator=data.scenarios[scenario["name"]].operator,
             ),
         )
@@ -94,9 +95,9 @@ def abstract(one: Value, data: Data) -> str:
 
 
 def _cells(arm: Value, data: Data) -> Iterator[tuple[str, Value | None]]:
-    cases = (data.runs.get(arm["scenario"]) or {"cases": {}})["cases"].get(arm["case"] or DEFAULT_CASE) or {}
+    cells = results.cells_of(data.runs, arm["scenario"], arm["case"] or DEFAULT_CASE)
     for version in arm["on"]:
-        yield version, cases.get(version)
+        yield version, cells.get(version)
 
 
 def _counts(arm: Value, data: Data) -> str:

@@ -29,8 +29,8 @@ from pages.sections import introduced
 from pages.site import articles, words
 from pages.site.render import Place, page
 from pages.titles import AUDIT, title
+from results import Value
 
-Value = Mapping[str, Any]
 FOLDER: Final = "scenarios"
 OWN_NAMES: Final = re.compile(r'(?<=["# ])kc-')
 """How names within a picture begin."""
@@ -99,7 +99,7 @@ HIDES_RECORDS: Final = (
 
 def cells(one: Value, data: model.Data) -> list[tuple[str, str, Value]]:
     """Case, version and cell of a scenario's runs that say something."""
-    of_cases = (data.runs.get(one["name"]) or {}).get("cases") or {}
+    of_cases = results.of(data.runs, one["name"])["cases"]
     return [
         (case["name"], version, of_cases[case["name"]][version])
         for case in one["cases"]
@@ -173,7 +173,7 @@ def of(
 ) -> str:
     """The page of a scenario."""
     fault = one["name"].removeprefix(AUDIT) if one["name"].startswith(AUDIT) else ""
-    shown = (data.runs.get(one["name"]) or {}).get("shown")
+    shown = results.shown_of(data.runs, one["name"])
     found = cells(one, data)
     return page(
         "scenario.html.j2",
@@ -192,7 +192,7 @@ def of(
         measured=list(measured(fault, data, set_aside)) if fault else [],
         why=articles.html(one["told"]),
         shown=shown,
-        control=(shown or {}).get("control"),
+        control=shown.get("control"),
         pair=_figures(shown, f"{one['name']}.svg", f"{one['name']}.control.svg"),
         offsets=_figures(shown, f"{one['name']}.offsets.svg"),
         deletes=bool(shown and answers.deletes(one, shown["case"], shown["version"])),
@@ -202,7 +202,7 @@ def of(
         clients=_clients(found),
         not_good=deviations.of(((case, version), cell) for case, version, cell in found),
         aside=_aside(found),
-        timings=guide._timings(guide._cells(one, data.runs.get(one["name"]) or {})),
+        timings=guide._timings(guide._cells(one, results.of(data.runs, one["name"]))),
         timing_headings=guide.TIMINGS,
     )
 
@@ -217,11 +217,11 @@ def bare(text: str) -> str:
     return text[text.index("<svg") :].replace(f"<style>{STYLE}</style>\n", "")
 
 
-def _figures(shown: Value | None, *names: str) -> list[tuple[Markup, str]]:
+def _figures(shown: Value, *names: str) -> list[tuple[Markup, str]]:
     """Those of these pictures that there are, each with its caption. Names within the picture of a control are its own,
     for two pictures lie on one page.
     """
-    told = (shown or {}).get("pictures") or {}
+    told = shown.get("pictures", {})
     drawn = {name: svg(name) for name in names if name in told}
     return [
         (Markup(OWN_NAMES.sub("kcc-", text) if ".control." in name else text), told[name])

@@ -38,8 +38,8 @@ WORSE: Final = (StatementVerdict.SHOWN, StatementVerdict.NOT_ALWAYS, StatementVe
 def verdict_of(tally: RunTally) -> StatementVerdict:
     """What the runs of a witness on one release come to, if any of them says something.
 
-    >>> str(verdict_of(Tally(5, 0))), str(verdict_of(Tally(5, 1))), str(verdict_of(Tally(1, 34)))
-    ('shown', 'not in every run', 'contradicted')
+    >>> [str(verdict_of(RunTally(*each))) for each in ((5, 0), (5, 1), (1, 34))]
+    ['shown', 'not in every run', 'contradicted']
     """
     if not tally.contradicts:
         return StatementVerdict.SHOWN

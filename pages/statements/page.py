@@ -86,7 +86,7 @@ def _witnessed(witness: Witness, tallies: Mapping[str, RunTally]) -> str:
 def _share(tally: RunTally) -> str:
     """How many runs of those that say something show a statement.
 
-    >>> _share(Tally(5, 0)), _share(Tally(4, 1))
+    >>> _share(RunTally(5, 0)), _share(RunTally(4, 1))
     ('5', '4 of 5')
     """
     return f"{tally.shows} of {tally.runs}" if tally.contradicts else str(tally.shows)
@@ -95,7 +95,7 @@ def _share(tally: RunTally) -> str:
 def _runs(tally: RunTally) -> str:
     """The same with its noun.
 
-    >>> _runs(Tally(5, 0)), _runs(Tally(1, 0)), _runs(Tally(4, 1))
+    >>> _runs(RunTally(5, 0)), _runs(RunTally(1, 0)), _runs(RunTally(4, 1))
     ('5 runs', '1 run', '4 of 5 runs')
     """
     return f"{tally.shows} of {plural(tally.runs, 'run')}" if tally.contradicts else plural(tally.runs, "run")

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
+import results
 from checks import claims
 from judgement.rates import telling
 
@@ -118,7 +119,7 @@ class Witness:
 
     def _cells(self, data: Mapping[str, Any]) -> Iterable[Cell]:
         for name in (self.scenario,) if self.scenario else sorted(data):
-            of_cases = data.get(name, {}).get("cases", {})
+            of_cases = results.of(data, name)["cases"]
             for case in self.cases or sorted(of_cases):
                 yield from of_cases.get(case, {}).values()
 

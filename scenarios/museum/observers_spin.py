@@ -67,7 +67,6 @@ RAFT_IO = "raft-io"
 EXPIRED_S = 4.0
 """Twice controller.quorum.fetch.timeout.ms, and once its request's."""
 WATCHED_S = 5.0
-FETCH_TIMEOUT = "Kafka documentation, broker configuration: controller.quorum.fetch.timeout.ms"
 
 
 def killed(run: Run) -> None:

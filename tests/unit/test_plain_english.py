@@ -8,7 +8,8 @@ Three kinds of text, and what is asked of each:
 - *messages*: the strings of four words or more in the code (errors, reasons of verdicts, headings, progress) and the
   templates of reports and of the site. They are fragments, so neither length nor beginning says anything: the worst
   patterns are banned.
-- *notes*: the docstring of each module, its design note. The worst patterns are banned, and long sentences.
+- *notes*: the docstring of each module, its design note. The worst patterns are banned, and long sentences. In the
+  docstrings of functions and classes a few pronouns without a noun are banned, such as "for one that is none".
 """
 
 from __future__ import annotations
@@ -44,6 +45,10 @@ WORST = re.compile(
     re.IGNORECASE,
 )
 """Riddles, and words of another century."""
+WITHOUT_NOUN = re.compile(
+    r"(?<!there )\b(?:is|are) none\b(?! of)|\bnone's\b|\bthose of which\b|\bfor ever\b|\bfor want of\b|\bto be had\b",
+)
+"""What a docstring of a function or a class must not have: a pronoun whose noun is to be guessed, and such words."""
 UNPLAIN = re.compile(
     r"\b(meanwhile|is told|are told|by which|for so long|but for|hears? of|heard of|of whom"
     r"|in 1 (?:runs|releases|records)"
@@ -179,6 +184,20 @@ def test_design_notes_are_plain() -> None:
     notes = [(name, one) for name, module in modules().items() for one in sentences(ast.get_docstring(module) or "")]
     bad = [f"{name}: “{worst[0]}”: {one}" for name, one in notes if (worst := WORST.search(one))]
     bad += [f"{name}: {words(one)} words: {one}" for name, one in notes if words(one) > LONGEST_OF_NOTES]
+    assert not bad, "\n".join(["", *bad])
+
+
+def definitions(module: ast.Module) -> Iterator[tuple[str, str]]:
+    """Each function and class with its docstring, in one line."""
+    for node in ast.walk(module):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            yield node.name, " ".join((ast.get_docstring(node) or "").split())
+
+
+@pytest.mark.slow
+def test_docstrings_name_what_they_mean() -> None:
+    found = [(f"{name}: {what}", told) for name, module in modules().items() for what, told in definitions(module)]
+    bad = [f"{what}: “{worst[0]}”: {told}" for what, told in found if (worst := WITHOUT_NOUN.search(told))]
     assert not bad, "\n".join(["", *bad])
 
 

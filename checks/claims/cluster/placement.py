@@ -37,7 +37,7 @@ CHECKS: Final = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Move:
+class _Reassignment:
     """A reassignment: what was asked for, what had been stated, and what was from then on, until the next."""
 
     asked: Reassign
@@ -60,7 +60,7 @@ class _Move:
         }
 
 
-def _moves(run_state: RunState) -> Iterator[_Move]:
+def _moves(run_state: RunState) -> Iterator[_Reassignment]:
     asked = of(run_state.events, Reassign)
     for one in asked:
         key = (one.topic, one.partition)
@@ -71,7 +71,7 @@ def _moves(run_state: RunState) -> Iterator[_Move]:
         earlier = [state for state in states if state.at_ns <= one.at_ns]
         later = tuple(state for state in states if one.at_ns < state.at_ns <= until)
         if earlier:
-            yield _Move(asked=one, before=earlier[-1], states=later)
+            yield _Reassignment(asked=one, before=earlier[-1], states=later)
 
 
 @claim(

@@ -76,7 +76,7 @@ def say(**message: Any) -> None:
 
 
 class Commands:
-    """The lines that come on stdin; its end, and SIGTERM, say stop for ever."""
+    """The lines that come on stdin; its end and SIGTERM mean stop."""
 
     def __init__(self) -> None:
         self._lines: queue.SimpleQueue[dict[str, Any] | None] = queue.SimpleQueue()

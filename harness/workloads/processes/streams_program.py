@@ -12,7 +12,7 @@ from evidence.history.inputs import Input
 STREAMS: Final = "org.apache.kafka.streams"
 
 
-class Outputs(Protocol):
+class OutputMaker(Protocol):
     """What makes outputs."""
 
     def made_of(self, source: Input) -> Any:
@@ -23,7 +23,7 @@ class Outputs(Protocol):
 class _Processor:
     """What Streams asks of a processor in every release: to be given a task, and to have it taken away."""
 
-    def __init__(self, outputs: Outputs) -> None:
+    def __init__(self, outputs: OutputMaker) -> None:
         self._outputs = outputs
 
     def init(self, context: Any) -> None:
@@ -38,7 +38,7 @@ class _Processor:
         return self._outputs.made_of(Input(str(place.topic()), int(place.partition()), int(place.offset())))
 
 
-class Copy(_Processor):
+class CopyProcessor(_Processor):
     """The processor: each input becomes an output that names it (org.apache.kafka.streams.processor.api.Processor)."""
 
     def process(self, given: Any) -> None:
@@ -57,7 +57,7 @@ class CopyBefore27(_Processor):
         """Nobody asks for that."""
 
 
-def topology(inputs: str, output: str, outputs: Outputs) -> Any:
+def topology(inputs: str, output: str, outputs: OutputMaker) -> Any:
     """A source, the processor, and a sink: org.apache.kafka.streams.Topology."""
     from jpype import JClass, JProxy
 
@@ -71,11 +71,11 @@ def topology(inputs: str, output: str, outputs: Outputs) -> Any:
     return made
 
 
-def _processors() -> tuple[str, str, type[Copy | CopyBefore27]]:
+def _processors() -> tuple[str, str, type[CopyProcessor | CopyBefore27]]:
     """What the release calls a processor's supplier and a processor; and ours."""
     api = f"{STREAMS}.processor.api"
     if _has(f"{api}.ProcessorSupplier"):
-        return f"{api}.ProcessorSupplier", f"{api}.Processor", Copy
+        return f"{api}.ProcessorSupplier", f"{api}.Processor", CopyProcessor
     return f"{STREAMS}.processor.ProcessorSupplier", f"{STREAMS}.processor.Processor", CopyBefore27
 
 

@@ -82,7 +82,7 @@ def read_rows(path: Path) -> tuple[Sequence[Row], Sequence[tuple[str, int, int]]
 
 
 def is_written_to(path: Path) -> bool:
-    """Whether the write lock is not to be had. Raises HarnessError if the store cannot be opened."""
+    """Whether another process has the write lock. Raises HarnessError if the store cannot be opened."""
     with _opened(path, 0.0) as database:
         try:
             database.execute("BEGIN IMMEDIATE")

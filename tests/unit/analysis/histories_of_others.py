@@ -13,7 +13,7 @@ from analysis.jsonl_keys import of_lines, settled_by
 from analysis.jsonl_reader import Others
 from analysis.large_history import (
     FileRange,
-    Parts,
+    PartCounts,
     checked_keys,
     line_count,
     parsed_lines,
@@ -86,7 +86,7 @@ def as_bytes(lines: list[Line]) -> bytes:
     return "".join(json.dumps(line) + "\n" for line in lines).encode()
 
 
-def checked_in_parts(path: Path, parts: Parts, range_bytes: int) -> Findings:
+def checked_in_parts(path: Path, parts: PartCounts, range_bytes: int) -> Findings:
     """What the tasks of analysis.large_history come to, called in turn; parts go from one to the next as bytes."""
     size, before = path.stat().st_size, 0
     blobs: list[tuple[tuple[int, int], bytes]] = []

@@ -11,7 +11,7 @@ import pytest
 
 from analysis import large_history
 from analysis.jsonl import check_history
-from analysis.large_history import Parts
+from analysis.large_history import PartCounts
 from evidence.errors import UsageError
 from evidence.findings import Findings
 from tests.findings import timeless
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.slow
 
 def alike(path: Path, chance: Random) -> Findings | None:
     """What one process finds, which parts must find as well; None if both refuse the file."""
-    parts = Parts(chance.randrange(1, 4), chance.randrange(1, 5))
+    parts = PartCounts(chance.randrange(1, 4), chance.randrange(1, 5))
     range_bytes = chance.choice([1, 40, 300, 1 << 20])
     whole, apart = of(lambda: check_history(path)), of(lambda: checked_in_parts(path, parts, range_bytes))
     if isinstance(whole, str) or isinstance(apart, str):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+import results
 from app.confirmed import unconfirmed
 from harness.cluster import versions
 from harness.scenario import get_scenario
@@ -34,4 +35,4 @@ def test_what_was_shown_on_other_versions_of_the_same_outcome_names_them() -> No
 
 
 def test_a_scenario_without_recorded_runs_is_no_error() -> None:
-    assert "never confirmed" in unconfirmed(FAILOVER, "default", versions.get("4.3.1"), {})
+    assert "never confirmed" in unconfirmed(FAILOVER, "default", versions.get("4.3.1"), results.NOT_RUN)

@@ -230,7 +230,7 @@ def test_a_fix_that_takes_a_client_too_is_shown_in_a_case_of_its_own() -> None:
 
 
 def test_a_scenarios_page_tells_since_when_its_bug_is_there() -> None:
-    text = guide.page(of(get_scenario("museum-kip-279")), {})
+    text = guide.page(of(get_scenario("museum-kip-279")), results.NOT_RUN)
     assert "\nThe bug: It is there since 0.11.0.0 ([KIP-101](" in text
     assert "). In 0.10.2.2 followers truncate" in text
 

@@ -15,8 +15,9 @@ import pytest
 
 from evidence.engine import ContainerAction
 from evidence.events import Container, Event, Fault, Log, Target
-from evidence.faults import DEATHS, KINDS, NETWORK_FAULTS, registry
+from evidence.faults import DEATHS, KINDS, registry
 from evidence.faults.base import FaultProof, kind_of
+from evidence.faults.network import NetworkProof
 from evidence.run_state import RunState
 from evidence.stamps import own_ns
 from evidence.timeline import Timeline, read
@@ -214,5 +215,5 @@ def test_two_kinds_of_one_name_are_not_registered() -> None:
 
 def test_kinds_that_are_asked_for_together() -> None:
     assert DEATHS == ("kill", "power-loss")
-    assert NETWORK_FAULTS == ("cut", "delay", "hold", "loss", "slow")
+    assert tuple(registry(NetworkProof)) == ("cut", "delay", "hold", "loss", "slow")
     assert kind_of(KINDS["kill"]) == "kill"

@@ -8,6 +8,7 @@ import errno
 import json
 import os
 import threading
+from io import FileIO
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -222,7 +223,7 @@ def test_a_full_disk_is_told_in_the_main_thread_and_at_the_end(tmp_path: Path) -
     timeline = Timeline(tmp_path / "timeline.jsonl")
     timeline.append(Note(text="fits"))
     timeline._file.close()
-    timeline._file = open("/dev/full", "ab", buffering=0)  # noqa: SIM115
+    timeline._file = FileIO("/dev/full", "a")
     observer = threading.Thread(target=timeline.append, args=(Note(text="lost"),))
     observer.start()
     observer.join()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -78,17 +79,17 @@ DELAY = fault(10, "inject", "delay", node="broker-1, clients")
 KILLED_CLIENT = fault(10, "inject", "kill-client", node="producer-1")
 
 
-def held(asked: list[str] = ["broker-1"], **proof: Any) -> Fault:  # noqa: B006
+def held(asked: Sequence[str] = ("broker-1",), **proof: Any) -> Fault:
     return fault(
         12, "verified", "hold", node="broker-1, clients",
-        **{"packets_dropped": {"broker-1 OUTPUT x PSH": 3}, "taken_and_unanswered": asked} | proof,
+        **{"packets_dropped": {"broker-1 OUTPUT x PSH": 3}, "taken_and_unanswered": list(asked)} | proof,
     )  # fmt: skip
 
 
-def delayed(asked: list[str] = ["broker-1"], **proof: Any) -> Fault:  # noqa: B006
+def delayed(asked: Sequence[str] = ("broker-1",), **proof: Any) -> Fault:
     return fault(
         12, "verified", "delay", node="broker-1, clients",
-        **{"packets_dropped": {"broker-1 INPUT x:43210": 3}, "not_taken": asked} | proof,
+        **{"packets_dropped": {"broker-1 INPUT x:43210": 3}, "not_taken": list(asked)} | proof,
     )  # fmt: skip
 
 

@@ -66,7 +66,7 @@ def told_of(runs: Sequence[RunDir], root: Path) -> int:
 
 def test_a_page_has_the_claim_the_source_the_steps_the_cases_and_what_an_operator_takes_from_it() -> None:
     made = get_scenario("leader-crash")
-    page = guide.page(of(made), {})
+    page = guide.page(of(made), results.NOT_RUN)
     assert f"> {made.claim}" in page
     assert made.source in page
     assert made.operator in page

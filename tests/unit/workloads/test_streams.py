@@ -22,7 +22,7 @@ from harness.processes import thread_states
 from harness.workloads.handles import application
 from harness.workloads.handles.application import StreamsApplication
 from harness.workloads.processes.streams import Outputs
-from harness.workloads.processes.streams_program import Copy, CopyBefore27
+from harness.workloads.processes.streams_program import CopyBefore27, CopyProcessor
 
 TWO_THREADS = """
 import threading, time
@@ -62,14 +62,14 @@ def rows(path: Path) -> list[dict[str, Any]]:
     return found
 
 
-@pytest.mark.parametrize("copy", [Copy, CopyBefore27])
+@pytest.mark.parametrize("copy", [CopyProcessor, CopyBefore27])
 def test_each_output_names_its_input_and_is_on_record_before_streams_has_it(
-    copy: type[Copy | CopyBefore27], outputs: Outputs, tmp_path: Path
+    copy: type[CopyProcessor | CopyBefore27], outputs: Outputs, tmp_path: Path
 ) -> None:
     context = Context()
     processor: Any = copy(outputs)
     processor.init(context)
-    if copy is Copy:
+    if copy is CopyProcessor:
         processor.process(SimpleNamespace(withValue=lambda value: value))
     else:
         processor.process(b"key", b"value")
