@@ -175,6 +175,17 @@ def offset_given_again(finding: Finding, losses: Sequence[Finding]) -> str | Non
     return "the offset of a lost record was given to the next one, as the documented loss implies" if same else None
 
 
+def lost_record_came_before(finding: Finding, losses: Sequence[Finding]) -> str | None:
+    """Where a log was cut off, the next record takes a lower offset than the lost ones had, if of each two records that
+    are out of order the earlier one is lost and the later one is not.
+    """
+    lost, curtailed = _lost(losses)
+    pairs = [row.records for row in finding.evidence]
+    same = finding.whole and bool(lost) and not curtailed
+    same &= all(len(pair) == 2 and pair[0] in lost and pair[1] not in lost for pair in pairs)
+    return "it was sent after a lost record and took a lower offset, as the documented loss implies" if same else None
+
+
 def lost_record_is_missing(finding: Finding, losses: Sequence[Finding]) -> str | None:
     """What is lost for all is missing from in-sync replicas, if no acknowledged record but lost ones is missing."""
     lost, curtailed = _lost(losses)

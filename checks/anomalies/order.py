@@ -219,6 +219,8 @@ def _backward(view: PartitionView, *, internal: bool) -> Rows:
     screened=KEPT_ROWS,
     permitted=SENT_AGAIN,
     permits=excuses.reordered,
+    follows_from="lost-write",
+    follows=excuses.lost_record_came_before,
 )
 def nonmonotonic_send(view: PartitionView) -> Rows:
     """The offsets of a producer's records in a partition do not follow the order in which it sent them."""

@@ -498,6 +498,27 @@ def test_a_lost_record_is_missing_from_in_sync_replicas(
     assert judge(run(documented=policy), PROVED, findings).verdict == expected
 
 
+@pytest.mark.parametrize(
+    ("pair", "documented", "expected"),
+    [
+        ((3, 4), ["lost-write"], "as-documented"),
+        ((4, 3), ["lost-write"], "unexpected"),
+        ((4, 5), ["lost-write"], "unexpected"),
+        ((3, 3), ["lost-write"], "unexpected"),
+        ((3, 4), [], "unexpected"),
+    ],
+    ids=["it came before", "it came after", "another record", "nothing but the lost one", "the loss is not documented"],
+)
+def test_what_is_sent_after_a_lost_record_has_a_lower_offset(
+    pair: tuple[int, int], documented: list[str], expected: str
+) -> None:
+    findings = found("lost-write", "nonmonotonic-send")
+    findings["findings"][0] |= {"evidence": [{"records": [["t", 0, 1, 3]]}], "count": 1}
+    findings["findings"][1] |= {"evidence": [{"records": [["t", 0, 1, one] for one in pair]}], "count": 1}
+    policy: dict[str, Any] = {"required": documented, "allowed": []}
+    assert judge(run(documented=policy), PROVED, findings).verdict == expected
+
+
 @pytest.mark.parametrize(("leader", "expected"), [(-1, "as-documented"), (None, "as-documented"), (2, "unexpected")])
 def test_nobody_is_in_sync_with_nobody(leader: int | None, expected: str) -> None:
     findings = found("lost-write", "empty-isr")
