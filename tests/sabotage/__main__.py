@@ -31,7 +31,7 @@ from evidence.rundir import RunDir, find_runs, write_atomically, write_json
 from judgement.report.facts import judge_run
 from tests.sabotage import files, interrupted, live
 
-FRESH: Final = (
+FRESH: Final[tuple[tuple[str, str], ...]] = (
     ("double-failover", "0.10.2.2"),
     ("double-failover", "4.3.1"),
     ("baseline", "4.3.1"),
@@ -48,7 +48,9 @@ FRESH: Final = (
     (files.FORGOTTEN, "2.2.2"),
     (files.MISDELIVERED, "3.5.1-kraft"),
     (files.MIGRATED, "3.9.2-zk"),
+    (files.SHARED, "4.3.1"),
 )
+"""A scenario, with its case where it has several, and a version."""
 AS_DOCUMENTED: Final = "as-documented"
 ROWS: Final = "rows"
 """The directory with what came of each case so far."""
@@ -91,8 +93,10 @@ def fresh(root: Path) -> dict[str, RunDir]:
     for scenario, version in FRESH:
         if f"{scenario} {version}" not in _known(root):
             say(f"running {scenario} {version}")
-            command = [sys.executable, "-m", "app", "run", scenario, "--version", version]
-            command += ["--case", DEFAULT_CASE] if scenario in files.EXHIBITS else []
+            name, _, case = scenario.removesuffix(")").partition(" (")
+            command = [sys.executable, "-m", "app", "run", name, "--version", version]
+            case = DEFAULT_CASE if scenario in files.EXHIBITS else case
+            command += ["--case", case] if case else []
             subprocess.run([*command, "--runs-dir", str(root), "--no-check", "--json"], check=False, stdout=-3)
     known = _known(root)
     return {f"{scenario} {version}": known[f"{scenario} {version}"] for scenario, version in FRESH}

@@ -50,12 +50,13 @@ class Case:
     finds: str = ""
     """The anomaly that is found then, with the manifest made anew."""
     of: str = ""
-    """The exhibit of the museum whose run it is about, and that alone; all others are about no exhibit's run."""
+    """The exhibit of the museum, or the share group, whose run it is about, and that alone; all others are about no
+    such run."""
 
     def concerns(self, record: RunRecord) -> bool:
         """Whether it is about this run."""
         scenario = record.full_name
-        if self.of or scenario.startswith("museum-"):
+        if self.of or scenario.startswith("museum-") or scenario == SHARED:
             return self.of == scenario
         return self.of_subjects == bool(record.subjects)
 
@@ -406,6 +407,52 @@ def _other_checksums(run: RunDir, _runs: Runs) -> bool:
     return True
 
 
+def _resealed(kind: str, change: Callable[[pa.Table], pa.Table]) -> Damage:
+    """The histories of all processes of a kind with other rows, the numbers made to fit, and sealed again."""
+
+    def numbered(table: pa.Table) -> pa.Table:
+        changed = change(table)
+        at = changed.schema.get_field_index("op")
+        return changed.set_column(at, changed.schema.field(at), pa.array(range(len(changed)), pa.int64()))
+
+    def damage(run: RunDir, _runs: Runs) -> bool:
+        shutil.rmtree(run.sealed)
+        for one in run.read_run().of_kind(kind):
+            rewrite(run.stream(one.name), numbered)
+        seal_run(run)
+        return True
+
+    return damage
+
+
+def _not_of(kind: str) -> Callable[[pa.Table], pa.Table]:
+    """All rows but those of a kind."""
+    return lambda table: table.filter(pc.not_equal(table["kind"], kind))
+
+
+def _below(offset: int) -> Callable[[pa.Table], pa.Table]:
+    """All rows but what a member of a share group was given, and said of it, from an offset on."""
+
+    def change(table: pa.Table) -> pa.Table:
+        shared = pc.is_in(table["kind"].cast(pa.string()), pa.array([schema.DELIVERED, schema.ACCEPT]))
+        return table.filter(pc.invert(pc.and_(shared, pc.fill_null(pc.greater_equal(table["offset"], offset), False))))
+
+    return change
+
+
+def _higher_numbers(table: pa.Table) -> pa.Table:
+    """The last record that a member was given, once more and with a higher number, at the end."""
+    given = table.filter(pc.equal(table["kind"], schema.DELIVERED))
+    if not len(given):
+        return table
+    last = given.slice(len(given) - 1)
+    at, completed = (table.schema.get_field_index(name) for name in ("count", "completed_ns"))
+    latest = pc.max(table["completed_ns"]).as_py()
+    last = last.set_column(at, table.schema.field(at), pc.add(last["count"], 1))
+    last = last.set_column(completed, table.schema.field(completed), pa.array([latest], pa.int64()))
+    return pa.concat_tables([table.slice(0, len(table) - 1), last, table.slice(len(table) - 1)])
+
+
 def _without_the_last_send(run: RunDir, _runs: Runs) -> bool:
     """The producer's last record left out of its history, with its reservation, the numbers made to fit, and sealed
     again.
@@ -539,6 +586,7 @@ SUBJECTS: Final = tuple(
 )
 """On what is said of subjects."""
 
+SHARED: Final = "share-group (killed)"
 LATE_END, RETURN, STUCK = "museum-late-end", "museum-deleted-records-return", "museum-marker-lost"
 GROUPS, SILENT, LONG_NAME = "museum-oldest-offsets", "museum-unloadable-group", "museum-long-topic-name"
 FORGOTTEN, MISDELIVERED = "museum-forgotten-overrides", "museum-misdelivered"
@@ -589,6 +637,28 @@ MUSEUM: Final = (
 )  # fmt: skip
 """On the faults and the anomalies of the museum."""
 
+SHARES: Final = tuple(
+    Case(name=f"share group: {name}", before="not tried", damage=damage, of=SHARED, allowed=BAD, **more)
+    for name, damage, more in (
+        ("its members' deliveries are left out", _resealed("processor", _not_of(schema.DELIVERED)), {}),
+        ("what its members said is left out", _resealed("processor", _not_of(schema.ACCEPT)), {}),
+        (
+            "a record is delivered again after it was accepted",
+            _resealed("processor", _higher_numbers),
+            {"forged": ("unexpected",), "finds": "delivered-too-often"},
+        ),
+        (
+            "its members were given none of the last records",
+            _resealed("processor", _below(15)),
+            {"forged": ("unexpected",), "finds": "share-record-lost"},
+        ),
+        ("its coordinator's answers are left out", _without("share-progress"), SEEN_FROM_ANSWERS),
+        ("nobody says where the member stood still", _without("crash-point"), {"forged": ("unknown",)}),
+        ("the kill of the member has no proof", _proof("kill-client", status=0), {"forged": ("unknown",)}),
+    )
+)
+"""On share groups."""
+
 DUTIES: Final = (
     *(Case(name=f"Kafka's duties: {name}", before="not tried", damage=damage, allowed=BAD, forged=("unexpected",),
            finds=anomaly)
@@ -610,6 +680,7 @@ DUTIES: Final = (
 CASES: Final = (
     *SUBJECTS,
     *MUSEUM,
+    *SHARES,
     *DUTIES,
     Case(name="every poll of the final reader dropped, counts adjusted", before="as-documented where a loss is",
          damage=_drop_rows(_no_polls, "final-read", ""), forged=("unknown",)),
