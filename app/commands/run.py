@@ -88,6 +88,7 @@ def _run(options: argparse.Namespace, made: list[RunDir]) -> int:
         client.require(chosen.needs_of(case), full_name(chosen.name, case.name))
         known_settings.validate(version, chosen.cluster_of(case).settings, chosen.file, progress.line)
     recorded = results_of.of_scenario(chosen.name)
+    runner.tell_of_changes(progress.line)
     verdicts, results, removals = [], [], Removals()
     analyst = None if options.no_check else judging.AnalysisServer(java_home=java_home(), lazy=True)
     try:
