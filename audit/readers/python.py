@@ -36,6 +36,8 @@ OTHERS: Final[Mapping[str, tuple[str, Client]]] = {
 }
 """Classes that are called with their settings, and the package of each."""
 UNKNOWN: Final = "(an expression)"
+DECISIVE: Final = ("acks", "enable.idempotence", "retries")
+"""What is unknown of a producer whose settings cannot be followed."""
 Scope = ast.Module | ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
 
@@ -102,9 +104,7 @@ def _producers(source: Text, tree: ast.Module, reading: Collected) -> bool:
             message = "the configuration of this producer is not a dictionary that can be followed"
             do = "give it as a file (JSON), or write the dictionary in the call"
             reading.problems.append(source.problem("unreadable", call.lineno, message, do))
-            settings = [
-                Setting(key, UNKNOWN, source.origin(call.lineno), known=False) for key in ("acks", "enable.idempotence")
-            ]
+            settings = [Setting(key, UNKNOWN, source.origin(call.lineno), known=False) for key in DECISIVE]
         function = next((scope.name for scope in reversed(scopes) if not isinstance(scope, ast.Module)), "")
         name = f"{source.file}, {function}" if function else source.file
         reading.producer(
@@ -140,7 +140,7 @@ def _called(source: Text, tree: ast.Module, reading: Collected) -> bool:
             named = {each.key for each in settings}
             settings += [
                 Setting(key, UNKNOWN, source.origin(call.lineno), known=False)
-                for key in ("acks", "enable.idempotence", "retries")
+                for key in DECISIVE
                 if key not in named
             ]
         function = next((scope.name for scope in reversed(scopes) if not isinstance(scope, ast.Module)), "")

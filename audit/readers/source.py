@@ -56,7 +56,7 @@ MAKES: Final = re.compile(
 TESTS: Final = re.compile(
     r"(?:^|/)src/(?:test|testFixtures|integrationTest|it|jmh)/|(?:^|/)__tests__/|_test\.go$"
     r"|(?:Tests?|IT|Spec)\.(?:java|kt|scala|cs)$"
-    r"|\.(?:test|spec)\.[cm]?[jt]s$|(?:^|/)(?:tests|benches)/[^/]+\.rs$"
+    r"|\.(?:test|spec)\.[cm]?[jt]s$|(?:^|/)(?:tests|benches)/(?:(?!src/)[^/]+/)*[^/]+\.rs$"
 )
 FUNCTIONS: Final = frozenset(
     {
@@ -932,7 +932,7 @@ def _add(maker: _Maker, found: _File, reading: Collected) -> None:
     if not followed:
         settings = [
             Setting(key, UNKNOWN, source.origin(maker.line), known=False, note="decided elsewhere in the program")
-            for key in ("acks", "enable.idempotence")
+            for key in DECISIVE
         ]
     settings = _with_outside(settings, pairs, maker, found, based=based, loads=loads)
     if maker.kind == "kafka-go-config":  # writer.go: 0 is nothing written, and becomes all
