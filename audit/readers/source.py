@@ -25,7 +25,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final
 
-from audit.model import Client, ProducerConfig, Setting
+from audit.model import Client, Origin, ProducerConfig, Setting
 from audit.readers.collect import Collected
 from audit.readers.format import Format
 from audit.readers.names import java_keys, producer_keys, relaxed
@@ -539,8 +539,8 @@ def _assigned(node: Node, above: Sequence[Node], found: _File) -> None:
         _put(_key(left.named_children[-1], found.constants), value, node, above, found, text.partition("[")[0])
         return
     owner, _, rest = text.partition(".")
-    if found.language == "go" and rest in SARAMA:
-        _put(SARAMA[rest], value, node, above, found, owner)
+    if found.language == "go" and (setting := re.fullmatch(r"(?:.*\.)?(\w+)\.((?:Producer|Net)\.[\w.]+)", text)):
+        _put(SARAMA.get(setting[2], ""), value, node, above, found, setting[1])
     elif found.language == "cs":
         inside = next((each for each in reversed(above) if each.type in CREATES), None)
         config = inside is not None and _callee(inside).endswith("ProducerConfig")
@@ -698,6 +698,8 @@ def _kind_of_jvm(found: _File, callee: str, name: str, node: Node) -> str:
     makes = node.type in CREATES or found.language in ("kt", "kts", "scala")
     # Camel, Pulsar and others have a KafkaProducer of their own.
     kafkas = name != "KafkaProducer" or IMPORTED.search(content) is not None or "." in callee
+    if found.language in ("kt", "kts") and _is_own_function(name, len(_arguments(node)), content):
+        return ""
     if name in ("KafkaProducer", "DefaultKafkaProducerFactory") and makes and kafkas:
         return name
     if name == "FlinkKafkaProducer" and makes:
@@ -705,6 +707,12 @@ def _kind_of_jvm(found: _File, callee: str, name: str, node: Node) -> str:
     if name == "KafkaStreams" and makes and "org.apache.kafka.streams" in content:
         return name if STREAMS.search(content) else ""
     return _kind_of_call(found, callee, name, node)
+
+
+def _is_own_function(name: str, given: int, content: str) -> bool:
+    """Whether a call is of a function of the file's own that has a class's name: `fun KafkaProducer(s: Settings)`."""
+    found = re.finditer(rf"\bfun\s+(?:<[^(){{}}]*>\s*)?{re.escape(name)}\s*\(([^()]*)\)", content)
+    return any(len(re.findall(r"\w\s*:", each[1])) == given for each in found)
 
 
 def _kind_of_go(content: str, callee: str, name: str, node: Node) -> str:
@@ -792,6 +800,21 @@ def _selected(maker: _Maker, found: _File) -> list[_Pair]:
     return sorted([*shared, *own, *inside], key=lambda one: one.start)
 
 
+def _settled_pairs(pairs: Sequence[_Pair], maker: _Maker, found: _File) -> list[_Pair]:
+    """Settings of other functions, unsure where the producer may be made with other ones: what it is made with is a
+    parameter, and several call the function; or it is a configuration that others bring.
+    """
+    brought = maker.kind == "sarama" and _is_config_of_others(maker, found)
+    if maker.kind in MAPS and _is_parameter(maker, found.scopes.get(maker.scope, "")):
+        name = maker.scope.partition("@")[0]
+        calls = re.findall(rf"(?<!\w){re.escape(name)}\(\s*(\w+)", found.source.content)
+        callers = [each for each in calls if each not in ("Map", "Properties", "final")]
+        brought = len(set(callers)) > 1
+    if not brought:
+        return list(pairs)
+    return [each if each.scope == maker.scope else replace(each, sure=False) for each in pairs]
+
+
 def _at_sends(found: _File) -> list[_Pair]:
     """What KafkaJS' sends ask for: acks is given with the records, not with the producer."""
     asked = [each for each in found.pairs if each.key == "acks"]
@@ -806,15 +829,17 @@ def _anothers(pair: _Pair, maker: _Maker, found: _File) -> bool:
 MAPS: Final = frozenset({"KafkaProducer", "DefaultKafkaProducerFactory", "FlinkKafkaProducer"})
 """Makers that take a map."""
 DECISIVE: Final = ("acks", "enable.idempotence", "retries")
-MERGES: Final = re.compile(r"\.putAll\(\s*(?!Map\.of|Collections|ImmutableMap)(?:\w+\.)?(\w*)")
+MERGES: Final = re.compile(r"(?:(\w*)\.|\b)putAll\(\s*(?!Map\.of|Collections|ImmutableMap)(?:\w+\.)?(\w*)\s*(\(?)")
 
 
 def _with_outside(
     settings: list[Setting], pairs: Sequence[_Pair], maker: _Maker, found: _File, *, based: bool, loads: bool
 ) -> list[Setting]:
-    """Settings, and as unknown what a map may have that comes from elsewhere: it is a parameter of the function, or
-    another one is put into it. A transactional.id that is set under a condition leaves idempotence unknown too.
+    """Settings, and as unknown what may come from elsewhere: from a map that is a parameter of the function, is made in
+    another file, or gets what another one has; from a configuration of sarama's or of .NET's that others may set. A
+    transactional.id that is set under a condition leaves idempotence unknown too.
     """
+    empty = not pairs
     note = "decided elsewhere in the program"
     origin = found.source.origin(maker.line)
     if any(each.key == "transactional.id" and not each.sure for each in pairs):
@@ -824,12 +849,16 @@ def _with_outside(
             settings.append(Setting("enable.idempotence", UNKNOWN, origin, known=False, note=note))
     if maker.kind == "kafkajs" and not pairs and re.search(r"\.producer\(\s*[^\s{)]", maker.text):
         settings.append(Setting("enable.idempotence", UNKNOWN, origin, known=False, note=note))
-    if maker.kind not in MAPS or based or not pairs:
+    if maker.kind in CONFIGURED:
+        return _with_unknown(settings, maker, origin) if CONFIGURED[maker.kind](maker, found) else settings
+    if maker.kind not in MAPS or based or empty:
         return settings
+    if _put_later(maker, found) or _is_made_elsewhere(maker, found):
+        settings = [_made_unknown(each, note) if _put_later(maker, found) else each for each in settings]
+        return _with_unknown(settings, maker, origin)
     start = int(maker.scope.rpartition("@")[2] or 0)
     body = found.scopes.get(maker.scope, "") if maker.scope else ""
-    own = {each.owner for each in found.pairs} | {each.scope.partition("@")[0] for each in found.pairs}
-    merged = [start + each.start() for each in MERGES.finditer(body) if each[1] not in own]
+    merged = [start + each.start() for each in MERGES.finditer(body) if _is_foreign(each, found)]
     if not merged and not loads and not _is_parameter(maker, body):
         return settings
     if loads and not merged:
@@ -838,8 +867,113 @@ def _with_outside(
         _made_unknown(each, note) if merged and pair.scope == maker.scope and pair.start < merged[-1] else each
         for each, pair in zip(settings, pairs, strict=False)
     ] + settings[len(pairs) :]
-    named = {each.key for each in told}
-    return told + [Setting(key, UNKNOWN, origin, known=False, note=note) for key in DECISIVE if key not in named]
+    return _with_unknown(told, maker, origin)
+
+
+def _with_unknown(settings: Sequence[Setting], maker: _Maker, origin: Origin) -> list[Setting]:
+    """Settings, and what decides over records as unknown where they do not have it."""
+    named = {each.key for each in settings}
+    note = "decided elsewhere in the program"
+    return [*settings, *(Setting(key, UNKNOWN, origin, known=False, note=note) for key in DECISIVE if key not in named)]
+
+
+def _own_names(found: _File) -> set[str]:
+    """The maps that are filled in a file, and the functions that fill them."""
+    return {each.owner for each in found.pairs} | {each.scope.partition("@")[0] for each in found.pairs}
+
+
+def _given(maker: _Maker) -> str:
+    """The name that a producer is made with; empty if its first argument is no name."""
+    told = re.match(r"[^(]*\(\s*(?:this\.)?(\w+)\s*[,)]", maker.text)
+    return told[1] if told else ""
+
+
+def _put_later(maker: _Maker, found: _File) -> bool:
+    """Whether another function of the file puts a map that comes from elsewhere into the one of a producer, or into
+    the one that it returns to it.
+    """
+    name = _given(maker)
+    return any(
+        (each[1] == name or (not each[1] and scope.partition("@")[0] in maker.names)) and _is_foreign(each, found)
+        for scope, body in found.scopes.items()
+        if scope != maker.scope
+        for each in MERGES.finditer(body)
+    )
+
+
+def _is_foreign(merge: re.Match[str], found: _File) -> bool:
+    """Whether the map that is put into another one is not filled in the file."""
+    names = {each.scope.partition("@")[0] if merge[3] else each.owner for each in found.pairs}
+    return merge[2] not in names
+
+
+FRESH: Final = re.compile(
+    r"(?:new\s+)?(?:\w+\.)*(?:(?:Properties|\w*Map)\s*(?:<[^()]*>|\[[^()]*\])?\s*(?:\(\s*\d*\s*\)|$|\{)"
+    r"|(?:[Mm]utableMapOf|mapOf|hashMapOf|linkedMapOf|buildMap|Map|ImmutableMap|Collections)\b[\s.(\[])"
+)
+"""A map that is made on the spot."""
+
+
+def _is_made_elsewhere(maker: _Maker, found: _File) -> bool:
+    """Whether what a producer is made with is what another class returns or holds."""
+    name, content = _given(maker), found.source.content
+    if not name:
+        return False
+    bound = re.compile(rf"(?<![\w.])(?:this\.)?{re.escape(name)}\s*(?::\s*[\w<>\[\], .?]+)?=(?!=)\s*([^;\n]+)")
+    here = found.scopes.get(maker.scope, "")
+    for value in bound.findall(here) or bound.findall(content):
+        own = {each for each in re.findall(r"(?<![\w.])(?:this\.)?(\w+)", value) if each in _own_names(found)}
+        if not FRESH.match(value.strip()) and not own and re.match(r"[\w.]+\s*[(.]|\w+$", value.strip()):
+            return True
+    return False
+
+
+def _is_config_of_others(maker: _Maker, found: _File) -> bool:
+    """Whether a producer of sarama's is made with a configuration that is not made in its file, or is a field of what
+    its function is given.
+    """
+    content = found.source.content
+    told = re.search(r"(?:,|\()\s*&?\*?([\w.]+)\s*,?\s*\)$", maker.text)
+    name = told[1] if told else ""
+    if "FromClient" in maker.text:
+        client = re.search(rf"\b{re.escape(name)}\b[^\n=]*=\s*sarama\.NewClient\([^\n]*?&?([\w.]+)\s*\)", content)
+        name = client[1] if client else name
+    if name == "nil":
+        return False
+    root, _, field_name = name.partition(".")
+    head = found.scopes.get(maker.scope, "").partition("{\n")[0]
+    parameters = re.sub(r"^func\s*\([^)]*\)", "func", head)
+    if field_name and re.search(rf"[(,]\s*{re.escape(root)}\s+[\w*.]", parameters):
+        return True
+    return "sarama.NewConfig(" not in content and "sarama.Config{" not in content
+
+
+def _is_set_by_others(maker: _Maker, found: _File) -> bool:
+    """Whether a ProducerConfig of .NET begins with what it is given, is handed to who asks to set it, or is a field
+    that is assigned elsewhere too.
+    """
+    if re.match(r"new\s+[\w.]*ProducerConfig\s*\(\s*[^)\s]", maker.text):
+        return True
+    name = re.escape(_assigned_to(maker, found))
+    if not name:
+        return False
+    content = found.source.content
+    handed = rf"(?:\.(?:Bind|Invoke)|\b[Cc]onfig(?:ure)?\w*)\(\s*{name}\s*\)"
+    return re.search(rf"(?<![\w.]){name}\s*=\s*(?!new\b)\w|{handed}", content) is not None
+
+
+def _assigned_to(maker: _Maker, found: _File) -> str:
+    """The variable or field that what is made is assigned to; empty if it is to none."""
+    before = found.source.content.encode(errors="replace")[max(0, maker.start - 200) : maker.start]
+    told = re.search(r"(?:this\.)?(\w+)\s*(?:\?\?)?=\s*$", before.decode(errors="replace"))
+    return told[1] if told else ""
+
+
+CONFIGURED: Final[Mapping[str, Callable[[_Maker, _File], bool]]] = {
+    "sarama": _is_config_of_others,
+    "ProducerConfig": _is_set_by_others,
+}
+"""Makers whose configuration is an object, and what tells that others set it too."""
 
 
 def _made_unknown(setting: Setting, note: str) -> Setting:
@@ -890,8 +1024,12 @@ def read_source(source: Text, reading: Collected) -> bool:
     except (RecursionError, ValueError):
         raise Unreadable("nested too deep") from None
     before = len(reading.made)
+    fields: set[str] = set()
     for maker in found.makers:
-        _add(maker, found, reading)
+        name = _assigned_to(maker, found) if maker.kind == "ProducerConfig" else ""
+        if not name.startswith("_") or name not in fields:  # a field of a builder's, made by whoever is first
+            _add(maker, found, reading)
+        fields.add(name)
     reading.made[before:] = _folded(reading.made[before:])
     return True
 
@@ -909,7 +1047,7 @@ def _folded(made: Sequence[Made]) -> list[Made]:
 
 
 def _add(maker: _Maker, found: _File, reading: Collected) -> None:
-    pairs = _selected(maker, found)
+    pairs = _settled_pairs(_selected(maker, found), maker, found)
     source = found.source
     settings = [
         Setting(
