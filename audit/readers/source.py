@@ -780,6 +780,8 @@ def _kind_of_call(found: _File, callee: str, name: str, node: Node) -> str:
 def _selected(maker: _Maker, found: _File) -> list[_Pair]:
     """The settings that a producer is made with."""
     inside = [each for each in found.pairs if maker.start <= each.start < maker.end]
+    copied = {name for value in _bound(maker, found) for name in _filled_here(value, found)}
+    maker = replace(maker, names=maker.names | copied)
     called = {scope for scope in found.scopes if scope.partition("@")[0] in maker.names and scope != maker.scope}
     own = [each for each in found.pairs if each.scope == maker.scope and each not in inside and each.scope]
     mine = [each for each in own if each.owner in maker.names]
@@ -797,7 +799,8 @@ def _selected(maker: _Maker, found: _File) -> list[_Pair]:
         shared += _at_sends(found)
     if maker.kind in ("sarama", "franz-go") and not own:
         shared = [each for each in found.pairs if each not in inside]
-    return sorted([*shared, *own, *inside], key=lambda one: one.start)
+    # What another function puts is there before the producer's own changes it, wherever it stands in the file.
+    return sorted([*shared, *own, *inside], key=lambda one: (one in own or one in inside, one.start))
 
 
 def _settled_pairs(pairs: Sequence[_Pair], maker: _Maker, found: _File) -> list[_Pair]:
@@ -914,18 +917,28 @@ FRESH: Final = re.compile(
 """A map that is made on the spot."""
 
 
+def _bound(maker: _Maker, found: _File) -> list[str]:
+    """What the map of a producer is bound to: in its function, or else anywhere in the file."""
+    name = _given(maker)
+    if not name or maker.kind not in MAPS:
+        return []
+    bound = re.compile(rf"(?<![\w.])(?:this\.)?{re.escape(name)}\s*(?::\s*[\w<>\[\], .?]+)?=(?!=)\s*([^;\n]+)")
+    return bound.findall(found.scopes.get(maker.scope, "")) or bound.findall(found.source.content)
+
+
+def _filled_here(value: str, found: _File) -> set[str]:
+    """The functions and maps of a file that an expression has its settings of."""
+    return {each for each in re.findall(r"(?<![\w.])(?:this\.)?(\w+)", value) if each in _own_names(found)}
+
+
 def _is_made_elsewhere(maker: _Maker, found: _File) -> bool:
     """Whether what a producer is made with is what another class returns or holds."""
-    name, content = _given(maker), found.source.content
-    if not name:
-        return False
-    bound = re.compile(rf"(?<![\w.])(?:this\.)?{re.escape(name)}\s*(?::\s*[\w<>\[\], .?]+)?=(?!=)\s*([^;\n]+)")
-    here = found.scopes.get(maker.scope, "")
-    for value in bound.findall(here) or bound.findall(content):
-        own = {each for each in re.findall(r"(?<![\w.])(?:this\.)?(\w+)", value) if each in _own_names(found)}
-        if not FRESH.match(value.strip()) and not own and re.match(r"[\w.]+\s*[(.]|\w+$", value.strip()):
-            return True
-    return False
+    return any(
+        not FRESH.match(value.strip())
+        and not _filled_here(value, found)
+        and re.match(r"[\w.]+\s*[(.]|\w+$", value.strip()) is not None
+        for value in _bound(maker, found)
+    )
 
 
 def _is_config_of_others(maker: _Maker, found: _File) -> bool:
