@@ -139,9 +139,7 @@ def _called(source: Text, tree: ast.Module, reading: Collected) -> bool:
         if any(word.arg is None for word in call.keywords):
             named = {each.key for each in settings}
             settings += [
-                Setting(key, UNKNOWN, source.origin(call.lineno), known=False)
-                for key in DECISIVE
-                if key not in named
+                Setting(key, UNKNOWN, source.origin(call.lineno), known=False) for key in DECISIVE if key not in named
             ]
         function = next((scope.name for scope in reversed(scopes) if not isinstance(scope, ast.Module)), "")
         reading.producer(

@@ -50,6 +50,7 @@ LANGUAGES: Final[Mapping[str, tuple[str, str]]] = {
 MAKES: Final = re.compile(
     r"KafkaProducer\b|DefaultKafkaProducerFactory|SenderOptions|sarama\.New|kafka\.(?:New)?Writer|kgo\.NewClient"
     r"|NewProducer\(|new ProducerConfig|kafkajs|node-rdkafka|segmentio/kafka-go|confluentinc/kafka-javascript"
+    r"|kafka-node|platformatic/kafka"
     r"|Transport\.KAFKA|\bProducerSettings\b|KafkaSink\b|FlinkKafkaProducer|io\.vertx\.kafka|new KafkaStreams\b"
     r"|@KafkaClient\b|\.write(?:Stream)?\b|rdkafka|(?i:kafka)\w*\.producer\(|\"kafka:"
 )
@@ -132,6 +133,9 @@ PUTS: Final = frozenset(
 )
 DEEPEST: Final = 400
 UNKNOWN: Final = "(not in this file)"
+DECISIVE: Final = ("acks", "enable.idempotence", "retries")
+SPREAD: Final = "(what another object has)"
+SCRIPTS: Final = ("js", "mjs", "cjs", "ts")
 SPRING: Final = frozenset({"DefaultKafkaProducerFactory", "SenderOptions"})
 CHAINED: Final = frozenset({"ProducerSettings", "KafkaSink", "rdkafka", "spark", "vert.x", "fs2", "zio"})
 """Makers that are the first of a chain of calls, in which settings are."""
@@ -283,6 +287,9 @@ WRITTEN: Final[Mapping[str, str]] = {
     "Acks.None": "0",
     "Acks.One": "1",
     "Acks.Zero": "0",
+    "ProduceAcks.ALL": "all",
+    "ProduceAcks.LEADER": "1",
+    "ProduceAcks.NO_RESPONSE": "0",
     "kgo.AllISRAcks()": "all",
     "kgo.LeaderAck()": "1",
     "kgo.NoAck()": "0",
@@ -370,6 +377,9 @@ def _callee(node: Node) -> str:
     """What is called or made, without its arguments and types: "kafka.Writer", "props.put"."""
     for name in ("constructor", "function", "type"):
         if (found := node.child_by_field_name(name)) is not None:
+            owner, last = found.child_by_field_name("object"), found.child_by_field_name("property")
+            if owner is not None and last is not None and owner.type in ("new_expression", "call_expression"):
+                return f"(made).{_text(last)}"  # `new Kafka({brokers: […]}).producer`
             return re.sub(r"[<\[].*", "", _text(found), flags=re.DOTALL).strip()
     if node.type == "method_invocation":
         owner = node.child_by_field_name("object")
@@ -468,8 +478,11 @@ def _pairs_of(node: Node, above: Sequence[Node], found: _File) -> None:
         key = node.child_by_field_name("key") or node.named_children[0]
         value = node.child_by_field_name("value") or node.named_children[-1]
         known = _key(key, constants) or FIELDS.get(_text(key).strip("\"'"), "")
+        known = known or OF_PLATFORMATIC.get(_text(key) if PLATFORMATIC in found.source.content else "", "")
         if known and _allowed(found, known, _text(key)):
             _put(known, _value(value, constants), node, above, found)
+    elif node.type == "spread_element" and found.language in SCRIPTS:
+        _spread(node, above, found)
 
 
 OF_FS2: Final[Mapping[str, str]] = {
@@ -495,8 +508,15 @@ FIELDS: Final[Mapping[str, str]] = {
     "idempotent": "enable.idempotence",
     "transactionalId": "transactional.id",
     "maxInFlightRequests": "max.in.flight.requests.per.connection",
+    "requireAcks": "acks",
 }
-"""Fields of kafka-go's Writer, and of what KafkaJS' producer() takes."""
+"""Fields of kafka-go's Writer, and of what KafkaJS' producer() and kafka-node's Producer take."""
+PLATFORMATIC: Final = "@platformatic/kafka"
+OF_PLATFORMATIC: Final[Mapping[str, str]] = {
+    "retries": "retries",
+    "maxInflights": "max.in.flight.requests.per.connection",
+}
+"""What a Producer of @platformatic/kafka takes beside the fields of others."""
 SARAMA: Final[Mapping[str, str]] = {
     "Producer.RequiredAcks": "acks",
     "Producer.Retry.Max": "retries",
@@ -507,10 +527,25 @@ SARAMA: Final[Mapping[str, str]] = {
 
 
 def _allowed(found: _File, key: str, written: str) -> bool:
-    if found.language in ("js", "mjs", "cjs", "ts"):
+    if found.language in SCRIPTS:
         quoted = written.startswith(("'", '"'))
-        return quoted or written in FIELDS
+        return quoted or written in FIELDS or (PLATFORMATIC in found.source.content and written in OF_PLATFORMATIC)
     return written != "acks"
+
+
+def _spread(node: Node, above: Sequence[Node], found: _File) -> None:
+    """`{…, ...options}`: what stands before it may be replaced, unless the other object is one of the file's."""
+    if len(above) < 2 or above[-1].type != "object" or above[-2].type not in ("arguments", "variable_declarator"):
+        return
+    other = _text(node).removeprefix("...").strip()
+    if not _is_literal(other, found):
+        for key in DECISIVE:
+            _put(key, _Value(SPREAD, False), node, above, found)
+
+
+def _is_literal(name: str, found: _File) -> bool:
+    """Whether a name of a script is bound to an object that is written out."""
+    return re.search(rf"\b(?:const|let|var)\s+{re.escape(name)}\b[^=;]*=\s*\{{", found.source.content) is not None
 
 
 def _franz(name: str, given: Sequence[Node], node: Node, above: Sequence[Node], found: _File) -> None:
@@ -739,7 +774,7 @@ def _kind_of_javascript(found: _File, callee: str, name: str, node: Node) -> str
         if "kafkajs" in imported or "confluentinc/kafka-javascript" in imported:
             return "kafkajs" if "kafkajs" in imported else "confluent-javascript"
     makes = node.type == "new_expression" and name in ("Producer", "HighLevelProducer")
-    return "node-rdkafka" if makes and "node-rdkafka" in content else ""
+    return next((kind for kind in (PLATFORMATIC, "node-rdkafka", "kafka-node") if kind in content), "") if makes else ""
 
 
 def _imported(source: Text, name: str) -> str:
@@ -785,7 +820,7 @@ def _selected(maker: _Maker, found: _File) -> list[_Pair]:
     called = {scope for scope in found.scopes if scope.partition("@")[0] in maker.names and scope != maker.scope}
     own = [each for each in found.pairs if each.scope == maker.scope and each not in inside and each.scope]
     mine = [each for each in own if each.owner in maker.names]
-    own = mine or [each for each in own if not _anothers(each, maker, found)]
+    own = mine or [each for each in own if not _anothers(each, maker, found) and each.value.text != SPREAD]
     shared = [
         each
         for each in found.pairs
@@ -795,7 +830,7 @@ def _selected(maker: _Maker, found: _File) -> list[_Pair]:
     if maker.kind == "spark":
         return inside
     shared += [each for each in found.pairs if each.scope in called and each not in shared]
-    if maker.kind == "kafkajs":
+    if maker.kind in ("kafkajs", PLATFORMATIC):
         shared += _at_sends(found)
     if maker.kind in ("sarama", "franz-go") and not own:
         shared = [each for each in found.pairs if each not in inside]
@@ -820,7 +855,7 @@ def _settled_pairs(pairs: Sequence[_Pair], maker: _Maker, found: _File) -> list[
 
 def _at_sends(found: _File) -> list[_Pair]:
     """What KafkaJS' sends ask for: acks is given with the records, not with the producer."""
-    asked = [each for each in found.pairs if each.key == "acks"]
+    asked = [each for each in found.pairs if each.key == "acks" and each.value.text != SPREAD]
     return asked if len({each.value for each in asked}) == 1 else [replace(each, sure=False) for each in asked]
 
 
@@ -831,7 +866,6 @@ def _anothers(pair: _Pair, maker: _Maker, found: _File) -> bool:
 
 MAPS: Final = frozenset({"KafkaProducer", "DefaultKafkaProducerFactory", "FlinkKafkaProducer"})
 """Makers that take a map."""
-DECISIVE: Final = ("acks", "enable.idempotence", "retries")
 MERGES: Final = re.compile(r"(?:(\w*)\.|\b)putAll\(\s*(?!Map\.of|Collections|ImmutableMap)(?:\w+\.)?(\w*)\s*(\(?)")
 
 
@@ -854,6 +888,10 @@ def _with_outside(
         settings.append(Setting("enable.idempotence", UNKNOWN, origin, known=False, note=note))
     if maker.kind in CONFIGURED:
         return _with_unknown(settings, maker, origin) if CONFIGURED[maker.kind](maker, found) else settings
+    if maker.kind in ("node-rdkafka", "kafka-node") and _has_options(maker, found):
+        return _with_unknown(settings, maker, origin, ("acks",))
+    if maker.kind == "kafkajs":  # acks is given with the records
+        return [each for each in settings if (each.key, each.value) != ("acks", SPREAD)]
     if maker.kind not in MAPS or based or empty:
         return settings
     if _put_later(maker, found) or _is_made_elsewhere(maker, found):
@@ -873,11 +911,21 @@ def _with_outside(
     return _with_unknown(told, maker, origin)
 
 
-def _with_unknown(settings: Sequence[Setting], maker: _Maker, origin: Origin) -> list[Setting]:
+def _with_unknown(
+    settings: Sequence[Setting], maker: _Maker, origin: Origin, keys: Sequence[str] = DECISIVE
+) -> list[Setting]:
     """Settings, and what decides over records as unknown where they do not have it."""
     named = {each.key for each in settings}
     note = "decided elsewhere in the program"
-    return [*settings, *(Setting(key, UNKNOWN, origin, known=False, note=note) for key in DECISIVE if key not in named)]
+    return [*settings, *(Setting(key, UNKNOWN, origin, known=False, note=note) for key in keys if key not in named)]
+
+
+def _has_options(maker: _Maker, found: _File) -> bool:
+    """Whether the options after a producer's first argument are not written out: the topic's settings of node-rdkafka,
+    what kafka-node is told beside its client.
+    """
+    given = re.match(r"new\s+[\w.$]+\(\s*(?:[\w.$]+|\{[^{}]*\})\s*,\s*([\w.$]+)\s*[,)]", maker.text)
+    return given is not None and given[1] not in ("undefined", "null") and not _is_literal(given[1], found)
 
 
 def _own_names(found: _File) -> set[str]:
@@ -1000,7 +1048,9 @@ def _is_parameter(maker: _Maker, body: str) -> bool:
     return given is not None and re.search(rf"[\w>\]?]\s+{given[1]}\s*[,)]", body.partition("{")[0]) is not None
 
 
-FOLLOWED: Final = frozenset({"sarama", "kafka-go", "kafka-go-config", "franz-go", "kafkajs", "spark", "fs2"})
+FOLLOWED: Final = frozenset(
+    {"sarama", "kafka-go", "kafka-go-config", "franz-go", "kafkajs", "kafka-node", "spark", "fs2"}
+)
 """Makers that show everything they are set to."""
 PASSED: Final[Mapping[str, tuple[tuple[str, str, str], ...]]] = {
     "kafka-go-config": (("acks", "all", "kafka.WriterConfig's default"),),
@@ -1016,6 +1066,8 @@ CLIENTS: Final[Mapping[str, Client]] = {
     "kafka-go-config": "kafka-go",
     "franz-go": "franz-go",
     "kafkajs": "kafkajs",
+    "kafka-node": "kafka-node",
+    PLATFORMATIC: "platformatic-kafka",
     "confluent": "librdkafka",
     "node-rdkafka": "librdkafka",
     "confluent-javascript": "librdkafka",
@@ -1196,8 +1248,8 @@ FORMATS: Final = (
         name="Java, Kotlin, Scala, Go, C#, JavaScript, TypeScript, Rust",
         reads="the settings of the producers that a program makes. JVM: kafka-clients, Spring's factories, Kafka "
         "Streams, Pekko's and Akka's ProducerSettings, Flink's and Spark's sinks, Vert.x, Micronaut. Go: confluent's, "
-        "sarama, franz-go, kafka-go. Others: Confluent.Kafka, KafkaJS (NestJS too), node-rdkafka, confluent's "
-        "JavaScript, rdkafka",
+        "sarama, franz-go, kafka-go. Others: Confluent.Kafka, KafkaJS (NestJS too), node-rdkafka, kafka-node, "
+        "@platformatic/kafka, confluent's JavaScript, rdkafka",
         files=tuple(f"*.{end}" for end in LANGUAGES if end not in ("kts",)),
         rank=25,
         whole=True,
