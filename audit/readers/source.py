@@ -52,7 +52,7 @@ MAKES: Final = re.compile(
     r"|NewProducer\(|new ProducerConfig|kafkajs|node-rdkafka|segmentio/kafka-go|confluentinc/kafka-javascript"
     r"|kafka-node|platformatic/kafka"
     r"|Transport\.KAFKA|\bProducerSettings\b|KafkaSink\b|FlinkKafkaProducer|io\.vertx\.kafka|new KafkaStreams\b"
-    r"|@KafkaClient\b|\.write(?:Stream)?\b|rdkafka|(?i:kafka)\w*\.producer\(|\"kafka:"
+    r"|new_producer_config|@KafkaClient\b|\.write(?:Stream)?\b|rdkafka|(?i:kafka)\w*\.producer\(|\"kafka:"
 )
 TESTS: Final = re.compile(
     r"(?:^|/)src/(?:test|testFixtures|integrationTest|it|jmh)/|(?:^|/)__tests__/|_test\.go$"
@@ -140,6 +140,7 @@ SPRING: Final = frozenset({"DefaultKafkaProducerFactory", "SenderOptions"})
 CHAINED: Final = frozenset({"ProducerSettings", "KafkaSink", "rdkafka", "spark", "vert.x", "fs2", "zio"})
 """Makers that are the first of a chain of calls, in which settings are."""
 LINKS: Final = CALLS | {"field_expression", "navigation_expression", "member_expression", "selector_expression"}
+OF_RUST: Final = ("rdkafka", "arroyo", "handed")
 RDKAFKA: Final = frozenset({"FutureProducer", "BaseProducer", "ThreadedProducer"})
 Node = Any
 """A node of tree-sitter's, whose package has no types of its own that hold across releases."""
@@ -449,6 +450,8 @@ def _pairs_of(node: Node, above: Sequence[Node], found: _File) -> None:
     if node.type in CALLS:
         callee = _callee(node)
         name, owner = callee.rpartition(".")[2], callee.rpartition(".")[0].rpartition(".")[2]
+        if not re.fullmatch(r"\w*", owner):  # `config.set(…).set(…)`: what the chain begins with
+            owner = re.match(r"\w*", callee)[0]  # type: ignore[index]
         given = _arguments(node)
         if name in PUTS and len(given) >= 2:
             for key, value in zip(given[::2], given[1::2], strict=False):
@@ -608,8 +611,10 @@ def _maker_of(node: Node, above: Sequence[Node], found: _File) -> None:
             node, more = _chain(node, above)
             given += more
         names = set(re.findall(r"[A-Za-z_]\w*", " ".join(map(_text, given))))
-        if kind == "rdkafka" and (_is_other(_text(node), above) or _in_test(above)):
+        if kind in OF_RUST and (_is_other(_text(node), above) or _in_test(above)):
             return
+        if kind == "arroyo":
+            _of_arroyo(node, given, above, found)
         if kind in CHAINED and (owner := _owner(above)):
             names.add(owner)
         if kind == "KafkaStreams" and any(each.kind == kind and each.scope == _scope(above) for each in found.makers):
@@ -617,6 +622,19 @@ def _maker_of(node: Node, above: Sequence[Node], found: _File) -> None:
         found.makers.append(
             _Maker(kind, line, _scope(above), node.start_byte, node.end_byte, frozenset(names), _text(node))
         )
+
+
+def _of_arroyo(node: Node, given: Sequence[Node], above: Sequence[Node], found: _File) -> None:
+    """The settings of `KafkaConfig::new_producer_config(servers, Some(HashMap::from([("acks".to_string(), …)])))`."""
+    if len(given) < 2 or _text(given[1]).strip() == "None":
+        return
+    pairs = list(re.finditer(r'\(\s*"([\w.]+)"(?:\.\w+\(\))?\s*,\s*("[^"]*"|[\w.]+)', _text(given[1])))
+    for each in pairs:
+        known = each[2].startswith('"')
+        value = _Value(each[2].strip('"') if known else UNKNOWN, known)
+        _put(each[1] if each[1] in producer_keys() else "", value, given[1], above, found)
+    for key in () if pairs else DECISIVE:
+        _put(key, _Value(UNKNOWN, False), given[1], above, found)
 
 
 def _is_endpoint(found: _File, name: str, node: Node) -> bool:
@@ -707,9 +725,7 @@ def _kind(found: _File, callee: str, name: str, node: Node) -> str:
         case "java" | "kt" | "kts" | "scala":
             return _kind_of_jvm(found, callee, name, node)
         case "rs":
-            content = found.source.content
-            typed = any(each in content for each in RDKAFKA)
-            return "rdkafka" if callee.endswith("ClientConfig::new") and "rdkafka" in content and typed else ""
+            return _kind_of_rust(found.source.content, callee, name)
         case "cs":
             made = name == "ProducerConfig" and node.type in CREATES and "Confluent.Kafka" in found.source.content
             return "ProducerConfig" if made else ""
@@ -748,6 +764,18 @@ def _is_own_function(name: str, given: int, content: str) -> bool:
     """Whether a call is of a function of the file's own that has a class's name: `fun KafkaProducer(s: Settings)`."""
     found = re.finditer(rf"\bfun\s+(?:<[^(){{}}]*>\s*)?{re.escape(name)}\s*\(([^()]*)\)", content)
     return any(len(re.findall(r"\w\s*:", each[1])) == given for each in found)
+
+
+def _kind_of_rust(content: str, callee: str, name: str) -> str:
+    """What a call makes of rdkafka's or of arroyo's; `handed` if its configuration is made in another file."""
+    if callee.endswith("KafkaConfig::new_producer_config"):
+        return "arroyo" if re.search(r"\b(?:\w+_)?arroyo::", content) else ""
+    if "rdkafka" not in content or not any(each in content for each in RDKAFKA):
+        return ""
+    if callee.endswith("ClientConfig::new"):
+        return "rdkafka"
+    made = name in ("create", "create_with_context") and re.fullmatch(r"\w+\.\w+", callee) is not None
+    return "handed" if made and "ClientConfig::new" not in content else ""
 
 
 def _kind_of_go(content: str, callee: str, name: str, node: Node) -> str:
@@ -1049,7 +1077,7 @@ def _is_parameter(maker: _Maker, body: str) -> bool:
 
 
 FOLLOWED: Final = frozenset(
-    {"sarama", "kafka-go", "kafka-go-config", "franz-go", "kafkajs", "kafka-node", "spark", "fs2"}
+    {"sarama", "kafka-go", "kafka-go-config", "franz-go", "kafkajs", "kafka-node", "spark", "fs2", "arroyo"}
 )
 """Makers that show everything they are set to."""
 PASSED: Final[Mapping[str, tuple[tuple[str, str, str], ...]]] = {
@@ -1072,7 +1100,7 @@ CLIENTS: Final[Mapping[str, Client]] = {
     "node-rdkafka": "librdkafka",
     "confluent-javascript": "librdkafka",
     "ProducerConfig": "librdkafka",
-    "rdkafka": "librdkafka",
+    **dict.fromkeys(OF_RUST, "librdkafka"),
 }
 
 
@@ -1186,6 +1214,8 @@ def settle(
     found, made = list(producers), list(made)
     for one in made:
         own = _filled(one.producer, look_up(one.producer.unit))
+        if one.kind == "handed" and any(each.kind == "rdkafka" and each.producer.unit == own.unit for each in made):
+            continue  # it is that one's configuration which is handed to it
         if one.kind in SPRING and own.unit:
             beside = [at for at, each in enumerate(found) if each.framework == "spring" and each.unit == own.unit]
             if beside:
