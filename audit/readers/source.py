@@ -6,7 +6,8 @@ in a value named there. Values that are written out count, constants of the same
 environment's variables; every other value is told as unknown, and so is one that is set only under a condition.
 
 Where a program makes the producer that a framework's file configures (Spring's `DefaultKafkaProducerFactory`, or
-`Properties.load`), the source decides: `settle` puts what it sets above what the file says, with its line. A map of the
+`Properties.load`), the source decides: `settle` puts what it sets above what the file says, with its line. So it does
+with what a customizer of Boot's or of Spring Cloud Stream's puts into the factory that these make. A map of the
 program's own (without `buildProducerProperties`) replaces what the file says. A producer whose settings are not in its
 own file is told as unknown if its module has no other: a file that is loaded there is then the configuration.
 
@@ -52,6 +53,7 @@ MAKES: Final = re.compile(
     r"|NewProducer\(|new ProducerConfig|kafkajs|node-rdkafka|segmentio/kafka-go|confluentinc/kafka-javascript"
     r"|kafka-node|platformatic/kafka"
     r"|Transport\.KAFKA|\bProducerSettings\b|KafkaSink\b|FlinkKafkaProducer|io\.vertx\.kafka|new KafkaStreams\b"
+    r"|ProducerConfigCustomizer|ClientFactoryCustomizer|ProducerFactoryCustomizer"
     r"|new_producer_config|@KafkaClient\b|\.write(?:Stream)?\b|rdkafka|(?i:kafka)\w*\.producer\(|\"kafka:"
 )
 TESTS: Final = re.compile(
@@ -137,6 +139,12 @@ DECISIVE: Final = ("acks", "enable.idempotence", "retries")
 SPREAD: Final = "(what another object has)"
 SCRIPTS: Final = ("js", "mjs", "cjs", "ts")
 SPRING: Final = frozenset({"DefaultKafkaProducerFactory", "SenderOptions"})
+CUSTOMIZERS: Final[Mapping[str, str]] = {
+    "ProducerConfigCustomizer": "spring-cloud-stream",
+    "ClientFactoryCustomizer": "spring-cloud-stream",
+    "DefaultKafkaProducerFactoryCustomizer": "spring",
+}
+"""Beans that change what a framework makes its producers with."""
 CHAINED: Final = frozenset({"ProducerSettings", "KafkaSink", "rdkafka", "spark", "vert.x", "fs2", "zio"})
 """Makers that are the first of a chain of calls, in which settings are."""
 LINKS: Final = CALLS | {"field_expression", "navigation_expression", "member_expression", "selector_expression"}
@@ -1116,6 +1124,7 @@ def read_source(source: Text, reading: Collected) -> bool:
         found = _gather(source, language, tree.root_node)
     except (RecursionError, ValueError):
         raise Unreadable("nested too deep") from None
+    _customized(found, reading)
     before = len(reading.made)
     fields: set[str] = set()
     for maker in found.makers:
@@ -1125,6 +1134,40 @@ def read_source(source: Text, reading: Collected) -> bool:
         fields.add(name)
     reading.made[before:] = _folded(reading.made[before:])
     return True
+
+
+def _customized(found: _File, reading: Collected) -> None:
+    """Add what customizers of a file put into the producers of a framework."""
+    for name, framework in CUSTOMIZERS.items():
+        if not re.search(rf"\b{name}\b", found.source.content):
+            continue
+        inherits = re.search(rf"\b(?:implements|extends|:)\s[^{{]*\b{name}\b", found.source.content) is not None
+        for scope, text in found.scopes.items():
+            function, _, start = scope.partition("@")
+            own = re.search(rf"\b{name}\b", text) or (inherits and function in ("configure", "customize"))
+            if own:
+                _customizes(framework, scope, range(int(start), int(start) + len(text.encode())), found, reading)
+
+
+def _customizes(framework: str, scope: str, within: range, found: _File, reading: Collected) -> None:
+    """Add what one method puts into a framework's producers, if it puts anything."""
+    source, text = found.source, found.scopes[scope]
+    pairs = [each for each in found.pairs if each.start in within]
+    line = source.content.encode()[: within.start].count(b"\n") + 1
+    settings = [
+        Setting(each.key, each.value.text, source.origin(each.line), known=each.value.known and each.sure)
+        for each in pairs
+    ]
+    if not pairs and not re.search(r"\.updateConfigs\(|\bputAll\(", text):
+        return
+    if any(_is_foreign(each, found) for each in MERGES.finditer(text)) or not pairs:
+        settings = [_made_unknown(each, "a customizer puts it") for each in settings]
+        named = {each.key for each in settings}
+        settings += [Setting(key, UNKNOWN, source.origin(line), known=False) for key in DECISIVE if key not in named]
+    before = len(reading.producers)
+    reading.producer(source.file, settings, source.origin(line), client="java", framework=framework, style="none")
+    producer = reading.producers.pop(before)
+    reading.made.append(Made(producer, "customizer", fresh=False, loads=False, followed=True))
 
 
 def _folded(made: Sequence[Made]) -> list[Made]:
@@ -1216,6 +1259,9 @@ def settle(
         own = _filled(one.producer, look_up(one.producer.unit))
         if one.kind == "handed" and any(each.kind == "rdkafka" and each.producer.unit == own.unit for each in made):
             continue  # it is that one's configuration which is handed to it
+        if one.kind == "customizer":
+            _customize(own, found, made)
+            continue
         if one.kind in SPRING and own.unit:
             beside = [at for at, each in enumerate(found) if each.framework == "spring" and each.unit == own.unit]
             if beside:
@@ -1234,12 +1280,22 @@ def settle(
                 for at in plain:
                     found[at] = _above(found[at], own, fresh=False) if one.followed else found[at]
                 continue
-            if one.kind in SPRING:
+            if one.kind in SPRING and any(each.framework.startswith("spring") for each in found):
                 continue
             if one.followed and one.kind in MAPS:
                 own = _undecided(own)
         found.append(own)
     return found
+
+
+def _customize(own: ProducerConfig, found: list[ProducerConfig], made: Sequence[Made]) -> None:
+    """Put what a customizer sets above what the files of its module say; a factory of the program's own has none."""
+    makes = any(each.kind in SPRING and each.producer.unit == own.unit for each in made)
+    if not own.unit or (own.framework == "spring" and makes):
+        return
+    for at, each in enumerate(found):
+        if each.framework == own.framework and each.unit == own.unit:
+            found[at] = _above(each, own, fresh=False)
 
 
 def _undecided(own: ProducerConfig) -> ProducerConfig:
