@@ -84,6 +84,8 @@ LANGUAGES: Final = (
         re.compile(r"\bWaterDrop::Producer\.new()|\bRdkafka::Config\.new\b(?=(?:.|\n){0,2000}\.producer\b)()"),
     ),
 )
+ALIAS: Final = re.compile(r"(?m)^\s*use\s+\\?RdKafka\\Producer\s+as\s+(\w+)\s*;")
+"""In PHP: the name that a file has for the class."""
 MARKS: Final = re.compile(r"rd_kafka_new|RdKafka|WaterDrop|Rdkafka")
 TESTS: Final = re.compile(r"(?:^|/)(?:tests?|spec|examples?/tests?)/|(?:_spec|_test)\.\w+$|Test\.php$")
 
@@ -139,6 +141,8 @@ def read_natives(source: Text, reading: Collected) -> bool:
         return True
     text = language.comments.sub(lambda found: found[1] or re.sub(r"[^\n]", " ", found[0]), source.content)
     pairs = [each for each in language.puts.finditer(text) if each[2] in producer_keys()]
+    if language.files == ("*.php",) and (alias := ALIAS.search(text)):
+        text = re.sub(rf"\bnew\s+{alias[1]}\b", lambda found: "new Producer".ljust(len(found[0])), text)
     for maker in list(language.makes.finditer(text))[:50]:
         name = next((each for each in maker.groups() if each), "")
         own = [each for each in pairs if each[1] == name] or pairs

@@ -54,6 +54,7 @@ OTHERS: Final[Mapping[str, tuple[str, Client]]] = {
 UNKNOWN: Final = "(an expression)"
 DECISIVE: Final = ("acks", "enable.idempotence", "retries")
 """What is unknown of a producer whose settings cannot be followed."""
+ASKS: Final = frozenset({"list_topics", "bootstrap_connected", "partitions_for", "start", "stop", "close"})
 TESTS: Final = re.compile(r"(?:^|/)(?:test_[^/]+|[^/]+_test|conftest)\.py$")
 COPIES: Final = frozenset({"dict", "copy", "deepcopy"})
 OF_ARROYO: Final = frozenset({"build_kafka_configuration", "build_kafka_producer_configuration"})
@@ -75,7 +76,7 @@ def read_python(source: Text, reading: Collected) -> bool:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            tree = ast.parse(source.content)
+            tree = _parsed(source.content)
     except SyntaxError as error:
         raise Unreadable("not Python", error.lineno) from None
     except (RecursionError, ValueError, MemoryError):
@@ -86,6 +87,17 @@ def read_python(source: Text, reading: Collected) -> bool:
         return _sinks(source, tree, reading) or found if "pyspark" in source.content else found
     except RecursionError:
         raise Unreadable("nested too deep") from None
+
+
+def _parsed(content: str) -> ast.Module:
+    """A module's tree. Type parameters of Python 3.12 are left out where the Python that reads is older."""
+    try:
+        return ast.parse(content)
+    except SyntaxError:
+        older = re.sub(
+            r"(?m)^(\s*(?:class|def|async def) \w+)\[[^\[\]\n]*(?:\[[^\[\]\n]*\][^\[\]\n]*)*\]", r"\1", content
+        )
+        return ast.parse(re.sub(r"(?m)^(\s*)type (\w+)(?:\[[^\n=]*\])? = ", r"\1\2 = ", older))
 
 
 BOUND: Final[ContextVar[Mapping[str, ast.Dict]]] = ContextVar("BOUND")
@@ -153,7 +165,7 @@ def _called(source: Text, tree: ast.Module, reading: Collected) -> bool:
     for scopes, call in _calls(tree, (tree,)):
         name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
         package, client = OTHERS.get(classes.get(name, name), ("", "unknown"))
-        if package not in imported or not package:
+        if package not in imported or not package or _only_asks(call, scopes[-1]):
             continue
         if package == "faststream":
             if not re.search(r"\.publish(?:er)?\(", source.content):
@@ -179,9 +191,11 @@ def _called(source: Text, tree: ast.Module, reading: Collected) -> bool:
 
 
 def _classes(tree: ast.Module) -> dict[str, str]:
-    """Functions and properties that return a class of producers, each with that class."""
-    found = {}
+    """Names that an import gives a class of producers, and functions that return one, each with that class."""
+    found: dict[str, str] = {}
     for each in ast.walk(tree):
+        if isinstance(each, ast.ImportFrom):
+            found |= {one.asname: one.name for one in each.names if one.asname and one.name in OTHERS}
         if isinstance(each, ast.FunctionDef) and isinstance(each.body[-1], ast.Return):
             value = each.body[-1].value
             name = value.attr if isinstance(value, ast.Attribute) else getattr(value, "id", "")
@@ -429,7 +443,7 @@ def _has(above: Path, name: str, here: Path) -> bool:
 
 
 def _only_asks(call: ast.Call, scope: Scope) -> bool:
-    """Whether a producer is only there to ask which topics there are."""
+    """Whether a producer is only there to ask which topics there are, or whether brokers answer."""
     inside = list(_own(scope))
     names = [
         each.targets[0].id
@@ -440,7 +454,8 @@ def _only_asks(call: ast.Call, scope: Scope) -> bool:
         return False
     asked = [each for each in inside if isinstance(each, ast.Attribute) and getattr(each.value, "id", "") == names[0]]
     used = [each for each in inside if isinstance(each, ast.Name) and each.id == names[0]]
-    return bool(asked) and len(used) == len(asked) + 1 and all(each.attr == "list_topics" for each in asked)
+    does = {each.attr for each in asked}
+    return len(used) == len(asked) + 1 and does <= ASKS and bool(does & {"list_topics", "stop", "close"})
 
 
 def _of_object(source: Text, name: str, scopes: tuple[Scope, ...]) -> list[Setting] | None:

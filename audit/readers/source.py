@@ -57,7 +57,8 @@ MAKES: Final = re.compile(
     r"|new_producer_config|@KafkaClient\b|\.write(?:Stream)?\b|rdkafka|(?i:kafka)\w*\.producer\(|\"kafka:"
 )
 TESTS: Final = re.compile(
-    r"(?:^|/)src/(?:test|testFixtures|integrationTest|it|jmh)/|(?:^|/)__tests__/|_test\.go$"
+    r"(?:^|/)src/(?:test|testFixtures|integrationTest|acceptance-?[tT]est|it|jmh)/|(?:^|/)__tests__/|_test\.go$"
+    r"|(?:^|/)(?:[\w.]+\.)?(?:Unit|Integration)?[Tt]ests?/(?:(?!src/)[^/]+/)*[^/]+\.cs$"
     r"|(?:Tests?|IT|Spec)\.(?:java|kt|scala|cs)$"
     r"|\.(?:test|spec)\.[cm]?[jt]s$|(?:^|/)(?:tests|benches)/(?:(?!src/)[^/]+/)*[^/]+\.rs$"
 )
@@ -93,6 +94,9 @@ CONDITIONS: Final = frozenset(
         "if_statement",
         "if_expression",
         "switch_statement",
+        "expression_switch_statement",
+        "type_switch_statement",
+        "select_statement",
         "switch_expression",
         "when_expression",
         "match_expression",
@@ -148,6 +152,7 @@ CUSTOMIZERS: Final[Mapping[str, str]] = {
 CHAINED: Final = frozenset({"ProducerSettings", "KafkaSink", "rdkafka", "spark", "vert.x", "fs2", "zio"})
 """Makers that are the first of a chain of calls, in which settings are."""
 LINKS: Final = CALLS | {"field_expression", "navigation_expression", "member_expression", "selector_expression"}
+OF_NODE: Final = frozenset({"Producer", "HighLevelProducer"})
 OF_RUST: Final = ("rdkafka", "arroyo", "handed")
 RDKAFKA: Final = frozenset({"FutureProducer", "BaseProducer", "ThreadedProducer"})
 Node = Any
@@ -446,10 +451,15 @@ def _method(node: Node) -> str:
 
 def _put(key: str, value: _Value, node: Node, above: Sequence[Node], found: _File, owner: str = "") -> None:
     if key:
-        pair = _Pair(
-            key, value, node.start_point[0] + 1, _scope(above), owner or _owner(above), _sure(above), node.start_byte
-        )
+        # A field of another object's may be null, and is then not set.
+        sure = _sure(above) and not (key == "transactional.id" and not value.known and _is_field(node, found))
+        pair = _Pair(key, value, node.start_point[0] + 1, _scope(above), owner or _owner(above), sure, node.start_byte)
         found.pairs.append(pair)
+
+
+def _is_field(node: Node, found: _File) -> bool:
+    """Whether what is assigned, in a language whose settings may be null, is a field of an object."""
+    return found.language in ("cs", *SCRIPTS) and re.search(r"[=:]\s*[\w?]+(?:\??\.\w+)+\s*$", _text(node)) is not None
 
 
 def _pairs_of(node: Node, above: Sequence[Node], found: _File) -> None:
@@ -477,6 +487,8 @@ def _pairs_of(node: Node, above: Sequence[Node], found: _File) -> None:
                 _put(key.removeprefix("kafka."), _value(given[1], constants), given[0], above, found)
         elif found.language == "scala" and len(given) == 1 and (key := OF_FS2.get(_method(node), "")):
             _put(key, _value(given[0], constants), given[0], above, found)
+        elif callee == "Object.assign" and found.language in SCRIPTS:
+            _copied(given, above, found)
         elif callee.startswith("kgo."):
             _franz(name, given, node, above, found)
     elif node.type == "infix_expression" and node.named_child_count >= 3:
@@ -546,12 +558,29 @@ def _allowed(found: _File, key: str, written: str) -> bool:
 
 def _spread(node: Node, above: Sequence[Node], found: _File) -> None:
     """`{…, ...options}`: what stands before it may be replaced, unless the other object is one of the file's."""
-    if len(above) < 2 or above[-1].type != "object" or above[-2].type not in ("arguments", "variable_declarator"):
+    if len(above) < 2 or above[-1].type != "object":
         return
-    other = _text(node).removeprefix("...").strip()
-    if not _is_literal(other, found):
-        for key in DECISIVE:
-            _put(key, _Value(SPREAD, False), node, above, found)
+    if above[-2].type not in ("arguments", "variable_declarator", "assignment_expression"):
+        return
+    _assume_any(_text(node).removeprefix("..."), node, above, found)
+
+
+def _copied(given: Sequence[Node], above: Sequence[Node], found: _File) -> None:
+    """`Object.assign({…}, options)`, which compilers make of `{…, ...options}`."""
+    for each in given:
+        if each.type in ("identifier", "member_expression"):
+            _assume_any(_text(each), each, above, found)
+
+
+def _assume_any(other: str, node: Node, above: Sequence[Node], found: _File) -> None:
+    """Leave unknown what another object of a script may set, unless it is written out in the file."""
+    if _is_literal(other.strip(), found):
+        return
+    assigned = next((each for each in reversed(above) if each.type == "assignment_expression"), None)
+    left = assigned.child_by_field_name("left") if assigned is not None else None
+    owner = _text(left).rpartition(".")[2] if left is not None else ""
+    for key in DECISIVE:
+        _put(key, _Value(SPREAD, False), node, above, found, owner)
 
 
 def _is_literal(name: str, found: _File) -> bool:
@@ -619,6 +648,8 @@ def _maker_of(node: Node, above: Sequence[Node], found: _File) -> None:
             node, more = _chain(node, above)
             given += more
         names = set(re.findall(r"[A-Za-z_]\w*", " ".join(map(_text, given))))
+        if kind == "franz-go" and not _produces(_scope(above), found):
+            return
         if kind in OF_RUST and (_is_other(_text(node), above) or _in_test(above)):
             return
         if kind == "arroyo":
@@ -630,6 +661,19 @@ def _maker_of(node: Node, above: Sequence[Node], found: _File) -> None:
         found.makers.append(
             _Maker(kind, line, _scope(above), node.start_byte, node.end_byte, frozenset(names), _text(node))
         )
+
+
+PRODUCES: Final = re.compile(r"\bProduce|RequiredAcks|DefaultProduceTopic|RecordPartitioner")
+"""What is said or done of producing with franz-go."""
+
+
+def _produces(scope: str, found: _File) -> bool:
+    """Whether a client of franz-go's sends: its function says so, or no function of the file that makes one does."""
+    own = found.scopes.get(scope, "")
+    if PRODUCES.search(own) or not own:
+        return True
+    others = [each for each in found.scopes.values() if "kgo.NewClient" in each and PRODUCES.search(each)]
+    return not others and not re.search(r"kgo\.Consume|kgo\.ConsumerGroup", own)
 
 
 def _of_arroyo(node: Node, given: Sequence[Node], above: Sequence[Node], found: _File) -> None:
@@ -791,9 +835,7 @@ def _kind_of_go(content: str, callee: str, name: str, node: Node) -> str:
         return "sarama"
     if "segmentio/kafka-go" in content and name in ("Writer", "WriterConfig") and node.type == "composite_literal":
         return "kafka-go" if name == "Writer" else "kafka-go-config"
-    if callee == "kgo.NewClient" and re.search(
-        r"\bProduce|RequiredAcks|DefaultProduceTopic|RecordPartitioner", content
-    ):
+    if callee == "kgo.NewClient" and PRODUCES.search(content):
         return "franz-go"
     return "confluent" if name == "NewProducer" and "confluentinc/confluent-kafka-go" in content else ""
 
@@ -801,7 +843,7 @@ def _kind_of_go(content: str, callee: str, name: str, node: Node) -> str:
 def _kind_of_javascript(found: _File, callee: str, name: str, node: Node) -> str:
     content = found.source.content
     called = name == "producer" and node.type == "call_expression" and "." in callee
-    if "confluentinc/kafka-javascript" in content:
+    if "confluentinc/kafka-javascript" in content and not (node.type == "new_expression" and name in OF_NODE):
         return "confluent-javascript" if called else ""
     if called:
         if "kafkajs" in content:
@@ -809,8 +851,11 @@ def _kind_of_javascript(found: _File, callee: str, name: str, node: Node) -> str
         imported = _imported(found.source, callee.partition(".")[0])
         if "kafkajs" in imported or "confluentinc/kafka-javascript" in imported:
             return "kafkajs" if "kafkajs" in imported else "confluent-javascript"
-    makes = node.type == "new_expression" and name in ("Producer", "HighLevelProducer")
-    return next((kind for kind in (PLATFORMATIC, "node-rdkafka", "kafka-node") if kind in content), "") if makes else ""
+    if node.type != "new_expression" or name not in OF_NODE:
+        return ""
+    kinds = {each: each for each in (PLATFORMATIC, "node-rdkafka", "kafka-node")}
+    kinds["confluentinc/kafka-javascript"] = "node-rdkafka"
+    return next((kind for package, kind in kinds.items() if package in content), "")
 
 
 def _imported(source: Text, name: str) -> str:
@@ -856,6 +901,7 @@ def _selected(maker: _Maker, found: _File) -> list[_Pair]:
     called = {scope for scope in found.scopes if scope.partition("@")[0] in maker.names and scope != maker.scope}
     own = [each for each in found.pairs if each.scope == maker.scope and each not in inside and each.scope]
     mine = [each for each in own if each.owner in maker.names]
+    mine = [] if maker.kind == "franz-go" else mine  # its options are not put into a map
     own = mine or [each for each in own if not _anothers(each, maker, found) and each.value.text != SPREAD]
     shared = [
         each
@@ -930,6 +976,8 @@ def _with_outside(
         return [each for each in settings if (each.key, each.value) != ("acks", SPREAD)]
     if maker.kind not in MAPS or based or empty:
         return settings
+    if found.language == "scala" and ADDED.search(found.scopes.get(maker.scope, "")):
+        return _with_unknown([_made_unknown(each, note) for each in settings], maker, origin)
     if _put_later(maker, found) or _is_made_elsewhere(maker, found):
         settings = [_made_unknown(each, note) if _put_later(maker, found) else each for each in settings]
         return _with_unknown(settings, maker, origin)
@@ -981,9 +1029,10 @@ def _put_later(maker: _Maker, found: _File) -> bool:
     """
     name = _given(maker)
     return any(
-        (each[1] == name or (not each[1] and scope.partition("@")[0] in maker.names)) and _is_foreign(each, found)
-        for scope, body in found.scopes.items()
-        if scope != maker.scope
+        (each[1] == name or (not each[1] and not scope) or (not each[1] and scope.partition("@")[0] in maker.names))
+        and _is_foreign(each, found)
+        for scope, body in (found.scopes if maker.scope else {maker.scope: found.source.content}).items()
+        if scope != maker.scope or not scope
         for each in MERGES.finditer(body)
     )
 
@@ -994,6 +1043,8 @@ def _is_foreign(merge: re.Match[str], found: _File) -> bool:
     return merge[2] not in names
 
 
+ADDED: Final = re.compile(r"\+\+\s*\(?(?!Map\b|Seq\b|List\b)[a-z]\w*\.")
+"""In Scala: a map of another object's is added."""
 FRESH: Final = re.compile(
     r"(?:new\s+)?(?:\w+\.)*(?:(?:Properties|\w*Map)\s*(?:<[^()]*>|\[[^()]*\])?\s*(?:\(\s*\d*\s*\)|$|\{)"
     r"|(?:[Mm]utableMapOf|mapOf|hashMapOf|linkedMapOf|buildMap|Map|ImmutableMap|Collections)\b[\s.(\[])"
@@ -1247,6 +1298,10 @@ def _topics(maker: _Maker, found: _File) -> list[str]:
     return named
 
 
+SHIPPED: Final = re.compile(r"/(?:dist|build|out)/(?:.*/)?[^/]+\.[cm]?js$")
+"""Built code, of which a package for Node has several copies: of each kind of module, and in each bundle."""
+
+
 def settle(
     made: Iterable[Made], producers: Sequence[ProducerConfig], look_up: Callable[[str], Lookup]
 ) -> list[ProducerConfig]:
@@ -1255,7 +1310,17 @@ def settle(
     `look_up` gives a module's own look-up of placeholders: what its application's files say.
     """
     found, made = list(producers), list(made)
+    bundled: set[object] = set()
     for one in made:
+        if SHIPPED.search(one.producer.origin.path):
+            what = (
+                one.kind,
+                one.producer.name.partition(",")[2],
+                tuple((k, v.value) for k, v in one.producer.settings.items()),
+            )
+            if what in bundled:
+                continue
+            bundled.add(what)
         own = _filled(one.producer, look_up(one.producer.unit))
         if one.kind == "handed" and any(each.kind == "rdkafka" and each.producer.unit == own.unit for each in made):
             continue  # it is that one's configuration which is handed to it

@@ -25,8 +25,8 @@ SKIPPED: Final = words(
 ALSO_OWN: Final = words("vendor bin build dist out target")
 """Those of them that are also names of people's own directories: a build file or sources of one's own tell."""
 SHIPPED: Final = frozenset({"dist", "build", "out"})
-SCRIPT: Final = re.compile(r"(?<!\.d)\.[cm]?[jt]sx?$|^tsconfig[\w.-]*\.json$")
-"""A file that tells of sources, which what is built is made of."""
+SCRIPT: Final = re.compile(r"(?<!\.d)(?<!\.config)\.[cm]?[jt]sx?$")
+"""A source, which what is built is made of."""
 OWN: Final = ("pom.xml", "build.gradle", "build.gradle.kts", "package.json", "go.mod", "src", "Dockerfile")
 BUILD: Final = frozenset({"package-lock.json", "package.json", "composer.json", "tsconfig.json"})
 LARGEST: Final = 1_000_000
