@@ -18,6 +18,7 @@ import warnings
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextvars import ContextVar
+from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
@@ -59,7 +60,7 @@ TESTS: Final = re.compile(r"(?:^|/)(?:test_[^/]+|[^/]+_test|conftest)\.py$")
 COPIES: Final = frozenset({"dict", "copy", "deepcopy"})
 OF_ARROYO: Final = frozenset({"build_kafka_configuration", "build_kafka_producer_configuration"})
 """Functions of sentry-arroyo that take a dictionary of librdkafka's, and one that stands above it."""
-DEEPEST: Final = 8
+DEEPEST: Final = 4
 """How many functions are followed, each called by the one before."""
 FUNCTIONS: Final = (ast.FunctionDef, ast.AsyncFunctionDef)
 FOLLOWING: Final[ContextVar[tuple[ast.AST, ...]]] = ContextVar("FOLLOWING")
@@ -353,10 +354,27 @@ def _returned(source: Text, call: ast.Call, name: str, scopes: tuple[Scope, ...]
         outer = scopes[: max((at + 1 for at, each in enumerate(scopes) if isinstance(each, ast.ClassDef)), default=0)]
     if not outer:
         return None
-    functions = [each for each in outer[-1].body if isinstance(each, FUNCTIONS) and each.name == name]
+    functions = _functions(outer[-1]).get(name, ())
     if len(functions) == 1:
         return _of_function(source, functions[0], outer)
     return _of_package(source, scopes[0], name, called=True) if not functions and len(outer) == 1 else None
+
+
+@lru_cache(maxsize=8)
+def _functions(scope: Scope) -> dict[str, tuple[ast.FunctionDef | ast.AsyncFunctionDef, ...]]:
+    """The functions of a module or class, by their names."""
+    found: dict[str, tuple[ast.FunctionDef | ast.AsyncFunctionDef, ...]] = {}
+    for each in scope.body:
+        if isinstance(each, FUNCTIONS):
+            found[each.name] = (*found.get(each.name, ()), each)
+    return found
+
+
+@lru_cache(maxsize=8)
+def _imports(module: Scope) -> dict[str, tuple[ast.ImportFrom, str]]:
+    """The names that a module imports from others, each with the statement and the name that it has there."""
+    found = [each for each in ast.walk(module) if isinstance(each, ast.ImportFrom)]
+    return {one.asname or one.name: (each, one.name) for each in found for one in each.names}
 
 
 def _of_function(
@@ -381,29 +399,25 @@ def _of_function(
 
 def _of_package(source: Text, module: Scope, name: str, *, called: bool) -> list[Setting] | None:
     """The settings of a dictionary, or of what a function returns, that a file imports from its own package."""
-    if not called and any(_hands_on(each, name) or _changes(each, name) for each in ast.walk(module)):
+    node, original = _imports(module).get(name, (None, ""))
+    if node is None or (not called and any(_hands_on(each, name) or _changes(each, name) for each in ast.walk(module))):
         return None
-    for node in ast.walk(module):
-        if not isinstance(node, ast.ImportFrom):
-            continue
-        original = next((each.name for each in node.names if (each.asname or each.name) == name), "")
-        other = _module_of(source, node) if original else None
-        if other is None:
-            continue
-        try:
-            tree = ast.parse(other.content)
-        except (SyntaxError, RecursionError, ValueError, MemoryError):
-            return None
-        bound = _dictionaries(tree)
-        token = BOUND.set(bound)
-        try:
-            if not called:
-                return _literal(other, bound[original]) if original in bound else None
-            functions = [each for each in tree.body if isinstance(each, FUNCTIONS) and each.name == original]
-            return _of_function(other, functions[0], (tree,)) if len(functions) == 1 else None
-        finally:
-            BOUND.reset(token)
-    return None
+    other = _module_of(source, node)
+    if other is None:
+        return None
+    try:
+        tree = ast.parse(other.content)
+    except (SyntaxError, RecursionError, ValueError, MemoryError):
+        return None
+    bound = _dictionaries(tree)
+    token = BOUND.set(bound)
+    try:
+        if not called:
+            return _literal(other, bound[original]) if original in bound else None
+        functions = _functions(tree).get(original, ())
+        return _of_function(other, functions[0], (tree,)) if len(functions) == 1 else None
+    finally:
+        BOUND.reset(token)
 
 
 def _changes(node: ast.AST, name: str) -> bool:

@@ -20,7 +20,7 @@ import dataclasses
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, lru_cache
 from importlib import import_module
 from pathlib import Path
 from types import MappingProxyType
@@ -138,6 +138,8 @@ PUTS: Final = frozenset(
     }
 )
 DEEPEST: Final = 400
+MOST: Final = 300
+"""Producers of one file that are told: each is looked up in the whole file."""
 UNKNOWN: Final = "(not in this file)"
 DECISIVE: Final = ("acks", "enable.idempotence", "retries")
 SPREAD: Final = "(what another object has)"
@@ -201,6 +203,12 @@ class _File:
     constants: dict[str, _Value] = field(default_factory=dict)
     scopes: dict[str, str] = field(default_factory=dict)
     """The text of each function, by its name."""
+    owners: frozenset[str] = frozenset()
+    """The maps that are filled in the file."""
+    fillers: frozenset[str] = frozenset()
+    """The functions that fill them."""
+    merges: tuple[tuple[str, re.Match[str]], ...] = ()
+    """Where a map is put into another one: the function, and the call in its text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -417,6 +425,11 @@ def _gather(source: Text, language: str, root: Node) -> _File:
         _pairs_of(node, above, found)
         _maker_of(node, above, found)
         _annotated(node, above, found)
+    found.owners = frozenset(each.owner for each in found.pairs)
+    found.fillers = frozenset(each.scope.partition("@")[0] for each in found.pairs)
+    if "putAll" in source.content:
+        bodies = {**found.scopes, "": source.content}
+        found.merges = tuple((scope, each) for scope, body in bodies.items() for each in MERGES.finditer(body))
     return found
 
 
@@ -585,7 +598,13 @@ def _assume_any(other: str, node: Node, above: Sequence[Node], found: _File) -> 
 
 def _is_literal(name: str, found: _File) -> bool:
     """Whether a name of a script is bound to an object that is written out."""
-    return re.search(rf"\b(?:const|let|var)\s+{re.escape(name)}\b[^=;]*=\s*\{{", found.source.content) is not None
+    return name in _literals(found.source.content)
+
+
+@lru_cache(maxsize=1)
+def _literals(content: str) -> frozenset[str]:
+    """The names of a script that are bound to objects that are written out."""
+    return frozenset(re.findall(r"\b(?:const|let|var)\s+(\w+)\b[^=;]{0,200}=\s*\{", content))
 
 
 def _franz(name: str, given: Sequence[Node], node: Node, above: Sequence[Node], found: _File) -> None:
@@ -899,7 +918,8 @@ def _selected(maker: _Maker, found: _File) -> list[_Pair]:
     copied = {name for value in _bound(maker, found) for name in _filled_here(value, found)}
     maker = replace(maker, names=maker.names | copied)
     called = {scope for scope in found.scopes if scope.partition("@")[0] in maker.names and scope != maker.scope}
-    own = [each for each in found.pairs if each.scope == maker.scope and each not in inside and each.scope]
+    within = set(inside)
+    own = [each for each in found.pairs if each.scope == maker.scope and each not in within and each.scope]
     mine = [each for each in own if each.owner in maker.names]
     mine = [] if maker.kind == "franz-go" else mine  # its options are not put into a map
     own = mine or [each for each in own if not _anothers(each, maker, found) and each.value.text != SPREAD]
@@ -908,16 +928,18 @@ def _selected(maker: _Maker, found: _File) -> list[_Pair]:
         for each in found.pairs
         if (each.scope != maker.scope or not maker.scope) and each.owner in maker.names and each.owner
     ]
-    shared = [each for each in shared if each not in inside]
+    shared = [each for each in shared if each not in within]
     if maker.kind == "spark":
         return inside
-    shared += [each for each in found.pairs if each.scope in called and each not in shared]
+    known = set(shared)
+    shared += [each for each in found.pairs if each.scope in called and each not in known]
     if maker.kind in ("kafkajs", PLATFORMATIC):
         shared += _at_sends(found)
     if maker.kind in ("sarama", "franz-go") and not own:
-        shared = [each for each in found.pairs if each not in inside]
+        shared = [each for each in found.pairs if each not in within]
+    within.update(own)
     # What another function puts is there before the producer's own changes it, wherever it stands in the file.
-    return sorted([*shared, *own, *inside], key=lambda one: (one in own or one in inside, one.start))
+    return sorted([*shared, *own, *inside], key=lambda one: (one in within, one.start))
 
 
 def _settled_pairs(pairs: Sequence[_Pair], maker: _Maker, found: _File) -> list[_Pair]:
@@ -983,7 +1005,11 @@ def _with_outside(
         return _with_unknown(settings, maker, origin)
     start = int(maker.scope.rpartition("@")[2] or 0)
     body = found.scopes.get(maker.scope, "") if maker.scope else ""
-    merged = [start + each.start() for each in MERGES.finditer(body) if _is_foreign(each, found)]
+    merged = [
+        start + each.start()
+        for scope, each in found.merges
+        if scope and scope == maker.scope and _is_foreign(each, found)
+    ]
     if not merged and not loads and not _is_parameter(maker, body):
         return settings
     if loads and not merged:
@@ -1012,11 +1038,6 @@ def _has_options(maker: _Maker, found: _File) -> bool:
     return given is not None and given[1] not in ("undefined", "null") and not _is_literal(given[1], found)
 
 
-def _own_names(found: _File) -> set[str]:
-    """The maps that are filled in a file, and the functions that fill them."""
-    return {each.owner for each in found.pairs} | {each.scope.partition("@")[0] for each in found.pairs}
-
-
 def _given(maker: _Maker) -> str:
     """The name that a producer is made with; empty if its first argument is no name."""
     told = re.match(r"[^(]*\(\s*(?:this\.)?(\w+)\s*[,)]", maker.text)
@@ -1029,18 +1050,16 @@ def _put_later(maker: _Maker, found: _File) -> bool:
     """
     name = _given(maker)
     return any(
-        (each[1] == name or (not each[1] and not scope) or (not each[1] and scope.partition("@")[0] in maker.names))
+        (each[1] == name or (not each[1] and (not scope or scope.partition("@")[0] in maker.names)))
         and _is_foreign(each, found)
-        for scope, body in (found.scopes if maker.scope else {maker.scope: found.source.content}).items()
-        if scope != maker.scope or not scope
-        for each in MERGES.finditer(body)
+        for scope, each in found.merges
+        if (scope != maker.scope if maker.scope and scope else not maker.scope and not scope)
     )
 
 
 def _is_foreign(merge: re.Match[str], found: _File) -> bool:
     """Whether the map that is put into another one is not filled in the file."""
-    names = {each.scope.partition("@")[0] if merge[3] else each.owner for each in found.pairs}
-    return merge[2] not in names
+    return merge[2] not in (found.fillers if merge[3] else found.owners)
 
 
 ADDED: Final = re.compile(r"\+\+\s*\(?(?!Map\b|Seq\b|List\b)[a-z]\w*\.")
@@ -1063,7 +1082,7 @@ def _bound(maker: _Maker, found: _File) -> list[str]:
 
 def _filled_here(value: str, found: _File) -> set[str]:
     """The functions and maps of a file that an expression has its settings of."""
-    return {each for each in re.findall(r"(?<![\w.])(?:this\.)?(\w+)", value) if each in _own_names(found)}
+    return {each for each in re.findall(r"(?<![\w.])(?:this\.)?(\w+)", value) if each in found.owners | found.fillers}
 
 
 def _is_made_elsewhere(maker: _Maker, found: _File) -> bool:
@@ -1178,7 +1197,9 @@ def read_source(source: Text, reading: Collected) -> bool:
     _customized(found, reading)
     before = len(reading.made)
     fields: set[str] = set()
-    for maker in found.makers:
+    if len(found.makers) > MOST:
+        reading.ignored[f"a producer beyond {MOST} of one file"] += len(found.makers) - MOST
+    for maker in found.makers[:MOST]:
         name = _assigned_to(maker, found) if maker.kind == "ProducerConfig" else ""
         if not name.startswith("_") or name not in fields:  # a field of a builder's, made by whoever is first
             _add(maker, found, reading)
@@ -1192,7 +1213,7 @@ def _customized(found: _File, reading: Collected) -> None:
     for name, framework in CUSTOMIZERS.items():
         if not re.search(rf"\b{name}\b", found.source.content):
             continue
-        inherits = re.search(rf"\b(?:implements|extends|:)\s[^{{]*\b{name}\b", found.source.content) is not None
+        inherits = re.search(rf"\b(?:implements|extends|:)\s[^{{]{{0,400}}\b{name}\b", found.source.content) is not None
         for scope, text in found.scopes.items():
             function, _, start = scope.partition("@")
             own = re.search(rf"\b{name}\b", text) or (inherits and function in ("configure", "customize"))
@@ -1235,6 +1256,7 @@ def _folded(made: Sequence[Made]) -> list[Made]:
 
 def _add(maker: _Maker, found: _File, reading: Collected) -> None:
     pairs = _settled_pairs(_selected(maker, found), maker, found)
+    pairs = list({each.key: each for each in pairs}.values())  # of one key the last counts
     source = found.source
     settings = [
         Setting(
