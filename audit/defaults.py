@@ -60,7 +60,8 @@ NAMES: Final[Mapping[str, Mapping[Concept, tuple[str, ...]]]] = MappingProxyType
             "acks": ("request.required.acks",),
             "retries": ("message.send.max.retries",),
         },
-        **dict.fromkeys(("sarama", "franz-go", "kafka-go", "kafkajs", "kafka-python", "aiokafka", "ruby-kafka"), MEANT),
+        **dict.fromkeys(("sarama", "franz-go", "kafka-go", "kafkajs", "kafka-node", "platformatic-kafka"), MEANT),
+        **dict.fromkeys(("kafka-python", "aiokafka", "ruby-kafka"), MEANT),
     }
 )
 """What a client calls each thing that decides over records; the first name is the one to recommend."""
@@ -163,6 +164,8 @@ NEVER_MEASURED: Final[Mapping[str, Callable[[str], Rules]]] = MappingProxyType(
         "franz-go": _never_measured("all", idempotence=True, retries=FOREVER, in_flight=5),
         "kafka-go": _never_measured("0", idempotence=None, retries=10, in_flight=1),
         "kafkajs": _never_measured("all", idempotence=False, retries=5, in_flight=5),
+        "kafka-node": _never_measured("1", idempotence=None, retries=0, in_flight=5),
+        "platformatic-kafka": _never_measured("1", idempotence=False, retries=3, in_flight=5),
         "kafka-python": _kafka_python,
         "aiokafka": _never_measured("1", idempotence=False, retries=FOREVER, in_flight=1),
         "ruby-kafka": _never_measured("all", idempotence=False, retries=2, in_flight=1),
@@ -171,8 +174,10 @@ NEVER_MEASURED: Final[Mapping[str, Callable[[str], Rules]]] = MappingProxyType(
 """Clients that the matrix has no cell of. Read in the packages themselves: config.go (NewConfig) of sarama 1.46.3;
 pkg/kgo/config.go (defaultCfg) and sink.go of franz-go 1.20.4 (in flight: 5 with idempotence, from Kafka 1.0 on, and 1
 where that is turned off); writer.go of kafka-go 0.4.49 (a WriterConfig makes all of 0); src/producer/index.js and
-messageProducer.js of KafkaJS 2.2.4; kafka/producer/kafka.py of kafka-python 2.0.2, 2.1.0, 2.1.5, 2.2.0, 2.2.15, 2.3.0
-and 3.0.12; aiokafka/producer/producer.py of aiokafka 0.12.0; lib/kafka/client.rb of ruby-kafka.
+messageProducer.js of KafkaJS 2.2.4; lib/baseProducer.js and kafkaClient.js of kafka-node 5.0.0 (a send that fails is
+not sent again); clients/producer/producer.js and clients/base/options.js of @platformatic/kafka 1.35.0 and 2.12.1;
+kafka/producer/kafka.py of kafka-python 2.0.2, 2.1.0, 2.1.5, 2.2.0, 2.2.15, 2.3.0 and 3.0.12;
+aiokafka/producer/producer.py of aiokafka 0.12.0; lib/kafka/client.rb of ruby-kafka.
 """
 RULES: Final[Mapping[str, Callable[[str], Rules]]] = MappingProxyType(
     {"java": java, "librdkafka": librdkafka, "scala": scala, **NEVER_MEASURED}

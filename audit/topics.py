@@ -121,7 +121,7 @@ def topics_of(
     Those that its configuration names; else those of --topic; else all that are described for it; else any.
     """
     brokers = brokers_of(producer, inputs.brokers)
-    beside = topics_of_unit(producer, brokers, inputs.topics, inputs.brokers)
+    beside = topics_of_unit(producer, brokers, inputs.topics, inputs.brokers, inputs.producers)
     described = {topic.name: topic for topic in beside}
     described |= {topic.name: _stated_over(described.get(topic.name), topic) for topic in stated.topics}
     names = producer.topics or tuple(topic.name for topic in stated.topics)

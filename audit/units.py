@@ -10,8 +10,10 @@ together, in this order, and the nearest counts; where two are equally near neit
 3. brokers in the producer's own directory, in one above it or in its module, if the producer names no address, only
    this machine's, or if theirs is not told.
 
-A module is the nearest directory above with a build file. A topic belongs to a producer if it is of its cluster, or is
-described in a file that lies so. A topic that is described once, in a file of no module, belongs to whoever names it.
+A module is the nearest directory above with a build file. A directory of examples or tests is a unit of its own: what
+it describes is not what the module around it runs on. A topic belongs to a producer if it is of its cluster, or is
+described in a file that lies so. A topic that is described once, in a file of no module, belongs to the producers that
+name it if all of them are of one module, and their brokers are not described elsewhere.
 """
 
 from __future__ import annotations
@@ -25,6 +27,8 @@ from audit.model import BrokerConfig, Origin, ProducerConfig, TopicConfig
 
 NAMED: Final = "*"
 """The `unit` of what stands in a file that the user named: it is meant for all that was named."""
+APART: Final = frozenset({"example", "examples", "sample", "samples", "demo", "demos", "test", "tests", "testdata"})
+"""Directories that are units of their own."""
 LOCAL: Final = frozenset({"localhost", "127.0.0.1", "0.0.0.0", "::1", "host.docker.internal", ""})
 SERVERS: Final = ("bootstrap.servers", "metadata.broker.list")
 BOOTSTRAP: Final = re.compile(r"(?P<name>[\w-]+?)-kafka(?:-[\w-]+)?-(?:bootstrap|brokers)(?:\.(?P<namespace>[\w-]+))?")
@@ -74,6 +78,8 @@ def _distance(producer: ProducerConfig, other: Origin) -> int | None:
     if not _within(own, theirs) and not (_within(own, unit) and _within(theirs, unit)):
         return None
     common = os.path.commonpath([own, theirs])
+    if APART & set(theirs.removeprefix(common).split(os.sep)):
+        return None
     return 1 + own.count(os.sep) + theirs.count(os.sep) - 2 * common.count(os.sep)
 
 
@@ -130,9 +136,10 @@ def topics_of_unit(
     brokers: Sequence[BrokerConfig],
     topics: Iterable[TopicConfig],
     every: Sequence[BrokerConfig] = (),
+    producers: Sequence[ProducerConfig] = (),
 ) -> tuple[TopicConfig, ...]:
     """The topics that are described for a producer's cluster, or beside it. Where several clusters of `every` have the
-    name that a topic tells, it is of the one in its directory.
+    name that a topic tells, it is of the one in its directory. `producers` are all that were read.
     """
     clusters = {one.cluster for one in brokers if one.cluster}
     named: dict[str, set[str]] = {}
@@ -140,7 +147,7 @@ def topics_of_unit(
         named.setdefault(one.cluster, set()).add(one.origin.path)
     beside = {_folder(producer.origin), *(_folder(each.origin) for each in brokers)}
     topics = tuple(topics)
-    found = list(_named_alone(producer, topics, clusters))
+    found = list(_named_alone(producer, topics, brokers, producers))
     for topic in topics:
         near = _anywhere(topic.origin) or _anywhere(producer.origin) or topic.unit == NAMED
         near = near or _distance(producer, topic.origin) is not None
@@ -151,10 +158,17 @@ def topics_of_unit(
     return tuple(found)
 
 
-def _named_alone(producer: ProducerConfig, topics: Sequence[TopicConfig], clusters: set[str]) -> Iterable[TopicConfig]:
-    """The topics that a producer names and that are described once in all that was read, outside of any module, or for
-    the cluster of Strimzi's that its bootstrap.servers name. Of several descriptions none is surely its own.
+def _named_alone(
+    producer: ProducerConfig,
+    topics: Sequence[TopicConfig],
+    brokers: Sequence[BrokerConfig],
+    producers: Sequence[ProducerConfig],
+) -> Iterable[TopicConfig]:
+    """The topics that a producer names and that are described once in all that was read: outside of any module, or for
+    the cluster of Strimzi's that its bootstrap.servers name. Of several descriptions none is surely its own. Outside of
+    modules, neither is one that producers of several modules name, or whose brokers are other ones.
     """
+    clusters = {one.cluster for one in brokers if one.cluster}
     strimzi = [found for host in _servers(producer) if (found := BOOTSTRAP.match(host))]
     for name in producer.topics:
         alike = [each for each in topics if each.name == name]
@@ -164,5 +178,12 @@ def _named_alone(producer: ProducerConfig, topics: Sequence[TopicConfig], cluste
         its = any(
             one["name"] == cluster and (not namespace or one["namespace"] in (None, namespace)) for one in strimzi
         )
-        if its or (not cluster and not alike[0].unit):
+        modules = {_module(each) for each in producers if name in each.topics} | {_module(producer)}
+        near = all(_anywhere(one.origin) or _within(_folder(alike[0].origin), _folder(one.origin)) for one in brokers)
+        if its or (not cluster and not alike[0].unit and len(modules) == 1 and near):
             yield alike[0]
+
+
+def _module(producer: ProducerConfig) -> str:
+    """What a producer belongs to: its module, or its directory."""
+    return producer.unit if producer.unit not in ("", NAMED) else _folder(producer.origin)

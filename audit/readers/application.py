@@ -26,12 +26,13 @@ from typing import Final
 from audit.model import InputProblem, Origin, ProducerConfig, Setting
 from audit.readers.collect import Collected, Page, preset
 from audit.readers.format import YAML, Document, Format
-from audit.readers.names import dotted, latest, producer_keys, relaxed, squeezed, under
+from audit.readers.names import PRODUCERS, dotted, latest, producer_keys, relaxed, squeezed, under
 from audit.readers.placeholders import Lookup
 from audit.readers.plain import read_prefixed
 from audit.readers.profiles import in_force, mentioned, set_active, with_groups
-from audit.readers.text import Text
+from audit.readers.text import Text, decode
 from audit.readers.tree import flatten
+from audit.readers.walk import LARGEST
 
 FILE: Final = re.compile(r"(?:application|bootstrap|microprofile-config)(?:-([\w.-]+))?\.(?:ya?ml|properties)")
 BOOT: Final[Mapping[str, str]] = {
@@ -236,6 +237,8 @@ class _Stream:
     """The topic of each binding."""
     outputs: dict[str, Setting]
     """The bindings that send, each with the first setting that shows it."""
+    transaction: list[Setting]
+    """What all producers have instead of their bindings' own where binder.transaction has a prefix."""
 
     def add(self, setting: Setting) -> None:
         """Keep what a setting below spring.cloud.stream says of producers."""
@@ -248,6 +251,8 @@ class _Stream:
             self._add_of_binding(setting, first, second, kafkas=kafkas)
         elif part == "default":
             self._add_of_binding(setting, "", rest, kafkas=kafkas)
+        elif part == "function" and first == "bindings" and re.search(r"-out-\d+$", second) and setting.value:
+            self.outputs.setdefault(setting.value, setting)  # the function's output under a name of its own
 
     def _add_of_binder(self, setting: Setting, name: str, below: str) -> None:
         if name == "requiredacks":
@@ -258,6 +263,11 @@ class _Stream:
             self.configuration.append(dataclasses.replace(setting, key=below))
         elif name == "producerproperties" and below:
             self.producers.append(dataclasses.replace(setting, key=below))
+        elif name == "transaction" and squeezed(below) == "transactionidprefix":
+            note = "the prefix of each producer's own"
+            self.transaction.append(dataclasses.replace(setting, key="transactional.id", note=note))
+        elif name == "transaction" and below.startswith("producer.configuration."):
+            self.transaction.append(_as(setting, below.removeprefix("producer.configuration.")))
 
     def _add_of_binding(self, setting: Setting, binding: str, inside: str, *, kafkas: bool) -> None:
         if inside == "destination":
@@ -275,11 +285,13 @@ def read_stream(settings: Sequence[Setting], reading: Collected, look_up: Lookup
         _as(each, re.sub(r"^spring\.cloud\.stream\.binders\.[^.]+\.environment\.", "", each.key)) for each in settings
     ]
     stream = under(plain, "spring.cloud.stream.")
-    if not any(
+    told = any(
         each.key.startswith("kafka.") or (each.key.endswith(".type") and each.value == "kafka") for each in stream
-    ):
+    )
+    built = _built_binders(stream) if stream and not told else set()
+    if not told and (not built or built - {"kafka", "kafka-streams"}):
         return False
-    gathered = _Stream([], [], [], {}, {}, {})
+    gathered = _Stream([], [], [], {}, {}, {}, [])
     for each in stream:
         gathered.add(each)
     everyones = [
@@ -289,11 +301,12 @@ def read_stream(settings: Sequence[Setting], reading: Collected, look_up: Lookup
         *gathered.producers,
         *gathered.bindings.get("", []),
     ]
-    streams = _only_streams(stream)
+    streams = _only_streams(stream) or built == {"kafka-streams"}
+    transactional = not streams and any(each.key == "transactional.id" for each in gathered.transaction)
     for binding, mark in _senders(gathered.outputs, stream, everyones).items():
         reading.producer(
             binding,
-            [*everyones, *gathered.bindings.get(binding, [])],
+            [*everyones, *(gathered.transaction if transactional else gathered.bindings.get(binding, []))],
             mark.origin,
             client="java",
             framework="streams" if streams else "spring-cloud-stream",
@@ -306,6 +319,29 @@ def read_stream(settings: Sequence[Setting], reading: Collected, look_up: Lookup
             look_up=look_up,
         )
     return True
+
+
+BINDERS: Final = re.compile(r"spring-cloud-(?:starter-)?stream-(?:binder-)?([a-z]+(?:-streams)?)\b")
+"""Artifacts that bring a binder of Spring Cloud Stream's."""
+NO_BINDERS: Final = frozenset({"test", "binder", "schema", "function", "parent", "dependencies", "reactive"})
+HIGHEST: Final = 6
+"""How many directories are looked into for a build file."""
+
+
+def _built_binders(stream: Sequence[Setting]) -> set[str]:
+    """The binders that the nearest build file of an application has, if its bindings do not tell one."""
+    path = Path(stream[0].origin.path).absolute()
+    if FILE.fullmatch(path.name) is None:
+        return set()
+    for folder in path.parents[:HIGHEST]:
+        found = [folder / name for name in ("pom.xml", "build.gradle", "build.gradle.kts")]
+        for file in found:
+            try:
+                if file.is_file() and file.stat().st_size < LARGEST:
+                    return set(BINDERS.findall(decode(file.read_bytes()))) - NO_BINDERS
+            except OSError:
+                continue
+    return set()
 
 
 def _only_streams(stream: Sequence[Setting]) -> bool:
@@ -333,7 +369,7 @@ def _senders(
     named = {binding: mark for binding, mark in outputs.items() if binding and to_kafka(binding)}
     if named or not all(to_kafka(binding) for binding in outputs):
         return named
-    if any(each.key in producer_keys() for each in everyones if each.key != "bootstrap.servers"):
+    if any(each.key in PRODUCERS for each in everyones if each.key != "bootstrap.servers"):
         return {"binder": everyones[0]}
     return {}
 

@@ -6,6 +6,7 @@ Compose resolves `${NAME:-default}` and `$NAME` itself, from the shell and from 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path, PurePath
 from typing import Final
@@ -49,6 +50,10 @@ def read_compose(source: Text, document: Table, reading: Collected) -> None:
             given += _env_file(source, path, reading)
         given += pairs(service.get("environment"), source, look_up)
         image = resolved(Setting("image", service.text("image"), source.origin(service.line)), "shell", look_up).value
+        base, inside = _built_from(source, service, look_up) if not KNOWN.search(image) else ("", [])
+        image = base or image
+        named = {each.key for each in given}
+        given += [each for each in inside if each.key not in named]
         own = [resolved(each, "shell", look_up) for each in latest(given).values()]
         runs = not service.names() & {"command", "entrypoint"}
         known = [name, service.text("container_name"), service.text("hostname"), *_aliases(service)]
@@ -76,6 +81,53 @@ def _context(source: Text, service: Table) -> str:
     if not context or "$" in context or "://" in context:
         return ""
     return str(Path(source.path).absolute().parent / context)
+
+
+def _built_from(source: Text, service: Table, look_up: Lookup) -> tuple[str, list[Setting]]:
+    """The image that a service's own is built from, if it is one that is known, and its variables."""
+    context = service.text("build") or service.text("build", "context")
+    if not context:
+        return "", []
+    named = service.text("build", "dockerfile") or "Dockerfile"
+    parts = [
+        resolved(Setting("build", each, source.origin(service.line)), "shell", look_up).value
+        for each in (context, named)
+    ]
+    path = PurePath(*parts)
+    if any("$" in each or "://" in each for each in parts) or path.is_absolute() or ".." in path.parts:
+        return "", []
+    try:
+        at = Path(source.path).parent / path
+        lines = decode(at.read_bytes()).splitlines() if at.stat().st_size < LARGEST else []
+    except (OSError, ValueError):
+        return "", []
+    told = {each.key: each.value for each in pairs(service.get("build", "args"), source, look_up)}
+    return _stages(Text(str(at), "\n".join(lines)), told)
+
+
+FROM: Final = re.compile(r"(?i)\s*FROM\s+(?:--\S+\s+)*(\S+)(?:\s+AS\s+(\S+))?\s*")
+GIVEN: Final = re.compile(r"(?i)\s*(ENV|ARG)\s+([A-Za-z_]\w*)=(\"[^\"]*\"|\S*)\s*")
+KNOWN: Final = re.compile(r"(?:^|/)(?:cp-[\w-]+|confluent-local|kafka|kafka-native|debezium/[\w-]+)(?::|@|$)")
+"""Images whose tags tell a release of Kafka's."""
+
+
+def _stages(source: Text, arguments: Mapping[str, str]) -> tuple[str, list[Setting]]:
+    """The image of a Dockerfile's last stage, if it is one that is known, and the variables that the stage sets."""
+    bases: dict[str, str] = {}
+    known: dict[str, str] = {}
+    base, inside = "", list[Setting]()
+    for number, line in enumerate(source.content.splitlines(), 1):
+        if stage := FROM.fullmatch(line):
+            image = resolved(Setting("image", stage[1], source.origin(number)), "shell", known.get).value
+            base, inside = bases.get(image, image), []
+            bases[stage[2] or ""] = base
+        elif given := GIVEN.fullmatch(line):
+            value = given[3].strip('"')
+            if given[1].upper() == "ARG":
+                known[given[2]] = arguments.get(given[2], value)
+            else:
+                inside.append(Setting(given[2], value, source.origin(number)))
+    return (base, inside) if KNOWN.search(base) else ("", [])
 
 
 def pairs(node: Node | None, source: Text, look_up: Lookup) -> list[Setting]:

@@ -10,7 +10,8 @@ r"""Producers of librdkafka's in C, C++, PHP and Ruby, of which no grammar is in
 Literal keys and values count. A value that is an expression, or that two places say differently, is told as unknown.
 Where several maps are filled, the one counts that is handed to the producer. If it is not made in the file, or is
 filled with keys that are expressions, what it does not set is unknown. Administrators of C and C++ are handles of this
-kind too: a file tells a producer if it sends, or sets what decides over records. Comments are blanked first.
+kind too: a file tells a producer if it sends, asks for reports of delivery, or sets what decides over records. Comments
+are blanked first.
 """
 
 from __future__ import annotations
@@ -57,7 +58,7 @@ LANGUAGES: Final = (
         re.compile(r"\brd_kafka_new\s*\(\s*RD_KAFKA_PRODUCER\s*,\s*&?([\w.>-]+)"),
         r"\s*=\s*rd_kafka_conf_new\b",
         r"\brd_kafka_conf_set\s*\(\s*&?%s\s*,\s*[^\s\"]",
-        r"\brd_kafka_produce|\brd_kafka_begin_transaction",
+        r"\brd_kafka_produce|\brd_kafka_begin_transaction|\brd_kafka_conf_set_dr_(?:msg_)?cb",
     ),
     _Language(
         ("*.cpp", "*.cc", "*.cxx", "*.hpp"),
@@ -83,6 +84,8 @@ LANGUAGES: Final = (
         re.compile(r"\bWaterDrop::Producer\.new()|\bRdkafka::Config\.new\b(?=(?:.|\n){0,2000}\.producer\b)()"),
     ),
 )
+ALIAS: Final = re.compile(r"(?m)^\s*use\s+\\?RdKafka\\Producer\s+as\s+(\w+)\s*;")
+"""In PHP: the name that a file has for the class."""
 MARKS: Final = re.compile(r"rd_kafka_new|RdKafka|WaterDrop|Rdkafka")
 TESTS: Final = re.compile(r"(?:^|/)(?:tests?|spec|examples?/tests?)/|(?:_spec|_test)\.\w+$|Test\.php$")
 
@@ -138,6 +141,8 @@ def read_natives(source: Text, reading: Collected) -> bool:
         return True
     text = language.comments.sub(lambda found: found[1] or re.sub(r"[^\n]", " ", found[0]), source.content)
     pairs = [each for each in language.puts.finditer(text) if each[2] in producer_keys()]
+    if language.files == ("*.php",) and (alias := ALIAS.search(text)):
+        text = re.sub(rf"\bnew\s+{alias[1]}\b", lambda found: "new Producer".ljust(len(found[0])), text)
     for maker in list(language.makes.finditer(text))[:50]:
         name = next((each for each in maker.groups() if each), "")
         own = [each for each in pairs if each[1] == name] or pairs

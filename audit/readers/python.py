@@ -3,7 +3,8 @@ kafka-python's and aiokafka's producers are called with, and the options of PySp
 
 The source is parsed, never run. A dictionary with constant keys is followed if it is written in the call, or if a name
 is bound to it exactly once in its scope. So are `NAME["key"] = value` and `NAME.update({…})` on such a name in the same
-scope. Values are constants, `os.environ["X"]`, `os.environ.get("X", default)` or `os.getenv("X", default)`. A value
+scope. What a function of the program returns is followed too, in the same file or in one of its own package that it is
+imported from. Values are constants, `os.environ["X"]`, `os.environ.get("X", default)` or `os.getenv("X", default)`. One
 that is anything else is reported as unknown, and so is one that is set only under a condition. Nothing is concluded of
 a dictionary that cannot be followed, because it is handed to other code for instance.
 """
@@ -17,17 +18,33 @@ import warnings
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextvars import ContextVar
+from functools import lru_cache
+from pathlib import Path
 from typing import Final
 
 from audit.model import Client, Setting
 from audit.readers.collect import Collected
 from audit.readers.format import Format
 from audit.readers.names import producer_keys
-from audit.readers.text import Text, Unreadable
+from audit.readers.text import Text, Unreadable, decode
+from audit.readers.walk import LARGEST
 
 CLASSES: Final = frozenset({"Producer", "SerializingProducer", "AvroProducer", "AIOProducer", "DeserializingProducer"})
 READS: Final = frozenset({"get", "items", "keys", "values", "copy"})
-HARMLESS: Final = CLASSES | {"Consumer", "AdminClient", "print", "dict", "len", "info", "debug", "dumps", "str", "repr"}
+HARMLESS: Final = CLASSES | {
+    "Consumer",
+    "AdminClient",
+    "copy",
+    "deepcopy",
+    "print",
+    "dict",
+    "len",
+    "info",
+    "debug",
+    "dumps",
+    "str",
+    "repr",
+}
 LIBRARY: Final = "confluent_kafka"
 OTHERS: Final[Mapping[str, tuple[str, Client]]] = {
     "KafkaProducer": ("kafka", "kafka-python"),
@@ -36,6 +53,18 @@ OTHERS: Final[Mapping[str, tuple[str, Client]]] = {
 }
 """Classes that are called with their settings, and the package of each."""
 UNKNOWN: Final = "(an expression)"
+DECISIVE: Final = ("acks", "enable.idempotence", "retries")
+"""What is unknown of a producer whose settings cannot be followed."""
+ASKS: Final = frozenset({"list_topics", "bootstrap_connected", "partitions_for", "start", "stop", "close"})
+TESTS: Final = re.compile(r"(?:^|/)(?:test_[^/]+|[^/]+_test|conftest)\.py$")
+COPIES: Final = frozenset({"dict", "copy", "deepcopy"})
+OF_ARROYO: Final = frozenset({"build_kafka_configuration", "build_kafka_producer_configuration"})
+"""Functions of sentry-arroyo that take a dictionary of librdkafka's, and one that stands above it."""
+DEEPEST: Final = 4
+"""How many functions are followed, each called by the one before."""
+FUNCTIONS: Final = (ast.FunctionDef, ast.AsyncFunctionDef)
+FOLLOWING: Final[ContextVar[tuple[ast.AST, ...]]] = ContextVar("FOLLOWING")
+"""The functions that are being followed."""
 Scope = ast.Module | ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
 
@@ -43,20 +72,33 @@ def read_python(source: Text, reading: Collected) -> bool:
     """Add the producers of a Python source; whether there are any."""
     if not re.search(r"confluent_kafka|KafkaProducer|AIOKafkaProducer|pyspark|KafkaBroker", source.content):
         return False
+    if TESTS.search(source.path):
+        return False
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            tree = ast.parse(source.content)
+            tree = _parsed(source.content)
     except SyntaxError as error:
         raise Unreadable("not Python", error.lineno) from None
     except (RecursionError, ValueError, MemoryError):
         raise Unreadable("not Python") from None
     try:
-        found = _producers(source, tree, reading) if LIBRARY in source.content else False
+        found = _producers(source, tree, reading) if re.search(r"confluent_kafka|arroyo", source.content) else False
         found |= _called(source, tree, reading)
         return _sinks(source, tree, reading) or found if "pyspark" in source.content else found
     except RecursionError:
         raise Unreadable("nested too deep") from None
+
+
+def _parsed(content: str) -> ast.Module:
+    """A module's tree. Type parameters of Python 3.12 are left out where the Python that reads is older."""
+    try:
+        return ast.parse(content)
+    except SyntaxError:
+        older = re.sub(
+            r"(?m)^(\s*(?:class|def|async def) \w+)\[[^\[\]\n]*(?:\[[^\[\]\n]*\][^\[\]\n]*)*\]", r"\1", content
+        )
+        return ast.parse(re.sub(r"(?m)^(\s*)type (\w+)(?:\[[^\n=]*\])? = ", r"\1\2 = ", older))
 
 
 BOUND: Final[ContextVar[Mapping[str, ast.Dict]]] = ContextVar("BOUND")
@@ -89,7 +131,7 @@ def _producers(source: Text, tree: ast.Module, reading: Collected) -> bool:
     found = False
     BOUND.set(_dictionaries(tree))
     for scopes, call in _calls(tree, (tree,)):
-        if not _is_producer(call.func, names):
+        if not _is_producer(call.func, names) or _only_asks(call, scopes[-1]):
             continue
         found = True
         argument = (
@@ -102,9 +144,7 @@ def _producers(source: Text, tree: ast.Module, reading: Collected) -> bool:
             message = "the configuration of this producer is not a dictionary that can be followed"
             do = "give it as a file (JSON), or write the dictionary in the call"
             reading.problems.append(source.problem("unreadable", call.lineno, message, do))
-            settings = [
-                Setting(key, UNKNOWN, source.origin(call.lineno), known=False) for key in ("acks", "enable.idempotence")
-            ]
+            settings = [Setting(key, UNKNOWN, source.origin(call.lineno), known=False) for key in DECISIVE]
         function = next((scope.name for scope in reversed(scopes) if not isinstance(scope, ast.Module)), "")
         name = f"{source.file}, {function}" if function else source.file
         reading.producer(
@@ -122,10 +162,11 @@ def _called(source: Text, tree: ast.Module, reading: Collected) -> bool:
         for one in each.names
     }
     found = False
+    classes = _classes(tree)
     for scopes, call in _calls(tree, (tree,)):
         name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
-        package, client = OTHERS.get(name, ("", "unknown"))
-        if package not in imported or not package:
+        package, client = OTHERS.get(classes.get(name, name), ("", "unknown"))
+        if package not in imported or not package or _only_asks(call, scopes[-1]):
             continue
         if package == "faststream":
             if not re.search(r"\.publish(?:er)?\(", source.content):
@@ -139,9 +180,7 @@ def _called(source: Text, tree: ast.Module, reading: Collected) -> bool:
         if any(word.arg is None for word in call.keywords):
             named = {each.key for each in settings}
             settings += [
-                Setting(key, UNKNOWN, source.origin(call.lineno), known=False)
-                for key in ("acks", "enable.idempotence", "retries")
-                if key not in named
+                Setting(key, UNKNOWN, source.origin(call.lineno), known=False) for key in DECISIVE if key not in named
             ]
         function = next((scope.name for scope in reversed(scopes) if not isinstance(scope, ast.Module)), "")
         reading.producer(
@@ -149,6 +188,20 @@ def _called(source: Text, tree: ast.Module, reading: Collected) -> bool:
             client=client, framework="python", style="spring",
         )  # fmt: skip
         found = True
+    return found
+
+
+def _classes(tree: ast.Module) -> dict[str, str]:
+    """Names that an import gives a class of producers, and functions that return one, each with that class."""
+    found: dict[str, str] = {}
+    for each in ast.walk(tree):
+        if isinstance(each, ast.ImportFrom):
+            found |= {one.asname: one.name for one in each.names if one.asname and one.name in OTHERS}
+        if isinstance(each, ast.FunctionDef) and isinstance(each.body[-1], ast.Return):
+            value = each.body[-1].value
+            name = value.attr if isinstance(value, ast.Attribute) else getattr(value, "id", "")
+            if name in OTHERS:
+                found[each.name] = name
     return found
 
 
@@ -189,13 +242,20 @@ def _sinks(source: Text, tree: ast.Module, reading: Collected) -> bool:
 
 
 def _imported(tree: ast.Module) -> set[str]:
-    """The names by which producers of confluent_kafka, and the module itself, are known in a source."""
+    """The names by which producers of confluent_kafka, and the module itself, are known in a source: those of arroyo,
+    which is made of them, and classes of the source that inherit from them too.
+    """
     names = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == LIBRARY:
             names |= {one.asname or one.name for one in node.names if one.name in CLASSES}
         elif isinstance(node, ast.Import):
             names |= {(one.asname or one.name.split(".")[0]) for one in node.names if one.name.split(".")[0] == LIBRARY}
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("arroyo.backends.kafka"):
+            names |= {one.asname or one.name for one in node.names if one.name == "KafkaProducer"}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ClassDef) and any(_is_producer(base, names) for base in node.bases):
+            names.add(node.name)
     return names
 
 
@@ -229,7 +289,7 @@ def _followed(source: Text, call: ast.Call, argument: ast.expr, scopes: tuple[Sc
     if isinstance(argument, ast.Attribute) and getattr(argument.value, "id", "") in ("self", "cls"):
         return _of_object(source, argument.attr, scopes)
     if not isinstance(argument, ast.Name):
-        return _literal(source, argument)
+        return _made(source, argument, scopes)
     for scope in reversed(scopes):
         if isinstance(scope, ast.ClassDef):
             continue
@@ -245,12 +305,171 @@ def _followed(source: Text, call: ast.Call, argument: ast.expr, scopes: tuple[Sc
         if not bound:
             continue
         value = bound[0].value if isinstance(bound[0], ast.Assign | ast.AnnAssign) else None
-        settings = _literal(source, value) if value is not None else None
+        settings = _made(source, value, scopes) if value is not None else None
         if settings is None or any(_hands_on(node, argument.id) for node in inside if node is not call):
             return None
         until = call.lineno if scope is scopes[-1] else None
         return _changed(source, argument.id, scope, inside, settings, until)
+    return _of_package(source, scopes[0], argument.id, called=False)
+
+
+def _made(source: Text, value: ast.expr, scopes: tuple[Scope, ...]) -> list[Setting] | None:
+    """The settings of an expression that makes a dictionary: it is written out, copied, or returned by a function."""
+    settings = _literal(source, value)
+    if settings is not None or not isinstance(value, ast.Call):
+        return settings
+    name = _called_name(value)
+    if name in COPIES and len(value.args) == 1 and not value.keywords:
+        return _followed(source, value, value.args[0], scopes)
+    if name in OF_ARROYO:
+        return _of_arroyo(source, value, scopes)
+    return _returned(source, value, name, scopes)
+
+
+def _called_name(call: ast.Call) -> str:
+    return call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
+
+
+def _of_arroyo(source: Text, call: ast.Call, scopes: tuple[Scope, ...]) -> list[Setting] | None:
+    """What arroyo's functions make of a dictionary and of one that stands above it."""
+    names = ("default_config", "bootstrap_servers", "override_params")
+    given = dict(zip(names, call.args, strict=False)) | {word.arg: word.value for word in call.keywords if word.arg}
+    found: list[Setting] = []
+    for each in (given.get("default_config"), given.get("override_params")):
+        if each is None or (isinstance(each, ast.Constant) and each.value is None):
+            continue
+        below = _followed(source, call, each, scopes)
+        if below is None:
+            return None
+        found += below
+    return found
+
+
+def _returned(source: Text, call: ast.Call, name: str, scopes: tuple[Scope, ...]) -> list[Setting] | None:
+    """The settings of what a function of the program returns; None if it cannot be followed."""
+    outer: tuple[Scope, ...] = scopes[:1]
+    if isinstance(call.func, ast.Attribute):
+        if getattr(call.func.value, "id", "") not in ("self", "cls"):
+            return None
+        outer = scopes[: max((at + 1 for at, each in enumerate(scopes) if isinstance(each, ast.ClassDef)), default=0)]
+    if not outer:
+        return None
+    functions = _functions(outer[-1]).get(name, ())
+    if len(functions) == 1:
+        return _of_function(source, functions[0], outer)
+    return _of_package(source, scopes[0], name, called=True) if not functions and len(outer) == 1 else None
+
+
+@lru_cache(maxsize=8)
+def _functions(scope: Scope) -> dict[str, tuple[ast.FunctionDef | ast.AsyncFunctionDef, ...]]:
+    """The functions of a module or class, by their names."""
+    found: dict[str, tuple[ast.FunctionDef | ast.AsyncFunctionDef, ...]] = {}
+    for each in scope.body:
+        if isinstance(each, FUNCTIONS):
+            found[each.name] = (*found.get(each.name, ()), each)
+    return found
+
+
+@lru_cache(maxsize=8)
+def _imports(module: Scope) -> dict[str, tuple[ast.ImportFrom, str]]:
+    """The names that a module imports from others, each with the statement and the name that it has there."""
+    found = [each for each in ast.walk(module) if isinstance(each, ast.ImportFrom)]
+    return {one.asname or one.name: (each, one.name) for each in found for one in each.names}
+
+
+def _of_function(
+    source: Text, function: ast.FunctionDef | ast.AsyncFunctionDef, outer: tuple[Scope, ...]
+) -> list[Setting] | None:
+    """The settings of the one thing that a function returns, beside None."""
+    following = FOLLOWING.get(())
+    returned = [each for each in _own(function) if isinstance(each, ast.Return) and each.value is not None]
+    values = [each for each in returned if not (isinstance(each.value, ast.Constant) and each.value.value is None)]
+    if len(values) != 1 or function in following or len(following) > DEEPEST:
+        return None
+    value = values[0].value
+    assert value is not None
+    # Where the call stands decides what has been put in before it: here, the return.
+    at = ast.copy_location(ast.Call(ast.Name("return"), [], []), values[0])
+    token = FOLLOWING.set((*following, function))
+    try:
+        return _followed(source, at, value, (*outer, function))
+    finally:
+        FOLLOWING.reset(token)
+
+
+def _of_package(source: Text, module: Scope, name: str, *, called: bool) -> list[Setting] | None:
+    """The settings of a dictionary, or of what a function returns, that a file imports from its own package."""
+    node, original = _imports(module).get(name, (None, ""))
+    if node is None or (not called and any(_hands_on(each, name) or _changes(each, name) for each in ast.walk(module))):
+        return None
+    other = _module_of(source, node)
+    if other is None:
+        return None
+    try:
+        tree = ast.parse(other.content)
+    except (SyntaxError, RecursionError, ValueError, MemoryError):
+        return None
+    bound = _dictionaries(tree)
+    token = BOUND.set(bound)
+    try:
+        if not called:
+            return _literal(other, bound[original]) if original in bound else None
+        functions = _functions(tree).get(original, ())
+        return _of_function(other, functions[0], (tree,)) if len(functions) == 1 else None
+    finally:
+        BOUND.reset(token)
+
+
+def _changes(node: ast.AST, name: str) -> bool:
+    """Whether a node changes the dictionary of a name."""
+    if isinstance(node, ast.Call):
+        return _method(node, name) not in {"", *READS}
+    return (
+        isinstance(node, ast.Subscript)
+        and isinstance(node.ctx, ast.Store | ast.Del)
+        and getattr(node.value, "id", "") == name
+    )
+
+
+def _module_of(source: Text, node: ast.ImportFrom) -> Text | None:
+    """The module of a file's own package, or beside it, that it imports from; None if it cannot be read."""
+    parts = (node.module or "").split(".") if node.module else []
+    here = Path(source.path).parent
+    if node.level:
+        roots = [(here, *here.parents)[: node.level][-1]]
+    else:
+        roots = [here, *(above for above in here.parents if parts and _has(above, parts[0], here))]
+    for root in roots:
+        at = root.joinpath(*parts)
+        for path in (at.with_name(at.name + ".py"), at / "__init__.py"):
+            try:
+                if path.is_file() and path.stat().st_size < LARGEST:
+                    return Text(str(path), decode(path.read_bytes()))
+            except OSError:
+                continue
     return None
+
+
+def _has(above: Path, name: str, here: Path) -> bool:
+    """Whether a directory is in a package of a name that is directly below another one."""
+    below = here.relative_to(above).parts
+    return len(below) > 0 and below[0] == name
+
+
+def _only_asks(call: ast.Call, scope: Scope) -> bool:
+    """Whether a producer is only there to ask which topics there are, or whether brokers answer."""
+    inside = list(_own(scope))
+    names = [
+        each.targets[0].id
+        for each in inside
+        if isinstance(each, ast.Assign) and each.value is call and isinstance(each.targets[0], ast.Name)
+    ]
+    if not names or isinstance(scope, ast.Module):
+        return False
+    asked = [each for each in inside if isinstance(each, ast.Attribute) and getattr(each.value, "id", "") == names[0]]
+    used = [each for each in inside if isinstance(each, ast.Name) and each.id == names[0]]
+    does = {each.attr for each in asked}
+    return len(used) == len(asked) + 1 and does <= ASKS and bool(does & {"list_topics", "stop", "close"})
 
 
 def _of_object(source: Text, name: str, scopes: tuple[Scope, ...]) -> list[Setting] | None:
@@ -277,7 +496,7 @@ def _of_object(source: Text, name: str, scopes: tuple[Scope, ...]) -> list[Setti
                 return None
             if function not in HARMLESS and any(is_it(each) for each in node.args):
                 return None
-    return _literal(source, bound[0]) if len(bound) == 1 else None
+    return _made(source, bound[0], scopes) if len(bound) == 1 else None
 
 
 def _own(scope: Scope) -> Iterator[ast.AST]:

@@ -6,7 +6,8 @@ in a value named there. Values that are written out count, constants of the same
 environment's variables; every other value is told as unknown, and so is one that is set only under a condition.
 
 Where a program makes the producer that a framework's file configures (Spring's `DefaultKafkaProducerFactory`, or
-`Properties.load`), the source decides: `settle` puts what it sets above what the file says, with its line. A map of the
+`Properties.load`), the source decides: `settle` puts what it sets above what the file says, with its line. So it does
+with what a customizer of Boot's or of Spring Cloud Stream's puts into the factory that these make. A map of the
 program's own (without `buildProducerProperties`) replaces what the file says. A producer whose settings are not in its
 own file is told as unknown if its module has no other: a file that is loaded there is then the configuration.
 
@@ -19,13 +20,13 @@ import dataclasses
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, lru_cache
 from importlib import import_module
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final
 
-from audit.model import Client, ProducerConfig, Setting
+from audit.model import Client, Origin, ProducerConfig, Setting
 from audit.readers.collect import Collected
 from audit.readers.format import Format
 from audit.readers.names import java_keys, producer_keys, relaxed
@@ -50,13 +51,16 @@ LANGUAGES: Final[Mapping[str, tuple[str, str]]] = {
 MAKES: Final = re.compile(
     r"KafkaProducer\b|DefaultKafkaProducerFactory|SenderOptions|sarama\.New|kafka\.(?:New)?Writer|kgo\.NewClient"
     r"|NewProducer\(|new ProducerConfig|kafkajs|node-rdkafka|segmentio/kafka-go|confluentinc/kafka-javascript"
+    r"|kafka-node|platformatic/kafka"
     r"|Transport\.KAFKA|\bProducerSettings\b|KafkaSink\b|FlinkKafkaProducer|io\.vertx\.kafka|new KafkaStreams\b"
-    r"|@KafkaClient\b|\.write(?:Stream)?\b|rdkafka|(?i:kafka)\w*\.producer\(|\"kafka:"
+    r"|ProducerConfigCustomizer|ClientFactoryCustomizer|ProducerFactoryCustomizer"
+    r"|new_producer_config|@KafkaClient\b|\.write(?:Stream)?\b|rdkafka|(?i:kafka)\w*\.producer\(|\"kafka:"
 )
 TESTS: Final = re.compile(
-    r"(?:^|/)src/(?:test|testFixtures|integrationTest|it|jmh)/|(?:^|/)__tests__/|_test\.go$"
+    r"(?:^|/)src/(?:test|testFixtures|integrationTest|acceptance-?[tT]est|it|jmh)/|(?:^|/)__tests__/|_test\.go$"
+    r"|(?:^|/)(?:[\w.]+\.)?(?:Unit|Integration)?[Tt]ests?/(?:(?!src/)[^/]+/)*[^/]+\.cs$"
     r"|(?:Tests?|IT|Spec)\.(?:java|kt|scala|cs)$"
-    r"|\.(?:test|spec)\.[cm]?[jt]s$|(?:^|/)(?:tests|benches)/[^/]+\.rs$"
+    r"|\.(?:test|spec)\.[cm]?[jt]s$|(?:^|/)(?:tests|benches)/(?:(?!src/)[^/]+/)*[^/]+\.rs$"
 )
 FUNCTIONS: Final = frozenset(
     {
@@ -90,6 +94,9 @@ CONDITIONS: Final = frozenset(
         "if_statement",
         "if_expression",
         "switch_statement",
+        "expression_switch_statement",
+        "type_switch_statement",
+        "select_statement",
         "switch_expression",
         "when_expression",
         "match_expression",
@@ -131,11 +138,24 @@ PUTS: Final = frozenset(
     }
 )
 DEEPEST: Final = 400
+MOST: Final = 300
+"""Producers of one file that are told: each is looked up in the whole file."""
 UNKNOWN: Final = "(not in this file)"
+DECISIVE: Final = ("acks", "enable.idempotence", "retries")
+SPREAD: Final = "(what another object has)"
+SCRIPTS: Final = ("js", "mjs", "cjs", "ts")
 SPRING: Final = frozenset({"DefaultKafkaProducerFactory", "SenderOptions"})
+CUSTOMIZERS: Final[Mapping[str, str]] = {
+    "ProducerConfigCustomizer": "spring-cloud-stream",
+    "ClientFactoryCustomizer": "spring-cloud-stream",
+    "DefaultKafkaProducerFactoryCustomizer": "spring",
+}
+"""Beans that change what a framework makes its producers with."""
 CHAINED: Final = frozenset({"ProducerSettings", "KafkaSink", "rdkafka", "spark", "vert.x", "fs2", "zio"})
 """Makers that are the first of a chain of calls, in which settings are."""
 LINKS: Final = CALLS | {"field_expression", "navigation_expression", "member_expression", "selector_expression"}
+OF_NODE: Final = frozenset({"Producer", "HighLevelProducer"})
+OF_RUST: Final = ("rdkafka", "arroyo", "handed")
 RDKAFKA: Final = frozenset({"FutureProducer", "BaseProducer", "ThreadedProducer"})
 Node = Any
 """A node of tree-sitter's, whose package has no types of its own that hold across releases."""
@@ -183,6 +203,12 @@ class _SourceWalk:
     constants: dict[str, _Value] = field(default_factory=dict)
     scopes: dict[str, str] = field(default_factory=dict)
     """The text of each function, by its name."""
+    owners: frozenset[str] = frozenset()
+    """The maps that are filled in the file."""
+    fillers: frozenset[str] = frozenset()
+    """The functions that fill them."""
+    merges: tuple[tuple[str, re.Match[str]], ...] = ()
+    """Where a map is put into another one: the function, and the call in its text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -283,6 +309,9 @@ WRITTEN: Final[Mapping[str, str]] = {
     "Acks.None": "0",
     "Acks.One": "1",
     "Acks.Zero": "0",
+    "ProduceAcks.ALL": "all",
+    "ProduceAcks.LEADER": "1",
+    "ProduceAcks.NO_RESPONSE": "0",
     "kgo.AllISRAcks()": "all",
     "kgo.LeaderAck()": "1",
     "kgo.NoAck()": "0",
@@ -370,6 +399,9 @@ def _callee(node: Node) -> str:
     """What is called or made, without its arguments and types: "kafka.Writer", "props.put"."""
     for name in ("constructor", "function", "type"):
         if (found := node.child_by_field_name(name)) is not None:
+            owner, last = found.child_by_field_name("object"), found.child_by_field_name("property")
+            if owner is not None and last is not None and owner.type in ("new_expression", "call_expression"):
+                return f"(made).{_text(last)}"  # `new Kafka({brokers: […]}).producer`
             return re.sub(r"[<\[].*", "", _text(found), flags=re.DOTALL).strip()
     if node.type == "method_invocation":
         owner = node.child_by_field_name("object")
@@ -393,6 +425,11 @@ def _gather(source: Text, language: str, root: Node) -> _SourceWalk:
         _pairs_of(node, above, found)
         _maker_of(node, above, found)
         _annotated(node, above, found)
+    found.owners = frozenset(each.owner for each in found.pairs)
+    found.fillers = frozenset(each.scope.partition("@")[0] for each in found.pairs)
+    if "putAll" in source.content:
+        bodies = {**found.scopes, "": source.content}
+        found.merges = tuple((scope, each) for scope, body in bodies.items() for each in MERGES.finditer(body))
     return found
 
 
@@ -427,10 +464,15 @@ def _method(node: Node) -> str:
 
 def _put(key: str, value: _Value, node: Node, above: Sequence[Node], found: _SourceWalk, owner: str = "") -> None:
     if key:
-        pair = _Pair(
-            key, value, node.start_point[0] + 1, _scope(above), owner or _owner(above), _sure(above), node.start_byte
-        )
+        # A field of another object's may be null, and is then not set.
+        sure = _sure(above) and not (key == "transactional.id" and not value.known and _is_field(node, found))
+        pair = _Pair(key, value, node.start_point[0] + 1, _scope(above), owner or _owner(above), sure, node.start_byte)
         found.pairs.append(pair)
+
+
+def _is_field(node: Node, found: _SourceWalk) -> bool:
+    """Whether what is assigned, in a language whose settings may be null, is a field of an object."""
+    return found.language in ("cs", *SCRIPTS) and re.search(r"[=:]\s*[\w?]+(?:\??\.\w+)+\s*$", _text(node)) is not None
 
 
 def _pairs_of(node: Node, above: Sequence[Node], found: _SourceWalk) -> None:
@@ -439,6 +481,8 @@ def _pairs_of(node: Node, above: Sequence[Node], found: _SourceWalk) -> None:
     if node.type in CALLS:
         callee = _callee(node)
         name, owner = callee.rpartition(".")[2], callee.rpartition(".")[0].rpartition(".")[2]
+        if not re.fullmatch(r"\w*", owner):  # `config.set(…).set(…)`: what the chain begins with
+            owner = re.match(r"\w*", callee)[0]  # type: ignore[index]
         given = _arguments(node)
         if name in PUTS and len(given) >= 2:
             for key, value in zip(given[::2], given[1::2], strict=False):
@@ -456,6 +500,8 @@ def _pairs_of(node: Node, above: Sequence[Node], found: _SourceWalk) -> None:
                 _put(key.removeprefix("kafka."), _value(given[1], constants), given[0], above, found)
         elif found.language == "scala" and len(given) == 1 and (key := OF_FS2.get(_method(node), "")):
             _put(key, _value(given[0], constants), given[0], above, found)
+        elif callee == "Object.assign" and found.language in SCRIPTS:
+            _copied(given, above, found)
         elif callee.startswith("kgo."):
             _franz(name, given, node, above, found)
     elif node.type == "infix_expression" and node.named_child_count >= 3:
@@ -468,8 +514,11 @@ def _pairs_of(node: Node, above: Sequence[Node], found: _SourceWalk) -> None:
         key = node.child_by_field_name("key") or node.named_children[0]
         value = node.child_by_field_name("value") or node.named_children[-1]
         known = _key(key, constants) or FIELDS.get(_text(key).strip("\"'"), "")
+        known = known or OF_PLATFORMATIC.get(_text(key) if PLATFORMATIC in found.source.content else "", "")
         if known and _allowed(found, known, _text(key)):
             _put(known, _value(value, constants), node, above, found)
+    elif node.type == "spread_element" and found.language in SCRIPTS:
+        _spread(node, above, found)
 
 
 OF_FS2: Final[Mapping[str, str]] = {
@@ -495,8 +544,15 @@ FIELDS: Final[Mapping[str, str]] = {
     "idempotent": "enable.idempotence",
     "transactionalId": "transactional.id",
     "maxInFlightRequests": "max.in.flight.requests.per.connection",
+    "requireAcks": "acks",
 }
-"""Fields of kafka-go's Writer, and of what KafkaJS' producer() takes."""
+"""Fields of kafka-go's Writer, and of what KafkaJS' producer() and kafka-node's Producer take."""
+PLATFORMATIC: Final = "@platformatic/kafka"
+OF_PLATFORMATIC: Final[Mapping[str, str]] = {
+    "retries": "retries",
+    "maxInflights": "max.in.flight.requests.per.connection",
+}
+"""What a Producer of @platformatic/kafka takes beside the fields of others."""
 SARAMA: Final[Mapping[str, str]] = {
     "Producer.RequiredAcks": "acks",
     "Producer.Retry.Max": "retries",
@@ -507,10 +563,48 @@ SARAMA: Final[Mapping[str, str]] = {
 
 
 def _allowed(found: _SourceWalk, key: str, written: str) -> bool:
-    if found.language in ("js", "mjs", "cjs", "ts"):
+    if found.language in SCRIPTS:
         quoted = written.startswith(("'", '"'))
-        return quoted or written in FIELDS
+        return quoted or written in FIELDS or (PLATFORMATIC in found.source.content and written in OF_PLATFORMATIC)
     return written != "acks"
+
+
+def _spread(node: Node, above: Sequence[Node], found: _SourceWalk) -> None:
+    """`{…, ...options}`: what stands before it may be replaced, unless the other object is one of the file's."""
+    if len(above) < 2 or above[-1].type != "object":
+        return
+    if above[-2].type not in ("arguments", "variable_declarator", "assignment_expression"):
+        return
+    _assume_any(_text(node).removeprefix("..."), node, above, found)
+
+
+def _copied(given: Sequence[Node], above: Sequence[Node], found: _SourceWalk) -> None:
+    """`Object.assign({…}, options)`, which compilers make of `{…, ...options}`."""
+    for each in given:
+        if each.type in ("identifier", "member_expression"):
+            _assume_any(_text(each), each, above, found)
+
+
+def _assume_any(other: str, node: Node, above: Sequence[Node], found: _SourceWalk) -> None:
+    """Leave unknown what another object of a script may set, unless it is written out in the file."""
+    if _is_literal(other.strip(), found):
+        return
+    assigned = next((each for each in reversed(above) if each.type == "assignment_expression"), None)
+    left = assigned.child_by_field_name("left") if assigned is not None else None
+    owner = _text(left).rpartition(".")[2] if left is not None else ""
+    for key in DECISIVE:
+        _put(key, _Value(SPREAD, False), node, above, found, owner)
+
+
+def _is_literal(name: str, found: _SourceWalk) -> bool:
+    """Whether a name of a script is bound to an object that is written out."""
+    return name in _literals(found.source.content)
+
+
+@lru_cache(maxsize=1)
+def _literals(content: str) -> frozenset[str]:
+    """The names of a script that are bound to objects that are written out."""
+    return frozenset(re.findall(r"\b(?:const|let|var)\s+(\w+)\b[^=;]{0,200}=\s*\{", content))
 
 
 def _franz(name: str, given: Sequence[Node], node: Node, above: Sequence[Node], found: _SourceWalk) -> None:
@@ -539,8 +633,8 @@ def _assigned(node: Node, above: Sequence[Node], found: _SourceWalk) -> None:
         _put(_key(left.named_children[-1], found.constants), value, node, above, found, text.partition("[")[0])
         return
     owner, _, rest = text.partition(".")
-    if found.language == "go" and rest in SARAMA:
-        _put(SARAMA[rest], value, node, above, found, owner)
+    if found.language == "go" and (setting := re.fullmatch(r"(?:.*\.)?(\w+)\.((?:Producer|Net)\.[\w.]+)", text)):
+        _put(SARAMA.get(setting[2], ""), value, node, above, found, setting[1])
     elif found.language == "cs":
         inside = next((each for each in reversed(above) if each.type in CREATES), None)
         config = inside is not None and _callee(inside).endswith("ProducerConfig")
@@ -573,8 +667,12 @@ def _maker_of(node: Node, above: Sequence[Node], found: _SourceWalk) -> None:
             node, more = _chain(node, above)
             given += more
         names = set(re.findall(r"[A-Za-z_]\w*", " ".join(map(_text, given))))
-        if kind == "rdkafka" and (_is_other(_text(node), above) or _in_test(above)):
+        if kind == "franz-go" and not _produces(_scope(above), found):
             return
+        if kind in OF_RUST and (_is_other(_text(node), above) or _in_test(above)):
+            return
+        if kind == "arroyo":
+            _of_arroyo(node, given, above, found)
         if kind in CHAINED and (owner := _owner(above)):
             names.add(owner)
         if kind == "KafkaStreams" and any(each.kind == kind and each.scope == _scope(above) for each in found.makers):
@@ -582,6 +680,32 @@ def _maker_of(node: Node, above: Sequence[Node], found: _SourceWalk) -> None:
         found.makers.append(
             _Maker(kind, line, _scope(above), node.start_byte, node.end_byte, frozenset(names), _text(node))
         )
+
+
+PRODUCES: Final = re.compile(r"\bProduce|RequiredAcks|DefaultProduceTopic|RecordPartitioner")
+"""What is said or done of producing with franz-go."""
+
+
+def _produces(scope: str, found: _SourceWalk) -> bool:
+    """Whether a client of franz-go's sends: its function says so, or no function of the file that makes one does."""
+    own = found.scopes.get(scope, "")
+    if PRODUCES.search(own) or not own:
+        return True
+    others = [each for each in found.scopes.values() if "kgo.NewClient" in each and PRODUCES.search(each)]
+    return not others and not re.search(r"kgo\.Consume|kgo\.ConsumerGroup", own)
+
+
+def _of_arroyo(node: Node, given: Sequence[Node], above: Sequence[Node], found: _SourceWalk) -> None:
+    """The settings of `KafkaConfig::new_producer_config(servers, Some(HashMap::from([("acks".to_string(), …)])))`."""
+    if len(given) < 2 or _text(given[1]).strip() == "None":
+        return
+    pairs = list(re.finditer(r'\(\s*"([\w.]+)"(?:\.\w+\(\))?\s*,\s*("[^"]*"|[\w.]+)', _text(given[1])))
+    for each in pairs:
+        known = each[2].startswith('"')
+        value = _Value(each[2].strip('"') if known else UNKNOWN, known)
+        _put(each[1] if each[1] in producer_keys() else "", value, given[1], above, found)
+    for key in () if pairs else DECISIVE:
+        _put(key, _Value(UNKNOWN, False), given[1], above, found)
 
 
 def _is_endpoint(found: _SourceWalk, name: str, node: Node) -> bool:
@@ -672,9 +796,7 @@ def _kind(found: _SourceWalk, callee: str, name: str, node: Node) -> str:
         case "java" | "kt" | "kts" | "scala":
             return _kind_of_jvm(found, callee, name, node)
         case "rs":
-            content = found.source.content
-            typed = any(each in content for each in RDKAFKA)
-            return "rdkafka" if callee.endswith("ClientConfig::new") and "rdkafka" in content and typed else ""
+            return _kind_of_rust(found.source.content, callee, name)
         case "cs":
             made = name == "ProducerConfig" and node.type in CREATES and "Confluent.Kafka" in found.source.content
             return "ProducerConfig" if made else ""
@@ -698,6 +820,8 @@ def _kind_of_jvm(found: _SourceWalk, callee: str, name: str, node: Node) -> str:
     makes = node.type in CREATES or found.language in ("kt", "kts", "scala")
     # Camel, Pulsar and others have a KafkaProducer of their own.
     kafkas = name != "KafkaProducer" or IMPORTED.search(content) is not None or "." in callee
+    if found.language in ("kt", "kts") and _is_own_function(name, len(_arguments(node)), content):
+        return ""
     if name in ("KafkaProducer", "DefaultKafkaProducerFactory") and makes and kafkas:
         return name
     if name == "FlinkKafkaProducer" and makes:
@@ -707,14 +831,30 @@ def _kind_of_jvm(found: _SourceWalk, callee: str, name: str, node: Node) -> str:
     return _kind_of_call(found, callee, name, node)
 
 
+def _is_own_function(name: str, given: int, content: str) -> bool:
+    """Whether a call is of a function of the file's own that has a class's name: `fun KafkaProducer(s: Settings)`."""
+    found = re.finditer(rf"\bfun\s+(?:<[^(){{}}]*>\s*)?{re.escape(name)}\s*\(([^()]*)\)", content)
+    return any(len(re.findall(r"\w\s*:", each[1])) == given for each in found)
+
+
+def _kind_of_rust(content: str, callee: str, name: str) -> str:
+    """What a call makes of rdkafka's or of arroyo's; `handed` if its configuration is made in another file."""
+    if callee.endswith("KafkaConfig::new_producer_config"):
+        return "arroyo" if re.search(r"\b(?:\w+_)?arroyo::", content) else ""
+    if "rdkafka" not in content or not any(each in content for each in RDKAFKA):
+        return ""
+    if callee.endswith("ClientConfig::new"):
+        return "rdkafka"
+    made = name in ("create", "create_with_context") and re.fullmatch(r"\w+\.\w+", callee) is not None
+    return "handed" if made and "ClientConfig::new" not in content else ""
+
+
 def _kind_of_go(content: str, callee: str, name: str, node: Node) -> str:
     if re.fullmatch(r"sarama\.New(?:Sync|Async)Producer(?:FromClient)?", callee):
         return "sarama"
     if "segmentio/kafka-go" in content and name in ("Writer", "WriterConfig") and node.type == "composite_literal":
         return "kafka-go" if name == "Writer" else "kafka-go-config"
-    if callee == "kgo.NewClient" and re.search(
-        r"\bProduce|RequiredAcks|DefaultProduceTopic|RecordPartitioner", content
-    ):
+    if callee == "kgo.NewClient" and PRODUCES.search(content):
         return "franz-go"
     return "confluent" if name == "NewProducer" and "confluentinc/confluent-kafka-go" in content else ""
 
@@ -722,7 +862,7 @@ def _kind_of_go(content: str, callee: str, name: str, node: Node) -> str:
 def _kind_of_javascript(found: _SourceWalk, callee: str, name: str, node: Node) -> str:
     content = found.source.content
     called = name == "producer" and node.type == "call_expression" and "." in callee
-    if "confluentinc/kafka-javascript" in content:
+    if "confluentinc/kafka-javascript" in content and not (node.type == "new_expression" and name in OF_NODE):
         return "confluent-javascript" if called else ""
     if called:
         if "kafkajs" in content:
@@ -730,8 +870,11 @@ def _kind_of_javascript(found: _SourceWalk, callee: str, name: str, node: Node) 
         imported = _imported(found.source, callee.partition(".")[0])
         if "kafkajs" in imported or "confluentinc/kafka-javascript" in imported:
             return "kafkajs" if "kafkajs" in imported else "confluent-javascript"
-    makes = node.type == "new_expression" and name in ("Producer", "HighLevelProducer")
-    return "node-rdkafka" if makes and "node-rdkafka" in content else ""
+    if node.type != "new_expression" or name not in OF_NODE:
+        return ""
+    kinds = {each: each for each in (PLATFORMATIC, "node-rdkafka", "kafka-node")}
+    kinds["confluentinc/kafka-javascript"] = "node-rdkafka"
+    return next((kind for package, kind in kinds.items() if package in content), "")
 
 
 def _imported(source: Text, name: str) -> str:
@@ -772,29 +915,51 @@ def _kind_of_call(found: _SourceWalk, callee: str, name: str, node: Node) -> str
 def _selected(maker: _Maker, found: _SourceWalk) -> list[_Pair]:
     """The settings that a producer is made with."""
     inside = [each for each in found.pairs if maker.start <= each.start < maker.end]
+    copied = {name for value in _bound(maker, found) for name in _filled_here(value, found)}
+    maker = replace(maker, names=maker.names | copied)
     called = {scope for scope in found.scopes if scope.partition("@")[0] in maker.names and scope != maker.scope}
-    own = [each for each in found.pairs if each.scope == maker.scope and each not in inside and each.scope]
+    within = set(inside)
+    own = [each for each in found.pairs if each.scope == maker.scope and each not in within and each.scope]
     mine = [each for each in own if each.owner in maker.names]
-    own = mine or [each for each in own if not _anothers(each, maker, found)]
+    mine = [] if maker.kind == "franz-go" else mine  # its options are not put into a map
+    own = mine or [each for each in own if not _anothers(each, maker, found) and each.value.text != SPREAD]
     shared = [
         each
         for each in found.pairs
         if (each.scope != maker.scope or not maker.scope) and each.owner in maker.names and each.owner
     ]
-    shared = [each for each in shared if each not in inside]
+    shared = [each for each in shared if each not in within]
     if maker.kind == "spark":
         return inside
-    shared += [each for each in found.pairs if each.scope in called and each not in shared]
-    if maker.kind == "kafkajs":
+    known = set(shared)
+    shared += [each for each in found.pairs if each.scope in called and each not in known]
+    if maker.kind in ("kafkajs", PLATFORMATIC):
         shared += _at_sends(found)
     if maker.kind in ("sarama", "franz-go") and not own:
-        shared = [each for each in found.pairs if each not in inside]
-    return sorted([*shared, *own, *inside], key=lambda one: one.start)
+        shared = [each for each in found.pairs if each not in within]
+    within.update(own)
+    # What another function puts is there before the producer's own changes it, wherever it stands in the file.
+    return sorted([*shared, *own, *inside], key=lambda one: (one in within, one.start))
+
+
+def _settled_pairs(pairs: Sequence[_Pair], maker: _Maker, found: _SourceWalk) -> list[_Pair]:
+    """Settings of other functions, unsure where the producer may be made with other ones: what it is made with is a
+    parameter, and several call the function; or it is a configuration that others bring.
+    """
+    brought = maker.kind == "sarama" and _is_config_of_others(maker, found)
+    if maker.kind in MAPS and _is_parameter(maker, found.scopes.get(maker.scope, "")):
+        name = maker.scope.partition("@")[0]
+        calls = re.findall(rf"(?<!\w){re.escape(name)}\(\s*(\w+)", found.source.content)
+        callers = [each for each in calls if each not in ("Map", "Properties", "final")]
+        brought = len(set(callers)) > 1
+    if not brought:
+        return list(pairs)
+    return [each if each.scope == maker.scope else replace(each, sure=False) for each in pairs]
 
 
 def _at_sends(found: _SourceWalk) -> list[_Pair]:
     """What KafkaJS' sends ask for: acks is given with the records, not with the producer."""
-    asked = [each for each in found.pairs if each.key == "acks"]
+    asked = [each for each in found.pairs if each.key == "acks" and each.value.text != SPREAD]
     return asked if len({each.value for each in asked}) == 1 else [replace(each, sure=False) for each in asked]
 
 
@@ -805,16 +970,17 @@ def _anothers(pair: _Pair, maker: _Maker, found: _SourceWalk) -> bool:
 
 MAPS: Final = frozenset({"KafkaProducer", "DefaultKafkaProducerFactory", "FlinkKafkaProducer"})
 """Makers that take a map."""
-DECISIVE: Final = ("acks", "enable.idempotence", "retries")
-MERGES: Final = re.compile(r"\.putAll\(\s*(?!Map\.of|Collections|ImmutableMap)(?:\w+\.)?(\w*)")
+MERGES: Final = re.compile(r"(?:(\w*)\.|\b)putAll\(\s*(?!Map\.of|Collections|ImmutableMap)(?:\w+\.)?(\w*)\s*(\(?)")
 
 
 def _with_outside(
     settings: list[Setting], pairs: Sequence[_Pair], maker: _Maker, found: _SourceWalk, *, based: bool, loads: bool
 ) -> list[Setting]:
-    """Settings, and as unknown what a map may have that comes from elsewhere: it is a parameter of the function, or
-    another one is put into it. A transactional.id that is set under a condition leaves idempotence unknown too.
+    """Settings, and as unknown what may come from elsewhere: from a map that is a parameter of the function, is made in
+    another file, or gets what another one has; from a configuration of sarama's or of .NET's that others may set. A
+    transactional.id that is set under a condition leaves idempotence unknown too.
     """
+    empty = not pairs
     note = "decided elsewhere in the program"
     origin = found.source.origin(maker.line)
     if any(each.key == "transactional.id" and not each.sure for each in pairs):
@@ -824,12 +990,26 @@ def _with_outside(
             settings.append(Setting("enable.idempotence", UNKNOWN, origin, known=False, note=note))
     if maker.kind == "kafkajs" and not pairs and re.search(r"\.producer\(\s*[^\s{)]", maker.text):
         settings.append(Setting("enable.idempotence", UNKNOWN, origin, known=False, note=note))
-    if maker.kind not in MAPS or based or not pairs:
+    if maker.kind in CONFIGURED:
+        return _with_unknown(settings, maker, origin) if CONFIGURED[maker.kind](maker, found) else settings
+    if maker.kind in ("node-rdkafka", "kafka-node") and _has_options(maker, found):
+        return _with_unknown(settings, maker, origin, ("acks",))
+    if maker.kind == "kafkajs":  # acks is given with the records
+        return [each for each in settings if (each.key, each.value) != ("acks", SPREAD)]
+    if maker.kind not in MAPS or based or empty:
         return settings
+    if found.language == "scala" and ADDED.search(found.scopes.get(maker.scope, "")):
+        return _with_unknown([_made_unknown(each, note) for each in settings], maker, origin)
+    if _put_later(maker, found) or _is_made_elsewhere(maker, found):
+        settings = [_made_unknown(each, note) if _put_later(maker, found) else each for each in settings]
+        return _with_unknown(settings, maker, origin)
     start = int(maker.scope.rpartition("@")[2] or 0)
     body = found.scopes.get(maker.scope, "") if maker.scope else ""
-    own = {each.owner for each in found.pairs} | {each.scope.partition("@")[0] for each in found.pairs}
-    merged = [start + each.start() for each in MERGES.finditer(body) if each[1] not in own]
+    merged = [
+        start + each.start()
+        for scope, each in found.merges
+        if scope and scope == maker.scope and _is_foreign(each, found)
+    ]
     if not merged and not loads and not _is_parameter(maker, body):
         return settings
     if loads and not merged:
@@ -838,8 +1018,129 @@ def _with_outside(
         _made_unknown(each, note) if merged and pair.scope == maker.scope and pair.start < merged[-1] else each
         for each, pair in zip(settings, pairs, strict=False)
     ] + settings[len(pairs) :]
-    named = {each.key for each in told}
-    return told + [Setting(key, UNKNOWN, origin, known=False, note=note) for key in DECISIVE if key not in named]
+    return _with_unknown(told, maker, origin)
+
+
+def _with_unknown(
+    settings: Sequence[Setting], maker: _Maker, origin: Origin, keys: Sequence[str] = DECISIVE
+) -> list[Setting]:
+    """Settings, and what decides over records as unknown where they do not have it."""
+    named = {each.key for each in settings}
+    note = "decided elsewhere in the program"
+    return [*settings, *(Setting(key, UNKNOWN, origin, known=False, note=note) for key in keys if key not in named)]
+
+
+def _has_options(maker: _Maker, found: _SourceWalk) -> bool:
+    """Whether the options after a producer's first argument are not written out: the topic's settings of node-rdkafka,
+    what kafka-node is told beside its client.
+    """
+    given = re.match(r"new\s+[\w.$]+\(\s*(?:[\w.$]+|\{[^{}]*\})\s*,\s*([\w.$]+)\s*[,)]", maker.text)
+    return given is not None and given[1] not in ("undefined", "null") and not _is_literal(given[1], found)
+
+
+def _given(maker: _Maker) -> str:
+    """The name that a producer is made with; empty if its first argument is no name."""
+    told = re.match(r"[^(]*\(\s*(?:this\.)?(\w+)\s*[,)]", maker.text)
+    return told[1] if told else ""
+
+
+def _put_later(maker: _Maker, found: _SourceWalk) -> bool:
+    """Whether another function of the file puts a map that comes from elsewhere into the one of a producer, or into
+    the one that it returns to it.
+    """
+    name = _given(maker)
+    return any(
+        (each[1] == name or (not each[1] and (not scope or scope.partition("@")[0] in maker.names)))
+        and _is_foreign(each, found)
+        for scope, each in found.merges
+        if (scope != maker.scope if maker.scope and scope else not maker.scope and not scope)
+    )
+
+
+def _is_foreign(merge: re.Match[str], found: _SourceWalk) -> bool:
+    """Whether the map that is put into another one is not filled in the file."""
+    return merge[2] not in (found.fillers if merge[3] else found.owners)
+
+
+ADDED: Final = re.compile(r"\+\+\s*\(?(?!Map\b|Seq\b|List\b)[a-z]\w*\.")
+"""In Scala: a map of another object's is added."""
+FRESH: Final = re.compile(
+    r"(?:new\s+)?(?:\w+\.)*(?:(?:Properties|\w*Map)\s*(?:<[^()]*>|\[[^()]*\])?\s*(?:\(\s*\d*\s*\)|$|\{)"
+    r"|(?:[Mm]utableMapOf|mapOf|hashMapOf|linkedMapOf|buildMap|Map|ImmutableMap|Collections)\b[\s.(\[])"
+)
+"""A map that is made on the spot."""
+
+
+def _bound(maker: _Maker, found: _SourceWalk) -> list[str]:
+    """What the map of a producer is bound to: in its function, or else anywhere in the file."""
+    name = _given(maker)
+    if not name or maker.kind not in MAPS:
+        return []
+    bound = re.compile(rf"(?<![\w.])(?:this\.)?{re.escape(name)}\s*(?::\s*[\w<>\[\], .?]+)?=(?!=)\s*([^;\n]+)")
+    return bound.findall(found.scopes.get(maker.scope, "")) or bound.findall(found.source.content)
+
+
+def _filled_here(value: str, found: _SourceWalk) -> set[str]:
+    """The functions and maps of a file that an expression has its settings of."""
+    return {each for each in re.findall(r"(?<![\w.])(?:this\.)?(\w+)", value) if each in found.owners | found.fillers}
+
+
+def _is_made_elsewhere(maker: _Maker, found: _SourceWalk) -> bool:
+    """Whether what a producer is made with is what another class returns or holds."""
+    return any(
+        not FRESH.match(value.strip())
+        and not _filled_here(value, found)
+        and re.match(r"[\w.]+\s*[(.]|\w+$", value.strip()) is not None
+        for value in _bound(maker, found)
+    )
+
+
+def _is_config_of_others(maker: _Maker, found: _SourceWalk) -> bool:
+    """Whether a producer of sarama's is made with a configuration that is not made in its file, or is a field of what
+    its function is given.
+    """
+    content = found.source.content
+    told = re.search(r"(?:,|\()\s*&?\*?([\w.]+)\s*,?\s*\)$", maker.text)
+    name = told[1] if told else ""
+    if "FromClient" in maker.text:
+        client = re.search(rf"\b{re.escape(name)}\b[^\n=]*=\s*sarama\.NewClient\([^\n]*?&?([\w.]+)\s*\)", content)
+        name = client[1] if client else name
+    if name == "nil":
+        return False
+    root, _, field_name = name.partition(".")
+    head = found.scopes.get(maker.scope, "").partition("{\n")[0]
+    parameters = re.sub(r"^func\s*\([^)]*\)", "func", head)
+    if field_name and re.search(rf"[(,]\s*{re.escape(root)}\s+[\w*.]", parameters):
+        return True
+    return "sarama.NewConfig(" not in content and "sarama.Config{" not in content
+
+
+def _is_set_by_others(maker: _Maker, found: _SourceWalk) -> bool:
+    """Whether a ProducerConfig of .NET begins with what it is given, is handed to who asks to set it, or is a field
+    that is assigned elsewhere too.
+    """
+    if re.match(r"new\s+[\w.]*ProducerConfig\s*\(\s*[^)\s]", maker.text):
+        return True
+    name = re.escape(_assigned_to(maker, found))
+    if not name:
+        return False
+    content = found.source.content
+    handed = rf"(?:\.(?:Bind|Invoke)|\b[Cc]onfig(?:ure)?\w*)\(\s*{name}\s*\)"
+    return re.search(rf"(?<![\w.]){name}\s*=\s*(?!new\b)\w|{handed}", content) is not None
+
+
+def _assigned_to(maker: _Maker, found: _SourceWalk) -> str:
+    """The variable or field that what is made is assigned to; empty if it is to none."""
+    before = found.source.content.encode(errors="replace")[max(0, maker.start - 200) : maker.start]
+    told = re.search(r"(?:this\.)?(\w+)\s*(?:\?\?)?=\s*$", before.decode(errors="replace"))
+    return told[1] if told else ""
+
+
+CONFIGURED: Final[Mapping[str, Callable[[_Maker, _SourceWalk], bool]]] = {
+    "sarama": _is_config_of_others,
+    "ProducerConfig": _is_set_by_others,
+}
+"""Makers whose configuration is an object, and what tells that others set it too."""
 
 
 def _made_unknown(setting: Setting, note: str) -> Setting:
@@ -853,7 +1154,9 @@ def _is_parameter(maker: _Maker, body: str) -> bool:
     return given is not None and re.search(rf"[\w>\]?]\s+{given[1]}\s*[,)]", body.partition("{")[0]) is not None
 
 
-FOLLOWED: Final = frozenset({"sarama", "kafka-go", "kafka-go-config", "franz-go", "kafkajs", "spark", "fs2"})
+FOLLOWED: Final = frozenset(
+    {"sarama", "kafka-go", "kafka-go-config", "franz-go", "kafkajs", "kafka-node", "spark", "fs2", "arroyo"}
+)
 """Makers that show everything they are set to."""
 PASSED: Final[Mapping[str, tuple[tuple[str, str, str], ...]]] = {
     "kafka-go-config": (("acks", "all", "kafka.WriterConfig's default"),),
@@ -869,11 +1172,13 @@ CLIENTS: Final[Mapping[str, Client]] = {
     "kafka-go-config": "kafka-go",
     "franz-go": "franz-go",
     "kafkajs": "kafkajs",
+    "kafka-node": "kafka-node",
+    PLATFORMATIC: "platformatic-kafka",
     "confluent": "librdkafka",
     "node-rdkafka": "librdkafka",
     "confluent-javascript": "librdkafka",
     "ProducerConfig": "librdkafka",
-    "rdkafka": "librdkafka",
+    **dict.fromkeys(OF_RUST, "librdkafka"),
 }
 
 
@@ -889,11 +1194,52 @@ def read_source(source: Text, reading: Collected) -> bool:
         found = _gather(source, language, tree.root_node)
     except (RecursionError, ValueError):
         raise Unreadable("nested too deep") from None
+    _customized(found, reading)
     before = len(reading.made)
-    for maker in found.makers:
-        _add(maker, found, reading)
+    fields: set[str] = set()
+    if len(found.makers) > MOST:
+        reading.ignored[f"a producer beyond {MOST} of one file"] += len(found.makers) - MOST
+    for maker in found.makers[:MOST]:
+        name = _assigned_to(maker, found) if maker.kind == "ProducerConfig" else ""
+        if not name.startswith("_") or name not in fields:  # a field of a builder's, made by whoever is first
+            _add(maker, found, reading)
+        fields.add(name)
     reading.made[before:] = _folded(reading.made[before:])
     return True
+
+
+def _customized(found: _SourceWalk, reading: Collected) -> None:
+    """Add what customizers of a file put into the producers of a framework."""
+    for name, framework in CUSTOMIZERS.items():
+        if not re.search(rf"\b{name}\b", found.source.content):
+            continue
+        inherits = re.search(rf"\b(?:implements|extends|:)\s[^{{]{{0,400}}\b{name}\b", found.source.content) is not None
+        for scope, text in found.scopes.items():
+            function, _, start = scope.partition("@")
+            own = re.search(rf"\b{name}\b", text) or (inherits and function in ("configure", "customize"))
+            if own:
+                _customizes(framework, scope, range(int(start), int(start) + len(text.encode())), found, reading)
+
+
+def _customizes(framework: str, scope: str, within: range, found: _SourceWalk, reading: Collected) -> None:
+    """Add what one method puts into a framework's producers, if it puts anything."""
+    source, text = found.source, found.scopes[scope]
+    pairs = [each for each in found.pairs if each.start in within]
+    line = source.content.encode()[: within.start].count(b"\n") + 1
+    settings = [
+        Setting(each.key, each.value.text, source.origin(each.line), known=each.value.known and each.sure)
+        for each in pairs
+    ]
+    if not pairs and not re.search(r"\.updateConfigs\(|\bputAll\(", text):
+        return
+    if any(_is_foreign(each, found) for each in MERGES.finditer(text)) or not pairs:
+        settings = [_made_unknown(each, "a customizer puts it") for each in settings]
+        named = {each.key for each in settings}
+        settings += [Setting(key, UNKNOWN, source.origin(line), known=False) for key in DECISIVE if key not in named]
+    before = len(reading.producers)
+    reading.producer(source.file, settings, source.origin(line), client="java", framework=framework, style="none")
+    producer = reading.producers.pop(before)
+    reading.made.append(Made(producer, "customizer", fresh=False, loads=False, followed=True))
 
 
 def _folded(made: Sequence[Made]) -> list[Made]:
@@ -909,7 +1255,8 @@ def _folded(made: Sequence[Made]) -> list[Made]:
 
 
 def _add(maker: _Maker, found: _SourceWalk, reading: Collected) -> None:
-    pairs = _selected(maker, found)
+    pairs = _settled_pairs(_selected(maker, found), maker, found)
+    pairs = list({each.key: each for each in pairs}.values())  # of one key the last counts
     source = found.source
     settings = [
         Setting(
@@ -932,7 +1279,7 @@ def _add(maker: _Maker, found: _SourceWalk, reading: Collected) -> None:
     if not followed:
         settings = [
             Setting(key, UNKNOWN, source.origin(maker.line), known=False, note="decided elsewhere in the program")
-            for key in ("acks", "enable.idempotence")
+            for key in DECISIVE
         ]
     settings = _with_outside(settings, pairs, maker, found, based=based, loads=loads)
     if maker.kind == "kafka-go-config":  # writer.go: 0 is nothing written, and becomes all
@@ -973,6 +1320,10 @@ def _topics(maker: _Maker, found: _SourceWalk) -> list[str]:
     return named
 
 
+SHIPPED: Final = re.compile(r"/(?:dist|build|out)/(?:.*/)?[^/]+\.[cm]?js$")
+"""Built code, of which a package for Node has several copies: of each kind of module, and in each bundle."""
+
+
 def settle(
     made: Iterable[Made], producers: Sequence[ProducerConfig], look_up: Callable[[str], Lookup]
 ) -> list[ProducerConfig]:
@@ -981,8 +1332,23 @@ def settle(
     `look_up` gives a module's own look-up of placeholders: what its application's files say.
     """
     found, made = list(producers), list(made)
+    bundled: set[object] = set()
     for one in made:
+        if SHIPPED.search(one.producer.origin.path):
+            what = (
+                one.kind,
+                one.producer.name.partition(",")[2],
+                tuple((k, v.value) for k, v in one.producer.settings.items()),
+            )
+            if what in bundled:
+                continue
+            bundled.add(what)
         own = _filled(one.producer, look_up(one.producer.unit))
+        if one.kind == "handed" and any(each.kind == "rdkafka" and each.producer.unit == own.unit for each in made):
+            continue  # it is that one's configuration which is handed to it
+        if one.kind == "customizer":
+            _customize(own, found, made)
+            continue
         if one.kind in SPRING and own.unit:
             beside = [at for at, each in enumerate(found) if each.framework == "spring" and each.unit == own.unit]
             if beside:
@@ -1001,12 +1367,22 @@ def settle(
                 for at in plain:
                     found[at] = _above(found[at], own, fresh=False) if one.followed else found[at]
                 continue
-            if one.kind in SPRING:
+            if one.kind in SPRING and any(each.framework.startswith("spring") for each in found):
                 continue
             if one.followed and one.kind in MAPS:
                 own = _undecided(own)
         found.append(own)
     return found
+
+
+def _customize(own: ProducerConfig, found: list[ProducerConfig], made: Sequence[Made]) -> None:
+    """Put what a customizer sets above what the files of its module say; a factory of the program's own has none."""
+    makes = any(each.kind in SPRING and each.producer.unit == own.unit for each in made)
+    if not own.unit or (own.framework == "spring" and makes):
+        return
+    for at, each in enumerate(found):
+        if each.framework == own.framework and each.unit == own.unit:
+            found[at] = _above(each, own, fresh=False)
 
 
 def _undecided(own: ProducerConfig) -> ProducerConfig:
@@ -1045,8 +1421,8 @@ FORMATS: Final = (
         name="Java, Kotlin, Scala, Go, C#, JavaScript, TypeScript, Rust",
         reads="the settings of the producers that a program makes. JVM: kafka-clients, Spring's factories, Kafka "
         "Streams, Pekko's and Akka's ProducerSettings, Flink's and Spark's sinks, Vert.x, Micronaut. Go: confluent's, "
-        "sarama, franz-go, kafka-go. Others: Confluent.Kafka, KafkaJS (NestJS too), node-rdkafka, confluent's "
-        "JavaScript, rdkafka",
+        "sarama, franz-go, kafka-go. Others: Confluent.Kafka, KafkaJS (NestJS too), node-rdkafka, kafka-node, "
+        "@platformatic/kafka, confluent's JavaScript, rdkafka",
         files=tuple(f"*.{end}" for end in LANGUAGES if end not in ("kts",)),
         rank=25,
         whole=True,

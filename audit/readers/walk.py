@@ -24,6 +24,9 @@ SKIPPED: Final = words(
 )
 ALSO_OWN: Final = words("vendor bin build dist out target")
 """Those of them that are also names of people's own directories: a build file or sources of one's own tell."""
+SHIPPED: Final = frozenset({"dist", "build", "out"})
+SCRIPT: Final = re.compile(r"(?<!\.d)(?<!\.config)\.[cm]?[jt]sx?$")
+"""A source, which what is built is made of."""
 OWN: Final = ("pom.xml", "build.gradle", "build.gradle.kts", "package.json", "go.mod", "src", "Dockerfile")
 BUILD: Final = frozenset({"package-lock.json", "package.json", "composer.json", "tsconfig.json"})
 LARGEST: Final = 1_000_000
@@ -80,7 +83,7 @@ def _walk(path: str, seen: set[tuple[int, int]], ignored: Counter[str], problems
         deeper = []
         for entry in entries:
             if _is_directory(entry):
-                if entry.name in SKIPPED and not (entry.name in ALSO_OWN and _is_module(entry.path)):
+                if entry.name in SKIPPED and not (entry.name in ALSO_OWN and _is_own(entry.path)):
                     ignored[f"in {entry.name}/"] += 1
                 else:
                     deeper.append(entry.path)
@@ -89,8 +92,18 @@ def _walk(path: str, seen: set[tuple[int, int]], ignored: Counter[str], problems
         todo += reversed(deeper)
 
 
-def _is_module(path: str) -> bool:
-    return any(os.path.exists(os.path.join(path, name)) for name in OWN)
+def _is_own(path: str) -> bool:
+    """Whether a directory has sources of one's own in spite of its name: a build file is in it, or it is all that a
+    package for Node ships.
+    """
+    if any(os.path.exists(os.path.join(path, name)) for name in OWN):
+        return True
+    above, name = os.path.split(path)
+    if name not in SHIPPED or not os.path.exists(os.path.join(above, "package.json")):
+        return False
+    beside = [each for each in os.listdir(above) if not each.startswith(".")]
+    folders = {each for each in beside if os.path.isdir(os.path.join(above, each))} - {name, "node_modules", "docs"}
+    return not folders and not any(SCRIPT.search(each) for each in beside)
 
 
 def _is_directory(entry: os.DirEntry[str]) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from audit.model import BrokerConfig, Origin, ProducerConfig, Setting, TopicConfig
 from audit.units import NAMED, brokers_of, hosts, topics_of_unit
 
@@ -84,3 +86,24 @@ def test_clusters_of_one_name_in_several_files_are_several() -> None:
     assert topics_of_unit(of_all, (), topics, [one, three]) == ()
     beside = producer("/r/triple/c.yml", unit="/r")
     assert [each.origin.path for each in topics_of_unit(beside, (three,), topics, [one, three])] == ["/r/triple/t.yml"]
+
+
+def test_what_examples_and_tests_describe_is_not_the_modules() -> None:
+    examples = cluster("/r/examples/docker-compose.yml")
+    assert brokers_of(producer("/r/writer.go", unit="/r"), [examples]) == ()
+    assert brokers_of(producer("/r/examples/visits/main.go", unit="/r"), [examples]) == (examples,)
+
+
+def test_a_topic_outside_of_modules_is_of_the_one_module_that_names_it() -> None:
+    topic = TopicConfig(name="orders", replication_factor=3, origin=Origin("/r/topics/main.tf", 1))
+    own = replace(producer("/r/shop/p.yml", "k:9092", unit="/r/shop"), topics=("orders",))
+    others = replace(producer("/r/mail/p.yml", "k:9092", unit="/r/mail"), topics=("orders",))
+    assert topics_of_unit(own, (), [topic], (), [own]) == (topic,)
+    assert topics_of_unit(own, (), [topic], (), [own, others]) == ()
+
+
+def test_a_topic_outside_of_modules_is_not_of_brokers_that_are_described_elsewhere() -> None:
+    topic = TopicConfig(name="orders", replication_factor=3, origin=Origin("/r/topics/main.tf", 1))
+    own = replace(producer("/r/shop/p.yml", "kafka:9092", unit="/r/shop"), topics=("orders",))
+    assert topics_of_unit(own, [cluster("/r/shop/docker-compose.yml")], [topic], (), [own]) == ()
+    assert topics_of_unit(own, [cluster("/r/topics/server.properties")], [topic], (), [own]) == (topic,)

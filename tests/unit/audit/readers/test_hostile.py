@@ -30,6 +30,14 @@ FILES = {
     "deep.py": "from confluent_kafka import Producer\nx = " + "-" * N + "1",
     "application.yml": "spring.config.activate.on-profile: '" + "(" * N * 5 + "a'\nspring.kafka.producer.acks: 1\n",
     "p.properties": "acks=${a}\n",
+    "Many.java": "import org.apache.kafka.clients.producer.*;\nclass A { java.util.Map<String, Object> m;\n"
+    + "".join(
+        f' Object a{n}(java.util.Map x) {{ m.put("acks", "1"); m.putAll(x); return new KafkaProducer<>(m); }}\n'
+        for n in range(600)
+    )
+    + "}\n",
+    "many.py": "from confluent_kafka import Producer\n"
+    + "".join(f"def g{n}(): return g{n + 1}()\ndef f{n}(): return Producer(g{n}())\n" for n in range(800)),
     "compose.yml": "services: {a: {image: x, environment: {MP_MESSAGING_OUTGOING" + "_A" * N + ": kafka}}}",
 }
 

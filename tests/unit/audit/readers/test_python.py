@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from audit.readers.python import DECISIVE
 from tests.unit.audit.reading import lines, only, read, told, values
 
 HEAD = "import os\nfrom confluent_kafka import Producer\n"
@@ -48,7 +49,7 @@ def test_what_can_be_followed(tmp_path, code, expected) -> None:
 )
 def test_what_cannot_be_followed_is_told_and_nothing_concluded(tmp_path, code) -> None:
     inputs = read(tmp_path, {"app.py": HEAD + code + "\n"})
-    assert [each.known for each in only(inputs).settings.values()] == [False, False]
+    assert {key: each.known for key, each in only(inputs).settings.items()} == dict.fromkeys(DECISIVE, False)
     assert "not a dictionary that can be followed" in told(inputs)[0]
 
 
