@@ -1,5 +1,5 @@
-"""When a producer may have had a reason to send a request again: faults, elections, changes of the ISR, a machine that
-stood still.
+"""When a producer may have had a reason to send a request again: faults, elections, changes of the ISR, a leader that
+does not know yet that it leads a new partition, a machine that stood still.
 
 A producer sends again what was not answered: because the connection is gone, or its request timed out, or the answer
 was an error that a retry may mend. None of these comes about by itself. So a record that was sent, and acknowledged,
@@ -16,8 +16,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from evidence.events import Container, of
+from evidence.events import Container, Log, Partition, of
 from evidence.findings import Finding, Row
+from evidence.nodes import broker
 from evidence.records import TopicPartition
 from evidence.run_state import RunState
 from evidence.spans import NEVER_NS, Span, overlap, widened
@@ -33,9 +34,23 @@ def disturbances(run_state: RunState, where: TopicPartition | None) -> list[Span
     found += [(event.at_ns, event.at_ns) for event in of(run_state.events, Container) if event.action != "connect"]
     for place, states in run_state.states.items():
         if where is None or place == where:
-            found += [(state.at_ns, state.at_ns) for state in states[1:]]  # the first is of its creation
+            found += [(state.at_ns, state.at_ns) for state in states[1:]]
+            found += _created(run_state, place, states[0])
     found += run_state.still
     return widened(found, 0, AFTER_NS)
+
+
+def _created(run_state: RunState, place: TopicPartition, first: Partition) -> Iterator[Span]:
+    """From the statement that a partition has its first leader until that broker logs that it leads: whoever asks it
+    before is refused, and may ask again. Nothing if it logs none of that.
+    """
+    leads = (
+        log.at_ns
+        for log in of(run_state.events, Log)
+        if (log.event, log.node, (log.topic, log.partition)) == ("become-leader", broker(first.leader), place)
+    )
+    if (begun_ns := next(leads, None)) is not None and begun_ns > first.at_ns:
+        yield first.at_ns, begun_ns
 
 
 def within_reach(run_state: RunState, finding: Finding, backoff_ns: int = 0) -> bool:
