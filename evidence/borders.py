@@ -246,6 +246,13 @@ SHARE_GROUPS: Final = Border(
     Side("4.2.0", "ShareVersion.SV_1 from 4.2-IV0 on, and MetadataVersion.LATEST_PRODUCTION is 4.2-IV1"),
 )
 """New clusters have share groups."""
+DEAD_LETTERS: Final = Border(
+    "4.4",
+    "KIP-1191",
+    Side("4.3.1", "GroupConfig has no errors.deadletterqueue.topic.name; ShareVersion ends with SV_1"),
+    Side("4.4.0", "GroupConfig has errors.deadletterqueue.topic.name; ShareVersion.SV_2 from 4.4-IV0 on"),
+)
+"""A share group may have a dead-letter topic."""
 ELIGIBLE_LEADERS_KEPT: Final = Border(
     "4.3",
     "apache/kafka#20716",

@@ -430,6 +430,25 @@ class ShareProgress(Event, frozen=True, kw_only=True, tag="share-progress"):
         return self.end if self.lag == 0 else self.start or 0
 
 
+class DeadLetter(Struct, frozen=True, kw_only=True):
+    """A record of a dead-letter topic, by its headers: what it was made of."""
+
+    topic: str
+    partition: int
+    offset: int
+    deliveries: int | None = None
+    """How often the record was delivered, as it says."""
+
+
+class DeadLetters(Event, frozen=True, kw_only=True, tag="dead-letters"):
+    """What a share group's dead-letter topic holds (KIP-1191), read from its beginning to its end."""
+
+    source: Literal["runner"] = "runner"
+    group: str
+    topic: str
+    letters: tuple[DeadLetter, ...]
+
+
 class ZnodeOffset(Event, frozen=True, kw_only=True, tag="znode-offset"):
     """The offset that a group of consumers of 0.8 has in ZooKeeper."""
 
@@ -927,6 +946,7 @@ AnyEvent = (
     | OffsetCommit
     | OffsetAnswer
     | ShareProgress
+    | DeadLetters
     | ZnodeOffset
     | GroupMembers
     | BatchSent

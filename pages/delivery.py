@@ -139,6 +139,10 @@ ROWS: Final = (
             (ACCEPT, "leader of the groups' state, between the two", "state-leader-killed"),
             ("release every second input", "not", "released"),
             ("reject every second input", "not", "rejected"),
+            ("release every second input, dead-letter topic", "not", "released-dead-letters"),
+            ("reject every second input, dead-letter topic", "not", "rejected-dead-letters"),
+            ("reject every second input, dead-letter topic", "its leader", "dead-letter-leader-killed"),
+            ("reject every second input, dead-letter topic", "its only replica", "dead-letter-replica-killed"),
         )
     ),
     *(

@@ -109,6 +109,8 @@ ELIGIBLE_LEADERS_REMEMBERED: Final = since(
 
 SHARE_GROUPS: Final = since(borders.SHARE_GROUPS, "share groups (KIP-932, on in new clusters from 4.2 on)")
 
+DEAD_LETTERS: Final = since(borders.DEAD_LETTERS, "share groups may have a dead-letter topic (KIP-1191, 4.4)")
+
 # Replication and the ISR
 
 LAG_IN_MESSAGES: Final = before(borders.LAG_BY_TIME, "replica.lag.max.messages (0.8.2)")

@@ -8,16 +8,22 @@ starts, and how many records it is not done with (KIP-1226). It is found by aski
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Final
+from contextlib import closing
+from typing import TYPE_CHECKING, Any, Final
 
 from evidence.errors import HarnessError, WaitTimeout
-from evidence.events import ShareProgress
+from evidence.events import DeadLetter, DeadLetters, ShareProgress
 from harness.cluster.cluster import KAFKA_PORT
+from harness.cluster.librdkafka import consumer, place, refusals
 from harness.cluster.requests import RequestRefused, set_of_group, share_group_progress
 from harness.polling import poll
 from harness.run.who import Partition
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from confluent_kafka import Consumer
+
     from harness.run.ends import EndOffsets
     from harness.run.parts import Parts
     from harness.run.sequence_log import SequenceLog
@@ -25,6 +31,10 @@ if TYPE_CHECKING:
 ASK_S: Final = 3.0
 AGAIN_S: Final = 0.3
 SET_LIMIT_S: Final = 30.0
+READ_S: Final = 20.0
+READ_AT_ONCE: Final = 100
+HEADER: Final = "__dlq.errors."
+"""Begins the names of the headers that tell what a dead letter was made of."""
 SHARE_STATE: Final = Partition("__share_group_state", 0)
 """The only partition of share groups' state in a cluster of ours: its leader is every group's share coordinator."""
 
@@ -35,6 +45,13 @@ class ShareGroups:
     def __init__(self, parts: Parts, sequence_log: SequenceLog, ends: EndOffsets) -> None:
         self._timeline, self._sequence_log, self._cluster = parts.timeline, sequence_log, parts.cluster
         self._ends = ends
+        self._letters_settings: dict[str, Any] = {
+            "bootstrap.servers": parts.cluster.bootstrap,
+            "group.id": "dead-letters",
+            "enable.auto.commit": False,
+            "log_level": 0,
+            **parts.version.client_settings,
+        }
 
     def set_share_group(self, group: str, name: str, value: str) -> None:
         """Set a setting of a share group, such as share.auto.offset.reset. HarnessError if no broker takes it."""
@@ -87,6 +104,43 @@ class ShareGroups:
                 raise WaitTimeout(f"{group} is not done with {t} after {timeout_s:.0f} s: {said}")
             return found
 
+    def read_dead_letters(self, group: str, topic: str, *, count: int, timeout_s: float) -> DeadLetters:
+        """Read a group's dead-letter topic (KIP-1191) until it has so many records, or the time is over; what it has,
+        which the timeline has too.
+        """
+        with self._sequence_log.step("read the dead-letter topic", topic=topic, count=count):
+            found = poll(
+                lambda: self._dead_letters(group, topic),
+                timeout_s,
+                until=lambda read: len(read.letters) >= count,
+                every_s=AGAIN_S,
+            )
+            self._timeline.append(found)
+            return found
+
+    def _dead_letters(self, group: str, topic: str) -> DeadLetters:
+        """All that the topic has now; nothing if it cannot be read."""
+        letters: list[DeadLetter] = []
+        with closing(consumer(self._letters_settings)) as client:
+            try:
+                for number in client.list_topics(topic, timeout=ASK_S).topics[topic].partitions:
+                    letters += self._letters_of(client, Partition(topic, number))
+            except refusals():
+                letters = []
+        return DeadLetters(group=group, topic=topic, letters=tuple(letters))
+
+    @staticmethod
+    def _letters_of(client: Consumer, t: Partition) -> Iterator[DeadLetter]:
+        """The records of one partition up to its end."""
+        low, end = client.get_watermark_offsets(place(t), timeout=ASK_S)
+        client.assign([place(t, low)])
+        deadline = time.monotonic() + READ_S
+        while low < end and time.monotonic() < deadline:
+            for message in client.consume(READ_AT_ONCE, ASK_S):
+                if message.error() is None:
+                    low = int(message.offset() or 0) + 1
+                    yield _letter(dict(message.headers() or ()))
+
     def _ask_progress(self, group: str, t: Partition) -> ShareProgress:
         """Ask once: broker after broker, until one is the coordinator."""
         ends = self._ends.watch_ends(t, 0.0)
@@ -114,3 +168,18 @@ class ShareGroups:
     def _addresses(self) -> list[tuple[str, int]]:
         running = [node for node in self._cluster.brokers.values() if node.state()["Running"]]
         return [(node.address, KAFKA_PORT) for node in running]
+
+
+def _letter(headers: Mapping[str, bytes | str | None]) -> DeadLetter:
+    """A dead letter by its headers, whose values are texts."""
+    told = {
+        name.removeprefix(HEADER): value.decode() if isinstance(value, bytes) else str(value or "")
+        for name, value in headers.items()
+    }
+    deliveries = told.get("delivery.count", "")
+    return DeadLetter(
+        topic=told.get("topic", ""),
+        partition=int(told.get("partition", "-1")),
+        offset=int(told.get("offset", "-1")),
+        deliveries=int(deliveries) if deliveries.isdigit() else None,
+    )

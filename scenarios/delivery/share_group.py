@@ -14,22 +14,42 @@ passed them. The broker answers the late acceptance without an error, and it doe
 answers alone that another one has processed its records. In `leader-killed` and `state-leader-killed` the broker dies
 that leads the partition, or the partition of the share groups' state: what was accepted before stays accepted. In
 `released` and `rejected` a member can never process every second input.
+
+From 4.4 on a share group may have a dead-letter topic. It gets a record for each one that is rejected or archived at
+the limit (KIP-1191). In `dead-letter-leader-killed` its leader dies: the brokers try again, and none is missing.
+In `dead-letter-replica-killed` this was the only replica. The brokers give up after half a minute and archive the
+records all the same (KAFKA-20245).
 """
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
 
-from harness.words import SHARE_STATE, Basis, Case, ClusterPlan, CrashPoint, Documented, Run, ranges, scenario
+from harness.words import (
+    EVERY_VERSION,
+    SHARE_STATE,
+    Basis,
+    Case,
+    ClusterPlan,
+    CrashPoint,
+    Documented,
+    Partition,
+    Run,
+    VersionRange,
+    ranges,
+    scenario,
+)
 from scenarios.delivery import BATCH, GROUP, INPUTS, NUMBERS
 
 ACCEPT, ACCEPT_FIRST, POLL = "share-process-then-accept", "share-accept-then-process", "share-process-and-poll"
+DEAD = "dlq.application"
 LIMIT_S = 120.0
 LOCK_MS, LONG_LOCK_MS = 5_000, 60_000
 """Acquisition locks: one that runs out in the steps, and one that outlasts them."""
 KEPT = "accepted-record-is-not-delivered-again"
 STOP = CrashPoint("process", "accept", round=2)
 """In the second round: something was accepted before."""
+FIRST_REJECTED = CrashPoint("reject", "poll", round=1)
 LAST = CrashPoint("process", "accept", round=INPUTS // BATCH)
 """With the last inputs: there is nothing else for another member."""
 
@@ -40,6 +60,11 @@ def plan(lock_ms: int) -> ClusterPlan:
     return ClusterPlan(
         settings={"group.share.min.record.lock.duration.ms": lock, "group.share.record.lock.duration.ms": lock}
     )
+
+
+AUTOMATIC = {"errors.deadletterqueue.auto.create.topics.enable": "true"}
+THREE = "default.replication.factor"
+WITH_DEAD_LETTERS = ClusterPlan(settings=AUTOMATIC)
 
 
 def from_the_beginning(run: Run) -> None:
@@ -122,10 +147,38 @@ def never_processed(run: Run, program: str) -> None:
         run.wait_share_done(GROUP, t, timeout_s=LIMIT_S)
 
 
+def dead_letters(run: Run, program: str) -> None:
+    """The same, where the group has a dead-letter topic, which the brokers make."""
+    run.set_share_group(GROUP, "errors.deadletterqueue.topic.name", DEAD)
+    never_processed(run, program)
+    run.read_dead_letters(GROUP, DEAD, count=INPUTS // 2, timeout_s=LIMIT_S)
+
+
+def dead_letter_leader_killed(run: Run, alone: bool) -> None:
+    """The leader of the dead-letter topic dies, and the group rejects records before there is another one. If it is the
+    only replica (`alone`), that is when it is back.
+    """
+    t, dead = run.partition(), Partition(DEAD, 0)
+    run.set_share_group(GROUP, "errors.deadletterqueue.topic.name", DEAD)
+    from_the_beginning(run)
+    with run.share_application("share-reject-odd", t, group=GROUP, stop=FIRST_REJECTED) as member:
+        run.wait_crash_point(member, t)
+        run.read_dead_letters(GROUP, DEAD, count=BATCH // 2, timeout_s=LIMIT_S)
+        leader, replicas = run.leader_of(dead), run.in_isr(dead)
+        run.require("the dead-letter topic has the replicas that it is to have", (len(replicas) == 1) == alone)
+        run.kill(leader)
+        member.go_on()
+        run.wait_share_done(GROUP, t, timeout_s=LIMIT_S)
+    run.start(leader)
+    run.wait_leader(dead)
+    run.read_dead_letters(GROUP, DEAD, count=INPUTS // 2, timeout_s=LIMIT_S)
+
+
 REPEATED = frozenset({"repeated-processing"})
 SKIPPED = frozenset({"skipped-processing"})
 KIP = "KIP-932"
 IGNORED = "late-acknowledgement-of-passed-record-is-ignored"
+LETTERS = "undeliverable-record-is-a-dead-letter"
 ONCE = "each-input-processed-once"
 REJECTED = "rejected-record-is-delivered-once"
 
@@ -138,9 +191,10 @@ def cases(prefix: str, client: str) -> Iterator[tuple[str, Case]]:
         *claims: str,
         required: frozenset[str] = frozenset(),
         cluster: ClusterPlan | None = None,
+        applies: VersionRange = EVERY_VERSION,
     ) -> Case:
         documented = Documented(required=required, claims=list(claims), source=KIP, basis=Basis.KIP)
-        return Case(steps=steps, client=client, cluster=cluster, documented=[documented])
+        return Case(steps=steps, client=client, cluster=cluster, applies=applies, documented=[documented])
 
     between = CrashPoint("accept", "process", round=2)
     before_poll = CrashPoint("process", "poll", round=2)
@@ -160,6 +214,21 @@ def cases(prefix: str, client: str) -> Iterator[tuple[str, Case]]:
         f"{prefix}rejected",
         case(partial(never_processed, program="share-reject-odd"), REJECTED, required=SKIPPED),
     )
+    for name, claim, alone, cluster in (
+        ("dead-letter-leader-killed", LETTERS, False, replace(WITH_DEAD_LETTERS, settings={**AUTOMATIC, THREE: "3"})),
+        ("dead-letter-replica-killed", "dead-letters-lost-without-leader", True, WITH_DEAD_LETTERS),
+    ):
+        steps = partial(dead_letter_leader_killed, alone=alone)
+        yield (
+            f"{prefix}{name}",
+            case(steps, claim, required=SKIPPED, cluster=cluster, applies=ranges.DEAD_LETTERS),
+        )
+    for name, program, claim in (("released", "share-release-odd", limit), ("rejected", "share-reject-odd", REJECTED)):
+        steps = partial(dead_letters, program=program)
+        yield (
+            f"{prefix}{name}-dead-letters",
+            case(steps, claim, LETTERS, required=SKIPPED, cluster=WITH_DEAD_LETTERS, applies=ranges.DEAD_LETTERS),
+        )
 
 
 scenario(
@@ -170,8 +239,10 @@ scenario(
     source="KIP-932",
     operator="""Accept a record after it is processed, and make processing it twice harmless. Process it within
         group.share.record.lock.duration.ms (30 s by default), or another member is given it too. Watch for records that
-        reach group.share.delivery.count.limit (5 by default): no member is given them again. From 4.4 on they can be
-        sent to a topic of their own (errors.deadletterqueue.topic.name, KIP-1191).""",
+        reach group.share.delivery.count.limit (5 by default): no member is given them again. From 4.4 on a
+        dead-letter topic can have them (errors.deadletterqueue.topic.name, KIP-1191). Create it yourself, with three
+        replicas: one that brokers create has default.replication.factor of them, which is 1 by default, and no dead
+        letter is made of what is rejected while it has no leader.""",
     applies=ranges.SHARE_GROUPS,
     cluster=plan(LOCK_MS),
     cases=dict([*cases("", "librdkafka"), *cases("java-", "java")]),

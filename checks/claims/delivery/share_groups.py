@@ -5,13 +5,15 @@ What was said of a record counts if a broker took it. The number of a delivery i
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
 from checks.claim import Judged, RunEvidence, claim
-from checks.claims.basis import judged
+from checks.claims.basis import judged, lives
 from checks.shares import FINAL, ShareStep, deliveries, is_late, share_group_state, taken
 from evidence.basis import Basis
+from evidence.events import NO_LEADER, DeadLetters, of
 from evidence.history.outcomes import OK
 from evidence.records import TopicPartition
 from evidence.shares import ACCEPT, REJECT, RELEASE
@@ -19,6 +21,7 @@ from evidence.text import plural
 
 KIP = "KIP-932"
 LATE = "INVALID_RECORD_STATE"
+NO_LETTERS = "nobody read a dead-letter topic, or no record was undeliverable"
 NOTHING = "no member of a share group was given records"
 
 
@@ -85,6 +88,64 @@ def released_record_is_archived_at_limit(evidence: RunEvidence) -> Judged:
     often = max((row["deliveries"] for row in rows), default=0)
     seen = f"{plural(len(rows), 'record')} released each time, delivered up to {often} times"
     return judged(rows, wrong, seen, "no record was released each time")
+
+
+@claim("undeliverable-record-is-a-dead-letter", source="KIP-1191", basis=Basis.KIP)
+def undeliverable_record_is_a_dead_letter(evidence: RunEvidence) -> Judged:
+    """A share group's dead-letter topic has one record for each that was rejected or archived at the limit, no more.
+
+    Dead letters name the record that they were made of. A record counts as archived if each of as many deliveries as
+    the limit allows was released.
+    """
+    letters = Counter(
+        (one.topic, one.partition, one.offset)
+        for told in of(evidence.run_state.events, DeadLetters)[-1:]
+        for one in told.letters
+    )
+    found = (each for each in _records(evidence) if _is_dead(evidence, *each))
+    rows = [_row(*each) | {"letters": letters[*each[0], each[1]]} for each in found]
+    dead = {(row["topic"], row["partition"], row["offset"]) for row in rows}
+    others = [{"topic": t, "partition": p, "offset": o, "letters": n} for (t, p, o), n in letters.items()]
+    wrong = [row for row in rows if row["letters"] != 1]
+    wrong += [row for row in others if (row["topic"], row["partition"], row["offset"]) not in dead]
+    if not of(evidence.run_state.events, DeadLetters):
+        return judged((), (), "", NO_LETTERS)
+    return judged(rows, wrong, f"{plural(len(rows), 'record')} undeliverable", NO_LETTERS)
+
+
+@claim(
+    "dead-letters-lost-without-leader",
+    source="KAFKA-20245: a record is archived even if its dead letter cannot be written",
+    basis=Basis.JIRA,
+)
+def dead_letters_lost_without_leader(evidence: RunEvidence) -> Judged:
+    """No dead letter is made, then or later, of records that are rejected while the dead-letter topic has no leader.
+
+    Records whose rejection a broker took while the process of the topic's leader was down. The topic was read again
+    after the leader was back.
+    """
+    rows: list[dict[str, Any]] = []
+    for told in of(evidence.run_state.events, DeadLetters)[-1:]:
+        letters = Counter((one.topic, one.partition, one.offset) for one in told.letters)
+        for where, offset, steps in _records(evidence):
+            rejected = [one for one in taken(steps, REJECT) if _leaderless(evidence, told.topic, one.invoked_ns)]
+            if rejected and not _leaderless(evidence, told.topic, told.at_ns):
+                rows.append(_row(where, offset, steps) | {"letters": letters[*where, offset]})
+    wrong = [row for row in rows if row["letters"]]
+    seen = f"{plural(len(rows), 'record')} rejected while nobody led the dead-letter topic"
+    return judged(rows, wrong, seen, "no record was rejected while nobody led a dead-letter topic")
+
+
+def _leaderless(evidence: RunEvidence, topic: str, at_ns: int) -> bool:
+    """Whether nobody could lead the only partition of a topic at a time: no broker did, or its process was down."""
+    state = evidence.run_state.state_at(topic, 0, at_ns)
+    return state is None or state.leader == NO_LEADER or not lives(evidence.run_state, state.leader, at_ns)
+
+
+def _is_dead(evidence: RunEvidence, where: TopicPartition, _: int, steps: list[ShareStep]) -> bool:
+    released = len(taken(steps, RELEASE))
+    limit = share_group_state(evidence.run, evidence.run_state, *where).limit
+    return bool(taken(steps, REJECT)) or released == len(deliveries(steps)) == limit
 
 
 @claim("late-acknowledgement-is-refused", source=KIP, basis=Basis.KIP)

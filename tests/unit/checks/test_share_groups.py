@@ -8,7 +8,7 @@ from checks import claims
 from checks.anomalies.share_groups import delivered_too_often, share_record_lost
 from checks.claims import CONTRADICTED, HELD, NOT_OBSERVED, RunEvidence
 from checks.shares import ShareGroupState, share_group_state, share_steps
-from evidence.events import Event, ShareProgress
+from evidence.events import Broker, Container, DeadLetter, DeadLetters, Event, Partition, ShareProgress
 from evidence.run_state import RunState
 from tests.records import run_record
 from tests.unit.checks.histories import Row, polled, sent, view
@@ -255,3 +255,81 @@ def test_late_acknowledgements(rows: list[Row], expected: str) -> None:
 )
 def test_late_acknowledgements_of_passed_records(rows: list[Row], passed: int, expected: str) -> None:
     assert outcome("late-acknowledgement-of-passed-record-is-ignored", *rows, passed=passed) == expected
+
+
+# Dead letters
+
+
+def read(*offsets: int, at_ns: int = 900) -> Event:
+    letters = tuple(DeadLetter(topic="t", partition=0, offset=offset) for offset in offsets)
+    return at(at_ns, DeadLetters(group="g", topic="dlq", letters=letters))
+
+
+def of_letters(name: str, events: list[Event], *rows: Row) -> str:
+    steps = share_steps(whole(*rows))
+    evidence = RunEvidence(
+        run=run_record(RUN), run_state=RunState(tuple(events)), shares=lambda topic, partition: steps
+    )
+    return claims.judge(name, evidence).outcome
+
+
+REJECTED_ROWS = [delivered(0, 1, 10), said("reject", 0, 20)]
+
+
+@pytest.mark.parametrize(
+    ("events", "rows", "expected"),
+    [
+        ([read(0)], REJECTED_ROWS, HELD),
+        ([read(0)], released(5), HELD),
+        ([read(), read(0)], REJECTED_ROWS, HELD),
+        ([read()], REJECTED_ROWS, CONTRADICTED),
+        ([read(0, 0)], REJECTED_ROWS, CONTRADICTED),
+        ([read(0, 1)], REJECTED_ROWS, CONTRADICTED),
+        ([read(0)], released(4), CONTRADICTED),
+        ([read(0)], FIRST, CONTRADICTED),
+        ([], REJECTED_ROWS, NOT_OBSERVED),
+        ([read()], FIRST, NOT_OBSERVED),
+    ],
+    ids=[
+        "rejected",
+        "archived at the limit",
+        "the last reading counts",
+        "none",
+        "twice",
+        "one too many",
+        "released less often",
+        "accepted",
+        "nobody read",
+        "nothing to write",
+    ],
+)
+def test_dead_letters(events: list[Event], rows: list[Row], expected: str) -> None:
+    assert of_letters("undeliverable-record-is-a-dead-letter", events, *rows) == expected
+
+
+def led(at_ns: int, leader: int) -> Event:
+    state = Partition(source="kraft", topic="dlq", partition=0, leader=leader, leader_epoch=at_ns, isr=(1,))
+    return at(at_ns, state)
+
+
+def alive(at_ns: int) -> list[Event]:
+    return [
+        at(at_ns, Container(node="broker-1", action="start", time_nano=at_ns)),
+        at(at_ns, Broker(source="kraft", node="broker-1", state="registered", fenced=False)),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("events", "expected"),
+    [
+        ([*alive(1), led(2, 1), led(15, -1), led(30, 1), read()], HELD),
+        ([*alive(1), led(2, 1), led(15, -1), led(30, 1), read(0)], CONTRADICTED),
+        ([*alive(1), led(2, 1), led(15, -1), read()], NOT_OBSERVED),
+        ([*alive(1), led(2, 1), read()], NOT_OBSERVED),
+        ([*alive(1), led(2, 1), led(15, -1), led(30, 1)], NOT_OBSERVED),
+    ],
+    ids=["it is lost", "it is there", "read while nobody leads", "there was a leader", "nobody read"],
+)
+def test_dead_letters_without_a_leader(events: list[Event], expected: str) -> None:
+    rows = [delivered(0, 1, 10), said("reject", 0, 20)]
+    assert of_letters("dead-letters-lost-without-leader", [*events, *alive(950)[:1]], *rows) == expected

@@ -22,6 +22,8 @@ from evidence.events import (
     ControllerWritten,
     CrashPoint,
     CreationRefused,
+    DeadLetter,
+    DeadLetters,
     DeleteRecords,
     DeleteTopic,
     Duty,
@@ -155,6 +157,7 @@ EVERY: tuple[Event, ...] = (
     Search(topic="t", partition=0, by="time", asked=1_700_000_000_000, found=None),
     StoreAnswer(process="processor-1", store="postgresql", topic="t", partition=0, committed=None, outputs=0),
     ShareProgress(group="g", topic="t", partition=0, start=3, lag=2, end=9, asked_ns=1),
+    DeadLetters(group="g", topic="d", letters=(DeadLetter(topic="t", partition=0, offset=7, deliveries=5),)),
     ZnodeOffset(group="g", topic="t", partition=0, path="/consumers/g/offsets/t/0", content="7"),
     GroupMembers(
         group="g", state="STABLE", members=(GroupMember(member_id="a-1", instance="a", partitions=(("t", 0),)),)

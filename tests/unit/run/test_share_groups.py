@@ -8,6 +8,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from confluent_kafka import KafkaError, KafkaException
 
 from evidence.errors import HarnessError, WaitTimeout
 from evidence.events import ShareProgress
@@ -43,7 +44,11 @@ class Stage:
         }
         self.timeline = Timeline(tmp_path / "timeline.jsonl")
         OPEN.append(self.timeline)
-        parts: Any = SimpleNamespace(timeline=self.timeline, cluster=SimpleNamespace(brokers=nodes))
+        parts: Any = SimpleNamespace(
+            timeline=self.timeline,
+            cluster=SimpleNamespace(brokers=nodes, bootstrap="b:1"),
+            version=SimpleNamespace(client_settings={}),
+        )
         ends: Any = SimpleNamespace(
             watch_ends=lambda t, seconds: None if end is None else SimpleNamespace(high_watermark=end)
         )
@@ -121,3 +126,56 @@ def test_a_setting_that_nobody_takes(tmp_path: Path, monkeypatch: pytest.MonkeyP
 def test_without_brokers_it_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     stage = Stage(tmp_path, monkeypatch, False)
     assert stage.groups.share_progress("g", T, 0.0).error == "no broker runs"
+
+
+class Reader:
+    """A consumer of a dead-letter topic of one partition."""
+
+    def __init__(self, *headers: list[tuple[str, bytes]]) -> None:
+        self._records = [
+            SimpleNamespace(error=lambda: None, offset=lambda number=number: number, headers=lambda told=told: told)
+            for number, told in enumerate(headers)
+        ]
+
+    def list_topics(self, topic: str, timeout: float) -> Any:
+        return SimpleNamespace(topics={topic: SimpleNamespace(partitions={0: None})})
+
+    def get_watermark_offsets(self, _place: Any, timeout: float) -> tuple[int, int]:
+        return 0, len(self._records)
+
+    def assign(self, _places: Any) -> None:
+        pass
+
+    def consume(self, _count: int, _timeout_s: float) -> list[Any]:
+        return self._records
+
+    def close(self) -> None:
+        pass
+
+
+def letter(offset: int, deliveries: str = "5") -> list[tuple[str, bytes]]:
+    told = {"topic": "t", "partition": "0", "offset": str(offset), "delivery.count": deliveries, "group": "g"}
+    return [(f"__dlq.errors.{name}", value.encode()) for name, value in told.items()]
+
+
+def test_dead_letters_name_the_records_that_they_were_made_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    stage = Stage(tmp_path, monkeypatch, True)
+    monkeypatch.setattr(share_groups, "consumer", lambda settings: Reader(letter(3), letter(1, "?"), []))
+    read = stage.groups.read_dead_letters("g", "dlq.g", count=3, timeout_s=1.0)
+    assert [(one.topic, one.partition, one.offset, one.deliveries) for one in read.letters] == [
+        ("t", 0, 3, 5),
+        ("t", 0, 1, None),
+        ("", -1, -1, None),
+    ]
+
+
+def test_a_dead_letter_topic_that_is_not_there_has_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    stage = Stage(tmp_path, monkeypatch, True)
+    reader = Reader(letter(3))
+
+    def refuse(topic: str, timeout: float) -> Any:
+        raise KafkaException(KafkaError(KafkaError._TRANSPORT))
+
+    monkeypatch.setattr(reader, "list_topics", refuse)
+    monkeypatch.setattr(share_groups, "consumer", lambda settings: reader)
+    assert stage.groups.read_dead_letters("g", "dlq.g", count=1, timeout_s=0.05).letters == ()
