@@ -137,9 +137,13 @@ def dead_letters_lost_without_leader(evidence: RunEvidence) -> Judged:
 
 
 def _leaderless(evidence: RunEvidence, topic: str, at_ns: int) -> bool:
-    """Whether nobody could lead the only partition of a topic at a time: no broker did, or its process was down."""
+    """Whether nobody could lead the only partition of a topic at a time: no broker did, or its process was down. A topic
+    that is not there yet is made by the first dead letter.
+    """
     state = evidence.run_state.state_at(topic, 0, at_ns)
-    return state is None or state.leader == NO_LEADER or not lives(evidence.run_state, state.leader, at_ns)
+    if state is None:
+        return False
+    return state.leader == NO_LEADER or not lives(evidence.run_state, state.leader, at_ns)
 
 
 def _is_dead(evidence: RunEvidence, where: TopicPartition, _: int, steps: list[ShareStep]) -> bool:

@@ -327,8 +327,16 @@ def alive(at_ns: int) -> list[Event]:
         ([*alive(1), led(2, 1), led(15, -1), read()], NOT_OBSERVED),
         ([*alive(1), led(2, 1), read()], NOT_OBSERVED),
         ([*alive(1), led(2, 1), led(15, -1), led(30, 1)], NOT_OBSERVED),
+        ([*alive(1), led(30, 1), read(0)], NOT_OBSERVED),
     ],
-    ids=["it is lost", "it is there", "read while nobody leads", "there was a leader", "nobody read"],
+    ids=[
+        "it is lost",
+        "it is there",
+        "read while nobody leads",
+        "there was a leader",
+        "nobody read",
+        "there was no topic yet",
+    ],
 )
 def test_dead_letters_without_a_leader(events: list[Event], expected: str) -> None:
     rows = [delivered(0, 1, 10), said("reject", 0, 20)]
