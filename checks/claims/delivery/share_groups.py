@@ -137,8 +137,8 @@ def dead_letters_lost_without_leader(evidence: RunEvidence) -> Judged:
 
 
 def _leaderless(evidence: RunEvidence, topic: str, at_ns: int) -> bool:
-    """Whether nobody could lead the only partition of a topic at a time: no broker did, or its process was down. A topic
-    that is not there yet is made by the first dead letter.
+    """Whether nobody could lead the only partition of a topic at a time: no broker did, or its process was down. The
+    first dead letter makes a topic that is not there yet.
     """
     state = evidence.run_state.state_at(topic, 0, at_ns)
     if state is None:
