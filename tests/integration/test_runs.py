@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -14,10 +15,13 @@ from typing import Any
 
 import pytest
 
+from checks.shares import share_steps
 from evidence.events import Fault, Log
 from evidence.findings import Finding, read_findings
+from evidence.history.read import open_run
 from evidence.run import DEFAULT_CASE
 from evidence.rundir import RunDir, find_runs
+from evidence.shares import DELIVERED
 from evidence.timeline import read
 from harness.cluster import docker, versions
 from harness.faults.process import Kill
@@ -104,6 +108,22 @@ def test_each_case_is_held_to_its_own_outcome(
     record = run_dir.read_run()
     assert (record.case, record.layout) == (case, {1: 1, 2: 3, 3: 2})
     assert {claim.outcome for claim in judged.claims} == (set() if expect is not None else {"held"})
+
+
+@pytest.mark.parametrize(
+    ("case", "deliveries"), [("rejected", 1), ("java-released", 5)], ids=["librdkafka rejects", "Java releases"]
+)
+def test_a_share_group_delivers_as_often_as_it_may(
+    tmp_path: Path, analyst: AnalysisServer, case: str, deliveries: int
+) -> None:
+    run_dir, judged = run("share-group", "4.3.1", tmp_path, analyst, case=case)
+    assert judged.verdict == "as-documented", judged.reasons
+    odd = {evidence.offset for evidence in findings(run_dir)["skipped-processing"].evidence}
+    assert odd
+    assert all(offset is not None and offset % 2 == 1 for offset in odd)
+    table = open_run(run_dir, run_dir.read_run(), only=("t", 0), counted=False).tables["t", 0]
+    given = Counter(step.offset for step in share_steps(table.to_pylist()) if step.kind == DELIVERED)
+    assert {given[offset] for offset in odd if offset is not None} == {deliveries}
 
 
 def test_a_sabotaged_fault_makes_the_run_unknown(
