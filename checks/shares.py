@@ -57,8 +57,16 @@ class ShareStep:
 
 
 def share_steps(rows: Iterable[dict[str, Any]]) -> tuple[ShareStep, ...]:
-    """The steps that one partition's rows of these `KINDS` tell of, in the order in which they were known."""
-    return tuple(_about_deliveries(sorted(rows, key=lambda row: row["completed_ns"] or 0)))
+    """The steps that one partition's rows of these `KINDS` tell of, in the order in which they were known. What was
+    said and answered is one step.
+    """
+    told: dict[tuple[Any, ...], dict[str, Any]] = {}
+    for number, row in enumerate(rows):
+        own = number if row["kind"] == DELIVERED else row["invoked_ns"]
+        told[row["process"], row["kind"], row["offset"], own] = row  # the answer is the later row
+    return tuple(
+        _about_deliveries(sorted(told.values(), key=lambda row: row["completed_ns"] or row["invoked_ns"] or 0))
+    )
 
 
 def _about_deliveries(rows: Iterable[dict[str, Any]]) -> Iterable[ShareStep]:

@@ -32,7 +32,8 @@ Rows that are no operation on a record:
                  that holds once the transaction is committed
     delivered    a member of a share group (KIP-932) was given the record at `offset`, for the `count`th time as it was
                  told; the record's bytes are read as those of a poll
-    accept       such a member said of the record at `offset` that it is processed; the outcome is the broker's answer
+    accept       such a member said of the record at `offset` that it is processed: a row before it is sent, of outcome
+                 "info", and another one (of the same `invoked_ns`) with the broker's answer
     release      the same: that it is to be delivered again
     reject       the same: that it is never to be delivered again
     group-offsets  a member of a group committed `offset` for this partition: what a client of the user's own says

@@ -1,7 +1,7 @@
 """What a program of a share group's member can do (KIP-932): the steps that share_programs.py writes applications with.
 
-The history has a row for each record that is delivered, with the number of times that it was, and a row for what was
-said of it, with the broker's answer. What was said and not answered when the process ends is on record as unknown.
+The history has a row for each record that is delivered, with the number of times that it was. What is said of it has
+two rows: one of unknown outcome before it is sent, and one with the broker's answer.
 """
 
 from __future__ import annotations
@@ -94,8 +94,24 @@ class ShareSteps(ProducingSteps):
         return not places & self._refused
 
     def _say(self, inputs: Sequence[Delivered], said: Saying) -> None:
+        """Put on record what is about to be said: if the process dies before the answer, a broker may have taken it."""
         now = time.monotonic_ns()
         self._said |= {_place(one): (said, now) for one in inputs}
+        for one in inputs:
+            self._told(said, schema.INFO, _place(one), now, completed_ns=None)
+        self._writer.flush()
+
+    def _told(self, said: str, outcome: str, place: Place, invoked_ns: int, **more: Any) -> None:
+        topic, partition, offset = place
+        self._writer.append(
+            kind=said,
+            outcome=outcome,
+            topic=topic,
+            partition=partition,
+            offset=offset,
+            invoked_ns=invoked_ns,
+            **more,
+        )
 
     def _give_up(self, places: Iterable[Place], error: Error) -> None:
         """Nobody says what became of what was said of these."""
@@ -108,16 +124,9 @@ class ShareSteps(ProducingSteps):
             said, invoked_ns = self._said.pop((topic, partition, offset), (None, 0))
             if said is None:
                 continue  # given up before
-            self._writer.append(
-                kind=said,
-                outcome=outcome_of(None if error is None else error.name()),
-                topic=topic,
-                partition=partition,
-                offset=offset,
-                invoked_ns=invoked_ns,
-                completed_ns=time.monotonic_ns(),
-                **error_columns(error),
-            )
+            outcome = outcome_of(None if error is None else error.name())
+            place = topic, partition, offset
+            self._told(said, outcome, place, invoked_ns, completed_ns=time.monotonic_ns(), **error_columns(error))
             if error is not None:
                 self._refused.add((topic, partition, offset))
                 self._errors.append(f"{said} {error.name()}")

@@ -50,6 +50,11 @@ RECORDS = [row for offset in range(3) for row in (sent(offset, offset), polled(o
 FIRST = [delivered(0, 1, 10), said("accept", 0, 20)]
 
 
+def saying(kind: str, offset: int, at_ns: int, *, member: int = 1) -> Row:
+    """What a member was about to say of a record."""
+    return said(kind, offset, at_ns, "info", member=member) | {"completed_ns": None}
+
+
 def done(passed: int, limit: int = 5) -> ShareGroupState:
     progress = ShareProgress(group="g", topic="t", partition=0, start=passed, lag=1, end=passed + 1, asked_ns=1)
     return ShareGroupState(limit, [progress])
@@ -70,6 +75,7 @@ def test_a_record_that_nobody_was_given_and_the_group_has_passed() -> None:
         ([*FIRST, delivered(1, 1, 30), said("accept", 1, 31)], done(2)),
         ([*FIRST, delivered(1, 1, 30), said("reject", 1, 31)], done(2)),
         ([*FIRST, delivered(1, 1, 30), said("accept", 1, 31, "info")], done(2)),
+        ([*FIRST, delivered(1, 1, 30), saying("accept", 1, 31)], done(2)),
         ([*FIRST, delivered(1, 5, 30), said("release", 1, 31)], done(2)),
         ([*FIRST, delivered(1, 4, 30), said("release", 1, 31)], done(2)),
         ([delivered(1, 1, 30), said("accept", 1, 31)], done(2)),
@@ -80,6 +86,7 @@ def test_a_record_that_nobody_was_given_and_the_group_has_passed() -> None:
         "accepted",
         "rejected",
         "nobody knows the answer",
+        "the member died before the answer",
         "delivered up to the limit",
         "its last delivery may be in a member's client",
         "before the group's beginning",
@@ -91,7 +98,7 @@ def test_a_record_that_is_not_lost_to_the_group(rows: list[Row], state: ShareGro
 
 
 def test_a_refused_acceptance_is_none() -> None:
-    rows = [*FIRST, delivered(1, 1, 30), said("accept", 1, 31, "fail")]
+    rows = [*FIRST, delivered(1, 1, 30), saying("accept", 1, 31), said("accept", 1, 31, "fail")]
     assert [row["offset"] for row in share_record_lost(view(*RECORDS, *rows), done(2))] == [1]
 
 

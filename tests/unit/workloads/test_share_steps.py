@@ -130,6 +130,8 @@ def carried_out(
 
 
 def told(rows: list[dict[str, Any]]) -> list[tuple[Any, ...]]:
+    """All but the rows of what is about to be said."""
+    rows = [row for row in rows if row["completed_ns"] is not None]
     return [(row["kind"], row["offset"], row["count"], row["outcome"], row["error_name"]) for row in rows]
 
 
@@ -145,8 +147,15 @@ def test_what_is_delivered_and_accepted_is_in_the_history(tmp_path: Path, monkey
         ("accept", 6, None, "ok", None),
     ]
     assert [(row["producer"], row["sequence"], row["valid"]) for row in rows[:2]] == [(1, 4, True), (1, 5, True)]
-    assert rows[0]["op"] == rows[1]["op"] != rows[4]["op"]
+    assert rows[0]["op"] == rows[1]["op"] != rows[2]["op"]
     assert made == [4, 5, 6]
+
+
+def test_what_is_about_to_be_said_is_on_record_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows, _ = carried_out("share-process-then-accept", Member(given(4), []), tmp_path, monkeypatch)
+    before, answer = (row for row in rows if row["kind"] == "accept")
+    assert (before["outcome"], before["completed_ns"], answer["outcome"]) == ("info", None, "ok")
+    assert before["invoked_ns"] == answer["invoked_ns"]
 
 
 def test_what_is_refused_is_not_processed_by_who_accepts_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
