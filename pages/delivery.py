@@ -137,6 +137,7 @@ ROWS: Final = (
             (ACCEPT, "not: its lock runs out, and another one has accepted them", "accepted-by-another"),
             (ACCEPT, "leader of the inputs, between the two", "leader-killed"),
             (ACCEPT, "leader of the groups' state, between the two", "state-leader-killed"),
+            (ACCEPT, "members and leaders, again and again", "storm"),
             ("release every second input", "not", "released"),
             ("reject every second input", "not", "rejected"),
             ("release every second input, dead-letter topic", "not", "released-dead-letters"),

@@ -15,6 +15,9 @@ answers alone that another one has processed its records. In `leader-killed` and
 that leads the partition, or the partition of the share groups' state: what was accepted before stays accepted. In
 `released` and `rejected` a member can never process every second input.
 
+In `storm` three members work under a load. They are killed and replaced one after the other, and with every other one
+the leader of the inputs.
+
 From 4.4 on a share group may have a dead-letter topic. It gets a record for each one that is rejected or archived at
 the limit (KIP-1191). In `dead-letter-leader-killed` its leader dies: the brokers try again, and none is missing.
 In `dead-letter-replica-killed` this was the only replica. The brokers give up after half a minute and archive the
@@ -22,12 +25,14 @@ records all the same (KAFKA-20245).
 """
 
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
 
 from harness.words import (
     EVERY_VERSION,
     SHARE_STATE,
+    Application,
     Basis,
     Case,
     ClusterPlan,
@@ -50,16 +55,20 @@ KEPT = "accepted-record-is-not-delivered-again"
 STOP = CrashPoint("process", "accept", round=2)
 """In the second round: something was accepted before."""
 FIRST_REJECTED = CrashPoint("reject", "poll", round=1)
+SHORTEST_MS = 15_000
+"""The shortest lock by default."""
+MEMBERS, BLOWS = 3, 6
+"""Of a storm."""
 LAST = CrashPoint("process", "accept", round=INPUTS // BATCH)
 """With the last inputs: there is nothing else for another member."""
 
 
-def plan(lock_ms: int) -> ClusterPlan:
+def plan(lock_ms: int, **more: str) -> ClusterPlan:
     """A cluster in which a member may hold a record for so long."""
-    lock = str(lock_ms)
-    return ClusterPlan(
-        settings={"group.share.min.record.lock.duration.ms": lock, "group.share.record.lock.duration.ms": lock}
-    )
+    lock = {"group.share.record.lock.duration.ms": str(lock_ms)}
+    # From 4.4 on brokers take no shortest lock of more than 30 s.
+    least = {"group.share.min.record.lock.duration.ms": str(lock_ms)} if lock_ms < SHORTEST_MS else {}
+    return ClusterPlan(settings=lock | least | more)
 
 
 AUTOMATIC = {"errors.deadletterqueue.auto.create.topics.enable": "true"}
@@ -174,6 +183,34 @@ def dead_letter_leader_killed(run: Run, alone: bool) -> None:
     run.read_dead_letters(GROUP, DEAD, count=INPUTS // 2, timeout_s=LIMIT_S)
 
 
+def storm(run: Run) -> None:
+    """Three members work while records are sent. Again and again one of them is killed and replaced, and every other
+    time the leader of the inputs, too.
+    """
+    t = run.partition()
+    run.set_share_group(GROUP, "share.auto.offset.reset", "earliest")
+    with ExitStack() as working:
+
+        def member() -> Application:
+            return working.enter_context(run.share_application(ACCEPT, t, group=GROUP))
+
+        members = [member() for _ in range(MEMBERS)]
+        with run.load(t, rate_per_s=20) as load:
+            for blow in range(BLOWS):
+                load.wait_more(20, timeout_s=LIMIT_S)
+                victim = members.pop(int(run.vary(blow % MEMBERS, 0, MEMBERS - 0.001)))
+                if blow % 2:
+                    leader, followers = run.leader_of(t), run.followers_of(t)
+                    run.kill(leader)
+                run.kill_client(victim)
+                members.append(member())
+                if blow % 2:
+                    run.wait_leader(t, *followers)
+                    run.start(leader)
+                    run.wait_isr(t, run.replicas_of(t))
+        run.wait_share_done(GROUP, t, timeout_s=LIMIT_S)
+
+
 REPEATED = frozenset({"repeated-processing"})
 SKIPPED = frozenset({"skipped-processing"})
 KIP = "KIP-932"
@@ -208,6 +245,10 @@ def cases(prefix: str, client: str) -> Iterator[tuple[str, Case]]:
     yield f"{prefix}accepted-by-another", case(accepted_by_another, KEPT, IGNORED, required=REPEATED)
     yield f"{prefix}leader-killed", case(leader_killed, KEPT, required=REPEATED, cluster=plan(LONG_LOCK_MS))
     yield f"{prefix}state-leader-killed", case(state_leader_killed, ONCE, KEPT, cluster=plan(LONG_LOCK_MS))
+    yield (
+        f"{prefix}storm",
+        case(storm, KEPT, required=REPEATED, cluster=plan(LOCK_MS, **{"group.share.delivery.count.limit": "10"})),
+    )
     limit = "released-record-is-archived-at-limit"
     yield f"{prefix}released", case(partial(never_processed, program="share-release-odd"), limit, required=SKIPPED)
     yield (
