@@ -1,5 +1,7 @@
-"""When a producer may have had a reason to send a request again: faults, elections, changes of the ISR, a leader that
-does not know yet that it leads a new partition, a machine that stood still.
+"""When a producer may have had a reason to send a request again.
+
+Such reasons are faults, elections, changes of the ISR, and a machine that stood still. A leader that does not know yet
+that it leads a new partition is one, too.
 
 A producer sends again what was not answered: because the connection is gone, or its request timed out, or the answer
 was an error that a retry may mend. None of these comes about by itself. So a record that was sent, and acknowledged,
