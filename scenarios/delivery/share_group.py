@@ -12,8 +12,9 @@ In `killed`, `accepted-first` and `implicit` a member is killed between two step
 what the first says of them then. In `accepted-by-another` that member has accepted them before, and the group has
 passed them. The broker answers the late acceptance without an error, and it does nothing. So no member learns from its
 answers alone that another one has processed its records. In `leader-killed` and `state-leader-killed` the broker dies
-that leads the partition, or the partition of the share groups' state: what was accepted before stays accepted. Which
-broker leads the state is Kafka's choice. If it leads the inputs, too, what it had handed out is delivered again. In
+that leads the partition, or the partition of the share groups' state: what was accepted before stays accepted. Kafka
+chooses who leads the state. A broker that leads the inputs, too, forgets what it had handed out, and the next one
+delivers it again. In
 `released` and `rejected` a member can never process every second input.
 
 In `storm` three members work under a load. They are killed and replaced one after the other, and with every other one
