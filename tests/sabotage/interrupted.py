@@ -18,7 +18,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -352,7 +352,9 @@ def _unreadable(run_dir: RunDir, case: Case) -> Iterator[str]:
 
 def _left(run_dir: RunDir) -> Iterator[str]:
     """What there still is of a run that has ended."""
-    if left := find_ours(connect(), run=run_dir.path.name):
+    with closing(connect()) as client:
+        left = find_ours(client, run=run_dir.path.name)
+    if left:
         yield f"{len(left.containers)} containers, {len(left.networks)} networks stay"
     if run_dir.data.exists():
         yield "data/ stays"
