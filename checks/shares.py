@@ -7,6 +7,7 @@ acknowledgement is about: a member can hold a record whose lock has run out and 
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal
@@ -111,6 +112,14 @@ def share_group_state(run: RunRecord, run_state: RunState, topic: str, partition
     """What run.json and the timeline say of the share groups of a partition."""
     told = [one for one in of(run_state.events, ShareProgress) if (one.topic, one.partition) == (topic, partition)]
     return ShareGroupState(int(run.settings.get(LIMIT, DEFAULT_LIMIT)), told)
+
+
+def by_offset(steps: Iterable[ShareStep]) -> dict[int, list[ShareStep]]:
+    """The steps of each offset, by ascending offset."""
+    found = defaultdict[int, list[ShareStep]](list)
+    for step in steps:
+        found[step.offset].append(step)
+    return dict(sorted(found.items()))
 
 
 def deliveries(steps: Iterable[ShareStep]) -> list[ShareStep]:

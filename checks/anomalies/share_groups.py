@@ -14,10 +14,8 @@ Limit: all share consumers of a partition are taken for one group.
 
 from __future__ import annotations
 
-from collections import defaultdict
-
 from checks.anomaly import HISTORY, SHARE_GROUPS, absent_if, anomaly
-from checks.shares import FINAL, ShareGroupState, ShareStep, deliveries, taken
+from checks.shares import FINAL, ShareGroupState, by_offset, deliveries, taken
 from checks.view import EVIDENCE_LIMIT, Evidence, PartitionView, Rows, identity_of
 from evidence.basis import Basis
 from evidence.history import schema
@@ -28,13 +26,6 @@ KIP = "KIP-932"
 def without_share_groups(view: PartitionView, _: ShareGroupState) -> bool:
     """Whether no member of a share group was given anything here."""
     return not view.shares
-
-
-def _by_offset(steps: tuple[ShareStep, ...]) -> dict[int, list[ShareStep]]:
-    found = defaultdict[int, list[ShareStep]](list)
-    for step in steps:
-        found[step.offset].append(step)
-    return found
 
 
 def _kept(rows: list[Evidence]) -> Rows:
@@ -56,7 +47,7 @@ def share_record_lost(view: PartitionView, group: ShareGroupState) -> Rows:
     """
     if not view.shares:
         return Rows()
-    steps, polls = _by_offset(view.shares), view.polls
+    steps, polls = by_offset(view.shares), view.polls
     members = len({step.process for step in view.shares})
     known = {int(polls.offset[row]): int(polls.value[row]) for row in range(len(polls)) if polls.good[row]}
     begun = min(steps)  # the group may begin anywhere
@@ -83,7 +74,7 @@ def delivered_too_often(view: PartitionView, group: ShareGroupState) -> Rows:
     Deliveries with a higher number than that which a broker took for accepted or rejected, or than the limit.
     """
     rows: list[Evidence] = []
-    for _, steps in sorted(_by_offset(view.shares).items()):
+    for steps in by_offset(view.shares).values():
         ended = min((step.count for step in taken(steps, *FINAL) if step.count), default=group.limit)
         rows += [
             step.row() | {"ended_with": ended}

@@ -18,6 +18,11 @@ ANYWHERE: Final = -1001
 """No offset (RD_KAFKA_OFFSET_INVALID)."""
 
 
+def client_settings(bootstrap: str, by_version: Mapping[str, str]) -> dict[str, Any]:
+    """What each of these clients is given: where the brokers are, what their version needs, and to write no log."""
+    return {"bootstrap.servers": bootstrap, "log_level": 0, **by_version}
+
+
 def consumer(settings: Mapping[str, Any]) -> Consumer:
     """A consumer, which connects at once."""
     from confluent_kafka import Consumer

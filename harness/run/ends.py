@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from evidence.errors import WaitTimeout
 from evidence.events import EndsAnswer
-from harness.cluster.librdkafka import consumer, place, refusals
+from harness.cluster.librdkafka import client_settings, consumer, place, refusals
 from harness.polling import poll
 
 if TYPE_CHECKING:
@@ -33,10 +33,8 @@ class EndOffsets:
     def __init__(self, parts: Parts, sequence_log: SequenceLog) -> None:
         self._timeline, self._sequence_log = parts.timeline, sequence_log
         self._watcher_settings: dict[str, Any] = {
-            "bootstrap.servers": parts.cluster.bootstrap,
             "group.id": "ends",
-            "log_level": 0,
-            **parts.version.client_settings,
+            **client_settings(parts.cluster.bootstrap, parts.version.client_settings),
         }
 
     def watch_ends(self, t: Partition, seconds: float) -> EndsAnswer | None:

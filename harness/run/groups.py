@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Final
 from evidence.errors import HarnessError, WaitTimeout
 from evidence.events import GroupMember, GroupMembers, OffsetAnswer, OffsetCommit, ZnodeOffset
 from harness.cluster.cluster import KAFKA_PORT
-from harness.cluster.librdkafka import administrator, consumer, place, refusals
+from harness.cluster.librdkafka import administrator, client_settings, consumer, place, refusals
 from harness.cluster.requests import offset_fetch
 from harness.polling import poll
 
@@ -45,12 +45,10 @@ class Groups:
     def __init__(self, parts: Parts, sequence_log: SequenceLog) -> None:
         self._timeline, self._sequence_log, self._open_admin = parts.timeline, sequence_log, parts.open_admin
         self._committer_settings: dict[str, Any] = {
-            "bootstrap.servers": parts.cluster.bootstrap,
             "enable.auto.commit": False,
-            "log_level": 0,
             # One who reads what is committed is not answered while offsets are part of an open transaction (KIP-447).
             "isolation.level": "read_uncommitted",
-            **parts.version.client_settings,
+            **client_settings(parts.cluster.bootstrap, parts.version.client_settings),
         }
 
     def commit(

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from evidence.errors import HarnessError, WaitTimeout
 from evidence.events import BatchSent, Search
 from harness.cluster.cluster import KAFKA_PORT
-from harness.cluster.librdkafka import consumer, place
+from harness.cluster.librdkafka import client_settings, consumer, place
 from harness.cluster.requests import RequestRefused, produce
 from harness.observers.replicas import directory_of
 from harness.polling import poll
@@ -52,11 +52,9 @@ class Logs:
         self._timeline, self._run_dir, self._sequence_log = parts.timeline, parts.run_dir, sequence_log
         self._cluster, self._who, self._register_client = parts.cluster, who, register
         self._searcher_settings: dict[str, Any] = {
-            "bootstrap.servers": parts.cluster.bootstrap,
             "group.id": "searcher",
             "enable.auto.commit": False,
-            "log_level": 0,
-            **parts.version.client_settings,
+            **client_settings(parts.cluster.bootstrap, parts.version.client_settings),
         }
 
     def send_batch(self, t: Partition, count: int, *, magic: int) -> BatchSent:

@@ -9,18 +9,18 @@ from __future__ import annotations
 
 import time
 from contextlib import closing
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from evidence.errors import HarnessError, WaitTimeout
 from evidence.events import DeadLetter, DeadLetters, ShareProgress
 from harness.cluster.cluster import KAFKA_PORT
-from harness.cluster.librdkafka import consumer, place, refusals
+from harness.cluster.librdkafka import client_settings, consumer, place, refusals
 from harness.cluster.requests import RequestRefused, set_of_group, share_group_progress
 from harness.polling import poll
 from harness.run.who import Partition
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from confluent_kafka import Consumer
 
@@ -35,6 +35,7 @@ READ_S: Final = 20.0
 READ_AT_ONCE: Final = 100
 HEADER: Final = "__dlq.errors."
 """Begins the names of the headers that tell what a dead letter was made of."""
+Answer = TypeVar("Answer")
 SHARE_STATE: Final = Partition("__share_group_state", 0)
 """The only partition of share groups' state in a cluster of ours: its leader is every group's share coordinator."""
 
@@ -46,11 +47,9 @@ class ShareGroups:
         self._timeline, self._sequence_log, self._cluster = parts.timeline, sequence_log, parts.cluster
         self._ends = ends
         self._letters_settings: dict[str, Any] = {
-            "bootstrap.servers": parts.cluster.bootstrap,
             "group.id": "dead-letters",
             "enable.auto.commit": False,
-            "log_level": 0,
-            **parts.version.client_settings,
+            **client_settings(parts.cluster.bootstrap, parts.version.client_settings),
         }
 
     def set_share_group(self, group: str, name: str, value: str) -> None:
@@ -66,15 +65,8 @@ class ShareGroups:
                 raise HarnessError(f"{name} of the group {group} is not set after {SET_LIMIT_S:.0f} s: {refusal}")
 
     def _refusal_of_setting(self, group: str, name: str, value: str) -> str | None:
-        said = "no broker runs"
-        for address in self._addresses():
-            try:
-                set_of_group(address, group, name, value, timeout_s=ASK_S)
-            except (RequestRefused, OSError) as error:
-                said = str(error)
-            else:
-                return None
-        return said
+        _, refused = self._ask_brokers(lambda address: set_of_group(address, group, name, value, timeout_s=ASK_S))
+        return refused
 
     def share_progress(self, group: str, t: Partition, timeout_s: float) -> ShareProgress:
         """How far a share group has come in a partition, asked until its coordinator answers or the time is over: the
@@ -142,17 +134,13 @@ class ShareGroups:
                     yield _letter(dict(message.headers() or ()))
 
     def _ask_progress(self, group: str, t: Partition) -> ShareProgress:
-        """Ask once: broker after broker, until one is the coordinator."""
+        """Ask once for how far a share group has come in a partition."""
         ends = self._ends.watch_ends(t, 0.0)
-        asked_ns, start, lag, said = time.monotonic_ns(), -1, -1, "no broker runs"
-        for address in self._addresses():
-            try:
-                start, lag = share_group_progress(address, group, t.topic, t.number, timeout_s=ASK_S)
-            except (RequestRefused, OSError) as error:
-                said = str(error)
-            else:
-                said = ""
-                break
+        asked_ns = time.monotonic_ns()
+        answer, refused = self._ask_brokers(
+            lambda address: share_group_progress(address, group, t.topic, t.number, timeout_s=ASK_S)
+        )
+        start, lag = answer or (-1, -1)
         known = lag >= 0 and ends is not None
         return ShareProgress(
             group=group,
@@ -161,13 +149,19 @@ class ShareGroups:
             start=start if start >= 0 else None,
             lag=lag if known else None,
             end=0 if ends is None else ends.high_watermark,
-            error=said or None,
+            error=refused or None,
             asked_ns=asked_ns,
         )
 
-    def _addresses(self) -> list[tuple[str, int]]:
-        running = [node for node in self._cluster.brokers.values() if node.state()["Running"]]
-        return [(node.address, KAFKA_PORT) for node in running]
+    def _ask_brokers(self, ask: Callable[[tuple[str, int]], Answer]) -> tuple[Answer | None, str | None]:
+        """Ask broker after broker until one is the coordinator: its answer, or None and why the last one refused."""
+        refused = "no broker runs"
+        for node in [one for one in self._cluster.brokers.values() if one.state()["Running"]]:
+            try:
+                return ask((node.address, KAFKA_PORT)), None
+            except (RequestRefused, OSError) as error:
+                refused = str(error)
+        return None, refused
 
 
 def _letter(headers: Mapping[str, bytes | str | None]) -> DeadLetter:

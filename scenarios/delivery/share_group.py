@@ -14,8 +14,7 @@ passed them. The broker answers the late acceptance without an error, and it doe
 answers alone that another one has processed its records. In `leader-killed` and `state-leader-killed` the broker dies
 that leads the partition, or the partition of the share groups' state: what was accepted before stays accepted. Kafka
 chooses who leads the state. A broker that leads the inputs, too, forgets what it had handed out, and the next one
-delivers it again. In
-`released` and `rejected` a member can never process every second input.
+delivers it again. In `released` and `rejected` a member can never process every second input.
 
 In `storm` three members work under a load. They are killed and replaced one after the other, and with every other one
 the leader of the inputs.

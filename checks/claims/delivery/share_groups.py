@@ -11,7 +11,7 @@ from typing import Any
 
 from checks.claim import Judged, RunEvidence, claim
 from checks.claims.basis import judged, lives
-from checks.shares import FINAL, ShareStep, deliveries, is_late, share_group_state, taken
+from checks.shares import FINAL, ShareStep, by_offset, deliveries, is_late, share_group_state, taken
 from evidence.basis import Basis
 from evidence.events import NO_LEADER, DeadLetters, of
 from evidence.history.outcomes import OK
@@ -28,9 +28,8 @@ NOTHING = "no member of a share group was given records"
 def _records(evidence: RunEvidence) -> Iterator[tuple[TopicPartition, int, list[ShareStep]]]:
     """Of each partition and offset, what members of share groups did there."""
     for topic, partition in sorted(evidence.run.assignment):
-        steps = evidence.shares(topic, partition)
-        for offset in sorted({step.offset for step in steps}):
-            yield (topic, partition), offset, [step for step in steps if step.offset == offset]
+        for offset, steps in by_offset(evidence.shares(topic, partition)).items():
+            yield (topic, partition), offset, steps
 
 
 def _row(where: TopicPartition, offset: int, steps: list[ShareStep]) -> dict[str, Any]:
@@ -97,19 +96,16 @@ def undeliverable_record_is_a_dead_letter(evidence: RunEvidence) -> Judged:
     Dead letters name the record that they were made of. A record counts as archived if each of as many deliveries as
     the limit allows was released.
     """
-    letters = Counter(
-        (one.topic, one.partition, one.offset)
-        for told in of(evidence.run_state.events, DeadLetters)[-1:]
-        for one in told.letters
-    )
-    found = (each for each in _records(evidence) if _is_dead(evidence, *each))
+    told = of(evidence.run_state.events, DeadLetters)
+    if not told:
+        return judged((), (), "", NO_LETTERS)
+    letters = _letters(told[-1])
+    found = (each for each in _records(evidence) if _is_dead(evidence, each[0], each[2]))
     rows = [_row(*each) | {"letters": letters[*each[0], each[1]]} for each in found]
     dead = {(row["topic"], row["partition"], row["offset"]) for row in rows}
     others = [{"topic": t, "partition": p, "offset": o, "letters": n} for (t, p, o), n in letters.items()]
     wrong = [row for row in rows if row["letters"] != 1]
     wrong += [row for row in others if (row["topic"], row["partition"], row["offset"]) not in dead]
-    if not of(evidence.run_state.events, DeadLetters):
-        return judged((), (), "", NO_LETTERS)
     return judged(rows, wrong, f"{plural(len(rows), 'record')} undeliverable", NO_LETTERS)
 
 
@@ -126,7 +122,7 @@ def dead_letters_lost_without_leader(evidence: RunEvidence) -> Judged:
     """
     rows: list[dict[str, Any]] = []
     for told in of(evidence.run_state.events, DeadLetters)[-1:]:
-        letters = Counter((one.topic, one.partition, one.offset) for one in told.letters)
+        letters = _letters(told)
         for where, offset, steps in _records(evidence):
             rejected = [one for one in taken(steps, REJECT) if _leaderless(evidence, told.topic, one.invoked_ns)]
             if rejected and not _leaderless(evidence, told.topic, told.at_ns):
@@ -134,6 +130,11 @@ def dead_letters_lost_without_leader(evidence: RunEvidence) -> Judged:
     wrong = [row for row in rows if row["letters"]]
     seen = f"{plural(len(rows), 'record')} rejected while nobody led the dead-letter topic"
     return judged(rows, wrong, seen, "no record was rejected while nobody led a dead-letter topic")
+
+
+def _letters(told: DeadLetters) -> Counter[tuple[str, int, int]]:
+    """How many dead letters name the record of a topic, partition and offset."""
+    return Counter((one.topic, one.partition, one.offset) for one in told.letters)
 
 
 def _leaderless(evidence: RunEvidence, topic: str, at_ns: int) -> bool:
@@ -146,7 +147,7 @@ def _leaderless(evidence: RunEvidence, topic: str, at_ns: int) -> bool:
     return state.leader == NO_LEADER or not lives(evidence.run_state, state.leader, at_ns)
 
 
-def _is_dead(evidence: RunEvidence, where: TopicPartition, _: int, steps: list[ShareStep]) -> bool:
+def _is_dead(evidence: RunEvidence, where: TopicPartition, steps: list[ShareStep]) -> bool:
     released = len(taken(steps, RELEASE))
     limit = share_group_state(evidence.run, evidence.run_state, *where).limit
     return bool(taken(steps, REJECT)) or released == len(deliveries(steps)) == limit

@@ -8,10 +8,11 @@ output is acknowledged.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
+    from harness.workloads.processes.share_consumer import Delivered
     from harness.workloads.processes.share_steps import ShareSteps
 
 
@@ -46,23 +47,23 @@ def process_and_poll(app: ShareSteps) -> None:
 def release_odd(app: ShareSteps) -> None:
     """It can process no input of an odd offset, and releases it each time."""
     while inputs := app.poll():
-        even = [one for one in inputs if one.offset % 2 == 0]
-        odd = [one for one in inputs if one.offset % 2 == 1]
-        app.process(even)
-        app.accept(even)
-        app.release(odd)
+        app.release(_process_even(app, inputs))
         app.between("release", "poll")
 
 
 def reject_odd(app: ShareSteps) -> None:
     """It can process no input of an odd offset, and rejects it."""
     while inputs := app.poll():
-        even = [one for one in inputs if one.offset % 2 == 0]
-        odd = [one for one in inputs if one.offset % 2 == 1]
-        app.process(even)
-        app.accept(even)
-        app.reject(odd)
+        app.reject(_process_even(app, inputs))
         app.between("reject", "poll")
+
+
+def _process_even(app: ShareSteps, inputs: Sequence[Delivered]) -> list[Delivered]:
+    """Process and accept the inputs of even offsets, and return the others."""
+    even = [one for one in inputs if one.offset % 2 == 0]
+    app.process(even)
+    app.accept(even)
+    return [one for one in inputs if one.offset % 2 == 1]
 
 
 IMPLICIT: Final = frozenset({"share-process-and-poll"})

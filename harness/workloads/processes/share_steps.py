@@ -121,14 +121,14 @@ class ShareSteps(ProducingSteps):
     def _answered(self, topic: str, partition: int, offsets: Iterable[int], error: Error | None) -> None:
         """What the broker answered to what was said of some records. The client calls it in the program's thread."""
         for offset in sorted(offsets):
-            said, invoked_ns = self._said.pop((topic, partition, offset), (None, 0))
+            place = topic, partition, offset
+            said, invoked_ns = self._said.pop(place, (None, 0))
             if said is None:
                 continue  # given up before
             outcome = outcome_of(None if error is None else error.name())
-            place = topic, partition, offset
             self._told(said, outcome, place, invoked_ns, completed_ns=time.monotonic_ns(), **error_columns(error))
             if error is not None:
-                self._refused.add((topic, partition, offset))
+                self._refused.add(place)
                 self._errors.append(f"{said} {error.name()}")
         self._writer.flush()
 
