@@ -83,7 +83,8 @@ def _tone(one: Value, case: str, version: str, cell: Value) -> tuple[str, str]:
     """What became of the records of a cell, and in how many runs that say something."""
     runs = telling(cell)
     if cell["lost"]:
-        return DELETED if deletes(one, case, version) else LOST, f"{cell['lost']} of {max(runs, cell['lost'])}"
+        asked = deletes(one, case, version) and not contradicted(cell)
+        return DELETED if asked else LOST, f"{cell['lost']} of {max(runs, cell['lost'])}"
     if otherwise := contradicted(cell):
         return OTHER, f"{otherwise} of {runs}"
     found = {name: times for name, times in sorted(cell["seen"].items()) if times and does_harm([name])}

@@ -110,6 +110,9 @@ def test_records_that_a_sequence_deletes_are_not_called_lost() -> None:
     assert "- – records are gone that were deleted by request: 4.3.1 (1 of 1)" in page
     assert "deleted by request, in 1 run" in page
     assert "acknowledged records were lost" not in page
+    otherwise = ran("r2", "unexpected", anomalies={"lost-write": 4}, lost=4)
+    page = guide_of(*lines, *otherwise, cases=[case])["scenarios/s.md"]
+    assert "- ✕ acknowledged records were lost: 4.3.1 (2 of 2)" in page
 
 
 def test_a_page_has_a_title_in_words_its_name_its_neighbours_and_its_commands() -> None:
