@@ -188,7 +188,8 @@ def check_reachable(master: str) -> None:
 def open_context(master: str, scratch: str, java_options: str = "") -> SparkContext:
     """A context for plain tasks, with an executor to run them.
 
-    Raises UsageError if the master is not one, cannot be reached, or gives no executor.
+    Raises UsageError if the master is not one, cannot be reached, or gives no executor, HarnessError if the process has
+    an application elsewhere, which Spark would hand out in its place.
     """
     from py4j.protocol import Py4JJavaError
     from pyspark import SparkContext
@@ -199,6 +200,8 @@ def open_context(master: str, scratch: str, java_options: str = "") -> SparkCont
     except Py4JJavaError as error:
         reason = str(error.java_exception.toString()).splitlines()[0]
         raise UsageError(f"no application could be started on {master}: {reason}") from None
+    if context.master != master:
+        raise HarnessError(f"this process has an application on {context.master} still; none is begun on {master}")
     if not master.startswith("local"):
         _wait_for_executor(context, master)
     return context

@@ -96,10 +96,15 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 @pytest.hookimpl(trylast=True)
-def pytest_collection_finish() -> None:
-    """The collector of garbage looks neither at modules while they are imported, nor at tests afterwards: both stay to
-    the end.
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Tests of a group stay on one process, which pytest-xdist does by a private field of pytest's. The collector of
+    garbage looks neither at modules while they are imported, nor at tests afterwards: both stay to the end.
     """
+    if getattr(session.config.option, "loadgroup", False):
+        grouped = [item.nodeid for item in session.items if item.get_closest_marker("xdist_group")]
+        apart = [name for name in grouped if "@" not in name]
+        if apart:
+            raise pytest.UsageError(f"pytest-xdist keeps no groups with this pytest: {apart[0]} has no name of one")
     gc.freeze()
     gc.set_threshold(20_000, 20, 20)  # a test makes little garbage, and the collector is a twentieth of the time
     gc.enable()

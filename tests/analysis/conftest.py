@@ -21,6 +21,18 @@ def _java() -> Iterator[None]:
         yield
 
 
+@pytest.fixture(scope="module", autouse=True)
+def _no_context_is_left() -> Iterator[None]:
+    """A file stops its application: Spark has one in a process and would hand it to the next file."""
+    from pyspark import SparkContext
+
+    yield
+    left = SparkContext._active_spark_context
+    if left is not None:
+        left.stop()
+        raise AssertionError(f"an application on {left.master} was left running")
+
+
 @pytest.fixture(scope="module")
 def session() -> Iterator[SparkSession]:
     """A session for the tests of a file, in universal time."""

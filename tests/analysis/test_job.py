@@ -16,7 +16,7 @@ import pytest
 from analysis.check import check_run
 from analysis.job import FROZEN_FROM, answer_for, check_all, check_runs, main, warm_up
 from analysis.spark import archive_path, open_context
-from evidence.errors import EXIT_USAGE, UsageError
+from evidence.errors import EXIT_USAGE, HarnessError, UsageError
 from evidence.history.seal import seal_run
 from tests.findings import timeless
 from tests.unit.analysis.runs import make_run
@@ -34,6 +34,12 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     context = open_context("local[2]", str(tmp_path_factory.mktemp("spark")))
     yield context
     context.stop()
+
+
+def test_an_application_on_another_master_is_not_handed_out(spark: Any, tmp_path: Path) -> None:
+    with pytest.raises(HarnessError, match=r"on local\[2\] still; none is begun on local\[1\]"):
+        open_context("local[1]", str(tmp_path))
+    assert spark.parallelize([1]).count() == 1, "the one that is there goes on"
 
 
 def test_spark_finds_what_one_process_finds(spark: Any, tmp_path: Path) -> None:

@@ -9,7 +9,6 @@ import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql.types import StructType, _parse_datatype_string
 
-from analysis.spark import open_session
 from kafkafiles import columns
 from kafkafiles.errors import RequestError
 from kafkafiles.files import KINDS
@@ -21,8 +20,7 @@ DATA = Path(__file__).parents[1] / "data" / "segments"
 
 
 @pytest.fixture(scope="module")
-def spark(tmp_path_factory: pytest.TempPathFactory) -> SparkSession:
-    session = open_session("local[2]", str(tmp_path_factory.mktemp("spark")))
+def spark(session: SparkSession) -> SparkSession:
     session.dataSource.register(KafkaSegments)
     return session
 
