@@ -22,6 +22,8 @@ from harness.workloads.handles.application import CrashPoint
 from harness.workloads.stores import is_written_to, name_of, read_store
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from harness.run.ends import EndOffsets
     from harness.run.groups import Groups
     from harness.run.parts import Parts
@@ -35,6 +37,7 @@ STILL_LIMIT_S: Final = 90.0
 SENT: Final = CrashPoint("send", "commit")
 """Where an application of Kafka Streams is stopped: its outputs are written, and their inputs not committed."""
 ASK_LIMIT_S: Final = 30.0
+STANDING_S: Final = 0.05
 AGAIN_S: Final = 0.2
 """A reader of a store keeps its writer from committing for a moment."""
 
@@ -71,6 +74,27 @@ class CrashPoints:
         seen = self._of_store(application, t, at) if application.store else self._of_brokers(application, t, at)
         self._timeline.append(seen)
         return seen
+
+    def wait_any_crash_point(
+        self, applications: Sequence[Application], t: Partition, *, timeout_s: float = STILL_LIMIT_S
+    ) -> Application:
+        """Wait until one of several applications that share the inputs of t stands still where it was told to. Returns
+        it; the timeline has what others say of it there.
+
+        Raises WaitTimeout if none comes there in time, PreconditionNotHeld if nobody answers, HarnessError if one ends.
+        """
+        with self._sequence_log.step("wait until one of the applications stands still"):
+            found = poll(
+                lambda: next((one for one in applications if one.stands_still()), None),
+                timeout_s,
+                until=lambda standing: standing is not None,
+                every_s=STANDING_S,
+            )
+        if found is None:
+            said = ", ".join(one.name for one in applications)
+            raise WaitTimeout(f"none of {said} stands still after {timeout_s:.0f} s")
+        self.wait_crash_point(found, t)
+        return found
 
     def freeze_after_outputs(
         self, application: StreamsApplication, t: Partition, *, written: int, timeout_s: float = STILL_LIMIT_S

@@ -16,8 +16,9 @@ that leads the partition, or the partition of the share groups' state: what was 
 chooses who leads the state. A broker that leads the inputs, too, forgets what it had handed out, and the next one
 delivers it again. In `released` and `rejected` a member can never process every second input.
 
-In `storm` three members work under a load. They are killed and replaced one after the other, and with every other one
-the leader of the inputs.
+In `storm` three members work under a load. Kafka may give all records to one of them, so the one is killed that has
+processed records and not accepted them. Another one joins, and the next one is killed. With every other one the leader
+of the inputs dies.
 
 From 4.4 on a share group may have a dead-letter topic. It gets a record for each one that is rejected or archived at
 the limit (KIP-1191). In `dead-letter-leader-killed` its leader dies: the brokers try again, and none is missing.
@@ -185,30 +186,33 @@ def dead_letter_leader_killed(run: Run, alone: bool) -> None:
 
 
 def storm(run: Run) -> None:
-    """Three members work while records are sent. Again and again one of them is killed and replaced, and every other
-    time the leader of the inputs, too.
+    """Three members work while records are sent. Again and again one is killed that has processed records and not
+    accepted them, and another one joins. Every other time the leader of the inputs dies, too.
     """
     t = run.partition()
     run.set_share_group(GROUP, "share.auto.offset.reset", "earliest")
     with ExitStack() as working:
 
-        def member() -> Application:
-            return working.enter_context(run.share_application(ACCEPT, t, group=GROUP))
+        def member(blow: int) -> Application:
+            stop = replace(STOP, round=int(run.vary(2 + blow % 3, 1, 5.999)))
+            return working.enter_context(run.share_application(ACCEPT, t, group=GROUP, stop=stop))
 
-        members = [member() for _ in range(MEMBERS)]
+        members = [member(number) for number in range(MEMBERS)]
         with run.load(t, rate_per_s=20) as load:
             for blow in range(BLOWS):
                 load.wait_more(20, timeout_s=LIMIT_S)
-                victim = members.pop(int(run.vary(blow % MEMBERS, 0, MEMBERS - 0.001)))
+                victim = run.wait_any_crash_point(members, t, timeout_s=LIMIT_S)
                 if blow % 2:
                     leader, followers = run.leader_of(t), run.followers_of(t)
                     run.kill(leader)
                 run.kill_client(victim)
-                members.append(member())
+                members.remove(victim)
+                members.append(member(blow))
                 if blow % 2:
                     run.wait_leader(t, *followers)
                     run.start(leader)
                     run.wait_isr(t, run.replicas_of(t))
+    with run.share_application(ACCEPT, t, group=GROUP):
         run.wait_share_done(GROUP, t, timeout_s=LIMIT_S)
 
 

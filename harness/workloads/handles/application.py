@@ -7,10 +7,11 @@ from __future__ import annotations
 import os
 import signal
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from evidence.errors import HarnessError
+from evidence.errors import HarnessError, WaitTimeout
 from harness.polling import poll
 from harness.processes import thread_states
 from harness.workloads.handles.client import Background, Client
@@ -103,6 +104,13 @@ class Application(Background[ApplicationProgress]):
         progress = self._wait(lambda progress: progress.at is not None, f"it stands {self._stop}", timeout_s)
         assert progress.at is not None
         return progress.at
+
+    def stands_still(self) -> bool:
+        """Whether it stands still, by all that it has said so far. HarnessError if it has ended."""
+        with suppress(WaitTimeout):
+            while True:
+                self._hear(0.0, "hearing where it stands")
+        return self._latest.at is not None
 
     def wait_processed(self, count: int, *, timeout_s: float) -> ApplicationProgress:
         """Wait until so many outputs are acknowledged. WaitTimeout, or HarnessError if it has ended."""

@@ -113,8 +113,10 @@ def test_it_goes_on_when_it_is_told_to(run_dir: RunDir, mock_cluster: Producer, 
     mock_cluster.list_topics(f"{inputs}-out", timeout=10)
     with application(run_dir, bootstrap, inputs, "process-then-commit", CrashPoint("poll", "process")) as app:
         app.wait_still(timeout_s=LIMIT_S)
+        assert app.stands_still()
         app.go_on()
         app.wait_processed(4, timeout_s=LIMIT_S)
+        assert not app.stands_still()
     assert committed(bootstrap, inputs) == 4
     assert outputs(run_dir, bootstrap, inputs) == [0, 1, 2, 3]
 
@@ -130,6 +132,7 @@ def test_one_that_never_comes_to_its_crash_point_is_waited_for_so_long(
             WaitTimeout, match="4 outputs after 0 s, wanted it stands between poll and process, round 9"
         ):
             app.wait_still(timeout_s=0.1)
+        assert not app.stands_still()
         app.stop()
         with pytest.raises(HarnessError, match="app ended with 4 outputs"):
             app.wait_still(timeout_s=LIMIT_S)

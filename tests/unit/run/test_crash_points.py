@@ -1,0 +1,82 @@
+"""Waiting for one of several applications to stand still."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from evidence import events
+from evidence.errors import HarnessError, WaitTimeout
+from evidence.timeline import Timeline
+from harness.run import crash_points
+from harness.run.crash_points import CrashPoints
+from harness.run.sequence_log import SequenceLog
+from harness.run.who import Partition
+from harness.workloads.handles.application import Application, CrashPoint
+
+T = Partition("t", 0)
+AT = CrashPoint("process", "accept", round=2)
+
+
+class Member:
+    """An application that stands still when it is asked for the how manyth time; never with 0. It ends with -1."""
+
+    group, output, producer_id, store = "g", "out", 3, ""
+    shares = in_zookeeper = False
+
+    def __init__(self, name: str, stands_at: int) -> None:
+        self.name, self._stands_at, self._asked = name, stands_at, 0
+
+    def stands_still(self) -> bool:
+        if self._stands_at < 0:
+            raise HarnessError(f"{self.name} ended")
+        self._asked += 1
+        return 0 < self._stands_at <= self._asked
+
+    def wait_still(self, *, timeout_s: float) -> CrashPoint:
+        return AT
+
+
+class Stage:
+    def __init__(self, timeline: Timeline) -> None:
+        self.told: list[events.Event] = []
+        timeline.listen(self.told.append)
+        groups: Any = SimpleNamespace(committed=lambda *_: SimpleNamespace(error=None, offset=4))
+        ends: Any = SimpleNamespace(
+            watch_ends=lambda *_: SimpleNamespace(last_stable_offset=5, high_watermark=6),
+        )
+        parts: Any = SimpleNamespace(timeline=timeline)
+        self._points = CrashPoints(parts, SequenceLog(timeline), groups, cast("Any", None), ends)
+
+    def wait(self, *members: Member, timeout_s: float = 30.0) -> Application:
+        return self._points.wait_any_crash_point(cast("list[Application]", members), T, timeout_s=timeout_s)
+
+
+@pytest.fixture
+def stage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Stage]:
+    monkeypatch.setattr(crash_points, "STANDING_S", 0.001)
+    with Timeline(tmp_path / "timeline.jsonl") as timeline:
+        yield Stage(timeline)
+
+
+def test_the_first_that_stands_still_is_returned_and_told_of(stage: Stage) -> None:
+    found = stage.wait(Member("never", 0), Member("third", 3), Member("fifth", 5))
+    assert found.name == "third"
+    (told,) = [one for one in stage.told if isinstance(one, events.CrashPoint)]
+    assert (told.process, told.done, told.following, told.round) == ("third", "process", "accept", 2)
+    assert (told.committed, told.outputs, told.written) == (4, 5, 6)
+
+
+def test_none_that_stands_still_is_waited_for_so_long(stage: Stage) -> None:
+    with pytest.raises(WaitTimeout, match="none of one, other stands still after 0 s"):
+        stage.wait(Member("one", 0), Member("other", 0), timeout_s=0.02)
+    assert not [one for one in stage.told if isinstance(one, events.CrashPoint)]
+
+
+def test_one_that_ends_is_said_at_once(stage: Stage) -> None:
+    with pytest.raises(HarnessError, match="gone ended"):
+        stage.wait(Member("one", 0), Member("gone", -1))
