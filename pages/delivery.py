@@ -47,6 +47,7 @@ IN_STORE: Final = "exactly-once-external"
 STATIC: Final = "librdkafka, group.instance.id"
 OF_0_8: Final = "high-level consumer of 0.8, auto.commit.enable=true"
 SLOWER: Final = "not: slower than max.poll.interval.ms"
+STORM: Final = "members and brokers, again and again"
 ACCEPT: Final = "process, then accept"
 OPEN: Final = "application, before the transaction ends"
 ROWS: Final = (
@@ -172,6 +173,15 @@ ROWS: Final = (
             ("between the two, back before its session ends", "back-in-time"),
             ("between the two, away for longer", "too-late"),
             ("not: another one has its group.instance.id", "twice"),
+        )
+    ),
+    *(
+        DeliveryCase(code=code, client=client, crash=STORM, scenario="delivery-storm", case=f"{prefix}{case}")
+        for client, prefix in ((ANY, ""), ("Java", "java-"))
+        for code, case in (
+            (COMMIT_FIRST, "at-most-once"),
+            (PROCESS_FIRST, "at-least-once"),
+            (TRANSACTION, "exactly-once"),
         )
     ),
     DeliveryCase(code=PROCESS_FIRST, client=ANY, crash=SLOWER, scenario="rebalance-while-processing", case="slower"),

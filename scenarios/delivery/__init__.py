@@ -14,6 +14,7 @@ what is to become of it.
 `static-membership` shows who has the partitions of an application that is away. In `rebalance-while-processing` and
 `zombie-processor` an application is not killed: it is so slow that another one gets its inputs, and then it continues.
 `producer-fencing` shows the mechanism under transactions.
+`delivery-storm` has three members work under a load while members and brokers die, once for each semantics.
 """
 
 from harness.words import CrashPoint, Run

@@ -1,0 +1,163 @@
+"""Applications and brokers die again and again while a group works, once for each delivery semantics (Kafka
+documentation, Design: message delivery semantics; KIP-98; KIP-447).
+
+Three members of a group share three partitions under a load. Every other time the member is killed that stands between
+the two steps that matter: between commit and processing, between processing and commit, or with a transaction open. The
+other times a member is killed at any moment, and so is a broker. Each member that was killed is replaced, with its
+transactional.id if it has one.
+
+The order of steps decides, as it does with one crash. At most once skips inputs and repeats none, at least once repeats
+inputs and skips none, and with transactions each input is processed once.
+
+Outputs and inputs come from idempotent producers: a retry after the leader's death would otherwise write an output
+twice, which is not the application's doing. librdkafka's transactions wait without limit for a coordinator of the group
+that has died (exactly-once-transactions tells why). In `exactly-once` the broker that is killed is another one.
+"""
+
+from contextlib import ExitStack
+from functools import partial
+
+from harness.words import (
+    EVERY_VERSION,
+    OFFSETS,
+    Application,
+    Basis,
+    Case,
+    ClusterPlan,
+    CrashPoint,
+    Documented,
+    Run,
+    Target,
+    TopicPlan,
+    VersionRange,
+    ranges,
+    scenario,
+)
+from scenarios.delivery import DELIVERY, GROUP, SKIPPED
+
+LIMIT_S = 120.0
+MEMBERS, BLOWS = 3, 14
+RATE, BETWEEN = 30, 60
+"""Records a second, and how many are acknowledged from one blow to the next."""
+SESSION = {"session.timeout.ms": "6000"}
+"""The shortest that brokers allow: so long nobody reads what a dead member had."""
+IDEMPOTENT = {"enable.idempotence": "true"}
+NOWHERE = CrashPoint("", "", 0)
+TRANSACT, OPEN = "transact", CrashPoint("offsets", "end")
+
+
+def storm(run: Run, program: str, between: CrashPoint, spare_coordinator: bool = False) -> None:
+    """Members die at a crash point and at any moment, and brokers with them. The group processes all that was sent."""
+    partitions = [run.partition(number) for number in range(MEMBERS)]
+    with ExitStack() as working:
+
+        def member(place: int) -> Application:
+            """The first one stands still at the crash point, in a round of its own."""
+            drawn = CrashPoint(between.done, between.following, int(run.vary(5, 2, 20.999)))
+            return working.enter_context(
+                run.application(
+                    program,
+                    partitions[0],
+                    group=GROUP,
+                    stop=NOWHERE if place else drawn,
+                    settings=SESSION,
+                    transactional_id=f"application-{place}" if program == TRANSACT else None,
+                    producer_settings={} if program == TRANSACT else IDEMPOTENT,
+                )
+            )
+
+        members = [member(place) for place in range(MEMBERS)]
+        with run.load(partitions[0], rate_per_s=RATE, settings=IDEMPOTENT) as load:
+            for blow in range(BLOWS):
+                load.wait_more(BETWEEN, timeout_s=LIMIT_S)
+                place = 1 + int(run.vary(blow // 2 % 2, 0, 1.999)) if blow % 2 else 0
+                if place:
+                    with_a_broker(run, members[place], spare_coordinator)
+                else:
+                    for t in partitions:
+                        run.wait_crash_point(members[place], t, timeout_s=LIMIT_S)
+                    run.kill_client(members[place])
+                members[place] = member(place)
+            members[0].stop()
+        for t in partitions:
+            ends = run.watch_ends(t, 0)
+            run.require("the leader says where the inputs end", ends is not None)
+            assert ends is not None
+            run.wait_committed(GROUP, t, ends.high_watermark, timeout_s=LIMIT_S)
+
+
+def with_a_broker(run: Run, application: Application, spare_coordinator: bool) -> None:
+    """A member dies with the leader of a partition, and the broker comes back."""
+    dead = victim(run, spare_coordinator)
+    led = [t for t in map(run.partition, range(MEMBERS)) if run.leader_of(t).id == dead.id]
+    run.kill(dead)
+    run.kill_client(application)
+    for t in led:
+        run.wait_leader(t, *(one for one in run.replicas_of(t) if one.id != dead.id))
+    run.start(dead)
+    for t in map(run.partition, range(MEMBERS)):
+        run.wait_isr(t, run.replicas_of(t))
+
+
+def victim(run: Run, spare_coordinator: bool) -> Target:
+    """The leader of one of the partitions; another broker if that one coordinates the group and is to be spared."""
+    drawn = run.partition(int(run.vary(0, 0, MEMBERS - 0.001)))
+    leader = run.leader_of(drawn)
+    if spare_coordinator and leader.id == run.leader_of(OFFSETS).id:
+        return next(one for one in run.replicas_of(drawn) if one.id != leader.id)
+    return leader
+
+
+def case(
+    program: str,
+    between: CrashPoint,
+    documented: Documented,
+    client: str = "librdkafka",
+    spare_coordinator: bool = False,
+    applies: VersionRange = EVERY_VERSION,
+) -> Case:
+    """A storm of one semantics."""
+    steps = partial(storm, program=program, between=between, spare_coordinator=spare_coordinator)
+    return Case(steps=steps, client=client, documented=[documented], applies=applies)
+
+
+AT_MOST_ONCE = partial(
+    case,
+    "commit-then-process",
+    CrashPoint("commit", "process"),
+    Documented(required=SKIPPED, source=DELIVERY, basis=Basis.DOCUMENTATION),
+)
+AT_LEAST_ONCE = partial(
+    case,
+    "process-then-commit",
+    CrashPoint("process", "commit"),
+    Documented(required=frozenset({"repeated-processing"}), source=DELIVERY, basis=Basis.DOCUMENTATION),
+)
+EXACTLY_ONCE = partial(
+    case,
+    TRANSACT,
+    OPEN,
+    Documented(claims=["each-input-processed-once"], source="KIP-98, KIP-447", basis=Basis.KIP),
+    applies=ranges.OFFSETS_OF_MEMBERS_IN_TRANSACTIONS,
+)
+
+scenario(
+    name="delivery-storm",
+    claim="""However often applications and brokers die, an application that commits first repeats no input, one that
+        processes first skips none, and one with transactions processes each input once.""",
+    source=f"{DELIVERY}; KIP-98, KIP-447",
+    operator="""Choose the order of the two steps by what harms you less, an input that is skipped or one that is
+        processed twice. Where neither may happen, put outputs and offsets into one transaction, with a
+        transactional.id that each instance keeps over its restarts.""",
+    applies=ranges.TRANSACTIONS,
+    topic=TopicPlan(replicas=((1, 2, 3), (2, 3, 1), (3, 1, 2))),
+    cluster=ClusterPlan(settings={"offsets.topic.num.partitions": "1", "transaction.state.log.num.partitions": "1"}),
+    cases={
+        "at-most-once": AT_MOST_ONCE(),
+        "at-least-once": AT_LEAST_ONCE(),
+        "exactly-once": EXACTLY_ONCE(spare_coordinator=True),
+        "java-at-most-once": AT_MOST_ONCE(client="java"),
+        "java-at-least-once": AT_LEAST_ONCE(client="java"),
+        "java-exactly-once": EXACTLY_ONCE(client="java"),
+    },
+)
