@@ -25,7 +25,7 @@ import re
 import sys
 import tempfile
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final
@@ -50,7 +50,7 @@ from evidence.findings import Findings
 from evidence.rundir import RunDir
 
 if TYPE_CHECKING:
-    from pyspark import RDD, SparkContext
+    from pyspark import RDD, Accumulator, SparkContext
 
 __all__ = ["check_runs", "find_java_home", "main", "open_context"]
 
@@ -61,6 +61,8 @@ TASKS_A_CORE = 16
 FROZEN_FROM: Final = 20_000
 """So many objects that a task leaves behind are taken from the garbage collector's sight."""
 NOTHING = b"{}"
+AtOnce = dict[int, tuple[bytes, bool]]
+"""By the number of a piece: its result as JSON, and whether it gathered something."""
 WARM_UP = Piece("", "", -1)
 """A piece of no run. A task that checks it loads every module that checking needs."""
 
@@ -98,9 +100,8 @@ def check_places(context: SparkContext, places: Sequence[str]) -> dict[str, Find
     first = _Round(context, dict(enumerate(task for _, task in work)))
     again = _Round(context, dict(_unsettled(found, first.results)))
     results = first.results | again.results
-    told = first.answers_of({number for number in first.telling if number not in again.results}) + again.answers_of(
-        again.telling
-    )
+    superseded = first.telling & again.results.keys()
+    told = first.gathered_of(first.telling - superseded) + again.gathered_of(again.telling)
     runs = [place for place, _ in work]
     across = _across(told, runs, places)
     first.close()
@@ -112,8 +113,37 @@ def check_places(context: SparkContext, places: Sequence[str]) -> dict[str, Find
     return {place: merge(of_place[place], seconds, across[place]) for place in places}
 
 
+class _Answers:
+    """How Spark adds up what tasks answer at once: the result of each piece, and whether it gathered something."""
+
+    def zero(self, value: AtOnce) -> AtOnce:
+        del value
+        return {}
+
+    def addInPlace(self, value1: AtOnce, value2: AtOnce) -> AtOnce:
+        value1.update(value2)
+        return value1
+
+
+def _answering(
+    answers: Accumulator[AtOnce], check: Callable[[Iterable[tuple[int, StoredPiece]]], Iterator[PieceResult]]
+) -> Callable[[Iterable[tuple[int, StoredPiece]]], Iterator[tuple[int, bytes]]]:
+    """A task that answers at once, and yields what pieces gathered, by their numbers."""
+
+    def work(pieces: Iterable[tuple[int, StoredPiece]]) -> Iterator[tuple[int, bytes]]:
+        for one in check(pieces):
+            answers.add({one.number: (one.result, bool(one.gathered))})
+            if one.gathered:
+                yield one.number, one.gathered
+
+    return work
+
+
 class _Round:
-    """Pieces that are checked by one Spark job. What they gather stays with the workers until it is asked for."""
+    """Pieces that are checked by one Spark job. What they gather stays with the workers until it is asked for.
+
+    The results come by an accumulator: to collect them from what is persisted, Spark would begin a second Python stage.
+    """
 
     def __init__(self, context: SparkContext, work: Mapping[int, StoredPiece]) -> None:
         from pyspark import StorageLevel
@@ -121,26 +151,28 @@ class _Round:
         self.results: dict[int, Result] = {}
         self.telling: set[int] = set()
         """The numbers of pieces that gathered something."""
-        self._answers: RDD[PieceResult] | None = None
+        self._gathered: RDD[tuple[int, bytes]] | None = None
         if work:
             tasks = max(1, min(len(work), TASKS_A_CORE * context.defaultParallelism))
-            answers = context.parallelize(sorted(work.items()), tasks).mapPartitions(check_pieces)
-            self._answers = answers.persist(StorageLevel.MEMORY_AND_DISK)
-            for number, result, tells in self._answers.map(lambda one: (one[0], one[1], bool(one[2]))).collect():
+            answers = context.accumulator({}, _Answers())
+            gathered = context.parallelize(sorted(work.items()), tasks).mapPartitions(_answering(answers, check_pieces))
+            self._gathered = gathered.persist(StorageLevel.MEMORY_AND_DISK)
+            self._gathered._jrdd.count()  # what RDD.count does, without a Python stage that counts
+            for number, (result, tells) in answers.value.items():
                 self.results[number] = _result(result)
                 if tells:
                     self.telling.add(number)
 
-    def answers_of(self, numbers: Set[int]) -> list[RDD[PieceResult]]:
-        """The answers of pieces that gathered something."""
-        if self._answers is None or not numbers:
+    def gathered_of(self, numbers: Set[int]) -> list[RDD[tuple[int, bytes]]]:
+        """What pieces gathered, by their numbers."""
+        if self._gathered is None or not numbers:
             return []
-        return [self._answers.filter(lambda one: one[0] in numbers)]
+        return [self._gathered.filter(lambda one: one[0] in numbers)]
 
     def close(self) -> None:
-        """Let the workers forget the answers."""
-        if self._answers is not None:
-            self._answers.unpersist()
+        """Let the workers forget what was gathered."""
+        if self._gathered is not None:
+            self._gathered.unpersist()
 
 
 def _unsettled(
@@ -155,11 +187,11 @@ def _unsettled(
         begin += len(tasks)
 
 
-def _across(told: Sequence[RDD[PieceResult]], runs: Sequence[str], places: Sequence[str]) -> dict[str, Result]:
+def _across(told: Sequence[RDD[tuple[int, bytes]]], runs: Sequence[str], places: Sequence[str]) -> dict[str, Result]:
     """What the checks that cross partitions find in each run."""
     if not told:
         return {place: across.in_one_process(()) for place in places}
-    rows = told[0].context.union(list(told)).flatMap(lambda one: _told(runs[one[0]], one[0], one[2]))
+    rows = told[0].context.union(list(told)).flatMap(lambda one: _told(runs[one[0]], *one))
     return across.on_spark(rows, places)
 
 

@@ -9,9 +9,9 @@ transactional.id if it has one.
 The order of steps decides, as it does with one crash. At most once skips inputs and repeats none, at least once repeats
 inputs and skips none, and with transactions each input is processed once.
 
-Outputs and inputs come from idempotent producers: a retry after the leader's death would otherwise write an output
-twice, which is not the application's doing. librdkafka's transactions wait without limit for a coordinator of the group
-that has died (exactly-once-transactions tells why). In `exactly-once` the broker that is killed is another one.
+Outputs and inputs come from idempotent producers. Without idempotence a retry after the leader's death may write an
+output twice, which is not the application's doing. Transactions of librdkafka wait without limit for a coordinator of
+the group that has died (exactly-once-transactions tells why). So in `exactly-once` another broker is killed.
 """
 
 from contextlib import ExitStack
@@ -150,6 +150,7 @@ scenario(
         processed twice. Where neither may happen, put outputs and offsets into one transaction, with a
         transactional.id that each instance keeps over its restarts.""",
     applies=ranges.TRANSACTIONS,
+    needs=["idempotence"],
     topic=TopicPlan(replicas=((1, 2, 3), (2, 3, 1), (3, 1, 2))),
     cluster=ClusterPlan(settings={"offsets.topic.num.partitions": "1", "transaction.state.log.num.partitions": "1"}),
     cases={
