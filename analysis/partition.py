@@ -170,7 +170,9 @@ def _kept(
 
 
 def circumstances(run: RunRecord, history: History) -> dict[str, Any]:
-    """The arguments of `view_of` that come from the run's record: isolation levels, and histories that are missing."""
+    """The arguments of `view_of` that come from the run's record: isolation levels, groups, and histories that are
+    missing.
+    """
     kinds = {process.name: process.kind for process in run.processes}
     torn = {problem.process for problem in history.problems}
     return {
@@ -179,9 +181,21 @@ def circumstances(run: RunRecord, history: History) -> dict[str, Any]:
             for process in run.processes
             if process.settings.get("isolation.level") == UNCOMMITTED or process.final
         ],
+        "groups": _groups(run),
         "readers_missing": any(kinds.get(name, "consumer") != "producer" for name in torn),
         "writers_missing": any(kinds.get(name, "producer") in WRITERS for name in torn),
         "torn": torn,
+    }
+
+
+def _groups(run: RunRecord) -> dict[str, str]:
+    """The group of each application, of those that a coordinator leads: consumers of 0.8 agree through ZooKeeper, and a
+    share group gives nobody a partition.
+    """
+    return {
+        process.name: process.settings["group.id"]
+        for process in run.of_kind("processor")
+        if "group.id" in process.settings and not (process.library or run.client).startswith("scala-")
     }
 
 

@@ -63,6 +63,7 @@ ANOMALIES: Final = frozenset(
         "resurrected",
         "share-record-lost",
         "skipped-processing",
+        "stale-commit-accepted",
         "stuck-isr",
         "stuck-last-stable-offset",
         "torn-transaction",

@@ -129,6 +129,20 @@ class Steps:
         return len(self.offset)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemberStep:
+    """A member of a group was given this partition, was told of its loss, or committed an offset of it for sure."""
+
+    process: str
+    group: str
+    kind: str
+    """"assign", "revoke", or "offsets"."""
+    invoked_ns: int
+    completed_ns: int
+    """Of an offset in a transaction, when the transaction had ended."""
+    offset: int = NO_OFFSET
+
+
 @dataclass(frozen=True, slots=True)
 class Ending:
     """How a transaction ended ("ok" committed, "fail" aborted, "info" unknown), and when that was known."""
@@ -137,6 +151,7 @@ class Ending:
     completed_ns: int
 
 
+NO_GROUPS: Final[Mapping[str, str]] = {}
 Endings = Mapping[tuple[str, int], Ending]
 """By process and number."""
 
@@ -228,6 +243,8 @@ class PartitionView:
     ends.
     """
     committed_offsets: Steps | None = None
+    members: tuple[MemberStep, ...] = ()
+    """What members of groups were given and committed, in the order of its end. Of groups that a coordinator leads."""
     shares: tuple[ShareStep, ...] = ()
     """What members of share groups were given, and said of it, in order."""
     unordered: frozenset[int] = frozenset()
@@ -382,6 +399,7 @@ def view_of(
     table: pa.Table,
     *,
     uncommitted_readers: Collection[str] = (),
+    groups: Mapping[str, str] = NO_GROUPS,
     readers_missing: bool = False,
     writers_missing: bool = False,
     torn: Collection[str] = (),
@@ -454,10 +472,33 @@ def view_of(
         committed_offsets=settled_steps(
             _steps(_of(table, schema.OFFSETS), processes, endings), names, settled.transactions
         ),
+        members=member_steps(table, groups, endings) if groups else (),
         shares=share_steps(_of(table, *KINDS).to_pylist()),
         settled=settled,
         elsewhere=elsewhere,
     )
+
+
+def member_steps(table: pa.Table, groups: Mapping[str, str], endings: Endings | None) -> tuple[MemberStep, ...]:
+    """What members of groups were given and committed. `groups` names the group of each process that is in one."""
+    steps = []
+    for row in _of(table, schema.ASSIGN, schema.REVOKE, schema.OFFSETS).to_pylist():
+        outcome, completed_ns = row["outcome"], row["completed_ns"]
+        if row["transaction"] is not None and endings is not None and outcome == schema.OK:
+            ending = endings.get((row["process"], row["transaction"]), Ending(schema.INFO, NO_TIME))
+            outcome, completed_ns = ending.outcome, max(completed_ns or NO_TIME, ending.completed_ns)
+        if row["process"] in groups and (row["kind"] != schema.OFFSETS or outcome == schema.OK):
+            steps.append(
+                MemberStep(
+                    process=row["process"],
+                    group=groups[row["process"]],
+                    kind=row["kind"],
+                    invoked_ns=NO_TIME if row["invoked_ns"] is None else row["invoked_ns"],
+                    completed_ns=NO_TIME if completed_ns is None else completed_ns,
+                    offset=NO_OFFSET if row["offset"] is None else row["offset"],
+                )
+            )
+    return tuple(sorted(steps, key=lambda step: step.completed_ns))
 
 
 def settled_steps(steps: Steps | None, names: Sequence[str], settled: Settled) -> Steps | None:

@@ -16,7 +16,7 @@ from scenarios.delivery import overtake
 KIP_447 = "KIP-447"
 STOP = CrashPoint("process", "offsets", 2)
 STEPS = partial(overtake, stop=STOP, transactional_ids=("one", "another"))
-TWICE = frozenset({"repeated-processing"})
+TWICE = frozenset({"repeated-processing", "stale-commit-accepted"})
 
 scenario(
     name="zombie-processor",
@@ -39,7 +39,8 @@ scenario(
                 ),
                 Documented(
                     required=TWICE,
-                    sentence="The brokers get no member id and take the offsets, and the inputs are processed twice.",
+                    sentence="The brokers get no member id and take the offsets of one that is out of the group, and the "
+                    "inputs are processed twice.",
                     source=KIP_447,
                     basis=Basis.KIP,
                 ),

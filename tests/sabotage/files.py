@@ -50,13 +50,13 @@ class Case:
     finds: str = ""
     """The anomaly that is found then, with the manifest made anew."""
     of: str = ""
-    """The exhibit of the museum, or the share group, whose run it is about, and that alone; all others are about no
-    such run."""
+    """The exhibit of the museum, the share group, or the member that was too slow, whose run it is about, and that
+    alone; all others are about no such run."""
 
     def concerns(self, record: RunRecord) -> bool:
         """Whether it is about this run."""
         scenario = record.full_name
-        if self.of or scenario.startswith("museum-") or scenario == SHARED:
+        if self.of or scenario.startswith("museum-") or scenario in (SHARED, OVERTAKEN):
             return self.of == scenario
         return self.of_subjects == bool(record.subjects)
 
@@ -440,6 +440,14 @@ def _below(offset: int) -> Callable[[pa.Table], pa.Table]:
     return change
 
 
+def _every_commit_taken(table: pa.Table) -> pa.Table:
+    """All rows, those of offsets as if the coordinator had taken each."""
+    at = table.schema.get_field_index("outcome")
+    outcome = table["outcome"].cast(pa.string())
+    taken = pc.if_else(pc.equal(table["kind"].cast(pa.string()), schema.OFFSETS), schema.OK, outcome)
+    return table.set_column(at, table.schema.field(at), taken.cast(table.schema.field(at).type))
+
+
 def _higher_numbers(table: pa.Table) -> pa.Table:
     """The last record that a member was given, once more and with a higher number, at the end."""
     given = table.filter(pc.equal(table["kind"], schema.DELIVERED))
@@ -587,6 +595,7 @@ SUBJECTS: Final = tuple(
 """On what is said of subjects."""
 
 SHARED: Final = "share-group (killed)"
+OVERTAKEN: Final = "rebalance-while-processing (slower)"
 LATE_END, RETURN, STUCK = "museum-late-end", "museum-deleted-records-return", "museum-marker-lost"
 GROUPS, SILENT, LONG_NAME = "museum-oldest-offsets", "museum-unloadable-group", "museum-long-topic-name"
 FORGOTTEN, MISDELIVERED = "museum-forgotten-overrides", "museum-misdelivered"
@@ -659,6 +668,25 @@ SHARES: Final = tuple(
 )
 """On share groups."""
 
+MEMBERS: Final = tuple(
+    Case(name=f"slow member: {name}", before="not tried", damage=damage, of=OVERTAKEN, allowed=BAD, **more)
+    for name, damage, more in (
+        (
+            "its late commit is said to be taken",
+            _resealed("processor", _every_commit_taken),
+            {"forged": ("unexpected",), "finds": "stale-commit-accepted"},
+        ),
+        ("what members committed is left out", _resealed("processor", _not_of(schema.OFFSETS)), {}),
+        (
+            "whom the group gave the partition is left out",
+            _resealed("processor", _not_of(schema.ASSIGN)),
+            {"forged": SOUND, "bound_only": True},
+        ),
+        ("nobody says where it stood still", _without("crash-point"), {"forged": ("unknown",)}),
+    )
+)
+"""On members of groups."""
+
 DUTIES: Final = (
     *(Case(name=f"Kafka's duties: {name}", before="not tried", damage=damage, allowed=BAD, forged=("unexpected",),
            finds=anomaly)
@@ -681,6 +709,7 @@ CASES: Final = (
     *SUBJECTS,
     *MUSEUM,
     *SHARES,
+    *MEMBERS,
     *DUTIES,
     Case(name="every poll of the final reader dropped, counts adjusted", before="as-documented where a loss is",
          damage=_drop_rows(_no_polls, "final-read", ""), forged=("unknown",)),

@@ -1,0 +1,85 @@
+"""stale-commit-accepted: the offset of a member that the group has fenced counts.
+
+A member that does not answer in time is out of its group without knowing, and its partitions have other owners. The
+coordinator refuses what it commits then, for it is of an earlier generation. If the offset was taken, the group would
+go back, or pass inputs that the new owner has in hand.
+
+A member is fenced for sure if it was given the partition, was not told that it lost it, and another member of the group
+was given it afterwards and has committed an offset of it: the coordinator took that one, so the generation is the new
+owner's. A commit that is sent after that is late. A member that was told of its loss and commits all the same is no
+stranger to the group, and Kafka takes its offset. In a transaction an offset counts if the transaction was committed.
+
+Consumers of 0.8 agree through ZooKeeper, where nobody refuses an offset: they are not looked at. Nor are members whose
+histories are not whole, which may have been told.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from checks.anomaly import HISTORY, absent_if, anomaly
+from checks.view import EVIDENCE_LIMIT, Evidence, MemberStep, PartitionView, Rows
+from evidence.basis import Basis
+from evidence.history import schema
+
+REFUSED = "Kafka protocol guide: ILLEGAL_GENERATION, UNKNOWN_MEMBER_ID; KIP-447 of offsets in a transaction"
+
+
+def without_members(view: PartitionView) -> bool:
+    """Whether no member of a group committed an offset here."""
+    return not view.members
+
+
+@anomaly(
+    "stale-commit-accepted",
+    source=REFUSED,
+    basis=Basis.DOCUMENTATION,
+    reads=(HISTORY,),
+    screened=absent_if(without_members),
+)
+def stale_commit_accepted(view: PartitionView) -> Rows:
+    """A member's offset was taken although the group had given its partition to another member, which had committed."""
+    rows: list[Evidence] = []
+    owned: dict[str, MemberStep] = {}
+    committed: dict[str, MemberStep] = {}
+    for step, ends in _in_order(view.members):
+        if not ends:
+            rows += [] if step.process in view.torn else _late(step, owned, committed)
+        elif step.kind == schema.ASSIGN:
+            owned[step.process] = step
+            committed.pop(step.process, None)
+        elif step.kind == schema.REVOKE:
+            owned.pop(step.process, None)
+        else:
+            committed[step.process] = step
+    return Rows(rows[:EVIDENCE_LIMIT], total=len(rows))
+
+
+def _in_order(members: Sequence[MemberStep]) -> list[tuple[MemberStep, bool]]:
+    """The beginnings of commits and the ends of all steps, in order; of the same time the beginnings first."""
+    begins = [(step.invoked_ns, False, number) for number, step in enumerate(members) if step.kind == schema.OFFSETS]
+    ends = [(step.completed_ns, True, number) for number, step in enumerate(members)]
+    return [(members[number], is_end) for _, is_end, number in sorted(begins + ends)]
+
+
+def _late(
+    step: MemberStep, owned: Mapping[str, MemberStep], committed: Mapping[str, MemberStep]
+) -> Iterator[Evidence]:
+    """The row of a commit that begins when another member of the group is known to own the partition."""
+    own = owned.get(step.process)
+    if own is None:
+        return
+    for other, given in owned.items():
+        taken = committed.get(other)
+        if taken and given.group == step.group and given.completed_ns > own.completed_ns:
+            yield {
+                "group": step.group,
+                "process": step.process,
+                "offset": step.offset,
+                "invoked_ns": step.invoked_ns,
+                "given_ns": own.completed_ns,
+                "owner": other,
+                "owner_given_ns": given.completed_ns,
+                "owner_committed": taken.offset,
+                "owner_committed_ns": taken.completed_ns,
+            }

@@ -1,0 +1,95 @@
+"""Offsets that a fenced member commits: taken, and everything that only looks like it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from checks.anomalies.members import stale_commit_accepted
+from checks.view import Ending, PartitionView
+from evidence.history import schema
+from tests.unit.checks import histories
+from tests.unit.checks.histories import Row
+
+GROUPS = {"slow": "g", "other": "g", "stranger": "h"}
+
+
+def given(process: str, at: int) -> Row:
+    return {"kind": schema.ASSIGN, "outcome": schema.OK, "process": process, "completed_ns": at}
+
+
+def lost(process: str, at: int) -> Row:
+    return {"kind": schema.REVOKE, "outcome": schema.INFO, "process": process, "completed_ns": at}
+
+
+def committed(process: str, offset: int, at: int, outcome: str = schema.OK, **more: Any) -> Row:
+    row = {"kind": schema.OFFSETS, "outcome": outcome, "process": process, "offset": offset}
+    return row | {"invoked_ns": at, "completed_ns": at + 5} | more
+
+
+def view(*rows: Row, **circumstances: Any) -> PartitionView:
+    return histories.view(*rows, groups=GROUPS, **circumstances)
+
+
+OVERTAKEN = (given("slow", 0), committed("slow", 5, 10), given("other", 100), committed("other", 10, 110))
+LATE = committed("slow", 7, 200)
+
+
+def test_the_late_commit_of_a_member_that_was_replaced_is_found() -> None:
+    (row,) = stale_commit_accepted(view(*OVERTAKEN, LATE))
+    assert (row["process"], row["offset"], row["invoked_ns"], row["given_ns"]) == ("slow", 7, 200, 0)
+    assert (row["owner"], row["owner_given_ns"], row["owner_committed"], row["owner_committed_ns"]) == (
+        ("other", 100, 10, 115)
+    )
+    assert row["group"] == "g"
+
+
+def test_one_that_is_refused_or_of_unknown_outcome_is_none() -> None:
+    for outcome in (schema.FAIL, schema.INFO):
+        assert stale_commit_accepted(view(*OVERTAKEN, committed("slow", 7, 200, outcome))) == []
+
+
+def test_one_that_is_sent_before_the_new_owner_has_committed_proves_nothing() -> None:
+    rows = given("slow", 0), given("other", 100), committed("other", 10, 110), committed("slow", 7, 112)
+    assert stale_commit_accepted(view(*rows)) == []
+    rows = given("slow", 0), given("other", 100), committed("slow", 7, 200)
+    assert stale_commit_accepted(view(*rows)) == []
+
+
+def test_one_that_was_given_the_partition_again_is_no_stranger() -> None:
+    assert stale_commit_accepted(view(*OVERTAKEN, given("slow", 150), LATE)) == []
+
+
+def test_one_that_was_told_of_its_loss_is_not_fenced() -> None:
+    assert stale_commit_accepted(view(*OVERTAKEN, lost("slow", 120), LATE)) == []
+
+
+def test_an_owner_whose_commits_are_of_an_earlier_time_proves_nothing() -> None:
+    rows = given("other", 0), committed("other", 10, 10), given("slow", 50), given("other", 100)
+    assert stale_commit_accepted(view(*rows, LATE)) == []
+
+
+def test_members_of_different_groups_do_not_know_of_each_other() -> None:
+    rows = given("slow", 0), given("stranger", 100), committed("stranger", 10, 110)
+    assert stale_commit_accepted(view(*rows, LATE)) == []
+
+
+def test_one_whose_history_is_torn_may_have_been_told() -> None:
+    assert stale_commit_accepted(view(*OVERTAKEN, LATE, torn=["slow"])) == []
+
+
+def test_in_a_transaction_an_offset_counts_when_that_is_committed() -> None:
+    late = committed("slow", 7, 200, transaction=3)
+    for outcome, count in ((schema.OK, 1), (schema.FAIL, 0), (schema.INFO, 0)):
+        ended = view(*OVERTAKEN, late, endings={("slow", 3): Ending(outcome, 300)})
+        assert len(stale_commit_accepted(ended)) == count
+
+
+def test_a_new_owners_transaction_takes_effect_at_its_end() -> None:
+    rows = given("slow", 0), given("other", 100), committed("other", 10, 110, transaction=0), LATE
+    for ends_ns, count in ((190, 1), (210, 0)):
+        ended = view(*rows, endings={("other", 0): Ending(schema.OK, ends_ns)})
+        assert len(stale_commit_accepted(ended)) == count
+
+
+def test_without_groups_nobody_is_a_member() -> None:
+    assert stale_commit_accepted(histories.view(*OVERTAKEN, LATE)) == []
