@@ -39,7 +39,7 @@ scenario(
                 ),
                 Documented(
                     required=TWICE,
-                    sentence="The brokers get no member id and take the offsets of one that is out of the group, and the "
+                    sentence="The brokers get no member id and take the offsets of one that is out of the group. The "
                     "inputs are processed twice.",
                     source=KIP_447,
                     basis=Basis.KIP,

@@ -52,6 +52,16 @@ done
 """
 
 
+def test_a_few_packages_alone_are_installed_and_it_ends_well(tmp_path: Path) -> None:
+    """`make demo` begins with these. Nothing is in the background then, and nothing has to be stopped at the end."""
+    asked = f'for one; do [ "${{one##*/}}" != some.txt ] || grep -o "^[a-z]*==" "$one" >{tmp_path}/asked; done'
+    environment = tmp_path / "environment"
+    result = _venv(_python(tmp_path / "fake", "", asked), environment, "requirements.lock", "docker", "idna")
+    assert (result.returncode, result.stderr) == (0, "")
+    assert (tmp_path / "asked").read_text().split() == ["docker==", "idna=="]
+    assert not (environment / "tmp").exists()
+
+
 def test_installers_work_beside_the_environment_and_leave_nothing_there(tmp_path: Path) -> None:
     told = f'echo "$TMPDIR" >>{tmp_path}/seen; touch "$TMPDIR/left"'
     environment = tmp_path / "an environment"
