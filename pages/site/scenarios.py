@@ -21,7 +21,7 @@ from judgement.rates import telling
 from judgement.report.cells import version_key
 from judgement.report.timeline_svg import STYLE
 from judgement.sampling import at_most, percent
-from pages import answers, deviations, guide
+from pages import answers, deviations, guide, measurements
 from pages.atlas import columns as columns_of
 from pages.atlas import events, lines, model
 from pages.counted import contradicted
@@ -202,8 +202,8 @@ def of(
         clients=_clients(found),
         not_good=deviations.of(((case, version), cell) for case, version, cell in found),
         aside=_aside(found),
-        timings=guide._timings(guide._cells(one, results.of(data.runs, one["name"]))),
-        timing_headings=guide.TIMINGS,
+        timings=measurements.timings(measurements.cells(one, results.of(data.runs, one["name"]))),
+        timing_headings=measurements.TIMINGS,
     )
 
 
@@ -240,7 +240,7 @@ def _aside(found: Sequence[tuple[str, str, Value]]) -> dict[str, list[str]]:
 
 def _clients(found: Sequence[tuple[str, str, Value]]) -> list[tuple[str, ...]]:
     return [
-        (case, version, *(guide._spread(cell["clients"].get(key), key) for key in guide.CLIENTS))
+        (case, version, *(measurements.spread(cell["clients"].get(key), key) for key in measurements.CLIENTS))
         for case, version, cell in found
         if cell["clients"]
     ]

@@ -264,7 +264,7 @@ def test_the_answer_names_what_is_lost(data: model.Data) -> None:
     assert words.answer(atlas, "java", flushed) == {
         "sentence": "With acks=all, idempotent and min.insync.replicas=2, flush.messages=1, none of "
         f"{(none := atlas.figures[columns.FLUSHED]).of} events lost acknowledged records. "
-        f"{none.holes} events not measured.",
+        f"{none.holes} events were not measured.",
         "lost": [],
     }
 
@@ -314,3 +314,46 @@ def test_a_document_keeps_its_links() -> None:
     assert '<a href="../index.html">d</a>' in found
     assert " e " in found
     assert '<a href="https://x.org">f</a>' in found
+
+
+def test_no_page_shows_a_comment_of_its_source(made: dict[str, str]) -> None:
+    """Comments mark what is generated in a document; a block of code may show one."""
+    for path, text in made.items():
+        if path.endswith(".html"):
+            plain = re.sub(r"<(pre|code)\b.*?</\1>", " ", text, flags=re.DOTALL)
+            assert "&lt;!--" not in plain, path
+    assert "end of figures" in (build.DOCS / "trust.md").read_text()
+
+
+def test_comments_stay_in_blocks_of_code() -> None:
+    text = "<!-- a -->\none\n\n```xml\n<!-- b -->\n```\n<!-- c -->two\n"
+    assert articles.without_comments(text) == "\none\n\n```xml\n<!-- b -->\n```\ntwo\n"
+
+
+def test_a_long_document_begins_with_its_sections(made: dict[str, str]) -> None:
+    text = made["settings.html"]
+    anchors = re.findall(r'<h2 id="([^"]+)"', text)
+    listed = re.search(r'<nav class="contents".*?</nav>', text, re.DOTALL)
+    assert listed
+    assert re.findall(r'href="#([^"]+)"', listed[0]) == anchors
+    assert listed.start() < text.index("<h2")
+    short = articles.document("# a\n\n## b\n\n## c\n", "docs/a.md", {}, "")
+    assert "contents" not in short
+
+
+def test_the_answer_of_an_atlas_page_stands_before_all_tables(made: dict[str, str]) -> None:
+    for line in lines.every():
+        text = made[f"atlas/{line.name}.html"]
+        places = [text.index(one) for one in ('class="answers"', 'class="figures"', 'class="grids"')]
+        assert places == sorted(places), line.name
+
+
+def test_a_bug_that_a_move_names_leads_to_its_page(made: dict[str, str], atlases: list[model.Atlas]) -> None:
+    """Bugs without a JIRA too."""
+    old = next(one for one in atlases if one.line.name == "2.8")
+    move = moving.compare(old, atlases[0])
+    text = made["atlas/2.8.html"]
+    listed = text[text.index('id="move"') : text.index('id="bugs"')]
+    assert move.added
+    for bug in (*move.gone, *move.added, *move.stay):
+        assert f'<a href="../scenarios/{bug.scenario}.html">{bug.id}</a>' in listed
