@@ -19,7 +19,7 @@ import results
 from evidence.text import plural
 from judgement.rates import telling
 from judgement.report.timeline_svg import STYLE
-from pages import counted, delivery, guide, museum
+from pages import counted, delivery, guide, museum, pictures
 from pages.atlas import lines, model, tables
 from pages.atlas.columns import ACKS_1
 from pages.scenarios import described as describe
@@ -251,7 +251,7 @@ def _home(data: model.Data, atlases: Sequence[model.Atlas]) -> str:
         section="Home",
         found=findings_in_words(data, atlases),
         hero=HERO,
-        picture=Markup(scenarios.bare(svg)),
+        picture=Markup(pictures.bare(svg)),
         counts=counts_in_words(data),
         lines=[{"name": name, "short": by_name[name].label} for name in SHORTEST],
     )

@@ -21,7 +21,7 @@ from pages.atlas.model import Data
 from pages.sections import introduced
 from pages.site import articles, lessons, moving
 from pages.site.render import page
-from pages.site.scenarios import svg
+from pages.site.scenarios import picture
 from pages.titles import AUDIT, title
 from results import Value
 
@@ -188,7 +188,7 @@ def pages(described: Value, data: Data, names: frozenset[str]) -> Iterator[tuple
                 chapter=chapter,
                 introduction=articles.html("\n\n".join(introduction) if introduction else WATERMARK),
                 movie=moving.drawn(chapter.lesson),
-                picture=Markup(svg(chapter.picture)),
+                picture=Markup(picture(chapter.picture, shown)),
                 caption=_caption(chapter, shown),
                 scenario=chapter.picture.split(".")[0],
                 own=[

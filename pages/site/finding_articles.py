@@ -22,7 +22,7 @@ from pages.atlas.model import Data
 from pages.counted import contradicted
 from pages.site import articles
 from pages.site.render import page, sentence
-from pages.site.scenarios import svg
+from pages.site.scenarios import picture
 from pages.titles import title
 from results import Value
 
@@ -36,7 +36,8 @@ def pages(described: Value, data: Data, names: frozenset[str], found: Sequence[s
     every = findings.all_counted(data.runs)
     for index, one in enumerate(every):
         scenario = by_name[one["seen"]["scenario"]]
-        pictures = results.shown_of(data.runs, scenario["name"]).get("pictures", {})
+        shown = results.shown_of(data.runs, scenario["name"])
+        pictures = shown.get("pictures", {})
         place = f"{scenario['name']}.svg"
         yield (
             _path(one),
@@ -56,7 +57,7 @@ def pages(described: Value, data: Data, names: frozenset[str], found: Sequence[s
                 background=articles.html(scenario["told"]),
                 rows=[(words, one[side], list(_rows(one[side], data))) for side, words in SIDES],
                 limits=limits(one, data),
-                picture=Markup(svg(place)) if place in pictures else "",
+                picture=Markup(picture(place, shown)) if place in pictures else "",
                 caption=pictures.get(place, ""),
                 operator=data.scenarios[scenario["name"]].operator,
             ),

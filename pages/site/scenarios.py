@@ -19,9 +19,8 @@ from checks import claims
 from evidence.run import DEFAULT_CASE
 from judgement.rates import telling
 from judgement.report.cells import version_key
-from judgement.report.timeline_svg import STYLE
 from judgement.sampling import at_most, percent
-from pages import answers, deviations, guide, measurements
+from pages import answers, deviations, guide, measurements, pictures
 from pages.atlas import columns as columns_of
 from pages.atlas import events, lines, model
 from pages.counted import contradicted
@@ -174,6 +173,7 @@ def of(
     """The page of a scenario."""
     fault = one["name"].removeprefix(AUDIT) if one["name"].startswith(AUDIT) else ""
     shown = results.shown_of(data.runs, one["name"])
+    deletes = bool(shown and answers.deletes(one, shown["case"], shown["version"]))
     found = cells(one, data)
     return page(
         "scenario.html.j2",
@@ -193,9 +193,10 @@ def of(
         why=articles.html(one["told"]),
         shown=shown,
         control=shown.get("control"),
-        pair=_figures(shown, f"{one['name']}.svg", f"{one['name']}.control.svg"),
+        outcome=pictures.in_words(shown.get("outcome", ""), deletes=deletes),
+        pair=_figures(shown, f"{one['name']}.svg", f"{one['name']}.control.svg", deletes=deletes),
         offsets=_figures(shown, f"{one['name']}.offsets.svg"),
-        deletes=bool(shown and answers.deletes(one, shown["case"], shown["version"])),
+        deletes=deletes,
         seen_by_clients=_figures(shown, f"{one['name']}.clients.svg"),
         claims=claims.CATALOGUE,
         commands=list(answers.commands(one)),
@@ -207,26 +208,25 @@ def of(
     )
 
 
-def svg(name: str) -> str:
-    """A picture of results/, as an element of a page."""
-    return bare(results.picture(name).read_text(encoding="utf-8"))
-
-
-def bare(text: str) -> str:
-    """The <svg> element of a picture without its style, which site.css has once for all of them."""
-    return text[text.index("<svg") :].replace(f"<style>{STYLE}</style>\n", "")
-
-
-def _figures(shown: Value, *names: str) -> list[tuple[Markup, str]]:
+def _figures(shown: Value, *names: str, deletes: bool = False) -> list[tuple[Markup, str]]:
     """Those of these pictures that there are, each with its caption. Names within the picture of a control are its own,
     for two pictures lie on one page.
     """
     told = shown.get("pictures", {})
-    drawn = {name: svg(name) for name in names if name in told}
+    drawn = {name: picture(name, shown, deletes=deletes) for name in names if name in told}
     return [
-        (Markup(OWN_NAMES.sub("kcc-", text) if ".control." in name else text), told[name])
+        (
+            Markup(OWN_NAMES.sub("kcc-", text) if ".control." in name else text),
+            pictures.in_words(told[name], deletes=deletes),
+        )
         for name, text in drawn.items()
     ]
+
+
+def picture(name: str, shown: Value, *, deletes: bool = False) -> str:
+    """A picture of the run that is told of a scenario, or of its control."""
+    run = shown.get("control", {}) if ".control." in name else shown if name.count(".") == 1 else {}
+    return pictures.drawn(name, run.get("outcome", ""), run.get("title") or "", deletes=deletes)
 
 
 def _aside(found: Sequence[tuple[str, str, Value]]) -> dict[str, list[str]]:
