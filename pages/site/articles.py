@@ -76,13 +76,13 @@ def without_comments(text: str) -> str:
 
 
 def _with_contents(made: str) -> str:
-    """A document with a list of its sections before the first of them, if there are many."""
+    """A document with a list of its sections below its title, if there are many."""
     found = SECTION.findall(made)
     if len(found) < LISTED:
         return made
     links = " · ".join(f'<a href="#{anchor}">{TAGS.sub("", words)}</a>' for anchor, words in found)
-    place = made.index("<h2")
-    return f'{made[:place]}<nav class="contents" aria-label="On this page">{links}</nav>\n{made[place:]}'
+    place = made.index("</h1>") + len("</h1>") if "</h1>" in made else 0
+    return f'{made[:place]}\n<nav class="contents" aria-label="On this page">{links}</nav>\n{made[place:]}'
 
 
 def _link(target: str, text: str, path: str, sites: Mapping[str, str], up: str) -> str:

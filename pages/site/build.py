@@ -234,10 +234,10 @@ def counts_in_words(data: model.Data) -> str:
     """How much was run."""
     facts = home_facts(data)
     return (
-        f"{plural(facts['started'], 'run')} were started on {plural(facts['versions'], 'version')} and ways to run "
-        f"them; {plural(facts['runs'], 'run')} count. {plural(facts['scenarios'], 'scenario')}, {facts['bugs']} of "
-        f"them bugs of Kafka; {plural(facts['cells'], 'measured combination')} of producer and topic settings, "
-        "fault and version."
+        f"{plural(facts['started'], 'run')} were started, and {plural(facts['runs'], 'run')} count. They are of "
+        f"{plural(facts['scenarios'], 'scenario')} ({facts['bugs']} of them are bugs of Kafka) on "
+        f"{plural(facts['versions'], 'version')}; one release with ZooKeeper and with KRaft is two. The Atlas rests on "
+        f"{plural(facts['cells'], 'combination')} of producer settings, topic settings, fault and version."
     )
 
 

@@ -84,7 +84,7 @@ TRUNCATION: Final = Moving(
     "Two leaders die in a row; a follower that truncated to its own high watermark is elected, and a record is lost",
     (
         Frame(
-            "Why at all: broker-1 leads, and appends x. No follower has x yet, and nobody was told that it is safe.",
+            "broker-1 leads, and appends x. No follower has x yet, and x is not acknowledged.",
             (_leader(ONE, "abcx", 3, unsure=3), _follower(TWO, "abc", 3), _follower(THREE, "abc", 3)),
         ),
         Frame(

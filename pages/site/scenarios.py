@@ -157,6 +157,36 @@ def table(one: Value, data: model.Data) -> list[tuple[str, list[tuple[str, str, 
     return list(found.items())
 
 
+MEANINGS: Final[Mapping[str, str]] = {
+    "✕": "✕ lost: acknowledged records are missing.",
+    "✓": "✓ kept: every acknowledged record was read, and no anomaly was seen.",
+    "▲": "▲ an anomaly that is documented for the version; the brokers have every acknowledged record.",
+    "–": "– the sequence deletes a topic, and its records with it.",
+    "!": "! something that is not documented.",
+    "n": "no verdict: the run proves nothing about Kafka.",
+}
+"""Of the first letter of a cell's words."""
+KINDS: Final[Mapping[str, str]] = {
+    "pinned": "“-pinned”: brokers that still have the inter-broker protocol of 0.10.2.",
+    "zk": "“-zk”: with ZooKeeper.",
+    "kraft": "“-kraft”: with KRaft.",
+}
+
+
+def legend(outcomes: Sequence[tuple[str, Sequence[tuple[str, str, str, str]]]]) -> list[str]:
+    """What the symbols and the names of versions mean that a table has, and no others."""
+    every = [cell for _, of_case in outcomes for cell in of_case]
+    symbols = {words[0] for _, _, words, _ in every}
+    kinds = {version.rpartition("-")[2] for version, *_ in every}
+    few = any(kind.endswith(" few") for _, kind, *_ in every)
+    return [
+        *(words for symbol, words in MEANINGS.items() if symbol in symbols),
+        "“5 of 6”: in 5 of 6 runs.",
+        *([f"Dashed: fewer than {model.FEW} runs."] if few else []),
+        *(words for kind, words in KINDS.items() if kind in kinds),
+    ]
+
+
 def _possible(cell: Value) -> str:
     runs = telling(cell)
     return f"up to {percent(at_most(0, runs))} of attempts may still lose records" if runs and not cell["lost"] else ""
@@ -175,6 +205,7 @@ def of(
     shown = results.shown_of(data.runs, one["name"])
     deletes = bool(shown and answers.deletes(one, shown["case"], shown["version"]))
     found = cells(one, data)
+    outcomes = table(one, data)
     return page(
         "scenario.html.j2",
         _path(one),
@@ -187,8 +218,8 @@ def of(
         one=one,
         fault=fault,
         default=DEFAULT_CASE,
-        table=table(one, data),
-        few=model.FEW,
+        table=outcomes,
+        legend=legend(outcomes),
         measured=list(measured(fault, data, set_aside)) if fault else [],
         why=articles.html(one["told"]),
         shown=shown,

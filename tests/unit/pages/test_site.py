@@ -17,7 +17,8 @@ from judgement.rates import telling
 from pages import titles
 from pages.atlas import columns, events, lines, model, moving
 from pages.deviations import shortened
-from pages.site import articles, build, chapters, finding_articles, words
+from pages.scenarios import described as describe
+from pages.site import articles, build, chapters, finding_articles, scenarios, words
 from pages.site.links import NAMES, linked
 from pages.site.render import NAV, TEMPLATES
 from results.explained import by_run
@@ -357,3 +358,25 @@ def test_a_bug_that_a_move_names_leads_to_its_page(made: dict[str, str], atlases
     assert move.added
     for bug in (*move.gone, *move.added, *move.stay):
         assert f'<a href="../scenarios/{bug.scenario}.html">{bug.id}</a>' in listed
+
+
+def test_the_legend_of_a_scenario_has_its_symbols_and_no_others() -> None:
+    few = [("default", [("4.3.1", "kept few", "✓ kept, 1 of 1", ""), ("3.9.2-pinned", "lost", "✕ lost in 5 of 5", "")])]
+    found = " ".join(scenarios.legend(few))
+    for one in ("✕ lost", "✓ kept", "Dashed", "“-pinned”"):
+        assert one in found
+    for one in ("▲", "!", "–", "-kraft", "no verdict"):
+        assert one not in found
+
+
+def test_every_symbol_of_a_table_has_a_meaning(data: model.Data) -> None:
+    for one in describe()["scenarios"]:
+        for _, cells in scenarios.table(one, data):
+            assert {words[0] for _, _, words, _ in cells} <= scenarios.MEANINGS.keys(), one["name"]
+
+
+def test_home_leads_to_each_kind_of_reader(made: dict[str, str]) -> None:
+    cards = re.search(r'<ul class="cards">.*?</ul>', made["index.html"], re.DOTALL)
+    assert cards
+    wanted = {"lost.html", "atlas/index.html", "ci.html", "learn/index.html", "learn/truncation.html"}
+    assert wanted <= set(re.findall(r'href="([^"]+)"', cards[0]))
