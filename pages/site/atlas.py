@@ -82,6 +82,7 @@ def of_line(
             for client in columns.CLIENTS
         },
         advice={column.id: words.advice(atlas, column) for column in atlas.columns},
+        linger={client: words.linger(client, atlas) for client in columns.CLIENTS},
         costs={client: words.costs(data, atlas, client) for client in columns.CLIENTS},
         groups=events.grouped(),
         events=events.EVENTS,

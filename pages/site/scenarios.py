@@ -224,11 +224,15 @@ def of(
         why=articles.html(one["told"]),
         shown=shown,
         control=shown.get("control"),
+        story=[(at, witness, *proof_apart(text)) for at, witness, text in shown.get("sequence", ())[:LONGEST_STORY]],
         outcome=pictures.in_words(shown.get("outcome", ""), deletes=deletes),
         pair=_figures(shown, f"{one['name']}.svg", f"{one['name']}.control.svg", deletes=deletes),
         offsets=_figures(shown, f"{one['name']}.offsets.svg"),
         deletes=deletes,
-        seen_by_clients=_figures(shown, f"{one['name']}.clients.svg"),
+        seen_by_clients=[
+            (text, f"{words} {pictures.note(text, shown['outcome'])}".strip())
+            for text, words in _figures(shown, f"{one['name']}.clients.svg")
+        ],
         claims=claims.CATALOGUE,
         commands=list(answers.commands(one)),
         clients=_clients(found),
@@ -252,6 +256,20 @@ def _figures(shown: Value, *names: str, deletes: bool = False) -> list[tuple[Mar
         )
         for name, text in drawn.items()
     ]
+
+
+LONGEST_STORY: Final = 80
+LONGEST_PROOF: Final = 120
+
+
+def proof_apart(text: str) -> tuple[str, str]:
+    """A line of a story, and its proof by itself if it is long: that is for who doubts it.
+
+    >>> proof_apart("kill -9 of broker-2; proved: exit code 137.")
+    ('kill -9 of broker-2; proved: exit code 137.', '')
+    """
+    what, mark, proof = text.partition("; proved: ")
+    return (f"{what}.", proof) if mark and len(proof) > LONGEST_PROOF else (text, "")
 
 
 def picture(name: str, shown: Value, *, deletes: bool = False) -> str:

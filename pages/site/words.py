@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from audit.cells import covering_in
+from audit.defaults import RULES
 from audit.grade import cost
+from audit.known import known
 from evidence.text import plural
 from pages.atlas import columns as columns_of
 from pages.atlas.columns import ACKS_1, FLUSHED, RECOMMENDED, Column
@@ -165,6 +167,15 @@ def costs(data: Data, atlas: Atlas, client: str) -> dict[str, str]:
         priced = cost(covering_in(data.measured, settings, ["none"]), {})
         found[column.id] = "" if priced is None else _cost(priced.latency_p50_ms, priced.latency_p99_ms)
     return found
+
+
+def linger(client: str, atlas: Atlas) -> str:
+    """That a client waits before it sends, where it does by default: latencies have that time in them."""
+    if client == "librdkafka":
+        waits: int | None = int(float(known("librdkafka").history["linger.ms"][-1].default))
+    else:
+        waits = RULES["java"](atlas.measured_on.partition("-")[0]).linger_ms if atlas.measured_on else None
+    return f"Up to {waits} ms of it is linger.ms, at its default." if waits else ""
 
 
 def _cost(median: float | None, slow: float | None) -> str:

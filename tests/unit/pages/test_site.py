@@ -380,3 +380,22 @@ def test_home_leads_to_each_kind_of_reader(made: dict[str, str]) -> None:
     assert cards
     wanted = {"lost.html", "atlas/index.html", "ci.html", "learn/index.html", "learn/truncation.html"}
     assert wanted <= set(re.findall(r'href="([^"]+)"', cards[0]))
+
+
+def test_a_long_proof_stands_behind_its_line(made: dict[str, str]) -> None:
+    """The log line that proves a step of the clock is 500 letters long."""
+    story = re.search(
+        r"<tr>(?:(?!</tr>).)*wall clock of broker-2(?:(?!</tr>).)*</tr>", made["scenarios/clock-step.html"]
+    )
+    assert story
+    line, _, proof = story[0].partition("<details>")
+    assert len(re.sub(r"<[^>]+>", "", line)) < 150
+    assert "before_ms" in proof
+
+
+def test_latencies_say_what_a_client_waits(data: model.Data) -> None:
+    old, new = (model.atlas(lines.asked(name)[0], data) for name in ("2.8", "4.3"))
+    assert words.linger("java", old) == ""
+    assert (
+        words.linger("java", new) == words.linger("librdkafka", old) == "Up to 5 ms of it is linger.ms, at its default."
+    )
