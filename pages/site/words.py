@@ -172,7 +172,7 @@ def costs(data: Data, atlas: Atlas, client: str) -> dict[str, str]:
 def linger(client: str, atlas: Atlas) -> str:
     """That a client waits before it sends, where it does by default: latencies have that time in them."""
     if client == "librdkafka":
-        waits: int | None = int(float(known("librdkafka").history["linger.ms"][-1].default))
+        waits: int | None = int(float(known("librdkafka").history["linger.ms"][-1].default or 0))
     else:
         waits = RULES["java"](atlas.measured_on.partition("-")[0]).linger_ms if atlas.measured_on else None
     return f"Up to {waits} ms of it is linger.ms, at its default." if waits else ""
