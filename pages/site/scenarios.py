@@ -9,7 +9,7 @@ anchor, its runs and the command that repeats one, and a cell of the Atlas links
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from markupsafe import Markup
@@ -23,7 +23,7 @@ from judgement.sampling import at_most, percent
 from pages import answers, deviations, guide, measurements, pictures
 from pages.atlas import columns as columns_of
 from pages.atlas import events, lines, model
-from pages.counted import contradicted
+from pages.counted import contradicted, does_harm, shown, stated
 from pages.sections import introduced
 from pages.site import articles, words
 from pages.site.render import Place, page
@@ -106,9 +106,9 @@ def cells(one: Value, data: model.Data) -> list[tuple[str, str, Value]]:
     ]
 
 
-def kind(cell: Value, *, deletes: bool = False) -> tuple[str, str]:
+def kind(cell: Value, *, deletes: bool = False, required: Collection[str] = ()) -> tuple[str, str]:
     """The class and the words of a cell: what became of the records, and how often it was as documented. `deletes`: the
-    sequence deletes the records that are gone.
+    sequence deletes the records that are gone; `required` are the anomalies that a run must show, told first.
     """
     runs = telling(cell)
     if not runs:
@@ -118,10 +118,10 @@ def kind(cell: Value, *, deletes: bool = False) -> tuple[str, str]:
     if cell["lost"]:
         return "lost", f"✕ lost in {cell['lost']} of {max(runs, cell['lost'])}"
     if contradicted(cell):
-        return "twice", f"! other than documented in {contradicted(cell)} of {runs}"
+        return "twice", f"! kept, and not as documented in {contradicted(cell)} of {runs}"
     few = " few" if runs < model.FEW else ""
     if seen := {name: times for name, times in cell["seen"].items() if times}:
-        name, times = max(seen.items(), key=lambda item: (item[0] in HIDES_RECORDS, item[1]))
+        name, times = max(seen.items(), key=lambda item: (item[0] in required, item[0] in HIDES_RECORDS, item[1]))
         more = f" and {len(seen) - 1} more" if len(seen) > 1 else ""
         return f"order{few}", f"▲ {name} in {min(times, runs)} of {runs}{more}"
     return f"kept{few}", f"✓ kept, {runs} of {runs}"
@@ -152,9 +152,27 @@ def table(one: Value, data: model.Data) -> list[tuple[str, list[tuple[str, str, 
     """Outcomes by case and version, the newest version first: version, class, words, and what is still possible."""
     found: dict[str, list[tuple[str, str, str, str]]] = {}
     for case, version, cell in cells(one, data):
-        told = kind(cell, deletes=answers.deletes(one, case, version))
+        told = kind(cell, deletes=answers.deletes(one, case, version), required=stated(one, case, version)["required"])
         found.setdefault(case, []).insert(0, (version, *told, _possible(cell)))
     return list(found.items())
+
+
+def bug_in_runs(one: Value, data: model.Data) -> list[tuple[str, list[tuple[str, str]], str]]:
+    """How a bug shows in runs of its scenario's first case: on releases that have it and on others, each with how many
+    runs were as documented, and what is documented of them.
+    """
+    exhibit, case = one["exhibit"], one["cases"][0]["name"]
+    if not exhibit:
+        return []
+    without = [version for version in exhibit["fixed"] if version not in exhibit["affected"]]
+    found = []
+    sides = (("With the bug", exhibit["affected"], one["claim"]), ("Without the bug", without, ""))
+    for heading, versions, otherwise in sides:
+        ran = [(on, shown(one["name"], on, data.runs, case)) for on in reversed(versions)]
+        told = [stated(one, case, on).get("sentence") for on in versions]
+        if ran:
+            found.append((heading, ran, next(filter(None, told), otherwise)))
+    return found
 
 
 MEANINGS: Final[Mapping[str, str]] = {
@@ -162,7 +180,7 @@ MEANINGS: Final[Mapping[str, str]] = {
     "✓": "✓ kept: every acknowledged record was read, and no anomaly was seen.",
     "▲": "▲ an anomaly that is documented for the version; the brokers have every acknowledged record.",
     "–": "– the sequence deletes a topic, and its records with it.",
-    "!": "! something that is not documented.",
+    "!": "! the brokers have every acknowledged record; something was seen that is not documented.",
     "n": "no verdict: the run proves nothing about Kafka.",
 }
 """Of the first letter of a cell's words."""
@@ -202,8 +220,8 @@ def of(
 ) -> str:
     """The page of a scenario."""
     fault = one["name"].removeprefix(AUDIT) if one["name"].startswith(AUDIT) else ""
-    shown = results.shown_of(data.runs, one["name"])
-    deletes = bool(shown and answers.deletes(one, shown["case"], shown["version"]))
+    told = results.shown_of(data.runs, one["name"])
+    deletes = bool(told and answers.deletes(one, told["case"], told["version"]))
     found = cells(one, data)
     outcomes = table(one, data)
     return page(
@@ -220,18 +238,20 @@ def of(
         default=DEFAULT_CASE,
         table=outcomes,
         legend=legend(outcomes),
+        bug=bug_in_runs(one, data),
+        harmful=bool(told) and does_harm(stated(one, told["case"], told["version"])["required"]),
         measured=list(measured(fault, data, set_aside)) if fault else [],
         why=articles.html(one["told"]),
-        shown=shown,
-        control=shown.get("control"),
-        story=[(at, witness, *proof_apart(text)) for at, witness, text in shown.get("sequence", ())[:LONGEST_STORY]],
-        outcome=pictures.in_words(shown.get("outcome", ""), deletes=deletes),
-        pair=_figures(shown, f"{one['name']}.svg", f"{one['name']}.control.svg", deletes=deletes),
-        offsets=_figures(shown, f"{one['name']}.offsets.svg"),
+        shown=told,
+        control=told.get("control"),
+        story=[(at, witness, *proof_apart(text)) for at, witness, text in told.get("sequence", ())[:LONGEST_STORY]],
+        outcome=pictures.in_words(told.get("outcome", ""), deletes=deletes),
+        pair=_figures(told, f"{one['name']}.svg", f"{one['name']}.control.svg", deletes=deletes),
+        offsets=_figures(told, f"{one['name']}.offsets.svg"),
         deletes=deletes,
         seen_by_clients=[
-            (text, f"{words} {pictures.note(text, shown['outcome'])}".strip())
-            for text, words in _figures(shown, f"{one['name']}.clients.svg")
+            (text, f"{words} {pictures.note(text, told['outcome'])}".strip())
+            for text, words in _figures(told, f"{one['name']}.clients.svg")
         ],
         claims=claims.CATALOGUE,
         commands=list(answers.commands(one)),

@@ -10,11 +10,12 @@ from pathlib import PurePosixPath
 
 import pytest
 
+import results
 from evidence.releases import numbers
 from harness.cluster import apache
 from harness.scenario import all_scenarios
 from judgement.rates import telling
-from pages import titles
+from pages import findings, titles
 from pages.atlas import columns, events, lines, model, moving
 from pages.deviations import shortened
 from pages.scenarios import described as describe
@@ -399,3 +400,37 @@ def test_latencies_say_what_a_client_waits(data: model.Data) -> None:
     assert (
         words.linger("java", new) == words.linger("librdkafka", old) == "Up to 5 ms of it is linger.ms, at its default."
     )
+
+
+def test_a_bugs_page_tells_releases_with_it_from_those_without(made: dict[str, str], data: model.Data) -> None:
+    """KIP-279's runs lose records on both: the bug is that replicas differ afterwards."""
+    for one in describe()["scenarios"]:
+        if not one["exhibit"]:
+            continue
+        text = one_line(visible(made[f"scenarios/{one['name']}.html"]))
+        sides = scenarios.bug_in_runs(one, data)
+        assert [heading for heading, *_ in sides][:1] == ["With the bug"]
+        for heading, versions, sentence in sides:
+            listed = ", ".join(f"{version} ({count})" for version, count in versions)
+            assert one_line(f"{heading}: {listed}. {sentence}") in text, one["name"]
+    kip = next(one for one in describe()["scenarios"] if one["name"] == "museum-kip-279")
+    (_, with_it, _), (_, without, said) = scenarios.bug_in_runs(kip, data)
+    assert ([version for version, _ in with_it], [version for version, _ in without]) == (["1.1.1"], ["2.2.2"])
+    assert said.endswith("the replicas agree.")
+
+
+def test_a_bugs_own_anomaly_is_told_first() -> None:
+    cell = {"runs": 5, "good": 5, "lost": 0, "verdicts": {"as-documented": 5}}
+    seen = {"seen": {"correlated-crash": 5, "resurrected": 5}}
+    assert scenarios.kind(cell | seen, required=["resurrected"])[1].startswith("▲ resurrected")
+
+
+def test_a_finding_names_the_versions_that_its_counts_are_of(data: model.Data) -> None:
+    every = findings.all_counted(data.runs)
+    one = next(one for one in every if one["seen"]["scenario"] == "museum-observers-spin")
+    cells = results.cells_of(data.runs, "museum-observers-spin", one["seen"]["case"] or "default")
+    silent = [version for version in one["seen"]["on"] if not telling(cells[version])]
+    told = finding_articles.abstract(one, data)
+    assert silent
+    for version in silent:
+        assert version not in told
