@@ -24,6 +24,12 @@ HEADING: Final = re.compile(r"<(h[1-4])>(.*?)</\1>", re.DOTALL)
 TAGS: Final = re.compile(r"<[^>]+>")
 FENCE: Final = re.compile(r"^ *(`{3,}|~{3,}).*?^ *\1`*~* *$", re.MULTILINE | re.DOTALL)
 COMMENT: Final = re.compile(r"<!--.*?-->[ \t]*", re.DOTALL)
+OF_SITE: Final = re.compile(r"<code>site/([\w./-]+\.html)</code>")
+"""A page of the site that a document names by its path."""
+OF_CHECKOUT: Final = re.compile(
+    r"^(?:Pages marked \*\*built\*\*|`make site` builds all of it).*?(?:\n\n|\Z)", re.MULTILINE | re.DOTALL
+)
+"""Paragraphs of docs/README.md that say which of its links work in a checkout."""
 SECTION: Final = re.compile(r'<h2 id="([^"]+)">(.*?)</h2>', re.DOTALL)
 LISTED: Final = 4
 """A document of so many sections begins with a list of them."""
@@ -56,6 +62,7 @@ def document(text: str, path: str, sites: Mapping[str, str], up: str) -> Markup:
     """
     made = _parser().render(without_comments(text))
     made = HEADING.sub(lambda found: f'<{found[1]} id="{slug(found[2])}">{found[2]}</{found[1]}>', made)
+    made = OF_SITE.sub(lambda found: f'<a href="{up}{found[1]}">{found[1]}</a>', made)
     made = LINK.sub(lambda found: _link(found[1], found[2], path, sites, up), made)
     made = IMAGE.sub(lambda found: f'<img src="{_target(found[1], path, sites, up) or ""}" alt="{found[2]}">', made)
     made = made.replace("<table>", '<div class="scroll"><table class="plain">').replace("</table>", "</table></div>")
@@ -73,6 +80,15 @@ def without_comments(text: str) -> str:
         parts += [COMMENT.sub("", text[end : block.start()]), block[0]]
         end = block.end()
     return "".join([*parts, COMMENT.sub("", text[end:])])
+
+
+def on_the_site(text: str) -> str:
+    r"""The index of documents without what holds in a checkout alone: on the site every page is there.
+
+    >>> on_the_site("Pages marked **built** are\nnot here.\n\n- [a](b.md) (**built**): c")
+    '- [a](b.md): c'
+    """
+    return OF_CHECKOUT.sub("", text).replace(" (**built**)", "")
 
 
 def _with_contents(made: str) -> str:

@@ -129,7 +129,9 @@ def _documents(names: frozenset[str]) -> Iterator[tuple[str, str]]:
         body = articles.document(text, name, where, up)
         yield target, page("article.html.j2", target, title=title, section=section, scenarios=names, body=body)
         listed.append((title, target.rpartition("/")[2] if target.startswith("reference/") else f"../{target}"))
-    body = articles.document((DOCS / "README.md").read_text(encoding="utf-8"), "docs/README.md", where, "../")
+    body = articles.document(
+        articles.on_the_site((DOCS / "README.md").read_text(encoding="utf-8")), "docs/README.md", where, "../"
+    )
     yield (
         "reference/index.html",
         page("article.html.j2", "reference/index.html", title="Reference", section="Reference", body=body),

@@ -9,7 +9,7 @@ anchor, its runs and the command that repeats one, and a cell of the Atlas links
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from markupsafe import Markup
@@ -157,6 +157,11 @@ def table(one: Value, data: model.Data) -> list[tuple[str, list[tuple[str, str, 
     return list(found.items())
 
 
+def _required(one: Value, case: str, versions: Iterable[str]) -> set[str]:
+    """The anomalies that runs of a case must show on any of these versions."""
+    return {name for version in versions for name in stated(one, case, version)["required"]}
+
+
 def bug_in_runs(one: Value, data: model.Data) -> list[tuple[str, list[tuple[str, str]], str]]:
     """How a bug shows in runs of its scenario's first case: on releases that have it and on others, each with how many
     runs were as documented, and what is documented of them.
@@ -166,7 +171,9 @@ def bug_in_runs(one: Value, data: model.Data) -> list[tuple[str, list[tuple[str,
         return []
     without = [version for version in exhibit["fixed"] if version not in exhibit["affected"]]
     found = []
-    sides = (("With the bug", exhibit["affected"], one["claim"]), ("Without the bug", without, ""))
+    signs = sorted(_required(one, case, exhibit["affected"]) - _required(one, case, without))
+    shows = f"Runs show {', '.join(signs)}." if signs else ""
+    sides = (("With the bug", exhibit["affected"], shows), ("Without the bug", without, ""))
     for heading, versions, otherwise in sides:
         ran = [(on, shown(one["name"], on, data.runs, case)) for on in reversed(versions)]
         told = [stated(one, case, on).get("sentence") for on in versions]

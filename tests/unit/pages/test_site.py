@@ -417,6 +417,7 @@ def test_a_bugs_page_tells_releases_with_it_from_those_without(made: dict[str, s
     (_, with_it, _), (_, without, said) = scenarios.bug_in_runs(kip, data)
     assert ([version for version, _ in with_it], [version for version, _ in without]) == (["1.1.1"], ["2.2.2"])
     assert said.endswith("the replicas agree.")
+    assert scenarios.bug_in_runs(kip, data)[0][2] == "Runs show leader-epoch-regression, replica-divergence."
 
 
 def test_a_bugs_own_anomaly_is_told_first() -> None:
@@ -434,3 +435,10 @@ def test_a_finding_names_the_versions_that_its_counts_are_of(data: model.Data) -
     assert silent
     for version in silent:
         assert version not in told
+
+
+def test_the_index_of_documents_says_nothing_of_a_checkout(made: dict[str, str]) -> None:
+    text = made["reference/index.html"]
+    assert "built</strong>" not in text
+    assert 'href="../learn/index.html">' in text
+    assert "(**built**)" in (build.DOCS / "README.md").read_text()
