@@ -56,7 +56,7 @@ CHAPTERS: Final = (
         answer="Records below the high watermark: every in-sync replica has them.",
         lesson=lessons.WATERMARK,
         first="A log end says what a replica has. A high watermark says what every in-sync replica has. They move one "
-        "after the other, and most of what follows in this book happens between two of these steps.",
+        "after the other. Most failures of the next lessons happen between two of these steps.",
     ),
     Chapter(
         id="truncation",
@@ -75,8 +75,8 @@ CHAPTERS: Final = (
         first="A follower copies its leader. Its log must be the beginning of its leader's log, record by record, or "
         "two replicas would hold different records at one offset. After an election a follower may hold records "
         "that its new leader never had. The new leader gives those offsets to other records. So the follower "
-        "first removes what its leader does not have, and then fetches. The question is how it finds the place "
-        "where the two logs part. Below, a record is committed when every replica of the ISR (the in-sync replicas) "
+        "first removes what its leader does not have, and then fetches. It must find the offset at which the two logs "
+        "begin to differ. Below, a record is committed when every replica of the ISR (the in-sync replicas) "
         "has it.",
     ),
     Chapter(
@@ -88,7 +88,7 @@ CHAPTERS: Final = (
         answer="When the follower has not caught up for replica.lag.time.max.ms: the ISR shrinks.",
         lesson=lessons.IN_SYNC,
         first="acks=all does not wait for all replicas. It waits for those that are in sync: the ISR. The leader "
-        "decides who is in it, by time.",
+        "decides which followers are in it.",
     ),
     Chapter(
         id="controller",
@@ -98,8 +98,8 @@ CHAPTERS: Final = (
         question="Who notices that a broker is dead?",
         answer="The controller, when the session of the broker has expired. Nobody notices it earlier.",
         lesson=lessons.CONTROLLER,
-        first="Exactly one node decides who leads: the controller. It goes by sessions, "
-        "and not by whether a process is alive.",
+        first="Exactly one node decides who leads: the controller. It decides by "
+        "sessions, and does not see whether a process is alive.",
     ),
     Chapter(
         id="placement",
@@ -109,7 +109,7 @@ CHAPTERS: Final = (
         question="What does a clean restart cost?",
         answer="Writes pause each time that leadership moves. With acks=1 acknowledged records can be lost.",
         lesson=lessons.PLACEMENT,
-        first="A clean restart is the mildest thing that can happen to a leader. It moves leadership before it stops. "
+        first="A broker that is stopped cleanly moves its leaderships to other brokers before it exits. "
         "Even so, acks=1 can lose records.",
     ),
     Chapter(
@@ -142,7 +142,7 @@ CHAPTERS: Final = (
         question="What does an acknowledgement promise?",
         answer="With acks=1: the leader has the record. With acks=all: every in-sync replica has it.",
         lesson=lessons.PRODUCERS,
-        first="An acknowledgement is a promise. acks says who makes it.",
+        first="acks says how many replicas have a record when the producer gets its acknowledgement.",
     ),
     Chapter(
         id="durability",
