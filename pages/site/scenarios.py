@@ -21,11 +21,10 @@ from judgement.rates import telling
 from judgement.report.cells import version_key
 from judgement.sampling import at_most, percent
 from pages import answers, deviations, guide, measurements, pictures
-from pages.atlas import columns as columns_of
-from pages.atlas import events, lines, model
+from pages.atlas import model
 from pages.counted import contradicted, does_harm, shown, stated
 from pages.sections import introduced
-from pages.site import articles, words
+from pages.site import articles, settings, words
 from pages.site.render import Place, page
 from pages.titles import AUDIT, title
 from results import Value
@@ -248,6 +247,7 @@ def of(
         bug=bug_in_runs(one, data),
         harmful=bool(told) and does_harm(stated(one, told["case"], told["version"])["required"]),
         measured=list(measured(fault, data, set_aside)) if fault else [],
+        advice=settings.advice(fault, data) if fault else "",
         why=articles.html(one["told"]),
         shown=told,
         control=told.get("control"),
@@ -325,27 +325,22 @@ def _clients(found: Sequence[tuple[str, str, Value]]) -> list[tuple[str, ...]]:
 def measured(fault: str, data: model.Data, set_aside: Mapping[str, str]) -> Iterator[dict[str, Any]]:
     """The measured cells of a fault that the Atlas shows, by version: settings, outcome and runs."""
     told: set[str] = set()
-    if fault not in events.EVENTS:
-        return
-    for line in lines.every():
-        for client in columns_of.CLIENTS:
-            grid = model.grid(line, client, columns_of.columns(line.audit), data.measured, (fault,))
-            for cell in grid[fault]:
-                if cell.cell is None or cell.anchor in told:
-                    continue
-                told.add(cell.anchor)
-                key = cell.cell.key
-                yield {
-                    "anchor": cell.anchor,
-                    "version": key.version,
-                    "settings": str(key).partition(": ")[2],
-                    "class": model.CLASSES[cell.worst],
-                    "outcome": f"{model.SYMBOLS[cell.worst]} {model.WORDS[cell.worst]}",
-                    "detail": words.detail(cell),
-                    "few": cell.few,
-                    "runs": [(run, set_aside.get(run.run, "")) for run in cell.runs],
-                    "command": f"kafka-chaos run {AUDIT}{fault} --version {key.version}{_seed(cell.runs[-1].run)}",
-                }
+    for one in settings.measured(fault, data):
+        cell = one.cell
+        if cell.cell is None or cell.anchor in told:
+            continue
+        told.add(cell.anchor)
+        yield {
+            "anchor": cell.anchor,
+            "version": one.version,
+            "settings": str(cell.cell.key).partition(": ")[2],
+            "class": model.CLASSES[cell.worst],
+            "outcome": f"{model.SYMBOLS[cell.worst]} {model.WORDS[cell.worst]}",
+            "detail": words.detail(cell),
+            "few": cell.few,
+            "runs": [(run, set_aside.get(run.run, "")) for run in cell.runs],
+            "command": f"kafka-chaos run {AUDIT}{fault} --version {one.version}{_seed(cell.runs[-1].run)}",
+        }
 
 
 def _seed(run: str) -> str:

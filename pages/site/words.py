@@ -142,7 +142,7 @@ def advice(atlas: Atlas, column: Column) -> str:
         )
     if mine.count > then.count or column.id not in (RECOMMENDED, FLUSHED):
         verb = "loses" if then.count == 1 else "lose"
-        told = f"Set {_to_set(best)}: then {then.count} of {then.of} events {verb} records"
+        told = f"Set {to_set(best)}: then {then.count} of {then.of} events {verb} records"
         rest = [one.fault for one in atlas.column("java", best.id) if one.worst == LOST]
         if not rest or len(rest) > NAMED:
             return f"{told}."
@@ -154,7 +154,7 @@ def advice(atlas: Atlas, column: Column) -> str:
     )
 
 
-def _to_set(column: Column) -> str:
+def to_set(column: Column) -> str:
     """A column's settings by their names, as they are written into files."""
     return f"{column.title.replace('idempotent', 'enable.idempotence=true')} and {column.topic}"
 

@@ -19,7 +19,7 @@ from pages import findings, titles
 from pages.atlas import columns, events, lines, model, moving
 from pages.deviations import shortened
 from pages.scenarios import described as describe
-from pages.site import articles, build, chapters, finding_articles, scenarios, words
+from pages.site import articles, build, chapters, finding_articles, scenarios, settings, words
 from pages.site.links import NAMES, linked
 from pages.site.render import NAV, TEMPLATES
 from results.explained import by_run
@@ -442,3 +442,25 @@ def test_the_index_of_documents_says_nothing_of_a_checkout(made: dict[str, str])
     assert "built</strong>" not in text
     assert 'href="../learn/index.html">' in text
     assert "(**built**)" in (build.DOCS / "README.md").read_text()
+
+
+@pytest.mark.parametrize("fault", events.EVENTS)
+def test_advice_against_an_event_is_what_its_cells_showed(fault: str, data: model.Data, made: dict[str, str]) -> None:
+    every = [one for one in settings.measured(fault, data) if one.own]
+    told = settings.advice(fault, data)
+    assert one_line(told) in one_line(visible(made[f"scenarios/audit-{fault}.html"]))
+    for part in re.findall(r"(\d+) runs? on (.*?) lost nothing", told):
+        column = columns.FLUSHED if "flush.messages=1" in told else columns.RECOMMENDED
+        for version in part[1].split(", "):
+            own = [one.cell for one in every if one.version == version and one.cell.column.id == column]
+            assert own, version
+            assert all(cell.worst != model.LOST for cell in own), version
+    lost = {one.cell.column.id for one in every if one.cell.worst == model.LOST}
+    assert ("No measured setting lost a record" in told) == (not lost)
+    assert ("No measured setting prevents" in told) == (fault == "double-failover")
+
+
+def test_advice_says_where_there_is_no_idempotence(data: model.Data) -> None:
+    told = settings.advice("leader-crash-behind", data)
+    assert "(0.10.2.2, 3.9.2-pinned with one request in flight in place of idempotence)" in told
+    assert settings.advice("no-such-event", data) == ""
