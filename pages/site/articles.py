@@ -24,6 +24,9 @@ HEADING: Final = re.compile(r"<(h[1-4])>(.*?)</\1>", re.DOTALL)
 TAGS: Final = re.compile(r"<[^>]+>")
 FENCE: Final = re.compile(r"^ *(`{3,}|~{3,}).*?^ *\1`*~* *$", re.MULTILINE | re.DOTALL)
 COMMENT: Final = re.compile(r"<!--.*?-->[ \t]*", re.DOTALL)
+TABLE: Final = re.compile(r"<table>\n(<thead>.*?</thead>)(.*?)</table>", re.DOTALL)
+NARROW: Final = 4
+"""A table of so many columns is read without its heading too: on a phone each row of it is a card."""
 OF_SITE: Final = re.compile(r"<code>site/([\w./-]+\.html)</code>")
 """A page of the site that a document names by its path."""
 OF_CHECKOUT: Final = re.compile(
@@ -65,7 +68,7 @@ def document(text: str, path: str, sites: Mapping[str, str], up: str) -> Markup:
     made = OF_SITE.sub(lambda found: f'<a href="{up}{found[1]}">{found[1]}</a>', made)
     made = LINK.sub(lambda found: _link(found[1], found[2], path, sites, up), made)
     made = IMAGE.sub(lambda found: f'<img src="{_target(found[1], path, sites, up) or ""}" alt="{found[2]}">', made)
-    made = made.replace("<table>", '<div class="scroll"><table class="plain">').replace("</table>", "</table></div>")
+    made = TABLE.sub(_table, made)
     return Markup(_with_contents(made))
 
 
@@ -99,6 +102,11 @@ def _with_contents(made: str) -> str:
     links = " · ".join(f'<a href="#{anchor}">{TAGS.sub("", words)}</a>' for anchor, words in found)
     place = made.index("</h1>") + len("</h1>") if "</h1>" in made else 0
     return f'{made[:place]}\n<nav class="contents" aria-label="On this page">{links}</nav>\n{made[place:]}'
+
+
+def _table(found: re.Match[str]) -> str:
+    look = "plain stack" if found[1].count("<th>") <= NARROW else "plain"
+    return f'<div class="scroll"><table class="{look}">\n{found[1]}{found[2]}</table></div>'
 
 
 def _link(target: str, text: str, path: str, sites: Mapping[str, str], up: str) -> str:

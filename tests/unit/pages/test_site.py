@@ -464,3 +464,13 @@ def test_advice_says_where_there_is_no_idempotence(data: model.Data) -> None:
     told = settings.advice("leader-crash-behind", data)
     assert "(0.10.2.2, 3.9.2-pinned with one request in flight in place of idempotence)" in told
     assert settings.advice("no-such-event", data) == ""
+
+
+def test_narrow_tables_of_documents_are_cards_on_a_phone() -> None:
+    def table(columns: int) -> str:
+        head = "|".join("a" * columns)
+        return articles.document(f"|{head}|\n|{'-|' * columns}\n|{head}|\n", "docs/a.md", {}, "")
+
+    assert '<table class="plain stack">' in table(4)
+    assert '<table class="plain">' in table(5)
+    assert table(5).count("<table") == table(5).count("</table></div>") == 1
