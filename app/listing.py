@@ -7,6 +7,7 @@ What is named and asked for is chosen first (`chosen`), and then told: `overview
 from __future__ import annotations
 
 import sys
+import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -139,6 +140,15 @@ def _about(section: str) -> str:
     text = introduction[0] if introduction and introduction[0] else heading
     sentence = f"{text[:1].lower()}{text[1:]}".partition(". ")[0].rstrip(".")
     return sentence if len(sentence) <= LONGEST_ABOUT else sentence.partition(",")[0]
+
+
+def why(section: str, width: int = 100) -> str:
+    """The first paragraph that introduces a section: why its scenarios end as they do; "" if there is none."""
+    if section == WITHOUT_SECTION:
+        return ""
+    _, introduction = introduced(told_of(section), section)
+    paragraphs = [part for part in introduction[1:] if part]
+    return textwrap.fill(paragraphs[0], width) if paragraphs else ""
 
 
 def as_lines(shown: Mapping[str, Sequence[Scenario]], room: int | None) -> str:

@@ -23,10 +23,9 @@ from evidence.rundir import read_json, write_atomically, write_json
 from evidence.text import markdown as escaped
 from evidence.text import plural
 from judgement.rates import NOTHING_SHOWN, telling
-from judgement.report import timings
 from judgement.report.cells import version_key
 from judgement.sampling import percent
-from pages import answers, delivery, deviations, example_runs, museum, survives, titles
+from pages import answers, delivery, deviations, example_runs, measurements, museum, survives, titles
 from pages.counted import allowed, contradicted, decision, does_harm, interval, ran, stated
 from pages.deviations import Deviations
 from pages.render import render
@@ -43,16 +42,6 @@ DURATIONS: Final = "timings.md"
 LONGEST_SEQUENCE: Final = 60
 HELD: Final = claims.HELD
 CONTRADICTED: Final = claims.CONTRADICTED
-MACHINES: Final = {"quiet": "quiet", "busy": "busy", "not told": "not on record"}
-"""How tables name the load of a machine (analysis.ledger)."""
-TIMINGS: Final = (*timings.HEADINGS[:3], "machine", *timings.HEADINGS[3:])
-
-CLIENTS: Final = {
-    "write_pause_ms": "longest pause of writes",
-    "read_pause_ms": "longest pause of reads",
-    "first_success_ms": "first success after a fault",
-    "errors": "errors",
-}
 
 UNMEASURED: Final[Mapping[str, str]] = MappingProxyType({})
 
@@ -109,9 +98,9 @@ def page(one: Value, data: Value, before: Value | None = None, after: Value | No
     """
     fault = one["name"].removeprefix(AUDIT) if one["name"].startswith(AUDIT) else ""
     shown = data.get("shown")
-    cells = list(_cells(one, data))
+    cells = list(measurements.cells(one, data))
     clients = [
-        (case, version, *(_spread(cell["clients"].get(key), key) for key in CLIENTS))
+        (case, version, *(measurements.spread(cell["clients"].get(key), key) for key in measurements.CLIENTS))
         for case, version, cell in cells
         if cell["clients"]
     ]
@@ -121,7 +110,7 @@ def page(one: Value, data: Value, before: Value | None = None, after: Value | No
         title=titles.title(one),
         beside=[(word, titles.title(other), other["name"]) for word, other in _neighbours(before, after)],
         answers=[] if fault else answers.seen(one, data),
-        named=_has_cases(one),
+        named=measurements.has_cases(one),
         commands=list(answers.commands(one)),
         deletes=bool(shown and answers.deletes(one, shown["case"], shown["version"])),
         measured=measured,
@@ -129,7 +118,9 @@ def page(one: Value, data: Value, before: Value | None = None, after: Value | No
         shown=shown,
         pictures=PICTURES,
         longest=LONGEST_SEQUENCE,
-        changes=[(case["name"], _changes(case["changes"])) for case in one["cases"]] if _has_cases(one) else [],
+        changes=[(case["name"], _changes(case["changes"])) for case in one["cases"]]
+        if measurements.has_cases(one)
+        else [],
         cases=[
             (
                 case["name"],
@@ -145,10 +136,10 @@ def page(one: Value, data: Value, before: Value | None = None, after: Value | No
         runs=[_seen(one, case, version, cell) for case, version, cell in cells],
         not_good=deviations.of(((case, version), cell) for case, version, cell in cells),
         aside=[(case, version, run) for case, version, cell in cells for run in cell["aside"]],
-        client_headings=("case", "version", *CLIENTS.values()),
+        client_headings=("case", "version", *measurements.CLIENTS.values()),
         clients=clients,
-        timing_headings=TIMINGS,
-        timings=_timings(cells),
+        timing_headings=measurements.TIMINGS,
+        timings=measurements.timings(cells),
     )
 
 
@@ -215,44 +206,10 @@ def _changes(changes: Value) -> str:
     return ", ".join(parts)
 
 
-def _spread(figures: Sequence[float] | None, key: str) -> str:
-    if not figures:
-        return "–"
-    _, *values = figures
-    shown = [f"{value / 1000:.2f}" if key.endswith("_ms") else f"{value:.0f}" for value in values]
-    return " / ".join(shown) + (" s" if key.endswith("_ms") else "")
-
-
-def _has_cases(one: Value) -> bool:
-    """Whether a scenario declares cases; one that does not has one called "default"."""
-    return [case["name"] for case in one["cases"]] != [DEFAULT_CASE]
-
-
 def _held(cell: Value) -> str:
     every = list(cell["claims"].values())
     total = sum(outcomes.get(HELD, 0) + outcomes.get(CONTRADICTED, 0) for outcomes in every)
     return f"{sum(outcomes.get(HELD, 0) for outcomes in every)} of {total}" if total else "–"
-
-
-def _cells(one: Value, data: Value) -> Iterator[tuple[str, str, Value]]:
-    """Case ("–" where a scenario has no cases), version and what runs showed there, in the order of the scenario's
-    cases; of former cases nothing.
-    """
-    for case in one["cases"]:
-        of_case, name = data["cases"].get(case["name"], {}), case["name"] if _has_cases(one) else "–"
-        for version in sorted(of_case, key=version_key):
-            yield name, version, of_case[version]
-
-
-def _timings(cells: Iterable[tuple[str, str, Value]]) -> list[tuple[str, ...]]:
-    """A row for each duration, case and version, and each kind of machine that it was measured on."""
-    rows = [
-        (f"`{name}`", case, version, MACHINES[timing["load"]], *timings.row(name, case, version, timing)[3:])
-        for case, version, cell in cells
-        for name, of_load in cell["timings"].items()
-        for timing in of_load
-    ]
-    return sorted(rows, key=lambda row: row[0])
 
 
 def _margins(cells: Iterable[Value]) -> list[tuple[str, ...]]:
@@ -273,7 +230,7 @@ def _margins(cells: Iterable[Value]) -> list[tuple[str, ...]]:
         (
             f"`{name}`",
             str(known.bound_basis) if (known := claims.CATALOGUE.get(name)) else "–",
-            *(figures(of_load.get(load, ())) for load in MACHINES),
+            *(figures(of_load.get(load, ())) for load in measurements.MACHINES),
         )
         for name, of_load in sorted(shares.items())
     ]
@@ -326,7 +283,7 @@ def table(described: Value, scenarios: Sequence[Value], data: Value, history: Co
     """
     paged = {one["name"] for one in scenarios}
     listed = [one for one in scenarios if not one.get("exhibit") and not one["name"].startswith(AUDIT)]
-    cells = [(one, *found) for one in listed for found in _cells(one, results.of(data, one["name"]))]
+    cells = [(one, *found) for one in listed for found in measurements.cells(one, results.of(data, one["name"]))]
     ran_on = {version for _, _, version, _ in cells}
     versions = sorted(ran_on.intersection(described["versions"]), key=version_key, reverse=True)
     rows: dict[tuple[str, str], dict[str, str]] = {}
@@ -501,7 +458,7 @@ def _reproduced(cell: Value) -> str:
 
 def durations(scenarios: Sequence[Value], data: Value) -> str:
     """docs/timings.md: how long writes stopped, by case and version, and how near to its bound each claim came."""
-    cells = [(one, *found) for one in scenarios for found in _cells(one, results.of(data, one["name"]))]
+    cells = [(one, *found) for one in scenarios for found in measurements.cells(one, results.of(data, one["name"]))]
     pauses: dict[tuple[str, str], dict[str, str]] = {}
     for one, case, version, cell in cells:
         if figures := (cell["clients"] or {}).get("write_pause_ms"):

@@ -145,5 +145,5 @@ def _first(atlas: model.Atlas, client: str, chosen: str, move: moving.Move | Non
         f"Lost: {words.answer(atlas, client, column)['sentence']}",
         f"Set: {words.advice(atlas, column).removeprefix('Set ')}",
         f"Release: {words.release(atlas)}",
-        *([f"Newest: {moving.short(move)}"] if move else []),
+        *([f"Newest: {moving.short(move).removeprefix(moving.NEWEST)}"] if move else []),
     ]

@@ -79,6 +79,8 @@ def _list_scenarios(options: argparse.Namespace) -> int:
         print(listing.as_text(every))
     elif options.names or not asked.nothing:
         print(listing.as_lines(shown, shutil.get_terminal_size().columns if sys.stdout.isatty() else None))
+        if set(shown) == set(options.names) and len(shown) == 1 and (told := listing.why(next(iter(shown)))):
+            print(f"\n{told}")
     else:
         print(listing.overview(shown))
     return 0

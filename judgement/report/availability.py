@@ -183,7 +183,8 @@ def _panel(drawing: Drawing, one: Panel, y: float, highest: float) -> float:
             colour = "var(--ack)" if words.startswith("no writes") else "var(--leader)"
             bracket = f"M{left:.1f} {line_y + 5:.1f}v-3h{width:.1f}v3"
             drawing.front.append(tag("path", d=bracket, fill="none", stroke=colour, stroke_width=1.4))
-            drawing.front.append(text(left + 2, line_y - 1, words, class_="halo tiny"))
+            begin = min(left + 2, RIGHT - text_width(words, 10))
+            drawing.front.append(text(begin, line_y - 1, words, class_="halo tiny"))
     acknowledged = _steps(scale, one, one.acknowledged, bottom, highest)
     area = f"{acknowledged}V{bottom:.1f}H{scale.x(one.begin_s):.1f}Z"
     drawing.middle.append(tag("path", d=area, fill="var(--ack)", opacity=0.3))

@@ -258,7 +258,7 @@ def suite_headline(facts: Sequence[JudgedRun]) -> str:
         (tones[BAD] - lost, "showed another anomaly"),
         (tones[GOOD], "kept them all"),
         (permitted, "kept them all beside what Kafka permits"),
-        (tones[UNCERTAIN] - permitted, "left it open"),
+        (tones[UNCERTAIN] - permitted, "proved nothing"),
     )
     told = ", ".join(f"{number} {what}" for number, what in said if number)
     return f"Of {plural(len(facts), 'run')} {told}; {good} of {len(facts)} ended as documented."

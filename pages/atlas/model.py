@@ -61,7 +61,7 @@ MEANINGS: Final[Mapping[str, str]] = {
     "loses": "acknowledged records are lost",
     "duplicates": "records are in the log twice",
     "reorders": "records are in another order than they were sent in",
-    "refuses": "records are refused, and the producer is told",
+    "refuses": "records are refused, and the producer gets an error",
     KEPT: "every acknowledged record is there, once, in order",
     HOLE: "no run has these settings",
 }

@@ -129,16 +129,24 @@ def sentences(move: Move) -> list[str]:
         before, after = move.old.figures[name], move.new.figures[name]
         said.append(
             f"With {settings}, {after.count} of {after.of} events lose records on {release}; "
-            f"on {move.old.line.newest} it is {before.count} of {before.of}."
+            f"on {move.old.line.newest}, {before.count} of {before.of} do."
         )
     if move.old.measured_on == move.new.measured_on:
         said.append(f"Both grids rest on the same runs, of {move.new.measured_on}.")
-    for kept, words in ((False, "No longer lost"), (True, "Newly lost")):
-        told = list(dict.fromkeys(f"{one.event} ({one.settings})" for one in move.losses if one.loses is kept))
+    for kept, words in ((False, "Events that no longer lose records"), (True, "Events that lose records now")):
+        told = list(
+            dict.fromkeys(
+                f"{one.event[0].lower()}{one.event[1:]} ({one.settings})" for one in move.losses if one.loses is kept
+            )
+        )
         said += [f"{words}: {'; '.join(told)}."] if told else []
     if not move.losses:
         said.append("No measured event changes by more than chance explains.")
-    for bugs, words in ((move.gone, "Bugs that go"), (move.added, "Bugs that come"), (move.stay, "Bugs that stay")):
+    for bugs, words in (
+        (move.gone, f"Bugs that {release} does not have"),
+        (move.added, f"Bugs that {release} has in addition"),
+        (move.stay, "Bugs that both have"),
+    ):
         said += [f"{words}: {_named(bugs)}."] if bugs else []
     for name, before_default, after_default in move.defaults:
         said.append(f"The default of {name} is {after_default}, no longer {before_default}.")
@@ -149,13 +157,18 @@ def _named(bugs: tuple[BugOnPage, ...]) -> str:
     return ", ".join(f"{one.id} ({one.harm})" if one.harm == HARM_ORDER[0] else one.id for one in bugs)
 
 
+NEWEST = "The newest release is "
+"""How a move in one sentence begins."""
+
+
 def short(move: Move) -> str:
     """A move in one sentence."""
     release, mode = move.new.line.newest, "KRaft" if move.new.line.mode == "kraft" else "ZooKeeper"
     before, after = move.old.figures[RECOMMENDED], move.new.figures[RECOMMENDED]
-    lose = move.new.bugs_that_lose
+    lose, added = move.new.bugs_that_lose, f"{len(move.added)} {'is' if len(move.added) == 1 else 'are'}"
     return (
-        f"If you move to {release} ({mode}): with the recommended settings {after.count} of {after.of} events lose "
-        f"records, here {before.count} of {before.of}. Bugs: {len(move.gone)} go, {len(move.added)} come; of "
-        f"{len(move.new.bugs)} known there, {lose or 'none'} {'loses' if lose < 2 else 'lose'} records."
+        f"{NEWEST}{release} ({mode}). With the recommended settings, {after.count} of {after.of} events "
+        f"lose records there, and {before.count} of {before.of} here. It has "
+        f"{plural(len(move.new.bugs), 'known bug')}, {lose or 'none'} of which {'loses' if lose < 2 else 'lose'} "
+        f"records; {added} not in {move.old.line.newest}."
     )

@@ -22,6 +22,20 @@ FILE: Final = re.compile(r"(?:<code>)?(?:[\w.]+/)*[\w-]+\.md(?:</code>)?")
 """A link's text that is no more than a file's name."""
 HEADING: Final = re.compile(r"<(h[1-4])>(.*?)</\1>", re.DOTALL)
 TAGS: Final = re.compile(r"<[^>]+>")
+FENCE: Final = re.compile(r"^ *(`{3,}|~{3,}).*?^ *\1`*~* *$", re.MULTILINE | re.DOTALL)
+COMMENT: Final = re.compile(r"<!--.*?-->[ \t]*", re.DOTALL)
+TABLE: Final = re.compile(r"<table>\n(<thead>.*?</thead>)(.*?)</table>", re.DOTALL)
+NARROW: Final = 4
+"""A table of so many columns is read without its heading too: on a phone each row of it is a card."""
+OF_SITE: Final = re.compile(r"<code>site/([\w./-]+\.html)</code>")
+"""A page of the site that a document names by its path."""
+OF_CHECKOUT: Final = re.compile(
+    r"^(?:Pages marked \*\*built\*\*|`make site` builds all of it).*?(?:\n\n|\Z)", re.MULTILINE | re.DOTALL
+)
+"""Paragraphs of docs/README.md that say which of its links work in a checkout."""
+SECTION: Final = re.compile(r'<h2 id="([^"]+)">(.*?)</h2>', re.DOTALL)
+LISTED: Final = 4
+"""A document of so many sections begins with a list of them."""
 
 
 @cache
@@ -49,12 +63,50 @@ def document(text: str, path: str, sites: Mapping[str, str], up: str) -> Markup:
     """A document as the inside of a page. `path` is where it lies in the repository, `sites` the page of each document
     and picture that the site has.
     """
-    made = _parser().render(text)
+    made = _parser().render(without_comments(text))
     made = HEADING.sub(lambda found: f'<{found[1]} id="{slug(found[2])}">{found[2]}</{found[1]}>', made)
+    made = OF_SITE.sub(lambda found: f'<a href="{up}{found[1]}">{found[1]}</a>', made)
     made = LINK.sub(lambda found: _link(found[1], found[2], path, sites, up), made)
     made = IMAGE.sub(lambda found: f'<img src="{_target(found[1], path, sites, up) or ""}" alt="{found[2]}">', made)
-    made = made.replace("<table>", '<div class="scroll"><table class="plain">').replace("</table>", "</table></div>")
-    return Markup(made)
+    made = TABLE.sub(_table, made)
+    return Markup(_with_contents(made))
+
+
+def without_comments(text: str) -> str:
+    """Markdown without its HTML comments, which mark what is generated; blocks of code keep theirs.
+
+    >>> without_comments("one <!-- figures --> two")
+    'one two'
+    """
+    parts, end = [], 0
+    for block in FENCE.finditer(text):
+        parts += [COMMENT.sub("", text[end : block.start()]), block[0]]
+        end = block.end()
+    return "".join([*parts, COMMENT.sub("", text[end:])])
+
+
+def on_the_site(text: str) -> str:
+    r"""The index of documents without what holds in a checkout alone: on the site every page is there.
+
+    >>> on_the_site("Pages marked **built** are\nnot here.\n\n- [a](b.md) (**built**): c")
+    '- [a](b.md): c'
+    """
+    return OF_CHECKOUT.sub("", text).replace(" (**built**)", "")
+
+
+def _with_contents(made: str) -> str:
+    """A document with a list of its sections below its title, if there are many."""
+    found = SECTION.findall(made)
+    if len(found) < LISTED:
+        return made
+    links = " · ".join(f'<a href="#{anchor}">{TAGS.sub("", words)}</a>' for anchor, words in found)
+    place = made.index("</h1>") + len("</h1>") if "</h1>" in made else 0
+    return f'{made[:place]}\n<nav class="contents" aria-label="On this page">{links}</nav>\n{made[place:]}'
+
+
+def _table(found: re.Match[str]) -> str:
+    look = "plain stack" if found[1].count("<th>") <= NARROW else "plain"
+    return f'<div class="scroll"><table class="{look}">\n{found[1]}{found[2]}</table></div>'
 
 
 def _link(target: str, text: str, path: str, sites: Mapping[str, str], up: str) -> str:

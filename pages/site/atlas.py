@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+
+from markupsafe import Markup, escape
 
 from pages.atlas import columns, events, model, moving
 from pages.atlas.lines import ReleaseLine
@@ -68,6 +71,7 @@ def of_line(
         after=after,
         atlas=atlas,
         lead=words.lead(atlas),
+        beside=words.whatever_is_set(atlas),
         basis=words.basis(atlas),
         figures=words.figures(atlas),
         switch=versions,
@@ -78,6 +82,7 @@ def of_line(
             for client in columns.CLIENTS
         },
         advice={column.id: words.advice(atlas, column) for column in atlas.columns},
+        linger={client: words.linger(client, atlas) for client in columns.CLIENTS},
         costs={client: words.costs(data, atlas, client) for client in columns.CLIENTS},
         groups=events.grouped(),
         events=events.EVENTS,
@@ -97,9 +102,20 @@ def of_line(
         bug_lead=words.bug_lead(atlas),
         move=move,
         move_short=moving.short(move) if move else "",
-        move_sentences=moving.sentences(move) if move else [],
+        move_sentences=[_with_bugs(text, move) for text in moving.sentences(move)] if move else [],
         fixed_here=model.fixed_in_line(line, data),
         harms=model.HARM_ORDER,
+    )
+
+
+def _with_bugs(text: str, move: moving.Move) -> Markup:
+    """A sentence in which each bug of either release leads to the page that shows it."""
+    pages_of = {bug.id: bug.scenario for bug in (*move.old.bugs, *move.new.bugs)}
+    if not pages_of:
+        return escape(text)
+    names = re.compile(rf"(?<![\w-])({'|'.join(map(re.escape, pages_of))})(?![\w-])")
+    return Markup(
+        names.sub(lambda found: f'<a href="../scenarios/{pages_of[found[1]]}.html">{found[1]}</a>', escape(text))
     )
 
 

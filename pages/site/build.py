@@ -19,7 +19,7 @@ import results
 from evidence.text import plural
 from judgement.rates import telling
 from judgement.report.timeline_svg import STYLE
-from pages import counted, delivery, guide, museum
+from pages import counted, delivery, guide, museum, pictures
 from pages.atlas import lines, model, tables
 from pages.atlas.columns import ACKS_1
 from pages.scenarios import described as describe
@@ -129,7 +129,9 @@ def _documents(names: frozenset[str]) -> Iterator[tuple[str, str]]:
         body = articles.document(text, name, where, up)
         yield target, page("article.html.j2", target, title=title, section=section, scenarios=names, body=body)
         listed.append((title, target.rpartition("/")[2] if target.startswith("reference/") else f"../{target}"))
-    body = articles.document((DOCS / "README.md").read_text(encoding="utf-8"), "docs/README.md", where, "../")
+    body = articles.document(
+        articles.on_the_site((DOCS / "README.md").read_text(encoding="utf-8")), "docs/README.md", where, "../"
+    )
     yield (
         "reference/index.html",
         page("article.html.j2", "reference/index.html", title="Reference", section="Reference", body=body),
@@ -234,10 +236,10 @@ def counts_in_words(data: model.Data) -> str:
     """How much was run."""
     facts = home_facts(data)
     return (
-        f"{plural(facts['started'], 'run')} were started on {plural(facts['versions'], 'version')} and ways to run "
-        f"them; {plural(facts['runs'], 'run')} count. {plural(facts['scenarios'], 'scenario')}, {facts['bugs']} of "
-        f"them bugs of Kafka; {plural(facts['cells'], 'measured combination')} of producer and topic settings, "
-        "fault and version."
+        f"{plural(facts['started'], 'run')} were started, and {plural(facts['runs'], 'run')} count. They are of "
+        f"{plural(facts['scenarios'], 'scenario')} ({facts['bugs']} of them are bugs of Kafka) on "
+        f"{plural(facts['versions'], 'version')}; one release with ZooKeeper and with KRaft is two. The Atlas rests on "
+        f"{plural(facts['cells'], 'combination')} of producer settings, topic settings, fault and version."
     )
 
 
@@ -251,7 +253,7 @@ def _home(data: model.Data, atlases: Sequence[model.Atlas]) -> str:
         section="Home",
         found=findings_in_words(data, atlases),
         hero=HERO,
-        picture=Markup(scenarios.bare(svg)),
+        picture=Markup(pictures.bare(svg)),
         counts=counts_in_words(data),
         lines=[{"name": name, "short": by_name[name].label} for name in SHORTEST],
     )

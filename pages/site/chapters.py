@@ -21,7 +21,7 @@ from pages.atlas.model import Data
 from pages.sections import introduced
 from pages.site import articles, lessons, moving
 from pages.site.render import page
-from pages.site.scenarios import svg
+from pages.site.scenarios import picture
 from pages.titles import AUDIT, title
 from results import Value
 
@@ -56,7 +56,7 @@ CHAPTERS: Final = (
         answer="Records below the high watermark: every in-sync replica has them.",
         lesson=lessons.WATERMARK,
         first="A log end says what a replica has. A high watermark says what every in-sync replica has. They move one "
-        "after the other, and most of what follows in this book happens between two of these steps.",
+        "after the other. Most failures of the next lessons happen between two of these steps.",
     ),
     Chapter(
         id="truncation",
@@ -64,17 +64,19 @@ CHAPTERS: Final = (
         section="truncation",
         picture="double-failover.svg",
         question="Why does a follower remove records from its log?",
-        answer="Its new leader does not have them. Before 0.11 it cuts at its own high watermark, which may be behind; "
-        "since KIP-101 it cuts where the leader epoch of its last record ended. A leader epoch is the number of a "
-        "leadership, and grows with each election. Every replica keeps where each began, in its file "
-        "leader-epoch-checkpoint. From protocol 0.11 a follower asks its leader; since 2.7 (KIP-595) the leader "
-        "says it in the answer to a fetch.",
+        answer="Its new leader does not have them, and two replicas must not hold different records at one offset. "
+        "Before 0.11 a follower truncates to its own high watermark, which may be behind: it can remove an "
+        "acknowledged record. From 0.11 on (KIP-101) it truncates where the leader epoch of its last record ended on "
+        "the leader. "
+        "The leader epoch of a partition grows by one with each election. Every replica stores in its file "
+        "leader-epoch-checkpoint at which offset each epoch began. The follower asks the leader for the end of its "
+        "epoch; from 2.7 on (KIP-595) the answer to a fetch has it.",
         lesson=lessons.TRUNCATION,
         first="A follower copies its leader. Its log must be the beginning of its leader's log, record by record, or "
         "two replicas would hold different records at one offset. After an election a follower may hold records "
         "that its new leader never had. The new leader gives those offsets to other records. So the follower "
-        "first removes what its leader does not have, and then fetches. The question is how it finds the place "
-        "where the two logs part. Below, a record is committed when every replica of the ISR (the in-sync replicas) "
+        "first removes what its leader does not have, and then fetches. It must find the offset at which the two logs "
+        "begin to differ. Below, a record is committed when every replica of the ISR (the in-sync replicas) "
         "has it.",
     ),
     Chapter(
@@ -82,11 +84,11 @@ CHAPTERS: Final = (
         title="In-sync replicas",
         section="replication",
         picture="isr-shrink-expand.svg",
-        question="When does the leader stop to wait for a follower?",
+        question="When does the leader stop waiting for a follower?",
         answer="When the follower has not caught up for replica.lag.time.max.ms: the ISR shrinks.",
         lesson=lessons.IN_SYNC,
         first="acks=all does not wait for all replicas. It waits for those that are in sync: the ISR. The leader "
-        "decides who is in it, by time.",
+        "decides which followers are in it.",
     ),
     Chapter(
         id="controller",
@@ -94,10 +96,10 @@ CHAPTERS: Final = (
         section="controller",
         picture="controller-failover.svg",
         question="Who notices that a broker is dead?",
-        answer="The controller, when the broker's session has ended, and not before.",
+        answer="The controller, when the session of the broker has expired. Nobody notices it earlier.",
         lesson=lessons.CONTROLLER,
-        first="Exactly one node decides who leads: the controller. It goes by sessions, "
-        "and not by whether a process is alive.",
+        first="Exactly one node decides who leads: the controller. It decides by "
+        "sessions, and does not see whether a process is alive.",
     ),
     Chapter(
         id="placement",
@@ -105,9 +107,9 @@ CHAPTERS: Final = (
         section="placement",
         picture="rolling-restart.svg",
         question="What does a clean restart cost?",
-        answer="A pause of writes at each move of a leader; with acks=1 also records.",
+        answer="Writes pause each time that leadership moves. With acks=1 acknowledged records can be lost.",
         lesson=lessons.PLACEMENT,
-        first="A clean restart is the mildest thing that can happen to a leader. It moves leadership before it stops. "
+        first="A broker that is stopped cleanly moves its leaderships to other brokers before it exits. "
         "Even so, acks=1 can lose records.",
     ),
     Chapter(
@@ -115,8 +117,8 @@ CHAPTERS: Final = (
         title="Brokers that freeze, or share an id",
         section="brokers",
         picture="isolated-broker.svg",
-        question="What does a leader do that does not know that it was replaced?",
-        answer="It acknowledges with acks=1 what will be cut off when it returns.",
+        question="A leader was replaced and does not know it. What does it do?",
+        answer="It acknowledges records with acks=1. When it returns, it truncates its log: these records are lost.",
         lesson=lessons.BROKERS,
         first="A broker that freezes does not know that time has passed. When it wakes up it continues where it "
         "was: as a leader that was replaced.",
@@ -138,9 +140,9 @@ CHAPTERS: Final = (
         section="producer",
         picture="leader-crash.svg",
         question="What does an acknowledgement promise?",
-        answer="With acks=1 one broker's word. With acks=all every in-sync replica's.",
+        answer="With acks=1: the leader has the record. With acks=all: every in-sync replica has it.",
         lesson=lessons.PRODUCERS,
-        first="An acknowledgement is a promise. acks says who makes it.",
+        first="acks says how many replicas have a record when the producer gets its acknowledgement.",
     ),
     Chapter(
         id="durability",
@@ -188,7 +190,7 @@ def pages(described: Value, data: Data, names: frozenset[str]) -> Iterator[tuple
                 chapter=chapter,
                 introduction=articles.html("\n\n".join(introduction) if introduction else WATERMARK),
                 movie=moving.drawn(chapter.lesson),
-                picture=Markup(svg(chapter.picture)),
+                picture=Markup(picture(chapter.picture, shown)),
                 caption=_caption(chapter, shown),
                 scenario=chapter.picture.split(".")[0],
                 own=[

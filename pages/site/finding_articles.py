@@ -22,7 +22,7 @@ from pages.atlas.model import Data
 from pages.counted import contradicted
 from pages.site import articles
 from pages.site.render import page, sentence
-from pages.site.scenarios import svg
+from pages.site.scenarios import picture
 from pages.titles import title
 from results import Value
 
@@ -36,7 +36,8 @@ def pages(described: Value, data: Data, names: frozenset[str], found: Sequence[s
     every = findings.all_counted(data.runs)
     for index, one in enumerate(every):
         scenario = by_name[one["seen"]["scenario"]]
-        pictures = results.shown_of(data.runs, scenario["name"]).get("pictures", {})
+        shown = results.shown_of(data.runs, scenario["name"])
+        pictures = shown.get("pictures", {})
         place = f"{scenario['name']}.svg"
         yield (
             _path(one),
@@ -45,7 +46,7 @@ def pages(described: Value, data: Data, names: frozenset[str], found: Sequence[s
                 _path(one),
                 title=one["title"],
                 section="Findings",
-                description=abstract(one, data),
+                description=f"{sentence(one['title'])} {abstract(one, data)}",
                 before=_place(every[index - 1]) if index else None,
                 after=_place(every[index + 1]) if index + 1 < len(every) else None,
                 scenarios=names,
@@ -56,7 +57,7 @@ def pages(described: Value, data: Data, names: frozenset[str], found: Sequence[s
                 background=articles.html(scenario["told"]),
                 rows=[(words, one[side], list(_rows(one[side], data))) for side, words in SIDES],
                 limits=limits(one, data),
-                picture=Markup(svg(place)) if place in pictures else "",
+                picture=Markup(picture(place, shown)) if place in pictures else "",
                 caption=pictures.get(place, ""),
                 operator=data.scenarios[scenario["name"]].operator,
             ),
@@ -85,12 +86,13 @@ def _place(one: Value) -> tuple[str, str]:
 
 
 def abstract(one: Value, data: Data) -> str:
-    """Title, who is affected, how often it was seen and not seen in the control, and where it stands."""
+    """Who is affected, how often it was seen and not seen in the control, and where it stands."""
     seen, control = (_counts(one[side], data) for side, _ in SIDES)
+    ran = [version for version, cell in _cells(one["seen"], data) if cell and telling(cell)]
     status = f" Status: {one['status']['state']}, looked up on {one['status']['on']}." if one.get("status") else ""
     return (
-        f"{sentence(one['title'])} It strikes {one['whom']}. {seen} with the fault showed it, on "
-        f"{', '.join(one['seen']['on'])}. The control differs in one thing: {control} did not show it.{status}"
+        f"Affected: {one['whom']}. {seen} with the fault showed it, on {', '.join(ran)}. The control differs in one "
+        f"thing, and {control} of it did not show it.{status}"
     )
 
 

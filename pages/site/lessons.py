@@ -60,7 +60,7 @@ WATERMARK: Final = Moving(
             (_leader(ONE, "abcd", 4), _follower(TWO, "abcd", 4)),
         ),
         Frame(
-            "The next record climbs the same stairs: first the leader's log end …",
+            "The next record takes the same steps: first the leader's log end …",
             (_leader(ONE, "abcde", 4), _follower(TWO, "abcd", 4)),
         ),
         Frame(
@@ -72,7 +72,8 @@ WATERMARK: Final = Moving(
             (_leader(ONE, "abcde", 5), _follower(TWO, "abcde", 4, "follower: fetches from 5")),
         ),
         Frame(
-            "… and last the follower's, one fetch late. Until its next fetch is answered, a follower's is old.",
+            "… and last the follower's, one fetch later. Until that fetch is answered, the follower's high "
+            "watermark is old.",
             (_leader(ONE, "abcde", 5), _follower(TWO, "abcde", 5)),
         ),
     ),
@@ -84,7 +85,7 @@ TRUNCATION: Final = Moving(
     "Two leaders die in a row; a follower that truncated to its own high watermark is elected, and a record is lost",
     (
         Frame(
-            "Why at all: broker-1 leads, and appends x. No follower has x yet, and nobody was told that it is safe.",
+            "broker-1 leads, and appends x. No follower has x yet, and x is not acknowledged.",
             (_leader(ONE, "abcx", 3, unsure=3), _follower(TWO, "abc", 3), _follower(THREE, "abc", 3)),
         ),
         Frame(
@@ -92,9 +93,8 @@ TRUNCATION: Final = Moving(
             (_down(ONE, "abcx", unsure=3), _leader(TWO, "abcD", 4, epoch=1), _follower(THREE, "abcD", 4)),
         ),
         Frame(
-            "broker-1 returns. At offset 3 it has x, its leader has D. It removes x and fetches D: "
-            "needed, and harmless, for "
-            "x was never committed.",
+            "broker-1 returns. At offset 3 it has x, its leader has D. It removes x and fetches D. "
+            "Nothing is lost: x was never committed.",
             (
                 _follower(ONE, "abcD", 4, "follower: truncated x"),
                 _leader(TWO, "abcD", 4, epoch=1),
@@ -103,7 +103,7 @@ TRUNCATION: Final = Moving(
         ),
         Frame(
             "Where it goes wrong, before 0.11: d is on all three replicas, and acknowledged with "
-            "acks=all. The followers have not yet heard that it is "
+            "acks=all. The followers do not know yet that it is "
             "committed: their high watermark is 3.",
             (_leader(ONE, "abcd", 4), _follower(TWO, "abcd", 3), _follower(THREE, "abcd", 3)),
         ),
@@ -144,9 +144,9 @@ TRUNCATION: Final = Moving(
         ),
         Frame(
             "The same moment since 0.11 (KIP-101). Each replica keeps the offset at which each leader "
-            "epoch began. A living broker-2 says that epoch 0 ended at 4 (asked, or since 2.7 in a fetch's answer). "
-            "A dead "
-            "one says nothing, as in double-failover. broker-3 truncates nothing either way, …",
+            "epoch began. If broker-2 is alive it answers that epoch 0 ended at 4 (from 2.7 on in the answer to "
+            "a fetch). If it is dead, as in double-failover, nobody answers. broker-3 truncates nothing in both "
+            "cases, …",
             (
                 _down(ONE, "abcd"),
                 _leader(TWO, "abcd", 3, epoch=1),
@@ -232,7 +232,7 @@ PLACEMENT: Final = Moving(
             (_leader(ONE, "abc", 3), _follower(TWO, "abc", 3), _follower(THREE, "abc", 3)),
         ),
         Frame(
-            "broker-1 appends d, and acknowledges it by itself. At this moment it is told to stop.",
+            "broker-1 appends d, and acknowledges it by itself. At this moment it receives SIGTERM.",
             (_leader(ONE, "abcd", 3, unsure=3), _follower(TWO, "abc", 3), _follower(THREE, "abc", 3)),
         ),
         Frame(
@@ -269,7 +269,7 @@ BROKERS: Final = Moving(
             (_leader(ONE, "abc", 3), _follower(TWO, "abc", 3), _follower(THREE, "abc", 3)),
         ),
         Frame(
-            "broker-1 freezes, for instance in a long garbage collection. Its session ends while it stands still.",
+            "broker-1 freezes, for instance in a long garbage collection. Its session expires during the freeze.",
             (_down(ONE, "abc", "down: frozen"), _follower(TWO, "abc", 3), _follower(THREE, "abc", 3)),
         ),
         Frame(
@@ -283,7 +283,7 @@ BROKERS: Final = Moving(
             (_leader(ONE, "abcx", 3, epoch=0, unsure=3), _leader(TWO, "abcD", 4, epoch=1), _follower(THREE, "abcD", 4)),
         ),
         Frame(
-            "broker-1 hears of epoch 1. It becomes a follower, truncates x, and fetches D.",
+            "broker-1 learns of epoch 1. It becomes a follower, truncates x, and fetches D.",
             (
                 _follower(ONE, "abcD", 4, "follower: truncated"),
                 _leader(TWO, "abcD", 4, epoch=1),
@@ -322,7 +322,7 @@ PARTITIONS: Final = Moving(
             (_leader(ONE, "abcxyz", 3, unsure=3), _leader(TWO, "abcD", 4, epoch=1), _follower(THREE, "abcD", 4)),
         ),
         Frame(
-            "The network is back. broker-1 hears of epoch 1, truncates what it acknowledged alone, and fetches D.",
+            "The network is back. broker-1 learns of epoch 1, truncates what it acknowledged alone, and fetches D.",
             (
                 _follower(ONE, "abcD", 4, "follower: truncated"),
                 _leader(TWO, "abcD", 4, epoch=1),
@@ -346,7 +346,7 @@ PRODUCERS: Final = Moving(
             (_down(ONE, "abcd", unsure=3), _follower(TWO, "abc", 3), _follower(THREE, "abc", 3)),
         ),
         Frame(
-            "broker-2 leads. An acknowledged record is lost, and nobody is told.",
+            "broker-2 leads. An acknowledged record is lost, and no client gets an error.",
             (_down(ONE, "abcd"), _leader(TWO, "abc", 3, epoch=1), _follower(THREE, "abc", 3)),
             lost="d",
         ),
@@ -367,7 +367,7 @@ PRODUCERS: Final = Moving(
 
 DURABILITY: Final = Moving(
     "durability",
-    "Records in the page cache outlive processes; they do not outlive a loss of power on all replicas",
+    "Records in the page cache survive killed processes, and not a power loss of all replicas",
     (
         Frame(
             "a and b are on disks. c and d (dashed) are in the memory of all three machines, and "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -49,7 +50,19 @@ def short(text: str) -> str:
     return text.replace("min.insync.replicas=", "min ISR ").replace("flush.messages=1", "flush each record")
 
 
-ENVIRONMENT.filters |= {"sentence": sentence, "short": short}
+def grouped(rows: Iterable[Mapping[str, Any]], key: str) -> list[tuple[Any, list[Mapping[str, Any]]]]:
+    """Rows by a value of theirs, in the order in which the values first occur.
+
+    >>> grouped([{"a": 2}, {"a": 1}, {"a": 2}], "a")
+    [(2, [{'a': 2}, {'a': 2}]), (1, [{'a': 1}])]
+    """
+    found: dict[Any, list[Mapping[str, Any]]] = {}
+    for row in rows:
+        found.setdefault(row[key], []).append(row)
+    return list(found.items())
+
+
+ENVIRONMENT.filters |= {"sentence": sentence, "short": short, "groupby_in_order": grouped}
 
 
 def page(

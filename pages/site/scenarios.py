@@ -9,7 +9,7 @@ anchor, its runs and the command that repeats one, and a cell of the Atlas links
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from markupsafe import Markup
@@ -19,14 +19,12 @@ from checks import claims
 from evidence.run import DEFAULT_CASE
 from judgement.rates import telling
 from judgement.report.cells import version_key
-from judgement.report.timeline_svg import STYLE
 from judgement.sampling import at_most, percent
-from pages import answers, deviations, guide
-from pages.atlas import columns as columns_of
-from pages.atlas import events, lines, model
-from pages.counted import contradicted
+from pages import answers, deviations, guide, measurements, pictures
+from pages.atlas import model
+from pages.counted import contradicted, does_harm, shown, stated
 from pages.sections import introduced
-from pages.site import articles, words
+from pages.site import articles, settings, words
 from pages.site.render import Place, page
 from pages.titles import AUDIT, title
 from results import Value
@@ -107,9 +105,9 @@ def cells(one: Value, data: model.Data) -> list[tuple[str, str, Value]]:
     ]
 
 
-def kind(cell: Value, *, deletes: bool = False) -> tuple[str, str]:
+def kind(cell: Value, *, deletes: bool = False, required: Collection[str] = ()) -> tuple[str, str]:
     """The class and the words of a cell: what became of the records, and how often it was as documented. `deletes`: the
-    sequence deletes the records that are gone.
+    sequence deletes the records that are gone; `required` are the anomalies that a run must show, told first.
     """
     runs = telling(cell)
     if not runs:
@@ -119,10 +117,10 @@ def kind(cell: Value, *, deletes: bool = False) -> tuple[str, str]:
     if cell["lost"]:
         return "lost", f"✕ lost in {cell['lost']} of {max(runs, cell['lost'])}"
     if contradicted(cell):
-        return "twice", f"! other than documented in {contradicted(cell)} of {runs}"
+        return "twice", f"! kept, and not as documented in {contradicted(cell)} of {runs}"
     few = " few" if runs < model.FEW else ""
     if seen := {name: times for name, times in cell["seen"].items() if times}:
-        name, times = max(seen.items(), key=lambda item: (item[0] in HIDES_RECORDS, item[1]))
+        name, times = max(seen.items(), key=lambda item: (item[0] in required, item[0] in HIDES_RECORDS, item[1]))
         more = f" and {len(seen) - 1} more" if len(seen) > 1 else ""
         return f"order{few}", f"▲ {name} in {min(times, runs)} of {runs}{more}"
     return f"kept{few}", f"✓ kept, {runs} of {runs}"
@@ -153,9 +151,64 @@ def table(one: Value, data: model.Data) -> list[tuple[str, list[tuple[str, str, 
     """Outcomes by case and version, the newest version first: version, class, words, and what is still possible."""
     found: dict[str, list[tuple[str, str, str, str]]] = {}
     for case, version, cell in cells(one, data):
-        told = kind(cell, deletes=answers.deletes(one, case, version))
+        told = kind(cell, deletes=answers.deletes(one, case, version), required=stated(one, case, version)["required"])
         found.setdefault(case, []).insert(0, (version, *told, _possible(cell)))
     return list(found.items())
+
+
+def _required(one: Value, case: str, versions: Iterable[str]) -> set[str]:
+    """The anomalies that runs of a case must show on any of these versions."""
+    return {name for version in versions for name in stated(one, case, version)["required"]}
+
+
+def bug_in_runs(one: Value, data: model.Data) -> list[tuple[str, list[tuple[str, str]], str]]:
+    """How a bug shows in runs of its scenario's first case: on releases that have it and on others, each with how many
+    runs were as documented, and what is documented of them.
+    """
+    exhibit, case = one["exhibit"], one["cases"][0]["name"]
+    if not exhibit:
+        return []
+    without = [version for version in exhibit["fixed"] if version not in exhibit["affected"]]
+    found = []
+    signs = sorted(_required(one, case, exhibit["affected"]) - _required(one, case, without))
+    shows = f"Runs show {', '.join(signs)}." if signs else ""
+    sides = (("With the bug", exhibit["affected"], shows), ("Without the bug", without, ""))
+    for heading, versions, otherwise in sides:
+        ran = [(on, shown(one["name"], on, data.runs, case)) for on in reversed(versions)]
+        told = [stated(one, case, on).get("sentence") for on in versions]
+        if ran:
+            found.append((heading, ran, next(filter(None, told), otherwise)))
+    return found
+
+
+MEANINGS: Final[Mapping[str, str]] = {
+    "✕": "✕ lost: acknowledged records are missing.",
+    "✓": "✓ kept: every acknowledged record was read, and no anomaly was seen.",
+    "▲": "▲ an anomaly that is documented for the version; the brokers have every acknowledged record.",
+    "–": "– the sequence deletes a topic, and its records with it.",
+    "!": "! the brokers have every acknowledged record; something was seen that is not documented.",
+    "n": "no verdict: the run proves nothing about Kafka.",
+}
+"""Of the first letter of a cell's words."""
+KINDS: Final[Mapping[str, str]] = {
+    "pinned": "“-pinned”: brokers that still have the inter-broker protocol of 0.10.2.",
+    "zk": "“-zk”: with ZooKeeper.",
+    "kraft": "“-kraft”: with KRaft.",
+}
+
+
+def legend(outcomes: Sequence[tuple[str, Sequence[tuple[str, str, str, str]]]]) -> list[str]:
+    """What the symbols and the names of versions mean that a table has, and no others."""
+    every = [cell for _, of_case in outcomes for cell in of_case]
+    symbols = {words[0] for _, _, words, _ in every}
+    kinds = {version.rpartition("-")[2] for version, *_ in every}
+    few = any(kind.endswith(" few") for _, kind, *_ in every)
+    return [
+        *(words for symbol, words in MEANINGS.items() if symbol in symbols),
+        "“5 of 6”: in 5 of 6 runs.",
+        *([f"Dashed: fewer than {model.FEW} runs."] if few else []),
+        *(words for kind, words in KINDS.items() if kind in kinds),
+    ]
 
 
 def _possible(cell: Value) -> str:
@@ -173,8 +226,10 @@ def of(
 ) -> str:
     """The page of a scenario."""
     fault = one["name"].removeprefix(AUDIT) if one["name"].startswith(AUDIT) else ""
-    shown = results.shown_of(data.runs, one["name"])
+    told = results.shown_of(data.runs, one["name"])
+    deletes = bool(told and answers.deletes(one, told["case"], told["version"]))
     found = cells(one, data)
+    outcomes = table(one, data)
     return page(
         "scenario.html.j2",
         _path(one),
@@ -187,46 +242,67 @@ def of(
         one=one,
         fault=fault,
         default=DEFAULT_CASE,
-        table=table(one, data),
-        few=model.FEW,
+        table=outcomes,
+        legend=legend(outcomes),
+        bug=bug_in_runs(one, data),
+        harmful=bool(told) and does_harm(stated(one, told["case"], told["version"])["required"]),
         measured=list(measured(fault, data, set_aside)) if fault else [],
+        advice=settings.advice(fault, data) if fault else "",
         why=articles.html(one["told"]),
-        shown=shown,
-        control=shown.get("control"),
-        pair=_figures(shown, f"{one['name']}.svg", f"{one['name']}.control.svg"),
-        offsets=_figures(shown, f"{one['name']}.offsets.svg"),
-        deletes=bool(shown and answers.deletes(one, shown["case"], shown["version"])),
-        seen_by_clients=_figures(shown, f"{one['name']}.clients.svg"),
+        shown=told,
+        control=told.get("control"),
+        story=[(at, witness, *proof_apart(text)) for at, witness, text in told.get("sequence", ())[:LONGEST_STORY]],
+        outcome=pictures.in_words(told.get("outcome", ""), deletes=deletes),
+        pair=_figures(told, f"{one['name']}.svg", f"{one['name']}.control.svg", deletes=deletes),
+        offsets=_figures(told, f"{one['name']}.offsets.svg"),
+        deletes=deletes,
+        seen_by_clients=[
+            (text, f"{words} {pictures.note(text, told['outcome'])}".strip())
+            for text, words in _figures(told, f"{one['name']}.clients.svg")
+        ],
         claims=claims.CATALOGUE,
         commands=list(answers.commands(one)),
         clients=_clients(found),
         not_good=deviations.of(((case, version), cell) for case, version, cell in found),
         aside=_aside(found),
-        timings=guide._timings(guide._cells(one, results.of(data.runs, one["name"]))),
-        timing_headings=guide.TIMINGS,
+        timings=measurements.timings(measurements.cells(one, results.of(data.runs, one["name"]))),
+        timing_headings=measurements.TIMINGS,
     )
 
 
-def svg(name: str) -> str:
-    """A picture of results/, as an element of a page."""
-    return bare(results.picture(name).read_text(encoding="utf-8"))
-
-
-def bare(text: str) -> str:
-    """The <svg> element of a picture without its style, which site.css has once for all of them."""
-    return text[text.index("<svg") :].replace(f"<style>{STYLE}</style>\n", "")
-
-
-def _figures(shown: Value, *names: str) -> list[tuple[Markup, str]]:
+def _figures(shown: Value, *names: str, deletes: bool = False) -> list[tuple[Markup, str]]:
     """Those of these pictures that there are, each with its caption. Names within the picture of a control are its own,
     for two pictures lie on one page.
     """
     told = shown.get("pictures", {})
-    drawn = {name: svg(name) for name in names if name in told}
+    drawn = {name: picture(name, shown, deletes=deletes) for name in names if name in told}
     return [
-        (Markup(OWN_NAMES.sub("kcc-", text) if ".control." in name else text), told[name])
+        (
+            Markup(OWN_NAMES.sub("kcc-", text) if ".control." in name else text),
+            pictures.in_words(told[name], deletes=deletes),
+        )
         for name, text in drawn.items()
     ]
+
+
+LONGEST_STORY: Final = 80
+LONGEST_PROOF: Final = 120
+
+
+def proof_apart(text: str) -> tuple[str, str]:
+    """A line of a story, and its proof by itself if it is long: that is for who doubts it.
+
+    >>> proof_apart("kill -9 of broker-2; proved: exit code 137.")
+    ('kill -9 of broker-2; proved: exit code 137.', '')
+    """
+    what, mark, proof = text.partition("; proved: ")
+    return (f"{what}.", proof) if mark and len(proof) > LONGEST_PROOF else (text, "")
+
+
+def picture(name: str, shown: Value, *, deletes: bool = False) -> str:
+    """A picture of the run that is told of a scenario, or of its control."""
+    run = shown.get("control", {}) if ".control." in name else shown if name.count(".") == 1 else {}
+    return pictures.drawn(name, run.get("outcome", ""), run.get("title") or "", deletes=deletes)
 
 
 def _aside(found: Sequence[tuple[str, str, Value]]) -> dict[str, list[str]]:
@@ -240,7 +316,7 @@ def _aside(found: Sequence[tuple[str, str, Value]]) -> dict[str, list[str]]:
 
 def _clients(found: Sequence[tuple[str, str, Value]]) -> list[tuple[str, ...]]:
     return [
-        (case, version, *(guide._spread(cell["clients"].get(key), key) for key in guide.CLIENTS))
+        (case, version, *(measurements.spread(cell["clients"].get(key), key) for key in measurements.CLIENTS))
         for case, version, cell in found
         if cell["clients"]
     ]
@@ -249,27 +325,22 @@ def _clients(found: Sequence[tuple[str, str, Value]]) -> list[tuple[str, ...]]:
 def measured(fault: str, data: model.Data, set_aside: Mapping[str, str]) -> Iterator[dict[str, Any]]:
     """The measured cells of a fault that the Atlas shows, by version: settings, outcome and runs."""
     told: set[str] = set()
-    if fault not in events.EVENTS:
-        return
-    for line in lines.every():
-        for client in columns_of.CLIENTS:
-            grid = model.grid(line, client, columns_of.columns(line.audit), data.measured, (fault,))
-            for cell in grid[fault]:
-                if cell.cell is None or cell.anchor in told:
-                    continue
-                told.add(cell.anchor)
-                key = cell.cell.key
-                yield {
-                    "anchor": cell.anchor,
-                    "version": key.version,
-                    "settings": str(key).partition(": ")[2],
-                    "class": model.CLASSES[cell.worst],
-                    "outcome": f"{model.SYMBOLS[cell.worst]} {model.WORDS[cell.worst]}",
-                    "detail": words.detail(cell),
-                    "few": cell.few,
-                    "runs": [(run, set_aside.get(run.run, "")) for run in cell.runs],
-                    "command": f"kafka-chaos run {AUDIT}{fault} --version {key.version}{_seed(cell.runs[-1].run)}",
-                }
+    for one in settings.measured(fault, data):
+        cell = one.cell
+        if cell.cell is None or cell.anchor in told:
+            continue
+        told.add(cell.anchor)
+        yield {
+            "anchor": cell.anchor,
+            "version": one.version,
+            "settings": str(cell.cell.key).partition(": ")[2],
+            "class": model.CLASSES[cell.worst],
+            "outcome": f"{model.SYMBOLS[cell.worst]} {model.WORDS[cell.worst]}",
+            "detail": words.detail(cell),
+            "few": cell.few,
+            "runs": [(run, set_aside.get(run.run, "")) for run in cell.runs],
+            "command": f"kafka-chaos run {AUDIT}{fault} --version {one.version}{_seed(cell.runs[-1].run)}",
+        }
 
 
 def _seed(run: str) -> str:

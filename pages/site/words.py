@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from audit.cells import covering_in
+from audit.defaults import RULES
 from audit.grade import cost
+from audit.known import known
 from evidence.text import plural
 from pages.atlas import columns as columns_of
 from pages.atlas.columns import ACKS_1, FLUSHED, RECOMMENDED, Column
@@ -22,8 +24,7 @@ def lead(atlas: Atlas) -> str:
     here = f"Measured on {atlas.measured_on}" if atlas.measured_on else "Not measured"
     if atlas.measured_on and not atlas.measured_here:
         here += ", the nearest measured release of the same line of versions"
-    about = "Find your settings in a column and read down: which events lose acknowledged records."
-    return f"{about} {here}. Defaults and bugs are those of {line.newest}."
+    return f"{here}. Defaults and bugs are those of {line.newest}."
 
 
 def basis(atlas: Atlas) -> str:
@@ -44,15 +45,13 @@ def figures(atlas: Atlas) -> list[dict[str, str]]:
         told = {"count": str(figure.count), "of": f"of {figure.of} measured events", "text": f"{text}{holes}"}
         return told | {"tone": tone if figure.count else "good"}
 
-    beside = sum(one.cell.worst == LOST and not one.row.decided_by for one in atlas.rows)
-    lost = f"; {beside} others lose them, which no setting of a producer decides" if beside else ""
     names = {column.id: column for column in atlas.columns}
     best = names[RECOMMENDED]
     lose = plural(atlas.bugs_that_lose, "bug").split(" ")[1]
     return [
         one(atlas.figures[ACKS_1], "lose acknowledged records with acks=1", "bad"),
         one(atlas.figures[RECOMMENDED], f"with {best.title}, {best.topic}", "some"),
-        one(atlas.figures[FLUSHED], f"if each record is flushed as well{lost}", "some"),
+        one(atlas.figures[FLUSHED], "if each record is flushed as well", "some"),
         {
             "count": str(len(atlas.bugs)),
             "of": f"known {'bug' if len(atlas.bugs) == 1 else 'bugs'}",
@@ -69,14 +68,30 @@ def detail(cell: GridCell) -> tuple[str, str, str]:
     """The small lines of a cell: "5 of 318" records of the worst run, "3/5 runs · 15–93 %" of all, "also reordered"."""
     run = cell.worst_run
     if cell.worst == KEPT:
-        return "", f"{plural(len(cell.runs), 'run')} · ≤ {cell.possible}", ""
+        return "", f"{plural(len(cell.runs), 'run')} · {_unbroken(f'≤ {cell.possible}')}", ""
     if run is None:
         return "", "", ""
     of = run.acknowledged if cell.worst != "refuses" else run.acknowledged + run.refused
-    between = cell.interval.replace(" to ", "–").replace("at least", "≥")
+    between = _unbroken(cell.interval.replace(" to ", "–").replace("at least", "≥"))
     other = [WORDS[outcome] for outcome in cell.outcomes[1:]]
     seen = f"{cell.times}/{len(cell.runs)} runs · {between}"
     return f"{cell.count} of {of}", seen, f"also {', '.join(other)}" if other else ""
+
+
+def _unbroken(text: str) -> str:
+    """Text that stays on one line.
+
+    >>> _unbroken("≤ 46 %") == "≤\N{NO-BREAK SPACE}46\N{NO-BREAK SPACE}%"
+    True
+    """
+    return text.replace(" ", "\N{NO-BREAK SPACE}")
+
+
+def whatever_is_set(atlas: Atlas) -> str:
+    """How many further events lose records, whatever producers set; "" if none is known to."""
+    beside = sum(one.cell.worst == LOST and not one.row.decided_by for one in atlas.rows)
+    lose = "event loses" if beside == 1 else "events lose"
+    return f"{beside} further {lose} records, whatever producers set." if beside else ""
 
 
 def answer(atlas: Atlas, client: str, column: Column) -> dict[str, Any]:
@@ -106,7 +121,8 @@ def answer(atlas: Atlas, client: str, column: Column) -> dict[str, Any]:
         for outcome, number in other.items()
         if number
     ]
-    holes = f" {plural(figure.holes, 'event')} not measured." if figure.holes else ""
+    was = "was" if figure.holes == 1 else "were"
+    holes = f" {plural(figure.holes, 'event')} {was} not measured." if figure.holes else ""
     extra = f"; {', '.join(more)}" if more else ""
     return {"sentence": f"{who}, {count} acknowledged records{extra}.{holes}", "lost": lost}
 
@@ -126,7 +142,7 @@ def advice(atlas: Atlas, column: Column) -> str:
         )
     if mine.count > then.count or column.id not in (RECOMMENDED, FLUSHED):
         verb = "loses" if then.count == 1 else "lose"
-        told = f"Set {best.title} and {best.topic}: then {then.count} of {then.of} events {verb} records"
+        told = f"Set {to_set(best)}: then {then.count} of {then.of} events {verb} records"
         rest = [one.fault for one in atlas.column("java", best.id) if one.worst == LOST]
         if not rest or len(rest) > NAMED:
             return f"{told}."
@@ -138,6 +154,11 @@ def advice(atlas: Atlas, column: Column) -> str:
     )
 
 
+def to_set(column: Column) -> str:
+    """A column's settings by their names, as they are written into files."""
+    return f"{column.title.replace('idempotent', 'enable.idempotence=true')} and {column.topic}"
+
+
 def costs(data: Data, atlas: Atlas, client: str) -> dict[str, str]:
     """What each column's settings cost without a fault."""
     found = {}
@@ -146,6 +167,15 @@ def costs(data: Data, atlas: Atlas, client: str) -> dict[str, str]:
         priced = cost(covering_in(data.measured, settings, ["none"]), {})
         found[column.id] = "" if priced is None else _cost(priced.latency_p50_ms, priced.latency_p99_ms)
     return found
+
+
+def linger(client: str, atlas: Atlas) -> str:
+    """That a client waits before it sends, where it does by default: latencies have that time in them."""
+    if client == "librdkafka":
+        waits: int | None = int(float(known("librdkafka").history["linger.ms"][-1].default or 0))
+    else:
+        waits = RULES["java"](atlas.measured_on.partition("-")[0]).linger_ms if atlas.measured_on else None
+    return f"Up to {waits} ms of it is linger.ms, at its default." if waits else ""
 
 
 def _cost(median: float | None, slow: float | None) -> str:
@@ -180,18 +210,19 @@ def release(atlas: Atlas) -> str:
     groups: dict[tuple[int, int], list[str]] = {}
     for one in atlas.counts:
         groups.setdefault((one.bugs, one.lose), []).append(one.release)
-    has = "; ".join(f"{', '.join(of)}: {_known(*count)}" for count, of in groups.items())
+    has = "; ".join(
+        f"{' and '.join(of)} {'has' if len(of) == 1 else 'have'} {_known(*count)}" for count, of in groups.items()
+    )
     if not free or atlas.remaining is None:
-        return f"Yours has: {has}. No release with {mode} is free of all bugs that any release fixes."
+        return f"No release with {mode} is free of all bugs that any release fixes. {has}."
     lose = {0: "none loses", 1: "1 loses"}.get(atlas.remaining.lose, f"{atlas.remaining.lose} lose")
     left = f"{plural(atlas.remaining.bugs, 'known bug')} that no release fixes; {lose} records"
     if free == newest:
-        be = f"Stay on {newest}"
-    elif atlas.newest_free != free:
-        be = f"Be on {atlas.newest_free} (with {mode}); {free} is the first with the same fixes"
-    else:
-        be = f"Be on {free} (with {mode})"
-    return f"{be}. It still has {left}. Yours has: {has}."
+        older = "" if len(groups) == 1 else f" {has}."
+        return f"Stay on {newest}: it has {left}.{older}"
+    target = atlas.newest_free or free
+    first = f" {free} is the first release with the same fixes." if target != free else ""
+    return f"Move to {target} (with {mode}): it has {left}.{first} On this line, {has}."
 
 
 def _known(bugs: int, lose: int) -> str:

@@ -21,7 +21,7 @@ At the end each subject sends two records more. acks=0 sends none: what is sent 
 left is lost, which other faults show. Other documents say how these two may end. A request that is not
 answered within request.timeout.ms is sent again where retries are left. Without idempotence the record is written twice
 then, and may come behind a later one (KIP-98: motivation). A client that does not know the new leader asks the old
-one, which refuses. A producer that does not try again is refused so, but librdkafka sends to the next leader all the
+one, which refuses. Without retries a producer gets this error, but librdkafka sends to the next leader all the
 same (`audit-broker-restart` has the source). Where records of an idempotent producer were lost and earlier ones kept,
 its sequence numbers have a gap, for which it may be refused. Where all were lost there is no gap: brokers take any
 number from a producer of which they know nothing (KIP-360).

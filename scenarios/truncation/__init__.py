@@ -8,10 +8,10 @@ first, the record is lost. From protocol 0.11 on it asks the leader where its la
 there. Since protocol 2.7 (KIP-595) the leader tells it so in the answer to a fetch.
 
 `double-failover` is the shortest sequence that loses a record acknowledged with acks=all. `follower-reboot` is
-KIP-101's scenario 1 as written, a record lost; `double-failover` is the same truncation by two failures.
-`power-outage-divergence` is scenario 2: replicas that differ forever. In `replica-divergence` an unclean election takes
-the place of the power outage, so it needs no disks of its own. `follower-reboot-epoch` and `leader-epoch-recovery` show
-the same failures on brokers with leader epochs.
+KIP-101's scenario 1: a follower restarts, leads, and a record is lost. In `double-failover` two failures lead to the
+same truncation. `power-outage-divergence` is scenario 2: replicas differ forever. In `replica-divergence` an unclean
+election takes the place of the power outage, so it needs no disks of its own. `follower-reboot-epoch` and
+`leader-epoch-recovery` show the same failures on brokers with leader epochs.
 """
 
 EPOCHS_TRACED = ("kafka.server.epoch", "org.apache.kafka.storage.internals.epoch")

@@ -1,6 +1,6 @@
 """An acknowledged record lost by two clean elections (KIP-101, KAFKA-1211).
 
-It is the truncation of KIP-101's scenario 1 by two failures; `follower-reboot` is that scenario as written.
+KIP-101's scenario 1 is `follower-reboot`: one failure. Here two failures lead to the same truncation.
 
 Three replicas. The leader dies right after it has acknowledged a record: both followers hold it, but do not yet know
 the high watermark that covers it. The first of them dies before the session of the leader ends, so it is elected when

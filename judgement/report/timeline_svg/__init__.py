@@ -25,10 +25,11 @@ from judgement.report.headline import headline, outcome
 from judgement.report.timeline_svg.across import axis, blind, controller_lane, elections, moments
 from judgement.report.timeline_svg.brokers import broker_lane
 from judgement.report.timeline_svg.clients import client_lane
-from judgement.report.timeline_svg.drawing import CHAR, STYLE, WIDTH, Drawing, Scale, assembled, tag, text
+from judgement.report.timeline_svg.drawing import STYLE, Drawing, Scale, assembled, tag, text
 from judgement.report.timeline_svg.faults import faults_lane, stems
 from judgement.report.timeline_svg.legend import legend
 from judgement.report.timeline_svg.scope import chosen_partitions, window_of
+from judgement.report.timeline_svg.words import below, heading
 
 __all__ = ["STYLE", "chosen_partitions", "render", "window_of"]
 
@@ -62,7 +63,7 @@ def render(
 
 
 def _assemble(drawing: Drawing, facts: JudgedRun, height: float, standalone: bool) -> str:
-    name = f"{outcome(facts).text} · {facts.name}"
+    name = heading(outcome(facts).text, facts.name)
     description = (
         f"{headline(facts)} Lanes over time for the faults, the controller, {', '.join(facts.brokers)} and the clients."
     )
@@ -70,22 +71,10 @@ def _assemble(drawing: Drawing, facts: JudgedRun, height: float, standalone: boo
 
 
 def _headline(drawing: Drawing, facts: JudgedRun, y: float) -> float:
-    words = f"{outcome(facts).text} · {facts.name}"
-    drawing.front.append(text(16, y + 12, words, class_="headline"))
-    lines = _wrapped(headline(facts), int((WIDTH - 40) / (12 * CHAR)))[:2]
+    drawing.front.append(text(16, y + 12, heading(outcome(facts).text, facts.name), class_="headline"))
+    lines = below(headline(facts))
     for number, line in enumerate(lines):
         drawing.front.append(
             tag("text", html(line), x=16, y=y + 31 + 16 * number, class_="muted", style="font-size:12px")
         )
     return y + 44 + 16 * (len(lines) - 1)
-
-
-def _wrapped(sentence: str, limit: int) -> list[str]:
-    lines, current = [], ""
-    for word in sentence.split():
-        if current and len(current) + 1 + len(word) > limit:
-            lines.append(current)
-            current = word
-        else:
-            current = f"{current} {word}".strip()
-    return [*lines, current]

@@ -30,9 +30,18 @@ def test_every_scenario_is_in_one_section_and_every_section_has_a_line() -> None
 
 def test_a_section_is_a_line_for_each_scenario(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["list", "truncation"]) == 0
-    heading, *lines = capsys.readouterr().out.splitlines()
+    told, _, why = capsys.readouterr().out.partition("\n\n")
+    heading, *lines = told.splitlines()
     assert heading.startswith("truncation: ")
     assert len(lines) == len(listing.sections()["truncation"])
+    assert why.startswith("A follower copies its leader's log.")
+    assert max(map(len, why.splitlines())) <= 100
+
+
+def test_several_sections_are_lines_alone(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["list", "truncation", "controller"]) == 0
+    assert "A follower copies its leader's log." not in capsys.readouterr().out
+    assert listing.why("baseline") == ""
 
 
 def test_a_scenario_that_is_named_is_told_in_full(capsys: pytest.CaptureFixture[str]) -> None:

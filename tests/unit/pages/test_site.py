@@ -10,14 +10,16 @@ from pathlib import PurePosixPath
 
 import pytest
 
+import results
 from evidence.releases import numbers
 from harness.cluster import apache
 from harness.scenario import all_scenarios
 from judgement.rates import telling
-from pages import titles
+from pages import findings, titles
 from pages.atlas import columns, events, lines, model, moving
 from pages.deviations import shortened
-from pages.site import articles, build, chapters, finding_articles, words
+from pages.scenarios import described as describe
+from pages.site import articles, build, chapters, finding_articles, scenarios, settings, words
 from pages.site.links import NAMES, linked
 from pages.site.render import NAV, TEMPLATES
 from results.explained import by_run
@@ -264,7 +266,7 @@ def test_the_answer_names_what_is_lost(data: model.Data) -> None:
     assert words.answer(atlas, "java", flushed) == {
         "sentence": "With acks=all, idempotent and min.insync.replicas=2, flush.messages=1, none of "
         f"{(none := atlas.figures[columns.FLUSHED]).of} events lost acknowledged records. "
-        f"{none.holes} events not measured.",
+        f"{none.holes} events were not measured.",
         "lost": [],
     }
 
@@ -314,3 +316,161 @@ def test_a_document_keeps_its_links() -> None:
     assert '<a href="../index.html">d</a>' in found
     assert " e " in found
     assert '<a href="https://x.org">f</a>' in found
+
+
+def test_no_page_shows_a_comment_of_its_source(made: dict[str, str]) -> None:
+    """Comments mark what is generated in a document; a block of code may show one."""
+    for path, text in made.items():
+        if path.endswith(".html"):
+            plain = re.sub(r"<(pre|code)\b.*?</\1>", " ", text, flags=re.DOTALL)
+            assert "&lt;!--" not in plain, path
+    assert "end of figures" in (build.DOCS / "trust.md").read_text()
+
+
+def test_comments_stay_in_blocks_of_code() -> None:
+    text = "<!-- a -->\none\n\n```xml\n<!-- b -->\n```\n<!-- c -->two\n"
+    assert articles.without_comments(text) == "\none\n\n```xml\n<!-- b -->\n```\ntwo\n"
+
+
+def test_a_long_document_begins_with_its_sections(made: dict[str, str]) -> None:
+    text = made["settings.html"]
+    anchors = re.findall(r'<h2 id="([^"]+)"', text)
+    listed = re.search(r'<nav class="contents".*?</nav>', text, re.DOTALL)
+    assert listed
+    assert re.findall(r'href="#([^"]+)"', listed[0]) == anchors
+    assert listed.start() < text.index("<h2")
+    short = articles.document("# a\n\n## b\n\n## c\n", "docs/a.md", {}, "")
+    assert "contents" not in short
+
+
+def test_the_answer_of_an_atlas_page_stands_before_all_tables(made: dict[str, str]) -> None:
+    for line in lines.every():
+        text = made[f"atlas/{line.name}.html"]
+        places = [text.index(one) for one in ('class="answers"', 'class="figures"', 'class="grids"')]
+        assert places == sorted(places), line.name
+
+
+def test_a_bug_that_a_move_names_leads_to_its_page(made: dict[str, str], atlases: list[model.Atlas]) -> None:
+    """Bugs without a JIRA too."""
+    old = next(one for one in atlases if one.line.name == "2.8")
+    move = moving.compare(old, atlases[0])
+    text = made["atlas/2.8.html"]
+    listed = text[text.index('id="move"') : text.index('id="bugs"')]
+    assert move.added
+    for bug in (*move.gone, *move.added, *move.stay):
+        assert f'<a href="../scenarios/{bug.scenario}.html">{bug.id}</a>' in listed
+
+
+def test_the_legend_of_a_scenario_has_its_symbols_and_no_others() -> None:
+    few = [("default", [("4.3.1", "kept few", "✓ kept, 1 of 1", ""), ("3.9.2-pinned", "lost", "✕ lost in 5 of 5", "")])]
+    found = " ".join(scenarios.legend(few))
+    for one in ("✕ lost", "✓ kept", "Dashed", "“-pinned”"):
+        assert one in found
+    for one in ("▲", "!", "–", "-kraft", "no verdict"):
+        assert one not in found
+
+
+def test_every_symbol_of_a_table_has_a_meaning(data: model.Data) -> None:
+    for one in describe()["scenarios"]:
+        for _, cells in scenarios.table(one, data):
+            assert {words[0] for _, _, words, _ in cells} <= scenarios.MEANINGS.keys(), one["name"]
+
+
+def test_home_leads_to_each_kind_of_reader(made: dict[str, str]) -> None:
+    cards = re.search(r'<ul class="cards">.*?</ul>', made["index.html"], re.DOTALL)
+    assert cards
+    wanted = {"lost.html", "atlas/index.html", "ci.html", "learn/index.html", "learn/truncation.html"}
+    assert wanted <= set(re.findall(r'href="([^"]+)"', cards[0]))
+
+
+def test_a_long_proof_stands_behind_its_line(made: dict[str, str]) -> None:
+    """The log line that proves a step of the clock is 500 letters long."""
+    story = re.search(
+        r"<tr>(?:(?!</tr>).)*wall clock of broker-2(?:(?!</tr>).)*</tr>", made["scenarios/clock-step.html"]
+    )
+    assert story
+    line, _, proof = story[0].partition("<details>")
+    assert len(re.sub(r"<[^>]+>", "", line)) < 150
+    assert "before_ms" in proof
+
+
+def test_latencies_say_what_a_client_waits(data: model.Data) -> None:
+    old, new = (model.atlas(lines.asked(name)[0], data) for name in ("2.8", "4.3"))
+    assert words.linger("java", old) == ""
+    assert (
+        words.linger("java", new) == words.linger("librdkafka", old) == "Up to 5 ms of it is linger.ms, at its default."
+    )
+
+
+def test_a_bugs_page_tells_releases_with_it_from_those_without(made: dict[str, str], data: model.Data) -> None:
+    """KIP-279's runs lose records on both: the bug is that replicas differ afterwards."""
+    for one in describe()["scenarios"]:
+        if not one["exhibit"]:
+            continue
+        text = one_line(visible(made[f"scenarios/{one['name']}.html"]))
+        sides = scenarios.bug_in_runs(one, data)
+        assert [heading for heading, *_ in sides][:1] == ["With the bug"]
+        for heading, versions, sentence in sides:
+            listed = ", ".join(f"{version} ({count})" for version, count in versions)
+            assert one_line(f"{heading}: {listed}. {sentence}") in text, one["name"]
+    kip = next(one for one in describe()["scenarios"] if one["name"] == "museum-kip-279")
+    (_, with_it, _), (_, without, said) = scenarios.bug_in_runs(kip, data)
+    assert ([version for version, _ in with_it], [version for version, _ in without]) == (["1.1.1"], ["2.2.2"])
+    assert said.endswith("the replicas agree.")
+    assert scenarios.bug_in_runs(kip, data)[0][2] == "Runs show leader-epoch-regression, replica-divergence."
+
+
+def test_a_bugs_own_anomaly_is_told_first() -> None:
+    cell = {"runs": 5, "good": 5, "lost": 0, "verdicts": {"as-documented": 5}}
+    seen = {"seen": {"correlated-crash": 5, "resurrected": 5}}
+    assert scenarios.kind(cell | seen, required=["resurrected"])[1].startswith("▲ resurrected")
+
+
+def test_a_finding_names_the_versions_that_its_counts_are_of(data: model.Data) -> None:
+    every = findings.all_counted(data.runs)
+    one = next(one for one in every if one["seen"]["scenario"] == "museum-observers-spin")
+    cells = results.cells_of(data.runs, "museum-observers-spin", one["seen"]["case"] or "default")
+    silent = [version for version in one["seen"]["on"] if not telling(cells[version])]
+    told = finding_articles.abstract(one, data)
+    assert silent
+    for version in silent:
+        assert version not in told
+
+
+def test_the_index_of_documents_says_nothing_of_a_checkout(made: dict[str, str]) -> None:
+    text = made["reference/index.html"]
+    assert "built</strong>" not in text
+    assert 'href="../learn/index.html">' in text
+    assert "(**built**)" in (build.DOCS / "README.md").read_text()
+
+
+@pytest.mark.parametrize("fault", events.EVENTS)
+def test_advice_against_an_event_is_what_its_cells_showed(fault: str, data: model.Data, made: dict[str, str]) -> None:
+    every = [one for one in settings.measured(fault, data) if one.own]
+    told = settings.advice(fault, data)
+    assert one_line(told) in one_line(visible(made[f"scenarios/audit-{fault}.html"]))
+    for part in re.findall(r"(\d+) runs? on (.*?) lost nothing", told):
+        column = columns.FLUSHED if "flush.messages=1" in told else columns.RECOMMENDED
+        for version in part[1].split(", "):
+            own = [one.cell for one in every if one.version == version and one.cell.column.id == column]
+            assert own, version
+            assert all(cell.worst != model.LOST for cell in own), version
+    lost = {one.cell.column.id for one in every if one.cell.worst == model.LOST}
+    assert ("No measured setting lost a record" in told) == (not lost)
+    assert ("No measured setting prevents" in told) == (fault == "double-failover")
+
+
+def test_advice_says_where_there_is_no_idempotence(data: model.Data) -> None:
+    told = settings.advice("leader-crash-behind", data)
+    assert "(0.10.2.2, 3.9.2-pinned with one request in flight in place of idempotence)" in told
+    assert settings.advice("no-such-event", data) == ""
+
+
+def test_narrow_tables_of_documents_are_cards_on_a_phone() -> None:
+    def table(columns: int) -> str:
+        head = "|".join("a" * columns)
+        return articles.document(f"|{head}|\n|{'-|' * columns}\n|{head}|\n", "docs/a.md", {}, "")
+
+    assert '<table class="plain stack">' in table(4)
+    assert '<table class="plain">' in table(5)
+    assert table(5).count("<table") == table(5).count("</table></div>") == 1

@@ -291,7 +291,7 @@ def test_the_suite_report_links_to_each_run(runs: list[RunDir], tmp_path: Path) 
     checker = checked(page.read_text())
     assert {(page.parent / link).resolve() for link in checker.links} == {run_dir.report.resolve() for run_dir in runs}
     assert (
-        "Of 6 runs 2 lost acknowledged records, 1 showed another anomaly, 1 kept them all, 2 left it open; "
+        "Of 6 runs 2 lost acknowledged records, 1 showed another anomaly, 1 kept them all, 2 proved nothing; "
         "3 of 6 ended as documented." in page.read_text()
     )
 

@@ -1,0 +1,123 @@
+"""Stored pictures as they are drawn today: outcomes stand above them, and no label lies under another."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Iterator
+
+import pytest
+
+import results
+from harness.scenario import all_scenarios
+from judgement.report.timeline_svg.clients import MOST
+from judgement.report.timeline_svg.drawing import RIGHT, WIDTH, text_width
+from judgement.report.timeline_svg.words import below, heading
+from pages import answers, pictures
+from pages.scenarios import described
+from pages.site.scenarios import picture
+
+NAMES = sorted(path.name for path in results.picture("baseline.svg").parent.glob("*.svg"))
+MISDELIVERED = "museum-misdelivered.svg"
+MADE_AGAIN = "museum-made-again.svg"
+
+
+@pytest.fixture(scope="module")
+def told() -> dict[str, results.Value]:
+    runs = results.by_scenario()
+    return {name: results.shown_of(runs, name.partition(".")[0]) for name in NAMES}
+
+
+@pytest.fixture(scope="module")
+def drawn(told: dict[str, results.Value]) -> dict[str, str]:
+    scenarios = {one["name"]: one for one in described()["scenarios"]}
+    made = {}
+    for name, shown in told.items():
+        one = scenarios[name.partition(".")[0]]
+        deletes = bool(shown) and answers.deletes(one, shown["case"], shown["version"])
+        made[name] = picture(name, shown, deletes=deletes)
+    return made
+
+
+def labels(svg: str) -> Iterator[tuple[float, float, float, str]]:
+    """Words within the bands of processes: left, right, height, text."""
+    for x, y, words in re.findall(r'<text x="([\d.]+)" y="([\d.]+)" class="(?:on-up )?tiny">([^<]*)</text>', svg):
+        yield float(x), float(x) + text_width(words, 10), float(y), words
+
+
+def collisions(svg: str) -> list[tuple[str, str]]:
+    every = sorted(labels(svg), key=lambda one: (one[2], one[0]))
+    return [
+        (one[3], other[3]) for one, other in itertools.pairwise(every) if one[2] == other[2] and one[1] > other[0] + 1
+    ]
+
+
+def test_no_label_lies_under_another(drawn: dict[str, str]) -> None:
+    assert {name: found for name, svg in drawn.items() if (found := collisions(svg))} == {}
+
+
+def test_a_label_under_another_would_be_found() -> None:
+    svg = results.picture("museum-kip-279.svg").read_text()
+    assert ("session over", "down: exit code 143") in collisions(svg)
+
+
+def test_the_outcome_heads_each_picture_of_a_run(drawn: dict[str, str]) -> None:
+    for name, svg in drawn.items():
+        for words in re.findall(r'class="headline">(.*?)</text>', svg):
+            assert "as-documented" not in words, name
+            assert words.startswith("What clients of") or ".offsets." in name or " · " in words, name
+            assert text_width(words, 15) <= WIDTH, name
+
+
+def test_records_deleted_by_request_are_not_called_lost(told: dict[str, results.Value], drawn: dict[str, str]) -> None:
+    seen = re.findall(r"<text[^>]*>(.*?)</text>", drawn[MADE_AGAIN])
+    assert "LOST" in told[MADE_AGAIN]["outcome"]
+    assert not [words for words in seen if re.search("lost|LOST|are gone", words)]
+    assert any(words.startswith("3 of 7 acknowledged records deleted by request") for words in seen)
+
+
+def test_sends_that_came_together_share_a_row(drawn: dict[str, str]) -> None:
+    """Every send has its mark still, and is within the numbers of a label."""
+    stored, svg = results.picture(MISDELIVERED).read_text(), drawn[MISDELIVERED]
+    sends = re.findall(r"producer-1 sends m(\d+) ", stored)
+    assert sorted(re.findall(r"producer-1 sends m(\d+) ", svg)) == sorted(sends)
+    found = re.findall(r'class="halo">m(\d+)(?:–(\d+))? ', svg)
+    assert len(found) <= MOST < len(re.findall(r'class="halo">m\d', stored))
+    covered = {number for first, last in found for number in range(int(first), int(last or first) + 1)}
+    assert {int(one) for one in sends} == covered
+    size = re.search(r'viewBox="0 0 1200 (\d+)" width="1200" height="(\d+)"', svg)
+    assert size
+    assert size[1] == size[2]
+    assert max(float(y) for y in re.findall(r' y="([\d.]+)"', svg)) < int(size[1]) < 700
+
+
+def test_a_picture_with_few_sends_stays_as_it_is() -> None:
+    svg = results.picture("double-failover.svg").read_text()
+    assert pictures.folded(svg) == svg
+
+
+def test_words_of_pauses_end_within_the_picture(drawn: dict[str, str]) -> None:
+    for name, svg in drawn.items():
+        for x, words in re.findall(r'<text x="([\d.]+)" y="[\d.]+" class="halo tiny">(no [^<]*)<', svg):
+            assert float(x) + text_width(words, 10) <= RIGHT + 1, name
+
+
+def test_words_above_a_picture_fit() -> None:
+    long = "; ".join(["1 of 2 acknowledged records LOST", *(f"anomaly-number-{n} × 3" for n in range(12))])
+    assert heading(long, "a on 4.3.1").startswith("1 of 2 acknowledged records LOST; anomaly-number-0 × 3; ")
+    assert " more · a on 4.3.1" in heading(long, "a on 4.3.1")
+    sources = "Kafka documentation, Design: replication; " * 20
+    assert below(f"m3 is gone, as documented for 4.3.1 ({sources}).") == ["m3 is gone, as documented for 4.3.1."]
+    assert below("; ".join(f"misdelivered: 1 in t-{n}" for n in range(30))) == ["misdelivered: 1 in t-0; 29 more."]
+
+
+def test_each_picture_is_of_a_scenario() -> None:
+    assert {name.partition(".")[0] for name in NAMES} <= set(all_scenarios())
+
+
+def test_a_picture_that_shows_losses_in_green_says_so(told: dict[str, results.Value], drawn: dict[str, str]) -> None:
+    said = {name for name, svg in drawn.items() if ".clients." in name and pictures.note(svg, told[name]["outcome"])}
+    lossy = {name for name in drawn if ".clients." in name and " LOST" in told[name]["outcome"]}
+    assert said == {name for name in lossy if "acknowledged-then-lost" not in drawn[name]}
+    assert said
+    assert said < lossy
