@@ -280,6 +280,16 @@ def test_a_wrong_password_of_a_pem_is_told_and_nobody_is_asked_for_it(tmp_path: 
         own(tmp_path, STORE, CERT_PEM + CLOSED_PEM).tls_context()
 
 
+def test_certificates_are_held_to_no_more_than_kafkas_clients_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    def as_from_3_13(*, cadata: str | None) -> ssl.SSLContext:
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        context.verify_flags |= ssl.VERIFY_X509_STRICT
+        return context
+
+    monkeypatch.setattr("audit.access.ssl.create_default_context", as_from_3_13)
+    assert not access({"security.protocol": "SSL"}, Path()).tls_context().verify_flags & ssl.VERIFY_X509_STRICT
+
+
 def test_names_and_certificates_are_checked_unless_told_otherwise() -> None:
     sure = access({"security.protocol": "SSL"}, Path())
     assert sure.tls_context().check_hostname
