@@ -8,9 +8,10 @@ what is missing with apt and say so; anywhere else they end with one line that s
 2.  Compose v2: docker-compose-v2 on Ubuntu, docker-compose on Debian from 13 on; older Debian has only the unmaintained
     version 1, so there the package of the next release is fetched by a source that is used for this one command and
     leaves nothing behind in apt's configuration (it depends on nothing but libc);
-3.  Java 17 or later, for Spark and Ivy: the one that is here, else openjdk-17, else a runtime from a Python wheel;
+3.  e2fsprogs and xfsprogs, which make the disks of clusters that lose power; a minimal Debian 13 has neither;
+4.  Java 17 or later, for Spark and Ivy: the one that is here, else openjdk-17, else a runtime from a Python wheel;
     and an archive of Spark's classes, so that each suite's analysis starts in half the time;
-4.  the images of the chosen versions.
+5.  the images of the chosen versions.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from typing import Final
 
 from evidence.errors import HarnessError, UsageError
 from harness.cluster import docker as engine
+from harness.cluster.disks import MAKER, MAKERS_PACKAGE, PATH
 from harness.cluster.versions import Version
 from harness.setup import java
 from harness.setup.cache import cache_dir, exclusive
@@ -55,6 +57,7 @@ def setup(versions: Iterable[Version], echo: Echo) -> None:
     with exclusive("setup", echo):
         ensure_engine(echo)
         ensure_compose(echo)
+        ensure_makers_of_disks(echo)
         ensure_java(echo)
         archive_spark_classes(echo)
     ensure_images([version.build for version in wanted], echo)
@@ -238,7 +241,23 @@ def _download(package: str, codename: str, mirror: Mirror, root: Path, echo: Ech
     return archive
 
 
-# --- 3. Java ---
+# --- 3. disks ---
+
+
+def ensure_makers_of_disks(echo: Echo) -> None:
+    """The programs that make file systems, where they can be installed. Without them only the cases that lose power are
+    refused, so that nothing ends here.
+    """
+    missing = [MAKERS_PACKAGE[kind] for kind, maker in MAKER.items() if shutil.which(maker[0], path=PATH) is None]
+    if not missing or not may_install():
+        return
+    try:
+        install(missing, echo)
+    except HarnessError as error:
+        echo(f"{error}; cases that need them will be refused")
+
+
+# --- 4. Java ---
 
 
 def ensure_java(echo: Echo) -> None:

@@ -49,10 +49,9 @@ def test_one_that_is_refused_or_of_unknown_outcome_is_none() -> None:
 
 
 def test_one_that_is_sent_before_the_new_owner_has_committed_proves_nothing() -> None:
-    rows = given("slow", 0), given("other", 100), committed("other", 10, 110), committed("slow", 7, 112)
-    assert stale_commit_accepted(view(*rows)) == []
-    rows = given("slow", 0), given("other", 100), committed("slow", 7, 200)
-    assert stale_commit_accepted(view(*rows)) == []
+    both = given("slow", 0), given("other", 100)
+    assert stale_commit_accepted(view(*both, committed("other", 10, 110), committed("slow", 7, 112))) == []
+    assert stale_commit_accepted(view(*both, committed("slow", 7, 200))) == []
 
 
 def test_one_that_was_given_the_partition_again_is_no_stranger() -> None:

@@ -81,6 +81,40 @@ def test_an_engine_that_answers_is_left_alone(monkeypatch: pytest.MonkeyPatch, n
     assert not no_apt
 
 
+@pytest.mark.parametrize(
+    ("there", "may", "installed"),
+    [
+        ((), True, ["e2fsprogs", "xfsprogs"]),
+        (("mkfs.ext4",), True, ["xfsprogs"]),
+        (("mkfs.ext4", "mkfs.xfs"), True, []),
+        ((), False, []),
+    ],
+)
+def test_what_makes_disks_is_installed_where_it_is_missing(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, there: tuple[str, ...], may: bool, installed: list[str]
+) -> None:
+    for name in there:
+        (tmp_path / name).touch(mode=0o755)
+    asked: list[str] = []
+    monkeypatch.setattr(bootstrap, "PATH", str(tmp_path))
+    monkeypatch.setattr(bootstrap, "may_install", lambda: may)
+    monkeypatch.setattr(bootstrap, "install", lambda packages, echo: asked.extend(packages))
+    bootstrap.ensure_makers_of_disks(lambda line: None)
+    assert asked == installed
+
+
+def test_where_nothing_makes_disks_set_up_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(packages: list[str], echo: Any) -> None:
+        raise HarnessError("installing xfsprogs: no index")
+
+    said: list[str] = []
+    monkeypatch.setattr(bootstrap, "PATH", "")
+    monkeypatch.setattr(bootstrap, "may_install", lambda: True)
+    monkeypatch.setattr(bootstrap, "install", refused)
+    bootstrap.ensure_makers_of_disks(said.append)
+    assert said == ["installing xfsprogs: no index; cases that need them will be refused"]
+
+
 def test_a_dockerd_that_dies_shows_its_last_complaint(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, no_apt: list[list[str]]
 ) -> None:
