@@ -20,6 +20,7 @@ from checks.copies import Copies
 from checks.view import (
     Elsewhere,
     Ints,
+    Membership,
     PartitionView,
     endings_of,
     ends_of,
@@ -188,12 +189,12 @@ def circumstances(run: RunRecord, history: History) -> dict[str, Any]:
     }
 
 
-def _groups(run: RunRecord) -> dict[str, str]:
+def _groups(run: RunRecord) -> dict[str, Membership]:
     """The group of each application, of those that a coordinator leads: consumers of 0.8 agree through ZooKeeper, and a
     share group gives nobody a partition.
     """
     return {
-        process.name: process.settings["group.id"]
+        process.name: Membership(process.settings["group.id"], process.settings.get("group.instance.id", ""))
         for process in run.of_kind("processor")
         if "group.id" in process.settings and not (process.library or run.client).startswith("scala-")
     }

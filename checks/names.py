@@ -70,6 +70,7 @@ ANOMALIES: Final = frozenset(
         "transaction-half-committed",
         "two-controllers-in-one-epoch",
         "two-leaders-in-one-epoch",
+        "two-owners",
         "unreadable",
         "unreplicated-acknowledgement",
         "unseen",

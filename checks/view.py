@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -36,6 +36,7 @@ NO_IDENTITY: Final = -1
 NO_OFFSET: Final = -1
 NO_TRANSACTION: Final = -1
 NO_TIME: Final = -1
+NO_GENERATION: Final = -1
 EVIDENCE_LIMIT: Final = 1000
 """Rows of evidence that a finding carries at most; its count is of all."""
 
@@ -129,18 +130,27 @@ class Steps:
         return len(self.offset)
 
 
+class Membership(NamedTuple):
+    """The group of a process, and its group.instance.id if it is a static member (KIP-345)."""
+
+    group: str
+    instance: str = ""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemberStep:
     """A member of a group was given this partition, was told of its loss, or committed an offset of it for sure."""
 
     process: str
-    group: str
+    of: Membership
     kind: str
     """"assign", "revoke", or "offsets"."""
     invoked_ns: int
     completed_ns: int
     """Of an offset in a transaction, when the transaction had ended."""
     offset: int = NO_OFFSET
+    generation: int = NO_GENERATION
+    """Of the group, when it was given."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +161,7 @@ class Ending:
     completed_ns: int
 
 
-NO_GROUPS: Final[Mapping[str, str]] = {}
+NO_GROUPS: Final[Mapping[str, Membership]] = {}
 Endings = Mapping[tuple[str, int], Ending]
 """By process and number."""
 
@@ -399,7 +409,7 @@ def view_of(
     table: pa.Table,
     *,
     uncommitted_readers: Collection[str] = (),
-    groups: Mapping[str, str] = NO_GROUPS,
+    groups: Mapping[str, Membership] = NO_GROUPS,
     readers_missing: bool = False,
     writers_missing: bool = False,
     torn: Collection[str] = (),
@@ -479,7 +489,7 @@ def view_of(
     )
 
 
-def member_steps(table: pa.Table, groups: Mapping[str, str], endings: Endings | None) -> tuple[MemberStep, ...]:
+def member_steps(table: pa.Table, groups: Mapping[str, Membership], endings: Endings | None) -> tuple[MemberStep, ...]:
     """What members of groups were given and committed. `groups` names the group of each process that is in one."""
     steps = []
     for row in _of(table, schema.ASSIGN, schema.REVOKE, schema.OFFSETS).to_pylist():
@@ -491,11 +501,12 @@ def member_steps(table: pa.Table, groups: Mapping[str, str], endings: Endings | 
             steps.append(
                 MemberStep(
                     process=row["process"],
-                    group=groups[row["process"]],
+                    of=groups[row["process"]],
                     kind=row["kind"],
                     invoked_ns=NO_TIME if row["invoked_ns"] is None else row["invoked_ns"],
                     completed_ns=NO_TIME if completed_ns is None else completed_ns,
                     offset=NO_OFFSET if row["offset"] is None else row["offset"],
+                    generation=NO_GENERATION if row["count"] is None else row["count"],
                 )
             )
     return tuple(sorted(steps, key=lambda step: step.completed_ns))

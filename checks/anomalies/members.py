@@ -1,4 +1,11 @@
-"""stale-commit-accepted: the offset of a member that the group has fenced counts.
+"""A group's members: who has a partition, and whose offset counts.
+
+    two-owners             two members of a group were given one partition in one generation
+    stale-commit-accepted  the offset of a member that the group has fenced counts
+
+A generation of a group is one assignment: each partition has one owner in it (KIP-62; the protocol of KIP-429 gives a
+partition to its next owner in a later generation, when the earlier one has given it back). A static member may be
+another process in the same generation (KIP-345): one group.instance.id is one member.
 
 A member that does not answer in time is out of its group without knowing, and its partitions have other owners. The
 coordinator refuses what it commits then, for it is of an earlier generation. If the offset was taken, the group would
@@ -18,7 +25,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from checks.anomaly import HISTORY, absent_if, anomaly
-from checks.view import EVIDENCE_LIMIT, Evidence, MemberStep, PartitionView, Rows
+from checks.view import EVIDENCE_LIMIT, NO_GENERATION, Evidence, MemberStep, PartitionView, Rows
 from evidence.basis import Basis
 from evidence.history import schema
 
@@ -28,6 +35,35 @@ REFUSED = "Kafka protocol guide: ILLEGAL_GENERATION, UNKNOWN_MEMBER_ID; KIP-447 
 def without_members(view: PartitionView) -> bool:
     """Whether no member of a group committed an offset here."""
     return not view.members
+
+
+@anomaly(
+    "two-owners",
+    source="Kafka protocol guide: SyncGroup; KIP-62, KIP-345",
+    basis=Basis.DOCUMENTATION,
+    reads=(HISTORY,),
+    screened=absent_if(without_members),
+)
+def two_owners(view: PartitionView) -> Rows:
+    """Two members of a group were given one partition in one generation of the group.
+
+    By the members' own clients, where these say the generation: librdkafka, and Kafka's own from 2.5 on.
+    """
+    rows: list[Evidence] = []
+    owners: dict[tuple[str, int], MemberStep] = {}
+    for step in view.members:
+        if step.kind == schema.ASSIGN and step.generation != NO_GENERATION:
+            first = owners.setdefault((step.of.group, step.generation), step)
+            if first.process != step.process and not (step.of.instance and step.of.instance == first.of.instance):
+                rows.append(
+                    {
+                        "group": step.of.group,
+                        "generation": step.generation,
+                        "owners": [first.process, step.process],
+                        "given_ns": [first.completed_ns, step.completed_ns],
+                    }
+                )
+    return Rows(rows[:EVIDENCE_LIMIT], total=len(rows))
 
 
 @anomaly(
@@ -71,9 +107,9 @@ def _late(
         return
     for other, given in owned.items():
         taken = committed.get(other)
-        if taken and given.group == step.group and given.completed_ns > own.completed_ns:
+        if taken and given.of.group == step.of.group and given.completed_ns > own.completed_ns:
             yield {
-                "group": step.group,
+                "group": step.of.group,
                 "process": step.process,
                 "offset": step.offset,
                 "invoked_ns": step.invoked_ns,

@@ -18,7 +18,8 @@ Rows that are no operation on a record:
     poll-error   a consumer was handed an error in place of a record (`error_name`; of a partition, if it names one)
     final-read   the final reader reached the broker's end offset of this partition (`offset`)
     end-offsets  the broker's end offset when it was asked (`offset`)
-    assign       a consumer was given this partition (`offset`: where it begins, null for "where the group left off")
+    assign       a consumer was given this partition (`offset`: where it begins, null for "where the group left off";
+                 `count`: in which generation of its group, null if its client does not say)
     revoke       a consumer had to give this partition back; outcome "info" when it was lost without being asked
     begin        a transaction was begun
     commit       it was committed; or nobody knows: an error of its end is never definite. No such row: nobody knows

@@ -440,6 +440,13 @@ def _below(offset: int) -> Callable[[pa.Table], pa.Table]:
     return change
 
 
+def _in_generation_1(table: pa.Table) -> pa.Table:
+    """All rows, each assignment of the first generation."""
+    at = table.schema.get_field_index("count")
+    given = pc.equal(table["kind"].cast(pa.string()), schema.ASSIGN)
+    return table.set_column(at, table.schema.field(at), pc.if_else(given, pa.scalar(1, pa.int64()), table["count"]))
+
+
 def _every_commit_taken(table: pa.Table) -> pa.Table:
     """All rows, those of offsets as if the coordinator had taken each."""
     at = table.schema.get_field_index("outcome")
@@ -675,6 +682,11 @@ MEMBERS: Final = tuple(
             "its late commit is said to be taken",
             _resealed("processor", _every_commit_taken),
             {"forged": ("unexpected",), "finds": "stale-commit-accepted"},
+        ),
+        (
+            "its successor was given the partition in the same generation",
+            _resealed("processor", _in_generation_1),
+            {"forged": ("unexpected",), "finds": "two-owners"},
         ),
         ("what members committed is left out", _resealed("processor", _not_of(schema.OFFSETS)), {}),
         (

@@ -14,6 +14,7 @@ that is no record of ours can be an error; librdkafka puts the error's text in p
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -44,6 +45,7 @@ ASSIGNED: Final[Mapping[str, Any]] = {
 """What those have that are assigned their partitions: they begin nowhere but where they are told to."""
 
 NOBODY_ELSE: Final = nullcontext()
+MARK: Final = b"CGMDv2:"
 
 # The type's own methods, called by map: as quick as it gets. They return None only for messages that stand for errors.
 _offset_of: Final[Callable[[Message], int]] = Message.offset  # type: ignore[assignment]
@@ -76,6 +78,23 @@ class PollResult:
 def named(key: Key | None, error: KafkaError) -> str:
     """An error with the partition that it is of, if any, as the harness is told of it."""
     return f"{key[0]}-{key[1]}: {error.name()}" if key else error.name()
+
+
+def generation_of(metadata: object) -> int | None:
+    """The group's generation, of what a client says of its membership; None if it does not say, or is in none.
+
+    librdkafka gives bytes: a mark, the generation in 32 bits in the machine's order, then names (rdkafka_cgrp.c,
+    rd_kafka_consumer_group_metadata_write of 2.15). Kafka's own has a method from 2.5 on.
+
+    >>> generation_of(MARK + (7).to_bytes(4, sys.byteorder) + b"group"), generation_of(b"something else")
+    (7, None)
+    """
+    found = -1
+    if isinstance(metadata, bytes) and metadata.startswith(MARK):
+        found = int.from_bytes(metadata[len(MARK) :][:4], sys.byteorder, signed=True)
+    elif hasattr(metadata, "generationId"):
+        found = int(metadata.generationId())
+    return None if found < 0 else found
 
 
 class PollRecorder:
@@ -197,6 +216,7 @@ class PollRecorder:
 
     def note(self, kind: str, outcome: str, partitions: Sequence[TopicPartition]) -> None:
         """Record that the consumer was given partitions, or has lost them (`kind`)."""
+        generation = generation_of(self._client.consumer_group_metadata()) if kind == schema.ASSIGN else None
         for one in partitions:
             self._writer.append(
                 kind=kind,
@@ -204,6 +224,7 @@ class PollRecorder:
                 topic=one.topic,
                 partition=one.partition,
                 offset=one.offset if one.offset >= 0 else None,
+                count=generation,
                 completed_ns=time.monotonic_ns(),
             )
 

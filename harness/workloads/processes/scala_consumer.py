@@ -36,6 +36,7 @@ class ScalaConsumer:
         config = JClass("kafka.consumer.ConsumerConfig")(properties(settings, fixed))
         self._timed_out = JClass("kafka.consumer.ConsumerTimeoutException")
         self._connector = JClass("kafka.consumer.Consumer").createJavaConsumerConnector(config)
+        self._group = str(settings["group.id"])
         self._iterator: Any = None
         self._assigned = set[tuple[str, int]]()
         self._on_assign: OnPartitions | None = None
@@ -91,6 +92,10 @@ class ScalaConsumer:
             key=None if one.key() is None else bytes(one.key()),
             value=None if one.message() is None else bytes(one.message()),
         )
+
+    def consumer_group_metadata(self) -> str:
+        """Nothing but the group's name: its members agree through ZooKeeper and count no generations."""
+        return self._group
 
     def close(self) -> None:
         """Commit what is consumed, if it commits by itself, and leave the group."""

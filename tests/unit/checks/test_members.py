@@ -1,20 +1,27 @@
-"""Offsets that a fenced member commits: taken, and everything that only looks like it."""
+"""Members of groups: two owners of a partition, offsets of a fenced member, and everything that only looks like it."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from checks.anomalies.members import stale_commit_accepted
-from checks.view import Ending, PartitionView
+from checks.anomalies.members import stale_commit_accepted, two_owners
+from checks.view import Ending, Membership, PartitionView
 from evidence.history import schema
 from tests.unit.checks import histories
 from tests.unit.checks.histories import Row
 
-GROUPS = {"slow": "g", "other": "g", "stranger": "h"}
+GROUPS = {
+    "slow": Membership("g"),
+    "other": Membership("g"),
+    "stranger": Membership("h"),
+    "static": Membership("g", "a"),
+    "successor": Membership("g", "a"),
+}
 
 
-def given(process: str, at: int) -> Row:
-    return {"kind": schema.ASSIGN, "outcome": schema.OK, "process": process, "completed_ns": at}
+def given(process: str, at: int, generation: int | None = None) -> Row:
+    row = {"kind": schema.ASSIGN, "outcome": schema.OK, "process": process, "completed_ns": at}
+    return row | {"count": generation}
 
 
 def lost(process: str, at: int) -> Row:
@@ -92,3 +99,29 @@ def test_a_new_owners_transaction_takes_effect_at_its_end() -> None:
 
 def test_without_groups_nobody_is_a_member() -> None:
     assert stale_commit_accepted(histories.view(*OVERTAKEN, LATE)) == []
+
+
+def test_a_partition_that_two_members_are_given_in_one_generation_is_found() -> None:
+    (row,) = two_owners(view(given("slow", 10, 4), given("other", 20, 4)))
+    assert row == {"group": "g", "generation": 4, "owners": ["slow", "other"], "given_ns": [10, 20]}
+
+
+def test_the_next_owner_is_of_a_later_generation() -> None:
+    assert two_owners(view(given("slow", 10, 4), given("other", 20, 5), given("slow", 30, 6))) == []
+
+
+def test_one_that_is_given_it_twice_is_one_owner() -> None:
+    assert two_owners(view(given("slow", 10, 4), given("slow", 20, 4))) == []
+
+
+def test_groups_count_their_own_generations() -> None:
+    assert two_owners(view(given("slow", 10, 4), given("stranger", 20, 4))) == []
+
+
+def test_a_static_member_may_be_another_process() -> None:
+    assert two_owners(view(given("static", 10, 4), given("successor", 20, 4))) == []
+    assert len(two_owners(view(given("static", 10, 4), given("other", 20, 4)))) == 1
+
+
+def test_of_a_client_that_says_no_generation_nothing_is_known() -> None:
+    assert two_owners(view(given("slow", 10), given("other", 20))) == []
