@@ -24,7 +24,7 @@ from audit.readers.connect import join
 from audit.readers.format import Document
 from audit.readers.helm import RENDERED, chart_of, conditions, has_templates, rendered
 from audit.readers.kubernetes import read_clusters, read_containers
-from audit.readers.names import words
+from audit.readers.names import PRODUCERS, words
 from audit.readers.placeholders import TEMPLATE, Lookup
 from audit.readers.properties import read_properties
 from audit.readers.registry import concerns_kafka, file_names, formats, speaks_of_kafka
@@ -259,6 +259,22 @@ def _with_units(reading: Collected, tops: dict[str, Path]) -> None:
         reading.made[at] = dataclasses.replace(one, producer=made)
     reading.brokers = [dataclasses.replace(each, unit=unit(each.origin)) for each in reading.brokers]
     reading.topics = [dataclasses.replace(each, unit=unit(each.origin)) for each in reading.topics]
+    uses: dict[str, set[bool]] = {}
+    for path, sends in reading.uses.items():
+        uses.setdefault(unit(Origin(path)), set()).add(sends)
+    reading.producers = [each for each in reading.producers if not _only_receives(each, uses, reading)]
+
+
+def _only_receives(producer: ProducerConfig, uses: Mapping[str, set[bool]], reading: Collected) -> bool:
+    """Whether what Spring Boot configures is only received with: nothing is said of a producer, the sources of the
+    module receive, and none sends. A module without an application of its own may be a library that sends for it.
+    """
+    if producer.framework != "spring" or not producer.unit or producer.topics:
+        return False
+    shared = all(".producer." not in each.written and each.key not in PRODUCERS for each in producer.settings.values())
+    applications = {each.unit for each in reading.producers if each.framework == "spring"}
+    libraries = any(True in sends for module, sends in uses.items() if module not in applications)
+    return shared and uses.get(producer.unit) == {False} and not libraries
 
 
 def _with_releases(

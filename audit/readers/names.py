@@ -31,6 +31,8 @@ PRODUCERS: Final = words(
     request.required.acks sticky.partitioning.linger.ms metadata.broker.list"""
 )
 """Keys that make a configuration a producer's (metadata.broker.list is librdkafka's for consumers too)."""
+WEAK: Final = words("retries compression.type batch.size max.request.size")
+"""Those of them that other programs have too, and consumers' applications: alone they tell no producer."""
 CONSUMERS: Final = words(
     """group.id auto.offset.reset enable.auto.commit key.deserializer value.deserializer max.poll.records
     fetch.min.bytes max.poll.interval.ms session.timeout.ms isolation.level auto.commit.interval.ms auto.commit.enable

@@ -16,7 +16,7 @@ from audit.model import BrokerConfig, Client, Setting
 from audit.readers.collect import Collected, preset
 from audit.readers.connect import read_connector
 from audit.readers.format import JSON, PROPERTIES, YAML, Document, Format
-from audit.readers.names import BROKERS, CONSUMERS, PRODUCERS, latest, producer_keys, relaxed, squeezed, under
+from audit.readers.names import BROKERS, CONSUMERS, PRODUCERS, WEAK, latest, producer_keys, relaxed, squeezed, under
 from audit.readers.placeholders import Style
 from audit.readers.text import Text
 from audit.readers.tree import Table, flatten
@@ -28,8 +28,6 @@ NEAR: Final = 0.74
 MAPS_OF_VARIABLES: Final = ("custom-environment-variables.yml", "custom-environment-variables.yaml",
                             "custom-environment-variables.json")  # fmt: skip
 """node-config's: values are names of variables."""
-WEAK: Final = frozenset({"retries", "compression.type", "batch.size", "max.request.size"})
-"""Keys of producers that other programs have too."""
 STREAMS: Final = "Kafka Streams, org.apache.kafka.streams.StreamsConfig"
 GUARANTEES: Final = frozenset({"exactly_once", "exactly_once_beta", "exactly_once_v2"})
 SPARK: Final = frozenset({"checkpointlocation", "outputmode", "trigger", "includeheaders", "format"})
@@ -140,7 +138,7 @@ def _clients(key: str) -> bool:
 def _prefix(key: str) -> str | None:
     """What stands before a producer's key, if that names a producer; None otherwise.
 
-    >>> _prefix("app.kafka.producer.linger.ms"), _prefix("kafka.acks"), _prefix("db.retries"), _prefix("acks")
+    >>> _prefix("app.kafka.producer.linger.ms"), _prefix("kafka.acks"), _prefix("db.retries"), _prefix("Kafka.Retries")
     ('app.kafka.producer', 'kafka', None, None)
     """
     parts = key.split(".") if len(key) < LONGEST else []
@@ -149,7 +147,7 @@ def _prefix(key: str) -> str | None:
         if rest in PRODUCERS or relaxed(rest) in PRODUCERS:
             prefix = ".".join(parts[:start])
             low = prefix.lower()
-            if rest in WEAK and not low.endswith("producer"):
+            if relaxed(rest) in WEAK and not low.endswith("producer"):
                 return None
             if "consumer" in low or low.startswith(("spring.", "mp.messaging", "%", "camel.")):
                 return None

@@ -28,7 +28,7 @@ from typing import Any, Final
 
 from audit.model import Client, Origin, ProducerConfig, Setting
 from audit.readers.collect import Collected
-from audit.readers.format import Format
+from audit.readers.format import Document, Format
 from audit.readers.names import java_keys, producer_keys, relaxed
 from audit.readers.placeholders import Lookup, resolved
 from audit.readers.text import Text, Unreadable
@@ -1416,6 +1416,29 @@ def _above(producer: ProducerConfig, own: ProducerConfig, *, fresh: bool) -> Pro
     return dataclasses.replace(producer, settings=MappingProxyType({**kept, **said}))
 
 
+LISTENS: Final = re.compile(
+    r"@Kafka(?:Listener|Handler)\b|ConsumerFactory\b|MessageListenerContainer\b|ReceiverOptions\b"
+)
+"""What a source has that receives with Spring."""
+SENDS: Final = re.compile(
+    r"Kafka(?:Template|Operations|Producer|Sender)\b|ProducerFactory\b|ProducerRecord\b|@SendTo\b|StreamBridge\b"
+    r"|DeadLetterPublishing|@RetryableTopic\b|RetryTopicConfiguration|SenderOptions\b|ReactiveKafkaProducer"
+    r"|\bKafkaStreams\b"
+)
+"""What one has that may send."""
+
+
+def _read(document: Document, reading: Collected) -> bool:
+    """Read a source that is no test's: whether it receives or sends with Spring, and the producers that it makes."""
+    source = document.source
+    if TESTS.search(source.path):
+        return True
+    sends = SENDS.search(source.content) is not None
+    if source.file.endswith((".java", ".kt", ".scala")) and (sends or LISTENS.search(source.content)):
+        reading.uses[source.path] = sends
+    return read_source(source, reading) if MAKES.search(source.content) else True
+
+
 FORMATS: Final = (
     Format(
         name="Java, Kotlin, Scala, Go, C#, JavaScript, TypeScript, Rust",
@@ -1428,10 +1451,6 @@ FORMATS: Final = (
         whole=True,
         speaks=("twmb/franz-go",),
         claims=lambda document: document.file.rpartition(".")[2] in LANGUAGES,
-        read=lambda document, reading: (
-            read_source(document.source, reading)
-            if MAKES.search(document.source.content) and not TESTS.search(document.source.path)
-            else True
-        ),
+        read=_read,
     ),
 )

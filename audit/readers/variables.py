@@ -25,7 +25,7 @@ from audit.readers.application import CHANNEL, read_boot, read_smallrye, read_st
 from audit.readers.collect import Collected
 from audit.readers.connect import is_worker, read_worker
 from audit.readers.format import PROPERTIES, Document, Format
-from audit.readers.names import BROKERS, PRODUCERS, dotted, latest, relaxed, squeezed
+from audit.readers.names import BROKERS, PRODUCERS, WEAK, dotted, latest, relaxed, squeezed
 from audit.readers.placeholders import Style
 from audit.readers.text import Text, Unreadable
 from audit.readers.tree import flatten, read_json
@@ -266,7 +266,8 @@ def _own(source: Text, name: str, image: str, variables: Sequence[Setting], read
         if key is not None:
             prefixes.setdefault(found[1], []).append(_as(each, key))
     for prefix, own in prefixes.items():
-        if not {each.key for each in own} & PRODUCERS:
+        marks = PRODUCERS if "PRODUCER" in prefix else PRODUCERS - WEAK
+        if not {each.key for each in own} & marks:
             continue
         servers = next((each for each in variables if squeezed(each.key).endswith("bootstrapservers")), None)
         given = (

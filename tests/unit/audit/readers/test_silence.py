@@ -1,0 +1,90 @@
+"""What configures no producer, by its place or by what stands around it; each beside one that does."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.unit.audit.reading import read
+
+SETTINGS = "bootstrap.servers=k:9092\nkey.serializer=S\nacks=0\n"
+
+
+@pytest.mark.parametrize(
+    "folder",
+    ["tests", "svc/tests/data", "src/test/resources", "src/it/resources", "__tests__", "test", "e2e", "system-tests"],
+)
+def test_files_of_tests_configure_nothing(tmp_path, folder) -> None:
+    inputs = read(tmp_path, {f"{folder}/producer.properties": SETTINGS, "pom.xml": "<project/>"})
+    assert inputs.producers == ()
+    assert inputs.ignored["of tests"] == 1
+
+
+@pytest.mark.parametrize("folder", ["contest", "src/testing", "kafka-test", "latest"])
+def test_other_directories_are_walked(tmp_path, folder) -> None:
+    assert len(read(tmp_path, {f"{folder}/producer.properties": SETTINGS}).producers) == 1
+
+
+def test_a_place_that_is_deployed_to_has_no_tests(tmp_path) -> None:
+    files = {f"{stage}/producer.properties": SETTINGS for stage in ("dev", "test", "prod")}
+    assert len(read(tmp_path, files).producers) == 3
+    assert len(read(tmp_path / "deeper", {f"deploy/{name}": text for name, text in files.items()}).producers) == 3
+
+
+def test_a_directory_of_tests_that_is_named_is_read(tmp_path) -> None:
+    assert len(read(tmp_path / "tests", {"producer.properties": SETTINGS}).producers) == 1
+
+
+@pytest.mark.parametrize(
+    ("variables", "count"),
+    [
+        ("KAFKA_BROKERS: k, KAFKA_GROUP_ID: g, KAFKA_RETRIES: '5'", 0),
+        ("KAFKA_BROKERS: k, KAFKA_PRODUCER_RETRIES: '5'", 1),
+        ("KAFKA_BROKERS: k, KAFKA_RETRIES: '5', KAFKA_ACKS: '1'", 1),
+    ],
+)
+def test_retries_of_an_application_are_no_producers_alone(tmp_path, variables, count) -> None:
+    inputs = read(tmp_path, {"compose.yml": f"services: {{a: {{image: x, environment: {{{variables}}}}}}}"})
+    assert len(inputs.producers) == count
+
+
+@pytest.mark.parametrize(("more", "count"), [("", 0), (', "Acks": "Leader"', 1)])
+def test_retries_of_an_applications_section_are_no_producers_alone(tmp_path, more, count) -> None:
+    content = f'{{"Kafka": {{"BootstrapServers": "k:9092", "Topic": "t", "Retries": 3{more}}}}}'
+    assert len(read(tmp_path, {"appsettings.json": content}).producers) == count
+
+
+COLLECTOR = """exporters:
+  kafka/a: {brokers: [k], producer: {required_acks: 0}}
+  kafka/b: {brokers: [k]}
+"""
+
+
+def test_an_exporter_of_no_pipeline_does_not_run(tmp_path) -> None:
+    used = "service: {pipelines: {traces: {exporters: [kafka/b, debug]}, logs: {exporters: [debug]}}}\n"
+    assert [each.name for each in read(tmp_path / "a", {"otel.yaml": COLLECTOR + used}).producers] == ["kafka/b"]
+    assert len(read(tmp_path / "b", {"otel.yaml": COLLECTOR}).producers) == 2
+
+
+LISTENER = "import org.x.KafkaListener;\nclass L { @KafkaListener(topics = \"t\") void on(String s) {} }\n"
+SENDER = "import org.x.KafkaTemplate;\nclass S { KafkaTemplate<String, String> template; }\n"
+BOOT = "spring.kafka.bootstrap-servers=k:9092\n"
+
+
+@pytest.mark.parametrize(
+    ("files", "count"),
+    [
+        ({"app/src/main/java/L.java": LISTENER}, 0),
+        ({"app/src/main/java/L.java": LISTENER, "app/src/main/java/S.java": SENDER}, 1),
+        ({"app/src/main/java/L.java": LISTENER, "lib/pom.xml": "<project/>", "lib/src/main/java/S.java": SENDER}, 1),
+        ({}, 1),
+    ],
+)
+def test_a_module_that_only_receives_with_spring_has_no_producer(tmp_path, files, count) -> None:
+    own = {"app/pom.xml": "<project/>", "app/src/main/resources/application.properties": BOOT}
+    assert len(read(tmp_path, own | files).producers) == count
+
+
+def test_what_is_said_of_its_producer_counts_whatever_its_sources_do(tmp_path) -> None:
+    files = {"pom.xml": "<project/>", "src/main/java/L.java": LISTENER}
+    files["src/main/resources/application.properties"] = BOOT + "spring.kafka.producer.acks=1\n"
+    assert len(read(tmp_path, files).producers) == 1
