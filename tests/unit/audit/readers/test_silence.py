@@ -65,7 +65,7 @@ def test_an_exporter_of_no_pipeline_does_not_run(tmp_path) -> None:
     assert len(read(tmp_path / "b", {"otel.yaml": COLLECTOR}).producers) == 2
 
 
-LISTENER = "import org.x.KafkaListener;\nclass L { @KafkaListener(topics = \"t\") void on(String s) {} }\n"
+LISTENER = 'import org.x.KafkaListener;\nclass L { @KafkaListener(topics = "t") void on(String s) {} }\n'
 SENDER = "import org.x.KafkaTemplate;\nclass S { KafkaTemplate<String, String> template; }\n"
 BOOT = "spring.kafka.bootstrap-servers=k:9092\n"
 
