@@ -138,7 +138,9 @@ def _eras(producer: ProducerConfig) -> Sequence[Era]:
     eras = [
         era for era in ERAS if era.client in clients and not (era.client == "java" and numbers(era.release) < since)
     ]
-    return [era for era in eras if _knows(era, producer.settings)] or eras
+    # What a framework makes a transaction of runs on a release that has transactions.
+    keys = {*producer.settings, *({"transactional.id"} & producer.presets.keys())}
+    return [era for era in eras if _knows(era, keys)] or eras
 
 
 def _may_be(era: Era, keys: Iterable[str]) -> bool:
