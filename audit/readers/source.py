@@ -54,7 +54,7 @@ MAKES: Final = re.compile(
     r"|kafka-node|platformatic/kafka"
     r"|Transport\.KAFKA|\bProducerSettings\b|KafkaSink\b|FlinkKafkaProducer|io\.vertx\.kafka|new KafkaStreams\b"
     r"|ProducerConfigCustomizer|ClientFactoryCustomizer|ProducerFactoryCustomizer"
-    r"|new_producer_config|@KafkaClient\b|\.write(?:Stream)?\b|rdkafka|(?i:kafka)\w*\.producer\(|\"kafka:"
+    r"|kafka::producer|\.AddProducer<|new_producer_config|@KafkaClient\b|\.write(?:Stream)?\b|rdkafka|(?i:kafka)\w*\.producer\(|\"kafka:"
 )
 TESTS: Final = re.compile(
     r"(?:^|/)src/(?:test|testFixtures|integrationTest|acceptance-?[tT]est|it|jmh)/|(?:^|/)__tests__/|_test\.go$"
@@ -151,7 +151,7 @@ CUSTOMIZERS: Final[Mapping[str, str]] = {
     "DefaultKafkaProducerFactoryCustomizer": "spring",
 }
 """Beans that change what a framework makes its producers with."""
-CHAINED: Final = frozenset({"ProducerSettings", "KafkaSink", "rdkafka", "spark", "vert.x", "fs2", "zio"})
+CHAINED: Final = frozenset({"ProducerSettings", "KafkaSink", "rdkafka", "spark", "vert.x", "fs2", "zio", "kafka-rust"})
 """Makers that are the first of a chain of calls, in which settings are."""
 LINKS: Final = CALLS | {"field_expression", "navigation_expression", "member_expression", "selector_expression"}
 OF_NODE: Final = frozenset({"Producer", "HighLevelProducer"})
@@ -178,6 +178,8 @@ class _Pair:
     owner: str
     sure: bool
     start: int
+    other: Text | None = None
+    """The file that it is in, if it is another one than the maker's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -315,6 +317,9 @@ WRITTEN: Final[Mapping[str, str]] = {
     "kgo.AllISRAcks()": "all",
     "kgo.LeaderAck()": "1",
     "kgo.NoAck()": "0",
+    "RequiredAcks::All": "all",
+    "RequiredAcks::One": "1",
+    "RequiredAcks::None": "0",
 }
 
 
@@ -500,6 +505,8 @@ def _pairs_of(node: Node, above: Sequence[Node], found: _SourceWalk) -> None:
                 _put(key.removeprefix("kafka."), _value(given[1], constants), given[0], above, found)
         elif found.language == "scala" and len(given) == 1 and (key := OF_FS2.get(_method(node), "")):
             _put(key, _value(given[0], constants), given[0], above, found)
+        elif found.language == "rs" and name == "with_required_acks" and given:
+            _put("acks", _value(given[0], constants), given[0], above, found)
         elif callee == "Object.assign" and found.language in SCRIPTS:
             _copied(given, above, found)
         elif callee.startswith("kgo."):
@@ -798,8 +805,7 @@ def _kind(found: _SourceWalk, callee: str, name: str, node: Node) -> str:
         case "rs":
             return _kind_of_rust(found.source.content, callee, name)
         case "cs":
-            made = name == "ProducerConfig" and node.type in CREATES and "Confluent.Kafka" in found.source.content
-            return "ProducerConfig" if made else ""
+            return _kind_of_dotnet(found, callee, name, node)
         case "go":
             return _kind_of_go(found.source.content, callee, name, node)
         case _:
@@ -839,6 +845,8 @@ def _is_own_function(name: str, given: int, content: str) -> bool:
 
 def _kind_of_rust(content: str, callee: str, name: str) -> str:
     """What a call makes of rdkafka's or of arroyo's; `handed` if its configuration is made in another file."""
+    if "kafka::producer" in content and re.search(r"(?:^|::)Producer::from_(?:hosts|client)$", callee):
+        return "kafka-rust"
     if callee.endswith("KafkaConfig::new_producer_config"):
         return "arroyo" if re.search(r"\b(?:\w+_)?arroyo::", content) else ""
     if "rdkafka" not in content or not any(each in content for each in RDKAFKA):
@@ -847,6 +855,16 @@ def _kind_of_rust(content: str, callee: str, name: str) -> str:
         return "rdkafka"
     made = name in ("create", "create_with_context") and re.fullmatch(r"\w+\.\w+", callee) is not None
     return "handed" if made and "ClientConfig::new" not in content else ""
+
+
+def _kind_of_dotnet(found: _SourceWalk, callee: str, name: str, node: Node) -> str:
+    """A ProducerConfig, or the producers that a rider of MassTransit's makes, of which the first is told."""
+    content = found.source.content
+    if name == "ProducerConfig" and node.type in CREATES and "Confluent.Kafka" in content:
+        return name
+    rides = name == "AddProducer" and "." in callee and "MassTransit" in content and "UsingKafka" in content
+    first = rides and not any(each.kind == "masstransit" for each in found.makers)
+    return "masstransit" if first else ""
 
 
 def _kind_of_go(content: str, callee: str, name: str, node: Node) -> str:
@@ -912,11 +930,26 @@ def _kind_of_call(found: _SourceWalk, callee: str, name: str, node: Node) -> str
     return "spark" if given and _string(given[0]) == "kafka" else ""
 
 
+def _makers_of_config(maker: _Maker, found: _SourceWalk) -> frozenset[str]:
+    """The functions that the configuration of a producer of sarama's is what they return."""
+    name = _config_name(maker) if maker.kind == "sarama" else ""
+    if not re.fullmatch(r"\w+", name):
+        return frozenset()
+    body = found.scopes.get(maker.scope, "")
+    return frozenset(re.findall(rf"(?<![\w.]){name}\b(?:\s*,\s*\w+)?\s*:?=\s*(\w+)\(", body))
+
+
+def _config_name(maker: _Maker) -> str:
+    """What the last argument of a maker is called; empty if it is no name."""
+    told = re.search(r"(?:,|\()\s*&?\*?([\w.]+)\s*,?\s*\)$", maker.text)
+    return told[1] if told else ""
+
+
 def _selected(maker: _Maker, found: _SourceWalk) -> list[_Pair]:
     """The settings that a producer is made with."""
-    inside = [each for each in found.pairs if maker.start <= each.start < maker.end]
+    inside = [each for each in found.pairs if maker.start <= each.start < maker.end and each.other is None]
     copied = {name for value in _bound(maker, found) for name in _filled_here(value, found)}
-    maker = replace(maker, names=maker.names | copied)
+    maker = replace(maker, names=maker.names | copied | _makers_of_config(maker, found))
     called = {scope for scope in found.scopes if scope.partition("@")[0] in maker.names and scope != maker.scope}
     within = set(inside)
     own = [each for each in found.pairs if each.scope == maker.scope and each not in within and each.scope]
@@ -1100,8 +1133,7 @@ def _is_config_of_others(maker: _Maker, found: _SourceWalk) -> bool:
     its function is given.
     """
     content = found.source.content
-    told = re.search(r"(?:,|\()\s*&?\*?([\w.]+)\s*,?\s*\)$", maker.text)
-    name = told[1] if told else ""
+    name = _config_name(maker)
     if "FromClient" in maker.text:
         client = re.search(rf"\b{re.escape(name)}\b[^\n=]*=\s*sarama\.NewClient\([^\n]*?&?([\w.]+)\s*\)", content)
         name = client[1] if client else name
@@ -1112,7 +1144,8 @@ def _is_config_of_others(maker: _Maker, found: _SourceWalk) -> bool:
     parameters = re.sub(r"^func\s*\([^)]*\)", "func", head)
     if field_name and re.search(rf"[(,]\s*{re.escape(root)}\s+[\w*.]", parameters):
         return True
-    return "sarama.NewConfig(" not in content and "sarama.Config{" not in content
+    texts = (content, *(found.scopes[scope] for scope in found.scopes))
+    return not any("sarama.NewConfig(" in text or "sarama.Config{" in text for text in texts)
 
 
 def _is_set_by_others(maker: _Maker, found: _SourceWalk) -> bool:
@@ -1155,11 +1188,24 @@ def _is_parameter(maker: _Maker, body: str) -> bool:
 
 
 FOLLOWED: Final = frozenset(
-    {"sarama", "kafka-go", "kafka-go-config", "franz-go", "kafkajs", "kafka-node", "spark", "fs2", "arroyo"}
+    {
+        "sarama",
+        "kafka-go",
+        "kafka-go-config",
+        "franz-go",
+        "kafkajs",
+        "kafka-node",
+        "spark",
+        "fs2",
+        "arroyo",
+        "kafka-rust",
+        "masstransit",
+    }
 )
 """Makers that show everything they are set to."""
 PASSED: Final[Mapping[str, tuple[tuple[str, str, str], ...]]] = {
     "kafka-go-config": (("acks", "all", "kafka.WriterConfig's default"),),
+    "masstransit": (("acks", "all", "the default of every librdkafka that MassTransit's rider ran on"),),
     "camel": (
         ("enable.idempotence", "false", "Camel's default (KafkaConfiguration of 4.8.1)"),
         ("max.in.flight.requests.per.connection", "5", "Camel's default"),
@@ -1178,6 +1224,8 @@ CLIENTS: Final[Mapping[str, Client]] = {
     "node-rdkafka": "librdkafka",
     "confluent-javascript": "librdkafka",
     "ProducerConfig": "librdkafka",
+    "masstransit": "librdkafka",
+    "kafka-rust": "kafka-rust",
     **dict.fromkeys(OF_RUST, "librdkafka"),
 }
 
@@ -1194,6 +1242,8 @@ def read_source(source: Text, reading: Collected) -> bool:
         found = _gather(source, language, tree.root_node)
     except (RecursionError, ValueError):
         raise Unreadable("nested too deep") from None
+    if language == "go":
+        _gather_package(found, parser)
     _customized(found, reading)
     before = len(reading.made)
     fields: set[str] = set()
@@ -1206,6 +1256,38 @@ def read_source(source: Text, reading: Collected) -> bool:
         fields.add(name)
     reading.made[before:] = _folded(reading.made[before:])
     return True
+
+
+GO_CONFIG: Final = re.compile(r"(?m)^func\s+(\w+)\([^{}]{0,400}\*sarama\.Config\b")
+"""A function of Go's that makes a configuration of sarama's."""
+BESIDE: Final = 64
+"""How many files of a package are looked into."""
+
+
+def _gather_package(found: _SourceWalk, parser: Any) -> None:
+    """Add what functions of other files of a Go package put into configurations of sarama's that this file asks for."""
+    if not any(each.kind == "sarama" for each in found.makers):
+        return
+    own = Path(found.source.path)
+    called = set(re.findall(r"(?<![\w.])(\w+)\(", found.source.content))
+    for path in sorted(own.parent.glob("*.go"))[:BESIDE]:
+        content = _content(path) if path.name != own.name and not TESTS.search(path.name) else ""
+        if not called & set(GO_CONFIG.findall(content)):
+            continue
+        other = Text(str(path), content)
+        there = _gather(other, "go", parser.parse(content.encode(errors="replace")).root_node)
+        for scope, text in there.scopes.items():
+            if scope.partition("@")[0] in called and scope not in found.scopes:
+                found.scopes[scope] = text
+                found.pairs += [replace(each, other=other) for each in there.pairs if each.scope == scope]
+
+
+def _content(path: Path) -> str:
+    """The text of a file; empty if it cannot be read, or is too large."""
+    try:
+        return path.read_text(encoding="utf-8", errors="replace") if path.stat().st_size < LARGEST else ""
+    except OSError:
+        return ""
 
 
 def _customized(found: _SourceWalk, reading: Collected) -> None:
@@ -1262,7 +1344,7 @@ def _add(maker: _Maker, found: _SourceWalk, reading: Collected) -> None:
         Setting(
             each.key,
             each.value.text,
-            source.origin(each.line),
+            (each.other or source).origin(each.line),
             known=each.value.known and each.sure,
             note="" if each.value.known and each.sure else "decided elsewhere in the program",
         )
@@ -1282,6 +1364,9 @@ def _add(maker: _Maker, found: _SourceWalk, reading: Collected) -> None:
             for key in DECISIVE
         ]
     settings = _with_outside(settings, pairs, maker, found, based=based, loads=loads)
+    if maker.kind in ("KafkaSink", "FlinkKafkaProducer") and "EXACTLY_ONCE" in maker.text:
+        note = "a sink that is exactly once sends in transactions"
+        settings.append(Setting("transactional.id", "(its own)", source.origin(maker.line), note=note))
     if maker.kind == "kafka-go-config":  # writer.go: 0 is nothing written, and becomes all
         settings = [each for each in settings if (each.key, each.value) != ("acks", "0")]
     presets = [
@@ -1343,7 +1428,7 @@ def settle(
             if what in bundled:
                 continue
             bundled.add(what)
-        own = _filled(one.producer, look_up(one.producer.unit))
+        own = _filled(_of_component(one, look_up(one.producer.unit)), look_up(one.producer.unit))
         if one.kind == "handed" and any(each.kind == "rdkafka" and each.producer.unit == own.unit for each in made):
             continue  # it is that one's configuration which is handed to it
         if one.kind == "customizer":
@@ -1373,6 +1458,22 @@ def settle(
                 own = _undecided(own)
         found.append(own)
     return found
+
+
+def _of_component(one: Made, look_up: Lookup) -> ProducerConfig:
+    """A producer; one of Camel's with what the files of its module set its component to, if its endpoint does not."""
+    if one.kind != "camel":
+        return one.producer
+    settings = dict(one.producer.settings)
+    for option, key in OF_CAMEL.items():
+        kebab = re.sub(r"(?<!^)(?=[A-Z])", "-", option).lower()
+        told = next((f"{COMPONENT}{name}" for name in (kebab, option) if look_up(COMPONENT + name) is not None), "")
+        if told and (key not in settings or not settings[key].known):
+            settings[key] = Setting(key, look_up(told) or "", one.producer.origin, note=told)
+    return dataclasses.replace(one.producer, settings=MappingProxyType(settings))
+
+
+COMPONENT: Final = "camel.component.kafka."
 
 
 def _customize(own: ProducerConfig, found: list[ProducerConfig], made: Sequence[Made]) -> None:
