@@ -21,6 +21,7 @@ from audit.readers.check import check
 from audit.readers.collect import Collected, Options
 from audit.readers.compose import read_env
 from audit.readers.connect import join
+from audit.readers.environments import join_environments
 from audit.readers.format import Document
 from audit.readers.helm import RENDERED, chart_of, conditions, has_templates, rendered
 from audit.readers.kubernetes import read_clusters, read_containers
@@ -75,6 +76,7 @@ def read_paths(paths: Sequence[str | Path], options: Options | None = None) -> I
     read_clusters(reading)
     _with_units(reading, tops)
     reading.producers = settle(reading.made, reading.producers, lambda unit: _look_up(unit, reading))
+    reading.producers = join_environments(reading.producers, reading.environments, reading.read)
     producers, contradicted = _with_releases(reading.producers, tops, reading.options)
     reading.producers = join(producers)
     reading.problems += contradicted

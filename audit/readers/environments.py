@@ -1,0 +1,114 @@
+"""Variables of containers whose program is in the tree: its own files and sources say what becomes of them.
+
+A service of Compose's is built in a directory. A producer whose file is in that directory has the service's variables:
+they stand for its placeholders, and Spring's stand above its application's files. Where several services are built
+there and say otherwise, the value is unknown. Variables with names of the application's own (`KAFKA_PRODUCER_RETRIES`)
+are then no producer beside it; neither are those of other containers, if a source that was read has their names.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from types import MappingProxyType
+from typing import Final
+
+from audit.model import ProducerConfig, Setting
+from audit.readers.names import squeezed, words
+from audit.readers.walk import LARGEST
+
+PROGRAMS: Final = frozenset({"python", "source"})
+"""Frameworks of producers that a program makes itself."""
+SOURCES: Final = tuple(f".{end}" for end in sorted(words("py go js mjs cjs ts cs rs java kt scala php rb cpp c")))
+VARIABLE: Final = re.compile(r"\$\{(\w+)")
+OF_SPRING: Final = "SPRING_KAFKA_PRODUCER"
+MOST: Final = 2_000
+"""How many sources are searched for the names of variables."""
+Environment = tuple[str, Mapping[str, Setting]]
+"""The directory that a service is built in, and its variables."""
+
+
+def join_environments(
+    producers: Sequence[ProducerConfig], environments: Sequence[Environment], read: Iterable[str]
+) -> list[ProducerConfig]:
+    """Producers with the variables of the services that they are built for, without those that are only variables of
+    a program whose producer is told by its own files.
+    """
+    of_containers = [each for each in producers if each.framework == "env" or each.spelling.startswith(OF_SPRING)]
+    own = [each for each in producers if each not in of_containers]
+    kept = [each for each in of_containers if not _is_told(each, own)]
+    if any(each.framework in PROGRAMS for each in own) and any(each.framework == "env" for each in kept):
+        text = _squeezed_sources(read)
+        kept = [each for each in kept if each.framework != "env" or not _is_mentioned(each, text)]
+    told = [each for each in of_containers if each not in kept and each.framework == "spring"]
+    filled = {id(each): _under(_filled(each, environments), told) for each in own}
+    return [filled.get(id(each), each) for each in producers if id(each) in filled or each in kept]
+
+
+def _within(path: str, folder: str) -> bool:
+    return bool(folder) and Path(folder) in Path(path).absolute().parents
+
+
+def _is_told(producer: ProducerConfig, own: Sequence[ProducerConfig]) -> bool:
+    """Whether what a service's variables configure is told by a file of what it is built of."""
+    kinds = PROGRAMS | {"spring", "smallrye"} if producer.framework == "env" else {"spring"}
+    return any(each.framework in kinds and _within(each.origin.path, producer.build) for each in own)
+
+
+def _squeezed_sources(read: Iterable[str]) -> str:
+    """What the sources that were read have, without what spellings of names differ in."""
+    found = []
+    for name in [each for each in read if each.endswith(SOURCES)][:MOST]:
+        path = Path(name)
+        try:
+            if path.stat().st_size < LARGEST:
+                found.append(squeezed(path.read_text(encoding="utf-8", errors="replace")))
+        except OSError:
+            continue
+    return "\n".join(found)
+
+
+def _is_mentioned(producer: ProducerConfig, words: str) -> bool:
+    """Whether a source has the name of one of a producer's variables."""
+    return any(
+        squeezed(each.written) in words for each in producer.settings.values() if each.key != "bootstrap.servers"
+    )
+
+
+def _filled(producer: ProducerConfig, environments: Sequence[Environment]) -> ProducerConfig:
+    """A producer with what the services that are built where it is say of its placeholders."""
+    around = [variables for build, variables in environments if _within(producer.origin.path, build)]
+    if not around:
+        return producer
+    settings = {key: _said(each, around) for key, each in producer.settings.items()}
+    return dataclasses.replace(producer, settings=MappingProxyType(settings))
+
+
+def _said(setting: Setting, around: Sequence[Mapping[str, Setting]]) -> Setting:
+    """A setting that is a placeholder, or the default of one, with the value that services give to its variable."""
+    found = VARIABLE.search(setting.note if setting.known else setting.value)
+    if found is None or "is set" in setting.note:
+        return setting
+    said = [each[found[1]] for each in around if found[1] in each]
+    if not said:
+        return setting
+    known = len({each.value for each in said}) == 1 and said[0].known
+    note = f"${{{found[1]}}} is set, {said[0].origin}"
+    return dataclasses.replace(setting, value=said[0].value, known=known, note=note)
+
+
+def _under(producer: ProducerConfig, told: Sequence[ProducerConfig]) -> ProducerConfig:
+    """A producer of Spring Boot's with what the variables of the one service that it is built for set above its files;
+    of several services, what they set is unknown where they do not agree.
+    """
+    above = [each.settings for each in told if _within(producer.origin.path, each.build)]
+    if producer.framework != "spring" or not above:
+        return producer
+    settings = dict(producer.settings)
+    for key in dict.fromkeys(key for each in above for key in each):
+        said = [each[key] for each in above if key in each]
+        agree = len({each.value for each in said}) == 1 and len(said) == len(above)
+        settings[key] = dataclasses.replace(said[0], known=said[0].known and agree)
+    return dataclasses.replace(producer, settings=MappingProxyType(settings))
