@@ -111,6 +111,8 @@ class ProducerConfig:
     ("2.3.0"; confluent-kafka has the release of the librdkafka it bundles)."""
     release_from: str = ""
     """Where the release was told: "--client", "pom.xml:12: spring-kafka 2.8.1"; empty if `release` is None."""
+    since: str = ""
+    """The oldest release that a build file allows, where `release` is not told."""
     settings: Mapping[str, Setting] = field(default_factory=lambda: NOTHING, hash=False)
     """By Kafka's or librdkafka's own names, `NOTHING` more than what is written."""
     presets: Mapping[str, Setting] = field(default_factory=lambda: NOTHING, hash=False)

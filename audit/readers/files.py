@@ -29,7 +29,16 @@ from audit.readers.names import PRODUCERS, words
 from audit.readers.placeholders import TEMPLATE, Lookup
 from audit.readers.properties import read_properties
 from audit.readers.registry import concerns_kafka, file_names, formats, speaks_of_kafka
-from audit.readers.releases import BuildRelease, beside, binder_of, contradictions, module_of, tells_client, told_in
+from audit.readers.releases import (
+    BuildRelease,
+    beside,
+    binder_of,
+    contradictions,
+    least,
+    module_of,
+    tells_client,
+    told_in,
+)
 from audit.readers.source import settle
 from audit.readers.text import Text, Unreadable
 from audit.readers.tree import Documents, Listing, Table, read_json, read_yaml
@@ -310,7 +319,10 @@ def _with_releases(
         found = beside(path, top, client, folders) if client != "unknown" else None
         release, source = found if found is not None else (None, "")
         presets = _of_binder(producer, binder_of(path, folders), release)
-        return dataclasses.replace(producer, client=client, release=release, release_from=source, presets=presets)
+        since = "" if release or client not in ("librdkafka", "kafka-python") else least(path, top, client)
+        return dataclasses.replace(
+            producer, client=client, release=release, release_from=source, presets=presets, since=since
+        )
 
     found = [released(each) for each in producers]
     return found, [each for told in folders.values() for each in contradictions(told)]

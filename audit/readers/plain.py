@@ -135,6 +135,10 @@ def _clients(key: str) -> bool:
     return relaxed(key) is not None or ("." in key and not key.startswith(("topic", "consumer")))
 
 
+OF_PRODUCER: Final = re.compile(r"(?:^|\.)(?:kafka[-_]?)?producer(?:[-_]?(?:config|settings|options))?$")
+"""A section that is a producer's by its name, whatever it sets."""
+
+
 def _prefix(key: str) -> str | None:
     """What stands before a producer's key, if that names a producer; None otherwise.
 
@@ -144,9 +148,10 @@ def _prefix(key: str) -> str | None:
     parts = key.split(".") if len(key) < LONGEST else []
     for start in range(1, len(parts)):
         rest = ".".join(parts[start:])
-        if rest in PRODUCERS or relaxed(rest) in PRODUCERS:
-            prefix = ".".join(parts[:start])
-            low = prefix.lower()
+        prefix = ".".join(parts[:start])
+        low = prefix.lower()
+        of_producer = relaxed(rest) == "bootstrap.servers" and OF_PRODUCER.search(low) is not None
+        if of_producer or rest in PRODUCERS or relaxed(rest) in PRODUCERS:
             if relaxed(rest) in WEAK and not low.endswith("producer"):
                 return None
             if "consumer" in low or low.startswith(("spring.", "mp.messaging", "%", "camel.")):
@@ -165,11 +170,15 @@ def _read_streams(document: Document, reading: Collected) -> bool:
     return True
 
 
+OF_DOTNET: Final = re.compile(r"appsettings(?:\.[\w-]+)?\.json$", re.IGNORECASE)
+"""Configuration of .NET, whose client is Confluent.Kafka."""
+
+
 def _read_client(document: Document, reading: Collected) -> bool:
     if document.file in MAPS_OF_VARIABLES:
         return True
     client: Client = "unknown" if document.tree is not None else "java"
-    client = "librdkafka" if "rdkafka" in document.source.file else client
+    client = "librdkafka" if "rdkafka" in document.source.file or OF_DOTNET.match(document.source.file) else client
     found = read_plain(document.source, document.settings, reading, client=client, style="any")
     return read_prefixed(document.source, document.settings, reading, client=client, style="any") or found
 

@@ -50,7 +50,7 @@ LANGUAGES: Final[Mapping[str, tuple[str, str]]] = {
 """The grammar of each kind of file, by the end of its name."""
 MAKES: Final = re.compile(
     r"KafkaProducer\b|DefaultKafkaProducerFactory|SenderOptions|sarama\.New|kafka\.(?:New)?Writer|kgo\.NewClient"
-    r"|NewProducer\(|new ProducerConfig|kafkajs|node-rdkafka|segmentio/kafka-go|confluentinc/kafka-javascript"
+    r"|NewProducer\(|ProducerConfig\b|ProducerBuilder<|kafkajs|node-rdkafka|segmentio/kafka-go|confluentinc/kafka-javascript"
     r"|kafka-node|platformatic/kafka"
     r"|Transport\.KAFKA|\bProducerSettings\b|KafkaSink\b|FlinkKafkaProducer|io\.vertx\.kafka|new KafkaStreams\b"
     r"|ProducerConfigCustomizer|ClientFactoryCustomizer|ProducerFactoryCustomizer"
@@ -108,7 +108,11 @@ CONDITIONS: Final = frozenset(
     }
 )
 CALLS: Final = frozenset({"method_invocation", "call_expression", "invocation_expression"})
-CREATES: Final = frozenset({"object_creation_expression", "instance_expression", "new_expression", "composite_literal"})
+IMPLICIT: Final = "implicit_object_creation_expression"
+"""`new()` of C#, whose type is what it is assigned to."""
+CREATES: Final = frozenset(
+    {"object_creation_expression", "instance_expression", "new_expression", "composite_literal", IMPLICIT}
+)
 STRINGS: Final = frozenset(
     {
         "string_literal",
@@ -402,6 +406,8 @@ def _arguments(node: Node) -> list[Node]:
 
 def _callee(node: Node) -> str:
     """What is called or made, without its arguments and types: "kafka.Writer", "props.put"."""
+    if node.type == IMPLICIT:
+        return _declared(node)
     for name in ("constructor", "function", "type"):
         if (found := node.child_by_field_name(name)) is not None:
             owner, last = found.child_by_field_name("object"), found.child_by_field_name("property")
@@ -414,6 +420,17 @@ def _callee(node: Node) -> str:
         return (f"{_text(owner)}." if owner is not None else "") + (_text(name) if name is not None else "")
     first = node.named_children[0] if node.named_child_count else None
     return re.sub(r"[<\[].*", "", _text(first), flags=re.DOTALL).strip() if first is not None else ""
+
+
+def _declared(node: Node) -> str:
+    """The type of the variable, field or property that a `new()` is assigned to; empty if it is none."""
+    for _ in range(3):
+        node = node.parent
+        if node is None:
+            return ""
+        if (told := node.child_by_field_name("type")) is not None:
+            return _text(told).rstrip("?")
+    return ""
 
 
 def _gather(source: Text, language: str, root: Node) -> _SourceWalk:
@@ -652,7 +669,7 @@ def _assigned(node: Node, above: Sequence[Node], found: _SourceWalk) -> None:
 
 
 def _maker_of(node: Node, above: Sequence[Node], found: _SourceWalk) -> None:
-    if node.type == "pair" and _is_nest(node):
+    if node.type == "pair" and _is_nest(node, above):
         node = node.parent
         found.makers.append(
             _Maker("kafkajs", node.start_point[0] + 1, _scope(above), node.start_byte, node.end_byte, frozenset(), "")
@@ -789,12 +806,17 @@ def _name_of_type(above: Sequence[Node]) -> str:
     return next((_name_of(each) for each in reversed(above) if each.type in kinds), "")
 
 
-def _is_nest(node: Node) -> bool:
-    """Whether it says that a microservice of NestJS sends to Kafka: `transport: Transport.KAFKA`, and a producer."""
+def _is_nest(node: Node, above: Sequence[Node]) -> bool:
+    """Whether it says that a program of NestJS sends to Kafka: `transport: Transport.KAFKA` of a client, or beside what
+    is said of a producer. A server only replies.
+    """
     key, value = node.child_by_field_name("key"), node.child_by_field_name("value")
     if key is None or value is None or (_text(key), _text(value)) != ("transport", "Transport.KAFKA"):
         return False
-    return node.parent is not None and re.search(r"\bproducer\b", _text(node.parent)) is not None
+    if node.parent is not None and re.search(r"\bproducer\b", _text(node.parent)) is not None:
+        return True
+    called = [_callee(each) for each in above if each.type in CALLS]
+    return any(re.search(r"^Client(?:sModule|ProxyFactory)?\b", each) for each in called)
 
 
 def _kind(found: _SourceWalk, callee: str, name: str, node: Node) -> str:
@@ -857,11 +879,19 @@ def _kind_of_rust(content: str, callee: str, name: str) -> str:
     return "handed" if made and "ClientConfig::new" not in content else ""
 
 
+NEW_CONFIG: Final = re.compile(
+    r"\bnew\s+(?:\w+\.)*ProducerConfig\b|\bProducerConfig\??\s+\w+\s*(?:\{[^{}]*\}\s*)?=\s*new\b"
+)
+"""Where a source makes a configuration of a .NET producer."""
+
+
 def _kind_of_dotnet(found: _SourceWalk, callee: str, name: str, node: Node) -> str:
     """A ProducerConfig, or the producers that a rider of MassTransit's makes, of which the first is told."""
     content = found.source.content
     if name == "ProducerConfig" and node.type in CREATES and "Confluent.Kafka" in content:
         return name
+    if name == "ProducerBuilder" and node.type in CREATES and "Confluent.Kafka" in content:
+        return "" if NEW_CONFIG.search(content) else "handed-dotnet"
     rides = name == "AddProducer" and "." in callee and "MassTransit" in content and "UsingKafka" in content
     first = rides and not any(each.kind == "masstransit" for each in found.makers)
     return "masstransit" if first else ""
@@ -1225,6 +1255,7 @@ CLIENTS: Final[Mapping[str, Client]] = {
     "confluent-javascript": "librdkafka",
     "ProducerConfig": "librdkafka",
     "masstransit": "librdkafka",
+    "handed-dotnet": "librdkafka",
     "kafka-rust": "kafka-rust",
     **dict.fromkeys(OF_RUST, "librdkafka"),
 }
@@ -1431,6 +1462,8 @@ def settle(
         own = _filled(_of_component(one, look_up(one.producer.unit)), look_up(one.producer.unit))
         if one.kind == "handed" and any(each.kind == "rdkafka" and each.producer.unit == own.unit for each in made):
             continue  # it is that one's configuration which is handed to it
+        if one.kind == "handed-dotnet" and _is_set_in_another(one, found, made):
+            continue
         if one.kind == "customizer":
             _customize(own, found, made)
             continue
@@ -1458,6 +1491,14 @@ def settle(
                 own = _undecided(own)
         found.append(own)
     return found
+
+
+def _is_set_in_another(one: Made, found: Sequence[ProducerConfig], made: Sequence[Made]) -> bool:
+    """Whether a configuration that is handed to a .NET producer is one that another source makes, or a file has: the
+    projects of a solution are modules of their own.
+    """
+    files = any(each.framework == "" and each.origin.path.endswith(".json") for each in found)
+    return files or any(each.kind == "ProducerConfig" for each in made if each is not one)
 
 
 def _of_component(one: Made, look_up: Lookup) -> ProducerConfig:

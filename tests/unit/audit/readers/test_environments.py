@@ -82,5 +82,6 @@ def test_those_of_an_image_are_a_producer_of_their_own(tmp_path) -> None:
 
 def test_a_placeholder_of_a_file_has_the_services_variable(tmp_path) -> None:
     content = BOOT.replace("acks=1", "acks=${APP_ACKS:1}")
-    files = {"compose.yml": compose(("a", "build: ./a", "APP_ACKS: all, KAFKA_HOST: k")), "a/application.properties": content}
+    files = {"compose.yml": compose(("a", "build: ./a", "APP_ACKS: all, KAFKA_HOST: k"))}
+    files["a/application.properties"] = content
     assert acks(read(tmp_path, files)) == "all"

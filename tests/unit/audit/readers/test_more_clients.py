@@ -203,3 +203,53 @@ def test_jaeger(tmp_path, image, storage, more, acks) -> None:
 def test_variables_after_saramas_fields(tmp_path, variable, value, key) -> None:
     content = f"services: {{a: {{image: x, environment: {{{variable}: '{value}'}}}}}}"
     assert values(only(read(tmp_path, {"compose.yml": content}))) == key
+
+
+NEST = "import {{ Transport }} from '@nestjs/microservices';\n{}\n"
+KAFKA = "{ transport: Transport.KAFKA, options: { client: { brokers: ['k'] }, consumer: { groupId: 'g' } } }"
+
+
+@pytest.mark.parametrize(
+    ("content", "count"),
+    [
+        (f"class C {{ @Client({KAFKA}) client: ClientKafka; }}", 1),
+        (f"@Module({{ imports: [ClientsModule.register([{KAFKA}])] }})\nclass M {{}}", 1),
+        (f"const c = ClientProxyFactory.create({KAFKA});", 1),
+        (f"const app = NestFactory.createMicroservice(M, {KAFKA});", 0),
+        (f"app.connectMicroservice({KAFKA.replace('consumer', 'producer: {}, consumer')});", 1),
+    ],
+)
+def test_a_client_of_nests_sends_and_a_server_replies(tmp_path, content, count) -> None:
+    assert len(read(tmp_path, {"src/m.ts": NEST.format(content)}).producers) == count
+
+
+DOTNET = "using Confluent.Kafka;\nclass P {{ {} void M() {{ new ProducerBuilder<Null, string>(_c).Build(); }} }}\n"
+
+
+@pytest.mark.parametrize(
+    ("field", "acks"),
+    [
+        ("ProducerConfig _c = new() { Acks = Acks.Leader };", "1"),
+        ("ProducerConfig _c { get; } = new() { Acks = Acks.Leader };", "1"),
+        ("ProducerConfig _c; P(IOptions<ProducerConfig> o) { _c = o.Value; }", None),
+    ],
+)
+def test_a_producer_of_dotnets_by_its_configuration(tmp_path, field, acks) -> None:
+    producer = only(read(tmp_path, {"P.cs": DOTNET.format(field)}))
+    assert (producer.client, known(producer, "acks")) == ("librdkafka", acks)
+
+
+@pytest.mark.parametrize("name", ["ProducerConfig", "Kafka:Producer"])
+def test_a_section_of_appsettings_is_the_configuration_that_is_handed_over(tmp_path, name) -> None:
+    inside = '{"BootstrapServers": "k:9092"}'
+    for part in reversed(name.split(":")):
+        inside = f'{{"{part}": {inside}}}'
+    files = {"Api/Api.csproj": "<Project/>", "Api/appsettings.json": inside, "Bus/Bus.csproj": "<Project/>"}
+    files["Bus/P.cs"] = DOTNET.format("ProducerConfig _c;")
+    producer = only(read(tmp_path, files))
+    assert (producer.client, producer.origin.path.endswith("appsettings.json")) == ("librdkafka", True)
+
+
+def test_a_consumers_section_of_appsettings_is_none(tmp_path) -> None:
+    content = '{"ConsumerConfig": {"BootstrapServers": "k", "GroupId": "g"}, "Kafka": {"BootstrapServers": "k"}}'
+    assert read(tmp_path, {"appsettings.json": content}).producers == ()
