@@ -317,6 +317,8 @@ def _with_releases(
         if contained and not producer.build and producer.framework in ("connect", "streams"):
             return dataclasses.replace(producer, client=client)  # an image has it
         found = beside(path, top, client, folders) if client != "unknown" else None
+        if producer.framework == "connect" and found is not None and "connect-runtime" not in found[1]:
+            found = None  # a plugin is built with one kafka-clients, and runs on its worker's
         release, source = found if found is not None else (None, "")
         presets = _of_binder(producer, binder_of(path, folders), release)
         since = "" if release or client not in ("librdkafka", "kafka-python") else least(path, top, client)

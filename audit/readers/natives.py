@@ -88,8 +88,8 @@ LANGUAGES: Final = (
         ("*.php",),
         PHP_COMMENTS,
         re.compile(rf"\$(?:this->)?(\w+)\s*->\s*set\s*\(\s*['\"]([\w.]+)['\"]\s*,\s*{ARGUMENT}\s*\)"),
-        re.compile(r"\bnew\s+\\?(?:RdKafka\\)?Producer\s*\(\s*\$?(?:this->)?(\w*)"),
-        r"\s*=\s*new\s+\\?(?:RdKafka\\)?Conf\b",
+        re.compile(r"\bnew\s+\\?(?:RdKafka\\|SimpleKafkaClient\\)?Producer\s*\(\s*\$?(?:this->)?(\w*)"),
+        r"\s*=\s*new\s+\\?(?:RdKafka\\|SimpleKafkaClient\\)?Conf(?:iguration)?\b",
         r"\$(?:this->)?%s\s*->\s*set\s*\(\s*[^\s'\"]",
     ),
     _Language(
@@ -101,7 +101,11 @@ LANGUAGES: Final = (
 )
 ALIAS: Final = re.compile(r"(?m)^\s*use\s+\\?RdKafka\\Producer\s+as\s+(\w+)\s*;")
 """In PHP: the name that a file has for the class."""
-MARKS: Final = re.compile(r"rd_kafka_new|RdKafka|WaterDrop|Rdkafka|cppkafka|kafka::clients|<kafka/Kafka|_?producer\b")
+ASKS: Final = re.compile(r"->\s*(?:getMetadata|queryWatermarkOffsets|offsetsForTimes)\s*\(")
+"""In PHP: what a handle is asked; one that only asks sends nothing."""
+MARKS: Final = re.compile(
+    r"rd_kafka_new|RdKafka|SimpleKafkaClient|WaterDrop|Rdkafka|cppkafka|kafka::clients|<kafka/Kafka|producer\b"
+)
 TESTS: Final = re.compile(r"(?:^|/)(?:tests?|spec|examples?/tests?)/|(?:_spec|_test)\.\w+$|Test\.php$")
 
 
@@ -162,6 +166,8 @@ def read_natives(source: Text, reading: Collected) -> bool:
     if language is None or TESTS.search(source.path) or BUNDLED.search(source.path):
         return True
     text = language.comments.sub(lambda found: found[1] or re.sub(r"[^\n]", " ", found[0]), source.content)
+    if language.files == ("*.php",) and ASKS.search(text) and not re.search(r"->\s*producev?\s*\(", text):
+        return True
     if language.files == ("*.rb",) and _read_ruby_kafka(source, text, reading):
         return True
     pairs = [each for each in language.puts.finditer(text) if each[2] in producer_keys()]

@@ -52,6 +52,8 @@ def read_plain(source: Text, settings: Sequence[Setting], reading: Collected, *,
         return False
     if not named and keys & CONSUMERS and marks <= {"compression.type", "retries", "request.timeout.ms"}:
         return False
+    if any(each.key == "bootstrap.servers" and not each.value.strip() for each in settings):
+        return False  # a form that somebody fills in
     topics = [setting.value for setting in settings if setting.key in TOPICS and setting.key not in producer_keys()]
     own = [setting for setting in settings if setting.key not in TOPICS]
     first = own[0].origin if own else source.origin()

@@ -1447,7 +1447,8 @@ def settle(
 
     `look_up` gives a module's own look-up of placeholders: what its application's files say.
     """
-    found, made = list(producers), list(made)
+    made = list(made)
+    found = [each for each in producers if not _is_read_by_source(each, made)]
     bundled: set[object] = set()
     for one in made:
         if SHIPPED.search(one.producer.origin.path):
@@ -1491,6 +1492,13 @@ def settle(
                 own = _undecided(own)
         found.append(own)
     return found
+
+
+def _is_read_by_source(producer: ProducerConfig, made: Sequence[Made]) -> bool:
+    """Whether a section of .NET's that has only addresses is what a source reads into a configuration that it makes."""
+    only_addresses = producer.settings.keys() <= {"bootstrap.servers", "client.id"}
+    section = producer.framework == "" and producer.origin.path.endswith(".json") and only_addresses
+    return section and any(each.kind == "ProducerConfig" for each in made)
 
 
 def _is_set_in_another(one: Made, found: Sequence[ProducerConfig], made: Sequence[Made]) -> bool:

@@ -88,3 +88,39 @@ def test_what_is_said_of_its_producer_counts_whatever_its_sources_do(tmp_path) -
     files = {"pom.xml": "<project/>", "src/main/java/L.java": LISTENER}
     files["src/main/resources/application.properties"] = BOOT + "spring.kafka.producer.acks=1\n"
     assert len(read(tmp_path, files).producers) == 1
+
+
+POM = "<project><dependencies><dependency><groupId>org.apache.kafka</groupId><artifactId>{}</artifactId>"
+POM += "<version>3.5.1</version></dependency></dependencies></project>"
+
+
+@pytest.mark.parametrize(("artifact", "release"), [("connect-api", None), ("connect-runtime", "3.5.1")])
+def test_a_plugins_build_tells_no_release_of_the_worker(tmp_path, artifact, release) -> None:
+    files = {"pom.xml": POM.format(artifact), "c.json": '{"connector.class": "org.x.PgSource", "tasks.max": "1"}'}
+    assert read(tmp_path, files).producers[0].release == release
+
+
+HANDLE = "<?php\n$conf = new {0}();\n$conf->set('metadata.broker.list', 'k');\n$p = new {1}Producer($conf);\n{2}\n"
+
+
+@pytest.mark.parametrize(
+    ("configuration", "namespace", "does", "count"),
+    [
+        ("RdKafka\\Conf", "RdKafka\\", "$p->newTopic('t')->produce(0, 0, 'x');", 1),
+        ("RdKafka\\Conf", "RdKafka\\", "$p->getMetadata(true, null, 1000);", 0),
+        ("SimpleKafkaClient\\Configuration", "SimpleKafkaClient\\", "$p->getTopicHandle('t')->produce(0, 0, 'x');", 1),
+    ],
+)
+def test_a_handle_of_phps_that_only_asks_sends_nothing(tmp_path, configuration, namespace, does, count) -> None:
+    content = HANDLE.format(configuration, namespace, does)
+    assert len(read(tmp_path, {"p.php": content}).producers) == count
+
+
+def test_a_form_that_somebody_fills_in_is_none(tmp_path) -> None:
+    assert read(tmp_path, {"producer.properties": "bootstrap.servers=\nacks=\nkey.serializer=\n"}).producers == ()
+
+
+def test_a_section_that_a_dotnet_source_reads_is_that_sources(tmp_path) -> None:
+    source = "using Confluent.Kafka;\nclass P { void M() { var c = new ProducerConfig { BootstrapServers = o.S }; } }\n"
+    files = {"appsettings.json": '{"KafkaProducerOptions": {"BootstrapServers": ["k:9092"]}}', "P.cs": source}
+    assert [each.framework for each in read(tmp_path, files).producers] == ["source"]
