@@ -262,8 +262,15 @@ def _imported(tree: ast.Module) -> set[str]:
             names |= {one.asname or one.name for one in node.names if one.name == "KafkaProducer"}
     for node in ast.walk(tree):
         if isinstance(node, ast.ClassDef) and any(_is_producer(base, names) for base in node.bases):
-            names.add(node.name)
+            names |= set() if _wraps(node) else {node.name}
     return names
+
+
+def _wraps(node: ast.ClassDef) -> bool:
+    """Whether a class of producers makes none: its `__init__` calls no other, so that it only hands on."""
+    made = next((each for each in node.body if isinstance(each, FUNCTIONS) and each.name == "__init__"), None)
+    called = [_called_name(each) for each in ast.walk(made) if isinstance(each, ast.Call)] if made else ["__init__"]
+    return "__init__" not in called
 
 
 def _is_producer(function: ast.expr, names: set[str]) -> bool:

@@ -541,6 +541,9 @@ def _pairs_of(node: Node, above: Sequence[Node], found: _SourceWalk) -> None:
         known = known or OF_PLATFORMATIC.get(_text(key) if PLATFORMATIC in found.source.content else "", "")
         if known and _allowed(found, known, _text(key)):
             _put(known, _value(value, constants), node, above, found)
+    elif node.type == "shorthand_property_identifier" and found.language in SCRIPTS:
+        name = _text(node)
+        _put(FIELDS.get(name, ""), constants.get(name, _Value(UNKNOWN, False)), node, above, found)
     elif node.type == "spread_element" and found.language in SCRIPTS:
         _spread(node, above, found)
 
@@ -843,11 +846,16 @@ IMPORTED: Final = re.compile(
 """Whether a file's KafkaProducer is Kafka's."""
 
 
+SUPPLIES: Final = re.compile(r"\b(?:implements|extends|:)\s[^{]{0,200}\b\w*KafkaClientSupplier\b")
+
+
 def _kind_of_jvm(found: _SourceWalk, callee: str, name: str, node: Node) -> str:
     content = found.source.content
     makes = node.type in CREATES or found.language in ("kt", "kts", "scala")
     # Camel, Pulsar and others have a KafkaProducer of their own.
     kafkas = name != "KafkaProducer" or IMPORTED.search(content) is not None or "." in callee
+    if name == "KafkaProducer" and SUPPLIES.search(content):
+        return ""  # Kafka Streams' producer, which it is asked for
     if found.language in ("kt", "kts") and _is_own_function(name, len(_arguments(node)), content):
         return ""
     if name in ("KafkaProducer", "DefaultKafkaProducerFactory") and makes and kafkas:

@@ -124,3 +124,27 @@ def test_a_section_that_a_dotnet_source_reads_is_that_sources(tmp_path) -> None:
     source = "using Confluent.Kafka;\nclass P { void M() { var c = new ProducerConfig { BootstrapServers = o.S }; } }\n"
     files = {"appsettings.json": '{"KafkaProducerOptions": {"BootstrapServers": ["k:9092"]}}', "P.cs": source}
     assert [each.framework for each in read(tmp_path, files).producers] == ["source"]
+
+
+WRAPPER = """from confluent_kafka import Producer
+class Traced(Producer):
+    def __init__(self, config):
+        {}
+def make(config):
+    return Traced(config)
+"""
+
+
+@pytest.mark.parametrize(("does", "count"), [("self.inner = config", 0), ("super().__init__(config)", 1)])
+def test_a_class_that_only_wraps_a_producer_makes_none(tmp_path, does, count) -> None:
+    assert len(read(tmp_path, {"traced.py": WRAPPER.format(does)}).producers) == count
+
+
+SUPPLIER = """import org.apache.kafka.clients.producer.KafkaProducer;
+class S {} {{ Producer<byte[], byte[]> p(Map<String, Object> c) {{ return new KafkaProducer<>(c); }} }}
+"""
+
+
+@pytest.mark.parametrize(("head", "count"), [("implements KafkaClientSupplier", 0), ("implements Closeable", 1)])
+def test_what_kafka_streams_is_supplied_with_is_no_producer_beside_it(tmp_path, head, count) -> None:
+    assert len(read(tmp_path, {"S.java": SUPPLIER.format(head)}).producers) == count
