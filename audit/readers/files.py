@@ -79,7 +79,7 @@ def read_paths(paths: Sequence[str | Path], options: Options | None = None) -> I
         _read(candidate, reading)
     read_applications(reading)
     for path, source in reading.env_files.items():
-        if path not in reading.named_env_files:
+        if path not in reading.named_env_files and not _is_sample(path, reading):
             read_variables(source, source.file, "", read_env(source), reading, "shell")
     read_containers(reading)
     read_clusters(reading)
@@ -91,6 +91,17 @@ def read_paths(paths: Sequence[str | Path], options: Options | None = None) -> I
     reading.problems += contradicted
     inputs = reading.inputs()
     return dataclasses.replace(inputs, problems=tuple(dict.fromkeys([*inputs.problems, *check(inputs)])))
+
+
+SAMPLE: Final = re.compile(r"\.env[._-](?:example|sample|template|dist|defaults?)")
+
+
+def _is_sample(path: str, reading: Collected) -> bool:
+    """Whether a .env file is the sample of one that a Compose file beside it takes its variables from."""
+    folder = Path(path).parent
+    beside = {Path(each).name for each in reading.read if Path(each).absolute().parent == folder}
+    composed = any(re.match(r"(?:docker-)?compose\b", each) for each in beside)
+    return composed and SAMPLE.fullmatch(Path(path).name) is not None
 
 
 def _read(candidate: Candidate, reading: Collected) -> None:

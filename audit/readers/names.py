@@ -147,9 +147,22 @@ def _by_squeezed() -> Mapping[str, str]:
     return {squeezed(key): key for key in sorted(producer_keys())}
 
 
+AFTER_CONSTANTS: Final[Mapping[str, str]] = {
+    "keyserializerclass": "key.serializer",
+    "valueserializerclass": "value.serializer",
+}
+"""What people call settings after the names of ProducerConfig's constants."""
+
+
 def relaxed(name: str) -> str | None:
-    """The producer's key that a name spells in its own way (enableIdempotence, enable-idempotence, MAX_BLOCK_MS)."""
-    return name if name in producer_keys() else _by_squeezed().get(squeezed(name))
+    """The producer's key that a name spells in its own way (enableIdempotence, enable-idempotence, MAX_BLOCK_MS).
+
+    >>> relaxed("key-serializer-class"), relaxed("key.serializer.class")
+    ('key.serializer', 'key.serializer.class')
+    """
+    if name in producer_keys():
+        return name
+    return AFTER_CONSTANTS.get(squeezed(name)) or _by_squeezed().get(squeezed(name))
 
 
 def dotted(variable: str) -> str:

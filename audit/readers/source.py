@@ -1403,6 +1403,8 @@ def _add(maker: _Maker, found: _SourceWalk, reading: Collected) -> None:
             for key in DECISIVE
         ]
     settings = _with_outside(settings, pairs, maker, found, based=based, loads=loads)
+    if maker.kind == "KafkaStreams":
+        settings += _guarantee(source)
     if maker.kind in ("KafkaSink", "FlinkKafkaProducer") and "EXACTLY_ONCE" in maker.text:
         note = "a sink that is exactly once sends in transactions"
         settings.append(Setting("transactional.id", "(its own)", source.origin(maker.line), note=note))
@@ -1425,6 +1427,31 @@ def _add(maker: _Maker, found: _SourceWalk, reading: Collected) -> None:
     reading.made.append(
         Made(producer, maker.kind, fresh=not based, loads=loads, followed=followed, content=source.content)
     )
+
+
+GUARANTEE: Final = re.compile(
+    r"(?:\bPROCESSING_GUARANTEE_CONFIG|\"processing\.guarantee\")\s*\)?(?:,|\s+to|\s*->|\]\s*=)\s*"
+    r"(?:StreamsConfig\.)?(\w+|\"\w*\")(?!\s*[.(?])"
+)
+"""Where a source sets what Kafka Streams guarantees, and to what."""
+
+
+def _guarantee(source: Text) -> list[Setting]:
+    """What a guarantee of Kafka Streams' makes of its producer: transactions, or it is unknown whether."""
+    found = GUARANTEE.search(source.content)
+    if found is None:
+        set_elsewhere = re.search(r"PROCESSING_GUARANTEE_CONFIG|\"processing\.guarantee\"", source.content)
+        if set_elsewhere is None:
+            return []
+        origin = source.origin(source.line_at(set_elsewhere.start()))
+        return [Setting("enable.idempotence", UNKNOWN, origin, known=False, note="by what Streams guarantees")]
+    value, origin = found[1].strip('"').lower(), source.origin(source.line_at(found.start()))
+    if value == "at_least_once":
+        return []
+    note = f"processing.guarantee={value} of Kafka Streams"
+    if value.startswith("exactly_once"):
+        return [Setting("transactional.id", "(its own)", origin, note=note)]
+    return [Setting("enable.idempotence", UNKNOWN, origin, known=False, note=note)]
 
 
 RECORD: Final = re.compile(r"\bnew\s+ProducerRecord(?:<[^<>()]*>|\[[^\[\]()]*\])?\s*\(\s*(\"[^\"\n]*\"|[\w.]+)")
@@ -1471,6 +1498,8 @@ def settle(
         own = _filled(_of_component(one, look_up(one.producer.unit)), look_up(one.producer.unit))
         if one.kind == "handed" and any(each.kind == "rdkafka" and each.producer.unit == own.unit for each in made):
             continue  # it is that one's configuration which is handed to it
+        if one.kind in SPRING and _is_undecided(own) and any(_is_applications(each) for each in found):
+            continue
         if one.kind == "handed-dotnet" and _is_set_in_another(one, found, made):
             continue
         if one.kind == "customizer":
@@ -1500,6 +1529,18 @@ def settle(
                 own = _undecided(own)
         found.append(own)
     return found
+
+
+def _is_undecided(own: ProducerConfig) -> bool:
+    """Whether a source puts into a producer what it is told elsewhere, and nothing that is known of what decides."""
+    decisive = [own.settings[key] for key in DECISIVE if key in own.settings]
+    return bool(decisive) and not any(each.known for each in decisive)
+
+
+def _is_applications(producer: ProducerConfig) -> bool:
+    """Whether a producer is a section of an application's own: a library of the program's reads it."""
+    file = producer.origin.path.rpartition("/")[2]
+    return producer.framework == "" and producer.spelling != "{key}" and file.startswith("application")
 
 
 def _is_read_by_source(producer: ProducerConfig, made: Sequence[Made]) -> bool:

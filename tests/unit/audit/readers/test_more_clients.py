@@ -253,3 +253,32 @@ def test_a_section_of_appsettings_is_the_configuration_that_is_handed_over(tmp_p
 def test_a_consumers_section_of_appsettings_is_none(tmp_path) -> None:
     content = '{"ConsumerConfig": {"BootstrapServers": "k", "GroupId": "g"}, "Kafka": {"BootstrapServers": "k"}}'
     assert read(tmp_path, {"appsettings.json": content}).producers == ()
+
+
+STREAMS = """import org.apache.kafka.streams.*;
+class A {{ void m() {{
+  Properties p = new Properties();
+  p.put(StreamsConfig.APPLICATION_ID_CONFIG, "a");
+  {}
+  new KafkaStreams(t, p).start();
+}} }}
+"""
+
+
+@pytest.mark.parametrize(
+    ("line", "transactions", "idempotence"),
+    [
+        ("p.put(StreamsConfig.PROCESSING_GUARANTEE_CONFIG, StreamsConfig.EXACTLY_ONCE_V2);", True, True),
+        ('p.put("processing.guarantee", "exactly_once");', True, True),
+        ('p.put("processing.guarantee", "at_least_once");', False, True),
+        ("p.put(StreamsConfig.PROCESSING_GUARANTEE_CONFIG, StreamsConfig.AT_LEAST_ONCE);", False, True),
+        ("p.put(StreamsConfig.PROCESSING_GUARANTEE_CONFIG, guarantee);", False, False),
+        ("p.put(StreamsConfig.PROCESSING_GUARANTEE_CONFIG, o.guarantee());", False, False),
+        ("", False, True),
+    ],
+)
+def test_what_a_source_guarantees_with_kafka_streams(tmp_path, line, transactions, idempotence) -> None:
+    """`idempotence`: whether it is known, as far as the source goes."""
+    settings = only(read(tmp_path, {"A.java": STREAMS.format(line)})).settings
+    assert ("transactional.id" in settings) is transactions
+    assert ("enable.idempotence" not in settings) is idempotence

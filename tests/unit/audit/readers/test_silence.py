@@ -148,3 +148,28 @@ class S {} {{ Producer<byte[], byte[]> p(Map<String, Object> c) {{ return new Ka
 @pytest.mark.parametrize(("head", "count"), [("implements KafkaClientSupplier", 0), ("implements Closeable", 1)])
 def test_what_kafka_streams_is_supplied_with_is_no_producer_beside_it(tmp_path, head, count) -> None:
     assert len(read(tmp_path, {"S.java": SUPPLIER.format(head)}).producers) == count
+
+
+@pytest.mark.parametrize(("name", "count"), [(".env.example", 0), (".env_sample", 0), (".env.prod", 1)])
+def test_the_sample_of_what_compose_takes_is_none(tmp_path, name, count) -> None:
+    files = {"docker-compose.yml": "services: {kafka: {image: kafka}}\n", f"{name}": "KAFKA_PRODUCER_ACKS=1\n"}
+    assert len(read(tmp_path, files).producers) == count
+
+
+SECTION = "kafka-producer-config:\n  key-serializer-class: S\n  acks: all\n  linger-ms: 5\n"
+FACTORY = """import org.springframework.kafka.core.*;
+class C {{ ProducerFactory<String, String> f() {{
+  Map<String, Object> props = new HashMap<>();
+  props.put(ProducerConfig.ACKS_CONFIG, {});
+  return new DefaultKafkaProducerFactory<>(props);
+}} }}
+"""
+
+
+@pytest.mark.parametrize(("value", "count"), [("data.getAcks()", 1), ('"1"', 2)])
+def test_a_librarys_factory_is_the_sections_that_it_reads(tmp_path, value, count) -> None:
+    files = {"app/pom.xml": "<project/>", "app/application.yml": SECTION, "lib/pom.xml": "<project/>"}
+    found = read(tmp_path, files | {"lib/C.java": FACTORY.format(value)}).producers
+    assert len(found) == count
+    section = next(each for each in found if each.origin.path.endswith("application.yml"))
+    assert (section.client, section.settings["acks"].value) == ("java", "all")
