@@ -423,7 +423,7 @@ def _callee(node: Node) -> str:
 
 
 def _declared(node: Node) -> str:
-    """The type of the variable, field or property that a `new()` is assigned to; empty if it is none."""
+    """The type of the variable, field or property that a `new()` is assigned to; empty if there is no such."""
     for _ in range(3):
         node = node.parent
         if node is None:
