@@ -264,6 +264,7 @@ def test_a_clients_own_key(settings: dict[str, str], store: bytes, tmp_path: Pat
         ({**STORE, "ssl.keystore.password": "wrong"}, P12, "that ssl.keystore.password opens"),
         (STORE, b"rubbish", "neither PEM nor a PKCS#12"),
     ],
+    ids=["JKS", "a wrong password", "rubbish"],  # a store is made anew in each process, and may not name a test
 )
 def test_a_key_that_cannot_be_used(settings: dict[str, str], store: bytes, says: str, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=says) as raised:
