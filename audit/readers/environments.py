@@ -36,15 +36,29 @@ def join_environments(
     """Producers with the variables of the services that they are built for, without those that are only variables of
     a program whose producer is told by its own files.
     """
-    of_containers = [each for each in producers if each.framework == "env" or each.spelling.startswith(OF_SPRING)]
-    own = [each for each in producers if each not in of_containers]
-    kept = [each for each in of_containers if not _is_told(each, own)]
-    if any(each.framework in PROGRAMS for each in own) and any(each.framework == "env" for each in kept):
+    if not any(_is_containers(each) for each in producers):
+        return [_filled(each, environments) for each in producers] if environments else list(producers)
+    own = [each for each in producers if not _is_containers(each)]
+    kept = {id(each) for each in producers if _is_containers(each) and not _is_told(each, own)}
+    told = [each for each in producers if _is_containers(each) and id(each) not in kept and each.framework == "spring"]
+    if any(each.framework in PROGRAMS for each in own) and any(_is_of_program(each, kept) for each in producers):
         text = _squeezed_sources(read)
-        kept = [each for each in kept if each.framework != "env" or not _is_mentioned(each, text)]
-    told = [each for each in of_containers if each not in kept and each.framework == "spring"]
-    filled = {id(each): _under(_filled(each, environments), told) for each in own}
-    return [filled.get(id(each), each) for each in producers if id(each) in filled or each in kept]
+        kept -= {id(each) for each in producers if _is_of_program(each, kept) and _is_mentioned(each, text)}
+    return [
+        each if _is_containers(each) else _under(_filled(each, environments), told)
+        for each in producers
+        if not _is_containers(each) or id(each) in kept
+    ]
+
+
+def _is_containers(producer: ProducerConfig) -> bool:
+    """Whether variables of a container configure a producer, by Spring's names or by the program's own."""
+    return producer.framework == "env" or producer.spelling.startswith(OF_SPRING)
+
+
+def _is_of_program(producer: ProducerConfig, kept: set[int]) -> bool:
+    """Whether it is still kept, and told by variables with names of the program's own."""
+    return producer.framework == "env" and id(producer) in kept
 
 
 def _within(path: str, folder: str) -> bool:

@@ -291,12 +291,12 @@ def _only_receives(producer: ProducerConfig, uses: Mapping[str, set[bool]], read
     """Whether what Spring Boot configures is only received with: nothing is said of a producer, the sources of the
     module receive, and none sends. A module without an application of its own may be a library that sends for it.
     """
-    if producer.framework != "spring" or not producer.unit or producer.topics:
+    if producer.framework != "spring" or not producer.unit or producer.topics or uses.get(producer.unit) != {False}:
         return False
-    shared = all(".producer." not in each.written and each.key not in PRODUCERS for each in producer.settings.values())
+    if any(".producer." in each.written or each.key in PRODUCERS for each in producer.settings.values()):
+        return False
     applications = {each.unit for each in reading.producers if each.framework == "spring"}
-    libraries = any(True in sends for module, sends in uses.items() if module not in applications)
-    return shared and uses.get(producer.unit) == {False} and not libraries
+    return not any(True in sends for module, sends in uses.items() if module not in applications)
 
 
 def _with_releases(

@@ -67,12 +67,15 @@ def module_named(source: Text, module: ast.AST, name: str) -> Text | None:
     if node is not None:
         parts = ".".join(each for each in (node.module, original) if each)
         return module_of(source, ast.ImportFrom(parts, [], node.level))
-    for each in ast.walk(module):
-        if isinstance(each, ast.Import):
-            for one in each.names:
-                if name == (one.asname or one.name):
-                    return module_of(source, ast.ImportFrom(one.name, [], 0))
-    return None
+    whole = _whole_imports(module).get(name)
+    return module_of(source, ast.ImportFrom(whole, [], 0)) if whole is not None else None
+
+
+@lru_cache(maxsize=8)
+def _whole_imports(module: ast.AST) -> dict[str, str]:
+    """The modules that a file imports whole, by the names that it has for them."""
+    found = (each for each in ast.walk(module) if isinstance(each, ast.Import))
+    return {one.asname or one.name: one.name for each in found for one in each.names}
 
 
 def _settings_of_django(source: Text) -> Text | None:

@@ -22,6 +22,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Final
 
 from audit.model import Setting
@@ -31,6 +32,8 @@ from audit.readers.names import producer_keys
 from audit.readers.text import Text
 
 UNKNOWN: Final = "(an expression)"
+MOST: Final = 50
+"""How many places of one file that make a producer are looked at."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,7 +176,7 @@ def read_natives(source: Text, reading: Collected) -> bool:
     pairs = [each for each in language.puts.finditer(text) if each[2] in producer_keys()]
     if language.files == ("*.php",) and (alias := ALIAS.search(text)):
         text = re.sub(rf"\bnew\s+{alias[1]}\b", lambda found: "new Producer".ljust(len(found[0])), text)
-    for maker in list(language.makes.finditer(text))[:50]:
+    for maker in islice(language.makes.finditer(text), MOST):
         name = next((each for each in maker.groups() if each), "")
         own = [each for each in pairs if each[1] == name] or pairs
         settings = _settings(source, own)
@@ -188,7 +191,7 @@ def read_natives(source: Text, reading: Collected) -> bool:
     return True
 
 
-RUBY_KAFKA: Final = re.compile(r"(?<!\w)(\w*)\)?\.(?:async_)?producer\b[ \t]*(?:\(((?:[^()]|\([^()]*\)){0,2000})\))?")
+RUBY_KAFKA: Final = re.compile(r"(?<!\w)(\w*)\)?\.(?:async_)?producer\b[ \t]*(?:\(((?:[^()]|\([^()]*\)){0,400})\))?")
 OF_RUBY_KAFKA: Final = {
     "required_acks": "acks",
     "max_retries": "retries",
@@ -202,7 +205,7 @@ def _read_ruby_kafka(source: Text, text: str, reading: Collected) -> bool:
     makes = re.search(r"\bKafka\.new\b|\brequire\s*\(?['\"]kafka['\"]", text) is not None
     if re.search(r"WaterDrop|Rdkafka", text):
         return False
-    for maker in RUBY_KAFKA.finditer(text):
+    for maker in islice(RUBY_KAFKA.finditer(text), MOST):
         if not makes and "kafka" not in maker[1].lower():
             continue
         given = re.finditer(rf"\b(\w+)(?:\s*:|\s*=>)\s*{ARGUMENT}\s*(?=,|$)", maker[2] or "")

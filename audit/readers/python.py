@@ -454,13 +454,15 @@ def _changes(node: ast.AST, name: str) -> bool:
 
 def _only_asks(call: ast.Call, scope: Scope) -> bool:
     """Whether a producer is only there to ask which topics there are, or whether brokers answer."""
+    if isinstance(scope, ast.Module):
+        return False
     inside = list(_own(scope))
     names = [
         each.targets[0].id
         for each in inside
         if isinstance(each, ast.Assign) and each.value is call and isinstance(each.targets[0], ast.Name)
     ]
-    if not names or isinstance(scope, ast.Module):
+    if not names:
         return False
     asked = [each for each in inside if isinstance(each, ast.Attribute) and getattr(each.value, "id", "") == names[0]]
     used = [each for each in inside if isinstance(each, ast.Name) and each.id == names[0]]

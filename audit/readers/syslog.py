@@ -7,6 +7,7 @@ or `"acks" => "1"`. Where nothing is written, librdkafka's own defaults are in f
 from __future__ import annotations
 
 import re
+from itertools import islice
 from typing import Final
 
 from audit.model import Setting
@@ -18,24 +19,28 @@ DESTINATION: Final = re.compile(r"(?<![\w-])kafka(?:-c)?[ \t\n]*\(")
 TEXT: Final = r"[\"']([^\"'\n]*)[\"']"
 OPTION: Final = re.compile(rf"(?<![\w-])(topic|bootstrap-servers?)[ \t]*\([ \t]*{TEXT}")
 PAIR: Final = re.compile(rf"{TEXT}[ \t]*(?:=>|\()[ \t]*{TEXT}")
+MOST: Final = 50
+"""How many destinations of one file are looked at."""
+LONGEST: Final = 20_000
+"""Characters of a destination that are looked at."""
 SERVERS: Final = re.compile(r"bootstrap-servers?")
 
 
 def _closing(text: str, at: int) -> int:
     """Where the bracket closes that was opened before `at`; the end if none does."""
     depth = 1
-    for found in re.finditer(r"\"[^\"\n]*\"|'[^'\n]*'|#[^\n]*|[()]", text[at:]):
+    for found in re.finditer(r"\"[^\"\n]*\"|'[^'\n]*'|#[^\n]*|[()]", text[at : at + LONGEST]):
         depth += {"(": 1, ")": -1}.get(found[0], 0)
         if depth == 0:
             return at + found.start()
-    return len(text)
+    return min(len(text), at + LONGEST)
 
 
 def _read(document: Document, reading: Collected) -> bool:
     """Add the producer of each destination of Kafka's."""
     source = document.source
     found = False
-    for block in DESTINATION.finditer(source.content):
+    for block in islice(DESTINATION.finditer(source.content), MOST):
         text = source.content[block.end() : _closing(source.content, block.end())]
         options = {each[1]: each[2] for each in OPTION.finditer(text)}
         if not options.keys() & {"topic", "bootstrap-server", "bootstrap-servers"}:
