@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from audit.model import Inputs
+from tests.unit.audit.damage import CANARY
 from tests.unit.audit.reading import only, read
 
 PYTHON = """import os
@@ -85,3 +86,12 @@ def test_a_placeholder_of_a_file_has_the_services_variable(tmp_path) -> None:
     files = {"compose.yml": compose(("a", "build: ./a", "APP_ACKS: all, KAFKA_HOST: k"))}
     files["a/application.properties"] = content
     assert acks(read(tmp_path, files)) == "all"
+
+
+def test_a_services_secret_is_kept_nowhere(tmp_path) -> None:
+    content = BOOT + "spring.kafka.properties.sasl.password=${KAFKA_PW}\nspring.kafka.client-id=${DB_PASSWORD:x}\n"
+    variables = f"KAFKA_PW: {CANARY}, DB_PASSWORD: {CANARY}, KAFKA_PRODUCER_SASL_PASSWORD: {CANARY}"
+    files = {"compose.yml": compose(("a", "build: ./a", variables)), "a/application.properties": content}
+    inputs = read(tmp_path, files)
+    assert len(inputs.producers) == 1
+    assert CANARY not in repr(inputs)
