@@ -3,7 +3,8 @@
 A service of Compose's is built in a directory. A producer whose file is in that directory has the service's variables:
 they stand for its placeholders, and Spring's stand above its application's files. Where several services are built
 there and say otherwise, the value is unknown. Variables with names of the application's own (`KAFKA_PRODUCER_RETRIES`)
-are then no producer beside it; neither are those of other containers, if a source that was read has their names.
+are then no producer beside it; neither are those of other containers, if a source that was read has their names. What
+they say stands for that source's placeholders.
 """
 
 from __future__ import annotations
@@ -43,7 +44,10 @@ def join_environments(
     told = [each for each in producers if _is_containers(each) and id(each) not in kept and each.framework == "spring"]
     if any(each.framework in PROGRAMS for each in own) and any(_is_of_program(each, kept) for each in producers):
         text = _squeezed_sources(read)
-        kept -= {id(each) for each in producers if _is_of_program(each, kept) and _is_mentioned(each, text)}
+        named = [each for each in producers if _is_of_program(each, kept) and _is_mentioned(each, text)]
+        kept -= {id(each) for each in named}
+        around = [{each.written: each for each in one.settings.values()} for one in named]
+        producers = [_with_said(each, around) if each.framework in PROGRAMS else each for each in producers]
     return [
         each if _is_containers(each) else _under(_filled(each, environments), told)
         for each in producers
@@ -96,6 +100,11 @@ def _filled(producer: ProducerConfig, environments: Sequence[Environment]) -> Pr
     around = [variables for build, variables in environments if _within(producer.origin.path, build)]
     if not around:
         return producer
+    return _with_said(producer, around)
+
+
+def _with_said(producer: ProducerConfig, around: Sequence[Mapping[str, Setting]]) -> ProducerConfig:
+    """A producer with what the variables of several containers say of its placeholders."""
     settings = {key: _said(each, around) for key, each in producer.settings.items()}
     return dataclasses.replace(producer, settings=MappingProxyType(settings))
 

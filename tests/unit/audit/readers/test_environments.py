@@ -95,3 +95,9 @@ def test_a_services_secret_is_kept_nowhere(tmp_path) -> None:
     inputs = read(tmp_path, files)
     assert len(inputs.producers) == 1
     assert CANARY not in repr(inputs)
+
+
+@pytest.mark.parametrize(("second", "expected"), [("'0'", "0"), ("all", None)])
+def test_what_containers_of_images_say_stands_for_what_a_source_asks_for(tmp_path, second, expected) -> None:
+    services = [("a", "image: x", "KAFKA_ACKS: '0'"), ("b", "image: y", f"KAFKA_ACKS: {second}")]
+    assert acks(read(tmp_path, {"compose.yml": compose(*services), "src/send.py": PYTHON})) == expected
