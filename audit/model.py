@@ -25,7 +25,7 @@ from typing import Final, Literal
 Client = Literal[
     "java", "scala", "librdkafka", "unknown",
     "sarama", "franz-go", "kafka-go", "kafkajs", "kafka-node", "platformatic-kafka",
-    "kafka-python", "aiokafka", "ruby-kafka",
+    "kafka-python", "aiokafka", "ruby-kafka", "kafka-rust",
 ]  # fmt: skip
 """Whose producer it is: the Java client, the old Scala one (0.8, `request.required.acks`), librdkafka, or not known.
 Those of the lines below were never measured: what is in force is told of them, and no grade."""
@@ -111,6 +111,8 @@ class ProducerConfig:
     ("2.3.0"; confluent-kafka has the release of the librdkafka it bundles)."""
     release_from: str = ""
     """Where the release was told: "--client", "pom.xml:12: spring-kafka 2.8.1"; empty if `release` is None."""
+    since: str = ""
+    """The oldest release that a build file allows, where `release` is not told."""
     settings: Mapping[str, Setting] = field(default_factory=lambda: NOTHING, hash=False)
     """By Kafka's or librdkafka's own names, `NOTHING` more than what is written."""
     presets: Mapping[str, Setting] = field(default_factory=lambda: NOTHING, hash=False)

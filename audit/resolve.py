@@ -132,13 +132,21 @@ def _eras(producer: ProducerConfig) -> Sequence[Era]:
         return (Era(producer.client, producer.release, product(producer.client, producer.release)),)
     clients = ("java", "librdkafka") if producer.client == "unknown" else (producer.client,)
     if producer.client in NEVER_MEASURED:
-        own = [era for era in ERAS if era.client == producer.client]
+        own = [era for era in ERAS if era.client == producer.client and _is_since(era, producer.since)]
         return [era for era in own if _may_be(era, producer.settings)] or own
     since = FRAMEWORK_SINCE.get(producer.framework, ())
     eras = [
         era for era in ERAS if era.client in clients and not (era.client == "java" and numbers(era.release) < since)
     ]
-    return [era for era in eras if _knows(era, producer.settings)] or eras
+    eras = [era for era in eras if _is_since(era, producer.since)] or eras
+    # What a framework makes a transaction of runs on a release that has transactions.
+    keys = {*producer.settings, *({"transactional.id"} & producer.presets.keys())}
+    return [era for era in eras if _knows(era, keys)] or eras
+
+
+def _is_since(era: Era, oldest: str) -> bool:
+    """Whether an era has a release that is as new as the oldest that is allowed."""
+    return not oldest or not era.release or numbers(era.release) >= numbers(oldest)
 
 
 def _may_be(era: Era, keys: Iterable[str]) -> bool:

@@ -102,7 +102,7 @@ def _outputs(tree: Table) -> Iterator[tuple[str, str, Table]]:
         yield "Beats", "output.kafka", output.table("kafka")
     yield from _within(tree.get("output") or Scalar("", None))
     for name, _, value in tree.table("exporters").items:
-        if re.fullmatch(r"kafka(/.+)?", name) and isinstance(value, Table):
+        if re.fullmatch(r"kafka(/.+)?", name) and isinstance(value, Table) and _is_used(name, tree):
             yield "OpenTelemetry", name, value
     for value in tree.table("pipeline").tables("outputs"):
         if value.text("name").lower() == "kafka":
@@ -113,6 +113,16 @@ def _outputs(tree: Table) -> Iterator[tuple[str, str, Table]]:
     for within in ("customConfig", "config"):  # of the Helm charts of Vector, and of the OpenTelemetry Collector
         if tree.table(within).names() & {"sinks", "exporters"}:
             yield from _outputs(tree.table(within))
+
+
+def _is_used(exporter: str, tree: Table) -> bool:
+    """Whether a pipeline of a Collector's exports with it; the Collector starts no other. A file without pipelines is
+    a part of a configuration.
+    """
+    pipelines = [each for _, _, each in tree.table("service", "pipelines").items if isinstance(each, Table)]
+    listed = [each.get("exporters") for each in pipelines]
+    named = {one.text for each in listed for one in getattr(each, "items", ()) if isinstance(one, Scalar)}
+    return not pipelines or exporter in named
 
 
 def _within(node: Node) -> Iterator[tuple[str, str, Table]]:

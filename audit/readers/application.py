@@ -28,7 +28,7 @@ from audit.readers.collect import Collected, Page, preset
 from audit.readers.format import YAML, Document, Format
 from audit.readers.names import PRODUCERS, dotted, latest, producer_keys, relaxed, squeezed, under
 from audit.readers.placeholders import Lookup
-from audit.readers.plain import read_prefixed
+from audit.readers.plain import read_prefixed, read_streams
 from audit.readers.profiles import in_force, mentioned, set_active, with_groups
 from audit.readers.text import Text, decode
 from audit.readers.tree import flatten
@@ -148,9 +148,10 @@ def _read(folder: str, settings: Sequence[Setting], reading: Collected) -> None:
     if not read_stream(settings, reading, look_up):
         read_boot(name, settings, reading, look_up)
     read_smallrye(settings, reading, look_up)
+    _read_streams(name, settings, reading)
     if settings:
         page = Text(settings[0].origin.path, "", name=name)
-        rest = [each for each in settings if not each.key.startswith(("spring.", "mp.", "quarkus."))]
+        rest = [each for each in settings if not each.key.startswith(("spring.", "mp.", "quarkus.", "kafka-streams."))]
         if not any(each.key.startswith("mp.messaging") for each in settings):
             read_prefixed(page, rest, reading, client="java", style="spring")
     for setting in settings:
@@ -159,6 +160,28 @@ def _read(folder: str, settings: Sequence[Setting], reading: Collected) -> None:
             reading.problems.append(
                 InputProblem(setting.origin, "unreadable", message, "save what it answers as application.yml")
             )
+
+
+STREAMS: Final[Mapping[str, tuple[str, ...]]] = {
+    "quarkus.kafka-streams.": ("kafka.", "kafka-streams."),
+    "spring.kafka.streams.": ("spring.kafka.properties.", "spring.kafka.streams.properties."),
+}
+"""What a framework has of Kafka Streams, and the prefixes of its client's own keys, what overrides last."""
+
+
+def _read_streams(name: str, settings: Sequence[Setting], reading: Collected) -> None:
+    """Add the producer of a Kafka Streams application that Quarkus or Spring Boot makes; it has the application's name
+    if it has none of its own.
+    """
+    for own, prefixes in STREAMS.items():
+        about = under(settings, own)
+        if not about:
+            continue
+        named = next((each for each in about if squeezed(each.key) == "applicationid"), None)
+        mark = named or dataclasses.replace(about[0], value=name)
+        servers = [_as(each, "bootstrap.servers") for each in about if squeezed(each.key) == "bootstrapservers"]
+        given = [one for prefix in prefixes for one in under(settings, prefix)]
+        read_streams([*servers, *given, _as(mark, "application.id")], reading, "spring")
 
 
 def boot(settings: Iterable[Setting], problems: list[InputProblem] | None = None) -> list[Setting]:

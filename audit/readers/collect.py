@@ -77,6 +77,10 @@ class Collected:
     named_env_files: set[str] = field(default_factory=set)
     made: list[Any] = field(default_factory=list)
     """Producers that source makes (`source.Made`), until it is settled whose they are."""
+    uses: dict[str, bool] = field(default_factory=dict)
+    """Sources that receive with Spring or send with it: by path, whether they send."""
+    environments: list[tuple[str, Mapping[str, Setting]]] = field(default_factory=list)
+    """The variables of services of Compose's, each with the directory that its image is built in."""
     charts: dict[Path, Chart | None] = field(default_factory=dict)
     """Charts of Helm, by their directory."""
     build: str = ""

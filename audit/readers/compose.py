@@ -58,6 +58,8 @@ def read_compose(source: Text, document: Table, reading: Collected) -> None:
         runs = not service.names() & {"command", "entrypoint"}
         known = [name, service.text("container_name"), service.text("hostname"), *_aliases(service)]
         reading.build = _context(source, service)
+        if reading.build:
+            reading.environments.append((reading.build, latest(own)))
         addresses = [each for each in known if each]
         before = len(reading.brokers)
         read_variables(source, name, image, own, reading, "none", runs=runs, addresses=addresses)

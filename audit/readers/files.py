@@ -21,14 +21,24 @@ from audit.readers.check import check
 from audit.readers.collect import Collected, Options
 from audit.readers.compose import read_env
 from audit.readers.connect import join
+from audit.readers.environments import join_environments
 from audit.readers.format import Document
 from audit.readers.helm import RENDERED, chart_of, conditions, has_templates, rendered
 from audit.readers.kubernetes import read_clusters, read_containers
-from audit.readers.names import words
+from audit.readers.names import PRODUCERS, words
 from audit.readers.placeholders import TEMPLATE, Lookup
 from audit.readers.properties import read_properties
 from audit.readers.registry import concerns_kafka, file_names, formats, speaks_of_kafka
-from audit.readers.releases import BuildRelease, beside, binder_of, contradictions, module_of, tells_client, told_in
+from audit.readers.releases import (
+    BuildRelease,
+    beside,
+    binder_of,
+    contradictions,
+    least,
+    module_of,
+    tells_client,
+    told_in,
+)
 from audit.readers.source import settle
 from audit.readers.text import Text, Unreadable
 from audit.readers.tree import Documents, Listing, Table, read_json, read_yaml
@@ -69,17 +79,29 @@ def read_paths(paths: Sequence[str | Path], options: Options | None = None) -> I
         _read(candidate, reading)
     read_applications(reading)
     for path, source in reading.env_files.items():
-        if path not in reading.named_env_files:
+        if path not in reading.named_env_files and not _is_sample(path, reading):
             read_variables(source, source.file, "", read_env(source), reading, "shell")
     read_containers(reading)
     read_clusters(reading)
     _with_units(reading, tops)
     reading.producers = settle(reading.made, reading.producers, lambda unit: _look_up(unit, reading))
+    reading.producers = join_environments(reading.producers, reading.environments, reading.read)
     producers, contradicted = _with_releases(reading.producers, tops, reading.options)
     reading.producers = join(producers)
     reading.problems += contradicted
     inputs = reading.inputs()
     return dataclasses.replace(inputs, problems=tuple(dict.fromkeys([*inputs.problems, *check(inputs)])))
+
+
+SAMPLE: Final = re.compile(r"\.env[._-](?:example|sample|template|dist|defaults?)")
+
+
+def _is_sample(path: str, reading: Collected) -> bool:
+    """Whether a .env file is the sample of one that a Compose file beside it takes its variables from."""
+    folder = Path(path).parent
+    beside = {Path(each).name for each in reading.read if Path(each).absolute().parent == folder}
+    composed = any(re.match(r"(?:docker-)?compose\b", each) for each in beside)
+    return composed and SAMPLE.fullmatch(Path(path).name) is not None
 
 
 def _read(candidate: Candidate, reading: Collected) -> None:
@@ -259,6 +281,22 @@ def _with_units(reading: Collected, tops: dict[str, Path]) -> None:
         reading.made[at] = dataclasses.replace(one, producer=made)
     reading.brokers = [dataclasses.replace(each, unit=unit(each.origin)) for each in reading.brokers]
     reading.topics = [dataclasses.replace(each, unit=unit(each.origin)) for each in reading.topics]
+    uses: dict[str, set[bool]] = {}
+    for path, sends in reading.uses.items():
+        uses.setdefault(unit(Origin(path)), set()).add(sends)
+    reading.producers = [each for each in reading.producers if not _only_receives(each, uses, reading)]
+
+
+def _only_receives(producer: ProducerConfig, uses: Mapping[str, set[bool]], reading: Collected) -> bool:
+    """Whether what Spring Boot configures is only received with: nothing is said of a producer, the sources of the
+    module receive, and none sends. A module without an application of its own may be a library that sends for it.
+    """
+    if producer.framework != "spring" or not producer.unit or producer.topics or uses.get(producer.unit) != {False}:
+        return False
+    if any(".producer." in each.written or each.key in PRODUCERS for each in producer.settings.values()):
+        return False
+    applications = {each.unit for each in reading.producers if each.framework == "spring"}
+    return not any(True in sends for module, sends in uses.items() if module not in applications)
 
 
 def _with_releases(
@@ -290,9 +328,14 @@ def _with_releases(
         if contained and not producer.build and producer.framework in ("connect", "streams"):
             return dataclasses.replace(producer, client=client)  # an image has it
         found = beside(path, top, client, folders) if client != "unknown" else None
+        if producer.framework == "connect" and found is not None and "connect-runtime" not in found[1]:
+            found = None  # a plugin is built with one kafka-clients, and runs on its worker's
         release, source = found if found is not None else (None, "")
         presets = _of_binder(producer, binder_of(path, folders), release)
-        return dataclasses.replace(producer, client=client, release=release, release_from=source, presets=presets)
+        since = "" if release or client not in ("librdkafka", "kafka-python") else least(path, top, client)
+        return dataclasses.replace(
+            producer, client=client, release=release, release_from=source, presets=presets, since=since
+        )
 
     found = [released(each) for each in producers]
     return found, [each for told in folders.values() for each in contradictions(told)]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Final
 
@@ -18,7 +18,7 @@ from audit.readers.agents import read_outputs
 from audit.readers.collect import Collected
 from audit.readers.connect import read_connector, read_worker
 from audit.readers.format import JSON, YAML, Document, Format
-from audit.readers.names import latest
+from audit.readers.names import latest, under
 from audit.readers.placeholders import Lookup
 from audit.readers.text import Text
 from audit.readers.tree import Scalar, Table, flatten, inner
@@ -263,9 +263,24 @@ def _mirror(source: Text, document: Table, reading: Collected) -> None:
     for cluster in clusters:
         if cluster is target or cluster.text("alias") == spec.text("connectCluster"):
             config = _config(source, cluster.table("config"))
+            config += _overrides(source, spec.tables("mirrors"))
             own = [*config, Setting("bootstrap.servers", cluster.text("bootstrapServers"), source.origin(cluster.line))]
             told = f"{source.origin(spec.line)}: spec.version {version}"
             read_worker(source, own, reading, "any", name=_name(document), release=version, release_from=told)
+
+
+def _overrides(source: Text, mirrors: Sequence[Table]) -> list[Setting]:
+    """What the source connectors of mirrors override of their worker's producer: unknown where they do not agree."""
+    told = [
+        latest(under(_config(source, each.table("sourceConnector", "config")), "producer.override."))
+        for each in mirrors
+    ]
+    found = []
+    for key in dict.fromkeys(key for each in told for key in each):
+        values = [each[key] for each in told if key in each]
+        agree = len({each.value for each in values}) == 1 and len(values) == len(told)
+        found.append(dataclasses.replace(values[0], key=f"producer.{key}", known=values[0].known and agree))
+    return found
 
 
 def read_clusters(reading: Collected) -> None:

@@ -31,6 +31,8 @@ PRODUCERS: Final = words(
     request.required.acks sticky.partitioning.linger.ms metadata.broker.list"""
 )
 """Keys that make a configuration a producer's (metadata.broker.list is librdkafka's for consumers too)."""
+WEAK: Final = words("retries compression.type batch.size max.request.size")
+"""Those of them that other programs have too, and consumers' applications: alone they tell no producer."""
 CONSUMERS: Final = words(
     """group.id auto.offset.reset enable.auto.commit key.deserializer value.deserializer max.poll.records
     fetch.min.bytes max.poll.interval.ms session.timeout.ms isolation.level auto.commit.interval.ms auto.commit.enable
@@ -145,9 +147,22 @@ def _by_squeezed() -> Mapping[str, str]:
     return {squeezed(key): key for key in sorted(producer_keys())}
 
 
+AFTER_CONSTANTS: Final[Mapping[str, str]] = {
+    "keyserializerclass": "key.serializer",
+    "valueserializerclass": "value.serializer",
+}
+"""What people call settings after the names of ProducerConfig's constants."""
+
+
 def relaxed(name: str) -> str | None:
-    """The producer's key that a name spells in its own way (enableIdempotence, enable-idempotence, MAX_BLOCK_MS)."""
-    return name if name in producer_keys() else _by_squeezed().get(squeezed(name))
+    """The producer's key that a name spells in its own way (enableIdempotence, enable-idempotence, MAX_BLOCK_MS).
+
+    >>> relaxed("key-serializer-class"), relaxed("key.serializer.class")
+    ('key.serializer', 'key.serializer.class')
+    """
+    if name in producer_keys():
+        return name
+    return AFTER_CONSTANTS.get(squeezed(name)) or _by_squeezed().get(squeezed(name))
 
 
 def dotted(variable: str) -> str:

@@ -4,8 +4,11 @@ r"""Producers of librdkafka's in C, C++, PHP and Ruby, of which no grammar is in
 |---|---|---|
 | C | `rd_kafka_conf_set(conf, "acks", "1", …)` | `rd_kafka_new(RD_KAFKA_PRODUCER, conf, …)` |
 | C++ | `conf->set("acks", "1", errstr)` | `RdKafka::Producer::create(conf, …)` |
+| C++, cppkafka and modern-cpp-kafka | `{"acks", "1"}` | `Producer producer(config)`, `make_unique<Producer>(config)` |
 | PHP | `$conf->set('acks', '1')` | `new RdKafka\Producer($conf)` |
 | Ruby | `'acks': 1`, `"acks" => 1` | `WaterDrop::Producer.new`, `Rdkafka::Config` |
+
+ruby-kafka, which is no librdkafka, is told by `producer(required_acks: 1, …)` of a client of its own.
 
 Literal keys and values count. A value that is an expression, or that two places say differently, is told as unknown.
 Where several maps are filled, the one counts that is handed to the producer. If it is not made in the file, or is
@@ -19,6 +22,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Final
 
 from audit.model import Setting
@@ -28,6 +32,8 @@ from audit.readers.names import producer_keys
 from audit.readers.text import Text
 
 UNKNOWN: Final = "(an expression)"
+MOST: Final = 50
+"""How many places of one file that make a producer are looked at."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +50,8 @@ class _Language:
     """How a map is given a key that is an expression, with its name at %s."""
     sends: str = ""
     """What a file has that sends; empty if each producer does."""
+    speaks: str = ""
+    """What a file has that is of this kind, where another kind has files of the same name."""
 
 
 SLASHES: Final = re.compile(r"(\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*')|//[^\n]*|/\*.*?\*/", re.DOTALL)
@@ -63,6 +71,16 @@ LANGUAGES: Final = (
     _Language(
         ("*.cpp", "*.cc", "*.cxx", "*.hpp"),
         SLASHES,
+        re.compile(rf"()(?:\{{\s*|\b\w+\s*(?:->|\.)\s*(?:set|put)\s*\(\s*)\"([\w.]+)\"\s*,\s*\{{?{ARGUMENT}\s*[}})]"),
+        re.compile(
+            r"\b(?:cppkafka::|kafka::clients::|producer::)*(?:Kafka|Buffered)?Producer(?:<[\w:, ]+>)?"
+            r"(?:>\s*|\s+\w+\s*)[({]\s*(\w+)\s*[,)}]"
+        ),
+        speaks=r"\bcppkafka\b|kafka::clients|<kafka/Kafka",
+    ),
+    _Language(
+        ("*.cpp", "*.cc", "*.cxx", "*.hpp"),
+        SLASHES,
         re.compile(rf"\b(\w+)\s*(?:->|\.)\s*set\s*\(\s*\"([\w.]+)\"\s*,\s*{ARGUMENT}\s*,"),
         re.compile(r"\bProducer::create\s*\(\s*(\w+)"),
         r"\s*=\s*(?:\w+::)*Conf::create\b",
@@ -73,8 +91,8 @@ LANGUAGES: Final = (
         ("*.php",),
         PHP_COMMENTS,
         re.compile(rf"\$(?:this->)?(\w+)\s*->\s*set\s*\(\s*['\"]([\w.]+)['\"]\s*,\s*{ARGUMENT}\s*\)"),
-        re.compile(r"\bnew\s+\\?(?:RdKafka\\)?Producer\s*\(\s*\$?(?:this->)?(\w*)"),
-        r"\s*=\s*new\s+\\?(?:RdKafka\\)?Conf\b",
+        re.compile(r"\bnew\s+\\?(?:RdKafka\\|SimpleKafkaClient\\)?Producer\s*\(\s*\$?(?:this->)?(\w*)"),
+        r"\s*=\s*new\s+\\?(?:RdKafka\\|SimpleKafkaClient\\)?Conf(?:iguration)?\b",
         r"\$(?:this->)?%s\s*->\s*set\s*\(\s*[^\s'\"]",
     ),
     _Language(
@@ -86,13 +104,24 @@ LANGUAGES: Final = (
 )
 ALIAS: Final = re.compile(r"(?m)^\s*use\s+\\?RdKafka\\Producer\s+as\s+(\w+)\s*;")
 """In PHP: the name that a file has for the class."""
-MARKS: Final = re.compile(r"rd_kafka_new|RdKafka|WaterDrop|Rdkafka")
+ASKS: Final = re.compile(r"->\s*(?:getMetadata|queryWatermarkOffsets|offsetsForTimes)\s*\(")
+"""In PHP: what a handle is asked; one that only asks sends nothing."""
+MARKS: Final = re.compile(
+    r"rd_kafka_new|RdKafka|SimpleKafkaClient|WaterDrop|Rdkafka|cppkafka|kafka::clients|<kafka/Kafka|producer\b"
+)
 TESTS: Final = re.compile(r"(?:^|/)(?:tests?|spec|examples?/tests?)/|(?:_spec|_test)\.\w+$|Test\.php$")
 
 
-def _language(file: str) -> _Language | None:
+def _language(file: str, content: str = "") -> _Language | None:
     end = "*." + file.rpartition(".")[2]
-    return next((one for one in LANGUAGES if end in one.files), None)
+    return next(
+        (
+            one
+            for one in LANGUAGES
+            if end in one.files and (not one.speaks or re.search(one.speaks, content) is not None)
+        ),
+        None,
+    )
 
 
 def _value(text: str) -> str | None:
@@ -136,14 +165,18 @@ def _is_open(name: str, text: str, language: _Language) -> bool:
 
 def read_natives(source: Text, reading: Collected) -> bool:
     """Add the producers that a source makes with librdkafka, one for each place that makes one."""
-    language = _language(source.file.lower())
+    language = _language(source.file.lower(), source.content)
     if language is None or TESTS.search(source.path) or BUNDLED.search(source.path):
         return True
     text = language.comments.sub(lambda found: found[1] or re.sub(r"[^\n]", " ", found[0]), source.content)
+    if language.files == ("*.php",) and ASKS.search(text) and not re.search(r"->\s*producev?\s*\(", text):
+        return True
+    if language.files == ("*.rb",) and _read_ruby_kafka(source, text, reading):
+        return True
     pairs = [each for each in language.puts.finditer(text) if each[2] in producer_keys()]
     if language.files == ("*.php",) and (alias := ALIAS.search(text)):
         text = re.sub(rf"\bnew\s+{alias[1]}\b", lambda found: "new Producer".ljust(len(found[0])), text)
-    for maker in list(language.makes.finditer(text))[:50]:
+    for maker in islice(language.makes.finditer(text), MOST):
         name = next((each for each in maker.groups() if each), "")
         own = [each for each in pairs if each[1] == name] or pairs
         settings = _settings(source, own)
@@ -158,10 +191,42 @@ def read_natives(source: Text, reading: Collected) -> bool:
     return True
 
 
+RUBY_KAFKA: Final = re.compile(r"(?<!\w)(\w*)\)?\.(?:async_)?producer\b[ \t]*(?:\(((?:[^()]|\([^()]*\)){0,400})\))?")
+OF_RUBY_KAFKA: Final = {
+    "required_acks": "acks",
+    "max_retries": "retries",
+    "idempotent": "enable.idempotence",
+    "transactional_id": "transactional.id",
+}
+
+
+def _read_ruby_kafka(source: Text, text: str, reading: Collected) -> bool:
+    """Add the producers that a file makes with clients of ruby-kafka; whether it has such clients."""
+    makes = re.search(r"\bKafka\.new\b|\brequire\s*\(?['\"]kafka['\"]", text) is not None
+    if re.search(r"WaterDrop|Rdkafka", text):
+        return False
+    for maker in islice(RUBY_KAFKA.finditer(text), MOST):
+        if not makes and "kafka" not in maker[1].lower():
+            continue
+        given = re.finditer(rf"\b(\w+)(?:\s*:|\s*=>)\s*{ARGUMENT}\s*(?=,|$)", maker[2] or "")
+        origin = source.origin(source.line_at(maker.start()))
+        settings = []
+        for each in given:
+            value = _value(each[2].replace(":all", "'all'"))
+            if key := OF_RUBY_KAFKA.get(each[1]):
+                settings.append(Setting(key, UNKNOWN if value is None else value, origin, known=value is not None))
+        if "**" in (maker[2] or ""):
+            named = {each.key for each in settings}
+            settings += [Setting(key, UNKNOWN, origin, known=False) for key in DECISIVE if key not in named]
+        reading.producer(source.file, settings, origin, client="ruby-kafka", framework="source", style="none")
+    return True
+
+
 FORMATS: Final = (
     Format(
         name="C, C++, PHP, Ruby",
-        reads="librdkafka's settings with literal keys: `rd_kafka_conf_set`, `conf->set`, WaterDrop's hash",
+        reads="librdkafka's settings with literal keys: `rd_kafka_conf_set`, `conf->set`, cppkafka's "
+        "lists, WaterDrop's hash; what ruby-kafka's `producer` is called with",
         files=tuple(glob for one in LANGUAGES for glob in one.files),
         rank=27,
         whole=True,

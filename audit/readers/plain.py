@@ -16,7 +16,7 @@ from audit.model import BrokerConfig, Client, Setting
 from audit.readers.collect import Collected, preset
 from audit.readers.connect import read_connector
 from audit.readers.format import JSON, PROPERTIES, YAML, Document, Format
-from audit.readers.names import BROKERS, CONSUMERS, PRODUCERS, latest, producer_keys, relaxed, squeezed, under
+from audit.readers.names import BROKERS, CONSUMERS, PRODUCERS, WEAK, latest, producer_keys, relaxed, squeezed, under
 from audit.readers.placeholders import Style
 from audit.readers.text import Text
 from audit.readers.tree import Table, flatten
@@ -28,8 +28,6 @@ NEAR: Final = 0.74
 MAPS_OF_VARIABLES: Final = ("custom-environment-variables.yml", "custom-environment-variables.yaml",
                             "custom-environment-variables.json")  # fmt: skip
 """node-config's: values are names of variables."""
-WEAK: Final = frozenset({"retries", "compression.type", "batch.size", "max.request.size"})
-"""Keys of producers that other programs have too."""
 STREAMS: Final = "Kafka Streams, org.apache.kafka.streams.StreamsConfig"
 GUARANTEES: Final = frozenset({"exactly_once", "exactly_once_beta", "exactly_once_v2"})
 SPARK: Final = frozenset({"checkpointlocation", "outputmode", "trigger", "includeheaders", "format"})
@@ -54,6 +52,8 @@ def read_plain(source: Text, settings: Sequence[Setting], reading: Collected, *,
         return False
     if not named and keys & CONSUMERS and marks <= {"compression.type", "retries", "request.timeout.ms"}:
         return False
+    if any(each.key == "bootstrap.servers" and not each.value.strip() for each in settings):
+        return False  # a form that somebody fills in
     topics = [setting.value for setting in settings if setting.key in TOPICS and setting.key not in producer_keys()]
     own = [setting for setting in settings if setting.key not in TOPICS]
     first = own[0].origin if own else source.origin()
@@ -137,19 +137,24 @@ def _clients(key: str) -> bool:
     return relaxed(key) is not None or ("." in key and not key.startswith(("topic", "consumer")))
 
 
+OF_PRODUCER: Final = re.compile(r"(?:^|\.)(?:kafka[-_]?)?producer(?:[-_]?(?:config|settings|options))?$")
+"""A section that is a producer's by its name, whatever it sets."""
+
+
 def _prefix(key: str) -> str | None:
     """What stands before a producer's key, if that names a producer; None otherwise.
 
-    >>> _prefix("app.kafka.producer.linger.ms"), _prefix("kafka.acks"), _prefix("db.retries"), _prefix("acks")
+    >>> _prefix("app.kafka.producer.linger.ms"), _prefix("kafka.acks"), _prefix("db.retries"), _prefix("Kafka.Retries")
     ('app.kafka.producer', 'kafka', None, None)
     """
     parts = key.split(".") if len(key) < LONGEST else []
     for start in range(1, len(parts)):
         rest = ".".join(parts[start:])
-        if rest in PRODUCERS or relaxed(rest) in PRODUCERS:
-            prefix = ".".join(parts[:start])
-            low = prefix.lower()
-            if rest in WEAK and not low.endswith("producer"):
+        prefix = ".".join(parts[:start])
+        low = prefix.lower()
+        of_producer = relaxed(rest) == "bootstrap.servers" and OF_PRODUCER.search(low) is not None
+        if of_producer or rest in PRODUCERS or relaxed(rest) in PRODUCERS:
+            if relaxed(rest) in WEAK and not low.endswith("producer"):
                 return None
             if "consumer" in low or low.startswith(("spring.", "mp.messaging", "%", "camel.")):
                 return None
@@ -167,11 +172,15 @@ def _read_streams(document: Document, reading: Collected) -> bool:
     return True
 
 
+OF_DOTNET: Final = re.compile(r"appsettings(?:\.[\w-]+)?\.json$", re.IGNORECASE)
+"""Configuration of .NET, whose client is Confluent.Kafka."""
+
+
 def _read_client(document: Document, reading: Collected) -> bool:
     if document.file in MAPS_OF_VARIABLES:
         return True
     client: Client = "unknown" if document.tree is not None else "java"
-    client = "librdkafka" if "rdkafka" in document.source.file else client
+    client = "librdkafka" if "rdkafka" in document.source.file or OF_DOTNET.match(document.source.file) else client
     found = read_plain(document.source, document.settings, reading, client=client, style="any")
     return read_prefixed(document.source, document.settings, reading, client=client, style="any") or found
 

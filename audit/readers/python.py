@@ -19,15 +19,14 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextvars import ContextVar
 from functools import lru_cache
-from pathlib import Path
 from typing import Final
 
 from audit.model import Client, Setting
 from audit.readers.collect import Collected
 from audit.readers.format import Format
+from audit.readers.modules import bound, imports, module_named, module_of
 from audit.readers.names import producer_keys
-from audit.readers.text import Text, Unreadable, decode
-from audit.readers.walk import LARGEST
+from audit.readers.text import Text, Unreadable
 
 CLASSES: Final = frozenset({"Producer", "SerializingProducer", "AvroProducer", "AIOProducer", "DeserializingProducer"})
 READS: Final = frozenset({"get", "items", "keys", "values", "copy"})
@@ -83,6 +82,8 @@ def read_python(source: Text, reading: Collected) -> bool:
     except (RecursionError, ValueError, MemoryError):
         raise Unreadable("not Python") from None
     try:
+        BOUND.set(_dictionaries(tree))
+        MODULE.set(tree)
         found = _producers(source, tree, reading) if re.search(r"confluent_kafka|arroyo", source.content) else False
         found |= _called(source, tree, reading)
         return _sinks(source, tree, reading) or found if "pyspark" in source.content else found
@@ -126,10 +127,13 @@ def _dictionaries(tree: ast.Module) -> dict[str, ast.Dict]:
     }
 
 
+MODULE: Final[ContextVar[ast.Module]] = ContextVar("MODULE")
+"""The tree of the source that is read, whose names settings have."""
+
+
 def _producers(source: Text, tree: ast.Module, reading: Collected) -> bool:
     names = _imported(tree)
     found = False
-    BOUND.set(_dictionaries(tree))
     for scopes, call in _calls(tree, (tree,)):
         if not _is_producer(call.func, names) or _only_asks(call, scopes[-1]):
             continue
@@ -173,11 +177,14 @@ def _called(source: Text, tree: ast.Module, reading: Collected) -> bool:
                 continue  # it only subscribes
             client = "librdkafka" if "faststream.confluent" in source.content else client
         given = [_setting(source, word.arg.replace("_", "."), word.value) for word in call.keywords if word.arg]
+        spread = [_followed(source, call, word.value, scopes) for word in call.keywords if word.arg is None]
+        for each in spread:
+            given += [dataclasses.replace(one, key=one.key.replace("_", ".")) for one in each or ()]
         settings = [each for each in given if each.key in producer_keys()]
         if any(each.key == "transactional.id" and not each.known for each in settings):  # it may be None
             settings = [each for each in settings if each.key != "transactional.id"]
             settings.append(Setting("enable.idempotence", UNKNOWN, source.origin(call.lineno), known=False))
-        if any(word.arg is None for word in call.keywords):
+        if any(each is None for each in spread):
             named = {each.key for each in settings}
             settings += [
                 Setting(key, UNKNOWN, source.origin(call.lineno), known=False) for key in DECISIVE if key not in named
@@ -255,8 +262,15 @@ def _imported(tree: ast.Module) -> set[str]:
             names |= {one.asname or one.name for one in node.names if one.name == "KafkaProducer"}
     for node in ast.walk(tree):
         if isinstance(node, ast.ClassDef) and any(_is_producer(base, names) for base in node.bases):
-            names.add(node.name)
+            names |= set() if _wraps(node) else {node.name}
     return names
+
+
+def _wraps(node: ast.ClassDef) -> bool:
+    """Whether a class of producers makes none: its `__init__` calls no other, so that it only hands on."""
+    made = next((each for each in node.body if isinstance(each, FUNCTIONS) and each.name == "__init__"), None)
+    called = [_called_name(each) for each in ast.walk(made) if isinstance(each, ast.Call)] if made else ["__init__"]
+    return "__init__" not in called
 
 
 def _is_producer(function: ast.expr, names: set[str]) -> bool:
@@ -288,6 +302,8 @@ def _followed(source: Text, call: ast.Call, argument: ast.expr, scopes: tuple[Sc
     """The settings of a dictionary, or of the only one that a name is bound to; None if it cannot be followed."""
     if isinstance(argument, ast.Attribute) and getattr(argument.value, "id", "") in ("self", "cls"):
         return _of_object(source, argument.attr, scopes)
+    if isinstance(argument, ast.Attribute):
+        return _of_attribute(source, scopes[0], argument, called=False)
     if not isinstance(argument, ast.Name):
         return _made(source, argument, scopes)
     for scope in reversed(scopes):
@@ -350,7 +366,7 @@ def _returned(source: Text, call: ast.Call, name: str, scopes: tuple[Scope, ...]
     outer: tuple[Scope, ...] = scopes[:1]
     if isinstance(call.func, ast.Attribute):
         if getattr(call.func.value, "id", "") not in ("self", "cls"):
-            return None
+            return _of_attribute(source, scopes[0], call.func, called=True) if scopes else None
         outer = scopes[: max((at + 1 for at, each in enumerate(scopes) if isinstance(each, ast.ClassDef)), default=0)]
     if not outer:
         return None
@@ -368,13 +384,6 @@ def _functions(scope: Scope) -> dict[str, tuple[ast.FunctionDef | ast.AsyncFunct
         if isinstance(each, FUNCTIONS):
             found[each.name] = (*found.get(each.name, ()), each)
     return found
-
-
-@lru_cache(maxsize=8)
-def _imports(module: Scope) -> dict[str, tuple[ast.ImportFrom, str]]:
-    """The names that a module imports from others, each with the statement and the name that it has there."""
-    found = [each for each in ast.walk(module) if isinstance(each, ast.ImportFrom)]
-    return {one.asname or one.name: (each, one.name) for each in found for one in each.names}
 
 
 def _of_function(
@@ -399,25 +408,37 @@ def _of_function(
 
 def _of_package(source: Text, module: Scope, name: str, *, called: bool) -> list[Setting] | None:
     """The settings of a dictionary, or of what a function returns, that a file imports from its own package."""
-    node, original = _imports(module).get(name, (None, ""))
+    node, original = imports(module).get(name, (None, ""))
     if node is None or (not called and any(_hands_on(each, name) or _changes(each, name) for each in ast.walk(module))):
         return None
-    other = _module_of(source, node)
+    return _of_file(module_of(source, node), original, called=called)
+
+
+def _of_attribute(source: Text, module: Scope, node: ast.Attribute, *, called: bool) -> list[Setting] | None:
+    """The settings of a dictionary, or of what a function returns, of a module that a file imports: `config.KAFKA`."""
+    if not isinstance(node.value, ast.Name):
+        return None
+    return _of_file(module_named(source, module, node.value.id), node.attr, called=called)
+
+
+def _of_file(other: Text | None, name: str, *, called: bool) -> list[Setting] | None:
+    """The settings of a dictionary, or of what a function returns, of another file."""
     if other is None:
         return None
     try:
         tree = ast.parse(other.content)
     except (SyntaxError, RecursionError, ValueError, MemoryError):
         return None
-    bound = _dictionaries(tree)
-    token = BOUND.set(bound)
+    maps = _dictionaries(tree)
+    tokens = BOUND.set(maps), MODULE.set(tree)
     try:
         if not called:
-            return _literal(other, bound[original]) if original in bound else None
-        functions = _functions(tree).get(original, ())
+            return _literal(other, maps[name]) if name in maps else None
+        functions = _functions(tree).get(name, ())
         return _of_function(other, functions[0], (tree,)) if len(functions) == 1 else None
     finally:
-        BOUND.reset(token)
+        BOUND.reset(tokens[0])
+        MODULE.reset(tokens[1])
 
 
 def _changes(node: ast.AST, name: str) -> bool:
@@ -431,40 +452,17 @@ def _changes(node: ast.AST, name: str) -> bool:
     )
 
 
-def _module_of(source: Text, node: ast.ImportFrom) -> Text | None:
-    """The module of a file's own package, or beside it, that it imports from; None if it cannot be read."""
-    parts = (node.module or "").split(".") if node.module else []
-    here = Path(source.path).parent
-    if node.level:
-        roots = [(here, *here.parents)[: node.level][-1]]
-    else:
-        roots = [here, *(above for above in here.parents if parts and _has(above, parts[0], here))]
-    for root in roots:
-        at = root.joinpath(*parts)
-        for path in (at.with_name(at.name + ".py"), at / "__init__.py"):
-            try:
-                if path.is_file() and path.stat().st_size < LARGEST:
-                    return Text(str(path), decode(path.read_bytes()))
-            except OSError:
-                continue
-    return None
-
-
-def _has(above: Path, name: str, here: Path) -> bool:
-    """Whether a directory is in a package of a name that is directly below another one."""
-    below = here.relative_to(above).parts
-    return len(below) > 0 and below[0] == name
-
-
 def _only_asks(call: ast.Call, scope: Scope) -> bool:
     """Whether a producer is only there to ask which topics there are, or whether brokers answer."""
+    if isinstance(scope, ast.Module):
+        return False
     inside = list(_own(scope))
     names = [
         each.targets[0].id
         for each in inside
         if isinstance(each, ast.Assign) and each.value is call and isinstance(each.targets[0], ast.Name)
     ]
-    if not names or isinstance(scope, ast.Module):
+    if not names:
         return False
     asked = [each for each in inside if isinstance(each, ast.Attribute) and getattr(each.value, "id", "") == names[0]]
     used = [each for each in inside if isinstance(each, ast.Name) and each.id == names[0]]
@@ -602,6 +600,7 @@ def _literal(source: Text, node: ast.expr) -> list[Setting] | None:
 
 
 def _setting(source: Text, key: str, value: ast.expr) -> Setting:
+    source, value = bound(source, MODULE.get(), value)
     line = value.lineno
     text = _constant(value)
     if text is not None:

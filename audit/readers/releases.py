@@ -3,8 +3,9 @@
 Java: kafka-clients itself, or what brings it (spring-kafka, Spring Boot: `audit/known/clients.json`, from their
 builds), in pom.xml, build.gradle(.kts), gradle.properties, libs.versions.toml and build.sbt; the Scala producer is in
 kafka_2.x. For librdkafka, confluent-kafka of Python, Go and .NET have the number of the librdkafka that they bundle.
-Rust's rdkafka-sys has it after a plus. Only exact releases count: of `>=2.3` nobody knows what is installed. The
-nearest directory wins, and in it what says it most directly.
+Rust's rdkafka-sys has it after a plus. Of `>=2.3` nobody knows what is installed, but that it is no older: where no
+exact release is told, the oldest that is allowed counts as such (`LEAST`). The nearest directory wins, and in it what
+says it most directly.
 """
 
 from __future__ import annotations
@@ -346,6 +347,59 @@ def _pinned(library: Library, pattern: str, describe: Callable[[str, str], str])
 def _both(*readers: Reader) -> Reader:
     """A reader that reads what each of these does."""
     return lambda source, inherited: (told for read in readers for told in read(source, inherited))
+
+
+BARE: Final = r"(\d+(?:\.\d+)*)"
+AT_LEAST: Final = rf"""(?:\[[\w, -]*\])?["']?\s*(?:=\s*["'])?(?:[~>=]=|\^|>|=\s*["'])\s*{BARE}"""
+"""After a package of Python's: `>=2.3`, `~=2.3`, `==2.3`, `= "^2.3"`."""
+LEAST: Final[Mapping[str, tuple[tuple[Library, str, Mapping[str, str]], ...]]] = {
+    **dict.fromkeys(
+        ("requirements*.txt", "constraints*.txt", "pyproject.toml", "setup.py", "setup.cfg", "Pipfile"),
+        (
+            ("librdkafka", rf"confluent[-_]kafka{AT_LEAST}", {}),
+            ("kafka-python", rf"(?<![\w-])kafka[-_]python{AT_LEAST}", {}),
+        ),
+    ),
+    "Cargo.toml": (
+        ("librdkafka", rf"(?m)^rdkafka\s*=\s*(?:\{{[^{{}}\n]*?version\s*=\s*)?\"[\^~=]?{BARE}", {"0.26": "1.6.0"}),
+        ("librdkafka", rf"\[dependencies\.rdkafka\][^\[]*?\bversion\s*=\s*\"[\^~=]?{BARE}", {"0.26": "1.6.0"}),
+    ),
+    "package.json": (
+        ("librdkafka", r"\"node-rdkafka\"\s*:\s*\"[\^~]?(\d+(?:\.\d+)*)", {"2.12": "1.6.0"}),
+        ("librdkafka", r"\"@confluentinc/kafka-javascript\"\s*:\s*\"[\^~]?v?(\d+(?:\.\d+)*)", {"0.1": "2.3.0"}),
+    ),
+    "Directory.Packages.props": (("librdkafka", rf"Include=\"Confluent\.Kafka\"\s+Version=\"{BARE}\"", {}),),
+}
+"""Lines that tell the oldest release that is allowed, by the names of files. A package with numbers of its own has the
+librdkafka that one of its releases brought."""
+
+
+def least(path: str, top: Path, client: Client) -> str:
+    """The oldest release of a client that the build files at a path or above it allow; empty if they do not tell."""
+    folder = Path(path).absolute().parent
+    for _ in range(HIGHEST):
+        for name, lines in LEAST.items():
+            for file in sorted(folder.glob(name)):
+                told = _least_in(file, [each for each in lines if each[0] == client])
+                if told:
+                    return told
+        if folder in (top, folder.parent) or (folder / ".git").exists():
+            return ""
+        folder = folder.parent
+    return ""
+
+
+def _least_in(file: Path, lines: Iterable[tuple[Library, str, Mapping[str, str]]]) -> str:
+    """What one file tells of the oldest release; empty if nothing."""
+    try:
+        text = decode(file.read_bytes()) if file.is_file() and file.stat().st_size <= LARGEST else ""
+    except OSError:
+        return ""
+    for _, pattern, brings in lines:
+        if found := re.search(pattern, text):
+            older = [each for each in brings if numbers(each) <= numbers(found[1])]
+            return found[1] if not brings else brings[max(older, key=numbers)] if older else ""
+    return ""
 
 
 NUMBER: Final = r"(\d+\.\d+\.\d+(?:\.post\d+)?)"

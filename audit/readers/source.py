@@ -28,7 +28,7 @@ from typing import Any, Final
 
 from audit.model import Client, Origin, ProducerConfig, Setting
 from audit.readers.collect import Collected
-from audit.readers.format import Format
+from audit.readers.format import Document, Format
 from audit.readers.names import java_keys, producer_keys, relaxed
 from audit.readers.placeholders import Lookup, resolved
 from audit.readers.text import Text, Unreadable
@@ -50,11 +50,11 @@ LANGUAGES: Final[Mapping[str, tuple[str, str]]] = {
 """The grammar of each kind of file, by the end of its name."""
 MAKES: Final = re.compile(
     r"KafkaProducer\b|DefaultKafkaProducerFactory|SenderOptions|sarama\.New|kafka\.(?:New)?Writer|kgo\.NewClient"
-    r"|NewProducer\(|new ProducerConfig|kafkajs|node-rdkafka|segmentio/kafka-go|confluentinc/kafka-javascript"
+    r"|NewProducer\(|ProducerConfig\b|ProducerBuilder<|kafkajs|node-rdkafka|segmentio/kafka-go|confluentinc/kafka-javascript"
     r"|kafka-node|platformatic/kafka"
     r"|Transport\.KAFKA|\bProducerSettings\b|KafkaSink\b|FlinkKafkaProducer|io\.vertx\.kafka|new KafkaStreams\b"
     r"|ProducerConfigCustomizer|ClientFactoryCustomizer|ProducerFactoryCustomizer"
-    r"|new_producer_config|@KafkaClient\b|\.write(?:Stream)?\b|rdkafka|(?i:kafka)\w*\.producer\(|\"kafka:"
+    r"|kafka::producer|\.AddProducer<|new_producer_config|@KafkaClient\b|\.write(?:Stream)?\b|rdkafka|(?i:kafka)\w*\.producer\(|\"kafka:"
 )
 TESTS: Final = re.compile(
     r"(?:^|/)src/(?:test|testFixtures|integrationTest|acceptance-?[tT]est|it|jmh)/|(?:^|/)__tests__/|_test\.go$"
@@ -108,7 +108,11 @@ CONDITIONS: Final = frozenset(
     }
 )
 CALLS: Final = frozenset({"method_invocation", "call_expression", "invocation_expression"})
-CREATES: Final = frozenset({"object_creation_expression", "instance_expression", "new_expression", "composite_literal"})
+IMPLICIT: Final = "implicit_object_creation_expression"
+"""`new()` of C#, whose type is what it is assigned to."""
+CREATES: Final = frozenset(
+    {"object_creation_expression", "instance_expression", "new_expression", "composite_literal", IMPLICIT}
+)
 STRINGS: Final = frozenset(
     {
         "string_literal",
@@ -151,7 +155,7 @@ CUSTOMIZERS: Final[Mapping[str, str]] = {
     "DefaultKafkaProducerFactoryCustomizer": "spring",
 }
 """Beans that change what a framework makes its producers with."""
-CHAINED: Final = frozenset({"ProducerSettings", "KafkaSink", "rdkafka", "spark", "vert.x", "fs2", "zio"})
+CHAINED: Final = frozenset({"ProducerSettings", "KafkaSink", "rdkafka", "spark", "vert.x", "fs2", "zio", "kafka-rust"})
 """Makers that are the first of a chain of calls, in which settings are."""
 LINKS: Final = CALLS | {"field_expression", "navigation_expression", "member_expression", "selector_expression"}
 OF_NODE: Final = frozenset({"Producer", "HighLevelProducer"})
@@ -178,6 +182,8 @@ class _Pair:
     owner: str
     sure: bool
     start: int
+    other: Text | None = None
+    """The file that it is in, if it is another one than the maker's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -315,6 +321,9 @@ WRITTEN: Final[Mapping[str, str]] = {
     "kgo.AllISRAcks()": "all",
     "kgo.LeaderAck()": "1",
     "kgo.NoAck()": "0",
+    "RequiredAcks::All": "all",
+    "RequiredAcks::One": "1",
+    "RequiredAcks::None": "0",
 }
 
 
@@ -397,6 +406,8 @@ def _arguments(node: Node) -> list[Node]:
 
 def _callee(node: Node) -> str:
     """What is called or made, without its arguments and types: "kafka.Writer", "props.put"."""
+    if node.type == IMPLICIT:
+        return _declared(node)
     for name in ("constructor", "function", "type"):
         if (found := node.child_by_field_name(name)) is not None:
             owner, last = found.child_by_field_name("object"), found.child_by_field_name("property")
@@ -409,6 +420,17 @@ def _callee(node: Node) -> str:
         return (f"{_text(owner)}." if owner is not None else "") + (_text(name) if name is not None else "")
     first = node.named_children[0] if node.named_child_count else None
     return re.sub(r"[<\[].*", "", _text(first), flags=re.DOTALL).strip() if first is not None else ""
+
+
+def _declared(node: Node) -> str:
+    """The type of the variable, field or property that a `new()` is assigned to; empty if there is no such."""
+    for _ in range(3):
+        node = node.parent
+        if node is None:
+            return ""
+        if (told := node.child_by_field_name("type")) is not None:
+            return _text(told).rstrip("?")
+    return ""
 
 
 def _gather(source: Text, language: str, root: Node) -> _SourceWalk:
@@ -500,6 +522,8 @@ def _pairs_of(node: Node, above: Sequence[Node], found: _SourceWalk) -> None:
                 _put(key.removeprefix("kafka."), _value(given[1], constants), given[0], above, found)
         elif found.language == "scala" and len(given) == 1 and (key := OF_FS2.get(_method(node), "")):
             _put(key, _value(given[0], constants), given[0], above, found)
+        elif found.language == "rs" and name == "with_required_acks" and given:
+            _put("acks", _value(given[0], constants), given[0], above, found)
         elif callee == "Object.assign" and found.language in SCRIPTS:
             _copied(given, above, found)
         elif callee.startswith("kgo."):
@@ -517,6 +541,9 @@ def _pairs_of(node: Node, above: Sequence[Node], found: _SourceWalk) -> None:
         known = known or OF_PLATFORMATIC.get(_text(key) if PLATFORMATIC in found.source.content else "", "")
         if known and _allowed(found, known, _text(key)):
             _put(known, _value(value, constants), node, above, found)
+    elif node.type == "shorthand_property_identifier" and found.language in SCRIPTS:
+        name = _text(node)
+        _put(FIELDS.get(name, ""), constants.get(name, _Value(UNKNOWN, False)), node, above, found)
     elif node.type == "spread_element" and found.language in SCRIPTS:
         _spread(node, above, found)
 
@@ -645,7 +672,7 @@ def _assigned(node: Node, above: Sequence[Node], found: _SourceWalk) -> None:
 
 
 def _maker_of(node: Node, above: Sequence[Node], found: _SourceWalk) -> None:
-    if node.type == "pair" and _is_nest(node):
+    if node.type == "pair" and _is_nest(node, above):
         node = node.parent
         found.makers.append(
             _Maker("kafkajs", node.start_point[0] + 1, _scope(above), node.start_byte, node.end_byte, frozenset(), "")
@@ -782,12 +809,17 @@ def _name_of_type(above: Sequence[Node]) -> str:
     return next((_name_of(each) for each in reversed(above) if each.type in kinds), "")
 
 
-def _is_nest(node: Node) -> bool:
-    """Whether it says that a microservice of NestJS sends to Kafka: `transport: Transport.KAFKA`, and a producer."""
+def _is_nest(node: Node, above: Sequence[Node]) -> bool:
+    """Whether it says that a program of NestJS sends to Kafka: `transport: Transport.KAFKA` of a client, or beside what
+    is said of a producer. A server only replies.
+    """
     key, value = node.child_by_field_name("key"), node.child_by_field_name("value")
     if key is None or value is None or (_text(key), _text(value)) != ("transport", "Transport.KAFKA"):
         return False
-    return node.parent is not None and re.search(r"\bproducer\b", _text(node.parent)) is not None
+    if node.parent is not None and re.search(r"\bproducer\b", _text(node.parent)) is not None:
+        return True
+    called = [_callee(each) for each in above if each.type in CALLS]
+    return any(re.search(r"^Client(?:sModule|ProxyFactory)?\b", each) for each in called)
 
 
 def _kind(found: _SourceWalk, callee: str, name: str, node: Node) -> str:
@@ -798,8 +830,7 @@ def _kind(found: _SourceWalk, callee: str, name: str, node: Node) -> str:
         case "rs":
             return _kind_of_rust(found.source.content, callee, name)
         case "cs":
-            made = name == "ProducerConfig" and node.type in CREATES and "Confluent.Kafka" in found.source.content
-            return "ProducerConfig" if made else ""
+            return _kind_of_dotnet(found, callee, name, node)
         case "go":
             return _kind_of_go(found.source.content, callee, name, node)
         case _:
@@ -815,11 +846,16 @@ IMPORTED: Final = re.compile(
 """Whether a file's KafkaProducer is Kafka's."""
 
 
+SUPPLIES: Final = re.compile(r"\b(?:implements|extends|:)\s[^{]{0,200}\b\w*KafkaClientSupplier\b")
+
+
 def _kind_of_jvm(found: _SourceWalk, callee: str, name: str, node: Node) -> str:
     content = found.source.content
     makes = node.type in CREATES or found.language in ("kt", "kts", "scala")
     # Camel, Pulsar and others have a KafkaProducer of their own.
     kafkas = name != "KafkaProducer" or IMPORTED.search(content) is not None or "." in callee
+    if name == "KafkaProducer" and SUPPLIES.search(content):
+        return ""  # Kafka Streams' producer, which it is asked for
     if found.language in ("kt", "kts") and _is_own_function(name, len(_arguments(node)), content):
         return ""
     if name in ("KafkaProducer", "DefaultKafkaProducerFactory") and makes and kafkas:
@@ -839,6 +875,8 @@ def _is_own_function(name: str, given: int, content: str) -> bool:
 
 def _kind_of_rust(content: str, callee: str, name: str) -> str:
     """What a call makes of rdkafka's or of arroyo's; `handed` if its configuration is made in another file."""
+    if "kafka::producer" in content and re.search(r"(?:^|::)Producer::from_(?:hosts|client)$", callee):
+        return "kafka-rust"
     if callee.endswith("KafkaConfig::new_producer_config"):
         return "arroyo" if re.search(r"\b(?:\w+_)?arroyo::", content) else ""
     if "rdkafka" not in content or not any(each in content for each in RDKAFKA):
@@ -847,6 +885,24 @@ def _kind_of_rust(content: str, callee: str, name: str) -> str:
         return "rdkafka"
     made = name in ("create", "create_with_context") and re.fullmatch(r"\w+\.\w+", callee) is not None
     return "handed" if made and "ClientConfig::new" not in content else ""
+
+
+NEW_CONFIG: Final = re.compile(
+    r"\bnew\s+(?:\w+\.)*ProducerConfig\b|\bProducerConfig\??\s+\w+\s*(?:\{[^{}]*\}\s*)?=\s*new\b"
+)
+"""Where a source makes a configuration of a .NET producer."""
+
+
+def _kind_of_dotnet(found: _SourceWalk, callee: str, name: str, node: Node) -> str:
+    """A ProducerConfig, or the producers that a rider of MassTransit's makes, of which the first is told."""
+    content = found.source.content
+    if name == "ProducerConfig" and node.type in CREATES and "Confluent.Kafka" in content:
+        return name
+    if name == "ProducerBuilder" and node.type in CREATES and "Confluent.Kafka" in content:
+        return "" if NEW_CONFIG.search(content) else "handed-dotnet"
+    rides = name == "AddProducer" and "." in callee and "MassTransit" in content and "UsingKafka" in content
+    first = rides and not any(each.kind == "masstransit" for each in found.makers)
+    return "masstransit" if first else ""
 
 
 def _kind_of_go(content: str, callee: str, name: str, node: Node) -> str:
@@ -912,11 +968,26 @@ def _kind_of_call(found: _SourceWalk, callee: str, name: str, node: Node) -> str
     return "spark" if given and _string(given[0]) == "kafka" else ""
 
 
+def _makers_of_config(maker: _Maker, found: _SourceWalk) -> frozenset[str]:
+    """The functions that the configuration of a producer of sarama's is what they return."""
+    name = _config_name(maker) if maker.kind == "sarama" else ""
+    if not re.fullmatch(r"\w+", name):
+        return frozenset()
+    body = found.scopes.get(maker.scope, "")
+    return frozenset(re.findall(rf"(?<![\w.]){name}\b(?:\s*,\s*\w+)?\s*:?=\s*(\w+)\(", body))
+
+
+def _config_name(maker: _Maker) -> str:
+    """What the last argument of a maker is called; empty if it is no name."""
+    told = re.search(r"(?:,|\()\s*&?\*?([\w.]+)\s*,?\s*\)$", maker.text)
+    return told[1] if told else ""
+
+
 def _selected(maker: _Maker, found: _SourceWalk) -> list[_Pair]:
     """The settings that a producer is made with."""
-    inside = [each for each in found.pairs if maker.start <= each.start < maker.end]
+    inside = [each for each in found.pairs if maker.start <= each.start < maker.end and each.other is None]
     copied = {name for value in _bound(maker, found) for name in _filled_here(value, found)}
-    maker = replace(maker, names=maker.names | copied)
+    maker = replace(maker, names=maker.names | copied | _makers_of_config(maker, found))
     called = {scope for scope in found.scopes if scope.partition("@")[0] in maker.names and scope != maker.scope}
     within = set(inside)
     own = [each for each in found.pairs if each.scope == maker.scope and each not in within and each.scope]
@@ -1100,8 +1171,7 @@ def _is_config_of_others(maker: _Maker, found: _SourceWalk) -> bool:
     its function is given.
     """
     content = found.source.content
-    told = re.search(r"(?:,|\()\s*&?\*?([\w.]+)\s*,?\s*\)$", maker.text)
-    name = told[1] if told else ""
+    name = _config_name(maker)
     if "FromClient" in maker.text:
         client = re.search(rf"\b{re.escape(name)}\b[^\n=]*=\s*sarama\.NewClient\([^\n]*?&?([\w.]+)\s*\)", content)
         name = client[1] if client else name
@@ -1112,7 +1182,8 @@ def _is_config_of_others(maker: _Maker, found: _SourceWalk) -> bool:
     parameters = re.sub(r"^func\s*\([^)]*\)", "func", head)
     if field_name and re.search(rf"[(,]\s*{re.escape(root)}\s+[\w*.]", parameters):
         return True
-    return "sarama.NewConfig(" not in content and "sarama.Config{" not in content
+    texts = (content, *(found.scopes[scope] for scope in found.scopes))
+    return not any("sarama.NewConfig(" in text or "sarama.Config{" in text for text in texts)
 
 
 def _is_set_by_others(maker: _Maker, found: _SourceWalk) -> bool:
@@ -1155,11 +1226,24 @@ def _is_parameter(maker: _Maker, body: str) -> bool:
 
 
 FOLLOWED: Final = frozenset(
-    {"sarama", "kafka-go", "kafka-go-config", "franz-go", "kafkajs", "kafka-node", "spark", "fs2", "arroyo"}
+    {
+        "sarama",
+        "kafka-go",
+        "kafka-go-config",
+        "franz-go",
+        "kafkajs",
+        "kafka-node",
+        "spark",
+        "fs2",
+        "arroyo",
+        "kafka-rust",
+        "masstransit",
+    }
 )
 """Makers that show everything they are set to."""
 PASSED: Final[Mapping[str, tuple[tuple[str, str, str], ...]]] = {
     "kafka-go-config": (("acks", "all", "kafka.WriterConfig's default"),),
+    "masstransit": (("acks", "all", "the default of every librdkafka that MassTransit's rider ran on"),),
     "camel": (
         ("enable.idempotence", "false", "Camel's default (KafkaConfiguration of 4.8.1)"),
         ("max.in.flight.requests.per.connection", "5", "Camel's default"),
@@ -1178,6 +1262,9 @@ CLIENTS: Final[Mapping[str, Client]] = {
     "node-rdkafka": "librdkafka",
     "confluent-javascript": "librdkafka",
     "ProducerConfig": "librdkafka",
+    "masstransit": "librdkafka",
+    "handed-dotnet": "librdkafka",
+    "kafka-rust": "kafka-rust",
     **dict.fromkeys(OF_RUST, "librdkafka"),
 }
 
@@ -1194,6 +1281,8 @@ def read_source(source: Text, reading: Collected) -> bool:
         found = _gather(source, language, tree.root_node)
     except (RecursionError, ValueError):
         raise Unreadable("nested too deep") from None
+    if language == "go":
+        _gather_package(found, parser)
     _customized(found, reading)
     before = len(reading.made)
     fields: set[str] = set()
@@ -1206,6 +1295,38 @@ def read_source(source: Text, reading: Collected) -> bool:
         fields.add(name)
     reading.made[before:] = _folded(reading.made[before:])
     return True
+
+
+GO_CONFIG: Final = re.compile(r"(?m)^func\s+(\w+)\([^{}]{0,400}\*sarama\.Config\b")
+"""A function of Go's that makes a configuration of sarama's."""
+BESIDE: Final = 64
+"""How many files of a package are looked into."""
+
+
+def _gather_package(found: _SourceWalk, parser: Any) -> None:
+    """Add what functions of other files of a Go package put into configurations of sarama's that this file asks for."""
+    if not any(each.kind == "sarama" for each in found.makers):
+        return
+    own = Path(found.source.path)
+    called = set(re.findall(r"(?<![\w.])(\w+)\(", found.source.content))
+    for path in sorted(own.parent.glob("*.go"))[:BESIDE]:
+        content = _content(path) if path.name != own.name and not TESTS.search(path.name) else ""
+        if not called & set(GO_CONFIG.findall(content)):
+            continue
+        other = Text(str(path), content)
+        there = _gather(other, "go", parser.parse(content.encode(errors="replace")).root_node)
+        for scope, text in there.scopes.items():
+            if scope.partition("@")[0] in called and scope not in found.scopes:
+                found.scopes[scope] = text
+                found.pairs += [replace(each, other=other) for each in there.pairs if each.scope == scope]
+
+
+def _content(path: Path) -> str:
+    """The text of a file; empty if it cannot be read, or is too large."""
+    try:
+        return path.read_text(encoding="utf-8", errors="replace") if path.stat().st_size < LARGEST else ""
+    except OSError:
+        return ""
 
 
 def _customized(found: _SourceWalk, reading: Collected) -> None:
@@ -1262,7 +1383,7 @@ def _add(maker: _Maker, found: _SourceWalk, reading: Collected) -> None:
         Setting(
             each.key,
             each.value.text,
-            source.origin(each.line),
+            (each.other or source).origin(each.line),
             known=each.value.known and each.sure,
             note="" if each.value.known and each.sure else "decided elsewhere in the program",
         )
@@ -1282,6 +1403,11 @@ def _add(maker: _Maker, found: _SourceWalk, reading: Collected) -> None:
             for key in DECISIVE
         ]
     settings = _with_outside(settings, pairs, maker, found, based=based, loads=loads)
+    if maker.kind == "KafkaStreams":
+        settings += _guarantee(source)
+    if maker.kind in ("KafkaSink", "FlinkKafkaProducer") and "EXACTLY_ONCE" in maker.text:
+        note = "a sink that is exactly once sends in transactions"
+        settings.append(Setting("transactional.id", "(its own)", source.origin(maker.line), note=note))
     if maker.kind == "kafka-go-config":  # writer.go: 0 is nothing written, and becomes all
         settings = [each for each in settings if (each.key, each.value) != ("acks", "0")]
     presets = [
@@ -1301,6 +1427,31 @@ def _add(maker: _Maker, found: _SourceWalk, reading: Collected) -> None:
     reading.made.append(
         Made(producer, maker.kind, fresh=not based, loads=loads, followed=followed, content=source.content)
     )
+
+
+GUARANTEE: Final = re.compile(
+    r"(?:\bPROCESSING_GUARANTEE_CONFIG|\"processing\.guarantee\")\s*\)?(?:,|\s+to|\s*->|\]\s*=)\s*"
+    r"(?:StreamsConfig\.)?(\w+|\"\w*\")(?!\s*[.(?])"
+)
+"""Where a source sets what Kafka Streams guarantees, and to what."""
+
+
+def _guarantee(source: Text) -> list[Setting]:
+    """What a guarantee of Kafka Streams' makes of its producer: transactions, or it is unknown whether."""
+    found = GUARANTEE.search(source.content)
+    if found is None:
+        set_elsewhere = re.search(r"PROCESSING_GUARANTEE_CONFIG|\"processing\.guarantee\"", source.content)
+        if set_elsewhere is None:
+            return []
+        origin = source.origin(source.line_at(set_elsewhere.start()))
+        return [Setting("enable.idempotence", UNKNOWN, origin, known=False, note="by what Streams guarantees")]
+    value, origin = found[1].strip('"').lower(), source.origin(source.line_at(found.start()))
+    if value == "at_least_once":
+        return []
+    note = f"processing.guarantee={value} of Kafka Streams"
+    if value.startswith("exactly_once"):
+        return [Setting("transactional.id", "(its own)", origin, note=note)]
+    return [Setting("enable.idempotence", UNKNOWN, origin, known=False, note=note)]
 
 
 RECORD: Final = re.compile(r"\bnew\s+ProducerRecord(?:<[^<>()]*>|\[[^\[\]()]*\])?\s*\(\s*(\"[^\"\n]*\"|[\w.]+)")
@@ -1331,7 +1482,8 @@ def settle(
 
     `look_up` gives a module's own look-up of placeholders: what its application's files say.
     """
-    found, made = list(producers), list(made)
+    made = list(made)
+    found = [each for each in producers if not _is_read_by_source(each, made)]
     bundled: set[object] = set()
     for one in made:
         if SHIPPED.search(one.producer.origin.path):
@@ -1343,9 +1495,13 @@ def settle(
             if what in bundled:
                 continue
             bundled.add(what)
-        own = _filled(one.producer, look_up(one.producer.unit))
+        own = _filled(_of_component(one, look_up(one.producer.unit)), look_up(one.producer.unit))
         if one.kind == "handed" and any(each.kind == "rdkafka" and each.producer.unit == own.unit for each in made):
             continue  # it is that one's configuration which is handed to it
+        if one.kind in SPRING and _is_undecided(own) and any(_is_applications(each) for each in found):
+            continue
+        if one.kind == "handed-dotnet" and _is_set_in_another(one, found, made):
+            continue
         if one.kind == "customizer":
             _customize(own, found, made)
             continue
@@ -1373,6 +1529,49 @@ def settle(
                 own = _undecided(own)
         found.append(own)
     return found
+
+
+def _is_undecided(own: ProducerConfig) -> bool:
+    """Whether a source puts into a producer what it is told elsewhere, and nothing that is known of what decides."""
+    decisive = [own.settings[key] for key in DECISIVE if key in own.settings]
+    return bool(decisive) and not any(each.known for each in decisive)
+
+
+def _is_applications(producer: ProducerConfig) -> bool:
+    """Whether a producer is a section of an application's own: a library of the program's reads it."""
+    file = producer.origin.path.rpartition("/")[2]
+    return producer.framework == "" and producer.spelling != "{key}" and file.startswith("application")
+
+
+def _is_read_by_source(producer: ProducerConfig, made: Sequence[Made]) -> bool:
+    """Whether a section of .NET's that has only addresses is what a source reads into a configuration that it makes."""
+    only_addresses = producer.settings.keys() <= {"bootstrap.servers", "client.id"}
+    section = producer.framework == "" and producer.origin.path.endswith(".json") and only_addresses
+    return section and any(each.kind == "ProducerConfig" for each in made)
+
+
+def _is_set_in_another(one: Made, found: Sequence[ProducerConfig], made: Sequence[Made]) -> bool:
+    """Whether a configuration that is handed to a .NET producer is one that another source makes, or a file has: the
+    projects of a solution are modules of their own.
+    """
+    files = any(each.framework == "" and each.origin.path.endswith(".json") for each in found)
+    return files or any(each.kind == "ProducerConfig" for each in made if each is not one)
+
+
+def _of_component(one: Made, look_up: Lookup) -> ProducerConfig:
+    """A producer; one of Camel's with what the files of its module set its component to, if its endpoint does not."""
+    if one.kind != "camel":
+        return one.producer
+    settings = dict(one.producer.settings)
+    for option, key in OF_CAMEL.items():
+        kebab = re.sub(r"(?<!^)(?=[A-Z])", "-", option).lower()
+        told = next((f"{COMPONENT}{name}" for name in (kebab, option) if look_up(COMPONENT + name) is not None), "")
+        if told and (key not in settings or not settings[key].known):
+            settings[key] = Setting(key, look_up(told) or "", one.producer.origin, note=told)
+    return dataclasses.replace(one.producer, settings=MappingProxyType(settings))
+
+
+COMPONENT: Final = "camel.component.kafka."
 
 
 def _customize(own: ProducerConfig, found: list[ProducerConfig], made: Sequence[Made]) -> None:
@@ -1416,6 +1615,29 @@ def _above(producer: ProducerConfig, own: ProducerConfig, *, fresh: bool) -> Pro
     return dataclasses.replace(producer, settings=MappingProxyType({**kept, **said}))
 
 
+LISTENS: Final = re.compile(
+    r"@Kafka(?:Listener|Handler)\b|ConsumerFactory\b|MessageListenerContainer\b|ReceiverOptions\b"
+)
+"""What a source has that receives with Spring."""
+SENDS: Final = re.compile(
+    r"Kafka(?:Template|Operations|Producer|Sender)\b|ProducerFactory\b|ProducerRecord\b|@SendTo\b|StreamBridge\b"
+    r"|DeadLetterPublishing|@RetryableTopic\b|RetryTopicConfiguration|SenderOptions\b|ReactiveKafkaProducer"
+    r"|\bKafkaStreams\b"
+)
+"""What one has that may send."""
+
+
+def _read(document: Document, reading: Collected) -> bool:
+    """Read a source that is no test's: whether it receives or sends with Spring, and the producers that it makes."""
+    source = document.source
+    if TESTS.search(source.path):
+        return True
+    sends = SENDS.search(source.content) is not None
+    if source.file.endswith((".java", ".kt", ".scala")) and (sends or LISTENS.search(source.content)):
+        reading.uses[source.path] = sends
+    return read_source(source, reading) if MAKES.search(source.content) else True
+
+
 FORMATS: Final = (
     Format(
         name="Java, Kotlin, Scala, Go, C#, JavaScript, TypeScript, Rust",
@@ -1428,10 +1650,6 @@ FORMATS: Final = (
         whole=True,
         speaks=("twmb/franz-go",),
         claims=lambda document: document.file.rpartition(".")[2] in LANGUAGES,
-        read=lambda document, reading: (
-            read_source(document.source, reading)
-            if MAKES.search(document.source.content) and not TESTS.search(document.source.path)
-            else True
-        ),
+        read=_read,
     ),
 )

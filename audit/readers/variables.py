@@ -25,7 +25,7 @@ from audit.readers.application import CHANNEL, read_boot, read_smallrye, read_st
 from audit.readers.collect import Collected
 from audit.readers.connect import is_worker, read_worker
 from audit.readers.format import PROPERTIES, Document, Format
-from audit.readers.names import BROKERS, PRODUCERS, dotted, latest, relaxed, squeezed
+from audit.readers.names import BROKERS, PRODUCERS, WEAK, dotted, latest, relaxed, squeezed
 from audit.readers.placeholders import Style
 from audit.readers.text import Text, Unreadable
 from audit.readers.tree import flatten, read_json
@@ -113,6 +113,8 @@ def read_variables(
         spelling, told = "CONNECT_PRODUCER_{KEY}", f"{source.path}: image {image}"
         read_worker(source, connect, reading, style, spelling=spelling, name=name, release=release, release_from=told)
     if read_broker_image(source, name, image, variables, reading, style, runs=runs, addresses=addresses):
+        return
+    if _jaeger(source, name, image, variables, reading):
         return
     if "ksql" not in image:
         _own(source, name, image, variables, reading, style)
@@ -253,6 +255,44 @@ REST: Final = re.compile(r"\bcp-(?:enterprise-)?kafka-rest\b")
 """Confluent's REST proxy, whose client is kafka-clients of its own release."""
 
 
+OWN_NAMES: Final[Mapping[str, str]] = {
+    "requiredacks": "acks",
+    "idempotent": "enable.idempotence",
+    "retrymax": "retries",
+}
+"""What applications of Go's call a producer's settings, after sarama's and kafka-go's fields."""
+WORDS: Final[Mapping[str, str]] = {
+    **dict.fromkeys(("noack", "noresponse", "none", "requirenone"), "0"),
+    **dict.fromkeys(("local", "leader", "one", "waitforlocal", "requireone"), "1"),
+    **dict.fromkeys(("all", "waitforall", "requireall"), "all"),
+}
+"""What they call acks."""
+JAEGER: Final = re.compile(r"(?:^|/)(?:jaeger-)?(?:collector|agent|all-in-one|jaeger)(?::|@|$)")
+
+
+def _in_words(setting: Setting) -> Setting:
+    """A setting, with acks as Kafka has it."""
+    told = WORDS.get(squeezed(setting.value)) if setting.key == "acks" else None
+    return dataclasses.replace(setting, value=told) if told is not None else setting
+
+
+def _jaeger(source: Text, name: str, image: str, variables: Sequence[Setting], reading: Collected) -> bool:
+    """Add the producer of a Jaeger that keeps its spans in Kafka, which is sarama's with acks=1; whether it is one."""
+    by_name = latest(variables)
+    storage = by_name.get("SPAN_STORAGE_TYPE")
+    if "jaeger" not in image or not JAEGER.search(image) or storage is None or "kafka" not in storage.value:
+        return False
+    acks = by_name.get("KAFKA_PRODUCER_REQUIRED_ACKS")
+    own = [_in_words(_as(acks, "acks"))] if acks is not None else []
+    own += [_as(each, "bootstrap.servers") for each in variables if each.key == "KAFKA_PRODUCER_BROKERS"]
+    topics = [each.value for each in variables if each.key == "KAFKA_PRODUCER_TOPIC"]
+    reading.producer(
+        name, own, storage.origin, client="sarama", framework="jaeger", spelling="KAFKA_PRODUCER_{KEY}", topics=topics,
+        presets=[Setting("acks", "1", storage.origin, note="Jaeger's default")], style="shell",
+    )  # fmt: skip
+    return True
+
+
 def _own(source: Text, name: str, image: str, variables: Sequence[Setting], reading: Collected, style: Style) -> None:
     """Variables of an application's own: …PRODUCER_<KEY>, or KAFKA_<KEY> with a key that only producers have."""
     prefixes: dict[str, list[Setting]] = {}
@@ -262,11 +302,12 @@ def _own(source: Text, name: str, image: str, variables: Sequence[Setting], read
         )
         if found is None or each.key.startswith(("SPRING_", "CONNECT_", "MP_MESSAGING_")) or "CONSUMER" in each.key:
             continue
-        key = relaxed(found[2])
+        key = relaxed(found[2]) or OWN_NAMES.get(squeezed(found[2]))
         if key is not None:
-            prefixes.setdefault(found[1], []).append(_as(each, key))
+            prefixes.setdefault(found[1], []).append(_in_words(_as(each, key)))
     for prefix, own in prefixes.items():
-        if not {each.key for each in own} & PRODUCERS:
+        marks = PRODUCERS if "PRODUCER" in prefix else PRODUCERS - WEAK
+        if not {each.key for each in own} & marks:
             continue
         servers = next((each for each in variables if squeezed(each.key).endswith("bootstrapservers")), None)
         given = (

@@ -1,7 +1,8 @@
 """Which files of the paths that a user names are read, and which are passed over, with the reason.
 
 Directories are walked to the end, but for those that hold no configuration of one's own (version control, dependencies,
-what a build makes). Links are followed to files, and to directories that were not walked already.
+what a build makes), and those of tests, unless the user names one. Links are followed to files, and to directories that
+were not walked already.
 """
 
 from __future__ import annotations
@@ -28,6 +29,19 @@ SHIPPED: Final = frozenset({"dist", "build", "out"})
 SCRIPT: Final = re.compile(r"(?<!\.d)(?<!\.config)\.[cm]?[jt]sx?$")
 """A source, which what is built is made of."""
 OWN: Final = ("pom.xml", "build.gradle", "build.gradle.kts", "package.json", "go.mod", "src", "Dockerfile")
+PROGRAM: Final = frozenset(
+    {*OWN, "pyproject.toml", "setup.py", "requirements.txt", "Cargo.toml", "Gemfile", "composer.json", "CMakeLists.txt"}
+)
+"""What a directory of a program's has."""
+OF_TESTS: Final = re.compile(
+    r"tests|__tests__|testdata|testFixtures"
+    r"|(?:unit|integration|functional|acceptance|component|system|e2e)[-_]?[tT]ests?"
+)
+"""Directories whose files configure nothing but tests, wherever they are."""
+MAYBE_TESTS: Final = words("test it e2e spec jmh")
+"""So do these, beside a program or below `src`; elsewhere the names are people's own."""
+STAGES: Final = words("dev development prod production prd stage staging stg uat qa acc live")
+"""Directories beside which `test` is a place that a program is deployed to."""
 BUILD: Final = frozenset({"package-lock.json", "package.json", "composer.json", "tsconfig.json"})
 LARGEST: Final = 1_000_000
 """Bytes of the largest file that is read."""
@@ -83,13 +97,24 @@ def _walk(path: str, seen: set[tuple[int, int]], ignored: Counter[str], problems
         deeper = []
         for entry in entries:
             if _is_directory(entry):
-                if entry.name in SKIPPED and not (entry.name in ALSO_OWN and _is_own(entry.path)):
+                if _is_of_tests(entry.name, folder, {each.name for each in entries}, top=folder == path):
+                    ignored["of tests"] += 1
+                elif entry.name in SKIPPED and not (entry.name in ALSO_OWN and _is_own(entry.path)):
                     ignored[f"in {entry.name}/"] += 1
                 else:
                     deeper.append(entry.path)
             else:
                 yield entry.path
         todo += reversed(deeper)
+
+
+def _is_of_tests(name: str, folder: str, beside: set[str], *, top: bool) -> bool:
+    """Whether a directory has the files of tests, by its name, the one that it is in, and what is beside it."""
+    if OF_TESTS.fullmatch(name):
+        return True
+    if name not in MAYBE_TESTS or beside & STAGES:
+        return False
+    return os.path.basename(folder) == "src" or top or bool(beside & PROGRAM)
 
 
 def _is_own(path: str) -> bool:

@@ -3,7 +3,9 @@
 Prints precision, recall and resolution of those that the readers were written with (`open`), and apart of those that
 were written before them and are looked at by nobody who writes a reader (`kept`). `blind`, `second` and `third` were
 written before they were tried, each at its time; readers were mended by them since. `fourth` has what the readers got
-wrong in trees that packages ship, in shapes of our own. Ends with 1 if a goal is missed.
+wrong in trees that packages ship, in shapes of our own. `fifth` was written by someone who had not read the readers,
+and was measured once before any mend. `sixth` was written after those mends, measured once, and is held out: nobody
+mends by it, and its goals decide nothing. Ends with 1 if a goal of another part is missed.
 """
 
 from __future__ import annotations
@@ -11,7 +13,7 @@ from __future__ import annotations
 import argparse
 import sys
 
-from tests.wild.yardstick import GOALS, KINDS, score
+from tests.wild.yardstick import GOALS, HELD_OUT, KINDS, score
 
 
 def main() -> int:
@@ -25,7 +27,7 @@ def main() -> int:
         print(made.line(kind))
         if options.told and kind != "kept":
             print("\n".join(made.wrong))
-        missed |= not made.reaches(GOALS)
+        missed |= kind not in HELD_OUT and not made.reaches(GOALS)
     return int(missed)
 
 

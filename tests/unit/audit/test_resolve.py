@@ -270,3 +270,15 @@ def test_franz_go_has_one_request_in_flight_only_without_idempotence() -> None:
     on = only(made({}, "franz-go", None))
     off = only(made({"enable.idempotence": "false"}, "franz-go", None))
     assert (on.in_flight.value, off.in_flight.value) == (5, 1)
+
+
+@pytest.mark.parametrize(("since", "acks"), [("", {"1", "all"}), ("0.11", {"1", "all"}), ("2.3", {"all"})])
+def test_what_no_allowed_release_does_is_left_out(since: str, acks: set[str]) -> None:
+    config = replace(producer("librdkafka", None), since=since)
+    assert {one.acks.value for one in resolve(config)} == acks
+
+
+def test_a_preset_transaction_runs_on_a_release_that_has_them() -> None:
+    preset = Setting("transactional.id", "(its own)", Origin("p"))
+    config = replace(producer("java", None), presets={"transactional.id": preset})
+    assert {one.idempotence.value for one in resolve(config)} == {True}

@@ -38,6 +38,12 @@ FILES = {
     + "}\n",
     "many.py": "from confluent_kafka import Producer\n"
     + "".join(f"def g{n}(): return g{n + 1}()\ndef f{n}(): return Producer(g{n}())\n" for n in range(800)),
+    "names.py": "from confluent_kafka import Producer\nimport cfg\n"
+    + "".join(f"A{n} = '1'\nProducer({{'acks': A{n}, 'retries': cfg.x}})\n" for n in range(800)),
+    "syslog.conf": "destination d {\n" + "kafka(" * N * 2,
+    "bus.rb": "require 'kafka'\n" + "x.producer((" * N,
+    "bus.cpp": "#include <cppkafka/cppkafka.h>\n" + '{ "acks", ' * N,
+    "Rider.cs": "using MassTransit; // UsingKafka\n" + "x.AddProducer<A>(y => y" * 2_000,
     "compose.yml": "services: {a: {image: x, environment: {MP_MESSAGING_OUTGOING" + "_A" * N + ": kafka}}}",
 }
 

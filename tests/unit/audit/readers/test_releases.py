@@ -109,3 +109,35 @@ def test_what_is_built_above_is_not_what_a_container_runs(tmp_path) -> None:
     build = "compile 'org.apache.kafka:kafka-clients:1.1.1'"
     assert only(read(tmp_path / "a", {"build.gradle": build, "deploy/compose.yml": compose})).release is None
     assert only(read(tmp_path / "b", {"build.gradle": build, "compose.yml": compose})).release == "1.1.1"
+
+
+@pytest.mark.parametrize(
+    ("files", "since"),
+    [
+        ({"requirements.txt": "confluent-kafka>=2.3\n"}, "2.3"),
+        ({"requirements.txt": "confluent-kafka[avro]~=1.9.2\n"}, "1.9.2"),
+        ({"pyproject.toml": '[project]\ndependencies = ["x", "confluent-kafka>=2.0,<3"]\n'}, "2.0"),
+        ({"pyproject.toml": '[tool.poetry.dependencies]\nconfluent-kafka = "^2.1.0"\n'}, "2.1.0"),
+        ({"requirements.txt": "confluent-kafka\nother>=2\n"}, ""),
+        ({"requirements.txt": "confluent-kafka<2\n"}, ""),
+        ({"requirements.txt": "confluent-kafka==2.3.0\n"}, ""),
+    ],
+)
+def test_the_oldest_release_that_is_allowed(tmp_path, files, since) -> None:
+    source = "from confluent_kafka import Producer\nProducer({'bootstrap.servers': 'k'})\n"
+    assert only(read(tmp_path, files | {"send.py": source})).since == since
+
+
+@pytest.mark.parametrize(
+    ("version", "since"), [('"0.36"', "1.6.0"), ('{ version = "0.28.1" }', "1.6.0"), ('"0.20"', "")]
+)
+def test_the_librdkafka_that_a_crate_brought(tmp_path, version, since) -> None:
+    source = 'use rdkafka::producer::FutureProducer;\nfn f() { ClientConfig::new().set("acks", "1").create() }\n'
+    files = {"Cargo.toml": f"[dependencies]\nrdkafka = {version}\n", "src/main.rs": source}
+    assert only(read(tmp_path, files)).since == since
+
+
+def test_a_crates_table_of_its_own(tmp_path) -> None:
+    source = 'use rdkafka::producer::FutureProducer;\nfn f() { ClientConfig::new().set("acks", "1").create() }\n'
+    files = {"Cargo.toml": '[dependencies.rdkafka]\nversion = "0.28"\n', "src/main.rs": source}
+    assert only(read(tmp_path, files)).since == "1.6.0"

@@ -162,6 +162,8 @@ def test_kafkajs_is_given_acks_with_its_records(tmp_path):
     assert not only(two).settings["acks"].known
     none = read(tmp_path / "none", {"a.ts": code % ("topic: 't'", "")})
     assert values(only(none)) == {}
+    short = read(tmp_path / "short", {"a.ts": code % ("acks, topic", " const acks = f(1)\n")})
+    assert not only(short).settings["acks"].known
 
 
 def test_a_microservice_of_nest_is_a_producer_if_it_says_so(tmp_path):

@@ -1,0 +1,137 @@
+"""Variables of containers whose program is in the tree: its own files and sources say what becomes of them.
+
+A service of Compose's is built in a directory. A producer whose file is in that directory has the service's variables:
+they stand for its placeholders, and Spring's stand above its application's files. Where several services are built
+there and say otherwise, the value is unknown. Variables with names of the application's own (`KAFKA_PRODUCER_RETRIES`)
+are then no producer beside it; neither are those of other containers, if a source that was read has their names. What
+they say stands for that source's placeholders.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from types import MappingProxyType
+from typing import Final
+
+from audit.model import ProducerConfig, Setting
+from audit.readers.names import squeezed, words
+from audit.readers.walk import LARGEST
+
+PROGRAMS: Final = frozenset({"python", "source"})
+"""Frameworks of producers that a program makes itself."""
+SOURCES: Final = tuple(f".{end}" for end in sorted(words("py go js mjs cjs ts cs rs java kt scala php rb cpp c")))
+VARIABLE: Final = re.compile(r"\$\{(\w+)")
+OF_SPRING: Final = "SPRING_KAFKA_PRODUCER"
+MOST: Final = 2_000
+"""How many sources are searched for the names of variables."""
+Environment = tuple[str, Mapping[str, Setting]]
+"""The directory that a service is built in, and its variables."""
+
+
+def join_environments(
+    producers: Sequence[ProducerConfig], environments: Sequence[Environment], read: Iterable[str]
+) -> list[ProducerConfig]:
+    """Producers with the variables of the services that they are built for, without those that are only variables of
+    a program whose producer is told by its own files.
+    """
+    if not any(_is_containers(each) for each in producers):
+        return [_filled(each, environments) for each in producers] if environments else list(producers)
+    own = [each for each in producers if not _is_containers(each)]
+    kept = {id(each) for each in producers if _is_containers(each) and not _is_told(each, own)}
+    told = [each for each in producers if _is_containers(each) and id(each) not in kept and each.framework == "spring"]
+    if any(each.framework in PROGRAMS for each in own) and any(_is_of_program(each, kept) for each in producers):
+        text = _squeezed_sources(read)
+        named = [each for each in producers if _is_of_program(each, kept) and _is_mentioned(each, text)]
+        kept -= {id(each) for each in named}
+        around = [{each.written: each for each in one.settings.values()} for one in named]
+        producers = [_with_said(each, around) if each.framework in PROGRAMS else each for each in producers]
+    return [
+        each if _is_containers(each) else _under(_filled(each, environments), told)
+        for each in producers
+        if not _is_containers(each) or id(each) in kept
+    ]
+
+
+def _is_containers(producer: ProducerConfig) -> bool:
+    """Whether variables of a container configure a producer, by Spring's names or by the program's own."""
+    return producer.framework == "env" or producer.spelling.startswith(OF_SPRING)
+
+
+def _is_of_program(producer: ProducerConfig, kept: set[int]) -> bool:
+    """Whether it is still kept, and told by variables with names of the program's own."""
+    return producer.framework == "env" and id(producer) in kept
+
+
+def _within(path: str, folder: str) -> bool:
+    return bool(folder) and Path(folder) in Path(path).absolute().parents
+
+
+def _is_told(producer: ProducerConfig, own: Sequence[ProducerConfig]) -> bool:
+    """Whether what a service's variables configure is told by a file of what it is built of."""
+    kinds = PROGRAMS | {"spring", "smallrye"} if producer.framework == "env" else {"spring"}
+    return any(each.framework in kinds and _within(each.origin.path, producer.build) for each in own)
+
+
+def _squeezed_sources(read: Iterable[str]) -> str:
+    """What the sources that were read have, without what spellings of names differ in."""
+    found = []
+    for name in [each for each in read if each.endswith(SOURCES)][:MOST]:
+        path = Path(name)
+        try:
+            if path.stat().st_size < LARGEST:
+                found.append(squeezed(path.read_text(encoding="utf-8", errors="replace")))
+        except OSError:
+            continue
+    return "\n".join(found)
+
+
+def _is_mentioned(producer: ProducerConfig, words: str) -> bool:
+    """Whether a source has the name of one of a producer's variables."""
+    return any(
+        squeezed(each.written) in words for each in producer.settings.values() if each.key != "bootstrap.servers"
+    )
+
+
+def _filled(producer: ProducerConfig, environments: Sequence[Environment]) -> ProducerConfig:
+    """A producer with what the services that are built where it is say of its placeholders."""
+    around = [variables for build, variables in environments if _within(producer.origin.path, build)]
+    if not around:
+        return producer
+    return _with_said(producer, around)
+
+
+def _with_said(producer: ProducerConfig, around: Sequence[Mapping[str, Setting]]) -> ProducerConfig:
+    """A producer with what the variables of several containers say of its placeholders."""
+    settings = {key: _said(each, around) for key, each in producer.settings.items()}
+    return dataclasses.replace(producer, settings=MappingProxyType(settings))
+
+
+def _said(setting: Setting, around: Sequence[Mapping[str, Setting]]) -> Setting:
+    """A setting that is a placeholder, or the default of one, with the value that services give to its variable."""
+    found = VARIABLE.search(setting.note if setting.known else setting.value)
+    if found is None or "is set" in setting.note:
+        return setting
+    said = [each[found[1]] for each in around if found[1] in each]
+    if not said:
+        return setting
+    known = len({each.value for each in said}) == 1 and said[0].known
+    note = f"${{{found[1]}}} is set, {said[0].origin}"
+    return dataclasses.replace(setting, value=said[0].value, known=known, note=note)
+
+
+def _under(producer: ProducerConfig, told: Sequence[ProducerConfig]) -> ProducerConfig:
+    """A producer of Spring Boot's with what the variables of the one service that it is built for set above its files;
+    of several services, what they set is unknown where they do not agree.
+    """
+    above = [each.settings for each in told if _within(producer.origin.path, each.build)]
+    if producer.framework != "spring" or not above:
+        return producer
+    settings = dict(producer.settings)
+    for key in dict.fromkeys(key for each in above for key in each):
+        said = [each[key] for each in above if key in each]
+        agree = len({each.value for each in said}) == 1 and len(said) == len(above)
+        settings[key] = dataclasses.replace(said[0], known=said[0].known and agree)
+    return dataclasses.replace(producer, settings=MappingProxyType(settings))
