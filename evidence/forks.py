@@ -33,6 +33,9 @@ from dataclasses import dataclass, field
 from typing import IO, Final
 
 SERVER: Final = "evidence.fork_server"
+ONE_THREAD: Final = {"OPENBLAS_NUM_THREADS": "1", "JE_ARROW_MALLOC_CONF": "background_thread:false"}
+"""What the server's libraries are told (numpy's and Arrow's). A copy of a process with several threads may have locks
+that nobody gives back; Python 3.12 and later warn of it at each fork."""
 ANSWER: Final = 64
 """Bytes of a number at most."""
 START_LIMIT_S: Final = 60.0
@@ -211,8 +214,7 @@ def serving(modules: Sequence[str]) -> Iterator[None]:
             stdin=subprocess.DEVNULL,
             pass_fds=[its.fileno()],
             start_new_session=True,
-            # One thread, or a fork would be of one with locks that nobody gives back.
-            env=os.environ | {"OPENBLAS_NUM_THREADS": "1"},
+            env=os.environ | ONE_THREAD,
         )
     forks = Forks(server.pid, ours, server)
     _connections.append(forks)

@@ -195,6 +195,20 @@ def parent(pid: int) -> int:
     return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
 
 
+def test_the_server_has_one_thread_whatever_it_has_imported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "talker.py").write_text(TALKER)
+    monkeypatch.setattr(forks, "_connections", [])
+    monkeypatch.setenv("PYTHONPATH", f"{tmp_path}:{Path.cwd()}")
+    with forks.serving(["numpy", "pyarrow.compute", "talker"]), begun("hello") as copy:
+        assert copy.stdout is not None
+        assert "hello" in copy.stdout.readline(), "it has imported all when a copy answers"
+        server = forks.current()
+        assert server is not None
+        threads = [place.joinpath("comm").read_text() for place in Path(f"/proc/{server.pid}/task").iterdir()]
+        assert len(threads) == 1, threads
+        said(copy, "end")
+
+
 def test_the_server_ends_when_its_owner_is_killed() -> None:
     code = "from evidence import forks\nwith forks.serving(['json']):\n print(forks.current().pid, flush=True); input()"
     with subprocess.Popen(
