@@ -35,6 +35,7 @@ from evidence import borders
 from evidence.cache import cache_path
 from evidence.errors import HarnessError, UsageError
 from evidence.releases import numbers
+from evidence.text import plural
 from harness.cluster import apache, versions
 from harness.setup.cache import cache_dir, exclusive
 from harness.setup.java import find_java, trust_arguments
@@ -241,6 +242,9 @@ def fetch_locked(locked: Mapping[str, Sequence[Jar]], echo: Echo, what: str = "K
                 saying(echo, f"fetching the jars of {what}{names}"),
             ):
                 output = _fetch(missing, Path(scratch))
+                if again := _not_come(missing, Path(scratch), output):
+                    echo(f"{plural(sum(map(len, again.values())), 'jar')} did not come: asking once more")
+                    output |= _fetch(again, Path(scratch))
                 refusals = [
                     refusal
                     for kafka, jars in missing.items()
@@ -302,6 +306,20 @@ def _fetch(wanted: Mapping[str, Sequence[Jar]], scratch: Path) -> dict[str, str]
             for kafka, jars in wanted.items()
         }
         return {kafka: "".join(future.result() for future in futures) for kafka, futures in pieces.items()}
+
+
+def _not_come(
+    wanted: Mapping[str, Sequence[Jar]], scratch: Path, output: Mapping[str, str]
+) -> dict[str, list[Jar]]:
+    """The jars that a second try may bring, by release: a repository that resets one connection has the file all the
+    same. Where the disk is full none may.
+    """
+    absent = {
+        kafka: [jar for jar in jars if not (scratch / kafka / jar.file).exists()]
+        for kafka, jars in wanted.items()
+        if FULL not in output[kafka]
+    }
+    return {kafka: jars for kafka, jars in absent.items() if jars}
 
 
 def _keep(

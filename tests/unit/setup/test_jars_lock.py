@@ -148,6 +148,32 @@ def test_no_network_is_one_line_that_says_so(one_jar: Path, monkeypatch: pytest.
     assert "\n" not in str(caught.value)
 
 
+def test_a_jar_that_does_not_come_is_asked_for_once_more(one_jar: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    good = hashlib.sha256(b"good").hexdigest()
+    (one_jar / "locks" / "1.0.lock").write_text(f"g:a:1 {good}\ng:b:1 {good}\n")
+    asked: list[list[str]] = []
+
+    def ivy(module: str, directory: Path, pattern: str, cache: Path) -> str:
+        asked.append(re.findall(r'name="([ab])"', module))
+        directory.mkdir(parents=True, exist_ok=True)
+        (directory / f"{asked[-1][0]}-1.jar").write_bytes(b"good")
+        return "java.net.SocketException: Connection reset by peer"
+
+    monkeypatch.setattr(jars, "_ivy", ivy)
+    said: list[str] = []
+    directory = jars.resolve("1.0", said.append)
+    assert asked == [["a", "b"], ["b"]]
+    assert sorted(path.name for path in directory.iterdir()) == ["a-1.jar", "b-1.jar"]
+    assert "1 jar did not come: asking once more" in said
+
+
+def test_on_a_full_disk_nothing_is_asked_for_again(one_jar: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = _serve(monkeypatch, None, "java.io.IOException: No space left on device")
+    with pytest.raises(UsageError, match="is full"):
+        jars.resolve("9.9", lambda line: None)
+    assert len(asked) == 1
+
+
 def test_a_full_disk_is_told_as_one(one_jar: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     output = (
         "Exception in thread main java.io.IOException: No space left on device\n"
@@ -174,7 +200,8 @@ def test_releases_are_fetched_side_by_side_and_what_came_is_kept(
     monkeypatch.setattr(jars, "PIECE", 2)
 
     def ivy(module: str, directory: Path, pattern: str, cache: Path) -> str:
-        both.wait()  # each waits for the other: one after the other they would never end
+        if 'name="a"' in module:
+            both.wait()  # each waits for the other: one after the other they would never end
         directory.mkdir(parents=True, exist_ok=True)
         (directory / "a-1.jar").write_bytes(b"good")
         return "no b"
