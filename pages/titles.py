@@ -30,6 +30,7 @@ TITLES: Final[Mapping[str, str]] = {
     "controller-isolated": "The controller is cut off from all other nodes",
     "coordinator-outage": "ZooKeeper or the controllers are down",
     "coordinator-power-loss": "All brokers lose power just after a commit",
+    "delivery-storm": "Applications and brokers die again and again",
     "disk-full": "A broker's only disk is full, broken or read-only",
     "double-failover": "Two leaders in a row are killed; both followers have the record",
     "duplicate-broker-id": "A second broker starts with the id of a live one",

@@ -11,10 +11,11 @@ A member that does not answer in time is out of its group without knowing, and i
 coordinator refuses what it commits then, for it is of an earlier generation. If the offset was taken, the group would
 go back, or pass inputs that the new owner has in hand.
 
-A member is fenced for sure if it was given the partition, was not told that it lost it, and another member of the group
-was given it afterwards and has committed an offset of it: the coordinator took that one, so the generation is the new
-owner's. A commit that is sent after that is late. A member that was told of its loss and commits all the same is no
-stranger to the group, and Kafka takes its offset. In a transaction an offset counts if the transaction was committed.
+A member is fenced for sure if three things hold. It was given the partition and was not told that it lost it. Another
+member of the group was given it afterwards. That one has committed an offset of it: the coordinator took it, so the
+generation is the new owner's. A commit that is sent after that is late. A member that was told of its loss and commits
+all the same is no stranger to the group, and Kafka takes its offset. In a transaction an offset counts if the
+transaction was committed.
 
 Consumers of 0.8 agree through ZooKeeper, where nobody refuses an offset: they are not looked at. Nor are members whose
 histories are not whole, which may have been told.

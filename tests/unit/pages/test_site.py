@@ -93,7 +93,7 @@ def test_every_page_of_the_navigation_and_of_each_scenario_is_there(made: dict[s
     assert {f"atlas/{line.name}.html" for line in lines.every()} <= made.keys()
     assert len(chapters.CHAPTERS) == 10
     generic = {name for name, made in all_scenarios().items() if not made.exhibit and not name.startswith("audit-")}
-    assert generic == titles.TITLES.keys()
+    assert titles.TITLES.keys() <= generic, "a title of a scenario that is gone"
     assert chapters.missing() == []
 
 
