@@ -100,8 +100,7 @@ def check_places(context: SparkContext, places: Sequence[str]) -> dict[str, Find
     first = _Round(context, dict(enumerate(task for _, task in work)))
     again = _Round(context, dict(_unsettled(found, first.results)))
     results = first.results | again.results
-    superseded = first.telling & again.results.keys()
-    told = first.gathered_of(first.telling - superseded) + again.gathered_of(again.telling)
+    told = first.gathered_of(first.telling - again.results.keys()) + again.gathered_of(again.telling)
     runs = [place for place, _ in work]
     across = _across(told, runs, places)
     first.close()

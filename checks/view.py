@@ -491,24 +491,25 @@ def view_of(
 
 def member_steps(table: pa.Table, groups: Mapping[str, Membership], endings: Endings | None) -> tuple[MemberStep, ...]:
     """What members of groups were given and committed. `groups` names the group of each process that is in one."""
-    steps = []
-    for row in _of(table, schema.ASSIGN, schema.REVOKE, schema.OFFSETS).to_pylist():
-        outcome, completed_ns = row["outcome"], row["completed_ns"]
-        if row["transaction"] is not None and endings is not None and outcome == schema.OK:
-            ending = endings.get((row["process"], row["transaction"]), Ending(schema.INFO, NO_TIME))
-            outcome, completed_ns = ending.outcome, max(completed_ns or NO_TIME, ending.completed_ns)
-        if row["process"] in groups and (row["kind"] != schema.OFFSETS or outcome == schema.OK):
-            steps.append(
-                MemberStep(
-                    process=row["process"],
-                    of=groups[row["process"]],
-                    kind=row["kind"],
-                    invoked_ns=NO_TIME if row["invoked_ns"] is None else row["invoked_ns"],
-                    completed_ns=NO_TIME if completed_ns is None else completed_ns,
-                    offset=NO_OFFSET if row["offset"] is None else row["offset"],
-                    generation=NO_GENERATION if row["count"] is None else row["count"],
-                )
-            )
+    rows = _of(table, schema.ASSIGN, schema.REVOKE, schema.OFFSETS)
+    ok, completed_ns = _is(rows, "outcome", schema.OK), _ints(rows, "completed_ns")
+    if endings is not None:
+        ok, _, completed_ns = _ended(rows, ok, ~ok, completed_ns, endings)
+    invoked_ns, offset, generation = _ints(rows, "invoked_ns"), _ints(rows, "offset"), _ints(rows, "count")
+    names = zip(rows["process"].to_pylist(), rows["kind"].to_pylist(), strict=True)
+    steps = [
+        MemberStep(
+            process=process,
+            of=groups[process],
+            kind=kind,
+            invoked_ns=int(invoked_ns[row]),
+            completed_ns=int(completed_ns[row]),
+            offset=int(offset[row]),
+            generation=int(generation[row]),
+        )
+        for row, (process, kind) in enumerate(names)
+        if process in groups and (kind != schema.OFFSETS or ok[row])
+    ]
     return tuple(sorted(steps, key=lambda step: step.completed_ns))
 
 

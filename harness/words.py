@@ -33,7 +33,7 @@ from harness.subjects import (
     TimeOuts,
     Topic,
 )
-from harness.workloads.handles.application import Application, CrashPoint
+from harness.workloads.handles.application import NOWHERE, Application, CrashPoint
 from harness.workloads.handles.client import LoadGenerator, Pending, ScriptedProducer, SendResult
 from harness.workloads.settings import LIBRDKAFKA
 
@@ -46,6 +46,7 @@ __all__ = [
     "LOST",
     "MANY",
     "NOTHING_STATED",
+    "NOWHERE",
     "OFFSETS",
     "REQUEST_MS",
     "SHARE_STATE",

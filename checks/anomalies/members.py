@@ -34,7 +34,7 @@ REFUSED = "Kafka protocol guide: ILLEGAL_GENERATION, UNKNOWN_MEMBER_ID; KIP-447 
 
 
 def without_members(view: PartitionView) -> bool:
-    """Whether no member of a group committed an offset here."""
+    """Whether no member of a group was given this partition, or committed an offset of it."""
     return not view.members
 
 

@@ -14,11 +14,13 @@ output twice, which is not the application's doing. Transactions of librdkafka w
 the group that has died (exactly-once-transactions tells why). So in `exactly-once` another broker is killed.
 """
 
+from collections.abc import Sequence
 from contextlib import ExitStack
 from functools import partial
 
 from harness.words import (
     EVERY_VERSION,
+    NOWHERE,
     OFFSETS,
     Application,
     Basis,
@@ -26,6 +28,7 @@ from harness.words import (
     ClusterPlan,
     CrashPoint,
     Documented,
+    Partition,
     Run,
     Target,
     TopicPlan,
@@ -42,7 +45,6 @@ RATE, BETWEEN = 30, 60
 SESSION = {"session.timeout.ms": "6000"}
 """The shortest that brokers allow: so long nobody reads what a dead member had."""
 IDEMPOTENT = {"enable.idempotence": "true"}
-NOWHERE = CrashPoint("", "", 0)
 TRANSACT, OPEN = "transact", CrashPoint("offsets", "end")
 
 
@@ -72,7 +74,7 @@ def storm(run: Run, program: str, between: CrashPoint, spare_coordinator: bool =
                 load.wait_more(BETWEEN, timeout_s=LIMIT_S)
                 place = 1 + int(run.vary(blow // 2 % 2, 0, 1.999)) if blow % 2 else 0
                 if place:
-                    with_a_broker(run, members[place], spare_coordinator)
+                    with_a_broker(run, members[place], partitions, spare_coordinator)
                 else:
                     for t in partitions:
                         run.wait_crash_point(members[place], t, timeout_s=LIMIT_S)
@@ -86,22 +88,24 @@ def storm(run: Run, program: str, between: CrashPoint, spare_coordinator: bool =
             run.wait_committed(GROUP, t, ends.high_watermark, timeout_s=LIMIT_S)
 
 
-def with_a_broker(run: Run, application: Application, spare_coordinator: bool) -> None:
+def with_a_broker(
+    run: Run, application: Application, partitions: Sequence[Partition], spare_coordinator: bool
+) -> None:
     """A member dies with the leader of a partition, and the broker comes back."""
-    dead = victim(run, spare_coordinator)
-    led = [t for t in map(run.partition, range(MEMBERS)) if run.leader_of(t).id == dead.id]
+    dead = victim(run, partitions, spare_coordinator)
+    led = [t for t in partitions if run.leader_of(t).id == dead.id]
     run.kill(dead)
     run.kill_client(application)
     for t in led:
         run.wait_leader(t, *(one for one in run.replicas_of(t) if one.id != dead.id))
     run.start(dead)
-    for t in map(run.partition, range(MEMBERS)):
+    for t in partitions:
         run.wait_isr(t, run.replicas_of(t))
 
 
-def victim(run: Run, spare_coordinator: bool) -> Target:
+def victim(run: Run, partitions: Sequence[Partition], spare_coordinator: bool) -> Target:
     """The leader of one of the partitions; another broker if that one coordinates the group and is to be spared."""
-    drawn = run.partition(int(run.vary(0, 0, MEMBERS - 0.001)))
+    drawn = partitions[int(run.vary(0, 0, MEMBERS - 0.001))]
     leader = run.leader_of(drawn)
     if spare_coordinator and leader.id == run.leader_of(OFFSETS).id:
         return next(one for one in run.replicas_of(drawn) if one.id != leader.id)

@@ -16,7 +16,7 @@ from scenarios.delivery import overtake
 KIP_447 = "KIP-447"
 STOP = CrashPoint("process", "offsets", 2)
 STEPS = partial(overtake, stop=STOP, transactional_ids=("one", "another"))
-TWICE = frozenset({"repeated-processing", "stale-commit-accepted"})
+LATE_COMMIT_TAKEN = frozenset({"repeated-processing", "stale-commit-accepted"})
 
 scenario(
     name="zombie-processor",
@@ -38,7 +38,7 @@ scenario(
                     basis=Basis.KIP,
                 ),
                 Documented(
-                    required=TWICE,
+                    required=LATE_COMMIT_TAKEN,
                     sentence="The brokers get no member id and take the offsets of one that is out of the group. The "
                     "inputs are processed twice.",
                     source=KIP_447,
@@ -51,7 +51,7 @@ scenario(
             steps=partial(STEPS, program="transact-for-group"),
             documented=[
                 Documented(
-                    required=TWICE,
+                    required=LATE_COMMIT_TAKEN,
                     sentence="With the group's name alone the coordinator takes the offsets, and the inputs are "
                     "processed twice.",
                     source=KIP_447,

@@ -121,6 +121,19 @@ def test_it_goes_on_when_it_is_told_to(run_dir: RunDir, mock_cluster: Producer, 
     assert outputs(run_dir, bootstrap, inputs) == [0, 1, 2, 3]
 
 
+def test_an_assignment_has_the_generation_of_its_group(
+    run_dir: RunDir, mock_cluster: Producer, bootstrap: str, inputs: str
+) -> None:
+    """As librdkafka says it, in bytes whose form is its own: without it two owners of a partition are never found."""
+    mock_cluster.list_topics(f"{inputs}-out", timeout=10)
+    with application(run_dir, bootstrap, inputs, "process-then-commit", NOWHERE) as app:
+        app.wait_processed(4, timeout_s=LIMIT_S)
+    rows = open_run(run_dir).tables[(inputs, 0)].to_pylist()
+    (generation,) = [row["count"] for row in rows if row["kind"] == schema.ASSIGN]
+    assert generation is not None
+    assert generation > 0
+
+
 def test_one_that_never_comes_to_its_crash_point_is_waited_for_so_long(
     run_dir: RunDir, mock_cluster: Producer, bootstrap: str, inputs: str
 ) -> None:
