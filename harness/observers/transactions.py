@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec import structs
 
-from evidence.events import ControllerWritten, CreationRefused, Event, IsrChange, Note, Znode, of
+from evidence.events import ControllerWritten, CreationRefused, Event, IsrChange, Note, Partition, Znode, of
 from evidence.nodes import broker
 from harness.observers.state import partition_event
 from harness.observers.znodes import (
@@ -138,17 +138,14 @@ def skipped_states(log: Iterable[ZnodeChange], told: Iterable[Event], *, wall_to
     znode's content, as the observer would have told it, at its time by ZooKeeper's clock (in ms) or as near to that as
     the states before and after allow.
     """
-    told_ns: dict[tuple[str, int], dict[int, int]] = {}
-    for event in of(tuple(told), Znode):
-        if event.content is not None and STATE.fullmatch(event.path):
-            told_ns.setdefault((event.path, event.created), {}).setdefault(event.version, event.monotonic_ns)
+    seen = _told(told)
     found: list[Event] = []
     for where, data, stat, placed in _states(log):
-        seen_ns = told_ns.get((where[0], stat.created), {})
+        seen_ns = seen.get((where[0], stat.created), {})
         if stat.version in seen_ns:
             continue
-        before = [at_ns for version, at_ns in seen_ns.items() if version < stat.version]
-        after = [at_ns for version, at_ns in seen_ns.items() if version > stat.version]
+        before = [at_ns for version, (_, at_ns) in seen_ns.items() if version < stat.version]
+        after = [at_ns for version, (at_ns, _) in seen_ns.items() if version > stat.version]
         if not before or not after:
             continue
         with suppress(ValueError):
@@ -159,6 +156,24 @@ def skipped_states(log: Iterable[ZnodeChange], told: Iterable[Event], *, wall_to
                 partition_event("zookeeper", where[1], int(where[2]), state),
             )
             found += (structs.replace(one, monotonic_ns=at_ns, wall_ns=at_ns - wall_to_monotonic_ns) for one in events)
+    return found
+
+
+def _told(told: Iterable[Event]) -> dict[tuple[str, int], dict[int, tuple[int, int]]]:
+    """When the observer told each version of a partition's state, by its znode's path and creation: from the znode to
+    the state, which on a busy machine it may tell a tenth of a second later.
+    """
+    found: dict[tuple[str, int], dict[int, tuple[int, int]]] = {}
+    newest: dict[str, dict[int, tuple[int, int]]] = {}
+    for event in told:
+        if isinstance(event, Znode) and event.content is not None and STATE.fullmatch(event.path):
+            newest[event.path] = found.setdefault((event.path, event.created), {})
+            newest[event.path].setdefault(event.version, (event.monotonic_ns, event.monotonic_ns))
+        elif isinstance(event, Partition) and event.version is not None:
+            times = newest.get(f"/brokers/topics/{event.topic}/partitions/{event.partition}/state", {})
+            if event.version in times:
+                first_ns, last_ns = times[event.version]
+                times[event.version] = first_ns, max(last_ns, event.monotonic_ns)
     return found
 
 

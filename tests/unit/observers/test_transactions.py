@@ -179,6 +179,23 @@ def test_states_that_were_skipped_stay_between_those_that_were_seen() -> None:
     assert early == [20 * MS - 1] * 4
 
 
+def test_a_state_that_was_skipped_follows_one_that_is_told_late() -> None:
+    """The observer tells a znode when it has read it, and the partition's state when it has thought about it."""
+    late = Partition(
+        source="zookeeper",
+        topic="t",
+        partition=0,
+        leader=2,
+        leader_epoch=0,
+        isr=(2,),
+        version=0,
+        monotonic_ns=28 * MS,
+        wall_ns=1028 * MS,
+    )
+    found = skipped(looked(0, 8), late, looked(2, 29.5), looked(3, 30))
+    assert [event.monotonic_ns for event in found] == [28 * MS + 1] * 2
+
+
 def test_a_topic_that_is_made_again_has_states_of_its_own() -> None:
     gone = ZnodeChange(zxid=30, time_ms=1030, session=1, kind="delete", path=STATE)
     again = [
