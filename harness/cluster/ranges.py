@@ -309,6 +309,12 @@ JAVA_RETRIES: Final = VersionRange(
 JAVA_IDEMPOTENT: Final = since(
     borders.JAVA_IDEMPOTENT, "idempotent by default (Java clients of 3.0 and later, KIP-679)"
 )
+JAVA_DEFAULTS_HAVE_ROOM: Final = VersionRange(
+    "topics that have room for what Java's producer of the release sends by default (KIP-679, KIP-98)",
+    lambda version: version.release < borders.JAVA_IDEMPOTENT.release or IDEMPOTENCE.holds(version),
+    (borders.JAVA_IDEMPOTENT, borders.FORMAT_2),
+)
+"""Where they have none, each record is refused: UNSUPPORTED_FOR_MESSAGE_FORMAT (seen on 3.9.2-pinned)."""
 JAVA_SINCE_2_8: Final = since(borders.JAVA_SENDS_WITHOUT_COPY, "Java clients of 2.8 and later")
 """Those that KAFKA-19012 is about."""
 GROUPS_COORDINATED: Final = since(

@@ -4,7 +4,9 @@
 those of that release (harness/setup/jars.py), so every release has its clients; the Scala producer was removed in 2.0.
 
 A librdkafka producer is given the harness's own defaults (harness/workloads/settings.py). The others are given nothing
-that the scenario does not say: they are there to show what their own defaults do.
+that the scenario does not say: they are there to show what their own defaults do. One thing is switched off for a Java
+producer where the brokers have no room for it: idempotence, its default from 3.0 on (KIP-679), with which brokers of
+the format of before 0.11 refuse every record.
 
 `streams-<release>`, or `streams` alone, is Kafka Streams: it runs the applications of a case (Clients.streams), and
 librdkafka sends and reads beside it. Its jars are a set of their own.
@@ -27,7 +29,7 @@ from evidence import borders
 from evidence.errors import UsageError
 from evidence.releases import numbers
 from evidence.run import OwnClientRecord
-from harness.cluster import apache
+from harness.cluster import apache, ranges
 from harness.setup.jars import resolve, streams
 from harness.setup.java import java_home
 from harness.workloads import settings as defaults
@@ -115,6 +117,10 @@ class Library:
             self.kind == JAVA and numbers(self.release) >= borders.IDEMPOTENT_PRODUCERS.release
         )
 
+    @property
+    def _is_idempotent_by_default(self) -> bool:
+        return self.kind == JAVA and numbers(self.release) >= borders.JAVA_IDEMPOTENT.release
+
     def settings(self, acks: str, version: Version, *more: Mapping[str, str]) -> dict[str, str]:
         """What its producer is configured with, later settings over earlier ones.
 
@@ -123,6 +129,8 @@ class Library:
         given: dict[str, str] = {}
         if self.kind == LIBRDKAFKA:
             given = dict(defaults.PRODUCER) | version.client_settings
+        elif self._is_idempotent_by_default and not ranges.IDEMPOTENCE.holds(version):
+            given = {"enable.idempotence": "false"}  # or it could write nothing
         given |= {"request.required.acks": "-1" if acks == "all" else acks} if self.kind == SCALA else {"acks": acks}
         for each in more:
             given |= each

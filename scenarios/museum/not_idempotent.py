@@ -36,7 +36,7 @@ KAFKA_13598 = Bug(
     operator="""With Java clients 3.0.0 and 3.1.0 set enable.idempotence=true, or use 3.0.1, 3.1.1 or later. With any
         client, set the options that you rely on: defaults differ between libraries and releases.""",
     exhibit=Exhibit(bug=KAFKA_13598, affected=("3.1.0",), fixed=("3.1.1",)),
-    applies=ranges.JAVA_IDEMPOTENT,
+    applies=ranges.JAVA_IDEMPOTENT & ranges.JAVA_DEFAULTS_HAVE_ROOM,
     cases={
         "default": Case(
             client="java",

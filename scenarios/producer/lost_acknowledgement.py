@@ -64,6 +64,7 @@ def of_client(prefix: str, client: str) -> dict[str, Case]:
         **of_client("java-", "java"),
         "java-defaults": Case(
             client="java",
+            applies=ranges.JAVA_DEFAULTS_HAVE_ROOM,
             documented=[
                 Documented(
                     on=ranges.JAVA_TRIES_ONCE,

@@ -66,6 +66,15 @@ def test_which_brokers_understand_which_producers(client: tuple[int, ...], broke
     assert understood(client, broker) is held
 
 
+def test_a_java_producer_is_not_idempotent_where_brokers_have_no_room_for_it() -> None:
+    pinned = versions.get("3.9.2-pinned")
+    assert Library("java", "3.9.2").settings("all", pinned) == {"enable.idempotence": "false", "acks": "all"}
+    assert Library("java", "3.9.2").settings("all", OLD) == {"enable.idempotence": "false", "acks": "all"}
+    asked = {"enable.idempotence": "true"}
+    assert Library("java", "3.9.2").settings("all", pinned, asked) == asked | {"acks": "all"}
+    assert Library("java", "2.8.2").settings("all", pinned) == {"acks": "all"}
+
+
 def test_only_librdkafka_is_given_defaults_of_ours() -> None:
     assert RDKAFKA.settings("1", NEW).items() >= {**PRODUCER, "acks": "1"}.items()
     assert Library("java", "2.8.2").settings("all", NEW, {"retries": "1"}) == {"acks": "all", "retries": "1"}
