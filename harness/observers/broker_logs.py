@@ -250,6 +250,7 @@ _PATTERNS: Final[tuple[_Pattern, ...]] = tuple(
         ("fatal", "Error writing to highwatermark file", r"Error writing to highwatermark file"),
         ("fatal", "Disk error while replicating data", r"Disk error while replicating data"),
         ("fatal", "Encountered fatal fault", r"fatal"),
+        ("fatal", "Halting broker because dir ", r"is offline"),
         ("fatal", "java.lang.OutOfMemoryError", r"OutOfMemoryError"),
         # Not events, but needed to understand them.
         ("no-effect", " has no effect as the largest offset", rf"Truncating {_TP} to {_N} has no effect"),

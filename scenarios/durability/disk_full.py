@@ -1,8 +1,8 @@
 """A disk has no room left, answers with errors, or is made read-only by the kernel, under a running broker (KIP-112).
 
 A broker that cannot write marks its log directory as failed and takes all replicas there offline (from 1.0 on, KIP-112;
-before, it always exits). With one log directory nothing is left, and it exits. This happens without any produced
-record: each broker writes the file of checkpointed high watermarks every few seconds.
+before, and with a protocol of before 1.0, it always exits). With one log directory nothing is left, and it exits. This
+happens without any produced record: each broker writes the file of checkpointed high watermarks every few seconds.
 
 The broker has not acknowledged records that it could not write, so nothing is lost. Another replica leads after the
 session, or remains the leader. Each time that the broker is started, it exits again, until there is room.
@@ -23,6 +23,7 @@ GIVES_UP = "|".join(
         "Error writing to highwatermark file",
         "Disk error while replicating data",
         "Encountered fatal fault",
+        "Halting broker because dir .* is offline",  # ReplicaManager, with a protocol of before 1.0
     )
 )
 
