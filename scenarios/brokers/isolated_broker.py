@@ -10,6 +10,7 @@ nothing.
 """
 
 from harness.words import LOST, Basis, Case, ClusterPlan, Documented, Run, scenario
+from scenarios.partition import send_beside
 
 ELECTED = ["isolated-leader-replaced-in-time", "leader-elected-from-isr", "leader-epoch-rises-by-one"]
 CLIENT_OF_ONE_BROKER = {
@@ -63,7 +64,7 @@ def isolated_broker(run: Run) -> None:
 
     run.cut([zombie], [run.coordinator()])
     run.wait_leader(t, *others)
-    run.send(t, 2, only=others[0])
+    send_beside(run, t, others[0])
     # One with acks=all: a client that is not answered asks who leads, and the next one would go there.
     run.send(
         t,
