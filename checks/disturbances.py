@@ -11,6 +11,9 @@ A record is within reach of what happened if it was in flight then, or shortly b
 until its outcome was known, which includes its client's time-outs. Shortly before counts because a connection that ends
 when a fault is over ends late. A client waits for retry.backoff.ms before it sends a record again. So a record that was
 acknowledged sooner was sent once, and what happened meanwhile explains nothing.
+
+On a machine that is busy with other work a request may time out although nothing else happens. Then the record was in
+flight for longer than the client waits, and for less without the time in which some process waited for a CPU.
 """
 
 from __future__ import annotations
@@ -55,14 +58,31 @@ def _created(run_state: RunState, place: TopicPartition, first: Partition) -> It
         yield first.at_ns, begun_ns
 
 
-def within_reach(run_state: RunState, finding: Finding, backoff_ns: int = 0) -> bool:
-    """Whether each record of a finding that is listed was in flight when something happened, for `backoff_ns` at least;
-    one of which nobody knows when it was sent was not.
+def within_reach(
+    run_state: RunState, finding: Finding, backoff_ns: int = 0, request_timeout_ns: int = NEVER_NS
+) -> bool:
+    """Whether each record of a finding that is listed was in flight when something happened, for `backoff_ns` at least,
+    or timed out because the machine was busy; one of which nobody knows when it was sent was not.
     """
     times = disturbances(run_state, finding.where)
-    return bool(finding.evidence) and all(
-        any(overlap(flight, time) for flight in _retried(row, backoff_ns) for time in times) for row in finding.evidence
-    )
+    # A request times out as a whole, by its first record, and those behind it are answered with it.
+    answered_ns = {
+        flight[1]
+        for row in finding.evidence
+        for flight in _retried(row, backoff_ns)
+        if _timed_out_by_machine(run_state, flight, request_timeout_ns)
+    }
+
+    def reached(flight: Span) -> bool:
+        return flight[1] in answered_ns or any(overlap(flight, time) for time in times)
+
+    return bool(finding.evidence) and all(any(map(reached, _retried(row, backoff_ns))) for row in finding.evidence)
+
+
+def _timed_out_by_machine(run_state: RunState, flight: Span, request_timeout_ns: int) -> bool:
+    """Whether a flight lasted longer than a request may take, and would not have if nobody had waited for a CPU."""
+    lasted_ns = flight[1] - flight[0]
+    return request_timeout_ns <= lasted_ns < request_timeout_ns + run_state.held_up_ns(flight)
 
 
 def _retried(row: Row, backoff_ns: int) -> Iterator[Span]:

@@ -50,6 +50,8 @@ def _in_flight(settings: Settings, default: int = 1_000_000) -> int:
 
 RETRY_BACKOFF_MS: Final = 100
 """The default of retry.backoff.ms, of Java clients, the Scala producer and librdkafka."""
+REQUEST_MS: Final = 30_000
+"""The default of request.timeout.ms, of Java clients and librdkafka."""
 LEAST_BACKOFF: Final = 0.8
 """Clients may wait for so much of it (KIP-580: a jitter of 20 %; librdkafka 2.3 and later likewise)."""
 IDEMPOTENCE: Final = "enable.idempotence"
@@ -74,7 +76,22 @@ def _producers(run: RunRecord, finding: Finding) -> list[Settings]:
 
 
 def _reached(run: RunRecord, run_state: RunState | None, finding: Finding) -> bool:
-    return run_state is None or within_reach(run_state, finding, _backoff_ns(run, finding))
+    return run_state is None or within_reach(
+        run_state, finding, _backoff_ns(run, finding), _request_timeout_ns(run, finding)
+    )
+
+
+def _request_timeout_ns(run: RunRecord, finding: Finding) -> int:
+    """After how long the producers concerned give a request up, or the records in it. Nobody knows that of a client of
+    the user's own, which is given no such excuse.
+    """
+    if run.own_client is not None:
+        return NEVER_NS
+    limits_ms = [
+        min(_number(one, REQUEST_MS, "request.timeout.ms"), _number(one, REQUEST_MS, "message.timeout.ms"))
+        for one in _producers(run, finding)
+    ]
+    return max(limits_ms, default=REQUEST_MS) * 1_000_000
 
 
 def _backoff_ns(run: RunRecord, finding: Finding) -> int:

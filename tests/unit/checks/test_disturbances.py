@@ -6,7 +6,7 @@ import pytest
 from msgspec import structs
 
 from checks.disturbances import AFTER_NS, within_reach
-from evidence.events import Event, Log, Partition
+from evidence.events import Event, Log, Partition, Waits
 from evidence.findings import Finding, Row
 from evidence.run_state import RunState
 from tests.unit.timelines import at
@@ -51,3 +51,28 @@ def sent(from_s: float, to_s: float) -> Finding:
 def test_what_is_within_reach(events: list[Event], flight: tuple[float, float], reached: bool) -> None:
     ordered = tuple(sorted(events, key=lambda event: event.at_ns))
     assert within_reach(RunState(ordered), sent(*flight)) == reached
+
+
+def waits(share: float) -> Event:
+    """Some process waited for a CPU in this share of each slice from 10 s to 20 s."""
+    slices = ((250_000, round(250_000 * share)),) * 40
+    return at(20 * SECOND, Waits(begin_ns=10 * SECOND, slices=slices))
+
+
+@pytest.mark.parametrize(
+    ("share", "lasted_s", "reached"),
+    [(0.9, 5.4, True), (0.9, 4.9, False), (0.0, 5.4, False), (0.05, 5.4, False)],
+    ids=["it timed out by the machine", "it did not time out", "nobody waited", "it was late without the machine too"],
+)
+def test_a_request_that_timed_out_on_a_busy_machine(share: float, lasted_s: float, reached: bool) -> None:
+    state = RunState((waits(share),))
+    assert within_reach(state, sent(12, 12 + lasted_s), request_timeout_ns=5 * SECOND) == reached
+    assert not within_reach(state, sent(12, 12 + lasted_s))
+
+
+def test_records_that_are_answered_with_one_that_timed_out() -> None:
+    state = RunState((waits(0.9),))
+    first, second, later = (sent(*flight).evidence[0] for flight in ((12, 17.4), (16, 17.4), (16, 17.5)))
+    both = structs.replace(sent(0, 1), evidence=(first, second))
+    assert within_reach(state, both, request_timeout_ns=5 * SECOND)
+    assert not within_reach(state, structs.replace(both, evidence=(first, later)), request_timeout_ns=5 * SECOND)
