@@ -53,19 +53,6 @@ def in_words(outcome: str, *, deletes: bool) -> str:
     return LOST_RECORDS.sub(r"\1 deleted by request", outcome) if deletes else outcome
 
 
-def note(svg: str, outcome: str) -> str:
-    """What a picture of what clients saw does not tell apart: acknowledged records that were lost later. They are red
-    in pictures that are drawn today.
-
-    >>> note("<svg>", "3 of 9 acknowledged records LOST; duplicate")
-    'In the run that is told, 3 of 9 acknowledged records were lost later. This stored picture has them in green.'
-    """
-    lost = re.match(r"(\d[\d ]* of \d[\d ]* acknowledged records?) LOST", outcome)
-    if not lost or "acknowledged-then-lost" in svg:
-        return ""
-    return f"In the run that is told, {lost[1]} were lost later. This stored picture has them in green."
-
-
 def headed(svg: str, outcome: str, also: str = "", *, deletes: bool = False) -> str:
     """A picture with the outcome above it, and below that what was seen, no line of which is cut; `also` stands below
     that if there is room.

@@ -256,10 +256,7 @@ def of(
         pair=_figures(told, f"{one['name']}.svg", f"{one['name']}.control.svg", deletes=deletes),
         offsets=_figures(told, f"{one['name']}.offsets.svg"),
         deletes=deletes,
-        seen_by_clients=[
-            (text, f"{words} {pictures.note(text, told['outcome'])}".strip())
-            for text, words in _figures(told, f"{one['name']}.clients.svg")
-        ],
+        seen_by_clients=list(_figures(told, f"{one['name']}.clients.svg")),
         claims=claims.CATALOGUE,
         commands=list(answers.commands(one)),
         clients=_clients(found),
