@@ -138,6 +138,11 @@ FOLLOWERS_SERVE: Final = since(
 PROTOCOL_OF_ITS_OWN: Final = VersionRange(
     "brokers with the protocol of their own release", lambda version: not version.settings, ()
 )
+CONTROLLER_CHANGES_ISR: Final = (
+    ZOOKEEPER
+    & PROTOCOL_OF_ITS_OWN
+    & since(borders.ASKS_CONTROLLER, "the controller changes an ISR in ZooKeeper when its leader asks (KIP-497, 2.7)")
+)
 FETCHES_HOLD_UP: Final = before(
     borders.FETCHES_END,
     "a follower of a leader that answers nothing is held up by its last fetch (before 1.1, KAFKA-6051)",
