@@ -48,14 +48,15 @@ KAFKA_14010 = Bug(
     fixed=("3.1.0",),
     also_known_as=("KAFKA-13254",),
     mode="zookeeper",
-    log_patterns=("Failed to enqueue ISR change state", "Failed to update ISR", "Enqueued ISR change to state"),
+    log_patterns=("Failed to enqueue (?:ISR change state|`AlterIsr` request)", "Failed to update ISR"),
 )
 CONTROLLER = 4
 SESSION_MS = 25_000
 """Of the controller: until then the leader has asked."""
 WATCHED_S = 20.0
 ANSWER_LIMIT_S = 60.0
-ASKED = "(?:Enqueued|Submitting) ISR (?:state )?change .*"
+ASKED = "(?:Enqueued ISR change to state|Submitting ISR state change|Sent `AlterIsr` request to change state to) .*"
+"""As 2.8 and 3.0, later releases, and 2.7 log it."""
 REFUSED = "Failed to update ISR for partition t-0"
 
 
@@ -113,8 +114,8 @@ def lose_change(run: Run, leader: Target, controller: Target, change: str) -> No
 
 scenario(
     name="museum-isr-change-lost",
-    claim="""A controller loses its session with ZooKeeper while a leader asks it to change an ISR. The leader never asks
-        again: a replica stays out of the ISR although it has every record, or stays in and holds up acks=all.""",
+    claim="""A controller loses its session with ZooKeeper while a leader asks it to change an ISR. The leader never
+        asks again: a replica stays out of the ISR although it has every record, or stays in and holds up acks=all.""",
     source="KAFKA-14010, KAFKA-13254, KIP-497",
     operator="""Up to 3.0, alert on partitions that stay under-replicated while all brokers run, and look for "Failed to
         enqueue ISR change state" in the leader's log. A restart of that leader ends it. Move to 3.2.1 or later.""",
