@@ -55,15 +55,17 @@ def answered_in_time(run: Run) -> None:
 
 def send_one_batch(run: Run) -> tuple[Pending, Pending]:
     """Two records, of which the second is sent some seconds after the first: a batch that is on every replica, and
-    whose answer is held back.
+    whose answer is held back. The producer has its id by then, whose answer would be held back too.
     """
     t = run.partition()
     leader, producer = run.leader_of(t), run.producer()
+    before = producer.send_async(t.topic, t.number).wait(ANSWER_LIMIT_S)
+    run.require("the producer has its id", before.outcome == "ok", got=before.error_name)
     first = producer.send_async(t.topic, t.number)
     run.let_pass(SECOND_S, "the first record waits for more")
     run.hold_answers(leader)
     second = producer.send_async(t.topic, t.number)
-    run.wait_log_end(t, 2, run.replicas_of(t))
+    run.wait_log_end(t, 3, run.replicas_of(t))
     run.copy_replicas("written")
     run.require("the client has an answer for neither", not first.done and not second.done)
     return first, second
