@@ -523,6 +523,33 @@ IDEMPOTENT_PRODUCERS: Final = Border(
     Side("0.10.2.2", "ProducerConfig has no enable.idempotence; ApiKeys has no INIT_PRODUCER_ID"),
     Side("0.11.0.0", "ProducerConfig.ENABLE_IDEMPOTENCE_CONFIG; ApiKeys.INIT_PRODUCER_ID"),
 )
+PRODUCER_ID_UNKNOWN: Final = Border(
+    "1.0",
+    "KAFKA-5793",
+    Side("0.11.0.3", "ProducerAppendInfo.validateAppend: OutOfOrderSequenceException, whether the id is known or not"),
+    Side("1.0.0", "ProducerAppendInfo.checkSequence: UnknownProducerIdException of an id without state"),
+)
+"""From here on a leader says that it has forgotten a producer, and Java's producer looks why."""
+PRODUCERS_OUTLIVE_RECORDS: Final = Border(
+    "2.4",
+    "KAFKA-7190",
+    Side("2.3.1", "ProducerStateManager.truncateHead removes producers whose records are before the log start offset"),
+    Side("2.4.0", "ProducerStateManager.truncateHead removes snapshots alone"),
+)
+UNKNOWN_PRODUCERS_TAKEN: Final = Border(
+    "2.5",
+    "KIP-360",
+    Side("2.4.1", "ProducerAppendInfo.checkSequence throws UnknownProducerIdException"),
+    Side("2.5.0", "ProducerAppendInfo.checkSequence: accept writes with any sequence number"),
+)
+"""From here on a leader that has forgotten a producer takes whatever number comes next."""
+PRODUCER_IDS_EXPIRE_ALONE: Final = Border(
+    "3.4",
+    "KIP-854",
+    Side("3.3.2", "KafkaConfig.TransactionalIdExpirationMsDoc: this setting also influences producer id expiration"),
+    Side("3.4.0", "KafkaConfig.ProducerIdExpirationMsProp"),
+)
+"""From here on how long an idle producer is remembered has a setting of its own."""
 JAVA_RETRIES: Final = Border(
     "2.1",
     "KIP-91",

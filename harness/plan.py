@@ -99,6 +99,8 @@ class ClusterPlan:
     """How long a silent broker stays registered: ZooKeeper's session, or KRaft's broker session."""
     zookeeper_sessions_ms: Mapping[int, int] = field(default_factory=dict)
     """Brokers whose session with ZooKeeper is another one. (KRaft's is the controllers' to set, for all brokers.)"""
+    producers_expire_ms: int | None = None
+    """How long a leader remembers an idle producer; None: as long as the release's default says."""
     settings: Mapping[str, str] = field(default_factory=dict)
     combined: bool = False
     """KRaft: brokers 1 to 3 are the controllers too, instead of one controller apart."""

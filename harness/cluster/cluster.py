@@ -21,6 +21,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from evidence import borders
 from evidence.errors import HarnessError, UsageError
 from harness.cluster import docker as engine
 from harness.cluster import namespace as namespaces
@@ -120,6 +121,9 @@ def broker_settings(version: Version, plan: ClusterPlan, overrides: Mapping[str,
     if plan.disks is not None and plan.disks.log_directories > 1:
         directories = f"/data/kafka,/data/{SECOND}/kafka"
         sessions |= {f"{broker}:log.dirs": directories for broker in plan.broker_ids(version.mode)}
+    if plan.producers_expire_ms is not None:
+        alone = version.release >= borders.PRODUCER_IDS_EXPIRE_ALONE.release
+        sessions[f"{'producer' if alone else 'transactional'}.id.expiration.ms"] = str(plan.producers_expire_ms)
     kept = own_protocol(version) if plan.upgrades or plan.releases else {}
     return dict(STEADY) | sessions | kept | dict(version.settings) | dict(plan.settings) | dict(overrides)
 

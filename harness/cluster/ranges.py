@@ -301,6 +301,25 @@ IDEMPOTENCE: Final = VersionRange(
     ),
     (borders.IDEMPOTENT_PRODUCERS, borders.FORMAT_2),
 )
+PRODUCER_OUT_OF_ORDER: Final = IDEMPOTENT_PRODUCERS & before(
+    borders.PRODUCER_ID_UNKNOWN, "a leader that has forgotten a producer says out of order (before 1.0)"
+)
+PRODUCER_ID_UNKNOWN: Final = between(
+    borders.PRODUCER_ID_UNKNOWN,
+    borders.UNKNOWN_PRODUCERS_TAKEN,
+    "a leader that has forgotten a producer refuses it (KAFKA-5793, 1.0 to 2.4)",
+)
+PRODUCERS_GO_WITH_RECORDS: Final = between(
+    borders.PRODUCER_ID_UNKNOWN,
+    borders.PRODUCERS_OUTLIVE_RECORDS,
+    "a leader forgets a producer with its records, and says so (1.0 to 2.3; KAFKA-5793, KAFKA-7190)",
+)
+PRODUCERS_OUTLIVE_RECORDS: Final = since(
+    borders.PRODUCERS_OUTLIVE_RECORDS, "a leader remembers a producer whose records are deleted (KAFKA-7190, 2.4)"
+)
+UNKNOWN_PRODUCERS_TAKEN: Final = since(
+    borders.UNKNOWN_PRODUCERS_TAKEN, "a leader takes a producer that it has forgotten (KIP-360, 2.5 and later)"
+)
 JAVA_TRIES_ONCE: Final = before(borders.JAVA_RETRIES, "retries is 0 by default (Java clients before 2.1)")
 JAVA_RETRIES: Final = VersionRange(
     "retries without end and no idempotence by default (Java clients 2.1 to 2.8, 3.0.0 and 3.1.0; KIP-91, KAFKA-13598)",

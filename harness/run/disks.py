@@ -193,6 +193,14 @@ class LiveFiles:
         """The producer ids of these batches, in their order; -1 of one that was written without idempotence."""
         return [batch.producer_id for batch in self._headers(target, t)]
 
+    def sequences_of(self, target: Target, t: Partition) -> list[tuple[int, int, int]]:
+        """(producer id, producer epoch, first sequence number) of these batches, in their order; -1 of one that was
+        written without idempotence.
+        """
+        return [
+            (batch.producer_id, batch.producer_epoch, batch.base_sequence) for batch in self._headers(target, t)
+        ]
+
     def _headers(self, target: Target, t: Partition) -> list[BatchHeader]:
         files = sorted(self._replica(target, t).glob("*.log"))
         found = [entry for path in files for entry in scan_batches(path.read_bytes())]

@@ -88,9 +88,7 @@ def storm(run: Run, program: str, between: CrashPoint, spare_coordinator: bool =
             run.wait_committed(GROUP, t, ends.high_watermark, timeout_s=LIMIT_S)
 
 
-def with_a_broker(
-    run: Run, application: Application, partitions: Sequence[Partition], spare_coordinator: bool
-) -> None:
+def with_a_broker(run: Run, application: Application, partitions: Sequence[Partition], spare_coordinator: bool) -> None:
     """A member dies with the leader of a partition, and the broker comes back."""
     dead = victim(run, partitions, spare_coordinator)
     led = [t for t in partitions if run.leader_of(t).id == dead.id]

@@ -245,6 +245,20 @@ def test_brokers_and_nobody_else_have_a_second_log_directory(name: str) -> None:
     assert directories(Disks()) == directories(None) == {}
 
 
+@pytest.mark.parametrize(
+    ("name", "setting"),
+    [
+        ("3.3.2-zk", "transactional.id.expiration.ms"),
+        ("3.4.0-kraft", "producer.id.expiration.ms"),
+    ],
+)
+def test_how_long_producers_are_remembered_is_told_by_the_setting_of_the_release(name: str, setting: str) -> None:
+    plan = ClusterPlan(producers_expire_ms=5000)
+    told = cluster.broker_settings(versions.get(name), plan, {})
+    assert {key: value for key, value in told.items() if "expiration" in key} == {setting: "5000"}
+    assert not any("expiration" in key for key in cluster.broker_settings(versions.get(name), ClusterPlan(), {}))
+
+
 @pytest.mark.parametrize(("second", "stated", "told"), [(1, "", ""), (2, "", "--ignore-formatted"), (2, "-x", "-x")])
 def test_a_second_log_directory_is_formatted_by_kafka(second: int, stated: str, told: str, tmp_path: Path) -> None:
     plan = ClusterPlan(disks=Disks(log_directories=second), format=stated)

@@ -401,9 +401,7 @@ def test_a_broker_that_ends_itself_for_want_of_a_log_directory_is_told_of() -> N
     assert [event for event, _ in filter(None, [recognise(line)])] == ["fatal"]
     line = "FATAL Shutdown broker because all log dirs in /data/kafka have failed (kafka.log.LogManager)"  # 1.1.1
     assert [event for event, _ in filter(None, [recognise(line)])] == ["fatal"]
-    line = (
-        "ERROR [ReplicaManager broker=1] Halting broker because dir /data/kafka is offline"  # 3.9.2, protocol 0.10.2
-    )
+    line = "ERROR [ReplicaManager broker=1] Halting broker because dir /data/kafka is offline"  # 3.9.2, protocol 0.10.2
     assert [event for event, _ in filter(None, [recognise(line)])] == ["fatal"]
     assert recognise("INFO all log dirs in /data/kafka are there (kafka.log.LogManager)") is None
 

@@ -124,4 +124,5 @@ def test_who_wrote_each_batch_is_told_by_its_id(made: tuple[LiveFiles, list[Targ
     batches = [encode.batch(at, [encode.R()], producer=(number, 0, 0)) for at, number in enumerate(ids)]
     (data / "broker-1/kafka/t-0" / f"{0:020}.log").write_bytes(b"".join(batches))
     assert on.producer_ids_of(target, T) == ids
+    assert on.sequences_of(target, T) == [(number, 0, 0) for number in ids]
     assert on.batches_of(target, T) == [(0, 0), (1, 1), (2, 2)]
