@@ -360,6 +360,7 @@ class ProtocolAdmin:
         self._until_done(
             f"elect the preferred leader of {topic}-{partition}",
             lambda: self._client.elect_leaders(ElectionType.PREFERRED, [wanted]),
+            done={"ELECTION_NOT_NEEDED", "PREFERRED_LEADER_NOT_AVAILABLE"},
         )
         return "request ElectLeaders"
 
@@ -398,7 +399,7 @@ class ProtocolAdmin:
         while True:
             future: Future[Any] = ask()
             try:
-                return future.result(timeout=REQUEST_TIMEOUT_S + 1)
+                return _whole(future.result(timeout=REQUEST_TIMEOUT_S + 1))
             except (KafkaException, TimeoutError) as error:
                 code = error.args[0].name() if isinstance(error, KafkaException) else "timed out"
                 if code in done:
@@ -411,6 +412,17 @@ class ProtocolAdmin:
                     # A broker may have named one as the controller that was dead, of which it had not heard yet, or
                     # that is replaced. librdkafka keeps to it until its next metadata (rdkafka_admin.c, 2.x).
                     self._held = None
+
+
+def _whole(answer: Any) -> Any:
+    """An answer, or what went wrong with a part of it: an election has an error for each partition. A broker that is
+    not the controller says so there (KafkaController.processReplicaLeaderElection).
+    """
+    if isinstance(answer, dict):
+        for error in answer.values():
+            if isinstance(error, KafkaException):
+                raise error
+    return answer
 
 
 class ZooKeeperAdmin(ZnodeAdmin):

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from confluent_kafka import KafkaException
+from confluent_kafka import KafkaException, TopicPartition
 from kazoo.exceptions import NodeExistsError, NoNodeError
 
 from evidence.errors import HarnessError, UsageError, WaitTimeout
@@ -263,6 +263,36 @@ def test_a_client_that_knows_no_controller_that_is_one_is_not_asked_again(
     observer: Any = SimpleNamespace(state=SimpleNamespace(brokers={1}))
     assert admin.ProtocolAdmin({1: "one"}, {}, observer).delete_topic("t") == "request DeleteTopics"
     assert (len(asked), len(made)) == (2, clients)
+
+
+@pytest.mark.parametrize(
+    ("first", "asked", "clients"),
+    [(None, 1, 1), ("ELECTION_NOT_NEEDED", 1, 1), ("NOT_CONTROLLER", 2, 2)],
+)
+def test_an_election_is_asked_for_again_of_who_is_the_controller(
+    first: str | None, asked: int, clients: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[Client] = []
+    elections: list[list[TopicPartition]] = []
+
+    class Client:
+        """The first answer has an error for the partition, by its name; the others have none."""
+
+        def __init__(self, _: object) -> None:
+            made.append(self)
+
+        def elect_leaders(self, _: object, partitions: list[TopicPartition]) -> Future[dict[Any, Any]]:
+            future: Future[dict[Any, Any]] = Future()
+            elections.append(partitions)
+            refused = first is not None and len(elections) == 1
+            error = KafkaException(SimpleNamespace(name=lambda: first)) if refused else None
+            future.set_result(dict.fromkeys(partitions, error))
+            return future
+
+    monkeypatch.setattr(admin, "AdminClient", Client)
+    observer: Any = SimpleNamespace(state=SimpleNamespace(brokers={1}))
+    assert admin.ProtocolAdmin({1: "one"}, {}, observer).elect_preferred_leader("t", 0) == "request ElectLeaders"
+    assert (len(elections), len(made)) == (asked, clients)
 
 
 def test_a_cluster_has_its_id_before_its_first_broker() -> None:
