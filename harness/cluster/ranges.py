@@ -352,6 +352,9 @@ MEMBERS_PROCESS_IN_TIME: Final = since(
     borders.MEMBERS_PROCESS_IN_TIME, "members with a time to process (KIP-62, 0.10.1 and later)"
 )
 """max.poll.interval.ms, apart from the session."""
+POLLS_ARE_LIMITED: Final = since(
+    borders.POLLS_ARE_LIMITED, "Java consumers that are told how many records a poll returns (KIP-41, 0.10 and later)"
+)
 OFFSETS_OF_MEMBERS_IN_TRANSACTIONS: Final = since(
     borders.OFFSETS_OF_MEMBERS_IN_TRANSACTIONS, "transactions that name the member (KIP-447, 2.5 and later)"
 )

@@ -6,6 +6,9 @@ inputs that it has handed over, on its own thread: these inputs are skipped. Kaf
 poll the inputs that the poll before returned. A loop has processed them by then: nothing is skipped, and the inputs
 processed since the last commit are repeated. If another thread does the work, the polls continue and commit the same
 inputs: all that waited for the thread are skipped.
+
+Each poll returns five inputs, of 20. Kafka's consumer can be told so since 0.10 (KIP-41). That of 0.9 returns all of
+them at once, and its applications are not run.
 """
 
 from functools import partial
@@ -83,6 +86,7 @@ scenario(
         ),
         "java": Case(
             client="java",
+            applies=ranges.POLLS_ARE_LIMITED,
             steps=in_a_loop,
             documented=[
                 Documented(
@@ -97,6 +101,7 @@ scenario(
         ),
         "java-processed": Case(
             client="java",
+            applies=ranges.POLLS_ARE_LIMITED,
             steps=after_processing,
             documented=[
                 Documented(
@@ -110,6 +115,7 @@ scenario(
         ),
         "java-worker": Case(
             client="java",
+            applies=ranges.POLLS_ARE_LIMITED,
             steps=to_a_worker,
             documented=[
                 Documented(
