@@ -406,6 +406,20 @@ def refused_batch(evidence: IncidentEvidence, kind: CauseKind) -> Cause | None:
 
 
 @rule(
+    id="isr-change-lost",
+    means="a leader has given up changing an ISR (KAFKA-14010): a replica stays out of it although it has every record, "
+    "or stays in it and holds up acks=all",
+    do="Restart the brokers that logged the line, one after the other, or move the partition's leadership. Then move to "
+    "3.2.1 or later.",
+    scenario="museum-isr-change-lost",
+    lines=("Failed to enqueue ISR change state", "Failed to enqueue `AlterIsr` request"),
+)
+def isr_change_lost(evidence: IncidentEvidence, kind: CauseKind) -> Cause | None:
+    """A release that has it, and a leader that could not ask again."""
+    return _of_lines(kind, evidence.lines("isr change lost")) if has_bug(evidence.release, kind.scenario) else None
+
+
+@rule(
     id="forgotten-overrides",
     means="broker defaults were changed while brokers ran, and topics' own settings were forgotten (KAFKA-9254)",
     do="Copy the partitions, then restart each broker. Do not change cluster-wide settings before 2.4.1. Set "

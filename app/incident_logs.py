@@ -76,6 +76,7 @@ LITERALS: Final[Mapping[str, tuple[bytes, ...]]] = {
         b"has expired, closing socket",
     ),
     "shrunk": (b"Shrinking ISR",),
+    "isr change lost": (b"Failed to enqueue ISR change state", b"Failed to enqueue `AlterIsr` request"),
     "refused": (b"NotEnoughReplicas",),
     "protocol": (b"inter.broker.protocol.version = ",),
     "broker id": (b"\tbroker.id = ", b"\tnode.id = "),

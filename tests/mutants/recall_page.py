@@ -70,6 +70,7 @@ NEEDS: Final[Mapping[str, str]] = {
     "KAFKA-13598": "Kafka's own producer of that release with its default settings; these runs send with librdkafka",
     "KAFKA-13636": "offsets.retention.minutes that passes while a group forms",
     "KAFKA-13727": "a topic that is compacted, and a cleaner that runs between two transactions",
+    "KAFKA-14010": "a controller whose ZooKeeper session ends while a leader asks it to change an ISR",
     "KAFKA-14055": "a topic that is compacted, transactions, and keys that are integers",
     "KAFKA-14402": "a request of a transaction that comes after its end",
     "KAFKA-14616": "a topic that is deleted, and made again while a broker is down",

@@ -159,6 +159,7 @@ def test_a_replica_that_is_removed_while_the_isr_is_short(tmp_path: Path) -> Non
 
 
 FAILED = at(5, "ERROR [ReplicaFetcher replicaId=2, leaderId=1, fetcherId=0] Error due to (kafka.server.ReplicaFetcher)")
+ISR_CHANGE = "java.lang.IllegalStateException: Failed to enqueue ISR change state LeaderAndIsr(leader=2) for t-0\n"
 SEQUENCE = "org.apache.kafka.common.errors.OutOfOrderSequenceException: Invalid sequence number\n"
 OFFSETS = "java.lang.IllegalArgumentException: Out of order offsets found in List(3, 1, 2)\n"
 MOVED = at(5, "INFO [UnifiedLog partition=__consumer_offsets-3, dir=/d] Truncating to offset 9 (kafka)")
@@ -173,6 +174,8 @@ EXPIRED = "INFO [GroupMetadataManager brokerId=1] Removed 2 expired offsets in 3
 @pytest.mark.parametrize(
     ("text", "release", "causes"),
     [
+        (ISR_CHANGE, "2.8.2", ["isr-change-lost"]),
+        (ISR_CHANGE, "3.1.0", []),
         (FAILED + SEQUENCE, "0.11.0.0", ["follower-refused-batch", "replication-stopped"]),
         (FAILED + SEQUENCE, "2.8.2", ["replication-stopped"]),
         (FAILED + OFFSETS, "1.1.0", ["follower-refused-batch", "replication-stopped"]),
