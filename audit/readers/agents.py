@@ -11,12 +11,14 @@
 | Fluentd (`kafka2`, `kafka_buffered`; `rdkafka2`) | ruby-kafka; librdkafka | required_acks -1 |
 | Logstash (`output { kafka {…} }`) | Java | acks 1; it retries forever |
 
-By their own documents of 2024. What decides over records is told; of clients that were never measured no grade is
-given. Terraform's topics (`resource "kafka_topic"`) are read here too.
+Resources of their operators (Fluent's, the logging operator's, Elastic's) have the same settings, and so have the
+values of their charts. By their own documents of 2024. What decides over records is told; of clients that were never
+measured no grade is given. Terraform's topics (`resource "kafka_topic"`) are read here too.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import re
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
@@ -29,7 +31,7 @@ from audit.readers.collect import Collected, preset
 from audit.readers.format import YAML, Document, Format
 from audit.readers.names import latest, librdkafka_keys
 from audit.readers.text import Text, Unreadable
-from audit.readers.tree import MOST, Listing, Node, Scalar, Table, flatten
+from audit.readers.tree import MOST, Listing, Node, Scalar, Table, flatten, inner
 
 SARAMA: Final[Mapping[str, str]] = {
     "required_acks": "acks",
@@ -100,7 +102,11 @@ def _outputs(tree: Table) -> Iterator[tuple[str, str, Table]]:
     output = tree.table("output")
     if "hosts" in output.table("kafka").names():
         yield "Beats", "output.kafka", output.table("kafka")
-    yield from _within(tree.get("output") or Scalar("", None))
+    for name, _, value in tree.table("outputs").items:  # of the Elastic Agent
+        if isinstance(value, Table) and value.text("type") == "kafka" and "hosts" in value.names():
+            yield "Beats", f"outputs.{name}", value
+    for name in ("output", "output_resources"):
+        yield from _within(tree.get(name) or Scalar("", None))
     for name, _, value in tree.table("exporters").items:
         if re.fullmatch(r"kafka(/.+)?", name) and isinstance(value, Table) and _is_used(name, tree):
             yield "OpenTelemetry", name, value
@@ -110,8 +116,8 @@ def _outputs(tree: Table) -> Iterator[tuple[str, str, Table]]:
     for name, _, value in tree.table("sinks").items:
         if isinstance(value, Table) and value.text("type") == "kafka":
             yield "Vector", name, value
-    for within in ("customConfig", "config"):  # of the Helm charts of Vector, and of the OpenTelemetry Collector
-        if tree.table(within).names() & {"sinks", "exporters"}:
+    for within in ("customConfig", "config"):  # of the Helm charts of Vector, the Collector, and Redpanda Connect
+        if tree.table(within).names() & {"sinks", "exporters", "output", "output_resources"}:
             yield from _outputs(tree.table(within))
 
 
@@ -231,6 +237,11 @@ def _read_toml(document: Document, reading: Collected) -> bool:
 
 FLUENT_BIT: Final = re.compile(r"(?im)^[ \t]*\[OUTPUT\][ \t]*\n((?:[ \t]+\S.*\n?|[ \t]*\n|[ \t]*#.*\n)*)")
 FLUENTD: Final = re.compile(r"(?ms)^[ \t]*<(?:match|store)\b[^>]*>(.*?)^[ \t]*</(?:match|store)>")
+FLUENTD_NAMES: Final[Mapping[str, str]] = {
+    "required_acks": "acks",
+    "max_send_retries": "retries",
+    "idempotent": "enable.idempotence",
+}
 FLUENTD_TYPES: Final = ("kafka2", "kafka", "kafka_buffered", "rdkafka2", "rdkafka")
 LOGSTASH: Final = re.compile(r"(?m)^[ \t]*(?:input|filter|output)[ \t]*\{")
 LOGSTASH_NAMES: Final[Mapping[str, str]] = {
@@ -286,12 +297,64 @@ def _read_fluentd(document: Document, reading: Collected) -> bool:
         kind = by_key["@type"].value if "@type" in by_key else by_key["type"].value if "type" in by_key else ""
         if kind not in FLUENTD_TYPES:
             continue
-        native = kind.startswith("rdkafka")
-        names = {"required_acks": "acks", "max_send_retries": "retries", "idempotent": "enable.idempotence"}
-        client: Client = "librdkafka" if native else "ruby-kafka"
-        _add(f"match {kind}", given, given[0].origin, reading, "Fluentd", client, names, {"acks": "all"})
+        _fluentd(f"match {kind}", given, given[0].origin, reading, native=kind.startswith("rdkafka"))
         found = True
     return found
+
+
+def _fluentd(name: str, given: Sequence[Setting], origin: Origin, reading: Collected, *, native: bool) -> None:
+    """Add an output of Fluentd's; `native` ones send with librdkafka, and take its options as well."""
+    client: Client = "librdkafka" if native else "ruby-kafka"
+    options = {each.key: each.key for each in given if native and each.key in librdkafka_keys()}
+    _add(name, given, origin, reading, "Fluentd", client, {**options, **FLUENTD_NAMES}, {"acks": "all"})
+
+
+# Resources of operators: the Fluent operator's, the logging operator's, Elastic's
+
+FLUENT_BIT_OPERATOR: Final = "fluentbit.fluent.io/"
+FLUENTD_OPERATOR: Final = "fluentd.fluent.io/"
+LOGGING_OPERATOR: Final = "logging.banzaicloud.io/"
+ELASTIC: Final = ".k8s.elastic.co/"
+OUTPUTS: Final = ("ClusterOutput", "Output")
+RDKAFKA: Final = "rdkafka_options."
+
+
+def read_operated(source: Text, document: Table, reading: Collected) -> bool:
+    """Add what a resource of an agents' operator sends to Kafka; whether it is such a resource."""
+    api, kind, spec = document.text("apiVersion"), document.text("kind"), document.table("spec")
+    name = document.text("metadata", "name")
+    if api.startswith(FLUENT_BIT_OPERATOR):
+        if kind in OUTPUTS and (table := spec.table("kafka")).items:
+            _of_program("Fluent Bit", name, flatten(table, source), source.origin(table.line), reading)
+        return True
+    if api.startswith(FLUENTD_OPERATOR):
+        for each in spec.tables("outputs") if kind in OUTPUTS else ():
+            _operated(source, name, each.table("kafka"), reading)
+        return True
+    if api.startswith(LOGGING_OPERATOR):
+        if kind in OUTPUTS:
+            _operated(source, name, spec.table("kafka"), reading)
+        return True
+    if ELASTIC in api:
+        read_outputs(source, spec.table("config"), reading)
+        for each in spec.tables("pipelines"):
+            if isinstance(text := each.get("config.string"), Scalar):
+                reading.nested(inner(text, source, f"{name}/logstash.conf"))
+        return True
+    return False
+
+
+def _operated(source: Text, name: str, table: Table, reading: Collected) -> None:
+    """An output of Fluentd's in a resource; the Fluent operator has Fluentd's names without underscores."""
+    if not table.items:
+        return
+    given = [
+        dataclasses.replace(each, key=re.sub(r"(?<=[a-z])([A-Z])", r"_\1", each.key).lower())
+        for each in flatten(table, source)
+    ]
+    native = latest(given)["use_rdkafka"].value == "true" if "use_rdkafka" in latest(given) else False
+    bare = [dataclasses.replace(each, key=each.key.removeprefix(RDKAFKA)) for each in given]
+    _fluentd(name, bare, source.origin(table.line), reading, native=native)
 
 
 def _closing(text: str, at: int) -> int:
@@ -426,7 +489,8 @@ FORMATS: Final = (
     ),
     Format(
         name="Beats, OpenTelemetry, Benthos, Vector, Fluent Bit",
-        reads="`output.kafka`, `exporters: kafka`, `kafka_franz`, sinks of `type: kafka`, `pipeline.outputs`",
+        reads="`output.kafka`, `exporters: kafka`, `kafka_franz` of `output` and `output_resources`, sinks of "
+        "`type: kafka`, `pipeline.outputs`",
         files=YAML,
         rank=105,
         claims=_is_agent,

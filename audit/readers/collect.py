@@ -61,6 +61,8 @@ class Collected:
     """Whether a name is that of a file that some format reads."""
     nested: Callable[[Text], None] = lambda _: None
     """Reads a file that is inside another, as in a ConfigMap."""
+    offer: Callable[[Text, Table], None] = lambda _source, _table: None
+    """Reads a document that is inside another, as the values of a release."""
     producers: list[ProducerConfig] = field(default_factory=list)
     topics: list[TopicConfig] = field(default_factory=list)
     brokers: list[BrokerConfig] = field(default_factory=list)

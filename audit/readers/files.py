@@ -67,6 +67,7 @@ def read_paths(paths: Sequence[str | Path], options: Options | None = None) -> I
     """
     reading = Collected(options or Options(), is_file=file_names().fullmatch)
     reading.nested = lambda inside: _nested(inside, reading)
+    reading.offer = lambda source, table: _offered(source, table, reading)
     tops: dict[str, Path] = {}
     named = [str(path) for path in paths]
     if STDIN in named:
@@ -239,6 +240,12 @@ def _nested(inside: Text, reading: Collected) -> None:
         reading.unreadable(inside, error)
     if reading.count() == before and not _concerns(inside):
         del reading.problems[problems:]
+
+
+def _offered(source: Text, table: Table, reading: Collected) -> None:
+    """Read a document that is inside another."""
+    if table.items:
+        _offer(Document(source, tree=table, listed=True), reading)
 
 
 def _of_binder(producer: ProducerConfig, binder: str | None, release: str | None) -> Mapping[str, Setting]:

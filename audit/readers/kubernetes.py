@@ -14,7 +14,7 @@ from types import MappingProxyType
 from typing import Final
 
 from audit.model import BrokerConfig, InputProblem, Setting, TopicConfig
-from audit.readers.agents import read_outputs
+from audit.readers.agents import read_operated, read_outputs
 from audit.readers.collect import Collected
 from audit.readers.connect import read_connector, read_worker
 from audit.readers.format import JSON, YAML, Document, Format
@@ -22,6 +22,7 @@ from audit.readers.names import latest, under
 from audit.readers.placeholders import Lookup
 from audit.readers.text import Text
 from audit.readers.tree import Scalar, Table, flatten, inner
+from audit.readers.values import read_released
 from audit.readers.variables import read_variables, release_of
 
 STRIMZI: Final = ("kafka.strimzi.io/", "eventstreams.ibm.com/", "eventstreams.ibm.cloud/", "kafka.banzaicloud.io/")
@@ -68,6 +69,8 @@ def read_resource(source: Text, document: Table, reading: Collected) -> None:
         _collector(source, document, reading)
     elif api.startswith(JIKKOU):
         _jikkou(source, document, reading)
+    elif read_operated(source, document, reading) or read_released(source, document, reading):
+        pass
     elif kind == "ConfigMap":
         reading.config_maps[_name(document)] = (source, document)
         for key, _, value in document.table("data").items:
@@ -340,7 +343,9 @@ FORMATS: Final = (
         name="Kubernetes and Strimzi",
         reads="the environment of containers and the files in ConfigMaps; `Kafka`, `KafkaNodePool`, `KafkaTopic`, "
         "`KafkaConnect`, `KafkaConnector`, `KafkaMirrorMaker2`, `KafkaBridge`; Confluent's `Connect`, "
-        "`Connector`, `KafkaTopic`; `OpenTelemetryCollector`; templates of a Helm chart, with its values",
+        "`Connector`, `KafkaTopic`; `OpenTelemetryCollector`; outputs of the Fluent and logging operators, Elastic's "
+        "`Beat`, `Agent` and `Logstash`; values of Flux' and Argo CD's releases; templates of a Helm chart, with its "
+        "values",
         files=(*YAML, *JSON),
         rank=100,
         speaks=(r"\bconfigMap(?:Key)?Ref\b",),
