@@ -54,7 +54,7 @@ MAKES: Final = re.compile(
     r"|kafka-node|platformatic/kafka"
     r"|Transport\.KAFKA|\bProducerSettings\b|KafkaSink\b|FlinkKafkaProducer|io\.vertx\.kafka|new KafkaStreams\b"
     r"|ProducerConfigCustomizer|ClientFactoryCustomizer|ProducerFactoryCustomizer"
-    r"|kafka::producer|\.AddProducer<|new_producer_config|@KafkaClient\b|\.write(?:Stream)?\b|rdkafka|(?i:kafka)\w*\.producer\(|\"kafka:"
+    r"|kafka::producer|\.AddProducer[<(]|watermill-kafka|new_producer_config|@KafkaClient\b|\.write(?:Stream)?\b|rdkafka|(?i:kafka)\w*\.producer\(|\"kafka:"
 )
 TESTS: Final = re.compile(
     r"(?:^|/)src/(?:test|testFixtures|integrationTest|acceptance-?[tT]est|it|jmh)/|(?:^|/)__tests__/|_test\.go$"
@@ -339,6 +339,8 @@ def _value(node: Node, constants: Mapping[str, _Value]) -> _Value:
     text = _text(node).strip()
     if text in WRITTEN:
         return _Value(WRITTEN[text])
+    if (enumerated := ".".join(text.split(".")[-2:])) in WRITTEN and re.fullmatch(r"[\w.]+", text):
+        return _Value(WRITTEN[enumerated])  # of a namespace: Confluent.Kafka.Acks.All
     if found := re.fullmatch(r"\w+\.(Require(?:All|One|None))", text):  # kafka-go, under a name of the file's own
         return _Value(WRITTEN[f"kafka.{found[1]}"])
     if re.fullmatch(r"-?\d[\d_]*[lL]?|true|false", text):
@@ -478,10 +480,10 @@ def _injected(node: Node, found: _SourceWalk) -> None:
 
 
 def _method(node: Node) -> str:
-    """The last name of what a call of Scala's calls, whatever stands before it."""
+    """The last name of what a call of Scala's or C#'s calls, whatever stands before it; without its types."""
     called = node.child_by_field_name("function")
-    last = called.child_by_field_name("field") if called is not None else None
-    return _text(last) if last is not None else ""
+    last = called.child_by_field_name("field" if called.type == "field_expression" else "name") if called else None
+    return _text(last).partition("<")[0] if last is not None else ""
 
 
 def _put(key: str, value: _Value, node: Node, above: Sequence[Node], found: _SourceWalk, owner: str = "") -> None:
@@ -522,6 +524,8 @@ def _pairs_of(node: Node, above: Sequence[Node], found: _SourceWalk) -> None:
                 _put(key.removeprefix("kafka."), _value(given[1], constants), given[0], above, found)
         elif found.language == "scala" and len(given) == 1 and (key := OF_FS2.get(_method(node), "")):
             _put(key, _value(given[0], constants), given[0], above, found)
+        elif found.language == "cs" and len(given) == 1 and _method(node) == OF_KAFKAFLOW:
+            _put("acks", _value(given[0], constants), given[0], above, found, OF_KAFKAFLOW)
         elif found.language == "rs" and name == "with_required_acks" and given:
             _put("acks", _value(given[0], constants), given[0], above, found)
         elif callee == "Object.assign" and found.language in SCRIPTS:
@@ -555,6 +559,8 @@ OF_FS2: Final[Mapping[str, str]] = {
     "withMaxInFlightRequestsPerConnection": "max.in.flight.requests.per.connection",
 }
 """Methods of fs2-kafka's ProducerSettings."""
+OF_KAFKAFLOW: Final = "WithAcks"
+"""How KafkaFlow is told acks. What its `WithProducerConfig` says of them is put back: null without this."""
 OF_CAMEL: Final[Mapping[str, str]] = {
     "requestRequiredAcks": "acks",
     "enableIdempotence": "enable.idempotence",
@@ -690,9 +696,15 @@ def _maker_of(node: Node, above: Sequence[Node], found: _SourceWalk) -> None:
         return  # a link of a chain that is one already
     if kind:
         line, given = node.start_point[0] + 1, _arguments(node)
+        start, text = node.start_byte, _text(node)
         if kind in CHAINED:
             node, more = _chain(node, above)
             given += more
+            text = _text(node)
+        if kind == "kafkaflow" and given:  # what stands before it in its chain is of others
+            line, start, text = given[0].start_point[0] + 1, given[0].start_byte, " ".join(map(_text, given))
+        if kind == "watermill" and PUBLISHER not in text:
+            text = found.scopes.get(_scope(above), text)
         names = set(re.findall(r"[A-Za-z_]\w*", " ".join(map(_text, given))))
         if kind == "franz-go" and not _produces(_scope(above), found):
             return
@@ -704,11 +716,13 @@ def _maker_of(node: Node, above: Sequence[Node], found: _SourceWalk) -> None:
             names.add(owner)
         if kind == "KafkaStreams" and any(each.kind == kind and each.scope == _scope(above) for each in found.makers):
             return
-        found.makers.append(
-            _Maker(kind, line, _scope(above), node.start_byte, node.end_byte, frozenset(names), _text(node))
-        )
+        if kind == "watermill":
+            names |= set(re.findall(r"\w+", text))
+        found.makers.append(_Maker(kind, line, _scope(above), start, node.end_byte, frozenset(names), text))
 
 
+PUBLISHER: Final = "PublisherConfig{"
+"""What Watermill's publisher is made with: where it is made, or before that in the same function."""
 PRODUCES: Final = re.compile(r"\bProduce|RequiredAcks|DefaultProduceTopic|RecordPartitioner")
 """What is said or done of producing with franz-go."""
 
@@ -900,14 +914,22 @@ def _kind_of_dotnet(found: _SourceWalk, callee: str, name: str, node: Node) -> s
         return name
     if name == "ProducerBuilder" and node.type in CREATES and "Confluent.Kafka" in content:
         return "" if NEW_CONFIG.search(content) else "handed-dotnet"
+    if "KafkaFlow" in content and _method(node) == "AddProducer":
+        return "kafkaflow"
     rides = name == "AddProducer" and "." in callee and "MassTransit" in content and "UsingKafka" in content
     first = rides and not any(each.kind == "masstransit" for each in found.makers)
     return "masstransit" if first else ""
 
 
+WATERMILL: Final = re.compile(r"(?m)^[ \t]*(?:import[ \t]+)?(\w*)[ \t]*\"github\.com/ThreeDotsLabs/watermill-kafka/")
+"""How a file imports Watermill's publishers, and the name that it has for them, if it is its own."""
+
+
 def _kind_of_go(content: str, callee: str, name: str, node: Node) -> str:
     if re.fullmatch(r"sarama\.New(?:Sync|Async)Producer(?:FromClient)?", callee):
         return "sarama"
+    if name == "NewPublisher" and callee.partition(".")[0] in {each or "kafka" for each in WATERMILL.findall(content)}:
+        return "watermill"
     if "segmentio/kafka-go" in content and name in ("Writer", "WriterConfig") and node.type == "composite_literal":
         return "kafka-go" if name == "Writer" else "kafka-go-config"
     if callee == "kgo.NewClient" and PRODUCES.search(content):
@@ -970,15 +992,24 @@ def _kind_of_call(found: _SourceWalk, callee: str, name: str, node: Node) -> str
 
 def _makers_of_config(maker: _Maker, found: _SourceWalk) -> frozenset[str]:
     """The functions that the configuration of a producer of sarama's is what they return."""
-    name = _config_name(maker) if maker.kind == "sarama" else ""
+    name = _config_name(maker) if maker.kind in OF_SARAMA else ""
     if not re.fullmatch(r"\w+", name):
         return frozenset()
     body = found.scopes.get(maker.scope, "")
     return frozenset(re.findall(rf"(?<![\w.]){name}\b(?:\s*,\s*\w+)?\s*:?=\s*(\w+)\(", body))
 
 
+OF_SARAMA: Final = frozenset({"sarama", "watermill"})
+"""Makers that take a configuration of sarama's."""
+WATERMILLS: Final = "DefaultSaramaSyncPublisherConfig("
+"""What Watermill makes its configuration with where it is given none."""
+
+
 def _config_name(maker: _Maker) -> str:
-    """What the last argument of a maker is called; empty if it is no name."""
+    """What the configuration of a maker is called: its last argument, or a field; empty if it is no name."""
+    if maker.kind == "watermill":
+        given = re.search(r"\bOverwriteSaramaConfig:\s*&?([\w.]+)(?![\w.(])", maker.text)
+        return given[1] if given else ""
     told = re.search(r"(?:,|\()\s*&?\*?([\w.]+)\s*,?\s*\)$", maker.text)
     return told[1] if told else ""
 
@@ -986,6 +1017,11 @@ def _config_name(maker: _Maker) -> str:
 def _selected(maker: _Maker, found: _SourceWalk) -> list[_Pair]:
     """The settings that a producer is made with."""
     inside = [each for each in found.pairs if maker.start <= each.start < maker.end and each.other is None]
+    if maker.kind == "kafkaflow":
+        named = [each for each in found.pairs if each.owner in maker.names and each not in inside]
+        return [each for each in (*named, *inside) if each.key != "acks" or each.owner == OF_KAFKAFLOW]
+    if maker.kind == "watermill" and "OverwriteSaramaConfig" not in maker.text:
+        return []
     copied = {name for value in _bound(maker, found) for name in _filled_here(value, found)}
     maker = replace(maker, names=maker.names | copied | _makers_of_config(maker, found))
     called = {scope for scope in found.scopes if scope.partition("@")[0] in maker.names and scope != maker.scope}
@@ -993,7 +1029,11 @@ def _selected(maker: _Maker, found: _SourceWalk) -> list[_Pair]:
     own = [each for each in found.pairs if each.scope == maker.scope and each not in within and each.scope]
     mine = [each for each in own if each.owner in maker.names]
     mine = [] if maker.kind == "franz-go" else mine  # its options are not put into a map
-    own = mine or [each for each in own if not _anothers(each, maker, found) and each.value.text != SPREAD]
+    own = (
+        mine
+        if maker.kind == "watermill"
+        else mine or [each for each in own if not _anothers(each, maker, found) and each.value.text != SPREAD]
+    )
     shared = [
         each
         for each in found.pairs
@@ -1017,7 +1057,7 @@ def _settled_pairs(pairs: Sequence[_Pair], maker: _Maker, found: _SourceWalk) ->
     """Settings of other functions, unsure where the producer may be made with other ones: what it is made with is a
     parameter, and several call the function; or it is a configuration that others bring.
     """
-    brought = maker.kind == "sarama" and _is_config_of_others(maker, found)
+    brought = maker.kind in OF_SARAMA and _is_config_of_others(maker, found)
     if maker.kind in MAPS and _is_parameter(maker, found.scopes.get(maker.scope, "")):
         name = maker.scope.partition("@")[0]
         calls = re.findall(rf"(?<!\w){re.escape(name)}\(\s*(\w+)", found.source.content)
@@ -1061,6 +1101,10 @@ def _with_outside(
             settings.append(Setting("enable.idempotence", UNKNOWN, origin, known=False, note=note))
     if maker.kind == "kafkajs" and not pairs and re.search(r"\.producer\(\s*[^\s{)]", maker.text):
         settings.append(Setting("enable.idempotence", UNKNOWN, origin, known=False, note=note))
+    if maker.kind == "kafkaflow":  # its acks are told by itself
+        given = re.search(r"\.WithProducerConfig\(\s*(?!new\b)([\w.]+)", maker.text)
+        foreign = given is not None and not re.search(rf"\b{re.escape(given[1])}\s*=\s*new\b", found.source.content)
+        return _with_unknown(settings, maker, origin, DECISIVE[1:]) if foreign else settings
     if maker.kind in CONFIGURED:
         return _with_unknown(settings, maker, origin) if CONFIGURED[maker.kind](maker, found) else settings
     if maker.kind in ("node-rdkafka", "kafka-node") and _has_options(maker, found):
@@ -1172,6 +1216,8 @@ def _is_config_of_others(maker: _Maker, found: _SourceWalk) -> bool:
     """
     content = found.source.content
     name = _config_name(maker)
+    if maker.kind == "watermill" and not name:
+        return PUBLISHER not in maker.text
     if "FromClient" in maker.text:
         client = re.search(rf"\b{re.escape(name)}\b[^\n=]*=\s*sarama\.NewClient\([^\n]*?&?([\w.]+)\s*\)", content)
         name = client[1] if client else name
@@ -1183,7 +1229,7 @@ def _is_config_of_others(maker: _Maker, found: _SourceWalk) -> bool:
     if field_name and re.search(rf"[(,]\s*{re.escape(root)}\s+[\w*.]", parameters):
         return True
     texts = (content, *(found.scopes[scope] for scope in found.scopes))
-    return not any("sarama.NewConfig(" in text or "sarama.Config{" in text for text in texts)
+    return not any(made in text for text in texts for made in ("sarama.NewConfig(", "sarama.Config{", WATERMILLS))
 
 
 def _is_set_by_others(maker: _Maker, found: _SourceWalk) -> bool:
@@ -1208,7 +1254,7 @@ def _assigned_to(maker: _Maker, found: _SourceWalk) -> str:
 
 
 CONFIGURED: Final[Mapping[str, Callable[[_Maker, _SourceWalk], bool]]] = {
-    "sarama": _is_config_of_others,
+    **dict.fromkeys(OF_SARAMA, _is_config_of_others),
     "ProducerConfig": _is_set_by_others,
 }
 """Makers whose configuration is an object, and what tells that others set it too."""
@@ -1238,12 +1284,16 @@ FOLLOWED: Final = frozenset(
         "arroyo",
         "kafka-rust",
         "masstransit",
+        "kafkaflow",
+        "watermill",
     }
 )
 """Makers that show everything they are set to."""
 PASSED: Final[Mapping[str, tuple[tuple[str, str, str], ...]]] = {
     "kafka-go-config": (("acks", "all", "kafka.WriterConfig's default"),),
     "masstransit": (("acks", "all", "the default of every librdkafka that MassTransit's rider ran on"),),
+    "kafkaflow": (("acks", "all", "the default of every librdkafka that KafkaFlow ran on"),),
+    "watermill": (("retries", "10", "Watermill's DefaultSaramaSyncPublisherConfig"),),
     "camel": (
         ("enable.idempotence", "false", "Camel's default (KafkaConfiguration of 4.8.1)"),
         ("max.in.flight.requests.per.connection", "5", "Camel's default"),
@@ -1251,7 +1301,7 @@ PASSED: Final[Mapping[str, tuple[tuple[str, str, str], ...]]] = {
 }
 """What a maker passes where nothing is written."""
 CLIENTS: Final[Mapping[str, Client]] = {
-    "sarama": "sarama",
+    **dict.fromkeys(OF_SARAMA, "sarama"),
     "kafka-go": "kafka-go",
     "kafka-go-config": "kafka-go",
     "franz-go": "franz-go",
@@ -1263,6 +1313,7 @@ CLIENTS: Final[Mapping[str, Client]] = {
     "confluent-javascript": "librdkafka",
     "ProducerConfig": "librdkafka",
     "masstransit": "librdkafka",
+    "kafkaflow": "librdkafka",
     "handed-dotnet": "librdkafka",
     "kafka-rust": "kafka-rust",
     **dict.fromkeys(OF_RUST, "librdkafka"),
@@ -1290,11 +1341,19 @@ def read_source(source: Text, reading: Collected) -> bool:
         reading.ignored[f"a producer beyond {MOST} of one file"] += len(found.makers) - MOST
     for maker in found.makers[:MOST]:
         name = _assigned_to(maker, found) if maker.kind == "ProducerConfig" else ""
+        if maker.kind == "ProducerConfig" and _is_kafkaflows(maker, name, found):
+            continue
         if not name.startswith("_") or name not in fields:  # a field of a builder's, made by whoever is first
             _add(maker, found, reading)
         fields.add(name)
     reading.made[before:] = _folded(reading.made[before:])
     return True
+
+
+def _is_kafkaflows(maker: _Maker, name: str, found: _SourceWalk) -> bool:
+    """Whether a configuration of .NET is what a producer of KafkaFlow's is made with, so that it makes none itself."""
+    flows = [each for each in found.makers if each.kind == "kafkaflow"]
+    return any(each.start <= maker.start < each.end or (name and name in each.names) for each in flows)
 
 
 GO_CONFIG: Final = re.compile(r"(?m)^func\s+(\w+)\([^{}]{0,400}\*sarama\.Config\b")
@@ -1305,7 +1364,7 @@ BESIDE: Final = 64
 
 def _gather_package(found: _SourceWalk, parser: Any) -> None:
     """Add what functions of other files of a Go package put into configurations of sarama's that this file asks for."""
-    if not any(each.kind == "sarama" for each in found.makers):
+    if not any(each.kind in OF_SARAMA for each in found.makers):
         return
     own = Path(found.source.path)
     called = set(re.findall(r"(?<![\w.])(\w+)\(", found.source.content))
@@ -1410,9 +1469,10 @@ def _add(maker: _Maker, found: _SourceWalk, reading: Collected) -> None:
         settings.append(Setting("transactional.id", "(its own)", source.origin(maker.line), note=note))
     if maker.kind == "kafka-go-config":  # writer.go: 0 is nothing written, and becomes all
         settings = [each for each in settings if (each.key, each.value) != ("acks", "0")]
-    presets = [
-        Setting(key, value, source.origin(maker.line), note=note) for key, value, note in PASSED.get(maker.kind, ())
-    ]
+    passed = PASSED.get(maker.kind, ())
+    if maker.kind == "watermill" and _config_name(maker) and WATERMILLS not in source.content:
+        passed = ()  # the program's own configuration stands in place of Watermill's
+    presets = [Setting(key, value, source.origin(maker.line), note=note) for key, value, note in passed]
     reading.producer(
         f"{source.file}, {name}" if name else source.file,
         settings,
@@ -1459,7 +1519,7 @@ RECORD: Final = re.compile(r"\bnew\s+ProducerRecord(?:<[^<>()]*>|\[[^\[\]()]*\])
 
 def _topics(maker: _Maker, found: _SourceWalk) -> list[str]:
     """The topics that a producer is made for; those of the records of its file, if the file makes no other."""
-    told = re.search(r"(?:\bTopic:\s*|DefaultProduceTopic\()\"([\w.-]+)\"", maker.text)
+    told = re.search(r"(?:\bTopic:\s*|Default(?:Produce)?Topic\()\"([\w.-]+)\"", maker.text)
     if told or len(found.makers) > 1 or maker.kind not in ("KafkaProducer", "DefaultKafkaProducerFactory"):
         return [told[1]] if told else []
     named = []
@@ -1643,8 +1703,8 @@ FORMATS: Final = (
         name="Java, Kotlin, Scala, Go, C#, JavaScript, TypeScript, Rust",
         reads="the settings of the producers that a program makes. JVM: kafka-clients, Spring's factories, Kafka "
         "Streams, Pekko's and Akka's ProducerSettings, Flink's and Spark's sinks, Vert.x, Micronaut. Go: confluent's, "
-        "sarama, franz-go, kafka-go. Others: Confluent.Kafka, KafkaJS (NestJS too), node-rdkafka, kafka-node, "
-        "@platformatic/kafka, confluent's JavaScript, rdkafka",
+        "sarama, Watermill, franz-go, kafka-go. Others: Confluent.Kafka, KafkaFlow, KafkaJS (NestJS too), "
+        "node-rdkafka, kafka-node, @platformatic/kafka, confluent's JavaScript, rdkafka",
         files=tuple(f"*.{end}" for end in LANGUAGES if end not in ("kts",)),
         rank=25,
         whole=True,
