@@ -331,7 +331,7 @@ def _followed(source: Text, call: ast.Call, argument: ast.expr, scopes: tuple[Sc
 
 def _made(source: Text, value: ast.expr, scopes: tuple[Scope, ...]) -> list[Setting] | None:
     """The settings of an expression that makes a dictionary: it is written out, copied, or returned by a function."""
-    settings = _literal(source, value)
+    settings = _literal(source, value, scopes)
     if settings is not None or not isinstance(value, ast.Call):
         return settings
     name = _called_name(value)
@@ -568,35 +568,51 @@ def _method(call: ast.Call, name: str) -> str:
     return call.func.attr if isinstance(call.func, ast.Attribute) and getattr(owner, "id", "") == name else ""
 
 
-def _literal(source: Text, node: ast.expr) -> list[Setting] | None:
-    """The settings of a dictionary with constant keys: `{…}`, or `dict(…)`; None for anything else."""
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "dict" and not node.args:
-        words = [(word.arg, word.value) for word in node.keywords]
-        return (
-            None
-            if any(name is None for name, _ in words)
-            else [_setting(source, str(name), value) for name, value in words]
-        )
+def _literal(source: Text, node: ast.expr, scopes: tuple[Scope, ...] = ()) -> list[Setting] | None:
+    """The settings of a dictionary with constant keys: `{…}`, `dict(…)`, `base | {…}`; None for anything else. What
+    another dictionary in it sets is followed too, and else it is unknown what that sets of what decides.
+    """
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitOr):
+        return _within(source, node.left, scopes) + _within(source, node.right, scopes)
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "dict":
+        if len(node.args) > 1 or (node.args and not node.keywords):
+            return None
+        found = [one for each in node.args for one in _within(source, each, scopes)]
+        for word in node.keywords:
+            found += [_setting(source, word.arg, word.value)] if word.arg else _within(source, word.value, scopes)
+        return found
     if not isinstance(node, ast.Dict):
         return None
-    found: list[Setting] = []
+    found = []
     for key, value in zip(node.keys, node.values, strict=True):
-        if key is None and isinstance(value, ast.Name) and (inside := BOUND.get({}).get(value.id)) is not None:
-            below = _literal(source, inside)
-            if below is None:
-                return None
-            found += below
+        if key is None:
+            found += _within(source, value, scopes)
             continue
         if not isinstance(key, ast.Constant) or not isinstance(key.value, str):
             return None
         if key.value == "default.topic.config":
-            below = _literal(source, value)
+            below = _literal(source, value, scopes)
             if below is None:
                 return None
             found += below
         else:
             found.append(_setting(source, key.value, value))
     return found
+
+
+def _within(source: Text, value: ast.expr, scopes: tuple[Scope, ...]) -> list[Setting]:
+    """The settings of a dictionary that another one begins with, or has in it; what decides is unknown if it cannot be
+    followed.
+    """
+    bound_here = BOUND.get({}).get(value.id) if isinstance(value, ast.Name) else None
+    if bound_here is not None:
+        found = _literal(source, bound_here)
+    else:
+        at = ast.copy_location(ast.Call(ast.Name("dict"), [], []), value)
+        found = _followed(source, at, value, scopes or (MODULE.get(),))
+    if found is not None:
+        return found
+    return [Setting(key, UNKNOWN, source.origin(value.lineno), known=False) for key in DECISIVE]
 
 
 def _setting(source: Text, key: str, value: ast.expr) -> Setting:
