@@ -115,9 +115,14 @@ def read_prefixed(
     topics = [setting.value for setting in settings if setting.key in TOPICS]
     keys = {setting.key.lower() for setting in settings}
     of_spark = bool(keys & SPARK) or any(key.startswith("spark.") for key in keys)
+    of_kafka = any("kafka" in key or squeezed(key).endswith("bootstrapservers") for key in keys)
+    found = False
     for prefix in prefixes:
         below = under(settings, f"{prefix}.")
         own = [dataclasses.replace(each, key=relaxed(each.key) or each.key) for each in below if _clients(each.key)]
+        if not of_kafka and {each.key for each in own} & PRODUCERS <= WEAK:
+            continue  # other brokers' producers have retries and batches too
+        found = True
         spark = of_spark and prefix.endswith("kafka")
         reading.producer(
             source.file if prefix in ("producer", "kafka") else prefix,
@@ -129,7 +134,7 @@ def read_prefixed(
             topics=[*topics, *(each.value for each in below if each.key in TOPICS)] if spark else [],
             style=style,
         )
-    return bool(prefixes)
+    return found
 
 
 def _clients(key: str) -> bool:

@@ -23,6 +23,7 @@ from typing import Final
 
 from audit.model import Client, Setting
 from audit.readers.collect import Collected
+from audit.readers.flink import placed, read_sql
 from audit.readers.format import Format
 from audit.readers.modules import bound, imports, module_named, module_of
 from audit.readers.names import producer_keys
@@ -69,7 +70,7 @@ Scope = ast.Module | ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
 def read_python(source: Text, reading: Collected) -> bool:
     """Add the producers of a Python source; whether there are any."""
-    if not re.search(r"confluent_kafka|KafkaProducer|AIOKafkaProducer|pyspark|KafkaBroker", source.content):
+    if not re.search(r"confluent_kafka|KafkaProducer|AIOKafkaProducer|pyspark|pyflink|KafkaBroker", source.content):
         return False
     if TESTS.search(source.path):
         return False
@@ -86,6 +87,9 @@ def read_python(source: Text, reading: Collected) -> bool:
         MODULE.set(tree)
         found = _producers(source, tree, reading) if re.search(r"confluent_kafka|arroyo", source.content) else False
         found |= _called(source, tree, reading)
+        if "pyflink" in source.content:
+            found |= read_sql(placed(source, _statements(source, tree)), reading)
+            found |= _of_flink(source, tree, reading)
         return _sinks(source, tree, reading) or found if "pyspark" in source.content else found
     except RecursionError:
         raise Unreadable("nested too deep") from None
@@ -246,6 +250,91 @@ def _sinks(source: Text, tree: ast.Module, reading: Collected) -> bool:
             )  # fmt: skip
             found = True
     return found
+
+
+INSERTS: Final = frozenset({"execute_insert", "add_insert", "insert_into"})
+"""Methods of PyFlink's that write to the table that they are told first."""
+
+
+def _statements(source: Text, tree: ast.Module) -> list[tuple[int, str]]:
+    """The texts of a source that may be statements of SQL, with what is formatted into them as far as it is known; and
+    the tables that methods insert into, as such statements.
+    """
+    inside = {id(one) for each in ast.walk(tree) if isinstance(each, ast.JoinedStr) for one in each.values}
+    notes = {id(each.value) for each in ast.walk(tree) if isinstance(each, ast.Expr)}
+    found = []
+    for each in ast.walk(tree):
+        if isinstance(each, ast.JoinedStr):
+            text = _formatted(source, each)
+        elif isinstance(each, ast.Constant) and isinstance(each.value, str) and id(each) not in inside | notes:
+            text = each.value
+        elif isinstance(each, ast.Call) and _called_name(each) in INSERTS and each.args:
+            name = _constant(each.args[0])
+            text = f"INSERT INTO {name}" if name is not None else ""
+        else:
+            continue
+        if text.count("\n") != (each.end_lineno or each.lineno) - each.lineno:
+            text = text.replace("\n", " ")
+        found.append((each.lineno, text))
+    return found
+
+
+def _formatted(source: Text, node: ast.JoinedStr) -> str:
+    """An f-string with what is known put in: a placeholder in a text of SQL's, a name elsewhere, for what is not."""
+    done = ""
+    for each in node.values:
+        if isinstance(each, ast.Constant):
+            done += str(each.value)
+        elif isinstance(each, ast.FormattedValue):
+            told = _setting(source, "x", each.value)
+            name = re.sub(r"\W+", "_", ast.unparse(each.value))
+            if told.known and not told.value.startswith("${"):
+                done += told.value
+            elif told.known:
+                done += re.sub(r":", ":-", told.value, count=1)
+            else:
+                done += f"${{{name}}}" if done.count("'") % 2 else name
+    return done
+
+
+def _of_flink(source: Text, tree: ast.Module, reading: Collected) -> bool:
+    """Add PyFlink's sinks: `KafkaSink.builder()` with `.set_property("acks", …)`, and `FlinkKafkaProducer(…)`."""
+    inner: set[ast.expr] = set()
+    found = False
+    for scopes, call in _calls(tree, (tree,)):
+        settings: list[Setting] = []
+        if _called_name(call) == "FlinkKafkaProducer":
+            given = dict(zip(("topic", "serialization_schema", "producer_config"), call.args, strict=False))
+            given |= {word.arg: word.value for word in call.keywords if word.arg}
+            config = given.get("producer_config")
+            settings = _within(source, config, scopes) if config is not None else []
+        elif call in inner or not _chained(source, call, settings, inner):
+            continue
+        reading.producer(
+            source.file, settings, source.origin(call.lineno), client="java", framework="flink", style="spring"
+        )
+        found = True
+    return found
+
+
+def _chained(source: Text, call: ast.Call, settings: list[Setting], inner: set[ast.expr]) -> bool:
+    """Gather what a chain of calls sets that begins with `KafkaSink.builder()`; whether it does."""
+    node: ast.expr = call
+    name = ""
+    while isinstance(node, ast.Call | ast.Attribute):
+        inner.add(node)
+        if isinstance(node, ast.Call):
+            name = _called_name(node)
+            texts = [_constant(each) for each in node.args]
+            if name == "set_property" and len(node.args) == 2 and texts[0] is not None:
+                settings.insert(0, _setting(source, texts[0], node.args[1]))
+            elif name == "set_delivery_guarantee" and "EXACTLY_ONCE" in ast.unparse(node):
+                note = "a sink that is exactly once sends in transactions"
+                settings.append(Setting("transactional.id", "(its own)", source.origin(node.lineno), note=note))
+            node = node.func
+        else:
+            node = node.value
+    return isinstance(node, ast.Name) and (node.id, name) == ("KafkaSink", "builder")
 
 
 def _imported(tree: ast.Module) -> set[str]:
@@ -656,7 +745,7 @@ FORMATS: Final = (
     Format(
         name="Python sources",
         reads="the dictionary that is handed to a producer of confluent-kafka; what producers of kafka-python and "
-        "aiokafka are called with; options of PySpark's sinks",
+        "aiokafka are called with; options of PySpark's sinks; PyFlink's sinks, and its tables in SQL",
         files=("*.py",),
         rank=20,
         whole=True,

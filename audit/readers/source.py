@@ -28,6 +28,8 @@ from typing import Any, Final
 
 from audit.model import Client, Origin, ProducerConfig, Setting
 from audit.readers.collect import Collected
+from audit.readers.flink import SENDS as SQL_RUNS
+from audit.readers.flink import pieces_of, placed, read_sql
 from audit.readers.format import Document, Format
 from audit.readers.names import java_keys, producer_keys, relaxed
 from audit.readers.placeholders import Lookup, resolved
@@ -1695,6 +1697,8 @@ def _read(document: Document, reading: Collected) -> bool:
     sends = SENDS.search(source.content) is not None
     if source.file.endswith((".java", ".kt", ".scala")) and (sends or LISTENS.search(source.content)):
         reading.uses[source.path] = sends
+    if source.file.endswith((".java", ".kt", ".scala")) and SQL_RUNS.search(source.content):
+        read_sql(placed(source, pieces_of(source.content)), reading)
     return read_source(source, reading) if MAKES.search(source.content) else True
 
 

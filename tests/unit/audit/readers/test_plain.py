@@ -160,3 +160,16 @@ def test_statements_of_a_template_in_properties(tmp_path) -> None:
 def test_whose_file_it_says_it_is(tmp_path, file, client) -> None:
     content = "bootstrap.servers=k\nacks=all\nsession.timeout.ms=45000\n"
     assert only(read(tmp_path, {file: content})).client == client
+
+
+@pytest.mark.parametrize(
+    ("content", "count"),
+    [
+        ('{"ServiceBus": {"ConnectionString": "sb://x", "Producer": {"Retries": 5, "BatchSize": 100}}}', 0),
+        ('{"Kafka": {"BootstrapServers": "k:9092", "Producer": {"Retries": 5}}}', 1),
+        ('{"Bus": {"BootstrapServers": "k:9092", "Producer": {"Retries": 5}}}', 1),
+        ('{"Bus": {"Producer": {"Acks": "all", "Retries": 5}}}', 1),
+    ],
+)
+def test_retries_of_another_brokers_producer_are_nobodys(tmp_path, content, count) -> None:
+    assert len(read(tmp_path, {"appsettings.json": content}).producers) == count
