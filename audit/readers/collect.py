@@ -72,6 +72,8 @@ class Collected:
     pages: dict[str, list[Page]] = field(default_factory=dict)
     """Documents of applications, by directory (and, inside ConfigMaps, by ConfigMap)."""
     config_maps: dict[str, tuple[Text, Table]] = field(default_factory=dict)
+    kustomizations: list[tuple[Text, Table]] = field(default_factory=list)
+    """Kustomizations, until it is known which containers they are for."""
     containers: list[tuple[Text, Table, str, str]] = field(default_factory=list)
     """Containers of Kubernetes: their environment may come from ConfigMaps of other files."""
     env_files: dict[str, Text] = field(default_factory=dict)

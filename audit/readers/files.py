@@ -79,10 +79,11 @@ def read_paths(paths: Sequence[str | Path], options: Options | None = None) -> I
         tops[candidate.text.path] = candidate.top
         _read(candidate, reading)
     read_applications(reading)
+    read_containers(reading)  # before files of variables: they may be what a ConfigMap is made of
+    reading.producers = [each for each in reading.producers if not _is_file_of_others(each, reading)]
     for path, source in reading.env_files.items():
         if path not in reading.named_env_files and not _is_sample(path, reading):
             read_variables(source, source.file, "", read_env(source), reading, "shell")
-    read_containers(reading)
     read_clusters(reading)
     _with_units(reading, tops)
     reading.producers = settle(reading.made, reading.producers, lambda unit: _look_up(unit, reading))
@@ -92,6 +93,12 @@ def read_paths(paths: Sequence[str | Path], options: Options | None = None) -> I
     reading.problems += contradicted
     inputs = reading.inputs()
     return dataclasses.replace(inputs, problems=tuple(dict.fromkeys([*inputs.problems, *check(inputs)])))
+
+
+def _is_file_of_others(producer: ProducerConfig, reading: Collected) -> bool:
+    """Whether variables that a file has were read by themselves, and are those of a container that takes that file."""
+    path = Path(producer.origin.path)
+    return str(path.absolute()) in reading.named_env_files and producer.name == path.name
 
 
 SAMPLE: Final = re.compile(r"\.env[._-](?:example|sample|template|dist|defaults?)")

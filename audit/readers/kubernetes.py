@@ -18,6 +18,7 @@ from audit.readers.agents import read_operated, read_outputs
 from audit.readers.collect import Collected
 from audit.readers.connect import read_connector, read_worker
 from audit.readers.format import JSON, YAML, Document, Format
+from audit.readers.kustomize import generated
 from audit.readers.names import latest, under
 from audit.readers.placeholders import Lookup
 from audit.readers.text import Text
@@ -99,7 +100,7 @@ def read_containers(reading: Collected) -> None:
         outside = reading.look_up()
         given: list[Setting] = []
         for each in container.tables("envFrom"):
-            given += _from_map(each.text("configMapRef", "name"), each.text("prefix"), reading)
+            given += _from_map(each.text("configMapRef", "name"), each.text("prefix"), source, reading)
         for each in container.tables("env"):
             if name := each.text("name"):
                 given.append(_variable(source, each, name, reading))
@@ -117,7 +118,7 @@ def _variable(source: Text, entry: Table, name: str, reading: Collected) -> Sett
     if isinstance(entry.get("value"), Scalar):
         return Setting(name, entry.text("value"), origin)
     wanted, key = entry.text("valueFrom", "configMapKeyRef", "name"), entry.text("valueFrom", "configMapKeyRef", "key")
-    for each in _from_map(wanted, "", reading) if wanted else ():
+    for each in _from_map(wanted, "", source, reading) if wanted else ():
         if each.key == key:
             return dataclasses.replace(
                 each, key=name, written=name, note=f"ConfigMap {wanted}, {each.origin}", origin=origin
@@ -126,10 +127,10 @@ def _variable(source: Text, entry: Table, name: str, reading: Collected) -> Sett
     return Setting(name, f"${{{name}}}", origin, known=False, note="from a Secret" if secret else "")
 
 
-def _from_map(name: str, prefix: str, reading: Collected) -> list[Setting]:
-    """The values of a ConfigMap, as variables."""
+def _from_map(name: str, prefix: str, where: Text, reading: Collected) -> list[Setting]:
+    """The values of a ConfigMap, as variables of a resource that is in a file."""
     if name not in reading.config_maps:
-        return []
+        return [dataclasses.replace(each, key=prefix + each.key) for each in generated(name, where.path, reading)]
     source, document = reading.config_maps[name]
     return [
         Setting(prefix + key, value.text.strip(), source.origin(line))
