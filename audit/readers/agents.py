@@ -13,7 +13,7 @@
 
 Resources of their operators (Fluent's, the logging operator's, Elastic's) have the same settings, and so have the
 values of their charts. By their own documents of 2024. What decides over records is told; of clients that were never
-measured no grade is given. Terraform's topics (`resource "kafka_topic"`) are read here too.
+measured no grade is given.
 """
 
 from __future__ import annotations
@@ -22,11 +22,10 @@ import dataclasses
 import re
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
-from types import MappingProxyType
 from typing import Any, Final
 
 from audit.defaults import FOREVER
-from audit.model import Client, Origin, Setting, TopicConfig
+from audit.model import Client, Origin, Setting
 from audit.readers.collect import Collected, preset
 from audit.readers.format import YAML, Document, Format
 from audit.readers.names import latest, librdkafka_keys
@@ -233,7 +232,7 @@ def _read_toml(document: Document, reading: Collected) -> bool:
     return True
 
 
-# Blocks: Fluent Bit, Fluentd, Logstash, Terraform
+# Blocks: Fluent Bit, Fluentd, Logstash
 
 FLUENT_BIT: Final = re.compile(r"(?im)^[ \t]*\[OUTPUT\][ \t]*\n((?:[ \t]+\S.*\n?|[ \t]*\n|[ \t]*#.*\n)*)")
 FLUENTD: Final = re.compile(r"(?ms)^[ \t]*<(?:match|store)\b[^>]*>(.*?)^[ \t]*</(?:match|store)>")
@@ -251,10 +250,9 @@ LOGSTASH_NAMES: Final[Mapping[str, str]] = {
     "compression_type": "compression.type",
     "max_in_flight_requests_per_connection": "max.in.flight.requests.per.connection",
 }
-TERRAFORM: Final = re.compile(r'(?m)^resource[ \t]+"(?:\w*kafka_topic|aiven_kafka_topic)"[ \t]+"([\w-]+)"[ \t]*\{')
 
 
-def _pairs(source: Text, block: str, start: int, separator: str) -> list[Setting]:
+def pairs_of(source: Text, block: str, start: int, separator: str) -> list[Setting]:
     """Lines of a block as settings: KEY separator VALUE."""
     found = []
     for line in re.finditer(
@@ -270,7 +268,7 @@ def _read_fluent_bit(document: Document, reading: Collected) -> bool:
     for block in FLUENT_BIT.finditer(source.content + "\n"):
         given = [
             Setting(each.key.lower(), each.value, each.origin)
-            for each in _pairs(source, block[1], block.start(1), r"[ \t]+")
+            for each in pairs_of(source, block[1], block.start(1), r"[ \t]+")
         ]
         by_key = latest(given)
         if "name" in by_key and by_key["name"].value.lower() == "kafka":
@@ -292,7 +290,7 @@ def _read_fluentd(document: Document, reading: Collected) -> bool:
         outer = re.sub(
             r"(?ms)^[ \t]*<(\w+)\b[^>]*>.*?^[ \t]*</\1>", lambda inner: re.sub(r"[^\n]", " ", inner[0]), block[1]
         )
-        given = _pairs(source, outer, block.start(1), r"[ \t]+")
+        given = pairs_of(source, outer, block.start(1), r"[ \t]+")
         by_key = latest(given)
         kind = by_key["@type"].value if "@type" in by_key else by_key["type"].value if "type" in by_key else ""
         if kind not in FLUENTD_TYPES:
@@ -357,7 +355,7 @@ def _operated(source: Text, name: str, table: Table, reading: Collected) -> None
     _fluentd(name, bare, source.origin(table.line), reading, native=native)
 
 
-def _closing(text: str, at: int) -> int:
+def closing(text: str, at: int) -> int:
     """Where the brace closes that was opened before `at`; the end if none does. Texts in quotes are passed over."""
     depth = 1
     for found in re.finditer(r'"(?:[^"\\]|\\.)*"|\'(?:[^\'\\]|\\.)*\'|#[^\n]*|[{}]', text[at:]):
@@ -371,10 +369,10 @@ def _read_logstash(document: Document, reading: Collected) -> bool:
     source = document.source
     found = False
     for output in re.finditer(r"(?m)^[ \t]*output[ \t]*\{", source.content):
-        end = _closing(source.content, output.end())
+        end = closing(source.content, output.end())
         for block in re.finditer(r"(?<![\w-])kafka[ \t\n]*\{", source.content[output.end() : end]):
             start = output.end() + block.end()
-            text = source.content[start : _closing(source.content, start)]
+            text = source.content[start : closing(source.content, start)]
             given = [
                 Setting(
                     each[1], (each[2] or each[3] or "").strip(), source.origin(source.line_at(start + each.start(1)))
@@ -386,55 +384,6 @@ def _read_logstash(document: Document, reading: Collected) -> bool:
             _add("output kafka", given, origin, reading, "Logstash", "java", LOGSTASH_NAMES, passed)
             found = True
     return found
-
-
-def _unfolded(text: str) -> str:
-    """A text in which each entry of a map that is written in one line has a line of its own; it is as long as before.
-
-    >>> _unfolded('config = { "a" = 1, b = "x,y" }').splitlines()
-    ['config = ', ' "a" = 1', ' b = "x,y" ']
-    """
-    made = []
-    for line in text.split("\n"):
-        inside = re.split(r'("[^"]*")', line) if "{" in line and len(line) < LINE else [line]
-        made.append("".join(each if each.startswith('"') else re.sub(r"[{},]", "\n", each) for each in inside)
-                    if len(inside) > 1 else line)  # fmt: skip
-    return "\n".join(made)
-
-
-LINE: Final = 2_000
-"""Characters of the longest line of Terraform's that is taken apart."""
-
-
-def _read_terraform(document: Document, reading: Collected) -> bool:
-    source = document.source
-    for block in TERRAFORM.finditer(source.content):
-        text = source.content[block.end() : _closing(source.content, block.end())]
-        separator = r"[ \t]*=[ \t]*"
-        given = {
-            **latest(_pairs(source, _unfolded(text), block.end(), separator)),
-            **latest(_pairs(source, text, block.end(), separator)),
-        }
-        factor = next((given[key].value for key in ("replication_factor", "replication") if key in given), "")
-        settings = {
-            key.replace("_", "."): each
-            for key, each in given.items()
-            if key.replace("_", ".") in ("min.insync.replicas", "unclean.leader.election.enable", "flush.messages")
-        }
-        named = {key: Setting(key, each.value, each.origin) for key, each in settings.items()}
-        reading.topic(
-            TopicConfig(
-                name=given["name"].value
-                if "name" in given
-                else given["topic_name"].value
-                if "topic_name" in given
-                else block[1],
-                replication_factor=int(factor) if factor.isdecimal() else None,
-                settings=MappingProxyType(named),
-                origin=source.origin(source.line_at(block.start())),
-            )
-        )
-    return True
 
 
 FORMATS: Final = (
@@ -477,15 +426,6 @@ FORMATS: Final = (
             re.search(r"(?m)^[ \t]*\[\[?(outputs|inputs|sinks|sources|agent)\b", document.source.content) is not None
         ),
         read=_read_toml,
-    ),
-    Format(
-        name="Terraform",
-        reads='topics: `resource "kafka_topic"`, and those of Confluent and Aiven',
-        files=("*.tf",),
-        rank=54,
-        whole=True,
-        claims=lambda document: document.file.endswith(".tf"),
-        read=_read_terraform,
     ),
     Format(
         name="Beats, OpenTelemetry, Benthos, Vector, Fluent Bit",

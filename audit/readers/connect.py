@@ -82,8 +82,17 @@ def read_worker(
     )
 
 
-def read_connector(name: str, settings: Sequence[Setting], reading: Collected, style: Style) -> bool:
-    """Add a connector's producer, if it has one."""
+def read_connector(
+    name: str,
+    settings: Sequence[Setting],
+    reading: Collected,
+    style: Style,
+    *,
+    shared: Sequence[Setting] = (),
+    release: str | None = None,
+    release_from: str = "",
+) -> bool:
+    """Add a connector's producer, if it has one; `shared`: what its worker gives to all of its producers."""
     by_key = latest(settings)
     kind = by_key["connector.class"]
     sink = "sink" in kind.value.lower() and "source" not in kind.value.lower()
@@ -100,7 +109,7 @@ def read_connector(name: str, settings: Sequence[Setting], reading: Collected, s
     own = by_key.get("name")
     reading.producer(
         name or (own.value if own else kind.value.rpartition(".")[2]),
-        overrides,
+        [*shared, *overrides],
         (overrides[0] if overrides else kind).origin,
         client="java",
         framework="connect",
@@ -108,6 +117,8 @@ def read_connector(name: str, settings: Sequence[Setting], reading: Collected, s
         presets=presets(kind.origin),
         topics=topics,
         style=style,
+        release=release,
+        release_from=release_from,
     )
     return True
 
