@@ -96,9 +96,14 @@ def read_paths(paths: Sequence[str | Path], options: Options | None = None) -> I
 
 
 def _is_file_of_others(producer: ProducerConfig, reading: Collected) -> bool:
-    """Whether variables that a file has were read by themselves, and are those of a container that takes that file."""
+    """Whether a file was read by itself, and has the variables of a container that takes it, or the values of Spring's
+    XML.
+    """
     path = Path(producer.origin.path)
-    return str(path.absolute()) in reading.named_env_files and producer.name == path.name
+    whole = str(path.absolute())
+    return (whole in reading.named_env_files and producer.name == path.name) or (
+        whole in reading.fillings and not producer.framework
+    )
 
 
 SAMPLE: Final = re.compile(r"\.env[._-](?:example|sample|template|dist|defaults?)")

@@ -31,7 +31,7 @@ from audit.readers.collect import Collected
 from audit.readers.flink import SENDS as SQL_RUNS
 from audit.readers.flink import pieces_of, placed, read_sql
 from audit.readers.format import Document, Format
-from audit.readers.names import java_keys, producer_keys, relaxed
+from audit.readers.names import java_constants, producer_keys, relaxed
 from audit.readers.placeholders import Lookup, resolved
 from audit.readers.text import Text, Unreadable
 from audit.readers.walk import LARGEST
@@ -365,17 +365,6 @@ def _value(node: Node, constants: Mapping[str, _Value]) -> _Value:
     return _Value(UNKNOWN, known=False)
 
 
-@cache
-def _constants_of_kafka() -> Mapping[str, str]:
-    """ProducerConfig's constants, and the keys that they are."""
-    found = {re.sub(r"[.-]", "_", key).upper() + "_CONFIG": key for key in java_keys()}
-    found |= {"MAX_IN_FLIGHT_REQUESTS_PER_CONNECTION": "max.in.flight.requests.per.connection"}
-    return found | {
-        "KEY_SERIALIZER_CLASS_CONFIG": "key.serializer",
-        "VALUE_SERIALIZER_CLASS_CONFIG": "value.serializer",
-    }
-
-
 def _key(node: Node, constants: Mapping[str, _Value]) -> str:
     """The producer's key that an expression names; empty if it names none."""
     while node.type in ("value_argument", "argument", "literal_element") and node.named_child_count:
@@ -397,7 +386,7 @@ def _key(node: Node, constants: Mapping[str, _Value]) -> str:
     last = name.rpartition(".")[2]
     if last in constants and constants[last].text in producer_keys():
         return constants[last].text
-    return _constants_of_kafka().get(last, "")
+    return java_constants().get(last, "")
 
 
 def _arguments(node: Node) -> list[Node]:
@@ -813,7 +802,7 @@ def _annotated(node: Node, above: Sequence[Node], found: _SourceWalk) -> None:
         found.pairs.append(_Pair("acks", _Value(value), line, scope, "", True, node.start_byte))
     for each in re.finditer(r"@?Property\(\s*name\s*=\s*([\w.\"]+)\s*,\s*value\s*=\s*\"([^\"]*)\"", text):
         name = each[1].strip('"')
-        key = name if name in producer_keys() else _constants_of_kafka().get(name.rpartition(".")[2], "")
+        key = name if name in producer_keys() else java_constants().get(name.rpartition(".")[2], "")
         if key:
             found.pairs.append(_Pair(key, _Value(each[2]), line, scope, "", True, node.start_byte))
     if any(each.scope == scope for each in found.pairs):
