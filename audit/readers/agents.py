@@ -96,13 +96,14 @@ def _is_agent(document: Document) -> bool:
 def _outputs(tree: Table) -> Iterator[tuple[str, str, Table]]:
     """The outputs to Kafka of a document: (program, name, its table)."""
     for name, _, value in tree.items:
-        if name == "output.kafka" and isinstance(value, Table):
+        if name == "output.kafka" and isinstance(value, Table) and _is_enabled(value):
             yield "Beats", name, value
     output = tree.table("output")
-    if "hosts" in output.table("kafka").names():
+    if "hosts" in output.table("kafka").names() and _is_enabled(output.table("kafka")):
         yield "Beats", "output.kafka", output.table("kafka")
     for name, _, value in tree.table("outputs").items:  # of the Elastic Agent
-        if isinstance(value, Table) and value.text("type") == "kafka" and "hosts" in value.names():
+        sends = isinstance(value, Table) and value.text("type") == "kafka" and "hosts" in value.names()
+        if isinstance(value, Table) and sends and _is_enabled(value):
             yield "Beats", f"outputs.{name}", value
     for name in ("output", "output_resources"):
         yield from _within(tree.get(name) or Scalar("", None))
@@ -118,6 +119,11 @@ def _outputs(tree: Table) -> Iterator[tuple[str, str, Table]]:
     for within in ("customConfig", "config"):  # of the Helm charts of Vector, the Collector, and Redpanda Connect
         if tree.table(within).names() & {"sinks", "exporters", "output", "output_resources"}:
             yield from _outputs(tree.table(within))
+
+
+def _is_enabled(output: Table) -> bool:
+    """Whether an output of a Beat's is not switched off."""
+    return output.text("enabled") != "false"
 
 
 def _is_used(exporter: str, tree: Table) -> bool:

@@ -20,6 +20,7 @@ from audit.readers.connect import read_connector, read_worker
 from audit.readers.format import JSON, YAML, Document, Format
 from audit.readers.kustomize import generated
 from audit.readers.names import latest, under
+from audit.readers.pipelines import read_runtime
 from audit.readers.placeholders import Lookup
 from audit.readers.text import Text
 from audit.readers.tree import Scalar, Table, flatten, inner
@@ -70,7 +71,11 @@ def read_resource(source: Text, document: Table, reading: Collected) -> None:
         _collector(source, document, reading)
     elif api.startswith(JIKKOU):
         _jikkou(source, document, reading)
-    elif read_operated(source, document, reading) or read_released(source, document, reading):
+    elif kind == "Template":  # OpenShift's
+        for each in document.tables("objects"):
+            if each.text("kind") not in ("Template", "List"):
+                read_resource(source, each, reading)
+    elif any(read(source, document, reading) for read in (read_operated, read_released, read_runtime)):
         pass
     elif kind == "ConfigMap":
         reading.config_maps[_name(document)] = (source, document)
@@ -345,8 +350,8 @@ FORMATS: Final = (
         reads="the environment of containers and the files in ConfigMaps; `Kafka`, `KafkaNodePool`, `KafkaTopic`, "
         "`KafkaConnect`, `KafkaConnector`, `KafkaMirrorMaker2`, `KafkaBridge`; Confluent's `Connect`, "
         "`Connector`, `KafkaTopic`; `OpenTelemetryCollector`; outputs of the Fluent and logging operators, Elastic's "
-        "`Beat`, `Agent` and `Logstash`; values of Flux' and Argo CD's releases; templates of a Helm chart, with its "
-        "values",
+        "`Beat`, `Agent` and `Logstash`; Dapr's components, Argo Events' sensors; OpenShift's templates; values of "
+        "Flux' and Argo CD's releases; templates of a Helm chart, with its values",
         files=(*YAML, *JSON),
         rank=100,
         speaks=(r"\bconfigMap(?:Key)?Ref\b",),

@@ -48,7 +48,9 @@ def read_plain(source: Text, settings: Sequence[Setting], reading: Collected, *,
     addressed = keys & {"bootstrap.servers", "metadata.broker.list"} and (named or of_kcat)
     if marks <= WEAK and not named and not keys & {"bootstrap.servers", "metadata.broker.list"}:
         marks = set()
-    if not marks and not addressed and not (named and any(get_close_matches(key, PRODUCERS, 1, NEAR) for key in keys)):
+    flat = any(source.file.lower().endswith(each.lstrip("*")) for each in PROPERTIES)  # and not a table of something
+    slips = named and flat and any(get_close_matches(key, PRODUCERS, 1, NEAR) for key in keys)
+    if not marks and not addressed and not slips:
         return False
     if not named and keys & CONSUMERS and marks <= {"compression.type", "retries", "request.timeout.ms"}:
         return False

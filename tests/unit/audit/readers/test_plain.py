@@ -173,3 +173,9 @@ def test_whose_file_it_says_it_is(tmp_path, file, client) -> None:
 )
 def test_retries_of_another_brokers_producer_are_nobodys(tmp_path, content, count) -> None:
     assert len(read(tmp_path, {"appsettings.json": content}).producers) == count
+
+
+def test_words_that_are_like_a_producers_tell_one_only_in_properties(tmp_path) -> None:
+    table = '{"producer": {"name": "A", "batch": "1998", "compression": "none"}}'
+    assert read(tmp_path / "a", {"producer.json": table}).producers == ()
+    assert len(read(tmp_path / "b", {"producer.properties": "aks=1\ncompression=none\n"}).producers) == 1
