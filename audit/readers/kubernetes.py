@@ -25,7 +25,7 @@ from audit.readers.placeholders import Lookup
 from audit.readers.text import Text
 from audit.readers.tree import Scalar, Table, flatten, inner
 from audit.readers.values import read_released
-from audit.readers.variables import read_variables, release_of
+from audit.readers.variables import arguments, read_variables, release_of
 
 STRIMZI: Final = ("kafka.strimzi.io/", "eventstreams.ibm.com/", "eventstreams.ibm.cloud/", "kafka.banzaicloud.io/")
 CONFLUENT: Final = "platform.confluent.io/"
@@ -112,6 +112,7 @@ def read_containers(reading: Collected) -> None:
         by_name = latest(given)
 
         own = [_dollars(each, by_name, outside) for each in by_name.values()]
+        own += arguments(source, container.get("command"), container.get("args"))
         read_variables(source, workload or container.text("name"), container.text("image"), own, reading, "spring")
     reading.namespace = ""
 

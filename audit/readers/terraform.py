@@ -5,6 +5,7 @@
 | `kafka_topic`, those of Confluent and Aiven | a topic |
 | `aws_mskconnect_connector` | a connector of MSK Connect (`connector_configuration`), with workers of its own |
 | `aws_mskconnect_worker_configuration` | the .properties of such workers, in the same directory |
+| any with `name` and `value` of variables | a container's environment |
 | `kafka-connect_connector` (`config`), `confluent_connector` (`config_nonsensitive`) | a connector |
 
 A block is searched, not evaluated: what is an expression in it is unknown.
@@ -27,6 +28,7 @@ from audit.readers.format import Document, Format
 from audit.readers.names import latest, under
 from audit.readers.properties import read_properties
 from audit.readers.text import Text, decode
+from audit.readers.variables import read_variables
 from audit.readers.walk import LARGEST
 
 TERRAFORM: Final = re.compile(r'(?m)^resource[ \t]+"(?:\w*kafka_topic|aiven_kafka_topic)"[ \t]+"([\w-]+)"[ \t]*\{')
@@ -143,6 +145,28 @@ def _read_connectors(source: Text, reading: Collected) -> None:
         )
 
 
+RESOURCE: Final = re.compile(r'(?m)^resource[ \t]+"([\w-]+)"[ \t]+"([\w-]+)"[ \t]*\{')
+VARIABLE: Final = re.compile(
+    r"\"?name\"?\s*[=:]\s*\"([A-Z][A-Z0-9_]*)\"\s*,?\s*\"?value\"?\s*[=:]\s*(\"(?:[^\"\\\n]|\\.)*\"|[^\s,}\"][^,}\n]*)"
+)
+"""A variable of a container, in a block of its own or in a list (`jsonencode`)."""
+IMAGE: Final = re.compile(r"\bimage\"?\s*[=:]\s*\"([^\"\n]*)\"")
+
+
+def _read_containers(source: Text, reading: Collected) -> None:
+    """Add what containers have in their environment: of ECS, Kubernetes, Cloud Run, Container Apps."""
+    for block in RESOURCE.finditer(source.content):
+        text = source.content[block.end() : closing(source.content, block.end())]
+        given = []
+        for each in VARIABLE.finditer(text):
+            known = each[2].startswith('"') and "${" not in each[2]
+            origin = source.origin(source.line_at(block.end() + each.start(2)))
+            given.append(Setting(each[1], each[2].strip('"') if known else UNKNOWN, origin, known=known))
+        if given:
+            image = IMAGE.search(text)
+            read_variables(source, block[2], image[1] if image else "", given, reading, "any")
+
+
 def _of_worker(source: Text, name: str) -> list[Setting]:
     """What a configuration of workers of the same directory gives to the producers of a connector."""
     block = re.compile(rf'(?m)^resource[ \t]+"aws_mskconnect_worker_configuration"[ \t]+"{re.escape(name)}"[ \t]*\{{')
@@ -176,6 +200,7 @@ def _beside(source: Text) -> Iterator[Text]:
 def _read(document: Document, reading: Collected) -> bool:
     _read_topics(document.source, reading)
     _read_connectors(document.source, reading)
+    _read_containers(document.source, reading)
     return True
 
 
@@ -183,7 +208,7 @@ FORMATS: Final = (
     Format(
         name="Terraform",
         reads='topics: `resource "kafka_topic"`, and those of Confluent and Aiven; connectors of MSK Connect, '
-        "Confluent and `kafka-connect_connector`",
+        "Confluent and `kafka-connect_connector`; the environment of containers",
         files=("*.tf",),
         rank=54,
         whole=True,
