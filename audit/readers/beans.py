@@ -13,7 +13,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Final
 from xml.parsers import expat
 
@@ -21,15 +20,13 @@ from audit.model import Setting
 from audit.readers.collect import Collected
 from audit.readers.format import Document, Format
 from audit.readers.names import java_constants, producer_keys
-from audit.readers.properties import read_properties
-from audit.readers.text import Text, Unreadable, decode
-from audit.readers.walk import LARGEST
+from audit.readers.properties import named_properties
+from audit.readers.text import Text, Unreadable
 
 MAKES: Final = re.compile(r"\bclass=\"[\w.]*\b(?:DefaultKafkaProducerFactory|clients\.producer\.KafkaProducer)\"")
 FACTORY: Final = re.compile(r"(?:^|\.)(?:DefaultKafkaProducerFactory|clients\.producer\.KafkaProducer)$")
 MAPS: Final = frozenset({"map", "props", "properties"})
 ENTRIES: Final = frozenset({"entry", "prop"})
-LOCATION: Final = re.compile(r"(?:classpath\*?|file):/*([\w./-]+\.properties)")
 DECISIVE: Final = ("acks", "enable.idempotence", "retries")
 UNKNOWN: Final = "(not in this file)"
 MOST: Final = 20_000
@@ -129,24 +126,10 @@ def _maps(bean: _Element, named: Mapping[str, _Element]) -> list[_Element]:
 
 def _files(source: Text, top: _Element, reading: Collected) -> dict[str, str]:
     """What the .properties say that a file fills its placeholders from."""
-    said: dict[str, str] = {}
-    here = Path(source.path).parent
-    for each in top.every():
-        texts = (*each.given.values(), each.text) if each.name in ("property-placeholder", "property", "value") else ()
-        for name in (found for text in texts for found in LOCATION.findall(text)):
-            for at in (here / name, *(above / "src/main/resources" / name for above in here.parents[:6])):
-                if (content := _content(at)) is not None:
-                    said |= {one.key: one.value for one in read_properties(Text(str(at), content)).settings}
-                    reading.fillings.add(str(at.absolute()))
-                    break
-    return said
-
-
-def _content(path: Path) -> str | None:
-    try:
-        return decode(path.read_bytes()) if path.is_file() and path.stat().st_size < LARGEST else None
-    except (OSError, ValueError):
-        return None
+    named = [each for each in top.every() if each.name in ("property-placeholder", "property", "value")]
+    files = named_properties(source, [text for each in named for text in (*each.given.values(), each.text)])
+    reading.fillings |= files.keys()
+    return {key: value for told in files.values() for key, value in told.items()}
 
 
 def _read(document: Document, reading: Collected) -> bool:

@@ -79,6 +79,8 @@ class Collected:
     env_files: dict[str, Text] = field(default_factory=dict)
     """.env files, by their whole path: those that a Compose file names are read with it, and not by themselves."""
     named_env_files: set[str] = field(default_factory=set)
+    sources: dict[str, Mapping[str, str]] = field(default_factory=dict)
+    """The .properties that a program of Spring's names (`@PropertySource`), by their whole path, and what they say."""
     fillings: set[str] = field(default_factory=set)
     """Files that Spring's XML takes values from, by their whole path: they configure no producer of their own."""
     made: list[Any] = field(default_factory=list)

@@ -101,6 +101,10 @@ def _is_file_of_others(producer: ProducerConfig, reading: Collected) -> bool:
     """
     path = Path(producer.origin.path)
     whole = str(path.absolute())
+    if whole in reading.sources:  # the values of a program's, if it asks for them
+        asked = {value.value for one in reading.made for value in one.producer.settings.values()}
+        taken = any(value.startswith(f"${{{key}") for key in reading.sources[whole] for value in asked)
+        return taken and not producer.framework
     return (whole in reading.named_env_files and producer.name == path.name) or (
         whole in reading.fillings and not producer.framework
     )
@@ -283,6 +287,8 @@ def _look_up(unit: str, reading: Collected) -> Lookup:
         if not page.profile
         for setting in page.settings
     }
+    named = [told for path, told in reading.sources.items() if unit and path.startswith(unit)]
+    said = {key: value for told in named for key, value in told.items()} | said
     return lambda name: outside(name) if outside(name) is not None else said.get(name)
 
 

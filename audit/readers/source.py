@@ -32,7 +32,9 @@ from audit.readers.flink import SENDS as SQL_RUNS
 from audit.readers.flink import pieces_of, placed, read_sql
 from audit.readers.format import Document, Format
 from audit.readers.names import java_constants, producer_keys, relaxed
+from audit.readers.node import configured
 from audit.readers.placeholders import Lookup, resolved
+from audit.readers.properties import named_properties
 from audit.readers.text import Text, Unreadable
 from audit.readers.walk import LARGEST
 
@@ -56,7 +58,9 @@ MAKES: Final = re.compile(
     r"|kafka-node|platformatic/kafka"
     r"|Transport\.KAFKA|\bProducerSettings\b|KafkaSink\b|FlinkKafkaProducer|io\.vertx\.kafka|new KafkaStreams\b"
     r"|ProducerConfigCustomizer|ClientFactoryCustomizer|ProducerFactoryCustomizer"
-    r"|kafka::producer|\.AddProducer[<(]|watermill-kafka|new_producer_config|@KafkaClient\b|\.write(?:Stream)?\b|rdkafka|(?i:kafka)\w*\.producer\(|\"kafka:"
+    r"|kafka::producer|\.AddProducer[<(]|watermill-kafka|kafkapubsub|DotNetCore\.CAP|AddKafkaProducer"
+    r"|new KafkaTemplate|[=(]\s*KafkaTemplate\(|\bKafkaBolt\b|\bKafkaIO\b"
+    r"|new_producer_config|@KafkaClient\b|\.write(?:Stream)?\b|rdkafka|(?i:kafka)\w*\.producer\(|\"kafka:"
 )
 TESTS: Final = re.compile(
     r"(?:^|/)src/(?:test|testFixtures|integrationTest|acceptance-?[tT]est|it|jmh)/|(?:^|/)__tests__/|_test\.go$"
@@ -157,7 +161,20 @@ CUSTOMIZERS: Final[Mapping[str, str]] = {
     "DefaultKafkaProducerFactoryCustomizer": "spring",
 }
 """Beans that change what a framework makes its producers with."""
-CHAINED: Final = frozenset({"ProducerSettings", "KafkaSink", "rdkafka", "spark", "vert.x", "fs2", "zio", "kafka-rust"})
+CHAINED: Final = frozenset(
+    {
+        "ProducerSettings",
+        "KafkaSink",
+        "KafkaBolt",
+        "beam",
+        "rdkafka",
+        "spark",
+        "vert.x",
+        "fs2",
+        "zio",
+        "kafka-rust",
+    }
+)
 """Makers that are the first of a chain of calls, in which settings are."""
 LINKS: Final = CALLS | {"field_expression", "navigation_expression", "member_expression", "selector_expression"}
 OF_NODE: Final = frozenset({"Producer", "HighLevelProducer"})
@@ -215,6 +232,8 @@ class _SourceWalk:
     """The maps that are filled in the file."""
     fillers: frozenset[str] = frozenset()
     """The functions that fill them."""
+    classes: frozenset[str] = frozenset()
+    """The functions of other classes' that were looked into: `Settings.producer`."""
     merges: tuple[tuple[str, re.Match[str]], ...] = ()
     """Where a map is put into another one: the function, and the call in its text."""
 
@@ -515,6 +534,8 @@ def _pairs_of(node: Node, above: Sequence[Node], found: _SourceWalk) -> None:
                 _put(key.removeprefix("kafka."), _value(given[1], constants), given[0], above, found)
         elif found.language == "scala" and len(given) == 1 and (key := OF_FS2.get(_method(node), "")):
             _put(key, _value(given[0], constants), given[0], above, found)
+        elif found.language == "cs" and len(given) == 2 and callee.endswith("MainConfig.Add"):
+            _put(_key(given[0], constants), _value(given[1], constants), given[0], above, found)
         elif found.language == "cs" and len(given) == 1 and _method(node) == OF_KAFKAFLOW:
             _put("acks", _value(given[0], constants), given[0], above, found, OF_KAFKAFLOW)
         elif found.language == "rs" and name == "with_required_acks" and given:
@@ -662,7 +683,8 @@ def _assigned(node: Node, above: Sequence[Node], found: _SourceWalk) -> None:
     elif found.language == "cs":
         inside = next((each for each in reversed(above) if each.type in CREATES), None)
         config = inside is not None and _callee(inside).endswith("ProducerConfig")
-        name = rest if rest and "." not in rest else text
+        name = rest.removeprefix("Config.")  # of Aspire's settings
+        name = name if name and "." not in name else text
         key = relaxed(name) if re.fullmatch(r"[A-Z]\w+", name) else None
         if key is not None and (config or rest):
             _put(key, value, node, above, found, owner if rest else "")
@@ -692,7 +714,7 @@ def _maker_of(node: Node, above: Sequence[Node], found: _SourceWalk) -> None:
             node, more = _chain(node, above)
             given += more
             text = _text(node)
-        if kind == "kafkaflow" and given:  # what stands before it in its chain is of others
+        if kind in OF_LAMBDAS and given:  # what stands before it in its chain is of others
             line, start, text = given[0].start_point[0] + 1, given[0].start_byte, " ".join(map(_text, given))
         if kind == "watermill" and PUBLISHER not in text:
             text = found.scopes.get(_scope(above), text)
@@ -712,6 +734,8 @@ def _maker_of(node: Node, above: Sequence[Node], found: _SourceWalk) -> None:
         found.makers.append(_Maker(kind, line, _scope(above), start, node.end_byte, frozenset(names), text))
 
 
+OF_LAMBDAS: Final = frozenset({"kafkaflow", "cap", "aspire"})
+"""Makers of .NET's that are told all in their arguments."""
 PUBLISHER: Final = "PublisherConfig{"
 """What Watermill's publisher is made with: where it is made, or before that in the same function."""
 PRODUCES: Final = re.compile(r"\bProduce|RequiredAcks|DefaultProduceTopic|RecordPartitioner")
@@ -865,7 +889,11 @@ def _kind_of_jvm(found: _SourceWalk, callee: str, name: str, node: Node) -> str:
         return ""
     if name in ("KafkaProducer", "DefaultKafkaProducerFactory") and makes and kafkas:
         return name
+    if name == "KafkaTemplate" and makes and len(_arguments(node)) > 1:
+        return "template"
     if name == "FlinkKafkaProducer" and makes:
+        return name
+    if name == "KafkaBolt" and makes and "org.apache.storm" in content:
         return name
     if name == "KafkaStreams" and makes and "org.apache.kafka.streams" in content:
         return name if STREAMS.search(content) else ""
@@ -905,8 +933,13 @@ def _kind_of_dotnet(found: _SourceWalk, callee: str, name: str, node: Node) -> s
         return name
     if name == "ProducerBuilder" and node.type in CREATES and "Confluent.Kafka" in content:
         return "" if NEW_CONFIG.search(content) else "handed-dotnet"
-    if "KafkaFlow" in content and _method(node) == "AddProducer":
+    method = _method(node)
+    if "KafkaFlow" in content and method == "AddProducer":
         return "kafkaflow"
+    if "DotNetCore.CAP" in content and method == "UseKafka":
+        return "cap"
+    if "Confluent.Kafka" in content and method == "AddKafkaProducer":
+        return "aspire"
     rides = name == "AddProducer" and "." in callee and "MassTransit" in content and "UsingKafka" in content
     first = rides and not any(each.kind == "masstransit" for each in found.makers)
     return "masstransit" if first else ""
@@ -925,6 +958,8 @@ def _kind_of_go(content: str, callee: str, name: str, node: Node) -> str:
         return "kafka-go" if name == "Writer" else "kafka-go-config"
     if callee == "kgo.NewClient" and PRODUCES.search(content):
         return "franz-go"
+    if callee == "kafkapubsub.OpenTopic":
+        return "gocloud"
     return "confluent" if name == "NewProducer" and "confluentinc/confluent-kafka-go" in content else ""
 
 
@@ -968,6 +1003,8 @@ def _kind_of_call(found: _SourceWalk, callee: str, name: str, node: Node) -> str
     content = found.source.content
     if callee.endswith("SenderOptions.create"):
         return "SenderOptions"
+    if re.search(r"\bKafkaIO\.write(?:Records)?$", callee) and "org.apache.beam" in content:
+        return "beam"
     if re.search(r"\bKafkaSink(?:\.\w+)?\.builder$", callee) and "org.apache.flink" in content:
         return "KafkaSink"
     if re.search(r"(?:^|\.)ProducerSettings(?:\.(?:create|apply))?$", callee):
@@ -990,8 +1027,15 @@ def _makers_of_config(maker: _Maker, found: _SourceWalk) -> frozenset[str]:
     return frozenset(re.findall(rf"(?<![\w.]){name}\b(?:\s*,\s*\w+)?\s*:?=\s*(\w+)\(", body))
 
 
-OF_SARAMA: Final = frozenset({"sarama", "watermill"})
+OF_SARAMA: Final = frozenset({"sarama", "watermill", "gocloud"})
 """Makers that take a configuration of sarama's."""
+MAKE_CONFIG: Final = (
+    "sarama.NewConfig(",
+    "sarama.Config{",
+    "DefaultSaramaSyncPublisherConfig(",
+    "kafkapubsub.MinimalConfig(",
+)
+"""How a configuration of sarama's is made."""
 WATERMILLS: Final = "DefaultSaramaSyncPublisherConfig("
 """What Watermill makes its configuration with where it is given none."""
 
@@ -1001,6 +1045,9 @@ def _config_name(maker: _Maker) -> str:
     if maker.kind == "watermill":
         given = re.search(r"\bOverwriteSaramaConfig:\s*&?([\w.]+)(?![\w.(])", maker.text)
         return given[1] if given else ""
+    if maker.kind == "gocloud":
+        given = re.search(r"OpenTopic\(\s*[^,]+,\s*([\w.]+)\s*,", maker.text)
+        return given[1] if given else ""
     told = re.search(r"(?:,|\()\s*&?\*?([\w.]+)\s*,?\s*\)$", maker.text)
     return told[1] if told else ""
 
@@ -1008,6 +1055,8 @@ def _config_name(maker: _Maker) -> str:
 def _selected(maker: _Maker, found: _SourceWalk) -> list[_Pair]:
     """The settings that a producer is made with."""
     inside = [each for each in found.pairs if maker.start <= each.start < maker.end and each.other is None]
+    if maker.kind in ("cap", "aspire"):
+        return inside
     if maker.kind == "kafkaflow":
         named = [each for each in found.pairs if each.owner in maker.names and each not in inside]
         return [each for each in (*named, *inside) if each.key != "acks" or each.owner == OF_KAFKAFLOW]
@@ -1022,7 +1071,7 @@ def _selected(maker: _Maker, found: _SourceWalk) -> list[_Pair]:
     mine = [] if maker.kind == "franz-go" else mine  # its options are not put into a map
     own = (
         mine
-        if maker.kind == "watermill"
+        if maker.kind in ("watermill", "gocloud")
         else mine or [each for each in own if not _anothers(each, maker, found) and each.value.text != SPREAD]
     )
     shared = [
@@ -1031,7 +1080,7 @@ def _selected(maker: _Maker, found: _SourceWalk) -> list[_Pair]:
         if (each.scope != maker.scope or not maker.scope) and each.owner in maker.names and each.owner
     ]
     shared = [each for each in shared if each not in within]
-    if maker.kind == "spark":
+    if maker.kind in ("spark", "beam"):
         return inside
     known = set(shared)
     shared += [each for each in found.pairs if each.scope in called and each not in known]
@@ -1188,7 +1237,8 @@ def _bound(maker: _Maker, found: _SourceWalk) -> list[str]:
 
 def _filled_here(value: str, found: _SourceWalk) -> set[str]:
     """The functions and maps of a file that an expression has its settings of."""
-    return {each for each in re.findall(r"(?<![\w.])(?:this\.)?(\w+)", value) if each in found.owners | found.fillers}
+    own = {each for each in re.findall(r"(?<![\w.])(?:this\.)?(\w+)", value) if each in found.owners | found.fillers}
+    return own | {each.partition(".")[2] for each in OF_CLASS.findall(value) if each in found.classes}
 
 
 def _is_made_elsewhere(maker: _Maker, found: _SourceWalk) -> bool:
@@ -1217,10 +1267,10 @@ def _is_config_of_others(maker: _Maker, found: _SourceWalk) -> bool:
     root, _, field_name = name.partition(".")
     head = found.scopes.get(maker.scope, "").partition("{\n")[0]
     parameters = re.sub(r"^func\s*\([^)]*\)", "func", head)
-    if field_name and re.search(rf"[(,]\s*{re.escape(root)}\s+[\w*.]", parameters):
+    if (field_name or maker.kind != "sarama") and re.search(rf"[(,]\s*{re.escape(root)}\s+[\w*.]", parameters):
         return True
     texts = (content, *(found.scopes[scope] for scope in found.scopes))
-    return not any(made in text for text in texts for made in ("sarama.NewConfig(", "sarama.Config{", WATERMILLS))
+    return not any(made in text for text in texts for made in MAKE_CONFIG)
 
 
 def _is_set_by_others(maker: _Maker, found: _SourceWalk) -> bool:
@@ -1277,6 +1327,10 @@ FOLLOWED: Final = frozenset(
         "masstransit",
         "kafkaflow",
         "watermill",
+        "gocloud",
+        "beam",
+        "cap",
+        "aspire",
     }
 )
 """Makers that show everything they are set to."""
@@ -1285,6 +1339,9 @@ PASSED: Final[Mapping[str, tuple[tuple[str, str, str], ...]]] = {
     "masstransit": (("acks", "all", "the default of every librdkafka that MassTransit's rider ran on"),),
     "kafkaflow": (("acks", "all", "the default of every librdkafka that KafkaFlow ran on"),),
     "watermill": (("retries", "10", "Watermill's DefaultSaramaSyncPublisherConfig"),),
+    "beam": (("retries", "3", "Beam's KafkaIO, DEFAULT_PRODUCER_PROPERTIES"),),
+    "cap": (("acks", "all", "the default of every librdkafka that CAP ran on"),),
+    "aspire": (("acks", "all", "the default of every librdkafka that Aspire ran on"),),
     "camel": (
         ("enable.idempotence", "false", "Camel's default (KafkaConfiguration of 4.8.1)"),
         ("max.in.flight.requests.per.connection", "5", "Camel's default"),
@@ -1304,7 +1361,7 @@ CLIENTS: Final[Mapping[str, Client]] = {
     "confluent-javascript": "librdkafka",
     "ProducerConfig": "librdkafka",
     "masstransit": "librdkafka",
-    "kafkaflow": "librdkafka",
+    **dict.fromkeys(OF_LAMBDAS, "librdkafka"),
     "handed-dotnet": "librdkafka",
     "kafka-rust": "kafka-rust",
     **dict.fromkeys(OF_RUST, "librdkafka"),
@@ -1325,6 +1382,8 @@ def read_source(source: Text, reading: Collected) -> bool:
         raise Unreadable("nested too deep") from None
     if language == "go":
         _gather_package(found, parser)
+    elif language in ("java", "kt", "scala"):
+        _gather_classes(found, language, parser)
     _customized(found, reading)
     before = len(reading.made)
     fields: set[str] = set()
@@ -1333,6 +1392,9 @@ def read_source(source: Text, reading: Collected) -> bool:
     for maker in found.makers[:MOST]:
         name = _assigned_to(maker, found) if maker.kind == "ProducerConfig" else ""
         if maker.kind == "ProducerConfig" and _is_kafkaflows(maker, name, found):
+            continue
+        if maker.kind == "template":
+            _overrides(maker, found, reading)
             continue
         if not name.startswith("_") or name not in fields:  # a field of a builder's, made by whoever is first
             _add(maker, found, reading)
@@ -1369,6 +1431,52 @@ def _gather_package(found: _SourceWalk, parser: Any) -> None:
             if scope.partition("@")[0] in called and scope not in found.scopes:
                 found.scopes[scope] = text
                 found.pairs += [replace(each, other=other) for each in there.pairs if each.scope == scope]
+
+
+OF_CLASS: Final = re.compile(r"(?<![\w.])([A-Z]\w*\.\w+)(?=\()")
+"""A function of another class's, which is called."""
+GIVES: Final = 5
+"""How many functions of another class's are followed, each called by the one before."""
+
+
+def _gather_classes(found: _SourceWalk, language: str, parser: Any) -> None:
+    """Add what static functions of other classes of the program put into the maps that producers are made with."""
+    makers = [each for each in found.makers if each.kind in MAPS]
+    values = [value for each in makers for value in (each.text, *_bound(each, found))]
+    for called in dict.fromkeys(one for value in values for one in OF_CLASS.findall(value)):
+        owner, _, function = called.partition(".")
+        other = _class(found.source, owner, language)
+        if other is None:
+            continue
+        there = _gather(other, language, parser.parse(other.content.encode(errors="replace")).root_node)
+        names = {function}
+        for _ in range(GIVES):
+            bodies = {key: text for key, text in there.scopes.items() if key.partition("@")[0] in names}
+            names |= {name for text in bodies.values() for name in re.findall(r"(?<![\w.])(\w+)\(", text)}
+        taken = [key for key in there.scopes if key.partition("@")[0] in names]
+        if not taken or any(re.search(r"\bputAll\(|\.load\(", there.scopes[key]) for key in taken):
+            continue
+        for key in taken:
+            at = f"{function}@{owner}.{key}"
+            found.scopes[at] = there.scopes[key]
+            found.pairs += [replace(each, other=other, scope=at) for each in there.pairs if each.scope == key]
+        found.classes |= {called}
+
+
+def _class(source: Text, name: str, language: str) -> Text | None:
+    """The file of a class of the program's: beside a source, or where its import says; None if there is none."""
+    own = Path(source.path)
+    folders = [own.parent]
+    imported = re.search(rf"(?m)^import\s+([\w.]+)\.{re.escape(name)}\b", source.content)
+    package = re.search(r"(?m)^package\s+([\w.]+)", source.content)
+    if imported and package and own.parent.parts[-len(package[1].split(".")) :] == tuple(package[1].split(".")):
+        root = own.parents[len(package[1].split("."))]
+        folders = [root.joinpath(*imported[1].split("."))]
+    for folder in folders:
+        path = folder / f"{name}.{language}"
+        if path != own and path.is_file() and (content := _content(path)):
+            return Text(str(path), content)
+    return None
 
 
 def _content(path: Path) -> str:
@@ -1425,6 +1533,28 @@ def _folded(made: Sequence[Made]) -> list[Made]:
     return kept
 
 
+TEMPLATE: Final = re.compile(r"\bnew\s+KafkaTemplate\b|(?<![\w<.])KafkaTemplate(?:<[^<>()]*>)?\(")
+
+
+def _overrides(maker: _Maker, found: _SourceWalk, reading: Collected) -> None:
+    """Add what a template of Spring's sets above its factory, as a customizer of what Boot makes. Where the file makes
+    several templates it is not known of which.
+    """
+    source = found.source
+    pairs = [each for each in found.pairs if maker.start <= each.start < maker.end or each.owner in maker.names]
+    if not pairs or any(each.kind in SPRING for each in found.makers):
+        return
+    alone = len(TEMPLATE.findall(source.content)) == 1
+    settings = [
+        Setting(each.key, each.value.text, source.origin(each.line), known=each.value.known and each.sure and alone)
+        for each in pairs
+    ]
+    before = len(reading.producers)
+    reading.producer(source.file, settings, source.origin(maker.line), client="java", framework="spring", style="none")
+    producer = reading.producers.pop(before)
+    reading.made.append(Made(producer, "customizer", fresh=False, loads=False, followed=True))
+
+
 def _add(maker: _Maker, found: _SourceWalk, reading: Collected) -> None:
     pairs = _settled_pairs(_selected(maker, found), maker, found)
     pairs = list({each.key: each for each in pairs}.values())  # of one key the last counts
@@ -1455,6 +1585,11 @@ def _add(maker: _Maker, found: _SourceWalk, reading: Collected) -> None:
     settings = _with_outside(settings, pairs, maker, found, based=based, loads=loads)
     if maker.kind == "KafkaStreams":
         settings += _guarantee(source)
+    if maker.kind == "kafkajs" and (asked := configured(source, maker.text)) is not None:
+        named = [replace(each, key=FIELDS[each.key]) for each in asked if each.key in FIELDS]
+        settings = [each for each in settings if each.known] + named
+    if maker.kind == "beam" and ".withEOS(" in maker.text:
+        settings.append(Setting("transactional.id", "(its own)", source.origin(maker.line), note="withEOS of Beam"))
     if maker.kind in ("KafkaSink", "FlinkKafkaProducer") and "EXACTLY_ONCE" in maker.text:
         note = "a sink that is exactly once sends in transactions"
         settings.append(Setting("transactional.id", "(its own)", source.origin(maker.line), note=note))
@@ -1510,7 +1645,9 @@ RECORD: Final = re.compile(r"\bnew\s+ProducerRecord(?:<[^<>()]*>|\[[^\[\]()]*\])
 
 def _topics(maker: _Maker, found: _SourceWalk) -> list[str]:
     """The topics that a producer is made for; those of the records of its file, if the file makes no other."""
-    told = re.search(r"(?:\bTopic:\s*|Default(?:Produce)?Topic\()\"([\w.-]+)\"", maker.text)
+    told = re.search(
+        r"(?:\bTopic:\s*|(?:Default(?:Produce)?|\bwith)Topic\(|OpenTopic\([^\"\n]*)\"([\w.-]+)\"", maker.text
+    )
     if told or len(found.makers) > 1 or maker.kind not in ("KafkaProducer", "DefaultKafkaProducerFactory"):
         return [told[1]] if told else []
     named = []
@@ -1678,6 +1815,9 @@ SENDS: Final = re.compile(
 """What one has that may send."""
 
 
+PROPERTY_SOURCE: Final = re.compile(r"@PropertySource\([^()]{0,400}\)")
+
+
 def _read(document: Document, reading: Collected) -> bool:
     """Read a source that is no test's: whether it receives or sends with Spring, and the producers that it makes."""
     source = document.source
@@ -1686,6 +1826,8 @@ def _read(document: Document, reading: Collected) -> bool:
     sends = SENDS.search(source.content) is not None
     if source.file.endswith((".java", ".kt", ".scala")) and (sends or LISTENS.search(source.content)):
         reading.uses[source.path] = sends
+    if "@PropertySource" in source.content:
+        reading.sources |= named_properties(source, PROPERTY_SOURCE.findall(source.content))
     if source.file.endswith((".java", ".kt", ".scala")) and SQL_RUNS.search(source.content):
         read_sql(placed(source, pieces_of(source.content)), reading)
     return read_source(source, reading) if MAKES.search(source.content) else True
@@ -1694,10 +1836,11 @@ def _read(document: Document, reading: Collected) -> bool:
 FORMATS: Final = (
     Format(
         name="Java, Kotlin, Scala, Go, C#, JavaScript, TypeScript, Rust",
-        reads="the settings of the producers that a program makes. JVM: kafka-clients, Spring's factories, Kafka "
-        "Streams, Pekko's and Akka's ProducerSettings, Flink's and Spark's sinks, Vert.x, Micronaut. Go: confluent's, "
-        "sarama, Watermill, franz-go, kafka-go. Others: Confluent.Kafka, KafkaFlow, KafkaJS (NestJS too), "
-        "node-rdkafka, kafka-node, @platformatic/kafka, confluent's JavaScript, rdkafka",
+        reads="the settings of the producers that a program makes. JVM: kafka-clients, Spring's factories and "
+        "templates, Kafka Streams, Pekko's and Akka's ProducerSettings, Flink's, Spark's, Beam's and Storm's sinks, "
+        "Vert.x, Micronaut. Go: confluent's, sarama, Watermill, Go CDK, franz-go, kafka-go. .NET: Confluent.Kafka, "
+        "Aspire, KafkaFlow, MassTransit, CAP. Others: KafkaJS (NestJS and node-config too), node-rdkafka, kafka-node, "
+        "@platformatic/kafka, confluent's JavaScript, rdkafka",
         files=tuple(f"*.{end}" for end in LANGUAGES if end not in ("kts",)),
         rank=25,
         whole=True,

@@ -1,0 +1,186 @@
+"""Settings of a program's producers that are not where it makes them: in other files, in what frameworks are told."""
+
+from __future__ import annotations
+
+import pytest
+
+from audit.model import ProducerConfig
+from tests.unit.audit.reading import lines, only, read
+
+
+def known(producer: ProducerConfig, key: str = "acks") -> str | None:
+    """The value of a setting; None if it is unknown or not there."""
+    setting = producer.settings.get(key)
+    return setting.value if setting is not None and setting.known else None
+
+
+MAKES = """package a.b;
+import org.apache.kafka.clients.producer.KafkaProducer;
+{0}
+class Sender {{ KafkaProducer<String, String> p() {{ {1} }} }}
+"""
+GIVES = """package {0};
+class Settings {{
+  static Properties producer() {{ Properties p = base(); {1} return p; }}
+  private static Properties base() {{ Properties p = new Properties(); p.put("retries", "3"); return p; }}
+}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("imports", "folder", "makes"),
+    [
+        ("", "a/b", "return new KafkaProducer<>(Settings.producer());"),
+        ("import a.conf.Settings;", "a/conf", "return new KafkaProducer<>(Settings.producer());"),
+        ("", "a/b", "Properties q = Settings.producer(); return new KafkaProducer<>(q);"),
+    ],
+)
+def test_what_a_function_of_another_class_returns_is_followed(tmp_path, imports, folder, makes) -> None:
+    files = {
+        "src/a/b/Sender.java": MAKES.format(imports, makes),
+        f"src/{folder}/Settings.java": GIVES.format(folder.replace("/", "."), 'p.put("acks", "1");'),
+    }
+    producer = only(read(tmp_path, files))
+    assert (known(producer), known(producer, "retries")) == ("1", "3")
+    assert lines(producer)["acks"] == "Settings.java:3"
+
+
+@pytest.mark.parametrize(
+    ("folder", "puts"), [("a/c", 'p.put("acks", "1");'), ("a/b", 'p.put("acks", "1"); p.putAll(other);')]
+)
+def test_what_is_of_another_package_or_has_more_is_unknown(tmp_path, folder, puts) -> None:
+    files = {
+        "src/a/b/Sender.java": MAKES.format("", "return new KafkaProducer<>(Settings.producer());"),
+        f"src/{folder}/Settings.java": GIVES.format(folder.replace("/", "."), puts),
+    }
+    assert known(only(read(tmp_path, files))) is None
+
+
+BOOT = "spring.kafka.bootstrap-servers=k:9092\nspring.kafka.producer.acks=1\n"
+TEMPLATE = """package a;
+import org.apache.kafka.clients.producer.ProducerConfig;
+class C {{ KafkaTemplate<String, String> t(ProducerFactory<String, String> f) {{ {} }} }}
+"""
+
+
+@pytest.mark.parametrize(
+    ("makes", "acks"),
+    [
+        ('return new KafkaTemplate<>(f, Map.of(ProducerConfig.ACKS_CONFIG, "all"));', "all"),
+        ('Map<String, Object> m = Map.of("acks", "all"); return new KafkaTemplate<>(f, m);', "all"),
+        ("return new KafkaTemplate<>(f, true);", "1"),
+        ("return new KafkaTemplate<>(f);", "1"),
+        ('use(new KafkaTemplate<>(f)); return new KafkaTemplate<>(f, Map.of("acks", "all"));', None),
+    ],
+)
+def test_a_template_of_springs_sets_what_it_is_given_above_its_factory(tmp_path, makes, acks) -> None:
+    files = {"pom.xml": "<project/>", "src/main/resources/application.properties": BOOT}
+    assert known(only(read(tmp_path, {**files, "src/main/java/a/C.java": TEMPLATE.format(makes)}))) == acks
+
+
+SOURCE = """@Configuration
+@PropertySource("classpath:{}")
+class C {{
+  @Value("${{kafka.acks}}") private String acks;
+  ProducerFactory<String, String> f() {{
+    Map<String, Object> m = new HashMap<>(); m.put("acks", acks);
+    return new DefaultKafkaProducerFactory<>(m);
+  }}
+}}
+"""
+
+
+@pytest.mark.parametrize(("name", "found"), [("kafka.properties", [("C.java", "0")]), ("other.properties", None)])
+def test_a_property_source_is_no_producer_of_its_own(tmp_path, name, found) -> None:
+    files = {"pom.xml": "<project/>", "src/main/java/C.java": SOURCE.format(name)}
+    files["src/main/resources/kafka.properties"] = "kafka.acks=0\nkafka.bootstrap.servers=k:9092\n"
+    producers = read(tmp_path, files).producers
+    if found is None:
+        assert len(producers) == 2
+    else:
+        assert [(each.origin.path.rpartition("/")[2], known(each)) for each in producers] == found
+
+
+STORM = """import org.apache.storm.kafka.bolt.KafkaBolt;
+class T {{ void f() {{ Properties p = new Properties(); p.put("acks", "1");
+  KafkaBolt<String, String> b = new KafkaBolt<String, String>(){}; }} }}
+"""
+
+
+@pytest.mark.parametrize("given", [".withProducerProperties(p)", "; b.withProducerProperties(p)"])
+def test_a_bolt_of_storms(tmp_path, given) -> None:
+    assert known(only(read(tmp_path, {"T.java": STORM.format(given)}))) == "1"
+
+
+BEAM = """import org.apache.beam.sdk.io.kafka.KafkaIO;
+class P {{ void f() {{
+  p.apply(KafkaIO.<String, String>read().withTopic("in").withConsumerConfigUpdates(Map.of("retries", "1")))
+   .apply(KafkaIO.<String, String>{}().withTopic("out").withProducerConfigUpdates(Map.of("acks", "1")){});
+}} }}
+"""
+
+
+def test_a_sink_of_beams(tmp_path) -> None:
+    producer = only(read(tmp_path / "a", {"P.java": BEAM.format("write", "")}))
+    assert (known(producer), producer.topics, producer.presets["retries"].value) == ("1", ("out",), "3")
+    once = only(read(tmp_path / "b", {"P.java": BEAM.format("writeRecords", '.withEOS(1, "g")')}))
+    assert "transactional.id" in once.settings
+    assert read(tmp_path / "c", {"P.java": BEAM.format("read", "")}).producers == ()
+
+
+GOCLOUD = """package pub
+import "gocloud.dev/pubsub/kafkapubsub"
+func Open(given *sarama.Config) {{
+  c := kafkapubsub.MinimalConfig()
+  c.Producer.RequiredAcks = sarama.WaitForAll
+  kafkapubsub.{}(brokers, {}, "t", nil)
+}}
+"""
+
+
+@pytest.mark.parametrize(("config", "acks"), [("c", "all"), ("given", None)])
+def test_a_topic_of_go_clouds(tmp_path, config, acks) -> None:
+    producer = only(read(tmp_path, {"pub.go": GOCLOUD.format("OpenTopic", config)}))
+    assert (producer.client, producer.topics) == ("sarama", ("t",))
+    assert (known(producer), "acks" in producer.settings) == (acks, True)
+
+
+def test_a_subscription_of_go_clouds_is_none(tmp_path) -> None:
+    assert read(tmp_path, {"pub.go": GOCLOUD.format("OpenSubscription", "c")}).producers == ()
+
+
+@pytest.mark.parametrize(
+    ("content", "acks"),
+    [
+        ('using DotNetCore.CAP;\ns.AddCap(x => x.UseKafka(o => o.MainConfig.Add("acks", "1")));\n', ["1"]),
+        ('using DotNetCore.CAP;\ns.AddCap(x => x.UseKafka("k:9092"));\n', [None]),
+        ('using DotNetCore.CAP;\ns.AddCap(x => x.UseRabbitMQ("r")); // not Kafka\n', []),
+        (
+            'using Confluent.Kafka;\nb.AddKafkaProducer<string, string>("k", s => s.Config.Acks = Acks.Leader);\n',
+            ["1"],
+        ),
+        ('using Confluent.Kafka;\nb.AddKafkaConsumer<string, string>("k", s => s.Config.GroupId = "g");\n', []),
+    ],
+)
+def test_cap_and_aspire(tmp_path, content, acks) -> None:
+    found = read(tmp_path, {"P.cs": content}).producers
+    assert [(known(each), each.client) for each in found] == [(one, "librdkafka") for one in acks]
+
+
+SCRIPT = "import config from 'config'\nimport { Kafka } from 'kafkajs'\nconst kafka = new Kafka({})\n"
+SCRIPT += "export const p = kafka.producer(config.get('kafka.producer'))\n"
+LAYER = '{"kafka": {"producer": {"idempotent": %s, "maxInFlightRequests": 1}}}'
+
+
+@pytest.mark.parametrize(
+    ("layers", "idempotence"),
+    [
+        ({"default.json": LAYER % "true"}, "true"),
+        ({"default.json": LAYER % "true", "production.json": LAYER % "false"}, None),
+        ({"default.json": '{"kafka": {}}'}, None),
+    ],
+)
+def test_what_a_script_asks_node_config_for(tmp_path, layers, idempotence) -> None:
+    files = {"package.json": "{}", "src/kafka.js": SCRIPT} | {f"config/{name}": text for name, text in layers.items()}
+    found = [each for each in read(tmp_path, files).producers if each.client == "kafkajs"]
+    assert [known(each, "enable.idempotence") for each in found] == [idempotence]
