@@ -171,12 +171,18 @@ def _is_request(document: Document) -> bool:
     return "connector.class" in tree.names() | tree.table("config").names()
 
 
+def read_request(source: Text, tree: Table, reading: Collected, style: Style) -> bool:
+    """Add the producer of a connector as Connect's REST interface takes it; whether it is one."""
+    config = tree.table("config")
+    config = config if "connector.class" in config.names() else tree
+    if "connector.class" not in config.names():
+        return False
+    return read_connector(tree.text("name"), flatten(config, source), reading, style)
+
+
 def _read_request(document: Document, reading: Collected) -> bool:
     assert document.tree is not None
-    config = document.tree.table("config")
-    config = config if "connector.class" in config.names() else document.tree
-    read_connector(document.tree.text("name"), flatten(config, document.source), reading, "none")
-    return True
+    return read_request(document.source, document.tree, reading, "none")
 
 
 def _read_worker(document: Document, reading: Collected) -> bool:

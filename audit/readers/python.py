@@ -19,6 +19,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextvars import ContextVar
 from functools import lru_cache
+from pathlib import Path
 from typing import Final
 
 from audit.model import Client, Setting
@@ -27,7 +28,9 @@ from audit.readers.flink import placed, read_sql
 from audit.readers.format import Format
 from audit.readers.modules import bound, imports, module_named, module_of
 from audit.readers.names import producer_keys
-from audit.readers.text import Text, Unreadable
+from audit.readers.text import Text, Unreadable, decode
+from audit.readers.tree import Table, flatten, read_json, read_yaml
+from audit.readers.walk import LARGEST
 
 CLASSES: Final = frozenset({"Producer", "SerializingProducer", "AvroProducer", "AIOProducer", "DeserializingProducer"})
 READS: Final = frozenset({"get", "items", "keys", "values", "copy"})
@@ -68,9 +71,14 @@ FOLLOWING: Final[ContextVar[tuple[ast.AST, ...]]] = ContextVar("FOLLOWING")
 Scope = ast.Module | ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
 
+SPEAKS: Final = re.compile(
+    r"confluent_kafka|KafkaProducer|AIOKafkaProducer|pyspark|pyflink|KafkaBroker|quixstreams|bytewax"
+)
+
+
 def read_python(source: Text, reading: Collected) -> bool:
     """Add the producers of a Python source; whether there are any."""
-    if not re.search(r"confluent_kafka|KafkaProducer|AIOKafkaProducer|pyspark|pyflink|KafkaBroker", source.content):
+    if not SPEAKS.search(source.content):
         return False
     if TESTS.search(source.path):
         return False
@@ -85,11 +93,13 @@ def read_python(source: Text, reading: Collected) -> bool:
     try:
         BOUND.set(_dictionaries(tree))
         MODULE.set(tree)
+        LOADED.set(reading.fillings)
         found = _producers(source, tree, reading) if re.search(r"confluent_kafka|arroyo", source.content) else False
         found |= _called(source, tree, reading)
         if "pyflink" in source.content:
             found |= read_sql(placed(source, _statements(source, tree)), reading)
             found |= _of_flink(source, tree, reading)
+        found |= _of_frameworks(source, tree, reading)
         return _sinks(source, tree, reading) or found if "pyspark" in source.content else found
     except RecursionError:
         raise Unreadable("nested too deep") from None
@@ -220,7 +230,7 @@ def _sinks(source: Text, tree: ast.Module, reading: Collected) -> bool:
     """Add PySpark's sinks: `.write` or `.writeStream` with `.format("kafka")` and `.option("kafka.acks", …)`."""
     inner: set[ast.expr] = set()
     found = False
-    for _, call in _calls(tree, (tree,)):
+    for scopes, call in _calls(tree, (tree,)):
         if call in inner:
             continue
         options: list[Setting] = []
@@ -236,11 +246,24 @@ def _sinks(source: Text, tree: ast.Module, reading: Collected) -> bool:
             name = node.func.attr if isinstance(node.func, ast.Attribute) else ""
             texts = [_constant(each) for each in node.args]
             kafka |= name == "format" and texts[:1] == ["kafka"]
+            given = []
             if name == "option" and len(node.args) == 2 and texts[0] is not None:
-                if texts[0].startswith("kafka."):
-                    options.append(_setting(source, texts[0].removeprefix("kafka."), node.args[1]))
-                elif texts[0] == "topic" and texts[1]:
-                    topics.append(texts[1])
+                given = [_setting(source, texts[0], node.args[1])]
+            elif name == "options":
+                given = [
+                    one
+                    for word in node.keywords
+                    for one in (
+                        [_setting(source, word.arg, word.value)]
+                        if word.arg
+                        else _within(source, word.value, scopes, "kafka.")
+                    )
+                ]
+            for each in reversed(given):
+                if each.key.startswith("kafka."):
+                    options.append(dataclasses.replace(each, key=each.key.removeprefix("kafka.")))
+                elif each.key == "topic" and each.known:
+                    topics.append(each.value)
             node = node.func
         if kafka and writes:
             options.reverse()
@@ -337,6 +360,38 @@ def _chained(source: Text, call: ast.Call, settings: list[Setting], inner: set[a
     return isinstance(node, ast.Name) and (node.id, name) == ("KafkaSink", "builder")
 
 
+def _of_frameworks(source: Text, tree: ast.Module, reading: Collected) -> bool:
+    """Add what stream processors send with, whose client is confluent-kafka: an application of quixstreams' that sends,
+    and sinks of bytewax'.
+    """
+    quix = "quixstreams" in source.content and QUIX.search(source.content) is not None
+    bytewax = re.search(r"\bbytewax\.connectors\.kafka\b", source.content) is not None
+    found = False
+    for scopes, call in _calls(tree, (tree,)):
+        name = _called_name(call)
+        words = {word.arg: word.value for word in call.keywords if word.arg}
+        topics: list[str] = []
+        if quix and name == "Application":
+            config = words.get("producer_extra_config")
+        elif bytewax and (name == "KafkaSink" or ast.unparse(call.func) in ("kop.output", "kafka.operators.output")):
+            config = words.get("add_config") or (call.args[2] if name == "KafkaSink" and len(call.args) > 2 else None)
+            told = words.get("topic") or (call.args[1] if name == "KafkaSink" and len(call.args) > 1 else None)
+            topics = [one] if told is not None and (one := _constant(told)) else []
+        else:
+            continue
+        settings = _within(source, config, scopes) if config is not None else []
+        reading.producer(
+            source.file, settings, source.origin(call.lineno), client="librdkafka", framework="python", topics=topics,
+            style="spring",
+        )  # fmt: skip
+        found = True
+    return found
+
+
+QUIX: Final = re.compile(r"\.(?:get_producer|to_topic)\(")
+"""What an application of quixstreams' does that sends."""
+
+
 def _imported(tree: ast.Module) -> set[str]:
     """The names by which producers of confluent_kafka, and the module itself, are known in a source: those of arroyo,
     which is made of them, and classes of the source that inherit from them too.
@@ -424,11 +479,48 @@ def _made(source: Text, value: ast.expr, scopes: tuple[Scope, ...]) -> list[Sett
     if settings is not None or not isinstance(value, ast.Call):
         return settings
     name = _called_name(value)
+    if name in LOADS and (loaded := _loaded(source)) is not None:
+        return loaded
     if name in COPIES and len(value.args) == 1 and not value.keywords:
         return _followed(source, value, value.args[0], scopes)
     if name in OF_ARROYO:
         return _of_arroyo(source, value, scopes)
     return _returned(source, value, name, scopes)
+
+
+LOADS: Final = frozenset({"load", "loads", "safe_load"})
+"""Functions that read a file of JSON or YAML."""
+FILE: Final = re.compile(r"[\w.-][\w./-]*\.(?:json|ya?ml)")
+
+
+def _loaded(source: Text) -> list[Setting] | None:
+    """The settings of the only file of JSON or YAML that a source names, if it is there and has a producer's."""
+    nodes = (each for each in ast.walk(MODULE.get()) if isinstance(each, ast.Constant) and isinstance(each.value, str))
+    names = {str(each.value) for each in nodes if FILE.fullmatch(str(each.value)) and ".." not in str(each.value)}
+    text = next((one for each in names for one in _named_files(source, each)), None) if len(names) == 1 else None
+    if text is None:
+        return None
+    documents = read_json(text) if text.file.endswith(".json") else read_yaml(text)
+    table = documents.nodes[0] if documents.nodes else None
+    settings = flatten(table, text) if isinstance(table, Table) else []
+    if not any(each.key in producer_keys() for each in settings):
+        return None
+    LOADED.get().add(str(Path(text.path).absolute()))
+    return settings
+
+
+def _named_files(source: Text, name: str) -> Iterator[Text]:
+    """The files of a name beside a source, and one directory above."""
+    for folder in Path(source.path).absolute().parents[:2]:
+        try:
+            if (folder / name).is_file() and (folder / name).stat().st_size < LARGEST:
+                yield Text(str(folder / name), decode((folder / name).read_bytes()))
+        except OSError:
+            continue
+
+
+LOADED: Final[ContextVar[set[str]]] = ContextVar("LOADED")
+"""The files that a source loads its settings from, by their whole path."""
 
 
 def _called_name(call: ast.Call) -> str:
@@ -689,9 +781,9 @@ def _literal(source: Text, node: ast.expr, scopes: tuple[Scope, ...] = ()) -> li
     return found
 
 
-def _within(source: Text, value: ast.expr, scopes: tuple[Scope, ...]) -> list[Setting]:
-    """The settings of a dictionary that another one begins with, or has in it; what decides is unknown if it cannot be
-    followed.
+def _within(source: Text, value: ast.expr, scopes: tuple[Scope, ...], prefix: str = "") -> list[Setting]:
+    """The settings of a dictionary that another one begins with, or has in it; what decides, with a prefix, is unknown
+    if it cannot be followed.
     """
     bound_here = BOUND.get({}).get(value.id) if isinstance(value, ast.Name) else None
     if bound_here is not None:
@@ -701,7 +793,7 @@ def _within(source: Text, value: ast.expr, scopes: tuple[Scope, ...]) -> list[Se
         found = _followed(source, at, value, scopes or (MODULE.get(),))
     if found is not None:
         return found
-    return [Setting(key, UNKNOWN, source.origin(value.lineno), known=False) for key in DECISIVE]
+    return [Setting(prefix + key, UNKNOWN, source.origin(value.lineno), known=False) for key in DECISIVE]
 
 
 def _setting(source: Text, key: str, value: ast.expr) -> Setting:
@@ -745,7 +837,8 @@ FORMATS: Final = (
     Format(
         name="Python sources",
         reads="the dictionary that is handed to a producer of confluent-kafka; what producers of kafka-python and "
-        "aiokafka are called with; options of PySpark's sinks; PyFlink's sinks, and its tables in SQL",
+        "aiokafka are called with; quixstreams and bytewax; options of PySpark's sinks; PyFlink's sinks, and its "
+        "tables in SQL",
         files=("*.py",),
         rank=20,
         whole=True,

@@ -28,7 +28,7 @@ from audit.readers.format import PROPERTIES, Document, Format
 from audit.readers.names import BROKERS, PRODUCERS, WEAK, dotted, latest, relaxed, squeezed
 from audit.readers.placeholders import Style
 from audit.readers.text import Text, Unreadable
-from audit.readers.tree import Listing, Node, Scalar, flatten, read_json
+from audit.readers.tree import Listing, Node, Scalar, Table, flatten, read_json
 from audit.units import hosts
 
 BROKER_IMAGE: Final = re.compile(
@@ -108,6 +108,7 @@ def read_variables(
         for each in variables
         if each.key.startswith("CONNECT_") or (each.key in DEBEZIUMS and DEBEZIUM.search(image))
     ]
+    _airflow(source, name, variables, reading)
     read_ksql(source, name, image, variables, reading, style)
     if is_worker(each.key for each in connect) or any(each.key.startswith("producer.") for each in connect):
         tagged = CONFLUENT.search(image) or DEBEZIUM.search(image) or "strimzi" in image or SCALA_TAG.search(image)
@@ -207,6 +208,23 @@ def _spring(source: Text, name: str, variables: Sequence[Setting], reading: Coll
                     break
     channels += [each for each in variables if CHANNEL.fullmatch(each.key)]
     read_smallrye(channels, reading, look_up)
+
+
+def _airflow(source: Text, name: str, variables: Sequence[Setting], reading: Collected) -> None:
+    """Add Airflow's connections to Kafka that producers are made of, whose client is confluent-kafka."""
+    for each in variables:
+        if not each.key.startswith("AIRFLOW_CONN_") or '"kafka"' not in each.value:
+            continue
+        nodes = read_json(Text(source.path, each.value)).nodes
+        tree = nodes[0] if nodes and isinstance(nodes[0], Table) else Table((), None)
+        extra = tree.table("extra")
+        try:
+            given = [dataclasses.replace(one, origin=each.origin) for one in flatten(extra, source)]
+        except Unreadable:
+            continue
+        if tree.text("conn_type") == "kafka" and {one.key for one in given} & (PRODUCERS - {"metadata.broker.list"}):
+            called = f"{name} {each.key.removeprefix('AIRFLOW_CONN_').lower()}"
+            reading.producer(called, given, each.origin, client="librdkafka", framework="airflow", style="any")
 
 
 def _application_json(source: Text, variable: Setting, reading: Collected) -> list[Setting]:

@@ -184,3 +184,105 @@ def test_what_a_script_asks_node_config_for(tmp_path, layers, idempotence) -> No
     files = {"package.json": "{}", "src/kafka.js": SCRIPT} | {f"config/{name}": text for name, text in layers.items()}
     found = [each for each in read(tmp_path, files).producers if each.client == "kafkajs"]
     assert [known(each, "enable.idempotence") for each in found] == [idempotence]
+
+
+JSON = '{"bootstrap.servers": "k:9092", "acks": "1"}'
+
+
+@pytest.mark.parametrize(
+    ("code", "acks"),
+    [
+        ("p = Producer(json.load(open('conf/p.json')))", "1"),
+        ("c = json.loads(Path('conf/p.json').read_text())\np = Producer(c)", "1"),
+        ("p = Producer(json.load(open(sys.argv[1])))", None),
+        ("p = Producer(json.load(open('conf/p.json' if x else 'conf/q.json')))", None),
+        ("p = Producer(json.load(open('../conf/p.json')))", None),
+    ],
+)
+def test_a_file_of_json_that_a_python_source_loads(tmp_path, code, acks) -> None:
+    files = {"app/main.py": f"from confluent_kafka import Producer\n{code}\n", "app/conf/p.json": JSON}
+    found = read(tmp_path, files).producers
+    assert [known(each) for each in found if each.origin.path.endswith("main.py") or acks] == [acks]
+
+
+def test_options_of_a_sink_of_sparks_that_are_a_dictionary(tmp_path) -> None:
+    code = "from pyspark.sql import SparkSession\nK = {'kafka.acks': '1', 'topic': 't'}\n"
+    code += "df.write.format('kafka').options(**K).option('kafka.retries', 3).save()\n"
+    producer = only(read(tmp_path / "a", {"j.py": code}))
+    assert (known(producer), known(producer, "retries"), producer.topics) == ("1", "3", ("t",))
+    assert known(only(read(tmp_path / "b", {"j.py": code.replace("**K", "**f()")}))) is None
+    reads = "from pyspark.sql import SparkSession\nspark.read.format('kafka').options(**f()).load()\n"
+    assert read(tmp_path / "c", {"j.py": reads}).producers == ()
+
+
+QUIX = "from quixstreams import Application\napp = Application('k:9092', producer_extra_config={'acks': '1'})\n"
+
+
+@pytest.mark.parametrize(
+    ("does", "acks"),
+    [
+        ("with app.get_producer() as p: pass", ["1"]),
+        ("app.dataframe(t).to_topic(o)", ["1"]),
+        ("app.dataframe(t).print()", []),
+    ],
+)
+def test_an_application_of_quixstreams(tmp_path, does, acks) -> None:
+    found = read(tmp_path, {"main.py": f"{QUIX}{does}\n"}).producers
+    assert [(known(each), each.client) for each in found] == [(one, "librdkafka") for one in acks]
+
+
+def test_sinks_of_bytewax(tmp_path) -> None:
+    code = (
+        "from bytewax.connectors.kafka import KafkaSink, KafkaSource\nKafkaSource(B, ['in'], add_config={'acks': 0})\n"
+    )
+    assert read(tmp_path / "a", {"flow.py": code}).producers == ()
+    code += "op.output('o', s, KafkaSink(B, 'out', add_config={'acks': '1'}))\n"
+    producer = only(read(tmp_path / "b", {"flow.py": code}))
+    assert (known(producer), producer.topics) == ("1", ("out",))
+
+
+@pytest.mark.parametrize(
+    ("extra", "acks"), [('"acks": "1"', ["1"]), ('"group.id": "g"', []), ('"sasl.password": "x"', [])]
+)
+def test_a_connection_of_airflows(tmp_path, extra, acks) -> None:
+    value = f'{{"conn_type": "kafka", "extra": {{"bootstrap.servers": "k:9092", {extra}}}}}'
+    content = f"services:\n  a:\n    image: apache/airflow\n    environment:\n      AIRFLOW_CONN_K: '{value}'\n"
+    found = read(tmp_path, {"compose.yml": content}).producers
+    assert [(known(each), each.name) for each in found] == [(one, "a k") for one in acks]
+
+
+APP = "class App < Karafka::App\n  setup { |config| config.kafka = { 'bootstrap.servers': 'k', 'acks': 1 } }\nend\n"
+
+
+@pytest.mark.parametrize(
+    ("other", "acks"),
+    [
+        ({"app/c.rb": "Karafka.producer.produce_async(topic: 't', payload: x)\n"}, ["1"]),
+        ({"app/c.rb": "messages.each { |one| puts one }\n"}, []),
+        ({"spec/c_spec.rb": "Karafka.producer.produce_sync(topic: 't')\n"}, []),
+    ],
+)
+def test_an_application_of_karafkas(tmp_path, other, acks) -> None:
+    found = read(tmp_path, {"karafka.rb": APP, **other}).producers
+    assert [(known(each), each.client) for each in found] == [(one, "librdkafka") for one in acks]
+
+
+def test_delivery_boy(tmp_path) -> None:
+    content = "development:\n  required_acks: 0\nproduction:\n  brokers: [k]\n  required_acks: 1\n  max_retries: 5\n"
+    producer = only(read(tmp_path, {"config/delivery_boy.yml": content, "config/other.yml": content}))
+    assert (known(producer), known(producer, "retries"), producer.client) == ("1", "5", "ruby-kafka")
+
+
+@pytest.mark.parametrize(
+    ("makes", "acks"),
+    [
+        ("(jc/producer config)", ["1"]),
+        ("(KafkaProducer. config)", ["1"]),
+        ("(jc/consumer config)", []),
+        (";; (jc/producer config)", []),
+    ],
+)
+def test_producers_in_clojure(tmp_path, makes, acks) -> None:
+    code = '(ns a (:require [jackdaw.client :as jc]))\n(def config {"acks" "1" "group.id" "g"})\n'
+    found = read(tmp_path, {"src/a.clj": f"{code}{makes}\n"}).producers
+    assert [(known(each), each.client) for each in found] == [(one, "java") for one in acks]
