@@ -366,6 +366,7 @@ def _of_frameworks(source: Text, tree: ast.Module, reading: Collected) -> bool:
     """
     quix = "quixstreams" in source.content and QUIX.search(source.content) is not None
     bytewax = re.search(r"\bbytewax\.connectors\.kafka\b", source.content) is not None
+    bytewax &= "bytewax/connectors/" not in source.path  # which hands on what it is given
     found = False
     for scopes, call in _calls(tree, (tree,)):
         name = _called_name(call)

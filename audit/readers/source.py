@@ -1080,8 +1080,11 @@ def _selected(maker: _Maker, found: _SourceWalk) -> list[_Pair]:
         if (each.scope != maker.scope or not maker.scope) and each.owner in maker.names and each.owner
     ]
     shared = [each for each in shared if each not in within]
-    if maker.kind in ("spark", "beam"):
+    if maker.kind == "spark":
         return inside
+    if maker.kind == "beam":
+        given = re.search(r"withProducerConfigUpdates\(\s*(\w+)\s*\)", maker.text)
+        return [each for each in found.pairs if given and each.owner == given[1]] + inside
     known = set(shared)
     shared += [each for each in found.pairs if each.scope in called and each not in known]
     if maker.kind in ("kafkajs", PLATFORMATIC):
@@ -1139,7 +1142,8 @@ def _with_outside(
         settings = [each for each in settings if each.key != "transactional.id"]
         if all(each.key != "enable.idempotence" for each in settings):
             settings.append(Setting("enable.idempotence", UNKNOWN, origin, known=False, note=note))
-    if maker.kind == "kafkajs" and not pairs and re.search(r"\.producer\(\s*[^\s{)]", maker.text):
+    decided = any(each.key == "enable.idempotence" for each in pairs)
+    if maker.kind == "kafkajs" and not decided and re.search(r"\.producer\(\s*[^\s{)]", maker.text):
         settings.append(Setting("enable.idempotence", UNKNOWN, origin, known=False, note=note))
     if maker.kind == "kafkaflow":  # its acks are told by itself
         given = re.search(r"\.WithProducerConfig\(\s*(?!new\b)([\w.]+)", maker.text)
@@ -1148,8 +1152,12 @@ def _with_outside(
     if maker.kind in CONFIGURED:
         return _with_unknown(settings, maker, origin) if CONFIGURED[maker.kind](maker, found) else settings
     if maker.kind in ("node-rdkafka", "kafka-node") and _has_options(maker, found):
+        settings = [_made_unknown(each, note) if each.key == "acks" else each for each in settings]
         return _with_unknown(settings, maker, origin, ("acks",))
+    if maker.kind == "beam" and not pairs and re.search(r"withProducerConfigUpdates\(\s*(?!Map\.of\b)\w", maker.text):
+        return _with_unknown(settings, maker, origin)
     if maker.kind == "kafkajs":  # acks is given with the records
+        settings = [each for each in settings if each.key in FIELDS.values()]  # librdkafka's are another producer's
         return [each for each in settings if (each.key, each.value) != ("acks", SPREAD)]
     if maker.kind not in MAPS or based or empty:
         return settings
@@ -1226,6 +1234,12 @@ FRESH: Final = re.compile(
 """A map that is made on the spot."""
 
 
+COPIED: Final = re.compile(
+    r"new\s+(?:\w+\.)*(?:Properties|\w*Map)\s*(?:<[^()]*>)?\s*\(\s*(?!\d|Map\.of|ImmutableMap)\w"
+)
+"""A map that is made of another one."""
+
+
 def _bound(maker: _Maker, found: _SourceWalk) -> list[str]:
     """What the map of a producer is bound to: in its function, or else anywhere in the file."""
     name = _given(maker)
@@ -1242,11 +1256,11 @@ def _filled_here(value: str, found: _SourceWalk) -> set[str]:
 
 
 def _is_made_elsewhere(maker: _Maker, found: _SourceWalk) -> bool:
-    """Whether what a producer is made with is what another class returns or holds."""
+    """Whether what a producer is made with is what another class returns or holds, or a copy of that."""
     return any(
         not FRESH.match(value.strip())
         and not _filled_here(value, found)
-        and re.match(r"[\w.]+\s*[(.]|\w+$", value.strip()) is not None
+        and (re.match(r"[\w.]+\s*[(.]|\w+$", value.strip()) or COPIED.match(value.strip())) is not None
         for value in _bound(maker, found)
     )
 

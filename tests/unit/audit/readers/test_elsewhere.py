@@ -286,3 +286,60 @@ def test_producers_in_clojure(tmp_path, makes, acks) -> None:
     code = '(ns a (:require [jackdaw.client :as jc]))\n(def config {"acks" "1" "group.id" "g"})\n'
     found = read(tmp_path, {"src/a.clj": f"{code}{makes}\n"}).producers
     assert [(known(each), each.client) for each in found] == [(one, "java") for one in acks]
+
+
+COPIES = """import org.apache.kafka.clients.producer.KafkaProducer;
+class W {{ void f(Properties given) {{ {} new KafkaProducer<>(copy); }} }}
+"""
+
+
+@pytest.mark.parametrize(
+    ("copies", "acks"),
+    [
+        ('Map<String, Object> copy = new HashMap<>(given); copy.put("retries", 3);', None),
+        ('Map<String, Object> copy = new HashMap<>(spec.config()); copy.put("retries", 3);', None),
+        ('Map<String, Object> copy = new HashMap<>(Map.of("acks", "1")); copy.put("retries", 3);', "1"),
+        ('Map<String, Object> copy = new HashMap<>(16); copy.put("acks", "1");', "1"),
+    ],
+)
+def test_a_copy_of_a_map_that_comes_from_elsewhere_may_have_more(tmp_path, copies, acks) -> None:
+    producer = only(read(tmp_path, {"W.java": COPIES.format(copies)}))
+    assert (known(producer), "acks" in producer.settings) == (acks, True)
+
+
+@pytest.mark.parametrize(
+    ("config", "acks"), [("given", None), ("spec.config()", None), ("own", "1"), ('Map.of("acks", "0")', "0")]
+)
+def test_what_a_sink_of_beams_is_given(tmp_path, config, acks) -> None:
+    content = "import org.apache.beam.sdk.io.kafka.KafkaIO;\nclass P { void f(Map<String, Object> given) {\n"
+    content += 'Map<String, Object> own = new HashMap<>(); own.put("acks", "1");\n'
+    content += f"p.apply(KafkaIO.<K, V>write().withProducerConfigUpdates({config})); }} }}\n"
+    assert known(only(read(tmp_path, {"P.java": content}))) == acks
+
+
+def test_bytewaxs_own_sources_hand_on_what_they_are_given(tmp_path) -> None:
+    code = "import bytewax.connectors.kafka\nKafkaSink(brokers, topic, add_config)\n"
+    assert read(tmp_path, {"bytewax/connectors/kafka/operators.py": code}).producers == ()
+
+
+@pytest.mark.parametrize(("options", "acks"), [("given", None), ("{ requireAcks: 1 }", "1"), ("own", "1")])
+def test_options_of_kafka_nodes_that_come_from_elsewhere(tmp_path, options, acks) -> None:
+    content = (
+        "const kafka = require('kafka-node')\nfunction f(client, given = {}) {\n  const own = { requireAcks: 1 }\n"
+    )
+    content += f"  return new kafka.HighLevelProducer(client, {options})\n}}\n"
+    assert known(only(read(tmp_path, {"p.js": content}))) == acks
+
+
+@pytest.mark.parametrize(("options", "known"), [("opts.producer", False), ("{ idempotent: true }", True), ("", True)])
+def test_options_of_kafkajs_that_come_from_elsewhere_may_make_it_idempotent(tmp_path, options, known) -> None:
+    content = "import { Kafka } from 'kafkajs'\nconst p = new Kafka({ brokers: ['k'] }).producer(%s)\n"
+    content += "p.send({ topic: 't', acks: 1, messages: [] })\n"
+    settings = only(read(tmp_path, {"p.js": content % options})).settings
+    assert ("enable.idempotence" not in settings or settings["enable.idempotence"].known) is known
+
+
+def test_a_producer_of_kafkajs_takes_no_settings_of_librdkafkas(tmp_path) -> None:
+    content = "import { Kafka } from 'kafkajs'\nconst old = { 'request.required.acks': 0 }\n"
+    content += "const p = new Kafka({ brokers: ['k'] }).producer()\n"
+    assert "request.required.acks" not in only(read(tmp_path, {"p.js": content})).settings
