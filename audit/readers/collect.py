@@ -130,7 +130,7 @@ class Collected:
                 release_from="--client" if self.options.client else release_from if release else "",
                 settings=MappingProxyType(dict(stated)),
                 presets=MappingProxyType(dict(latest(presets))),
-                topics=tuple(dict.fromkeys(topic for topic in topics if topic)),
+                topics=tuple(dict.fromkeys(topic for topic in topics if topic and "{{" not in topic)),
                 framework=framework,
                 namespace=namespace or self.namespace,
                 build=self.build,

@@ -1589,6 +1589,7 @@ def _add(maker: _Maker, found: _SourceWalk, reading: Collected) -> None:
     loads = re.search(r"\.load\(|ConfigFactory|loadProps|Utils\.loadProps", body + called) is not None
     loads |= maker.kind == "ProducerSettings"  # of Akka's and Pekko's, which begin with `….kafka.producer` of HOCON
     followed = bool(pairs) or maker.kind in FOLLOWED or (maker.kind == "KafkaStreams" and not loads)
+    followed |= maker.kind == "KafkaSink" and BUILT.search(maker.text) is not None
     name = maker.scope.partition("@")[0]
     before = len(reading.producers)
     if not followed:
@@ -1629,6 +1630,8 @@ def _add(maker: _Maker, found: _SourceWalk, reading: Collected) -> None:
     )
 
 
+BUILT: Final = re.compile(r"\A(?!.*(?:setKafkaProducerConfig|setProperty)\().*\.build\(\)\Z", re.DOTALL)
+"""A sink of Flink's that is built in one expression, without properties: it has none but its client's own."""
 GUARANTEE: Final = re.compile(
     r"(?:\bPROCESSING_GUARANTEE_CONFIG|\"processing\.guarantee\")\s*\)?(?:,|\s+to|\s*->|\]\s*=)\s*"
     r"(?:StreamsConfig\.)?(\w+|\"\w*\")(?!\s*[.(?])"

@@ -125,3 +125,23 @@ def test_sinks_of_pyflink(tmp_path) -> None:
     assert values(only(read(tmp_path / "c", {"j.py": older})))["acks"] == "0"
     source = "from pyflink.datastream.connectors.kafka import KafkaSource\ns = KafkaSource.builder().build()\n"
     assert read(tmp_path / "d", {"j.py": source}).producers == ()
+
+
+BUILT = """import org.apache.flink.connector.kafka.sink.KafkaSink;
+class J {{ void f(Properties given) {{
+  {}KafkaSink.<String>builder().setBootstrapServers("k:9092"){};
+}} }}
+"""
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "known"),
+    [
+        ("KafkaSink<String> s = ", ".build()", True),
+        ("KafkaSink<String> s = ", ".setKafkaProducerConfig(given).build()", False),
+        ("KafkaSinkBuilder<String> b = ", "", False),
+    ],
+)
+def test_a_sink_that_is_built_at_once_has_no_other_settings(tmp_path, before, after, known) -> None:
+    settings = only(read(tmp_path, {"J.java": BUILT.format(before, after)})).settings
+    assert all(each.known for each in settings.values()) is known

@@ -137,3 +137,8 @@ def test_values_of_a_release_that_is_a_resource(tmp_path, content) -> None:
 def test_damage_is_survived_and_a_secret_is_kept_nowhere(tmp_path) -> None:
     holds_up(tmp_path, "filebeat.yaml", FILEBEAT + f'        password: "{CANARY}"\n')
     holds_up(tmp_path, "out.yaml", FLUENT.format("Output") + f"    sasl.password: {CANARY}\n")
+
+
+def test_a_topic_of_a_template_is_no_name(tmp_path) -> None:
+    content = FLUENT.format("Output").replace("topics: logs", 'topics: "{{ .topics | quote }}"')
+    assert only(read(tmp_path, {"out.yaml": content})).topics == ()
