@@ -88,7 +88,7 @@ def _parsed(source: Text) -> _Element:
 
 
 def _key(entry: _Element) -> str:
-    """The producer's key that an entry of a map sets; empty if it is none."""
+    """The producer's key that an entry of a map sets; empty if it sets another one."""
     inside = [one for each in entry.inside if each.name == "key" for one in each.every()]
     written = [entry.given.get("key", ""), *(one.given.get("static-field") or one.text.strip() for one in inside)]
     name = next((each for each in written if each), "")

@@ -350,9 +350,9 @@ FORMATS: Final = (
         name="Kubernetes and Strimzi",
         reads="the environment of containers and the files in ConfigMaps; `Kafka`, `KafkaNodePool`, `KafkaTopic`, "
         "`KafkaConnect`, `KafkaConnector`, `KafkaMirrorMaker2`, `KafkaBridge`; Confluent's `Connect`, "
-        "`Connector`, `KafkaTopic`; `OpenTelemetryCollector`; outputs of the Fluent and logging operators, Elastic's "
-        "`Beat`, `Agent` and `Logstash`; Dapr's components, Argo Events' sensors; OpenShift's templates; values of "
-        "Flux' and Argo CD's releases; templates of a Helm chart, with its values",
+        "`Connector`, `KafkaTopic`; `OpenTelemetryCollector`. Operators' `ClusterOutput` and `Output`; Elastic's "
+        "`Beat`, `Agent`, `Logstash`; Dapr's `Component`, Argo Events' `Sensor`. Templates of OpenShift and of Helm "
+        "charts; values of Flux' and Argo CD's releases",
         files=(*YAML, *JSON),
         rank=100,
         speaks=(r"\bconfigMap(?:Key)?Ref\b",),

@@ -10,7 +10,7 @@ Events.
 | Dapr, `pubsub.kafka` and `bindings.kafka` | sarama | acks all and 5 retries, which nothing changes |
 | Argo Events, a sensor's `kafka` | sarama | requiredAcks -1; 0 counts as nothing written |
 
-By their own sources and documents of 2024. A source of these, which reads from Kafka, is none.
+By their own sources and documents of 2024. Sources of these, which read from Kafka, are passed over.
 """
 
 from __future__ import annotations
