@@ -11,25 +11,26 @@
 | Fluentd (`kafka2`, `kafka_buffered`; `rdkafka2`) | ruby-kafka; librdkafka | required_acks -1 |
 | Logstash (`output { kafka {…} }`) | Java | acks 1; it retries forever |
 
-By their own documents of 2024. What decides over records is told; of clients that were never measured no grade is
-given. Terraform's topics (`resource "kafka_topic"`) are read here too.
+Resources of their operators (Fluent's, the logging operator's, Elastic's) have the same settings, and so have the
+values of their charts. By their own documents of 2024. What decides over records is told; of clients that were never
+measured no grade is given.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import re
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
-from types import MappingProxyType
 from typing import Any, Final
 
 from audit.defaults import FOREVER
-from audit.model import Client, Origin, Setting, TopicConfig
+from audit.model import Client, Origin, Setting
 from audit.readers.collect import Collected, preset
 from audit.readers.format import YAML, Document, Format
 from audit.readers.names import latest, librdkafka_keys
 from audit.readers.text import Text, Unreadable
-from audit.readers.tree import MOST, Listing, Node, Scalar, Table, flatten
+from audit.readers.tree import MOST, Listing, Node, Scalar, Table, flatten, inner
 
 SARAMA: Final[Mapping[str, str]] = {
     "required_acks": "acks",
@@ -95,12 +96,17 @@ def _is_agent(document: Document) -> bool:
 def _outputs(tree: Table) -> Iterator[tuple[str, str, Table]]:
     """The outputs to Kafka of a document: (program, name, its table)."""
     for name, _, value in tree.items:
-        if name == "output.kafka" and isinstance(value, Table):
+        if name == "output.kafka" and isinstance(value, Table) and _is_enabled(value):
             yield "Beats", name, value
     output = tree.table("output")
-    if "hosts" in output.table("kafka").names():
+    if "hosts" in output.table("kafka").names() and _is_enabled(output.table("kafka")):
         yield "Beats", "output.kafka", output.table("kafka")
-    yield from _within(tree.get("output") or Scalar("", None))
+    for name, _, value in tree.table("outputs").items:  # of the Elastic Agent
+        sends = isinstance(value, Table) and value.text("type") == "kafka" and "hosts" in value.names()
+        if isinstance(value, Table) and sends and _is_enabled(value):
+            yield "Beats", f"outputs.{name}", value
+    for name in ("output", "output_resources"):
+        yield from _within(tree.get(name) or Scalar("", None))
     for name, _, value in tree.table("exporters").items:
         if re.fullmatch(r"kafka(/.+)?", name) and isinstance(value, Table) and _is_used(name, tree):
             yield "OpenTelemetry", name, value
@@ -110,9 +116,14 @@ def _outputs(tree: Table) -> Iterator[tuple[str, str, Table]]:
     for name, _, value in tree.table("sinks").items:
         if isinstance(value, Table) and value.text("type") == "kafka":
             yield "Vector", name, value
-    for within in ("customConfig", "config"):  # of the Helm charts of Vector, and of the OpenTelemetry Collector
-        if tree.table(within).names() & {"sinks", "exporters"}:
+    for within in ("customConfig", "config"):  # of the Helm charts of Vector, the Collector, and Redpanda Connect
+        if tree.table(within).names() & {"sinks", "exporters", "output", "output_resources"}:
             yield from _outputs(tree.table(within))
+
+
+def _is_enabled(output: Table) -> bool:
+    """Whether an output of a Beat's is not switched off."""
+    return output.text("enabled") != "false"
 
 
 def _is_used(exporter: str, tree: Table) -> bool:
@@ -227,10 +238,15 @@ def _read_toml(document: Document, reading: Collected) -> bool:
     return True
 
 
-# Blocks: Fluent Bit, Fluentd, Logstash, Terraform
+# Blocks: Fluent Bit, Fluentd, Logstash
 
 FLUENT_BIT: Final = re.compile(r"(?im)^[ \t]*\[OUTPUT\][ \t]*\n((?:[ \t]+\S.*\n?|[ \t]*\n|[ \t]*#.*\n)*)")
 FLUENTD: Final = re.compile(r"(?ms)^[ \t]*<(?:match|store)\b[^>]*>(.*?)^[ \t]*</(?:match|store)>")
+FLUENTD_NAMES: Final[Mapping[str, str]] = {
+    "required_acks": "acks",
+    "max_send_retries": "retries",
+    "idempotent": "enable.idempotence",
+}
 FLUENTD_TYPES: Final = ("kafka2", "kafka", "kafka_buffered", "rdkafka2", "rdkafka")
 LOGSTASH: Final = re.compile(r"(?m)^[ \t]*(?:input|filter|output)[ \t]*\{")
 LOGSTASH_NAMES: Final[Mapping[str, str]] = {
@@ -240,10 +256,9 @@ LOGSTASH_NAMES: Final[Mapping[str, str]] = {
     "compression_type": "compression.type",
     "max_in_flight_requests_per_connection": "max.in.flight.requests.per.connection",
 }
-TERRAFORM: Final = re.compile(r'(?m)^resource[ \t]+"(?:\w*kafka_topic|aiven_kafka_topic)"[ \t]+"([\w-]+)"[ \t]*\{')
 
 
-def _pairs(source: Text, block: str, start: int, separator: str) -> list[Setting]:
+def pairs_of(source: Text, block: str, start: int, separator: str) -> list[Setting]:
     """Lines of a block as settings: KEY separator VALUE."""
     found = []
     for line in re.finditer(
@@ -259,7 +274,7 @@ def _read_fluent_bit(document: Document, reading: Collected) -> bool:
     for block in FLUENT_BIT.finditer(source.content + "\n"):
         given = [
             Setting(each.key.lower(), each.value, each.origin)
-            for each in _pairs(source, block[1], block.start(1), r"[ \t]+")
+            for each in pairs_of(source, block[1], block.start(1), r"[ \t]+")
         ]
         by_key = latest(given)
         if "name" in by_key and by_key["name"].value.lower() == "kafka":
@@ -281,20 +296,72 @@ def _read_fluentd(document: Document, reading: Collected) -> bool:
         outer = re.sub(
             r"(?ms)^[ \t]*<(\w+)\b[^>]*>.*?^[ \t]*</\1>", lambda inner: re.sub(r"[^\n]", " ", inner[0]), block[1]
         )
-        given = _pairs(source, outer, block.start(1), r"[ \t]+")
+        given = pairs_of(source, outer, block.start(1), r"[ \t]+")
         by_key = latest(given)
         kind = by_key["@type"].value if "@type" in by_key else by_key["type"].value if "type" in by_key else ""
         if kind not in FLUENTD_TYPES:
             continue
-        native = kind.startswith("rdkafka")
-        names = {"required_acks": "acks", "max_send_retries": "retries", "idempotent": "enable.idempotence"}
-        client: Client = "librdkafka" if native else "ruby-kafka"
-        _add(f"match {kind}", given, given[0].origin, reading, "Fluentd", client, names, {"acks": "all"})
+        _fluentd(f"match {kind}", given, given[0].origin, reading, native=kind.startswith("rdkafka"))
         found = True
     return found
 
 
-def _closing(text: str, at: int) -> int:
+def _fluentd(name: str, given: Sequence[Setting], origin: Origin, reading: Collected, *, native: bool) -> None:
+    """Add an output of Fluentd's; `native` ones send with librdkafka, and take its options as well."""
+    client: Client = "librdkafka" if native else "ruby-kafka"
+    options = {each.key: each.key for each in given if native and each.key in librdkafka_keys()}
+    _add(name, given, origin, reading, "Fluentd", client, {**options, **FLUENTD_NAMES}, {"acks": "all"})
+
+
+# Resources of operators: the Fluent operator's, the logging operator's, Elastic's
+
+FLUENT_BIT_OPERATOR: Final = "fluentbit.fluent.io/"
+FLUENTD_OPERATOR: Final = "fluentd.fluent.io/"
+LOGGING_OPERATOR: Final = "logging.banzaicloud.io/"
+ELASTIC: Final = ".k8s.elastic.co/"
+OUTPUTS: Final = ("ClusterOutput", "Output")
+RDKAFKA: Final = "rdkafka_options."
+
+
+def read_operated(source: Text, document: Table, reading: Collected) -> bool:
+    """Add what a resource of an agents' operator sends to Kafka; whether it is such a resource."""
+    api, kind, spec = document.text("apiVersion"), document.text("kind"), document.table("spec")
+    name = document.text("metadata", "name")
+    if api.startswith(FLUENT_BIT_OPERATOR):
+        if kind in OUTPUTS and (table := spec.table("kafka")).items:
+            _of_program("Fluent Bit", name, flatten(table, source), source.origin(table.line), reading)
+        return True
+    if api.startswith(FLUENTD_OPERATOR):
+        for each in spec.tables("outputs") if kind in OUTPUTS else ():
+            _operated(source, name, each.table("kafka"), reading)
+        return True
+    if api.startswith(LOGGING_OPERATOR):
+        if kind in OUTPUTS:
+            _operated(source, name, spec.table("kafka"), reading)
+        return True
+    if ELASTIC in api:
+        read_outputs(source, spec.table("config"), reading)
+        for each in spec.tables("pipelines"):
+            if isinstance(text := each.get("config.string"), Scalar):
+                reading.nested(inner(text, source, f"{name}/logstash.conf"))
+        return True
+    return False
+
+
+def _operated(source: Text, name: str, table: Table, reading: Collected) -> None:
+    """An output of Fluentd's in a resource; the Fluent operator has Fluentd's names without underscores."""
+    if not table.items:
+        return
+    given = [
+        dataclasses.replace(each, key=re.sub(r"(?<=[a-z])([A-Z])", r"_\1", each.key).lower())
+        for each in flatten(table, source)
+    ]
+    native = latest(given)["use_rdkafka"].value == "true" if "use_rdkafka" in latest(given) else False
+    bare = [dataclasses.replace(each, key=each.key.removeprefix(RDKAFKA)) for each in given]
+    _fluentd(name, bare, source.origin(table.line), reading, native=native)
+
+
+def closing(text: str, at: int) -> int:
     """Where the brace closes that was opened before `at`; the end if none does. Texts in quotes are passed over."""
     depth = 1
     for found in re.finditer(r'"(?:[^"\\]|\\.)*"|\'(?:[^\'\\]|\\.)*\'|#[^\n]*|[{}]', text[at:]):
@@ -308,10 +375,10 @@ def _read_logstash(document: Document, reading: Collected) -> bool:
     source = document.source
     found = False
     for output in re.finditer(r"(?m)^[ \t]*output[ \t]*\{", source.content):
-        end = _closing(source.content, output.end())
+        end = closing(source.content, output.end())
         for block in re.finditer(r"(?<![\w-])kafka[ \t\n]*\{", source.content[output.end() : end]):
             start = output.end() + block.end()
-            text = source.content[start : _closing(source.content, start)]
+            text = source.content[start : closing(source.content, start)]
             given = [
                 Setting(
                     each[1], (each[2] or each[3] or "").strip(), source.origin(source.line_at(start + each.start(1)))
@@ -323,55 +390,6 @@ def _read_logstash(document: Document, reading: Collected) -> bool:
             _add("output kafka", given, origin, reading, "Logstash", "java", LOGSTASH_NAMES, passed)
             found = True
     return found
-
-
-def _unfolded(text: str) -> str:
-    """A text in which each entry of a map that is written in one line has a line of its own; it is as long as before.
-
-    >>> _unfolded('config = { "a" = 1, b = "x,y" }').splitlines()
-    ['config = ', ' "a" = 1', ' b = "x,y" ']
-    """
-    made = []
-    for line in text.split("\n"):
-        inside = re.split(r'("[^"]*")', line) if "{" in line and len(line) < LINE else [line]
-        made.append("".join(each if each.startswith('"') else re.sub(r"[{},]", "\n", each) for each in inside)
-                    if len(inside) > 1 else line)  # fmt: skip
-    return "\n".join(made)
-
-
-LINE: Final = 2_000
-"""Characters of the longest line of Terraform's that is taken apart."""
-
-
-def _read_terraform(document: Document, reading: Collected) -> bool:
-    source = document.source
-    for block in TERRAFORM.finditer(source.content):
-        text = source.content[block.end() : _closing(source.content, block.end())]
-        separator = r"[ \t]*=[ \t]*"
-        given = {
-            **latest(_pairs(source, _unfolded(text), block.end(), separator)),
-            **latest(_pairs(source, text, block.end(), separator)),
-        }
-        factor = next((given[key].value for key in ("replication_factor", "replication") if key in given), "")
-        settings = {
-            key.replace("_", "."): each
-            for key, each in given.items()
-            if key.replace("_", ".") in ("min.insync.replicas", "unclean.leader.election.enable", "flush.messages")
-        }
-        named = {key: Setting(key, each.value, each.origin) for key, each in settings.items()}
-        reading.topic(
-            TopicConfig(
-                name=given["name"].value
-                if "name" in given
-                else given["topic_name"].value
-                if "topic_name" in given
-                else block[1],
-                replication_factor=int(factor) if factor.isdecimal() else None,
-                settings=MappingProxyType(named),
-                origin=source.origin(source.line_at(block.start())),
-            )
-        )
-    return True
 
 
 FORMATS: Final = (
@@ -416,17 +434,9 @@ FORMATS: Final = (
         read=_read_toml,
     ),
     Format(
-        name="Terraform",
-        reads='topics: `resource "kafka_topic"`, and those of Confluent and Aiven',
-        files=("*.tf",),
-        rank=54,
-        whole=True,
-        claims=lambda document: document.file.endswith(".tf"),
-        read=_read_terraform,
-    ),
-    Format(
         name="Beats, OpenTelemetry, Benthos, Vector, Fluent Bit",
-        reads="`output.kafka`, `exporters: kafka`, `kafka_franz`, sinks of `type: kafka`, `pipeline.outputs`",
+        reads="`output.kafka`, `exporters: kafka`, `kafka_franz` of `output` and `output_resources`, sinks of "
+        "`type: kafka`, `pipeline.outputs`",
         files=YAML,
         rank=105,
         claims=_is_agent,

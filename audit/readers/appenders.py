@@ -4,6 +4,7 @@
 |---|---|---|
 | Log4j 2, `<Kafka topic="…">` | Java | `<Property name="acks">0</Property>`, or the attribute `value` |
 | Logback, logback-kafka-appender | Java | `<producerConfig>acks=0</producerConfig>` |
+| Log4j 2 as .properties | Java | `appender.K.property.P.name=acks`, `appender.K.property.P.value=0` |
 | Log4j 1, KafkaLog4jAppender | Java | `requiredNumAcks`, `retries`, `topic` of the appender |
 | rsyslog, omkafka | librdkafka | `confParam=["acks=1"]` |
 
@@ -123,7 +124,44 @@ def _read_log4j1(document: Document, reading: Collected) -> bool:
     return found
 
 
+LOG4J2_TYPE: Final = re.compile(r"appender\.([\w-]+)\.type")
+
+
+def _kafka_appenders(document: Document) -> Iterator[str]:
+    """The Kafka appenders of a log4j2.properties, by their names in it."""
+    for each in document.settings:
+        if (found := LOG4J2_TYPE.fullmatch(each.key)) and each.value == "Kafka":
+            yield found[1]
+
+
+def _read_log4j2(document: Document, reading: Collected) -> bool:
+    """Add the appenders of a log4j2.properties: a property has its name and its value in two lines."""
+    for name in _kafka_appenders(document):
+        given = under(document.settings, f"appender.{name}.")
+        by_key = {each.key: each for each in given}
+        own = [
+            Setting(each.value, value.value, value.origin)
+            for each in given
+            if re.fullmatch(r"property\.[\w-]+\.name", each.key)
+            and (value := by_key.get(each.key.removesuffix("name") + "value")) is not None
+            and each.value in producer_keys()
+        ]
+        topics = [each.value for each in given if each.key == "topic"]
+        reading.producer(
+            name, own, by_key["type"].origin, client="java", topics=topics, style="any", framework="source"
+        )
+    return True
+
+
 FORMATS: Final = (
+    Format(
+        name="Log4j 2, as .properties",
+        reads="Kafka appenders: `appender.NAME.property.…`, the topic",
+        files=PROPERTIES,
+        rank=188,
+        claims=lambda document: any(True for _ in _kafka_appenders(document)),
+        read=_read_log4j2,
+    ),
     Format(
         name="Log4j 2 and Logback",
         reads="their Kafka appenders: `<Property name=…>`, `<producerConfig>`, the topic",

@@ -61,6 +61,8 @@ class Collected:
     """Whether a name is that of a file that some format reads."""
     nested: Callable[[Text], None] = lambda _: None
     """Reads a file that is inside another, as in a ConfigMap."""
+    offer: Callable[[Text, Table], None] = lambda _source, _table: None
+    """Reads a document that is inside another, as the values of a release."""
     producers: list[ProducerConfig] = field(default_factory=list)
     topics: list[TopicConfig] = field(default_factory=list)
     brokers: list[BrokerConfig] = field(default_factory=list)
@@ -70,11 +72,17 @@ class Collected:
     pages: dict[str, list[Page]] = field(default_factory=dict)
     """Documents of applications, by directory (and, inside ConfigMaps, by ConfigMap)."""
     config_maps: dict[str, tuple[Text, Table]] = field(default_factory=dict)
+    kustomizations: list[tuple[Text, Table]] = field(default_factory=list)
+    """Kustomizations, until it is known which containers they are for."""
     containers: list[tuple[Text, Table, str, str]] = field(default_factory=list)
     """Containers of Kubernetes: their environment may come from ConfigMaps of other files."""
     env_files: dict[str, Text] = field(default_factory=dict)
     """.env files, by their whole path: those that a Compose file names are read with it, and not by themselves."""
     named_env_files: set[str] = field(default_factory=set)
+    sources: dict[str, Mapping[str, str]] = field(default_factory=dict)
+    """The .properties that a program of Spring's names (`@PropertySource`), by their whole path, and what they say."""
+    fillings: set[str] = field(default_factory=set)
+    """Files that Spring's XML takes values from, by their whole path: they configure no producer of their own."""
     made: list[Any] = field(default_factory=list)
     """Producers that source makes (`source.Made`), until it is settled whose they are."""
     uses: dict[str, bool] = field(default_factory=dict)
@@ -122,7 +130,7 @@ class Collected:
                 release_from="--client" if self.options.client else release_from if release else "",
                 settings=MappingProxyType(dict(stated)),
                 presets=MappingProxyType(dict(latest(presets))),
-                topics=tuple(dict.fromkeys(topic for topic in topics if topic)),
+                topics=tuple(dict.fromkeys(topic for topic in topics if topic and "{{" not in topic)),
                 framework=framework,
                 namespace=namespace or self.namespace,
                 build=self.build,

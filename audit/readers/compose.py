@@ -18,7 +18,7 @@ from audit.readers.names import latest
 from audit.readers.placeholders import Lookup, resolved
 from audit.readers.text import Text, decode
 from audit.readers.tree import Listing, Node, Scalar, Table
-from audit.readers.variables import read_variables
+from audit.readers.variables import arguments, read_variables
 
 LARGEST = 100_000
 ASSIGNMENT = re.compile(r"\s*(?:export\s+)?([A-Za-z_][\w.]*)\s*=\s*(.*?)\s*")
@@ -54,6 +54,7 @@ def read_compose(source: Text, document: Table, reading: Collected) -> None:
         image = base or image
         named = {each.key for each in given}
         given += [each for each in inside if each.key not in named]
+        given += arguments(source, service.get("entrypoint"), service.get("command"))
         own = [resolved(each, "shell", look_up) for each in latest(given).values()]
         runs = not service.names() & {"command", "entrypoint"}
         known = [name, service.text("container_name"), service.text("hostname"), *_aliases(service)]

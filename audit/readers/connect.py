@@ -82,8 +82,17 @@ def read_worker(
     )
 
 
-def read_connector(name: str, settings: Sequence[Setting], reading: Collected, style: Style) -> bool:
-    """Add a connector's producer, if it has one."""
+def read_connector(
+    name: str,
+    settings: Sequence[Setting],
+    reading: Collected,
+    style: Style,
+    *,
+    shared: Sequence[Setting] = (),
+    release: str | None = None,
+    release_from: str = "",
+) -> bool:
+    """Add a connector's producer, if it has one; `shared`: what its worker gives to all of its producers."""
     by_key = latest(settings)
     kind = by_key["connector.class"]
     sink = "sink" in kind.value.lower() and "source" not in kind.value.lower()
@@ -100,7 +109,7 @@ def read_connector(name: str, settings: Sequence[Setting], reading: Collected, s
     own = by_key.get("name")
     reading.producer(
         name or (own.value if own else kind.value.rpartition(".")[2]),
-        overrides,
+        [*shared, *overrides],
         (overrides[0] if overrides else kind).origin,
         client="java",
         framework="connect",
@@ -108,6 +117,8 @@ def read_connector(name: str, settings: Sequence[Setting], reading: Collected, s
         presets=presets(kind.origin),
         topics=topics,
         style=style,
+        release=release,
+        release_from=release_from,
     )
     return True
 
@@ -160,12 +171,18 @@ def _is_request(document: Document) -> bool:
     return "connector.class" in tree.names() | tree.table("config").names()
 
 
+def read_request(source: Text, tree: Table, reading: Collected, style: Style) -> bool:
+    """Add the producer of a connector as Connect's REST interface takes it; whether it is one."""
+    config = tree.table("config")
+    config = config if "connector.class" in config.names() else tree
+    if "connector.class" not in config.names():
+        return False
+    return read_connector(tree.text("name"), flatten(config, source), reading, style)
+
+
 def _read_request(document: Document, reading: Collected) -> bool:
     assert document.tree is not None
-    config = document.tree.table("config")
-    config = config if "connector.class" in config.names() else document.tree
-    read_connector(document.tree.text("name"), flatten(config, document.source), reading, "none")
-    return True
+    return read_request(document.source, document.tree, reading, "none")
 
 
 def _read_worker(document: Document, reading: Collected) -> bool:

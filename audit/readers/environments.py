@@ -22,6 +22,8 @@ from audit.readers.walk import LARGEST
 
 PROGRAMS: Final = frozenset({"python", "source"})
 """Frameworks of producers that a program makes itself."""
+FILES: Final = frozenset({"spring", "smallrye"})
+"""Frameworks whose files have a producer's settings, which variables stand above."""
 SOURCES: Final = tuple(f".{end}" for end in sorted(words("py go js mjs cjs ts cs rs java kt scala php rb cpp c")))
 VARIABLE: Final = re.compile(r"\$\{(\w+)")
 OF_SPRING: Final = "SPRING_KAFKA_PRODUCER"
@@ -41,7 +43,7 @@ def join_environments(
         return [_filled(each, environments) for each in producers] if environments else list(producers)
     own = [each for each in producers if not _is_containers(each)]
     kept = {id(each) for each in producers if _is_containers(each) and not _is_told(each, own)}
-    told = [each for each in producers if _is_containers(each) and id(each) not in kept and each.framework == "spring"]
+    told = [each for each in producers if _is_containers(each) and id(each) not in kept and each.framework in FILES]
     if any(each.framework in PROGRAMS for each in own) and any(_is_of_program(each, kept) for each in producers):
         text = _squeezed_sources(read)
         named = [each for each in producers if _is_of_program(each, kept) and _is_mentioned(each, text)]
@@ -56,8 +58,9 @@ def join_environments(
 
 
 def _is_containers(producer: ProducerConfig) -> bool:
-    """Whether variables of a container configure a producer, by Spring's names or by the program's own."""
-    return producer.framework == "env" or producer.spelling.startswith(OF_SPRING)
+    """Whether variables of a container configure a producer, by a framework's names or by the program's own."""
+    channel = producer.framework == "smallrye" and producer.build != ""
+    return producer.framework == "env" or producer.spelling.startswith(OF_SPRING) or channel
 
 
 def _is_of_program(producer: ProducerConfig, kept: set[int]) -> bool:
@@ -71,8 +74,16 @@ def _within(path: str, folder: str) -> bool:
 
 def _is_told(producer: ProducerConfig, own: Sequence[ProducerConfig]) -> bool:
     """Whether what a service's variables configure is told by a file of what it is built of."""
-    kinds = PROGRAMS | {"spring", "smallrye"} if producer.framework == "env" else {"spring"}
-    return any(each.framework in kinds and _within(each.origin.path, producer.build) for each in own)
+    kinds = PROGRAMS | FILES if producer.framework == "env" else {producer.framework}
+    return any(
+        each.framework in kinds and _within(each.origin.path, producer.build) and _is_same(producer, each)
+        for each in own
+    )
+
+
+def _is_same(producer: ProducerConfig, own: ProducerConfig) -> bool:
+    """Whether variables may be of a producer of an application's files: a channel has a name."""
+    return producer.framework != "smallrye" or squeezed(producer.name) == squeezed(own.name)
 
 
 def _squeezed_sources(read: Iterable[str]) -> str:
@@ -123,11 +134,17 @@ def _said(setting: Setting, around: Sequence[Mapping[str, Setting]]) -> Setting:
 
 
 def _under(producer: ProducerConfig, told: Sequence[ProducerConfig]) -> ProducerConfig:
-    """A producer of Spring Boot's with what the variables of the one service that it is built for set above its files;
-    of several services, what they set is unknown where they do not agree.
+    """A producer of Spring Boot's, or a channel of SmallRye's, with what the variables of the one service that it is
+    built for set above its files; of several services, what they set is unknown where they do not agree.
     """
-    above = [each.settings for each in told if _within(producer.origin.path, each.build)]
-    if producer.framework != "spring" or not above:
+    above = [
+        each.settings
+        for each in told
+        if each.framework == producer.framework
+        and _within(producer.origin.path, each.build)
+        and _is_same(each, producer)
+    ]
+    if not above:
         return producer
     settings = dict(producer.settings)
     for key in dict.fromkeys(key for each in above for key in each):

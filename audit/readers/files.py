@@ -67,6 +67,7 @@ def read_paths(paths: Sequence[str | Path], options: Options | None = None) -> I
     """
     reading = Collected(options or Options(), is_file=file_names().fullmatch)
     reading.nested = lambda inside: _nested(inside, reading)
+    reading.offer = lambda source, table: _offered(source, table, reading)
     tops: dict[str, Path] = {}
     named = [str(path) for path in paths]
     if STDIN in named:
@@ -78,10 +79,11 @@ def read_paths(paths: Sequence[str | Path], options: Options | None = None) -> I
         tops[candidate.text.path] = candidate.top
         _read(candidate, reading)
     read_applications(reading)
+    read_containers(reading)  # before files of variables: they may be what a ConfigMap is made of
+    reading.producers = [each for each in reading.producers if not _is_file_of_others(each, reading)]
     for path, source in reading.env_files.items():
         if path not in reading.named_env_files and not _is_sample(path, reading):
             read_variables(source, source.file, "", read_env(source), reading, "shell")
-    read_containers(reading)
     read_clusters(reading)
     _with_units(reading, tops)
     reading.producers = settle(reading.made, reading.producers, lambda unit: _look_up(unit, reading))
@@ -91,6 +93,21 @@ def read_paths(paths: Sequence[str | Path], options: Options | None = None) -> I
     reading.problems += contradicted
     inputs = reading.inputs()
     return dataclasses.replace(inputs, problems=tuple(dict.fromkeys([*inputs.problems, *check(inputs)])))
+
+
+def _is_file_of_others(producer: ProducerConfig, reading: Collected) -> bool:
+    """Whether a file was read by itself, and has the variables of a container that takes it, or the values of Spring's
+    XML.
+    """
+    path = Path(producer.origin.path)
+    whole = str(path.absolute())
+    if whole in reading.sources:  # the values of a program's, if it asks for them
+        asked = {value.value for one in reading.made for value in one.producer.settings.values()}
+        taken = any(value.startswith(f"${{{key}") for key in reading.sources[whole] for value in asked)
+        return taken and not producer.framework
+    return (whole in reading.named_env_files and producer.name == path.name) or (
+        whole in reading.fillings and not producer.framework
+    )
 
 
 SAMPLE: Final = re.compile(r"\.env[._-](?:example|sample|template|dist|defaults?)")
@@ -241,6 +258,12 @@ def _nested(inside: Text, reading: Collected) -> None:
         del reading.problems[problems:]
 
 
+def _offered(source: Text, table: Table, reading: Collected) -> None:
+    """Read a document that is inside another."""
+    if table.items:
+        _offer(Document(source, tree=table, listed=True), reading)
+
+
 def _of_binder(producer: ProducerConfig, binder: str | None, release: str | None) -> Mapping[str, Setting]:
     """A producer's presets, with requiredAcks as its binder has it: all from 5.0.2 on, of Spring Boot 4."""
     acks = producer.presets.get("acks")
@@ -264,6 +287,8 @@ def _look_up(unit: str, reading: Collected) -> Lookup:
         if not page.profile
         for setting in page.settings
     }
+    named = [told for path, told in reading.sources.items() if unit and path.startswith(unit)]
+    said = {key: value for told in named for key, value in told.items()} | said
     return lambda name: outside(name) if outside(name) is not None else said.get(name)
 
 

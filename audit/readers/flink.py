@@ -1,5 +1,7 @@
 """Flink's Kafka sinks: `properties.*` options of a table in SQL, or of a sink in YAML or JSON.
 
+Statements of SQL that a program of the JVM or of Python runs are read as if they were a file of SQL.
+
 A table is a sink if something is inserted into it, or if it has options that only sinks and producers have. Otherwise
 it may as well be a source, and nothing is said of it.
 """
@@ -8,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Final
 
 from audit.model import Setting
@@ -48,6 +51,51 @@ def read_sql(source: Text, reading: Collected) -> bool:
             any_table = True
             read_sink(name, options, reading, certain=name in written)
     return any_table
+
+
+STATEMENT: Final = re.compile(r"\b(?:CREATE\s+(?:TEMPORARY\s+)?TABLE|INSERT\s+(?:INTO|OVERWRITE))\b", re.IGNORECASE)
+"""What a text in a program has that is a statement of SQL, of those that tell a sink."""
+SENDS: Final = re.compile(r"\b(?:executeSql|sqlUpdate|addInsertSql|execute_sql)\b")
+LITERAL: Final = re.compile(
+    r"//[^\n]*|/\*.*?\*/|\"\"\"(?P<block>.*?)\"\"\"|\"(?P<text>(?:[^\"\\\n]|\\.)*)\"|'(?:[^'\\\n]|\\.)'", re.DOTALL
+)
+JOINED: Final = re.compile(r"\s*\+\s*(?:([\w.]+(?:\(\))?)\s*\+\s*)?")
+"""What stands between two texts that are one: a name, perhaps."""
+Piece = tuple[int, str]
+"""A text of a program, and the line on which it begins."""
+
+
+def placed(source: Text, pieces: Sequence[Piece]) -> Text:
+    """The statements of SQL that a program has, each on the line on which it is in the program's source."""
+    done: list[str] = []
+    line = 1
+    for at, text in sorted(pieces):
+        if STATEMENT.search(text):
+            done += ["\n" * (at - line), text, ";"]
+            line = max(at, line) + text.count("\n")
+    return replace(source, content="".join(done))
+
+
+def pieces_of(content: str) -> list[Piece]:
+    """The texts of a source of Java, Kotlin or Scala, those that are added to each other as one; a name between them
+    is a placeholder.
+    """
+    found: list[Piece] = []
+    end = 0
+    for each in LITERAL.finditer(content):
+        if each.lastgroup not in ("block", "text"):
+            continue
+        text = each[each.lastgroup]
+        if each.lastgroup == "text":
+            text = re.sub(r"\\[nrt]", " ", text).replace('\\"', '"')
+        between = JOINED.fullmatch(content, end, each.start()) if found else None
+        if between is not None:
+            name = f"${{{re.sub(r'[^0-9A-Za-z]', '_', between[1])}}}" if between[1] else ""
+            found[-1] = (found[-1][0], f"{found[-1][1]}{name}{text}")
+        else:
+            found.append((content.count("\n", 0, each.start()) + 1, text))
+        end = each.end()
+    return found
 
 
 def _bare(name: str) -> str:

@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from audit.model import Setting
-from audit.readers.collect import Collected
+from audit.readers.collect import Collected, preset
 from audit.readers.format import Document, Format
 from audit.readers.names import producer_keys
 from audit.readers.plain import read_prefixed
@@ -329,6 +329,29 @@ def _without(table: Table) -> Table:
     return Table(items, table.line)
 
 
+def _read_seatunnel(source: Text, tree: Table, reading: Collected) -> bool:
+    """Add the sinks of a job of SeaTunnel's: `sink { kafka { topic = …, kafka.config = {…} } }`; whether it has any."""
+    sinks = [value for name, _, value in tree.table("sink").items if name.lower() == "kafka"]
+    for sink in (each for each in sinks if isinstance(each, Table)):
+        own = [each for each in flatten(sink.table("kafka", "config"), source) if each.key in producer_keys()]
+        servers = sink.text("bootstrap", "servers") or sink.text("bootstrap.servers")
+        own += [Setting("bootstrap.servers", servers, source.origin(sink.line))] if servers else []
+        once = sink.text("semantics").replace("-", "_").upper() == "EXACTLY_ONCE"
+        note = "semantics = EXACTLY_ONCE of SeaTunnel"
+        reading.producer(
+            "sink kafka",
+            own,
+            own[0].origin if own else source.origin(sink.line),
+            client="java",
+            framework="seatunnel",
+            spelling="kafka.config.{key}",
+            presets=[preset("transactional.id", "(its own)", note, source.origin(sink.line))] if once else [],
+            topics=[sink.text("topic")] if "$" not in sink.text("topic") else [],
+            style="spring",
+        )
+    return bool(sinks)
+
+
 def _read(document: Document, reading: Collected) -> bool:
     source = document.source
     try:
@@ -337,7 +360,8 @@ def _read(document: Document, reading: Collected) -> bool:
         if source.file.lower() in ("application.conf", "reference.conf"):
             raise
         return bool(error.args) and False
-    found = False
+    found = _read_seatunnel(source, tree, reading)
+    tree = Table(tuple(item for item in tree.items if item[0] != "sink"), tree.line) if found else tree
     for path, clients in _producers(tree):
         given: list[Setting] = [each for each in flatten(clients, source) if each.key in producer_keys()]
         name = ".".join(path)
@@ -352,7 +376,8 @@ FORMATS: Final = (
     Format(
         name="HOCON",
         reads="`kafka-clients` of a producer's section, as in `akka.kafka.producer` and `pekko.kafka.producer`; a "
-        "producer's keys below an application's prefix. Substitutions of the same file are resolved",
+        "producer's keys below an application's prefix; sinks of SeaTunnel. Substitutions of the same file are "
+        "resolved",
         files=("*.conf",),
         rank=57,
         whole=True,

@@ -14,15 +14,18 @@ from types import MappingProxyType
 from typing import Final
 
 from audit.model import BrokerConfig, InputProblem, Setting, TopicConfig
-from audit.readers.agents import read_outputs
+from audit.readers.agents import read_operated, read_outputs
 from audit.readers.collect import Collected
 from audit.readers.connect import read_connector, read_worker
 from audit.readers.format import JSON, YAML, Document, Format
+from audit.readers.kustomize import generated
 from audit.readers.names import latest, under
+from audit.readers.pipelines import read_runtime
 from audit.readers.placeholders import Lookup
 from audit.readers.text import Text
 from audit.readers.tree import Scalar, Table, flatten, inner
-from audit.readers.variables import read_variables, release_of
+from audit.readers.values import read_released
+from audit.readers.variables import arguments, read_variables, release_of
 
 STRIMZI: Final = ("kafka.strimzi.io/", "eventstreams.ibm.com/", "eventstreams.ibm.cloud/", "kafka.banzaicloud.io/")
 CONFLUENT: Final = "platform.confluent.io/"
@@ -68,6 +71,12 @@ def read_resource(source: Text, document: Table, reading: Collected) -> None:
         _collector(source, document, reading)
     elif api.startswith(JIKKOU):
         _jikkou(source, document, reading)
+    elif kind == "Template":  # OpenShift's
+        for each in document.tables("objects"):
+            if each.text("kind") not in ("Template", "List"):
+                read_resource(source, each, reading)
+    elif any(read(source, document, reading) for read in (read_operated, read_released, read_runtime)):
+        pass
     elif kind == "ConfigMap":
         reading.config_maps[_name(document)] = (source, document)
         for key, _, value in document.table("data").items:
@@ -96,13 +105,14 @@ def read_containers(reading: Collected) -> None:
         outside = reading.look_up()
         given: list[Setting] = []
         for each in container.tables("envFrom"):
-            given += _from_map(each.text("configMapRef", "name"), each.text("prefix"), reading)
+            given += _from_map(each.text("configMapRef", "name"), each.text("prefix"), source, reading)
         for each in container.tables("env"):
             if name := each.text("name"):
                 given.append(_variable(source, each, name, reading))
         by_name = latest(given)
 
         own = [_dollars(each, by_name, outside) for each in by_name.values()]
+        own += arguments(source, container.get("command"), container.get("args"))
         read_variables(source, workload or container.text("name"), container.text("image"), own, reading, "spring")
     reading.namespace = ""
 
@@ -114,7 +124,7 @@ def _variable(source: Text, entry: Table, name: str, reading: Collected) -> Sett
     if isinstance(entry.get("value"), Scalar):
         return Setting(name, entry.text("value"), origin)
     wanted, key = entry.text("valueFrom", "configMapKeyRef", "name"), entry.text("valueFrom", "configMapKeyRef", "key")
-    for each in _from_map(wanted, "", reading) if wanted else ():
+    for each in _from_map(wanted, "", source, reading) if wanted else ():
         if each.key == key:
             return dataclasses.replace(
                 each, key=name, written=name, note=f"ConfigMap {wanted}, {each.origin}", origin=origin
@@ -123,10 +133,10 @@ def _variable(source: Text, entry: Table, name: str, reading: Collected) -> Sett
     return Setting(name, f"${{{name}}}", origin, known=False, note="from a Secret" if secret else "")
 
 
-def _from_map(name: str, prefix: str, reading: Collected) -> list[Setting]:
-    """The values of a ConfigMap, as variables."""
+def _from_map(name: str, prefix: str, where: Text, reading: Collected) -> list[Setting]:
+    """The values of a ConfigMap, as variables of a resource that is in a file."""
     if name not in reading.config_maps:
-        return []
+        return [dataclasses.replace(each, key=prefix + each.key) for each in generated(name, where.path, reading)]
     source, document = reading.config_maps[name]
     return [
         Setting(prefix + key, value.text.strip(), source.origin(line))
@@ -340,7 +350,9 @@ FORMATS: Final = (
         name="Kubernetes and Strimzi",
         reads="the environment of containers and the files in ConfigMaps; `Kafka`, `KafkaNodePool`, `KafkaTopic`, "
         "`KafkaConnect`, `KafkaConnector`, `KafkaMirrorMaker2`, `KafkaBridge`; Confluent's `Connect`, "
-        "`Connector`, `KafkaTopic`; `OpenTelemetryCollector`; templates of a Helm chart, with its values",
+        "`Connector`, `KafkaTopic`; `OpenTelemetryCollector`. Operators' `ClusterOutput` and `Output`; Elastic's "
+        "`Beat`, `Agent`, `Logstash`; Dapr's `Component`, Argo Events' `Sensor`. Templates of OpenShift and of Helm "
+        "charts; values of Flux' and Argo CD's releases",
         files=(*YAML, *JSON),
         rank=100,
         speaks=(r"\bconfigMap(?:Key)?Ref\b",),

@@ -63,6 +63,17 @@ def java_keys() -> frozenset[str]:
 
 
 @cache
+def java_constants() -> Mapping[str, str]:
+    """ProducerConfig's constants, and the keys that they are."""
+    found = {re.sub(r"[.-]", "_", key).upper() + "_CONFIG": key for key in java_keys()}
+    found |= {"MAX_IN_FLIGHT_REQUESTS_PER_CONNECTION": "max.in.flight.requests.per.connection"}
+    return found | {
+        "KEY_SERIALIZER_CLASS_CONFIG": "key.serializer",
+        "VALUE_SERIALIZER_CLASS_CONFIG": "value.serializer",
+    }
+
+
+@cache
 def librdkafka_keys() -> frozenset[str]:
     """Every key of librdkafka's producer."""
     return frozenset(known("librdkafka").history)

@@ -1,4 +1,5 @@
-r"""Producers of librdkafka's in C, C++, PHP and Ruby, of which no grammar is installed: searched, not parsed.
+r"""Producers of librdkafka's in C, C++, PHP and Ruby, and in Clojure, of which no grammar is installed: searched, not
+parsed.
 
 | language | how a setting is told | how a producer is |
 |---|---|---|
@@ -6,7 +7,8 @@ r"""Producers of librdkafka's in C, C++, PHP and Ruby, of which no grammar is in
 | C++ | `conf->set("acks", "1", errstr)` | `RdKafka::Producer::create(conf, …)` |
 | C++, cppkafka and modern-cpp-kafka | `{"acks", "1"}` | `Producer producer(config)`, `make_unique<Producer>(config)` |
 | PHP | `$conf->set('acks', '1')` | `new RdKafka\Producer($conf)` |
-| Ruby | `'acks': 1`, `"acks" => 1` | `WaterDrop::Producer.new`, `Rdkafka::Config` |
+| Ruby | `'acks': 1`, `"acks" => 1` | `WaterDrop::Producer.new`, `Rdkafka::Config`, a `Karafka::App` that sends |
+| Clojure | `"acks" "1"` | `(KafkaProducer. config)`, `(jackdaw.client/producer config …)`: the Java client |
 
 ruby-kafka, which is no librdkafka, is told by `producer(required_acks: 1, …)` of a client of its own.
 
@@ -23,13 +25,16 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import islice
+from pathlib import Path
 from typing import Final
 
-from audit.model import Setting
-from audit.readers.collect import Collected
-from audit.readers.format import Format
+from audit.model import Client, Setting
+from audit.readers.collect import Collected, preset
+from audit.readers.format import YAML, Document, Format
 from audit.readers.names import producer_keys
 from audit.readers.text import Text
+from audit.readers.tree import Table, flatten
+from audit.readers.walk import LARGEST
 
 UNKNOWN: Final = "(an expression)"
 MOST: Final = 50
@@ -52,10 +57,12 @@ class _Language:
     """What a file has that sends; empty if each producer does."""
     speaks: str = ""
     """What a file has that is of this kind, where another kind has files of the same name."""
+    client: Client = "librdkafka"
 
 
 SLASHES: Final = re.compile(r"(\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*')|//[^\n]*|/\*.*?\*/", re.DOTALL)
 PHP_COMMENTS: Final = re.compile(SLASHES.pattern + r"|(?<![\w$'\"])#(?!\[)[^\n]*", re.DOTALL)
+SEMICOLONS: Final = re.compile(r"(\"(?:[^\"\\]|\\.)*\")|;[^\n]*")
 HASHES: Final = re.compile(r"(\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*')|#[^\n]*")
 ARGUMENT: Final = r"((?:[^(),\"']|\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*'|\([^()]*\)){1,200}?)"
 LANGUAGES: Final = (
@@ -96,10 +103,21 @@ LANGUAGES: Final = (
         r"\$(?:this->)?%s\s*->\s*set\s*\(\s*[^\s'\"]",
     ),
     _Language(
+        ("*.clj", "*.cljc"),
+        SEMICOLONS,
+        re.compile(r"()\"([\w.]+)\"\s+(\"[^\"\n]*\"|-?\d+|true|false|\([^()]*\)|[\w./*-]+)"),
+        re.compile(r"\((?:[\w.-]+/)?(?:KafkaProducer\.|producer)\s+(\w[\w-]*)?"),
+        speaks=r"jackdaw\.client|clients\.producer",
+        client="java",
+    ),
+    _Language(
         ("*.rb",),
         HASHES,
         re.compile(rf"()(?:['\"]([\w.]+)['\"]\s*(?::|=>))\s*{ARGUMENT}\s*(?=[,\n}}])"),
-        re.compile(r"\bWaterDrop::Producer\.new()|\bRdkafka::Config\.new\b(?=(?:.|\n){0,2000}\.producer\b)()"),
+        re.compile(
+            r"\bWaterDrop::Producer\.new()|\bRdkafka::Config\.new\b(?=(?:.|\n){0,2000}\.producer\b)()"
+            r"|<\s*Karafka::App\b()"
+        ),
     ),
 )
 ALIAS: Final = re.compile(r"(?m)^\s*use\s+\\?RdKafka\\Producer\s+as\s+(\w+)\s*;")
@@ -107,7 +125,8 @@ ALIAS: Final = re.compile(r"(?m)^\s*use\s+\\?RdKafka\\Producer\s+as\s+(\w+)\s*;"
 ASKS: Final = re.compile(r"->\s*(?:getMetadata|queryWatermarkOffsets|offsetsForTimes)\s*\(")
 """In PHP: what a handle is asked; one that only asks sends nothing."""
 MARKS: Final = re.compile(
-    r"rd_kafka_new|RdKafka|SimpleKafkaClient|WaterDrop|Rdkafka|cppkafka|kafka::clients|<kafka/Kafka|producer\b"
+    r"rd_kafka_new|RdKafka|SimpleKafkaClient|WaterDrop|Rdkafka|Karafka::App|cppkafka|kafka::clients|<kafka/Kafka"
+    r"|producer\b|KafkaProducer"
 )
 TESTS: Final = re.compile(r"(?:^|/)(?:tests?|spec|examples?/tests?)/|(?:_spec|_test)\.\w+$|Test\.php$")
 
@@ -171,6 +190,8 @@ def read_natives(source: Text, reading: Collected) -> bool:
     text = language.comments.sub(lambda found: found[1] or re.sub(r"[^\n]", " ", found[0]), source.content)
     if language.files == ("*.php",) and ASKS.search(text) and not re.search(r"->\s*producev?\s*\(", text):
         return True
+    if language.files == ("*.rb",) and KARAFKA.search(text) and not _sends_with_karafka(source):
+        return True
     if language.files == ("*.rb",) and _read_ruby_kafka(source, text, reading):
         return True
     pairs = [each for each in language.puts.finditer(text) if each[2] in producer_keys()]
@@ -187,8 +208,28 @@ def read_natives(source: Text, reading: Collected) -> bool:
         if (name and _is_open(name, text, language)) or not (settings or language.fresh):
             named = {ALIASES.get(each.key, each.key) for each in settings}
             settings += [Setting(key, UNKNOWN, origin, known=False) for key in DECISIVE if key not in named]
-        reading.producer(source.file, settings, origin, client="librdkafka", framework="source", style="none")
+        reading.producer(source.file, settings, origin, client=language.client, framework="source", style="none")
     return True
+
+
+KARAFKA: Final = re.compile(r"<\s*Karafka::App\b")
+SENDS_WITH_KARAFKA: Final = re.compile(r"\bKarafka\.producer\b|\bproduce_(?:many_)?(?:a?sync)\b|\bdispatch_to_dlq\b")
+SOURCES: Final = 500
+"""How many sources of an application of Karafka's are looked into."""
+
+
+def _sends_with_karafka(source: Text) -> bool:
+    """Whether an application of Karafka's sends: its producer is made of what its `kafka` is set to."""
+    if SENDS_WITH_KARAFKA.search(source.content):
+        return True
+    for path in islice(Path(source.path).absolute().parent.rglob("*.rb"), SOURCES):
+        try:
+            text = path.read_text(encoding="utf-8", errors="replace") if path.stat().st_size < LARGEST else ""
+        except OSError:
+            continue
+        if not TESTS.search(str(path)) and SENDS_WITH_KARAFKA.search(text):
+            return True
+    return False
 
 
 RUBY_KAFKA: Final = re.compile(r"(?<!\w)(\w*)\)?\.(?:async_)?producer\b[ \t]*(?:\(((?:[^()]|\([^()]*\)){0,400})\))?")
@@ -203,7 +244,7 @@ OF_RUBY_KAFKA: Final = {
 def _read_ruby_kafka(source: Text, text: str, reading: Collected) -> bool:
     """Add the producers that a file makes with clients of ruby-kafka; whether it has such clients."""
     makes = re.search(r"\bKafka\.new\b|\brequire\s*\(?['\"]kafka['\"]", text) is not None
-    if re.search(r"WaterDrop|Rdkafka", text):
+    if re.search(r"WaterDrop|Rdkafka|\bKarafka\b", text):
         return False
     for maker in islice(RUBY_KAFKA.finditer(text), MOST):
         if not makes and "kafka" not in maker[1].lower():
@@ -222,15 +263,47 @@ def _read_ruby_kafka(source: Text, text: str, reading: Collected) -> bool:
     return True
 
 
+DELIVERY_BOY: Final = re.compile(r"delivery_boy\.ya?ml")
+
+
+def _read_delivery_boy(document: Document, reading: Collected) -> bool:
+    """Add the producer of DeliveryBoy's, which is ruby-kafka's, in production."""
+    assert document.tree is not None
+    stages = [(name, value) for name, _, value in document.tree.items if isinstance(value, Table)]
+    stage, table = next((each for each in stages if each[0] == "production"), ("", document.tree))
+    given = flatten(table, document.source)
+    own = [
+        Setting(key, each.value, each.origin, written=each.key)
+        for each in given
+        if (key := OF_RUBY_KAFKA.get(each.key))
+    ]
+    own += [Setting("bootstrap.servers", each.value, each.origin) for each in given if each.key == "brokers"]
+    origin = own[0].origin if own else document.source.origin(table.line)
+    reading.producer(
+        f"DeliveryBoy {stage}".strip(), own, origin, client="ruby-kafka", framework="deliveryboy",
+        presets=[preset("acks", "all", "DeliveryBoy's default", origin)], style="any",
+    )  # fmt: skip
+    return True
+
+
 FORMATS: Final = (
     Format(
-        name="C, C++, PHP, Ruby",
+        name="DeliveryBoy",
+        reads="the producer of `delivery_boy.yml`, in production",
+        files=YAML,
+        rank=115,
+        named=DELIVERY_BOY,
+        claims=lambda document: DELIVERY_BOY.fullmatch(document.file) is not None and document.tree is not None,
+        read=_read_delivery_boy,
+    ),
+    Format(
+        name="C, C++, PHP, Ruby, Clojure",
         reads="librdkafka's settings with literal keys: `rd_kafka_conf_set`, `conf->set`, cppkafka's "
-        "lists, WaterDrop's hash; what ruby-kafka's `producer` is called with",
+        "lists, WaterDrop's and Karafka's hash; jackdaw; what ruby-kafka's `producer` is called with",
         files=tuple(glob for one in LANGUAGES for glob in one.files),
         rank=27,
         whole=True,
-        claims=lambda document: _language(document.file) is not None,
+        claims=lambda document: any(f"*.{document.file.rpartition('.')[2]}" in one.files for one in LANGUAGES),
         read=lambda document, reading: (
             read_natives(document.source, reading) if MARKS.search(document.source.content) else True
         ),

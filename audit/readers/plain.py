@@ -48,7 +48,9 @@ def read_plain(source: Text, settings: Sequence[Setting], reading: Collected, *,
     addressed = keys & {"bootstrap.servers", "metadata.broker.list"} and (named or of_kcat)
     if marks <= WEAK and not named and not keys & {"bootstrap.servers", "metadata.broker.list"}:
         marks = set()
-    if not marks and not addressed and not (named and any(get_close_matches(key, PRODUCERS, 1, NEAR) for key in keys)):
+    flat = any(source.file.lower().endswith(each.lstrip("*")) for each in PROPERTIES)  # and not a table of something
+    slips = named and flat and any(get_close_matches(key, PRODUCERS, 1, NEAR) for key in keys)
+    if not marks and not addressed and not slips:
         return False
     if not named and keys & CONSUMERS and marks <= {"compression.type", "retries", "request.timeout.ms"}:
         return False
@@ -115,9 +117,14 @@ def read_prefixed(
     topics = [setting.value for setting in settings if setting.key in TOPICS]
     keys = {setting.key.lower() for setting in settings}
     of_spark = bool(keys & SPARK) or any(key.startswith("spark.") for key in keys)
+    of_kafka = any("kafka" in key or squeezed(key).endswith("bootstrapservers") for key in keys)
+    found = False
     for prefix in prefixes:
         below = under(settings, f"{prefix}.")
         own = [dataclasses.replace(each, key=relaxed(each.key) or each.key) for each in below if _clients(each.key)]
+        if not of_kafka and {each.key for each in own} & PRODUCERS <= WEAK:
+            continue  # other brokers' producers have retries and batches too
+        found = True
         spark = of_spark and prefix.endswith("kafka")
         reading.producer(
             source.file if prefix in ("producer", "kafka") else prefix,
@@ -129,7 +136,7 @@ def read_prefixed(
             topics=[*topics, *(each.value for each in below if each.key in TOPICS)] if spark else [],
             style=style,
         )
-    return bool(prefixes)
+    return found
 
 
 def _clients(key: str) -> bool:

@@ -8,13 +8,16 @@ twice the last one counts, as in Java, and it is told. Spring Boot divides a fil
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Final
 
 import javaproperties
 
 from audit.model import InputProblem, Setting
-from audit.readers.text import Text
+from audit.readers.text import Text, decode
+from audit.readers.walk import LARGEST
 
 DIVIDER: Final = re.compile(r"[#!]---\s*")
 MOST_BROKEN: Final = 20
@@ -75,3 +78,27 @@ def read_properties(source: Text, *, paged: bool = False) -> Pages:
 def _lines(text: str) -> int:
     """How many lines end in a text; a carriage return by itself ends one too."""
     return len(re.findall(r"\r\n|\r|\n", text))
+
+
+LOCATION: Final = re.compile(r"(?:classpath\*?|file):/*([\w./-]+\.properties)")
+HIGHEST: Final = 12
+"""How many directories above a file are looked into for a file that it names."""
+
+
+def named_properties(source: Text, texts: Iterable[str]) -> dict[str, Mapping[str, str]]:
+    """The .properties that texts of a file name as Spring does (`classpath:kafka.properties`), by their whole path,
+    with what they say.
+    """
+    here = Path(source.path).absolute().parent
+    found: dict[str, Mapping[str, str]] = {}
+    for name in (one for text in texts for one in LOCATION.findall(text)):
+        places = (here / name, *(above / "src/main/resources" / name for above in here.parents[:HIGHEST]))
+        for at in places:
+            try:
+                if at.is_file() and at.stat().st_size < LARGEST:
+                    told = read_properties(Text(str(at), decode(at.read_bytes())))
+                    found[str(at)] = {each.key: each.value for each in told.settings}
+                    break
+            except (OSError, ValueError):
+                continue
+    return found

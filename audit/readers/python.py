@@ -19,14 +19,18 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextvars import ContextVar
 from functools import lru_cache
+from pathlib import Path
 from typing import Final
 
 from audit.model import Client, Setting
 from audit.readers.collect import Collected
+from audit.readers.flink import placed, read_sql
 from audit.readers.format import Format
 from audit.readers.modules import bound, imports, module_named, module_of
 from audit.readers.names import producer_keys
-from audit.readers.text import Text, Unreadable
+from audit.readers.text import Text, Unreadable, decode
+from audit.readers.tree import Table, flatten, read_json, read_yaml
+from audit.readers.walk import LARGEST
 
 CLASSES: Final = frozenset({"Producer", "SerializingProducer", "AvroProducer", "AIOProducer", "DeserializingProducer"})
 READS: Final = frozenset({"get", "items", "keys", "values", "copy"})
@@ -67,9 +71,14 @@ FOLLOWING: Final[ContextVar[tuple[ast.AST, ...]]] = ContextVar("FOLLOWING")
 Scope = ast.Module | ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
 
+SPEAKS: Final = re.compile(
+    r"confluent_kafka|KafkaProducer|AIOKafkaProducer|pyspark|pyflink|KafkaBroker|quixstreams|bytewax"
+)
+
+
 def read_python(source: Text, reading: Collected) -> bool:
     """Add the producers of a Python source; whether there are any."""
-    if not re.search(r"confluent_kafka|KafkaProducer|AIOKafkaProducer|pyspark|KafkaBroker", source.content):
+    if not SPEAKS.search(source.content):
         return False
     if TESTS.search(source.path):
         return False
@@ -84,8 +93,13 @@ def read_python(source: Text, reading: Collected) -> bool:
     try:
         BOUND.set(_dictionaries(tree))
         MODULE.set(tree)
+        LOADED.set(reading.fillings)
         found = _producers(source, tree, reading) if re.search(r"confluent_kafka|arroyo", source.content) else False
         found |= _called(source, tree, reading)
+        if "pyflink" in source.content:
+            found |= read_sql(placed(source, _statements(source, tree)), reading)
+            found |= _of_flink(source, tree, reading)
+        found |= _of_frameworks(source, tree, reading)
         return _sinks(source, tree, reading) or found if "pyspark" in source.content else found
     except RecursionError:
         raise Unreadable("nested too deep") from None
@@ -216,7 +230,7 @@ def _sinks(source: Text, tree: ast.Module, reading: Collected) -> bool:
     """Add PySpark's sinks: `.write` or `.writeStream` with `.format("kafka")` and `.option("kafka.acks", …)`."""
     inner: set[ast.expr] = set()
     found = False
-    for _, call in _calls(tree, (tree,)):
+    for scopes, call in _calls(tree, (tree,)):
         if call in inner:
             continue
         options: list[Setting] = []
@@ -232,11 +246,24 @@ def _sinks(source: Text, tree: ast.Module, reading: Collected) -> bool:
             name = node.func.attr if isinstance(node.func, ast.Attribute) else ""
             texts = [_constant(each) for each in node.args]
             kafka |= name == "format" and texts[:1] == ["kafka"]
+            given = []
             if name == "option" and len(node.args) == 2 and texts[0] is not None:
-                if texts[0].startswith("kafka."):
-                    options.append(_setting(source, texts[0].removeprefix("kafka."), node.args[1]))
-                elif texts[0] == "topic" and texts[1]:
-                    topics.append(texts[1])
+                given = [_setting(source, texts[0], node.args[1])]
+            elif name == "options":
+                given = [
+                    one
+                    for word in node.keywords
+                    for one in (
+                        [_setting(source, word.arg, word.value)]
+                        if word.arg
+                        else _within(source, word.value, scopes, "kafka.")
+                    )
+                ]
+            for each in reversed(given):
+                if each.key.startswith("kafka."):
+                    options.append(dataclasses.replace(each, key=each.key.removeprefix("kafka.")))
+                elif each.key == "topic" and each.known:
+                    topics.append(each.value)
             node = node.func
         if kafka and writes:
             options.reverse()
@@ -246,6 +273,124 @@ def _sinks(source: Text, tree: ast.Module, reading: Collected) -> bool:
             )  # fmt: skip
             found = True
     return found
+
+
+INSERTS: Final = frozenset({"execute_insert", "add_insert", "insert_into"})
+"""Methods of PyFlink's that write to the table that they are told first."""
+
+
+def _statements(source: Text, tree: ast.Module) -> list[tuple[int, str]]:
+    """The texts of a source that may be statements of SQL, with what is formatted into them as far as it is known; and
+    the tables that methods insert into, as such statements.
+    """
+    inside = {id(one) for each in ast.walk(tree) if isinstance(each, ast.JoinedStr) for one in each.values}
+    notes = {id(each.value) for each in ast.walk(tree) if isinstance(each, ast.Expr)}
+    found = []
+    for each in ast.walk(tree):
+        if isinstance(each, ast.JoinedStr):
+            text = _formatted(source, each)
+        elif isinstance(each, ast.Constant) and isinstance(each.value, str) and id(each) not in inside | notes:
+            text = each.value
+        elif isinstance(each, ast.Call) and _called_name(each) in INSERTS and each.args:
+            name = _constant(each.args[0])
+            text = f"INSERT INTO {name}" if name is not None else ""
+        else:
+            continue
+        if text.count("\n") != (each.end_lineno or each.lineno) - each.lineno:
+            text = text.replace("\n", " ")
+        found.append((each.lineno, text))
+    return found
+
+
+def _formatted(source: Text, node: ast.JoinedStr) -> str:
+    """An f-string with what is known put in: a placeholder in a text of SQL's, a name elsewhere, for what is not."""
+    done = ""
+    for each in node.values:
+        if isinstance(each, ast.Constant):
+            done += str(each.value)
+        elif isinstance(each, ast.FormattedValue):
+            told = _setting(source, "x", each.value)
+            name = re.sub(r"\W+", "_", ast.unparse(each.value))
+            if told.known and not told.value.startswith("${"):
+                done += told.value
+            elif told.known:
+                done += re.sub(r":", ":-", told.value, count=1)
+            else:
+                done += f"${{{name}}}" if done.count("'") % 2 else name
+    return done
+
+
+def _of_flink(source: Text, tree: ast.Module, reading: Collected) -> bool:
+    """Add PyFlink's sinks: `KafkaSink.builder()` with `.set_property("acks", …)`, and `FlinkKafkaProducer(…)`."""
+    inner: set[ast.expr] = set()
+    found = False
+    for scopes, call in _calls(tree, (tree,)):
+        settings: list[Setting] = []
+        if _called_name(call) == "FlinkKafkaProducer":
+            given = dict(zip(("topic", "serialization_schema", "producer_config"), call.args, strict=False))
+            given |= {word.arg: word.value for word in call.keywords if word.arg}
+            config = given.get("producer_config")
+            settings = _within(source, config, scopes) if config is not None else []
+        elif call in inner or not _chained(source, call, settings, inner):
+            continue
+        reading.producer(
+            source.file, settings, source.origin(call.lineno), client="java", framework="flink", style="spring"
+        )
+        found = True
+    return found
+
+
+def _chained(source: Text, call: ast.Call, settings: list[Setting], inner: set[ast.expr]) -> bool:
+    """Gather what a chain of calls sets that begins with `KafkaSink.builder()`; whether it does."""
+    node: ast.expr = call
+    name = ""
+    while isinstance(node, ast.Call | ast.Attribute):
+        inner.add(node)
+        if isinstance(node, ast.Call):
+            name = _called_name(node)
+            texts = [_constant(each) for each in node.args]
+            if name == "set_property" and len(node.args) == 2 and texts[0] is not None:
+                settings.insert(0, _setting(source, texts[0], node.args[1]))
+            elif name == "set_delivery_guarantee" and "EXACTLY_ONCE" in ast.unparse(node):
+                note = "a sink that is exactly once sends in transactions"
+                settings.append(Setting("transactional.id", "(its own)", source.origin(node.lineno), note=note))
+            node = node.func
+        else:
+            node = node.value
+    return isinstance(node, ast.Name) and (node.id, name) == ("KafkaSink", "builder")
+
+
+def _of_frameworks(source: Text, tree: ast.Module, reading: Collected) -> bool:
+    """Add what stream processors send with, whose client is confluent-kafka: an application of quixstreams' that sends,
+    and sinks of bytewax'.
+    """
+    quix = "quixstreams" in source.content and QUIX.search(source.content) is not None
+    bytewax = re.search(r"\bbytewax\.connectors\.kafka\b", source.content) is not None
+    bytewax &= "bytewax/connectors/" not in source.path  # which hands on what it is given
+    found = False
+    for scopes, call in _calls(tree, (tree,)):
+        name = _called_name(call)
+        words = {word.arg: word.value for word in call.keywords if word.arg}
+        topics: list[str] = []
+        if quix and name == "Application":
+            config = words.get("producer_extra_config")
+        elif bytewax and (name == "KafkaSink" or ast.unparse(call.func) in ("kop.output", "kafka.operators.output")):
+            config = words.get("add_config") or (call.args[2] if name == "KafkaSink" and len(call.args) > 2 else None)
+            told = words.get("topic") or (call.args[1] if name == "KafkaSink" and len(call.args) > 1 else None)
+            topics = [one] if told is not None and (one := _constant(told)) else []
+        else:
+            continue
+        settings = _within(source, config, scopes) if config is not None else []
+        reading.producer(
+            source.file, settings, source.origin(call.lineno), client="librdkafka", framework="python", topics=topics,
+            style="spring",
+        )  # fmt: skip
+        found = True
+    return found
+
+
+QUIX: Final = re.compile(r"\.(?:get_producer|to_topic)\(")
+"""What an application of quixstreams' does that sends."""
 
 
 def _imported(tree: ast.Module) -> set[str]:
@@ -331,15 +476,52 @@ def _followed(source: Text, call: ast.Call, argument: ast.expr, scopes: tuple[Sc
 
 def _made(source: Text, value: ast.expr, scopes: tuple[Scope, ...]) -> list[Setting] | None:
     """The settings of an expression that makes a dictionary: it is written out, copied, or returned by a function."""
-    settings = _literal(source, value)
+    settings = _literal(source, value, scopes)
     if settings is not None or not isinstance(value, ast.Call):
         return settings
     name = _called_name(value)
+    if name in LOADS and (loaded := _loaded(source)) is not None:
+        return loaded
     if name in COPIES and len(value.args) == 1 and not value.keywords:
         return _followed(source, value, value.args[0], scopes)
     if name in OF_ARROYO:
         return _of_arroyo(source, value, scopes)
     return _returned(source, value, name, scopes)
+
+
+LOADS: Final = frozenset({"load", "loads", "safe_load"})
+"""Functions that read a file of JSON or YAML."""
+FILE: Final = re.compile(r"[\w.-][\w./-]*\.(?:json|ya?ml)")
+
+
+def _loaded(source: Text) -> list[Setting] | None:
+    """The settings of the only file of JSON or YAML that a source names, if it is there and has a producer's."""
+    nodes = (each for each in ast.walk(MODULE.get()) if isinstance(each, ast.Constant) and isinstance(each.value, str))
+    names = {str(each.value) for each in nodes if FILE.fullmatch(str(each.value)) and ".." not in str(each.value)}
+    text = next((one for each in names for one in _named_files(source, each)), None) if len(names) == 1 else None
+    if text is None:
+        return None
+    documents = read_json(text) if text.file.endswith(".json") else read_yaml(text)
+    table = documents.nodes[0] if documents.nodes else None
+    settings = flatten(table, text) if isinstance(table, Table) else []
+    if not any(each.key in producer_keys() for each in settings):
+        return None
+    LOADED.get().add(str(Path(text.path).absolute()))
+    return settings
+
+
+def _named_files(source: Text, name: str) -> Iterator[Text]:
+    """The files of a name beside a source, and one directory above."""
+    for folder in Path(source.path).absolute().parents[:2]:
+        try:
+            if (folder / name).is_file() and (folder / name).stat().st_size < LARGEST:
+                yield Text(str(folder / name), decode((folder / name).read_bytes()))
+        except OSError:
+            continue
+
+
+LOADED: Final[ContextVar[set[str]]] = ContextVar("LOADED")
+"""The files that a source loads its settings from, by their whole path."""
 
 
 def _called_name(call: ast.Call) -> str:
@@ -568,35 +750,51 @@ def _method(call: ast.Call, name: str) -> str:
     return call.func.attr if isinstance(call.func, ast.Attribute) and getattr(owner, "id", "") == name else ""
 
 
-def _literal(source: Text, node: ast.expr) -> list[Setting] | None:
-    """The settings of a dictionary with constant keys: `{…}`, or `dict(…)`; None for anything else."""
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "dict" and not node.args:
-        words = [(word.arg, word.value) for word in node.keywords]
-        return (
-            None
-            if any(name is None for name, _ in words)
-            else [_setting(source, str(name), value) for name, value in words]
-        )
+def _literal(source: Text, node: ast.expr, scopes: tuple[Scope, ...] = ()) -> list[Setting] | None:
+    """The settings of a dictionary with constant keys: `{…}`, `dict(…)`, `base | {…}`; None for anything else. What
+    another dictionary in it sets is followed too, and else it is unknown what that sets of what decides.
+    """
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitOr):
+        return _within(source, node.left, scopes) + _within(source, node.right, scopes)
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "dict":
+        if len(node.args) > 1 or (node.args and not node.keywords):
+            return None
+        found = [one for each in node.args for one in _within(source, each, scopes)]
+        for word in node.keywords:
+            found += [_setting(source, word.arg, word.value)] if word.arg else _within(source, word.value, scopes)
+        return found
     if not isinstance(node, ast.Dict):
         return None
-    found: list[Setting] = []
+    found = []
     for key, value in zip(node.keys, node.values, strict=True):
-        if key is None and isinstance(value, ast.Name) and (inside := BOUND.get({}).get(value.id)) is not None:
-            below = _literal(source, inside)
-            if below is None:
-                return None
-            found += below
+        if key is None:
+            found += _within(source, value, scopes)
             continue
         if not isinstance(key, ast.Constant) or not isinstance(key.value, str):
             return None
         if key.value == "default.topic.config":
-            below = _literal(source, value)
+            below = _literal(source, value, scopes)
             if below is None:
                 return None
             found += below
         else:
             found.append(_setting(source, key.value, value))
     return found
+
+
+def _within(source: Text, value: ast.expr, scopes: tuple[Scope, ...], prefix: str = "") -> list[Setting]:
+    """The settings of a dictionary that another one begins with, or has in it; what decides, with a prefix, is unknown
+    if it cannot be followed.
+    """
+    bound_here = BOUND.get({}).get(value.id) if isinstance(value, ast.Name) else None
+    if bound_here is not None:
+        found = _literal(source, bound_here)
+    else:
+        at = ast.copy_location(ast.Call(ast.Name("dict"), [], []), value)
+        found = _followed(source, at, value, scopes or (MODULE.get(),))
+    if found is not None:
+        return found
+    return [Setting(prefix + key, UNKNOWN, source.origin(value.lineno), known=False) for key in DECISIVE]
 
 
 def _setting(source: Text, key: str, value: ast.expr) -> Setting:
@@ -640,7 +838,8 @@ FORMATS: Final = (
     Format(
         name="Python sources",
         reads="the dictionary that is handed to a producer of confluent-kafka; what producers of kafka-python and "
-        "aiokafka are called with; options of PySpark's sinks",
+        "aiokafka are called with; quixstreams and bytewax; options of PySpark's sinks; PyFlink's sinks, and its "
+        "tables in SQL",
         files=("*.py",),
         rank=20,
         whole=True,

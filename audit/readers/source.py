@@ -28,9 +28,13 @@ from typing import Any, Final
 
 from audit.model import Client, Origin, ProducerConfig, Setting
 from audit.readers.collect import Collected
+from audit.readers.flink import SENDS as SQL_RUNS
+from audit.readers.flink import pieces_of, placed, read_sql
 from audit.readers.format import Document, Format
-from audit.readers.names import java_keys, producer_keys, relaxed
+from audit.readers.names import java_constants, producer_keys, relaxed
+from audit.readers.node import configured
 from audit.readers.placeholders import Lookup, resolved
+from audit.readers.properties import named_properties
 from audit.readers.text import Text, Unreadable
 from audit.readers.walk import LARGEST
 
@@ -54,7 +58,9 @@ MAKES: Final = re.compile(
     r"|kafka-node|platformatic/kafka"
     r"|Transport\.KAFKA|\bProducerSettings\b|KafkaSink\b|FlinkKafkaProducer|io\.vertx\.kafka|new KafkaStreams\b"
     r"|ProducerConfigCustomizer|ClientFactoryCustomizer|ProducerFactoryCustomizer"
-    r"|kafka::producer|\.AddProducer<|new_producer_config|@KafkaClient\b|\.write(?:Stream)?\b|rdkafka|(?i:kafka)\w*\.producer\(|\"kafka:"
+    r"|kafka::producer|\.AddProducer[<(]|watermill-kafka|kafkapubsub|DotNetCore\.CAP|AddKafkaProducer"
+    r"|new KafkaTemplate|[=(]\s*KafkaTemplate\(|\bKafkaBolt\b|\bKafkaIO\b"
+    r"|new_producer_config|@KafkaClient\b|\.write(?:Stream)?\b|rdkafka|(?i:kafka)\w*\.producer\(|\"kafka:"
 )
 TESTS: Final = re.compile(
     r"(?:^|/)src/(?:test|testFixtures|integrationTest|acceptance-?[tT]est|it|jmh)/|(?:^|/)__tests__/|_test\.go$"
@@ -155,7 +161,20 @@ CUSTOMIZERS: Final[Mapping[str, str]] = {
     "DefaultKafkaProducerFactoryCustomizer": "spring",
 }
 """Beans that change what a framework makes its producers with."""
-CHAINED: Final = frozenset({"ProducerSettings", "KafkaSink", "rdkafka", "spark", "vert.x", "fs2", "zio", "kafka-rust"})
+CHAINED: Final = frozenset(
+    {
+        "ProducerSettings",
+        "KafkaSink",
+        "KafkaBolt",
+        "beam",
+        "rdkafka",
+        "spark",
+        "vert.x",
+        "fs2",
+        "zio",
+        "kafka-rust",
+    }
+)
 """Makers that are the first of a chain of calls, in which settings are."""
 LINKS: Final = CALLS | {"field_expression", "navigation_expression", "member_expression", "selector_expression"}
 OF_NODE: Final = frozenset({"Producer", "HighLevelProducer"})
@@ -213,6 +232,8 @@ class _SourceWalk:
     """The maps that are filled in the file."""
     fillers: frozenset[str] = frozenset()
     """The functions that fill them."""
+    classes: frozenset[str] = frozenset()
+    """The functions of other classes' that were looked into: `Settings.producer`."""
     merges: tuple[tuple[str, re.Match[str]], ...] = ()
     """Where a map is put into another one: the function, and the call in its text."""
 
@@ -339,6 +360,8 @@ def _value(node: Node, constants: Mapping[str, _Value]) -> _Value:
     text = _text(node).strip()
     if text in WRITTEN:
         return _Value(WRITTEN[text])
+    if (enumerated := ".".join(text.split(".")[-2:])) in WRITTEN and re.fullmatch(r"[\w.]+", text):
+        return _Value(WRITTEN[enumerated])  # of a namespace: Confluent.Kafka.Acks.All
     if found := re.fullmatch(r"\w+\.(Require(?:All|One|None))", text):  # kafka-go, under a name of the file's own
         return _Value(WRITTEN[f"kafka.{found[1]}"])
     if re.fullmatch(r"-?\d[\d_]*[lL]?|true|false", text):
@@ -359,17 +382,6 @@ def _value(node: Node, constants: Mapping[str, _Value]) -> _Value:
     if found := re.fullmatch(r"process\.env\.(\w+)", text):
         return _Value(f"${{{found[1]}}}")
     return _Value(UNKNOWN, known=False)
-
-
-@cache
-def _constants_of_kafka() -> Mapping[str, str]:
-    """ProducerConfig's constants, and the keys that they are."""
-    found = {re.sub(r"[.-]", "_", key).upper() + "_CONFIG": key for key in java_keys()}
-    found |= {"MAX_IN_FLIGHT_REQUESTS_PER_CONNECTION": "max.in.flight.requests.per.connection"}
-    return found | {
-        "KEY_SERIALIZER_CLASS_CONFIG": "key.serializer",
-        "VALUE_SERIALIZER_CLASS_CONFIG": "value.serializer",
-    }
 
 
 def _key(node: Node, constants: Mapping[str, _Value]) -> str:
@@ -393,7 +405,7 @@ def _key(node: Node, constants: Mapping[str, _Value]) -> str:
     last = name.rpartition(".")[2]
     if last in constants and constants[last].text in producer_keys():
         return constants[last].text
-    return _constants_of_kafka().get(last, "")
+    return java_constants().get(last, "")
 
 
 def _arguments(node: Node) -> list[Node]:
@@ -478,10 +490,10 @@ def _injected(node: Node, found: _SourceWalk) -> None:
 
 
 def _method(node: Node) -> str:
-    """The last name of what a call of Scala's calls, whatever stands before it."""
+    """The last name of what a call of Scala's or C#'s calls, whatever stands before it; without its types."""
     called = node.child_by_field_name("function")
-    last = called.child_by_field_name("field") if called is not None else None
-    return _text(last) if last is not None else ""
+    last = called.child_by_field_name("field" if called.type == "field_expression" else "name") if called else None
+    return _text(last).partition("<")[0] if last is not None else ""
 
 
 def _put(key: str, value: _Value, node: Node, above: Sequence[Node], found: _SourceWalk, owner: str = "") -> None:
@@ -522,6 +534,10 @@ def _pairs_of(node: Node, above: Sequence[Node], found: _SourceWalk) -> None:
                 _put(key.removeprefix("kafka."), _value(given[1], constants), given[0], above, found)
         elif found.language == "scala" and len(given) == 1 and (key := OF_FS2.get(_method(node), "")):
             _put(key, _value(given[0], constants), given[0], above, found)
+        elif found.language == "cs" and len(given) == 2 and callee.endswith("MainConfig.Add"):
+            _put(_key(given[0], constants), _value(given[1], constants), given[0], above, found)
+        elif found.language == "cs" and len(given) == 1 and _method(node) == OF_KAFKAFLOW:
+            _put("acks", _value(given[0], constants), given[0], above, found, OF_KAFKAFLOW)
         elif found.language == "rs" and name == "with_required_acks" and given:
             _put("acks", _value(given[0], constants), given[0], above, found)
         elif callee == "Object.assign" and found.language in SCRIPTS:
@@ -555,6 +571,8 @@ OF_FS2: Final[Mapping[str, str]] = {
     "withMaxInFlightRequestsPerConnection": "max.in.flight.requests.per.connection",
 }
 """Methods of fs2-kafka's ProducerSettings."""
+OF_KAFKAFLOW: Final = "WithAcks"
+"""How KafkaFlow is told acks. What its `WithProducerConfig` says of them is put back: null without this."""
 OF_CAMEL: Final[Mapping[str, str]] = {
     "requestRequiredAcks": "acks",
     "enableIdempotence": "enable.idempotence",
@@ -665,7 +683,8 @@ def _assigned(node: Node, above: Sequence[Node], found: _SourceWalk) -> None:
     elif found.language == "cs":
         inside = next((each for each in reversed(above) if each.type in CREATES), None)
         config = inside is not None and _callee(inside).endswith("ProducerConfig")
-        name = rest if rest and "." not in rest else text
+        name = rest.removeprefix("Config.")  # of Aspire's settings
+        name = name if name and "." not in name else text
         key = relaxed(name) if re.fullmatch(r"[A-Z]\w+", name) else None
         if key is not None and (config or rest):
             _put(key, value, node, above, found, owner if rest else "")
@@ -690,9 +709,15 @@ def _maker_of(node: Node, above: Sequence[Node], found: _SourceWalk) -> None:
         return  # a link of a chain that is one already
     if kind:
         line, given = node.start_point[0] + 1, _arguments(node)
+        start, text = node.start_byte, _text(node)
         if kind in CHAINED:
             node, more = _chain(node, above)
             given += more
+            text = _text(node)
+        if kind in OF_LAMBDAS and given:  # what stands before it in its chain is of others
+            line, start, text = given[0].start_point[0] + 1, given[0].start_byte, " ".join(map(_text, given))
+        if kind == "watermill" and PUBLISHER not in text:
+            text = found.scopes.get(_scope(above), text)
         names = set(re.findall(r"[A-Za-z_]\w*", " ".join(map(_text, given))))
         if kind == "franz-go" and not _produces(_scope(above), found):
             return
@@ -704,11 +729,15 @@ def _maker_of(node: Node, above: Sequence[Node], found: _SourceWalk) -> None:
             names.add(owner)
         if kind == "KafkaStreams" and any(each.kind == kind and each.scope == _scope(above) for each in found.makers):
             return
-        found.makers.append(
-            _Maker(kind, line, _scope(above), node.start_byte, node.end_byte, frozenset(names), _text(node))
-        )
+        if kind == "watermill":
+            names |= set(re.findall(r"\w+", text))
+        found.makers.append(_Maker(kind, line, _scope(above), start, node.end_byte, frozenset(names), text))
 
 
+OF_LAMBDAS: Final = frozenset({"kafkaflow", "cap", "aspire"})
+"""Makers of .NET's that are told all in their arguments."""
+PUBLISHER: Final = "PublisherConfig{"
+"""What Watermill's publisher is made with: where it is made, or before that in the same function."""
 PRODUCES: Final = re.compile(r"\bProduce|RequiredAcks|DefaultProduceTopic|RecordPartitioner")
 """What is said or done of producing with franz-go."""
 
@@ -797,7 +826,7 @@ def _annotated(node: Node, above: Sequence[Node], found: _SourceWalk) -> None:
         found.pairs.append(_Pair("acks", _Value(value), line, scope, "", True, node.start_byte))
     for each in re.finditer(r"@?Property\(\s*name\s*=\s*([\w.\"]+)\s*,\s*value\s*=\s*\"([^\"]*)\"", text):
         name = each[1].strip('"')
-        key = name if name in producer_keys() else _constants_of_kafka().get(name.rpartition(".")[2], "")
+        key = name if name in producer_keys() else java_constants().get(name.rpartition(".")[2], "")
         if key:
             found.pairs.append(_Pair(key, _Value(each[2]), line, scope, "", True, node.start_byte))
     if any(each.scope == scope for each in found.pairs):
@@ -860,7 +889,11 @@ def _kind_of_jvm(found: _SourceWalk, callee: str, name: str, node: Node) -> str:
         return ""
     if name in ("KafkaProducer", "DefaultKafkaProducerFactory") and makes and kafkas:
         return name
+    if name == "KafkaTemplate" and makes and len(_arguments(node)) > 1:
+        return "template"
     if name == "FlinkKafkaProducer" and makes:
+        return name
+    if name == "KafkaBolt" and makes and "org.apache.storm" in content:
         return name
     if name == "KafkaStreams" and makes and "org.apache.kafka.streams" in content:
         return name if STREAMS.search(content) else ""
@@ -900,18 +933,33 @@ def _kind_of_dotnet(found: _SourceWalk, callee: str, name: str, node: Node) -> s
         return name
     if name == "ProducerBuilder" and node.type in CREATES and "Confluent.Kafka" in content:
         return "" if NEW_CONFIG.search(content) else "handed-dotnet"
+    method = _method(node)
+    if "KafkaFlow" in content and method == "AddProducer":
+        return "kafkaflow"
+    if "DotNetCore.CAP" in content and method == "UseKafka":
+        return "cap"
+    if "Confluent.Kafka" in content and method == "AddKafkaProducer":
+        return "aspire"
     rides = name == "AddProducer" and "." in callee and "MassTransit" in content and "UsingKafka" in content
     first = rides and not any(each.kind == "masstransit" for each in found.makers)
     return "masstransit" if first else ""
 
 
+WATERMILL: Final = re.compile(r"(?m)^[ \t]*(?:import[ \t]+)?(\w*)[ \t]*\"github\.com/ThreeDotsLabs/watermill-kafka/")
+"""How a file imports Watermill's publishers, and the name that it has for them, if it is its own."""
+
+
 def _kind_of_go(content: str, callee: str, name: str, node: Node) -> str:
     if re.fullmatch(r"sarama\.New(?:Sync|Async)Producer(?:FromClient)?", callee):
         return "sarama"
+    if name == "NewPublisher" and callee.partition(".")[0] in {each or "kafka" for each in WATERMILL.findall(content)}:
+        return "watermill"
     if "segmentio/kafka-go" in content and name in ("Writer", "WriterConfig") and node.type == "composite_literal":
         return "kafka-go" if name == "Writer" else "kafka-go-config"
     if callee == "kgo.NewClient" and PRODUCES.search(content):
         return "franz-go"
+    if callee == "kafkapubsub.OpenTopic":
+        return "gocloud"
     return "confluent" if name == "NewProducer" and "confluentinc/confluent-kafka-go" in content else ""
 
 
@@ -955,6 +1003,8 @@ def _kind_of_call(found: _SourceWalk, callee: str, name: str, node: Node) -> str
     content = found.source.content
     if callee.endswith("SenderOptions.create"):
         return "SenderOptions"
+    if re.search(r"\bKafkaIO\.write(?:Records)?$", callee) and "org.apache.beam" in content:
+        return "beam"
     if re.search(r"\bKafkaSink(?:\.\w+)?\.builder$", callee) and "org.apache.flink" in content:
         return "KafkaSink"
     if re.search(r"(?:^|\.)ProducerSettings(?:\.(?:create|apply))?$", callee):
@@ -970,15 +1020,34 @@ def _kind_of_call(found: _SourceWalk, callee: str, name: str, node: Node) -> str
 
 def _makers_of_config(maker: _Maker, found: _SourceWalk) -> frozenset[str]:
     """The functions that the configuration of a producer of sarama's is what they return."""
-    name = _config_name(maker) if maker.kind == "sarama" else ""
+    name = _config_name(maker) if maker.kind in OF_SARAMA else ""
     if not re.fullmatch(r"\w+", name):
         return frozenset()
     body = found.scopes.get(maker.scope, "")
     return frozenset(re.findall(rf"(?<![\w.]){name}\b(?:\s*,\s*\w+)?\s*:?=\s*(\w+)\(", body))
 
 
+OF_SARAMA: Final = frozenset({"sarama", "watermill", "gocloud"})
+"""Makers that take a configuration of sarama's."""
+MAKE_CONFIG: Final = (
+    "sarama.NewConfig(",
+    "sarama.Config{",
+    "DefaultSaramaSyncPublisherConfig(",
+    "kafkapubsub.MinimalConfig(",
+)
+"""How a configuration of sarama's is made."""
+WATERMILLS: Final = "DefaultSaramaSyncPublisherConfig("
+"""What Watermill makes its configuration with where it is given none."""
+
+
 def _config_name(maker: _Maker) -> str:
-    """What the last argument of a maker is called; empty if it is no name."""
+    """What the configuration of a maker is called: its last argument, or a field; empty if it is no name."""
+    if maker.kind == "watermill":
+        given = re.search(r"\bOverwriteSaramaConfig:\s*&?([\w.]+)(?![\w.(])", maker.text)
+        return given[1] if given else ""
+    if maker.kind == "gocloud":
+        given = re.search(r"OpenTopic\(\s*[^,]+,\s*([\w.]+)\s*,", maker.text)
+        return given[1] if given else ""
     told = re.search(r"(?:,|\()\s*&?\*?([\w.]+)\s*,?\s*\)$", maker.text)
     return told[1] if told else ""
 
@@ -986,6 +1055,13 @@ def _config_name(maker: _Maker) -> str:
 def _selected(maker: _Maker, found: _SourceWalk) -> list[_Pair]:
     """The settings that a producer is made with."""
     inside = [each for each in found.pairs if maker.start <= each.start < maker.end and each.other is None]
+    if maker.kind in ("cap", "aspire"):
+        return inside
+    if maker.kind == "kafkaflow":
+        named = [each for each in found.pairs if each.owner in maker.names and each not in inside]
+        return [each for each in (*named, *inside) if each.key != "acks" or each.owner == OF_KAFKAFLOW]
+    if maker.kind == "watermill" and "OverwriteSaramaConfig" not in maker.text:
+        return []
     copied = {name for value in _bound(maker, found) for name in _filled_here(value, found)}
     maker = replace(maker, names=maker.names | copied | _makers_of_config(maker, found))
     called = {scope for scope in found.scopes if scope.partition("@")[0] in maker.names and scope != maker.scope}
@@ -993,7 +1069,11 @@ def _selected(maker: _Maker, found: _SourceWalk) -> list[_Pair]:
     own = [each for each in found.pairs if each.scope == maker.scope and each not in within and each.scope]
     mine = [each for each in own if each.owner in maker.names]
     mine = [] if maker.kind == "franz-go" else mine  # its options are not put into a map
-    own = mine or [each for each in own if not _anothers(each, maker, found) and each.value.text != SPREAD]
+    own = (
+        mine
+        if maker.kind in ("watermill", "gocloud")
+        else mine or [each for each in own if not _anothers(each, maker, found) and each.value.text != SPREAD]
+    )
     shared = [
         each
         for each in found.pairs
@@ -1002,6 +1082,9 @@ def _selected(maker: _Maker, found: _SourceWalk) -> list[_Pair]:
     shared = [each for each in shared if each not in within]
     if maker.kind == "spark":
         return inside
+    if maker.kind == "beam":
+        given = re.search(r"withProducerConfigUpdates\(\s*(\w+)\s*\)", maker.text)
+        return [each for each in found.pairs if given and each.owner == given[1]] + inside
     known = set(shared)
     shared += [each for each in found.pairs if each.scope in called and each not in known]
     if maker.kind in ("kafkajs", PLATFORMATIC):
@@ -1017,7 +1100,7 @@ def _settled_pairs(pairs: Sequence[_Pair], maker: _Maker, found: _SourceWalk) ->
     """Settings of other functions, unsure where the producer may be made with other ones: what it is made with is a
     parameter, and several call the function; or it is a configuration that others bring.
     """
-    brought = maker.kind == "sarama" and _is_config_of_others(maker, found)
+    brought = maker.kind in OF_SARAMA and _is_config_of_others(maker, found)
     if maker.kind in MAPS and _is_parameter(maker, found.scopes.get(maker.scope, "")):
         name = maker.scope.partition("@")[0]
         calls = re.findall(rf"(?<!\w){re.escape(name)}\(\s*(\w+)", found.source.content)
@@ -1059,13 +1142,22 @@ def _with_outside(
         settings = [each for each in settings if each.key != "transactional.id"]
         if all(each.key != "enable.idempotence" for each in settings):
             settings.append(Setting("enable.idempotence", UNKNOWN, origin, known=False, note=note))
-    if maker.kind == "kafkajs" and not pairs and re.search(r"\.producer\(\s*[^\s{)]", maker.text):
+    decided = any(each.key == "enable.idempotence" for each in pairs)
+    if maker.kind == "kafkajs" and not decided and re.search(r"\.producer\(\s*[^\s{)]", maker.text):
         settings.append(Setting("enable.idempotence", UNKNOWN, origin, known=False, note=note))
+    if maker.kind == "kafkaflow":  # its acks are told by itself
+        given = re.search(r"\.WithProducerConfig\(\s*(?!new\b)([\w.]+)", maker.text)
+        foreign = given is not None and not re.search(rf"\b{re.escape(given[1])}\s*=\s*new\b", found.source.content)
+        return _with_unknown(settings, maker, origin, DECISIVE[1:]) if foreign else settings
     if maker.kind in CONFIGURED:
         return _with_unknown(settings, maker, origin) if CONFIGURED[maker.kind](maker, found) else settings
     if maker.kind in ("node-rdkafka", "kafka-node") and _has_options(maker, found):
+        settings = [_made_unknown(each, note) if each.key == "acks" else each for each in settings]
         return _with_unknown(settings, maker, origin, ("acks",))
+    if maker.kind == "beam" and not pairs and re.search(r"withProducerConfigUpdates\(\s*(?!Map\.of\b)\w", maker.text):
+        return _with_unknown(settings, maker, origin)
     if maker.kind == "kafkajs":  # acks is given with the records
+        settings = [each for each in settings if each.key in FIELDS.values()]  # librdkafka's are another producer's
         return [each for each in settings if (each.key, each.value) != ("acks", SPREAD)]
     if maker.kind not in MAPS or based or empty:
         return settings
@@ -1142,6 +1234,12 @@ FRESH: Final = re.compile(
 """A map that is made on the spot."""
 
 
+COPIED: Final = re.compile(
+    r"new\s+(?:\w+\.)*(?:Properties|\w*Map)\s*(?:<[^()]*>)?\s*\(\s*(?!\d|Map\.of|ImmutableMap)\w"
+)
+"""A map that is made of another one."""
+
+
 def _bound(maker: _Maker, found: _SourceWalk) -> list[str]:
     """What the map of a producer is bound to: in its function, or else anywhere in the file."""
     name = _given(maker)
@@ -1153,15 +1251,16 @@ def _bound(maker: _Maker, found: _SourceWalk) -> list[str]:
 
 def _filled_here(value: str, found: _SourceWalk) -> set[str]:
     """The functions and maps of a file that an expression has its settings of."""
-    return {each for each in re.findall(r"(?<![\w.])(?:this\.)?(\w+)", value) if each in found.owners | found.fillers}
+    own = {each for each in re.findall(r"(?<![\w.])(?:this\.)?(\w+)", value) if each in found.owners | found.fillers}
+    return own | {each.partition(".")[2] for each in OF_CLASS.findall(value) if each in found.classes}
 
 
 def _is_made_elsewhere(maker: _Maker, found: _SourceWalk) -> bool:
-    """Whether what a producer is made with is what another class returns or holds."""
+    """Whether what a producer is made with is what another class returns or holds, or a copy of that."""
     return any(
         not FRESH.match(value.strip())
         and not _filled_here(value, found)
-        and re.match(r"[\w.]+\s*[(.]|\w+$", value.strip()) is not None
+        and (re.match(r"[\w.]+\s*[(.]|\w+$", value.strip()) or COPIED.match(value.strip())) is not None
         for value in _bound(maker, found)
     )
 
@@ -1172,6 +1271,8 @@ def _is_config_of_others(maker: _Maker, found: _SourceWalk) -> bool:
     """
     content = found.source.content
     name = _config_name(maker)
+    if maker.kind == "watermill" and not name:
+        return PUBLISHER not in maker.text
     if "FromClient" in maker.text:
         client = re.search(rf"\b{re.escape(name)}\b[^\n=]*=\s*sarama\.NewClient\([^\n]*?&?([\w.]+)\s*\)", content)
         name = client[1] if client else name
@@ -1180,10 +1281,10 @@ def _is_config_of_others(maker: _Maker, found: _SourceWalk) -> bool:
     root, _, field_name = name.partition(".")
     head = found.scopes.get(maker.scope, "").partition("{\n")[0]
     parameters = re.sub(r"^func\s*\([^)]*\)", "func", head)
-    if field_name and re.search(rf"[(,]\s*{re.escape(root)}\s+[\w*.]", parameters):
+    if (field_name or maker.kind != "sarama") and re.search(rf"[(,]\s*{re.escape(root)}\s+[\w*.]", parameters):
         return True
     texts = (content, *(found.scopes[scope] for scope in found.scopes))
-    return not any("sarama.NewConfig(" in text or "sarama.Config{" in text for text in texts)
+    return not any(made in text for text in texts for made in MAKE_CONFIG)
 
 
 def _is_set_by_others(maker: _Maker, found: _SourceWalk) -> bool:
@@ -1208,7 +1309,7 @@ def _assigned_to(maker: _Maker, found: _SourceWalk) -> str:
 
 
 CONFIGURED: Final[Mapping[str, Callable[[_Maker, _SourceWalk], bool]]] = {
-    "sarama": _is_config_of_others,
+    **dict.fromkeys(OF_SARAMA, _is_config_of_others),
     "ProducerConfig": _is_set_by_others,
 }
 """Makers whose configuration is an object, and what tells that others set it too."""
@@ -1238,12 +1339,23 @@ FOLLOWED: Final = frozenset(
         "arroyo",
         "kafka-rust",
         "masstransit",
+        "kafkaflow",
+        "watermill",
+        "gocloud",
+        "beam",
+        "cap",
+        "aspire",
     }
 )
 """Makers that show everything they are set to."""
 PASSED: Final[Mapping[str, tuple[tuple[str, str, str], ...]]] = {
     "kafka-go-config": (("acks", "all", "kafka.WriterConfig's default"),),
     "masstransit": (("acks", "all", "the default of every librdkafka that MassTransit's rider ran on"),),
+    "kafkaflow": (("acks", "all", "the default of every librdkafka that KafkaFlow ran on"),),
+    "watermill": (("retries", "10", "Watermill's DefaultSaramaSyncPublisherConfig"),),
+    "beam": (("retries", "3", "Beam's KafkaIO, DEFAULT_PRODUCER_PROPERTIES"),),
+    "cap": (("acks", "all", "the default of every librdkafka that CAP ran on"),),
+    "aspire": (("acks", "all", "the default of every librdkafka that Aspire ran on"),),
     "camel": (
         ("enable.idempotence", "false", "Camel's default (KafkaConfiguration of 4.8.1)"),
         ("max.in.flight.requests.per.connection", "5", "Camel's default"),
@@ -1251,7 +1363,7 @@ PASSED: Final[Mapping[str, tuple[tuple[str, str, str], ...]]] = {
 }
 """What a maker passes where nothing is written."""
 CLIENTS: Final[Mapping[str, Client]] = {
-    "sarama": "sarama",
+    **dict.fromkeys(OF_SARAMA, "sarama"),
     "kafka-go": "kafka-go",
     "kafka-go-config": "kafka-go",
     "franz-go": "franz-go",
@@ -1263,6 +1375,7 @@ CLIENTS: Final[Mapping[str, Client]] = {
     "confluent-javascript": "librdkafka",
     "ProducerConfig": "librdkafka",
     "masstransit": "librdkafka",
+    **dict.fromkeys(OF_LAMBDAS, "librdkafka"),
     "handed-dotnet": "librdkafka",
     "kafka-rust": "kafka-rust",
     **dict.fromkeys(OF_RUST, "librdkafka"),
@@ -1283,6 +1396,8 @@ def read_source(source: Text, reading: Collected) -> bool:
         raise Unreadable("nested too deep") from None
     if language == "go":
         _gather_package(found, parser)
+    elif language in ("java", "kt", "scala"):
+        _gather_classes(found, language, parser)
     _customized(found, reading)
     before = len(reading.made)
     fields: set[str] = set()
@@ -1290,11 +1405,22 @@ def read_source(source: Text, reading: Collected) -> bool:
         reading.ignored[f"a producer beyond {MOST} of one file"] += len(found.makers) - MOST
     for maker in found.makers[:MOST]:
         name = _assigned_to(maker, found) if maker.kind == "ProducerConfig" else ""
+        if maker.kind == "ProducerConfig" and _is_kafkaflows(maker, name, found):
+            continue
+        if maker.kind == "template":
+            _overrides(maker, found, reading)
+            continue
         if not name.startswith("_") or name not in fields:  # a field of a builder's, made by whoever is first
             _add(maker, found, reading)
         fields.add(name)
     reading.made[before:] = _folded(reading.made[before:])
     return True
+
+
+def _is_kafkaflows(maker: _Maker, name: str, found: _SourceWalk) -> bool:
+    """Whether a configuration of .NET is what a producer of KafkaFlow's is made with, so that it makes none itself."""
+    flows = [each for each in found.makers if each.kind == "kafkaflow"]
+    return any(each.start <= maker.start < each.end or (name and name in each.names) for each in flows)
 
 
 GO_CONFIG: Final = re.compile(r"(?m)^func\s+(\w+)\([^{}]{0,400}\*sarama\.Config\b")
@@ -1305,7 +1431,7 @@ BESIDE: Final = 64
 
 def _gather_package(found: _SourceWalk, parser: Any) -> None:
     """Add what functions of other files of a Go package put into configurations of sarama's that this file asks for."""
-    if not any(each.kind == "sarama" for each in found.makers):
+    if not any(each.kind in OF_SARAMA for each in found.makers):
         return
     own = Path(found.source.path)
     called = set(re.findall(r"(?<![\w.])(\w+)\(", found.source.content))
@@ -1319,6 +1445,52 @@ def _gather_package(found: _SourceWalk, parser: Any) -> None:
             if scope.partition("@")[0] in called and scope not in found.scopes:
                 found.scopes[scope] = text
                 found.pairs += [replace(each, other=other) for each in there.pairs if each.scope == scope]
+
+
+OF_CLASS: Final = re.compile(r"(?<![\w.])([A-Z]\w*\.\w+)(?=\()")
+"""A function of another class's, which is called."""
+GIVES: Final = 5
+"""How many functions of another class's are followed, each called by the one before."""
+
+
+def _gather_classes(found: _SourceWalk, language: str, parser: Any) -> None:
+    """Add what static functions of other classes of the program put into the maps that producers are made with."""
+    makers = [each for each in found.makers if each.kind in MAPS]
+    values = [value for each in makers for value in (each.text, *_bound(each, found))]
+    for called in dict.fromkeys(one for value in values for one in OF_CLASS.findall(value)):
+        owner, _, function = called.partition(".")
+        other = _class(found.source, owner, language)
+        if other is None:
+            continue
+        there = _gather(other, language, parser.parse(other.content.encode(errors="replace")).root_node)
+        names = {function}
+        for _ in range(GIVES):
+            bodies = {key: text for key, text in there.scopes.items() if key.partition("@")[0] in names}
+            names |= {name for text in bodies.values() for name in re.findall(r"(?<![\w.])(\w+)\(", text)}
+        taken = [key for key in there.scopes if key.partition("@")[0] in names]
+        if not taken or any(re.search(r"\bputAll\(|\.load\(", there.scopes[key]) for key in taken):
+            continue
+        for key in taken:
+            at = f"{function}@{owner}.{key}"
+            found.scopes[at] = there.scopes[key]
+            found.pairs += [replace(each, other=other, scope=at) for each in there.pairs if each.scope == key]
+        found.classes |= {called}
+
+
+def _class(source: Text, name: str, language: str) -> Text | None:
+    """The file of a class of the program's: beside a source, or where its import says; None if there is none."""
+    own = Path(source.path)
+    folders = [own.parent]
+    imported = re.search(rf"(?m)^import\s+([\w.]+)\.{re.escape(name)}\b", source.content)
+    package = re.search(r"(?m)^package\s+([\w.]+)", source.content)
+    if imported and package and own.parent.parts[-len(package[1].split(".")) :] == tuple(package[1].split(".")):
+        root = own.parents[len(package[1].split("."))]
+        folders = [root.joinpath(*imported[1].split("."))]
+    for folder in folders:
+        path = folder / f"{name}.{language}"
+        if path != own and path.is_file() and (content := _content(path)):
+            return Text(str(path), content)
+    return None
 
 
 def _content(path: Path) -> str:
@@ -1375,6 +1547,28 @@ def _folded(made: Sequence[Made]) -> list[Made]:
     return kept
 
 
+TEMPLATE: Final = re.compile(r"\bnew\s+KafkaTemplate\b|(?<![\w<.])KafkaTemplate(?:<[^<>()]*>)?\(")
+
+
+def _overrides(maker: _Maker, found: _SourceWalk, reading: Collected) -> None:
+    """Add what a template of Spring's sets above its factory, as a customizer of what Boot makes. Where the file makes
+    several templates it is not known of which.
+    """
+    source = found.source
+    pairs = [each for each in found.pairs if maker.start <= each.start < maker.end or each.owner in maker.names]
+    if not pairs or any(each.kind in SPRING for each in found.makers):
+        return
+    alone = len(TEMPLATE.findall(source.content)) == 1
+    settings = [
+        Setting(each.key, each.value.text, source.origin(each.line), known=each.value.known and each.sure and alone)
+        for each in pairs
+    ]
+    before = len(reading.producers)
+    reading.producer(source.file, settings, source.origin(maker.line), client="java", framework="spring", style="none")
+    producer = reading.producers.pop(before)
+    reading.made.append(Made(producer, "customizer", fresh=False, loads=False, followed=True))
+
+
 def _add(maker: _Maker, found: _SourceWalk, reading: Collected) -> None:
     pairs = _settled_pairs(_selected(maker, found), maker, found)
     pairs = list({each.key: each for each in pairs}.values())  # of one key the last counts
@@ -1395,6 +1589,7 @@ def _add(maker: _Maker, found: _SourceWalk, reading: Collected) -> None:
     loads = re.search(r"\.load\(|ConfigFactory|loadProps|Utils\.loadProps", body + called) is not None
     loads |= maker.kind == "ProducerSettings"  # of Akka's and Pekko's, which begin with `….kafka.producer` of HOCON
     followed = bool(pairs) or maker.kind in FOLLOWED or (maker.kind == "KafkaStreams" and not loads)
+    followed |= maker.kind == "KafkaSink" and BUILT.search(maker.text) is not None
     name = maker.scope.partition("@")[0]
     before = len(reading.producers)
     if not followed:
@@ -1405,14 +1600,20 @@ def _add(maker: _Maker, found: _SourceWalk, reading: Collected) -> None:
     settings = _with_outside(settings, pairs, maker, found, based=based, loads=loads)
     if maker.kind == "KafkaStreams":
         settings += _guarantee(source)
+    if maker.kind == "kafkajs" and (asked := configured(source, maker.text)) is not None:
+        named = [replace(each, key=FIELDS[each.key]) for each in asked if each.key in FIELDS]
+        settings = [each for each in settings if each.known] + named
+    if maker.kind == "beam" and ".withEOS(" in maker.text:
+        settings.append(Setting("transactional.id", "(its own)", source.origin(maker.line), note="withEOS of Beam"))
     if maker.kind in ("KafkaSink", "FlinkKafkaProducer") and "EXACTLY_ONCE" in maker.text:
         note = "a sink that is exactly once sends in transactions"
         settings.append(Setting("transactional.id", "(its own)", source.origin(maker.line), note=note))
     if maker.kind == "kafka-go-config":  # writer.go: 0 is nothing written, and becomes all
         settings = [each for each in settings if (each.key, each.value) != ("acks", "0")]
-    presets = [
-        Setting(key, value, source.origin(maker.line), note=note) for key, value, note in PASSED.get(maker.kind, ())
-    ]
+    passed = PASSED.get(maker.kind, ())
+    if maker.kind == "watermill" and _config_name(maker) and WATERMILLS not in source.content:
+        passed = ()  # the program's own configuration stands in place of Watermill's
+    presets = [Setting(key, value, source.origin(maker.line), note=note) for key, value, note in passed]
     reading.producer(
         f"{source.file}, {name}" if name else source.file,
         settings,
@@ -1429,6 +1630,8 @@ def _add(maker: _Maker, found: _SourceWalk, reading: Collected) -> None:
     )
 
 
+BUILT: Final = re.compile(r"\A(?!.*(?:setKafkaProducerConfig|setProperty)\().*\.build\(\)\Z", re.DOTALL)
+"""A sink of Flink's that is built in one expression, without properties: it has none but its client's own."""
 GUARANTEE: Final = re.compile(
     r"(?:\bPROCESSING_GUARANTEE_CONFIG|\"processing\.guarantee\")\s*\)?(?:,|\s+to|\s*->|\]\s*=)\s*"
     r"(?:StreamsConfig\.)?(\w+|\"\w*\")(?!\s*[.(?])"
@@ -1459,7 +1662,9 @@ RECORD: Final = re.compile(r"\bnew\s+ProducerRecord(?:<[^<>()]*>|\[[^\[\]()]*\])
 
 def _topics(maker: _Maker, found: _SourceWalk) -> list[str]:
     """The topics that a producer is made for; those of the records of its file, if the file makes no other."""
-    told = re.search(r"(?:\bTopic:\s*|DefaultProduceTopic\()\"([\w.-]+)\"", maker.text)
+    told = re.search(
+        r"(?:\bTopic:\s*|(?:Default(?:Produce)?|\bwith)Topic\(|OpenTopic\([^\"\n]*)\"([\w.-]+)\"", maker.text
+    )
     if told or len(found.makers) > 1 or maker.kind not in ("KafkaProducer", "DefaultKafkaProducerFactory"):
         return [told[1]] if told else []
     named = []
@@ -1627,6 +1832,9 @@ SENDS: Final = re.compile(
 """What one has that may send."""
 
 
+PROPERTY_SOURCE: Final = re.compile(r"@PropertySource\([^()]{0,400}\)")
+
+
 def _read(document: Document, reading: Collected) -> bool:
     """Read a source that is no test's: whether it receives or sends with Spring, and the producers that it makes."""
     source = document.source
@@ -1635,15 +1843,20 @@ def _read(document: Document, reading: Collected) -> bool:
     sends = SENDS.search(source.content) is not None
     if source.file.endswith((".java", ".kt", ".scala")) and (sends or LISTENS.search(source.content)):
         reading.uses[source.path] = sends
+    if "@PropertySource" in source.content:
+        reading.sources |= named_properties(source, PROPERTY_SOURCE.findall(source.content))
+    if source.file.endswith((".java", ".kt", ".scala")) and SQL_RUNS.search(source.content):
+        read_sql(placed(source, pieces_of(source.content)), reading)
     return read_source(source, reading) if MAKES.search(source.content) else True
 
 
 FORMATS: Final = (
     Format(
         name="Java, Kotlin, Scala, Go, C#, JavaScript, TypeScript, Rust",
-        reads="the settings of the producers that a program makes. JVM: kafka-clients, Spring's factories, Kafka "
-        "Streams, Pekko's and Akka's ProducerSettings, Flink's and Spark's sinks, Vert.x, Micronaut. Go: confluent's, "
-        "sarama, franz-go, kafka-go. Others: Confluent.Kafka, KafkaJS (NestJS too), node-rdkafka, kafka-node, "
+        reads="the settings of the producers that a program makes. JVM: kafka-clients, Spring's factories and "
+        "templates, Kafka Streams, Pekko's and Akka's ProducerSettings, Flink's, Spark's, Beam's and Storm's sinks, "
+        "Vert.x, Micronaut. Go: confluent's, sarama, Watermill, Go CDK, franz-go, kafka-go. .NET: Confluent.Kafka, "
+        "Aspire, KafkaFlow, MassTransit, CAP. Others: KafkaJS (NestJS and node-config too), node-rdkafka, kafka-node, "
         "@platformatic/kafka, confluent's JavaScript, rdkafka",
         files=tuple(f"*.{end}" for end in LANGUAGES if end not in ("kts",)),
         rank=25,

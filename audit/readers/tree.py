@@ -30,6 +30,8 @@ FALSE: Final = frozenset({"no", "No", "NO", "false", "False", "FALSE", "off", "O
 NULL: Final = frozenset({"", "~", "null", "Null", "NULL"})
 COMMENT: Final = re.compile(r'("(?:[^"\\\n]|\\.)*+")|//[^\n]*|/\*.*?(?:\*/|\Z)', re.DOTALL)
 """In JSON; or a text, in which nothing is a comment."""
+TAG: Final = re.compile(r"![A-Za-z][\w.]*")
+"""A tag of somebody's own (`!Ref Acks`, `!vault`): the value is made of what is written, and is a placeholder."""
 INTEGER: Final = re.compile(r"[-+]?(0b[01_]+|0x[0-9a-fA-F_]+|0[0-7_]+|0|[1-9][0-9_]*)")
 
 
@@ -151,7 +153,10 @@ def read_yaml(source: Text) -> Documents:
             anchor: str | None = None
             if isinstance(event, yaml.ScalarEvent):
                 bare = not event.style and event.implicit[0]
-                node = Scalar(plain(event.value) if bare else event.value, line, event.style in ("|", ">"))
+                text = plain(event.value) if bare else event.value
+                if event.tag and TAG.fullmatch(event.tag):
+                    text = f"${{{event.tag}}}"
+                node = Scalar(text, line, event.style in ("|", ">"))
                 anchor = event.anchor
             elif isinstance(event, yaml.AliasEvent):
                 if event.anchor not in anchors:

@@ -14,13 +14,13 @@ from __future__ import annotations
 import dataclasses
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from importlib import resources
 from typing import Final
 
 from audit.known import known
-from audit.model import BrokerConfig, Setting
+from audit.model import BrokerConfig, Origin, Setting
 from audit.readers.application import CHANNEL, read_boot, read_smallrye, read_stream
 from audit.readers.collect import Collected
 from audit.readers.connect import is_worker, read_worker
@@ -28,7 +28,7 @@ from audit.readers.format import PROPERTIES, Document, Format
 from audit.readers.names import BROKERS, PRODUCERS, WEAK, dotted, latest, relaxed, squeezed
 from audit.readers.placeholders import Style
 from audit.readers.text import Text, Unreadable
-from audit.readers.tree import flatten, read_json
+from audit.readers.tree import Listing, Node, Scalar, Table, flatten, read_json
 from audit.units import hosts
 
 BROKER_IMAGE: Final = re.compile(
@@ -100,12 +100,15 @@ def read_variables(
     starts; `addresses`: by which others reach it.
     """
     variables = [each for each in latest(variables).values() if len(each.key) < LONGEST]
+    given = [one for each in variables if each.known and "-D" in each.value for one in options(each.value, each.origin)]
+    variables += [each for each in given if each.key not in latest(variables)]
     _spring(source, name, variables, reading)
     connect = [
         _as(each, dotted(each.key.removeprefix("CONNECT_")))
         for each in variables
         if each.key.startswith("CONNECT_") or (each.key in DEBEZIUMS and DEBEZIUM.search(image))
     ]
+    _airflow(source, name, variables, reading)
     read_ksql(source, name, image, variables, reading, style)
     if is_worker(each.key for each in connect) or any(each.key.startswith("producer.") for each in connect):
         tagged = CONFLUENT.search(image) or DEBEZIUM.search(image) or "strimzi" in image or SCALA_TAG.search(image)
@@ -118,6 +121,36 @@ def read_variables(
         return
     if "ksql" not in image:
         _own(source, name, image, variables, reading, style)
+
+
+OPTION: Final = re.compile(
+    r"(?:^|(?<=[\s\"']))(?:--|-D)((?:spring|mp\.messaging)\.[\w.-]+)=(\"[^\"]*\"|'[^']*'|[^\s\"']+)"
+)
+
+
+def options(text: str, origin: Origin) -> list[Setting]:
+    """The settings of an application that are arguments of a command, or of Java: `--spring.x=y`, `-Dspring.x=y`.
+
+    >>> [each.value for each in options("java -Dspring.kafka.producer.acks=1 -jar a.jar", Origin("x"))]
+    ['1']
+    """
+    if len(text) > 100 * LONGEST:
+        return []
+    return [Setting(each[1], each[2].strip("\"'"), origin) for each in OPTION.finditer(text)]
+
+
+def _texts(node: Node | None) -> Iterator[Scalar]:
+    """The texts of a value that is one, or a list of them."""
+    if isinstance(node, Scalar):
+        yield node
+    for each in node.items if isinstance(node, Listing) else ():
+        if isinstance(each, Scalar):
+            yield each
+
+
+def arguments(source: Text, *nodes: Node | None) -> list[Setting]:
+    """The settings that a command and its arguments have."""
+    return [one for node in nodes for each in _texts(node) for one in options(each.text, source.origin(each.line))]
 
 
 DEBEZIUMS: Final = frozenset(
@@ -175,6 +208,23 @@ def _spring(source: Text, name: str, variables: Sequence[Setting], reading: Coll
                     break
     channels += [each for each in variables if CHANNEL.fullmatch(each.key)]
     read_smallrye(channels, reading, look_up)
+
+
+def _airflow(source: Text, name: str, variables: Sequence[Setting], reading: Collected) -> None:
+    """Add Airflow's connections to Kafka that producers are made of, whose client is confluent-kafka."""
+    for each in variables:
+        if not each.key.startswith("AIRFLOW_CONN_") or '"kafka"' not in each.value:
+            continue
+        nodes = read_json(Text(source.path, each.value)).nodes
+        tree = nodes[0] if nodes and isinstance(nodes[0], Table) else Table((), None)
+        extra = tree.table("extra")
+        try:
+            given = [dataclasses.replace(one, origin=each.origin) for one in flatten(extra, source)]
+        except Unreadable:
+            continue
+        if tree.text("conn_type") == "kafka" and {one.key for one in given} & (PRODUCERS - {"metadata.broker.list"}):
+            called = f"{name} {each.key.removeprefix('AIRFLOW_CONN_').lower()}"
+            reading.producer(called, given, each.origin, client="librdkafka", framework="airflow", style="any")
 
 
 def _application_json(source: Text, variable: Setting, reading: Collected) -> list[Setting]:

@@ -42,7 +42,7 @@ MAYBE_TESTS: Final = words("test it e2e spec jmh")
 """So do these, beside a program or below `src`; elsewhere the names are people's own."""
 STAGES: Final = words("dev development prod production prd stage staging stg uat qa acc live")
 """Directories beside which `test` is a place that a program is deployed to."""
-BUILD: Final = frozenset({"package-lock.json", "package.json", "composer.json", "tsconfig.json"})
+BUILD: Final = frozenset({"pom.xml", "package-lock.json", "package.json", "composer.json", "tsconfig.json"})
 LARGEST: Final = 1_000_000
 """Bytes of the largest file that is read."""
 

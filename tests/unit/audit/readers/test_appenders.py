@@ -71,3 +71,20 @@ action(type="omkafka" broker=["k:9092"]
 )
 def test_what_is_none(tmp_path, name, content):
     assert not read(tmp_path, {name: content}).producers
+
+
+LOG4J2_PROPERTIES = """appender.k.type = {}
+appender.k.topic = logs
+appender.k.property.a.type = Property
+appender.k.property.a.name = acks
+appender.k.property.a.value = 0
+appender.k.property.s.name = bootstrap.servers
+appender.k.property.s.value = k:9092
+"""
+
+
+def test_log4j_2_as_properties(tmp_path):
+    producer = only(read(tmp_path / "a", {"log4j2.properties": LOG4J2_PROPERTIES.format("Kafka")}))
+    assert (producer.client, producer.topics) == ("java", ("logs",))
+    assert (values(producer)["acks"], lines(producer)["acks"]) == ("0", "log4j2.properties:5")
+    assert not read(tmp_path / "b", {"log4j2.properties": LOG4J2_PROPERTIES.format("Console")}).producers

@@ -266,3 +266,16 @@ def test_a_server_properties_does_not_tell_how_many_brokers_there_are(tmp_path):
     assert [one.replicas for one in inputs.brokers] == [None]
     compose = "services: {kafka: {image: 'apache/kafka:4.1.0', environment: {KAFKA_NODE_ID: 1}}}\n"
     assert [one.replicas for one in read(tmp_path / "c", {"compose.yml": compose}).brokers] == [1]
+
+
+def test_a_template_of_openshifts_has_resources(tmp_path) -> None:
+    content = """apiVersion: template.openshift.io/v1
+kind: Template
+objects:
+  - apiVersion: apps.openshift.io/v1
+    kind: DeploymentConfig
+    metadata: {name: app}
+    spec: {template: {spec: {containers: [{name: app, env: [{name: KAFKA_PRODUCER_ACKS, value: "1"}]}]}}}
+  - {apiVersion: v1, kind: Template, objects: []}
+"""
+    assert values(only(read(tmp_path, {"t.yaml": content})))["acks"] == "1"

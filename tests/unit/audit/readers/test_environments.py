@@ -101,3 +101,22 @@ def test_a_services_secret_is_kept_nowhere(tmp_path) -> None:
 def test_what_containers_of_images_say_stands_for_what_a_source_asks_for(tmp_path, second, expected) -> None:
     services = [("a", "image: x", "KAFKA_ACKS: '0'"), ("b", "image: y", f"KAFKA_ACKS: {second}")]
     assert acks(read(tmp_path, {"compose.yml": compose(*services), "src/send.py": PYTHON})) == expected
+
+
+CHANNEL = "mp.messaging.outgoing.{0}.connector=smallrye-kafka\nmp.messaging.outgoing.{0}.acks=all\n"
+
+
+@pytest.mark.parametrize(
+    ("runs", "channel", "expected"),
+    [
+        ("build: ./a", "order-events", ["0"]),
+        ("build: ./a", "other", ["0", "all"]),
+        ("build: ./b", "order-events", ["0", "all"]),
+        ("image: acme/a", "order-events", ["0", "all"]),
+    ],
+)
+def test_a_channels_variables_stand_above_its_file(tmp_path, runs, channel, expected) -> None:
+    files = {"compose.yml": compose(("a", runs, "MP_MESSAGING_OUTGOING_ORDER_EVENTS_ACKS: '0'"))}
+    files |= {"a/pom.xml": "<project/>", "a/src/main/resources/application.properties": CHANNEL.format(channel)}
+    found = read(tmp_path, files).producers
+    assert sorted(each.settings["acks"].value for each in found) == expected

@@ -282,3 +282,78 @@ def test_what_a_source_guarantees_with_kafka_streams(tmp_path, line, transaction
     settings = only(read(tmp_path, {"A.java": STREAMS.format(line)})).settings
     assert ("transactional.id" in settings) is transactions
     assert ("enable.idempotence" not in settings) is idempotence
+
+
+WATERMILL = """package bus
+import (
+  "github.com/IBM/sarama"
+  {0}"github.com/ThreeDotsLabs/watermill-kafka/v3/pkg/kafka"
+)
+func New(brokers []string, given *sarama.Config) {{
+  c := {1}
+  c.Producer.RequiredAcks = sarama.WaitForAll
+  kafka.NewPublisher(kafka.PublisherConfig{{Brokers: brokers, {2}}}, logger)
+}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("made", "field", "acks", "retries"),
+    [
+        ("kafka.DefaultSaramaSyncPublisherConfig()", "OverwriteSaramaConfig: c", "all", "10"),
+        ("sarama.NewConfig()", "OverwriteSaramaConfig: c", "all", None),
+        ("sarama.NewConfig()", "Marshaler: m", None, "10"),
+    ],
+)
+def test_a_publisher_of_watermills(tmp_path, made, field, acks, retries) -> None:
+    producer = only(read(tmp_path, {"p.go": WATERMILL.format("", made, field)}))
+    assert (producer.client, known(producer, "acks")) == ("sarama", acks)
+    assert (producer.presets["retries"].value if "retries" in producer.presets else None) == retries
+
+
+def test_a_publisher_of_watermills_with_a_configuration_of_others(tmp_path) -> None:
+    content = WATERMILL.format("", "other()", "OverwriteSaramaConfig: given")
+    assert not only(read(tmp_path, {"p.go": content})).settings["acks"].known
+
+
+@pytest.mark.parametrize("other", ["wk ", "subscribers.NewPublisher"])
+def test_a_publisher_of_another_package_is_none(tmp_path, other) -> None:
+    content = WATERMILL.format(other if other == "wk " else "", "x", "Marshaler: m").replace("sarama.Wait", "o.Wait")
+    content = content if other == "wk " else content.replace("kafka.NewPublisher", other)
+    assert read(tmp_path, {"p.go": content}).producers == ()
+
+
+FLOW_OF_DOTNET = """using KafkaFlow;
+using Confluent.Kafka;
+var config = new ProducerConfig {{ EnableIdempotence = true, Acks = Confluent.Kafka.Acks.None }};
+services.AddKafka(kafka => kafka.AddCluster(c => c.WithBrokers(new[] {{ "k:9092" }}){0}));
+"""
+TWO_PRODUCERS = """
+  .AddProducer("a", p => p.DefaultTopic("a").WithAcks(KafkaFlow.Acks.Leader))
+  .AddProducer<B>(p => p.DefaultTopic("b").WithProducerConfig(config))"""
+
+
+def test_producers_of_kafkaflows(tmp_path) -> None:
+    """What its ProducerConfig says of acks is put back to null where nothing else says it."""
+    found = read(tmp_path, {"P.cs": FLOW_OF_DOTNET.format(TWO_PRODUCERS)}).producers
+    a, b = sorted(found, key=lambda each: each.topics)
+    assert [(each.client, known(each, "acks"), each.topics) for each in (a, b)] == [
+        ("librdkafka", "1", ("a",)),
+        ("librdkafka", None, ("b",)),
+    ]
+    assert (known(a, "enable.idempotence"), known(b, "enable.idempotence")) == (None, "true")
+    assert b.presets["acks"].value == "all"
+
+
+def test_a_configuration_of_others_leaves_a_producer_of_kafkaflows_unknown(tmp_path) -> None:
+    content = '\n  .AddProducer("a", p => p.WithProducerConfig(options.Producer))'
+    content = FLOW_OF_DOTNET.format(content).replace("var config = new ProducerConfig", "var x = new Y")
+    producer = only(read(tmp_path, {"P.cs": content}))
+    assert not producer.settings["enable.idempotence"].known
+    assert "acks" not in producer.settings
+
+
+def test_a_consumer_of_kafkaflows_is_none(tmp_path) -> None:
+    content = '\n  .AddConsumer(x => x.Topic("a").WithGroupId("g"))'
+    content = FLOW_OF_DOTNET.format(content).replace("new ProducerConfig", "new Y")
+    assert read(tmp_path, {"P.cs": content}).producers == ()

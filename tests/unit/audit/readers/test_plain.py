@@ -160,3 +160,22 @@ def test_statements_of_a_template_in_properties(tmp_path) -> None:
 def test_whose_file_it_says_it_is(tmp_path, file, client) -> None:
     content = "bootstrap.servers=k\nacks=all\nsession.timeout.ms=45000\n"
     assert only(read(tmp_path, {file: content})).client == client
+
+
+@pytest.mark.parametrize(
+    ("content", "count"),
+    [
+        ('{"ServiceBus": {"ConnectionString": "sb://x", "Producer": {"Retries": 5, "BatchSize": 100}}}', 0),
+        ('{"Kafka": {"BootstrapServers": "k:9092", "Producer": {"Retries": 5}}}', 1),
+        ('{"Bus": {"BootstrapServers": "k:9092", "Producer": {"Retries": 5}}}', 1),
+        ('{"Bus": {"Producer": {"Acks": "all", "Retries": 5}}}', 1),
+    ],
+)
+def test_retries_of_another_brokers_producer_are_nobodys(tmp_path, content, count) -> None:
+    assert len(read(tmp_path, {"appsettings.json": content}).producers) == count
+
+
+def test_words_that_are_like_a_producers_tell_one_only_in_properties(tmp_path) -> None:
+    table = '{"producer": {"name": "A", "batch": "1998", "compression": "none"}}'
+    assert read(tmp_path / "a", {"producer.json": table}).producers == ()
+    assert len(read(tmp_path / "b", {"producer.properties": "aks=1\ncompression=none\n"}).producers) == 1

@@ -41,7 +41,6 @@ def test_what_can_be_followed(tmp_path, code, expected) -> None:
         'conf = {"acks": 1}\ntune(conf)\np = Producer(conf)',
         'conf = {"acks": 1}\nconf.update(more)\np = Producer(conf)',
         'conf = {"acks": 1}\nconf[key] = 0\np = Producer(conf)',
-        'conf = {"acks": 1, **more}\np = Producer(conf)',
         "def f(conf):\n    return Producer(conf)",
         'def f(conf={"acks": 1}):\n    return Producer(conf)',
         "p = Producer(missing)",
@@ -51,6 +50,38 @@ def test_what_cannot_be_followed_is_told_and_nothing_concluded(tmp_path, code) -
     inputs = read(tmp_path, {"app.py": HEAD + code + "\n"})
     assert {key: each.known for key, each in only(inputs).settings.items()} == dict.fromkeys(DECISIVE, False)
     assert "not a dictionary that can be followed" in told(inputs)[0]
+
+
+@pytest.mark.parametrize(
+    ("code", "known"),
+    [
+        ('p = Producer({"acks": 1, **more})', set()),
+        ('p = Producer({**more, "acks": 1})', {"acks"}),
+        ('p = Producer(dict(load(), acks=1, retries=0))', {"acks", "retries"}),
+        ('p = Producer(dict(acks=1, **load()))', set()),
+        ('p = Producer(more | {"acks": 1})', {"acks"}),
+        ('p = Producer({"acks": 1} | more)', set()),
+    ],
+)  # fmt: skip
+def test_what_another_dictionary_sets_is_unknown_if_it_cannot_be_followed(tmp_path, code, known) -> None:
+    settings = only(read(tmp_path, {"app.py": HEAD + code + "\n"})).settings
+    assert {key: settings[key].known for key in DECISIVE} == {key: key in known for key in DECISIVE}
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "from .base import BASE\np = Producer({**BASE, 'acks': 1})",
+        "from . import base\np = Producer({**base.BASE, 'acks': 1})",
+        "from .base import make\np = Producer(make() | {'acks': 1})",
+        "BASE = {'linger.ms': 5, 'acks': 0}\np = Producer(dict(BASE, acks=1))",
+        "def f():\n    BASE = {'linger.ms': 5, 'acks': 0}\n    return Producer({**BASE, 'acks': 1})",
+    ],
+)
+def test_what_another_dictionary_sets_is_followed(tmp_path, code) -> None:
+    base = "BASE = {'linger.ms': 5, 'acks': 0}\ndef make():\n    return BASE\n"
+    found = read(tmp_path, {"a/app.py": HEAD + code + "\n", "a/base.py": base, "a/__init__.py": ""})
+    assert values(only(found)) == {"acks": "1", "linger.ms": "5"}
 
 
 @pytest.mark.parametrize(

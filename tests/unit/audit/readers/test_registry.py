@@ -51,7 +51,7 @@ def test_names_of_files(name: str) -> None:
     assert registry.file_names().fullmatch(name)
 
 
-@pytest.mark.parametrize("name", [".yml", "README.md", "pom.xml", "a.py.j2", "a.yml.bak", "env"])
+@pytest.mark.parametrize("name", [".yml", "README.md", "pom.xsd", "a.py.j2", "a.yml.bak", "env"])
 def test_names_of_others(name: str) -> None:
     assert not registry.file_names().fullmatch(name)
 

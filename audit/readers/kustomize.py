@@ -1,0 +1,152 @@
+"""Kustomize: ConfigMaps that a kustomization generates, which no file has as a resource.
+
+A `configMapGenerator` makes a ConfigMap of literals and of files of variables (`envs`); its files (`files`) are in the
+tree, and are read by themselves. A kustomization above it, which names it among its resources, may add to it
+(`behavior: merge`) or replace it. A container's ConfigMap is that of the kustomizations at the top of those that have
+its file: where they say otherwise of a value, as overlays for several stages do, it is unknown.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Final
+
+from audit.model import Setting
+from audit.readers.collect import Collected
+from audit.readers.compose import read_env
+from audit.readers.format import YAML, Document, Format
+from audit.readers.names import latest
+from audit.readers.text import Text, decode
+from audit.readers.tree import Scalar, Table
+from audit.readers.walk import LARGEST
+
+FILE: Final = re.compile(r"kustomization\.ya?ml", re.IGNORECASE)
+PARTS: Final = ("resources", "bases", "components", "patchesStrategicMerge")
+GENERATOR: Final = "configMapGenerator"
+DEEPEST: Final = 200
+"""How many kustomizations below one are looked into."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Layer:
+    """A kustomization: where it is, and what it has."""
+
+    source: Text
+    table: Table
+
+    @property
+    def folder(self) -> str:
+        return os.path.dirname(os.path.abspath(self.source.path))
+
+    def texts(self, *path: str) -> list[Scalar]:
+        """The texts of a list."""
+        return [each for each in getattr(self.table.get(*path), "items", ()) if isinstance(each, Scalar)]
+
+    @property
+    def parts(self) -> list[str]:
+        """The files and directories that it names, by their whole paths."""
+        named = [each.text for name in PARTS for each in self.texts(name)]
+        named += [each.text("path") for each in self.table.tables("patches") if each.text("path")]
+        return [os.path.normpath(os.path.join(self.folder, each)) for each in named if "://" not in each]
+
+
+def generated(name: str, path: str, reading: Collected) -> list[Setting]:
+    """The variables of a ConfigMap that kustomizations generate for a resource of a file."""
+    layers = {each.folder: each for each in (_Layer(*one) for one in reading.kustomizations)}
+    if not any(one.text("name") == name for each in layers.values() for one in each.table.tables(GENERATOR)):
+        return []
+    reached = {folder: _reached(each, layers) for folder, each in layers.items()}
+    having = [folder for folder in layers if os.path.abspath(path) in reached[folder]]
+    tops = [each for each in having if not any(each in reached[other] for other in having if other != each)]
+    told = [found for each in tops if (found := _map(each, name, layers, reading, {})) is not None]
+    settings = []
+    for key in dict.fromkeys(key for each in told for key in each):
+        said = [each[key] for each in told if key in each]
+        agree = len(said) == len(told) and len({each.value for each in said}) == 1
+        settings.append(said[0] if agree else replace(said[0], known=False, note="kustomizations say otherwise"))
+    return settings
+
+
+def _reached(layer: _Layer, layers: Mapping[str, _Layer]) -> set[str]:
+    """The files and directories that a kustomization names, and those that they name."""
+    found: set[str] = set()
+    todo = list(layer.parts)
+    while todo:
+        each = todo.pop()
+        if each not in found:
+            found.add(each)
+            todo += layers[each].parts if each in layers else ()
+    return found
+
+
+def _map(
+    folder: str,
+    name: str,
+    layers: Mapping[str, _Layer],
+    reading: Collected,
+    known: dict[str, Mapping[str, Setting] | None],
+) -> Mapping[str, Setting] | None:
+    """A generated ConfigMap as a kustomization has it; None if it has none of this name. `known`: those of others."""
+    if folder in known:
+        return known[folder]
+    known[folder] = told = None
+    for part in layers[folder].parts if len(known) < DEEPEST else ():
+        if part in layers and (below := _map(part, name, layers, reading, known)) is not None:
+            told = {**(told or {}), **below}
+    for each in layers[folder].table.tables(GENERATOR):
+        if each.text("name") == name:
+            own = latest(_variables(layers[folder], each, reading))
+            told = dict(own) if each.text("behavior") == "replace" else {**(told or {}), **own}
+    known[folder] = told
+    return told
+
+
+def _variables(layer: _Layer, generator: Table, reading: Collected) -> list[Setting]:
+    """What a generator says by itself."""
+    found: list[Setting] = []
+    files = [each.text for each in getattr(generator.get("envs"), "items", ()) if isinstance(each, Scalar)]
+    for file in [*files, *([generator.text("env")] if generator.text("env") else [])]:
+        found += _env_file(Path(layer.source.path).parent / file, reading)
+    for each in getattr(generator.get("literals"), "items", ()):
+        if isinstance(each, Scalar) and "=" in each.text:
+            key, _, value = each.text.partition("=")
+            found.append(Setting(key, _unquoted(value), layer.source.origin(each.line)))
+    return found
+
+
+def _unquoted(value: str) -> str:
+    return value[1:-1] if len(value) > 1 and value[0] == value[-1] and value[0] in "\"'" else value
+
+
+def _env_file(path: Path, reading: Collected) -> Sequence[Setting]:
+    """The variables of a file; none if it cannot be read."""
+    try:
+        if path.stat().st_size > LARGEST:
+            return ()
+        reading.named_env_files.add(str(path.absolute()))
+        return read_env(Text(str(path), decode(path.read_bytes())))
+    except (OSError, ValueError):
+        return ()
+
+
+def _read(document: Document, reading: Collected) -> bool:
+    assert document.tree is not None
+    reading.kustomizations.append((document.source, document.tree))
+    return True
+
+
+FORMATS: Final = (
+    Format(
+        name="Kustomize",
+        reads="ConfigMaps that `configMapGenerator` makes, with those of the layers above",
+        files=YAML,
+        rank=99,
+        named=FILE,
+        claims=lambda document: FILE.fullmatch(document.source.file) is not None and document.tree is not None,
+        read=_read,
+    ),
+)

@@ -1,0 +1,65 @@
+"""What a script of Node asks node-config for: `config.get('kafka.producer')` of `config/default.json` and its layers.
+
+The directory `config` of the nearest directory above counts. A layer for one environment (`production.json`) may say
+otherwise: what the layers do not agree on is unknown.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Final
+
+from audit.model import Setting
+from audit.readers.names import latest
+from audit.readers.text import Text, Unreadable, decode
+from audit.readers.tree import Table, flatten, read_json, read_yaml
+from audit.readers.walk import LARGEST
+
+ASKED: Final = re.compile(r"\bconfig\.get\(\s*['\"]([\w.]+)['\"]\s*\)")
+IMPORTED: Final = re.compile(r"\bfrom\s+['\"]config['\"]|\brequire\(\s*['\"]config['\"]\s*\)")
+KINDS: Final = (".json", ".json5", ".yaml", ".yml")
+OTHERS: Final = "custom-environment-variables"
+HIGHEST: Final = 6
+"""How many directories are looked into."""
+
+
+def configured(source: Text, text: str) -> list[Setting] | None:
+    """The settings that a part of a script asks node-config for; None if it asks for none, or nothing has them."""
+    asked = ASKED.search(text)
+    if asked is None or IMPORTED.search(source.content) is None:
+        return None
+    told = [found for each in _layers(source) if (found := _at(each, asked[1]))]
+    if not told:
+        return None
+    settings = [latest(each) for each in told]
+    found = []
+    for key in dict.fromkeys(key for each in settings for key in each):
+        said = [each[key] for each in settings if key in each]
+        found.append(replace(said[0], known=len({each.value for each in said}) == 1))
+    return found
+
+
+def _layers(source: Text) -> Iterator[Text]:
+    """The files of the nearest directory of node-config's."""
+    folders = [each / "config" for each in Path(source.path).absolute().parents[:HIGHEST]]
+    folder = next((each for each in folders if any((each / f"default{end}").is_file() for end in KINDS)), None)
+    for path in sorted(folder.iterdir()) if folder is not None else ():
+        if path.suffix not in KINDS or path.stem == OTHERS:
+            continue
+        try:
+            if path.stat().st_size < LARGEST:
+                yield Text(str(path), decode(path.read_bytes()))
+        except OSError:
+            continue
+
+
+def _at(layer: Text, path: str) -> list[Setting]:
+    documents = read_yaml(layer) if layer.file.endswith(("yaml", "yml")) else read_json(layer)
+    tree = documents.nodes[0] if documents.nodes else None
+    try:
+        return flatten(tree.table(*path.split(".")), layer) if isinstance(tree, Table) else []
+    except Unreadable:
+        return []
