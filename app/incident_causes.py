@@ -407,10 +407,10 @@ def refused_batch(evidence: IncidentEvidence, kind: CauseKind) -> Cause | None:
 
 @rule(
     id="isr-change-lost",
-    means="a leader has given up changing an ISR (KAFKA-14010): a replica stays out of it although it has every record, "
-    "or stays in it and holds up acks=all",
-    do="Restart the brokers that logged the line, one after the other, or move the partition's leadership. Then move to "
-    "3.2.1 or later.",
+    means="a leader has given up changing an ISR (KAFKA-14010): a replica stays out of it although it has every "
+    "record, or stays in it and holds up acks=all",
+    do="Restart the brokers that logged the line, one after the other, or move the partition's leadership. Then move "
+    "to 3.2.1 or later.",
     scenario="museum-isr-change-lost",
     lines=("Failed to enqueue ISR change state", "Failed to enqueue `AlterIsr` request"),
 )
