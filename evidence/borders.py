@@ -677,6 +677,13 @@ OFFSETS_EXPIRE_BY_TOPIC: Final = Border(
     Side("2.3.1", "GroupMetadata.removeExpiredOffsets: nothing of a group with members expires"),
     Side("2.4.0", "GroupMetadata.removeExpiredOffsets: what is not in subscribedTopics expires"),
 )
+STATIC_MEMBERS: Final = Border(
+    "2.3",
+    "KIP-345",
+    Side("2.2.2", "JoinGroupRequest has no group.instance.id"),
+    Side("2.3.0", "KafkaApis.handleJoinGroupRequest: UNSUPPORTED_VERSION of a group.instance.id before protocol 2.3"),
+)
+"""From this protocol on a group has static members; a broker that is held at an older one refuses them."""
 STATIC_MEMBERS_TOLD: Final = Border(
     "2.4",
     "KIP-345",

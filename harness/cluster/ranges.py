@@ -360,7 +360,7 @@ OFFSETS_OF_MEMBERS_IN_TRANSACTIONS: Final = since(
 )
 STATIC_MEMBERS_TOLD: Final = since(
     borders.STATIC_MEMBERS_TOLD, "static members that coordinators tell of (KIP-345, 2.4 and later)"
-)
+) & since_protocol(borders.STATIC_MEMBERS, "with a protocol that has them (2.3)")
 OFFSETS_EXPIRE_BY_TOPIC: Final = since(
     borders.OFFSETS_EXPIRE_BY_TOPIC, "offsets expire by topic (KIP-496, 2.4 and later)"
 )
