@@ -11,10 +11,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
+from checks.claims.basis import session_ms
 from checks.disturbances import within_reach
 from evidence.borders import IDEMPOTENT_IN_NAME, JAVA_IDEMPOTENT, LEADER_EPOCHS
-from evidence.events import NO_LEADER
-from evidence.findings import Finding
+from evidence.events import NO_LEADER, Log, of
+from evidence.findings import Finding, Row
 from evidence.node_releases import has_epochs_at
 from evidence.records import RecordId
 from evidence.releases import numbers
@@ -137,6 +138,32 @@ def may_still_be_there(run: RunRecord, finding: Finding, run_state: RunState | N
 def documented_out_of_sync(run: RunRecord, finding: Finding, run_state: RunState | None = None) -> str | None:
     """The scenario documents that a replica is out of sync at the end."""
     return "that a replica stays out of sync is documented here" if run.documented.out_of_sync else None
+
+
+ENDS_AFTER_NS: Final = 60_000_000_000
+"""So long a broker may take to end after it has lost its session while it started, on such a machine."""
+
+
+def session_lost_on_busy_machine(run: RunRecord, finding: Finding, run_state: RunState | None = None) -> str | None:
+    """Each broker had lost its session with ZooKeeper while it started, which ends it (KafkaServer.startup), and some
+    process had waited for a CPU for as long as a session lasts since its process began.
+    """
+    rows = finding.evidence
+    lost = run_state is not None and bool(rows) and all(_session_lost(run, run_state, row) for row in rows)
+    return "a session ended while the broker started, on a machine that was busy for as long" if lost else None
+
+
+def _session_lost(run: RunRecord, run_state: RunState, row: Row) -> bool:
+    node, at_ns, limit_ms = row.node or "", row.at_ns or 0, session_ms(run, row.node or "")
+    told = [
+        log.at_ns
+        for log in of(run_state.events, Log)
+        if (log.event, log.node) == ("session-lost", node) and at_ns - ENDS_AFTER_NS <= log.at_ns <= at_ns
+    ]
+    return limit_ms is not None and any(
+        run_state.held_up_ns((run_state.undisturbed_since(node, lost_ns), lost_ns)) >= limit_ms * 1_000_000
+        for lost_ns in told
+    )
 
 
 def cycles_of_writes(run: RunRecord, finding: Finding, run_state: RunState | None = None) -> str | None:

@@ -796,6 +796,7 @@ LogKind = Literal[
     "controller-fenced",
     "stale-leader-epoch",
     "id-taken",
+    "session-lost",
     "retention",
     "unreadable",
     "logs-loaded",

@@ -48,7 +48,14 @@ def well_since(run_state: RunState, node: str, at_ns: int) -> int | None:
     return max(registered[-1].begin_ns, *up[-1:])
 
 
-@anomaly("broker-exit", source=GUARANTEES, basis=Basis.DOCUMENTATION, reads=(CLUSTER,))
+@anomaly(
+    "broker-exit",
+    source=GUARANTEES,
+    basis=Basis.DOCUMENTATION,
+    reads=(CLUSTER,),
+    permitted="if a broker lost its session with ZooKeeper while it started, on a machine that was busy for as long",
+    permits=excuses.session_lost_on_busy_machine,
+)
 def broker_exit(run_state: RunState) -> list[Evidence]:
     """A broker or a controller exited, and no fault had struck it.
 

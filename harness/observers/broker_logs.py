@@ -239,6 +239,7 @@ _PATTERNS: Final[tuple[_Pattern, ...]] = tuple(
         ("id-taken", " ephemeral at /brokers/ids/", r"Error while creating .*node already exists"),
         ("id-taken", " ephemeral node [", r"at /brokers/ids/\d+ a while back in a different session"),
         ("id-taken", " DUPLICATE_BROKER_REGISTRATION", r"Unable to register"),
+        ("session-lost", "KeeperException$SessionExpiredException: ", r"KeeperErrorCode = Session expired"),
         ("fatal", "unable to register with the controller quorum", r"Shutting down"),
         ("fatal", "Shutdown broker because all log dirs in ", r"have failed"),
         ("fatal", "Shutdown broker because the metadata log dir ", r"has failed"),

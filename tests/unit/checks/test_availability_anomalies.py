@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from checks import excuses
 from checks.anomalies.availability import LIMIT_NS, broker_exit, no_leader, stuck_isr, unreadable
 from checks.anomalies.min_insync import acknowledged_below_min_insync, too_small
 from checks.catalogue import permitted
@@ -19,13 +20,15 @@ from evidence.events import (
     Event,
     Fault,
     FaultPhase,
+    Log,
     Moment,
     Partition,
     Stillness,
     Target,
     Unread,
+    Waits,
 )
-from evidence.findings import Finding
+from evidence.findings import Finding, Row
 from evidence.run_state import RunState
 from tests.proofs import proof as proof_of
 from tests.records import run_record
@@ -147,6 +150,28 @@ def test_a_broker_that_nobody_asked_to_end_has_to_stay() -> None:
 )
 def test_an_end_that_something_of_ours_explains(events: list[Event]) -> None:
     assert broker_exit(run_state_of(UP, *events)) == []
+
+
+def exit_in_start(share: float, told_s: int = 18) -> tuple[Finding, RunState]:
+    """A broker that ended 20 s after its process began, and had lost its session; how busy the machine was."""
+    line = "org.apache.zookeeper.KeeperException$SessionExpiredException: Session expired for /brokers/ids"
+    lost = at(told_s * SECOND, Log(node="broker-2", event="session-lost", line=line))
+    waits = Waits(begin_ns=0, slices=((250_000, round(250_000 * share)),) * 80)
+    state = run_state_of(docker(1, "broker-2", "start"), lost, at(20 * SECOND, waits), DIED)
+    row = Row(node="broker-2", at_ns=20 * SECOND)
+    return Finding(anomaly="broker-exit", count=1, evidence=(row,)), state
+
+
+@pytest.mark.parametrize(
+    ("share", "told_s", "permitted"),
+    [(0.9, 18, True), (0.1, 18, False), (0.9, 21, False)],
+    ids=["a busy machine", "a quiet machine", "it lost its session later"],
+)
+def test_a_session_that_a_busy_machine_ended_while_a_broker_started(share: float, told_s: int, permitted: bool) -> None:
+    finding, state = exit_in_start(share, told_s)
+    run = run_record(mode="zookeeper", settings={"zookeeper.session.timeout.ms": "4000"})
+    assert (excuses.session_lost_on_busy_machine(run, finding, state) is not None) == permitted
+    assert excuses.session_lost_on_busy_machine(run, finding) is None
 
 
 # no-leader

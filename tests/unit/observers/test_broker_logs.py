@@ -394,6 +394,13 @@ def test_how_long_logs_took_to_load_is_told(line: str) -> None:
     assert [event for event, _ in filter(None, [recognise(line)])] == ["logs-loaded"]
 
 
+@pytest.mark.parametrize("where", ["", " for /brokers/ids"])
+def test_a_session_that_a_broker_has_lost_is_told_of(where: str) -> None:
+    line = f"org.apache.zookeeper.KeeperException$SessionExpiredException: KeeperErrorCode = Session expired{where}"
+    assert [event for event, _ in filter(None, [recognise(line)])] == ["session-lost"]
+    assert recognise("WARN except it is a SessionExpiredException. (org.apache.zookeeper.ClientCnxn)") is None
+
+
 def test_a_broker_that_ends_itself_for_want_of_a_log_directory_is_told_of() -> None:
     line = (
         "ERROR [ReplicaManager broker=1] Shutdown broker because the metadata log dir /data/kafka has failed"  # 4.3.1
