@@ -505,6 +505,20 @@ STREAMS_EXACTLY_ONCE_REMOVED: Final = Border(
     Side("4.0.0", "StreamsConfig: at_least_once and exactly_once_v2 alone"),
 )
 """Kafka Streams has no processing.guarantee=exactly_once any more, one producer for each task (KIP-129)."""
+CONNECT_MAKES_TOPICS: Final = Border(
+    "0.11",
+    "KIP-154",
+    Side("0.10.2.2", "org.apache.kafka.connect.util has no TopicAdmin"),
+    Side("0.11.0.0", "KafkaOffsetBackingStore, KafkaConfigBackingStore, KafkaStatusBackingStore: TopicAdmin"),
+)
+"""Workers of Kafka Connect make the topics of their own that are not there."""
+CONNECT_EXACTLY_ONCE: Final = Border(
+    "3.4",
+    "KIP-618",
+    Side("3.3.2", "FileStreamSourceConnector does not override exactlyOnceSupport"),
+    Side("3.4.0", "FileStreamSourceConnector.exactlyOnceSupport: SUPPORTED of a file"),
+)
+"""Kafka's own source of lines says that it supports exactly once (exactly.once.source.support came with 3.3)."""
 TRANSACTIONS_VERIFIED: Final = Border(
     "3.6",
     "KIP-890",

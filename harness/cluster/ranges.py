@@ -280,6 +280,10 @@ STREAMS_EXACTLY_ONCE: Final = TRANSACTIONS & before(
 STREAMS_EXACTLY_ONCE_V2: Final = since(
     borders.STREAMS_EXACTLY_ONCE_V2, "Kafka Streams has exactly_once_v2 (KIP-732, 3.0 and later)"
 )
+CONNECT: Final = since(borders.CONNECT_MAKES_TOPICS, "workers of Kafka Connect make their topics (0.11 and later)")
+CONNECT_EXACTLY_ONCE: Final = since(
+    borders.CONNECT_EXACTLY_ONCE, "Kafka Connect's source of lines supports exactly once (KIP-618, 3.4 and later)"
+)
 TRANSACTIONS_VERIFIED: Final = since(
     borders.TRANSACTIONS_VERIFIED, "transactions that leaders verify (KIP-890, 3.6 and later)"
 )
