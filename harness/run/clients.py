@@ -20,7 +20,9 @@ from evidence.run import ProcessRecord, SubjectRecord
 from harness.cluster.cluster import KAFKA_PORT
 from harness.run.waits import led
 from harness.run.who import Partition
+from harness.setup.jars import CONNECT, STREAMS
 from harness.workloads import settings as defaults
+from harness.workloads.connectors import worker_settings
 from harness.workloads.handles.application import NOWHERE, Application, CrashPoint, StreamsApplication
 from harness.workloads.handles.client import (
     BackgroundConsumer,
@@ -35,8 +37,9 @@ from harness.workloads.handles.client import (
     Unanswered,
     not_in_time,
 )
+from harness.workloads.handles.connect import ConnectWorker, free_port
 from harness.workloads.handles.transactions import Pipeline, TransactionalProducer, TransactionStepResult
-from harness.workloads.libraries import RDKAFKA, STREAMS, Library
+from harness.workloads.libraries import RDKAFKA, Library
 from harness.workloads.processes.programs import COMMITTED_BY_CLIENT
 from harness.workloads.processes.share_programs import IMPLICIT
 from harness.workloads.protocol import GROUPS
@@ -556,10 +559,7 @@ class Clients:
 
         Raises UsageError if the case's client is not Kafka Streams, or if the output has more than one partition.
         """
-        if self._partitions_of(output) != [0]:
-            raise UsageError(f"the output of Kafka Streams has one partition here, and {output} has more")
-        if self._whose.kind != STREAMS:
-            raise UsageError(f"Kafka Streams runs where the case's client is {STREAMS}, not {self._whose.name}")
+        self._require_runner("Kafka Streams", STREAMS, output)
         with TemporaryDirectory(prefix="kafka-chaos-") as state:
             given = {
                 "application.id": group,
@@ -575,6 +575,30 @@ class Clients:
             detail = {"input": t.topic, "output": output, "group": group, "guarantee": guarantee}
             with self._sequence_log.step("streams", **detail), process:
                 yield process
+
+    @contextmanager
+    def connect_worker(
+        self, t: Partition, output: str, *, group: str, settings: Mapping[str, str] = NO_SETTINGS
+    ) -> Iterator[ConnectWorker]:
+        """A worker of Kafka Connect while the block lasts, with these settings beside those that all have. Its source
+        reads a file with a line for each record of t, and sends to the topic `output`.
+
+        Raises UsageError if the case's client is not Kafka Connect, or if the output has more than one partition.
+        """
+        self._require_runner("Kafka Connect", CONNECT, output)
+        port = free_port()
+        client = self._told(self._register("processor", worker_settings(port, settings), output=output), self._whose)
+        worker = ConnectWorker(client, port=port, inputs=(t.topic, t.number), output=output, group=group)
+        self._watched(worker, t.topic)
+        with self._sequence_log.step("worker of Kafka Connect", process=client.name, port=port), worker:
+            yield worker
+
+    def _require_runner(self, name: str, kind: str, output: str) -> None:
+        """UsageError if the case's client is not what is to run, or if the output has more than one partition."""
+        if self._partitions_of(output) != [0]:
+            raise UsageError(f"the output of {name} has one partition here, and {output} has more")
+        if self._whose.kind != kind:
+            raise UsageError(f"{name} runs where the case's client is {kind}, not {self._whose.name}")
 
     def _place_of(self, store: str) -> str:
         """Where a store is: a file of the run directory, or the node that the cluster has for it; "" for none."""

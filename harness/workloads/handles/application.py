@@ -14,7 +14,7 @@ from typing import Any
 from evidence.errors import HarnessError, WaitTimeout
 from harness.polling import poll
 from harness.processes import thread_states
-from harness.workloads.handles.client import Background, Client
+from harness.workloads.handles.client import Background, Client, Progress
 from harness.workloads.stores import located
 
 
@@ -121,10 +121,27 @@ class Application(Background[ApplicationProgress]):
         self._child.send_message(go_on=True)
 
 
-class StreamsApplication(Background[ApplicationProgress]):
-    """A process in which Kafka Streams works (harness/workloads/processes/streams.py)."""
+class StoppedFromOutside(Background[Progress]):
+    """A process whose steps are not ours: it stands still where others see that it has to."""
 
+    group: str
+    output: str
+    producer_id: int
     in_zookeeper = shares = False
+
+    def freeze(self) -> None:
+        """Stop the whole process (SIGSTOP), until it is killed. Raises HarnessError if the kernel does not say that
+        each of its threads is stopped.
+        """
+        os.kill(self.pid, signal.SIGSTOP)
+        states = poll(lambda: thread_states(self.pid), STOP_LIMIT_S, until=lambda states: set(states) == {STOPPED})
+        if set(states) != {STOPPED}:
+            running = len(states) - states.count(STOPPED)
+            raise HarnessError(f"{self.name}: {running} of {len(states)} threads are not stopped")
+
+
+class StreamsApplication(StoppedFromOutside[ApplicationProgress]):
+    """A process in which Kafka Streams works (harness/workloads/processes/streams.py)."""
 
     def __init__(self, client: Client, *, group: str, inputs: str, output: str) -> None:
         child = client.start("streams", input=inputs, output=output)
@@ -138,13 +155,3 @@ class StreamsApplication(Background[ApplicationProgress]):
     def wait_processed(self, count: int, *, timeout_s: float) -> ApplicationProgress:
         """Wait until so many outputs were handed to Streams. WaitTimeout, or HarnessError if it has ended."""
         return self._wait(lambda progress: progress.processed >= count, f"{count} outputs", timeout_s)
-
-    def freeze(self) -> None:
-        """Stop the whole process (SIGSTOP), until it is killed. Raises HarnessError if the kernel does not say that
-        each of its threads is stopped.
-        """
-        os.kill(self.pid, signal.SIGSTOP)
-        states = poll(lambda: thread_states(self.pid), STOP_LIMIT_S, until=lambda states: set(states) == {STOPPED})
-        if set(states) != {STOPPED}:
-            running = len(states) - states.count(STOPPED)
-            raise HarnessError(f"{self.name}: {running} of {len(states)} threads are not stopped")
