@@ -39,6 +39,7 @@ TRANSACTION: Final = "outputs and offsets in one transaction"
 ANY: Final = "librdkafka"
 AUTOMATIC: Final = "enable.auto.commit=true"
 STREAMS: Final = "an output for each input, in a topology"
+LINES: Final = "a line of a file to a topic"
 STORE: Final = "outputs and offsets in one transaction of a store"
 SQLITE: Final = "librdkafka, SQLite"
 POSTGRESQL: Final = "librdkafka, PostgreSQL"
@@ -125,6 +126,18 @@ ROWS: Final = (
             ("Kafka Streams, exactly_once", "outputs written, before the commit", "exactly-once"),
             ("Kafka Streams, exactly_once_v2", "outputs written, before the commit", "exactly-once-v2"),
             ("Kafka Streams, exactly_once_v2", "after the commit", "exactly-once-v2-committed"),
+        )
+    ),
+    *(
+        DeliveryCase(code=code, client=client, crash=crash, scenario="connect-pipeline", case=case)
+        for code, client, crash, case in (
+            (LINES, "Kafka Connect, a source", "outputs written, before the commit", "source"),
+            (
+                LINES,
+                "Kafka Connect, a source, exactly.once.source.support=enabled",
+                "outputs written, before the commit",
+                "source-exactly-once",
+            ),
         )
     ),
     *(
