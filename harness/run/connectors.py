@@ -1,24 +1,37 @@
 """Kafka Connect: workers in distributed mode, a connector on them, and what it has committed.
 
 A source's offsets are records of a topic of Connect's own. They are read there, as far as readers of what is committed
-may read, and told as lines of the source's file.
+may read, and told as lines of the source's file. A sink's offsets are those of a consumers' group (harness/run/groups).
 """
 
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from contextlib import ExitStack, closing, contextmanager
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 from evidence.errors import WaitTimeout
 from harness.cluster.librdkafka import client_settings, consumer, is_end, place, refusals
 from harness.polling import poll
 from harness.workloads import settings as defaults
-from harness.workloads.connectors import LINES, OFFSETS, RUNNING, Task, lines_before, position_of, source, task_of
+from harness.workloads.connectors import (
+    LINES,
+    OFFSETS,
+    RUNNING,
+    Task,
+    group_of,
+    lines_before,
+    position_of,
+    sink,
+    source,
+    task_of,
+)
 from harness.workloads.handles.connect import ConnectWorker, NotAnswered
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from harness.run.clients import Clients
     from harness.run.parts import Parts
@@ -27,7 +40,9 @@ if TYPE_CHECKING:
 
 WORKERS: Final = 3
 SOURCE: Final = "source"
-"""The name of the connector."""
+SINK: Final = "sink"
+"""The names of connectors."""
+NOTHING: Final[Mapping[str, str]] = MappingProxyType({})
 TASK_LIMIT_S: Final = 240.0
 """Three Java virtual machines start on a busy machine, and their workers form a group."""
 ASK_S: Final = 5.0
@@ -58,13 +73,33 @@ class Connectors:
         Raises UsageError if the case's client is not Kafka Connect, or if the output has more than one partition;
         WaitTimeout if the connector's task does not run in time.
         """
-        with ExitStack() as stack:
-            workers = [
-                stack.enter_context(self._starter.connect_worker(t, output, group=SOURCE, settings=worker))
-                for _ in range(WORKERS)
-            ]
+        with self._workers(t, output, group=SOURCE, settings=worker) as workers:
             self._make(workers, SOURCE, source(output, connector))
             yield workers
+
+    @contextmanager
+    def connect_sink(
+        self, t: Partition, *, worker: Mapping[str, str] = NOTHING, connector: Mapping[str, str] = NOTHING
+    ) -> Iterator[list[ConnectWorker]]:
+        """Three workers of Kafka Connect with a connector that writes the records of t's topic to a file, a line for
+        each, while the block lasts. Each worker has a file of its own. Its group is `group_of(SINK)`.
+
+        Raises as `connect_source` does.
+        """
+        with self._workers(t, "", group=group_of(SINK), settings=worker) as workers:
+            self._make(workers, SINK, sink(t.topic, connector))
+            yield workers
+
+    @contextmanager
+    def _workers(
+        self, t: Partition, output: str, *, group: str, settings: Mapping[str, str]
+    ) -> Iterator[list[ConnectWorker]]:
+        """Three workers while the block lasts."""
+        with ExitStack() as stack:
+            yield [
+                stack.enter_context(self._starter.connect_worker(t, output, group=group, settings=settings))
+                for _ in range(WORKERS)
+            ]
 
     def append_lines(self, workers: Sequence[ConnectWorker], count: int) -> None:
         """Write so many further lines into the file that a source reads: into each worker's own."""
@@ -72,14 +107,13 @@ class Connectors:
             for one in workers:
                 one.append(count)
 
-    def worker_of_task(
-        self, workers: Sequence[ConnectWorker], name: str = SOURCE, *, timeout_s: float = TASK_LIMIT_S
-    ) -> ConnectWorker:
-        """Wait until the task of a connector runs on one of these workers, and return that one.
+    def worker_of_task(self, workers: Sequence[ConnectWorker], *, timeout_s: float = TASK_LIMIT_S) -> ConnectWorker:
+        """Wait until the task of their connector runs on one of these workers, and return that one.
 
         Raises WaitTimeout if it does not in time; HarnessError, with Connect's own words, if connector or task has
         failed, and if a worker has ended.
         """
+        name = SOURCE if workers[0].output else SINK
         with self._sequence_log.step("wait until the task runs", connector=name):
             found = self._asked(workers, lambda one: task_of(one.ask("GET", f"/connectors/{name}/status")))
             last = poll(
@@ -155,7 +189,7 @@ class Connectors:
             )
         if not isinstance(made, dict):
             raise WaitTimeout(f"the connector {name} is not made after {TASK_LIMIT_S:.0f} s: {made}")
-        self.worker_of_task(workers, name)
+        self.worker_of_task(workers)
 
     @staticmethod
     def _asked(workers: Sequence[ConnectWorker], ask: Callable[[ConnectWorker], Any]) -> Iterator[Any]:

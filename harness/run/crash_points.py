@@ -118,26 +118,47 @@ class CrashPoints:
     ) -> events.CrashPoint:
         """Wait until a reader of everything can read the output of an application of Kafka Streams, or of a source of
         Kafka Connect, up to the offset `written`, and stop its process then; what the group's coordinator, or Connect's
-        topic of offsets, and the leader of the output say of it, which the timeline has.
+        topic of offsets, and the leader of the output say of it, which the timeline has. Of a sink of Kafka Connect so
+        many lines in its file.
 
         Raises WaitTimeout if the output does not get there in time, PreconditionNotHeld if nobody answers, HarnessError
         if the process does not stop.
         """
-        output = Partition(application.output, t.number)
         with self._sequence_log.step("wait until its outputs are written", process=application.name, end=written):
-            end = poll(lambda: self._written(output), timeout_s, until=lambda end: end >= written, every_s=AGAIN_S)
+            end = poll(
+                lambda: self._written(application, t), timeout_s, until=lambda end: end >= written, every_s=AGAIN_S
+            )
         if end < written:
+            output = name_of(application.store) if application.store else Partition(application.output, t.number)
             raise WaitTimeout(f"{application.name}: {output} ends at {end} after {timeout_s:.0f} s, not at {written}")
         with self._sequence_log.step("stop the process", process=application.name):
             application.freeze()
-        seen = self._of_brokers(application, t, SENT)
+        seen = self._of_sink(application, t) if application.store else self._of_brokers(application, t, SENT)
         self._timeline.append(seen)
         return seen
 
-    def _written(self, output: Partition) -> int:
-        """How many records a reader of everything is given; -1 if nobody says."""
-        ends = self._ends.watch_ends(output, 0.0)
+    def _written(self, application: StreamsApplication | ConnectWorker, t: Partition) -> int:
+        """How many records of its output a reader of everything is given, or how many lines are in its file; -1 if
+        nobody says.
+        """
+        if application.store:
+            return _stored(application).made_of(*t)
+        ends = self._ends.watch_ends(Partition(application.output, t.number), 0.0)
         return -1 if ends is None else ends.high_watermark
+
+    def _of_sink(self, application: StreamsApplication | ConnectWorker, t: Partition) -> events.CrashPoint:
+        """What its file and its group's coordinator say."""
+        outputs = _stored(application).made_of(*t)
+        committed = self._committed(application, t)
+        return _event(
+            application,
+            t,
+            SENT,
+            committed=committed,
+            outputs=outputs,
+            written=outputs,
+            store=name_of(application.store),
+        )
 
     def wait_stored(self, application: Application, t: Partition, offset: int, *, timeout_s: float) -> None:
         """Wait until this offset of t is committed in the store that an application writes to. Raises WaitTimeout if
@@ -209,7 +230,7 @@ class CrashPoints:
         """The committed offset, where the group has it; of a share group how many records it is done with, of a source
         of Connect how many lines.
         """
-        if isinstance(application, ConnectWorker):
+        if isinstance(application, ConnectWorker) and not application.store:
             lines = self._connectors.lines_committed(application)
             self._sequence_log.require("Connect's topic of offsets says what is committed", lines is not None)
             return lines
@@ -257,7 +278,7 @@ def _event(
     )
 
 
-def _stored(application: Application) -> Stored:
+def _stored(application: Working) -> Stored:
     """What is committed in the store that an application writes to."""
     return read_store(application.store, application.run)
 

@@ -16,6 +16,7 @@ from typing import Any, Final
 
 from evidence.errors import HarnessError
 from harness.workloads.settings import MEMBER
+from harness.workloads.stores.lines import FILE
 
 HOST: Final = "127.0.0.1"
 """The only address that a worker listens on."""
@@ -72,6 +73,37 @@ def source(output: str, settings: Mapping[str, str]) -> dict[str, str]:
         "topic": output,
     }
     return fixed | dict(settings)
+
+
+def sink(inputs: str, settings: Mapping[str, str]) -> dict[str, str]:
+    """The configuration of a connector of Kafka's own that writes the records of a topic to a file: a line for each,
+    which names where the record lies (KIP-66).
+    """
+    transforms = "org.apache.kafka.connect.transforms"
+    fixed = {
+        "connector.class": "org.apache.kafka.connect.file.FileStreamSinkConnector",
+        "tasks.max": "1",
+        "file": FILE,
+        "topics": inputs,
+        "value.converter": "org.apache.kafka.connect.converters.ByteArrayConverter",
+        "transforms": "hoist,place",
+        "transforms.hoist.type": f"{transforms}.HoistField$Value",
+        "transforms.hoist.field": "value",
+        "transforms.place.type": f"{transforms}.InsertField$Value",
+        "transforms.place.topic.field": "topic",
+        "transforms.place.partition.field": "partition",
+        "transforms.place.offset.field": "offset",
+    }
+    return fixed | dict(settings)
+
+
+def group_of(connector: str) -> str:
+    """The group whose offsets a sink commits.
+
+    >>> group_of("sink")
+    'connect-sink'
+    """
+    return f"connect-{connector}"
 
 
 @dataclass(frozen=True, slots=True)

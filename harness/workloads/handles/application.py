@@ -124,8 +124,11 @@ class Application(Background[ApplicationProgress]):
 class StoppedFromOutside(Background[Progress]):
     """A process whose steps are not ours: it stands still where others see that it has to."""
 
+    run: str
     group: str
     output: str
+    store: str = ""
+    """The file that it writes its outputs to, if that is no topic."""
     producer_id: int
     in_zookeeper = shares = False
 
@@ -147,7 +150,7 @@ class StreamsApplication(StoppedFromOutside[ApplicationProgress]):
         child = client.start("streams", input=inputs, output=output)
         super().__init__(client.name, child, ApplicationProgress(0, ()))
         self.group, self.inputs, self.output = group, inputs, output
-        self.producer_id = client.producer_id
+        self.run, self.producer_id = client.run_dir.path.name, client.producer_id
 
     def _progress(self, heard: Mapping[str, Any]) -> ApplicationProgress:
         return ApplicationProgress(heard["processed"], tuple(heard["errors"]))

@@ -17,6 +17,7 @@ from evidence.errors import HarnessError, WaitTimeout
 from harness.workloads.connectors import HOST
 from harness.workloads.handles.application import StoppedFromOutside
 from harness.workloads.handles.client import Client
+from harness.workloads.stores import located
 
 REST_S: Final = 10.0
 """How long one answer may take. A worker that is not the leader asks that one."""
@@ -33,6 +34,11 @@ def free_port() -> int:
     with closing(socket.socket()) as listening:
         listening.bind((HOST, 0))
         return int(listening.getsockname()[1])
+
+
+def directory_of(worker: str) -> str:
+    """The directory of a worker within the run directory."""
+    return f"store/{worker}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,11 +61,18 @@ class ConnectWorker(StoppedFromOutside[WorkerProgress]):
         commits; `store`: the file that a sink writes.
         """
         self.run = client.run_dir.path.name
-        self.directory = client.run_dir.path.resolve() / "store" / client.name
+        self.store = located(client.run_dir.path, store) if store else ""
         topic, partition = inputs
-        child = client.start("connect", directory=str(self.directory), input=topic, partition=partition, output=output)
+        child = client.start(
+            "connect",
+            directory=located(client.run_dir.path, directory_of(client.name)),
+            input=topic,
+            partition=partition,
+            output=output,
+            store=self.store,
+        )
         super().__init__(client.name, child, WorkerProgress())
-        self.port, self.inputs, self.output, self.group, self.store = port, topic, output, group, store
+        self.port, self.inputs, self.output, self.group = port, topic, output, group
         self.producer_id = client.producer_id
         self.beside: tuple[int, ...] = ()
         """The numbers of the workers beside it."""

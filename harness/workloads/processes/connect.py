@@ -5,10 +5,12 @@ machine (JPype), with the jars that the release's Connect was locked with. Nothi
 
 The process works in a directory of its own, as if each worker had a machine of its own. A connector is configured with
 a file's name alone, so every worker has its own file of this name. A source finds in it the same lines at the same
-positions, except for the number of the worker, which stands in each. So the outputs show which worker made them.
+positions, except for the number of the worker, which stands in each. So the outputs show which worker made them. A
+sink writes to it, and the file says whose it is (harness/workloads/stores/lines.py).
 
-The history has a `send` row for each line before it is in the file. Its outcome is not known here: Connect tells
-nobody what came of a line. It is not even known whether this worker reads it, so there are no `processed` rows.
+The history has a `send` row for each line of a source before it is in the file. Its outcome is not known here: Connect
+tells nobody what came of a line. It is not even known whether this worker reads it, so there are no `processed` rows.
+A sink's worker knows nothing of what the sink does.
 """
 
 from __future__ import annotations
@@ -27,6 +29,7 @@ from evidence.history.writer import HistoryWriter
 from harness.workloads.connectors import LINES
 from harness.workloads.processes import child
 from harness.workloads.processes.java import start_jvm
+from harness.workloads.stores.lines import begin
 
 MAIN: Final = "org.apache.kafka.connect.cli.ConnectDistributed"
 PROPERTIES: Final = "worker.properties"
@@ -42,7 +45,8 @@ class Lines:
         self._run, self._output = record.run_hash(arguments["run"]), str(arguments["output"])
         self._topic, self._partition = str(arguments["input"]), int(arguments["partition"])
         self._path = Path(arguments["directory"]) / LINES
-        self._path.touch()
+        if self._output:
+            self._path.touch()
         self.lengths: list[int] = []
         """Of each line, with its end, in bytes."""
 
@@ -91,6 +95,8 @@ def main() -> None:
         directory.mkdir(parents=True, exist_ok=True)
         settings = {"bootstrap.servers": arguments["bootstrap"]} | arguments["settings"]
         (directory / PROPERTIES).write_text(properties_text(settings))
+        if arguments["store"]:
+            begin(Path(arguments["store"]), arguments["run"], int(arguments["producer"]))
         lines = Lines(arguments, writer)
         worker = started(directory, arguments["library"])
         while not commands.stopped:

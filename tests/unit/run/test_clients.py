@@ -322,6 +322,18 @@ def test_a_worker_of_kafka_connect_listens_on_loopback_alone(tmp_path: Path, tim
     assert (process.kind, process.output, process.library) == ("processor", "out", None)
 
 
+def test_each_worker_with_a_sink_has_a_file_of_its_own(tmp_path: Path, timeline: Timeline) -> None:
+    stage = Stage(tmp_path, timeline, client=Library("connect", "4.3.1"))
+    with (
+        stage.clients.connect_worker(T, "", group="connect-sink"),
+        stage.clients.connect_worker(T, "", group="connect-sink"),
+    ):
+        pass
+    files = [f"store/processor-{number}/outputs.lines" for number in (1, 2)]
+    assert [told.options["store"] for told in Told.made] == files
+    assert [(one.output, one.store) for one in stage.record.run.processes] == [("", file) for file in files]
+
+
 def test_kafka_connect_runs_for_no_other_client(stage: Stage) -> None:
     with (
         pytest.raises(UsageError, match=r"Kafka Connect runs where the case's client is connect, not librdkafka"),

@@ -30,6 +30,7 @@ class Worker:
     def __init__(self, number: int, *answers: Any) -> None:
         self.name, self.producer_id, self.address, self.lengths = f"w{number}", number, f"127.0.0.1:{number}", (5, 6)
         self.beside: tuple[int, ...] = ()
+        self.output = "out"
         self.asked: list[tuple[str, str]] = []
         self.appended: list[int] = []
         self.ended = False
@@ -162,23 +163,27 @@ def test_lines_are_waited_for(asked: Connectors, monkeypatch: pytest.MonkeyPatch
         asked.wait_lines_committed(of(Worker(1, None)), 1, timeout_s=0.02)
 
 
-def test_three_workers_have_the_connector_that_is_asked_for_again(
-    asked: Connectors, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.parametrize(("name", "group"), [("source", "source"), ("sink", "connect-sink")])
+def test_three_workers_have_the_connector_that_is_asked_for_again(name: str, group: str, asked: Connectors) -> None:
     made: list[Worker] = []
+    wanted, of_group = "out" if name == "source" else "", group
 
     @contextmanager
     def started(t: Partition, output: str, *, group: str, settings: Any) -> Iterator[Worker]:
-        assert (t, output, group, settings) == (T, "out", "source", {"a": "b"})
+        assert (t, output, group, settings) == (T, wanted, of_group, {"a": "b"})
         number = len(made) + 1
-        made.append(Worker(number, NotAnswered("409"), {"name": "source"}, runs_on(2)))
+        made.append(Worker(number, NotAnswered("409"), {"name": name}, runs_on(2)))
+        made[-1].output = output
         yield made[-1]
 
     asked._starter = cast("Any", SimpleNamespace(connect_worker=started))
-    with asked.connect_source(T, "out", worker={"a": "b"}, connector={"c": "d"}) as workers:
+    given: Any = {"worker": {"a": "b"}, "connector": {"c": "d"}}
+    with asked.connect_source(T, "out", **given) if wanted else asked.connect_sink(T, **given) as workers:
         assert workers == cast("Any", made)
     assert len(made) == connectors.WORKERS
-    assert ("PUT", "/connectors/source/config") in made[0].asked
+    asked_for = [one for worker in made for one in worker.asked]
+    assert asked_for[0] == ("PUT", f"/connectors/{name}/config")
+    assert ("GET", f"/connectors/{name}/status") in asked_for
 
 
 def test_a_connector_that_nobody_makes_is_told(asked: Connectors, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,6 +18,7 @@ from harness.run.sequence_log import PreconditionNotHeld, SequenceLog
 from harness.run.who import Partition
 from harness.workloads.handles.application import Application, CrashPoint
 from harness.workloads.handles.connect import ConnectWorker
+from harness.workloads.stores.lines import begin
 
 T = Partition("t", 0)
 AT = CrashPoint("process", "accept", round=2)
@@ -88,10 +89,10 @@ def test_one_that_ends_is_said_at_once(stage: Stage) -> None:
         stage.wait(Member("one", 0), Member("gone", -1))
 
 
-def worker(frozen: list[str]) -> ConnectWorker:
+def worker(frozen: list[str], store: str = "") -> ConnectWorker:
     """A worker of Connect without a process, which says when it is stopped."""
     made: Any = object.__new__(ConnectWorker)
-    made.name, made.group, made.output, made.producer_id, made.store = "w", "source", "out", 3, ""
+    made.name, made.run, made.group, made.output, made.producer_id, made.store = "w", "r", "source", "out", 3, store
     made.beside, made.freeze = (2, 4), lambda: frozen.append("stopped")
     return cast("ConnectWorker", made)
 
@@ -115,3 +116,20 @@ def test_a_source_of_which_nobody_says_what_is_committed_shows_nothing(stage: St
     stage.lines = None
     with pytest.raises(PreconditionNotHeld, match="Connect's topic of offsets says what is committed"):
         stage.freeze(worker([]), written=6)
+
+
+LINE = "Struct{{value=[B@1f,topic={},partition=0,offset={}}}\n".format
+
+
+def test_a_sinks_worker_is_stopped_when_its_lines_are_in_the_file(stage: Stage, tmp_path: Path) -> None:
+    frozen: list[str] = []
+    path = tmp_path / "outputs.lines"
+    begin(path, "r", 3)
+    with path.open("a") as file:
+        file.writelines([LINE("t", 0), LINE("u", 0), LINE("t", 1)])
+    with pytest.raises(WaitTimeout, match=r"w: outputs.lines ends at 2 after 0 s, not at 3"):
+        stage.freeze(worker(frozen, str(path)), written=3)
+    assert frozen == []
+    told = stage.freeze(worker(frozen, str(path)), written=2)
+    assert frozen == ["stopped"]
+    assert (told.committed, told.outputs, told.written, told.store) == (4, 2, 2, "outputs.lines")

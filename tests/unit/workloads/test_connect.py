@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -17,10 +18,27 @@ from evidence.history import record, schema
 from evidence.history.inputs import Input, input_of
 from evidence.history.read import stream_batches
 from evidence.history.writer import HistoryWriter
-from harness.workloads.connectors import Task, lines_before, position_of, source, task_of, worker_settings
+from harness.workloads.connectors import (
+    Task,
+    group_of,
+    lines_before,
+    position_of,
+    sink,
+    source,
+    task_of,
+    worker_settings,
+)
 from harness.workloads.handles import connect
-from harness.workloads.handles.connect import ConnectWorker, NotAnswered, WorkerProgress, free_port, understood
+from harness.workloads.handles.connect import (
+    ConnectWorker,
+    NotAnswered,
+    WorkerProgress,
+    directory_of,
+    free_port,
+    understood,
+)
 from harness.workloads.processes.connect import Lines, properties_text
+from harness.workloads.stores.lines import FILE
 
 KEY = json.dumps(["source", {"filename": "inputs.txt"}]).encode()
 
@@ -44,6 +62,17 @@ def test_the_source_is_told_a_name_that_each_worker_has_a_file_of() -> None:
     told = source("out", {"transaction.boundary": "interval"})
     assert (told["file"], told["topic"], told["tasks.max"]) == ("inputs.txt", "out", "1")
     assert told["transaction.boundary"] == "interval"
+
+
+def test_the_sink_names_in_each_line_where_its_input_lies() -> None:
+    told = sink("t", {"tasks.max": "1"})
+    assert (told["topics"], told["file"]) == ("t", FILE)
+    assert [told[f"transforms.place.{of}.field"] for of in ("topic", "partition", "offset")] == [
+        "topic",
+        "partition",
+        "offset",
+    ]
+    assert group_of("sink") == "connect-sink"
 
 
 # What Connect says
@@ -178,6 +207,22 @@ def handle(**more: Any) -> Any:
     for name, value in more.items():
         setattr(made, name, value)
     return made
+
+
+def test_a_worker_is_told_its_directory_and_its_sinks_file(tmp_path: Path) -> None:
+    told: dict[str, Any] = {}
+
+    def start(module: str, **arguments: Any) -> Any:
+        told.update(arguments, module=module)
+
+    client: Any = SimpleNamespace(run_dir=SimpleNamespace(path=tmp_path), name="w", producer_id=3, start=start)
+    store = f"{directory_of('w')}/{FILE}"
+    made = ConnectWorker(client, port=83, inputs=("t", 0), output="", group="g", store=store)
+    directory = tmp_path.resolve() / "store" / "w"
+    assert (told["module"], told["directory"], told["store"]) == ("connect", str(directory), str(directory / FILE))
+    assert (made.run, made.producer_id, made.store) == (tmp_path.name, 3, told["store"])
+    source_worker = ConnectWorker(client, port=83, inputs=("t", 0), output="o", group="g")
+    assert (source_worker.store, told["store"], told["output"]) == ("", "", "o")
 
 
 def test_a_worker_that_does_not_listen_gives_no_answer() -> None:
