@@ -90,7 +90,7 @@ def programs_of(source: str) -> str:
     if "run.streams" in source:
         named += [streams_program.CopyProcessor, streams_program.topology]
     if "run.connect_source" in source:
-        named += [connectors.worker_settings, connectors.source]
+        named += [connectors.worker_settings, connectors.source, connectors.sink]
     return "\n\n".join(inspect.getsource(program) for program in named).rstrip()
 
 

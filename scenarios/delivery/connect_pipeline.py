@@ -13,8 +13,14 @@ again. In `source-exactly-once` the outputs and the position are part of one tra
 connector's (transaction.boundary=interval). The next worker's task has the same transactional.id, and aborts what the
 first one has left open. Each line is there once for read_committed readers (KIP-618).
 
-Each worker works in a directory of its own and finds the file there, as on a machine of its own. The lines are the
-same and lie at the same positions, except that each names the worker. So an output shows who has made it.
+A sink (FileStreamSinkConnector) is a member of the consumers' group connect-NAME, writes a line to a file for each
+input, and commits the group's offset at the workers' interval. Two transformations have each line name where its input
+lies (HoistField and InsertField, KIP-66). In `sink` its worker is killed when all lines are in the file and half of
+them are committed, and the next worker writes the others again: what is outside Kafka is in no transaction of Kafka's.
+In `sink-committed` it is killed after the commit, and no line is written again.
+
+Each worker works in a directory of its own and has its files there, as on a machine of its own. The lines for a source
+are the same in each and lie at the same positions, except that they name the worker. So an output shows who made it.
 """
 
 from collections.abc import Mapping
@@ -29,13 +35,16 @@ INTERVAL_MS = "30000"
 """Between two commits: longer than the second half takes to be written."""
 NONE: Mapping[str, str] = {}
 OF_WORKERS = {"offset.flush.interval.ms": INTERVAL_MS}
+QUICK = {"offset.flush.interval.ms": "1000"}
+SINK = "connect-sink"
+"""The group of the sink."""
 EXACTLY_ONCE = {"exactly.once.source.support": "enabled"}
 TRANSACTIONS = {
     "exactly.once.support": "required",
     "transaction.boundary": "interval",
     "transaction.boundary.interval.ms": INTERVAL_MS,
 }
-CONNECT = "Kafka documentation, Kafka Connect: exactly-once support"
+AT_LEAST_ONCE = "Kafka documentation, Kafka Connect: exactly-once support; KIP-618, KIP-66"
 
 
 def source_killed(
@@ -61,33 +70,71 @@ def source_killed(
     run.wait_stable(output, timeout_s=LIMIT_S)
 
 
+def sink_killed(run: Run) -> None:
+    """The worker is killed between the lines of the second half and the commit, and another one gets the task."""
+    t = run.partition()
+    run.send(t, FIRST)
+    with run.connect_sink(t, worker=OF_WORKERS) as workers:
+        run.wait_committed(SINK, t, FIRST, timeout_s=LIMIT_S)
+        run.send(t, INPUTS - FIRST)
+        first = run.worker_of_task(workers)
+        point = run.freeze_after_outputs(first, t, written=INPUTS, timeout_s=LIMIT_S)
+        run.require("the second half is not committed", point.committed == FIRST, committed=point.committed)
+        run.kill_client(first)
+        run.worker_of_task([one for one in workers if one is not first])
+        run.wait_committed(SINK, t, INPUTS, timeout_s=LIMIT_S)
+
+
+def sink_killed_after_commit(run: Run) -> None:
+    """The worker is killed when all is committed, and another one gets the task with more inputs."""
+    t = run.partition()
+    run.send(t, FIRST)
+    with run.connect_sink(t, worker=QUICK) as workers:
+        run.wait_committed(SINK, t, FIRST, timeout_s=LIMIT_S)
+        first = run.worker_of_task(workers)
+        run.freeze_after_outputs(first, t, written=FIRST, timeout_s=LIMIT_S)
+        run.kill_client(first)
+        run.send(t, INPUTS - FIRST)
+        run.worker_of_task([one for one in workers if one is not first])
+        run.wait_committed(SINK, t, INPUTS, timeout_s=LIMIT_S)
+
+
+REPEATS = [
+    Documented(
+        required=frozenset({"repeated-processing"}), claims=NUMBERS, source=AT_LEAST_ONCE, basis=Basis.DOCUMENTATION
+    )
+]
+"""What lay between outputs and commit is there twice, and nothing else is."""
+
+
 scenario(
     name="connect-pipeline",
-    claim="""Kafka Connect sends the lines of a source again that were not committed when its worker is killed, and no
-        others. With exactly.once.source.support readers of what is committed get each line once.""",
+    claim="""When its worker is killed, Kafka Connect repeats what its source has sent, or its sink has written, and not
+        committed, and nothing else. With exactly.once.source.support readers of what is committed get each line of a
+        source once.""",
     source="KIP-618; Kafka documentation, Kafka Connect: exactly-once support",
     operator="""Set exactly.once.source.support=enabled on all workers, and isolation.level=read_committed in the
-        readers of the outputs, if no output of a source may be there twice. Its connector must support it.""",
+        readers of the outputs, if no output of a source may be there twice. Its connector must support it. What a sink
+        writes to must bear repetition: write by key, or keep the offsets there.""",
     applies=ranges.CONNECT,
     cluster=ClusterPlan(settings={"offsets.topic.num.partitions": "1", "transaction.state.log.num.partitions": "1"}),
     cases={
-        "source": Case(
-            client="connect",
-            steps=source_killed,
-            documented=[
-                Documented(
-                    required=frozenset({"repeated-processing"}),
-                    claims=NUMBERS,
-                    source=CONNECT,
-                    basis=Basis.DOCUMENTATION,
-                )
-            ],
-        ),
+        "source": Case(client="connect", steps=source_killed, documented=REPEATS),
         "source-exactly-once": Case(
             client="connect",
             steps=partial(source_killed, worker=EXACTLY_ONCE, connector=TRANSACTIONS, in_transaction=True),
             documented=[Documented(claims=["each-input-processed-once", *NUMBERS], source="KIP-618", basis=Basis.KIP)],
             applies=ranges.CONNECT_EXACTLY_ONCE,
+        ),
+        "sink": Case(client="connect", steps=sink_killed, documented=REPEATS),
+        "sink-committed": Case(
+            client="connect",
+            steps=sink_killed_after_commit,
+            documented=[
+                Documented(
+                    claims=["each-input-processed-once", *NUMBERS], source=AT_LEAST_ONCE, basis=Basis.DOCUMENTATION
+                )
+            ],
         ),
     },
 )
