@@ -13,6 +13,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 from evidence.errors import WaitTimeout
+from evidence.history import record
 from harness.cluster.librdkafka import client_settings, consumer, is_end, place, refusals
 from harness.polling import poll
 from harness.workloads import settings as defaults
@@ -48,6 +49,7 @@ TASK_LIMIT_S: Final = 240.0
 ASK_S: Final = 5.0
 AGAIN_S: Final = 0.5
 READ_AT_ONCE: Final = 500
+EVERYTHING: Final[Mapping[str, str]] = MappingProxyType({"isolation.level": "read_uncommitted"})
 
 
 class Connectors:
@@ -55,11 +57,10 @@ class Connectors:
 
     def __init__(self, parts: Parts, sequence_log: SequenceLog, clients: Clients) -> None:
         self._sequence_log, self._starter = sequence_log, clients
-        self._offsets_settings: dict[str, Any] = {
-            "group.id": "connect-offsets-reader",
+        self._reader_of_all: dict[str, Any] = {
+            "group.id": "connect-reader",
             "enable.auto.commit": False,
             "enable.partition.eof": True,
-            **defaults.READ_COMMITTED,
             **client_settings(parts.cluster.bootstrap, parts.version.client_settings),
         }
 
@@ -154,17 +155,28 @@ class Connectors:
         """How many lines Connect has committed that the source is done with, by its topic of offsets; None if nobody
         answers.
         """
-        records = self._offset_records()
+        records = self._records((OFFSETS, 0), 0, defaults.READ_COMMITTED)
         return None if records is None else lines_before(position_of(records, SOURCE, LINES), worker.lengths)
 
-    def _offset_records(self) -> list[tuple[bytes | None, bytes | None]] | None:
-        """Key and value of all records of Connect's topic of offsets; None if they cannot be read to their end."""
+    def makers_of(self, output: Partition, since: int) -> frozenset[int]:
+        """The numbers of the workers that have made the outputs from an offset on, as these say themselves, open
+        transactions included; none if the outputs cannot be read.
+        """
+        with self._sequence_log.step("ask the outputs who made them", partition=str(output), since=since):
+            records = self._records(output, since, EVERYTHING) or []
+            found = (record.decode(value) for _, value in records)
+            return frozenset(one.producer for one in found if one is not None)
+
+    def _records(
+        self, where: tuple[str, int], since: int, isolation: Mapping[str, str]
+    ) -> list[tuple[bytes | None, bytes | None]] | None:
+        """Key and value of the records of a partition from an offset on; None if they cannot be read to their end."""
         found: list[tuple[bytes | None, bytes | None]] = []
         deadline = time.monotonic() + ASK_S
-        with closing(consumer(self._offsets_settings)) as client:
+        with closing(consumer(self._reader_of_all | dict(isolation))) as client:
             try:
-                end = client.get_watermark_offsets(place((OFFSETS, 0)), timeout=ASK_S)[1]
-                client.assign([place((OFFSETS, 0), 0)])
+                end = client.get_watermark_offsets(place(where), timeout=ASK_S)[1]
+                client.assign([place(where, since)])
                 while time.monotonic() < deadline:
                     for one in client.consume(READ_AT_ONCE, AGAIN_S):
                         error = one.error()

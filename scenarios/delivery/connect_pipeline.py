@@ -63,6 +63,7 @@ def source_killed(
         run.require("the second half is not committed", point.committed == FIRST, committed=point.committed)
         readable = end if in_transaction else point.written
         run.require("its transaction is open, if it has one", point.outputs == readable, outputs=point.outputs)
+        run.require("it has made the second half", run.makers_of(output, end) == {first.producer_id})
         run.kill_client(first)
         others = [one for one in workers if one is not first]
         run.worker_of_task(others)

@@ -13,6 +13,7 @@ import pytest
 from confluent_kafka import KafkaError, KafkaException
 
 from evidence.errors import HarnessError, RecorderDied, WaitTimeout
+from evidence.history import record
 from evidence.timeline import Timeline
 from harness.run import connectors
 from harness.run.connectors import Connectors
@@ -57,10 +58,11 @@ def runs_on(number: int, state: str = "RUNNING") -> dict[str, Any]:
 
 
 class Topic:
-    """A consumer of Connect's topic of offsets, which has these positions, and whose end comes after so many polls."""
+    """A consumer of a topic with these positions of Connect's, or values, whose end comes after so many polls."""
 
-    def __init__(self, *positions: int, polls: int = 1, refuses: bool = False) -> None:
+    def __init__(self, *positions: int | bytes, polls: int = 1, refuses: bool = False) -> None:
         self._positions, self._polls, self._refuses = positions, polls, refuses
+        self.assigned: list[Any] = []
         self.settings: dict[str, Any] = {}
 
     def __call__(self, settings: dict[str, Any]) -> Topic:
@@ -72,7 +74,8 @@ class Topic:
             raise KafkaException(KafkaError(KafkaError._TIMED_OUT))
         return 0, len(self._positions)
 
-    def assign(self, _: Any) -> None: ...
+    def assign(self, places: Any) -> None:
+        self.assigned += places
 
     def consume(self, *_: Any) -> list[Any]:
         self._polls -= 1
@@ -84,8 +87,8 @@ class Topic:
     def close(self) -> None: ...
 
 
-def message(position: int) -> Any:
-    value = json.dumps({"position": position}).encode()
+def message(position: int | bytes) -> Any:
+    value = position if isinstance(position, bytes) else json.dumps({"position": position}).encode()
     return SimpleNamespace(error=lambda: None, key=lambda: KEY, value=lambda: value)
 
 
@@ -143,6 +146,20 @@ def test_what_is_committed_is_read_to_the_end(asked: Connectors, monkeypatch: py
     monkeypatch.setattr(connectors, "consumer", topic)
     assert asked.lines_committed(of(Worker(1, None))[0]) == 2
     assert topic.settings["isolation.level"] == "read_committed"
+
+
+def test_the_outputs_say_who_has_made_them(asked: Connectors, monkeypatch: pytest.MonkeyPatch) -> None:
+    lines = [record.encode_text(1, producer, 0) for producer in (2, 3, 2)]
+    topic = Topic(*lines, b"of somebody else", polls=2)
+    monkeypatch.setattr(connectors, "consumer", topic)
+    assert asked.makers_of(Partition("out", 0), 7) == {2, 3}
+    assert topic.settings["isolation.level"] == "read_uncommitted"
+    assert [(one.topic, one.partition, one.offset) for one in topic.assigned] == [("out", 0, 7)]
+
+
+def test_outputs_that_cannot_be_read_are_nobodys(asked: Connectors, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connectors, "consumer", Topic(refuses=True))
+    assert asked.makers_of(Partition("out", 0), 7) == frozenset()
 
 
 @pytest.mark.parametrize("topic", [Topic(5, refuses=True), Topic(5, polls=-1)], ids=["refused", "without an end"])
