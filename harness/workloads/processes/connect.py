@@ -9,31 +9,30 @@ positions, except for the number of the worker, which stands in each. So the out
 sink writes to it, and the file says whose it is (harness/workloads/stores/lines.py).
 
 The history has a `send` row for each line of a source before it is in the file. Its outcome is not known here: Connect
-tells nobody what came of a line. It is not even known whether this worker reads it, so there are no `processed` rows.
-A sink's worker knows nothing of what the sink does.
+tells nobody what came of a line (handed_over.py). It is not even known whether this worker reads it, so there are no
+`processed` rows. A sink's worker knows nothing of what the sink does.
 """
 
 from __future__ import annotations
 
 import os
 import threading
-import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
 from evidence.errors import HarnessError
-from evidence.history import record, schema
+from evidence.history import record
 from evidence.history.inputs import Input
 from evidence.history.writer import HistoryWriter
 from harness.workloads.connectors import LINES
 from harness.workloads.processes import child
+from harness.workloads.processes.handed_over import OUTPUT_PARTITION, put_on_record
 from harness.workloads.processes.java import start_jvm
 from harness.workloads.stores.lines import begin
 
 MAIN: Final = "org.apache.kafka.connect.cli.ConnectDistributed"
 PROPERTIES: Final = "worker.properties"
-OUTPUT_PARTITION: Final = 0
 POLL_S: Final = 0.1
 
 
@@ -61,17 +60,7 @@ class Lines:
         self.lengths += map(len, made)
 
     def _line(self, sequence: int) -> bytes:
-        now = time.monotonic_ns()
-        self._writer.append(
-            kind=schema.SEND,
-            topic=self._output,
-            partition=OUTPUT_PARTITION,
-            producer=self._producer,
-            sequence=sequence,
-            invoked_ns=now,
-            completed_ns=now,
-            outcome=schema.INFO,
-        )
+        put_on_record(self._writer, self._output, self._producer, sequence)
         payload = Input(self._topic, self._partition, sequence).payload
         return record.encode_text(self._run, self._producer, sequence, payload) + b"\n"
 
