@@ -122,11 +122,15 @@ class CrashPoints:
         many lines in its file.
 
         Raises WaitTimeout if the output does not get there in time, PreconditionNotHeld if nobody answers, HarnessError
-        if the process does not stop.
+        if the process has ended, or does not stop.
         """
         with self._sequence_log.step("wait until its outputs are written", process=application.name, end=written):
             end = poll(
-                lambda: self._written(application, t), timeout_s, until=lambda end: end >= written, every_s=AGAIN_S
+                lambda: self._written(application, t),
+                timeout_s,
+                until=lambda end: end >= written,
+                every_s=AGAIN_S,
+                watch=application.require_running,
             )
         if end < written:
             output = name_of(application.store) if application.store else Partition(application.output, t.number)

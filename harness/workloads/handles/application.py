@@ -132,6 +132,12 @@ class StoppedFromOutside(Background[Progress]):
     producer_id: int
     in_zookeeper = shares = False
 
+    def require_running(self) -> None:
+        """Raise RecorderDied, with the last that it printed, if its process has ended."""
+        with suppress(WaitTimeout):
+            while True:
+                self._hear(0.0, "hearing whether it runs")
+
     def freeze(self) -> None:
         """Stop the whole process (SIGSTOP), until it is killed. Raises HarnessError if the kernel does not say that
         each of its threads is stopped.

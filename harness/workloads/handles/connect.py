@@ -9,11 +9,11 @@ import http.client
 import json
 import socket
 from collections.abc import Mapping
-from contextlib import closing, suppress
+from contextlib import closing
 from dataclasses import dataclass
 from typing import Any, Final
 
-from evidence.errors import HarnessError, WaitTimeout
+from evidence.errors import HarnessError
 from harness.workloads.connectors import HOST
 from harness.workloads.handles.application import StoppedFromOutside
 from harness.workloads.handles.client import Client
@@ -89,12 +89,6 @@ class ConnectWorker(StoppedFromOutside[WorkerProgress]):
 
     def _progress(self, heard: Mapping[str, Any]) -> WorkerProgress:
         return WorkerProgress(tuple(heard["lengths"]))
-
-    def require_running(self) -> None:
-        """Raise RecorderDied, with the last that it printed, if its process has ended."""
-        with suppress(WaitTimeout):
-            while True:
-                self._hear(0.0, "hearing whether it runs")
 
     def append(self, count: int) -> None:
         """Have it write so many further lines, and wait until they are in its file."""

@@ -94,6 +94,7 @@ def worker(frozen: list[str], store: str = "") -> ConnectWorker:
     made: Any = object.__new__(ConnectWorker)
     made.name, made.run, made.group, made.output, made.producer_id, made.store = "w", "r", "source", "out", 3, store
     made.beside, made.freeze = (2, 4), lambda: frozen.append("stopped")
+    made.require_running = lambda: None
     return cast("ConnectWorker", made)
 
 
@@ -133,3 +134,16 @@ def test_a_sinks_worker_is_stopped_when_its_lines_are_in_the_file(stage: Stage, 
     told = stage.freeze(worker(frozen, str(path)), written=2)
     assert frozen == ["stopped"]
     assert (told.committed, told.outputs, told.written, told.store) == (4, 2, 2, "outputs.lines")
+
+
+def test_a_worker_that_has_ended_is_not_waited_for(stage: Stage) -> None:
+    frozen: list[str] = []
+    gone = worker(frozen)
+
+    def ended() -> None:
+        raise HarnessError("w has ended")
+
+    cast("Any", gone).require_running = ended
+    with pytest.raises(HarnessError, match="w has ended"):
+        stage.freeze(gone, written=6)
+    assert frozen == []
