@@ -13,7 +13,6 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 from evidence.errors import WaitTimeout
-from evidence.history import record
 from harness.cluster.librdkafka import client_settings, consumer, is_end, place, refusals
 from harness.polling import poll
 from harness.workloads import settings as defaults
@@ -162,6 +161,8 @@ class Connectors:
         """The numbers of the workers that have made the outputs from an offset on, as these say themselves, open
         transactions included; none if the outputs cannot be read.
         """
+        from evidence.history import record  # numpy is loaded where a run uses it
+
         with self._sequence_log.step("ask the outputs who made them", partition=str(output), since=since):
             records = self._records(output, since, EVERYTHING) or []
             found = (record.decode(value) for _, value in records)

@@ -16,8 +16,8 @@ first one has left open. Each line is there once for read_committed readers (KIP
 A sink (FileStreamSinkConnector) is a member of the consumers' group connect-NAME, writes a line to a file for each
 input, and commits the group's offset at the workers' interval. Two transformations have each line name where its input
 lies (HoistField and InsertField, KIP-66). In `sink` its worker is killed when all lines are in the file and half of
-them are committed, and the next worker writes the others again: what is outside Kafka is in no transaction of Kafka's.
-In `sink-committed` it is killed after the commit, and no line is written again.
+them are committed. The next worker writes the others again, for a file is in no transaction of Kafka's. In
+`sink-committed` the worker is killed after the commit, and no line is written again.
 
 Each worker works in a directory of its own and has its files there, as on a machine of its own. The lines for a source
 are the same in each and lie at the same positions, except that they name the worker. So an output shows who made it.
@@ -115,8 +115,8 @@ scenario(
         source once.""",
     source="KIP-618; Kafka documentation, Kafka Connect: exactly-once support",
     operator="""Set exactly.once.source.support=enabled on all workers, and isolation.level=read_committed in the
-        readers of the outputs, if no output of a source may be there twice. Its connector must support it. What a sink
-        writes to must bear repetition: write by key, or keep the offsets there.""",
+        readers of the outputs, if no output of a source may be there twice. Its connector must support it. A sink may
+        write twice: have it write by key, or keep its offsets where it writes.""",
     applies=ranges.CONNECT,
     cluster=ClusterPlan(settings={"offsets.topic.num.partitions": "1", "transaction.state.log.num.partitions": "1"}),
     cases={
