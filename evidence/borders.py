@@ -512,6 +512,15 @@ CONNECT_MAKES_TOPICS: Final = Border(
     Side("0.11.0.0", "KafkaOffsetBackingStore, KafkaConfigBackingStore, KafkaStatusBackingStore: TopicAdmin"),
 )
 """Workers of Kafka Connect make the topics of their own that are not there."""
+CONNECT_FILES_GONE: Final = Border(
+    "4.4",
+    "KAFKA-20297",
+    Side("4.3.1", "FileStreamSourceConnector.version calls org.apache.kafka.common.utils.AppInfoParser"),
+    Side("4.4.0", "kafka-clients: AppInfoParser is in org.apache.kafka.common.utils.internals alone"),
+)
+"""Kafka's own connectors for files of the releases before do not run on workers, for want of a class that they call.
+Those of 4.4.0 cannot be had: connect-file 4.4.0 is not where its other artifacts are.
+"""
 CONNECT_EXACTLY_ONCE: Final = Border(
     "3.4",
     "KIP-618",
