@@ -505,6 +505,29 @@ STREAMS_EXACTLY_ONCE_REMOVED: Final = Border(
     Side("4.0.0", "StreamsConfig: at_least_once and exactly_once_v2 alone"),
 )
 """Kafka Streams has no processing.guarantee=exactly_once any more, one producer for each task (KIP-129)."""
+CONNECT_MAKES_TOPICS: Final = Border(
+    "0.11",
+    "KIP-154",
+    Side("0.10.2.2", "org.apache.kafka.connect.util has no TopicAdmin"),
+    Side("0.11.0.0", "KafkaOffsetBackingStore, KafkaConfigBackingStore, KafkaStatusBackingStore: TopicAdmin"),
+)
+"""Workers of Kafka Connect make the topics of their own that are not there."""
+CONNECT_FILES_GONE: Final = Border(
+    "4.4",
+    "KAFKA-20297",
+    Side("4.3.1", "FileStreamSourceConnector.version calls org.apache.kafka.common.utils.AppInfoParser"),
+    Side("4.4.0", "kafka-clients: AppInfoParser is in org.apache.kafka.common.utils.internals alone"),
+)
+"""Kafka's own connectors for files of the releases before do not run on workers, for want of a class that they call.
+Those of 4.4.0 cannot be had: connect-file 4.4.0 is not where its other artifacts are.
+"""
+CONNECT_EXACTLY_ONCE: Final = Border(
+    "3.4",
+    "KIP-618",
+    Side("3.3.2", "FileStreamSourceConnector does not override exactlyOnceSupport"),
+    Side("3.4.0", "FileStreamSourceConnector.exactlyOnceSupport: SUPPORTED of a file"),
+)
+"""Kafka's own source of lines says that it supports exactly once (exactly.once.source.support came with 3.3)."""
 TRANSACTIONS_VERIFIED: Final = Border(
     "3.6",
     "KIP-890",

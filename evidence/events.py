@@ -568,6 +568,8 @@ class CrashPoint(Event, frozen=True, kw_only=True, tag="crash-point"):
     """Whether a transaction that writes is open in the store, as the store says."""
     in_zookeeper: bool = False
     """Whether the committed offset is that of the group's znode."""
+    beside: tuple[int, ...] = ()
+    """The numbers of those that ran beside it and had none of its inputs: what they made, they made later."""
 
 
 class StoreAnswer(Event, frozen=True, kw_only=True, tag="store-answer"):

@@ -39,6 +39,8 @@ TRANSACTION: Final = "outputs and offsets in one transaction"
 ANY: Final = "librdkafka"
 AUTOMATIC: Final = "enable.auto.commit=true"
 STREAMS: Final = "an output for each input, in a topology"
+FROM_FILE: Final = "each line of a file to a topic"
+TO_FILE: Final = "each input as a line to a file"
 STORE: Final = "outputs and offsets in one transaction of a store"
 SQLITE: Final = "librdkafka, SQLite"
 POSTGRESQL: Final = "librdkafka, PostgreSQL"
@@ -125,6 +127,20 @@ ROWS: Final = (
             ("Kafka Streams, exactly_once", "outputs written, before the commit", "exactly-once"),
             ("Kafka Streams, exactly_once_v2", "outputs written, before the commit", "exactly-once-v2"),
             ("Kafka Streams, exactly_once_v2", "after the commit", "exactly-once-v2-committed"),
+        )
+    ),
+    *(
+        DeliveryCase(code=code, client=client, crash=crash, scenario="connect-pipeline", case=case)
+        for code, client, crash, case in (
+            (FROM_FILE, "Kafka Connect, a source", "outputs written, before the commit", "source"),
+            (
+                FROM_FILE,
+                "Kafka Connect, a source, exactly.once.source.support=enabled",
+                "outputs written, before the commit",
+                "source-exactly-once",
+            ),
+            (TO_FILE, "Kafka Connect, a sink", "lines written, before the commit", "sink"),
+            (TO_FILE, "Kafka Connect, a sink", "after the commit", "sink-committed"),
         )
     ),
     *(

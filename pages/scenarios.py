@@ -19,6 +19,7 @@ from harness.case import Case
 from harness.cluster import versions
 from harness.scenario import PACKAGE, Scenario, all_scenarios
 from harness.suite import SUITE
+from harness.workloads import connectors
 from harness.workloads.processes import streams_program
 from harness.workloads.processes.programs import PROGRAMS
 
@@ -84,10 +85,12 @@ def steps_of(source: str) -> str:
 
 
 def programs_of(source: str) -> str:
-    """The applications that a scenario's file names, as they are written."""
+    """The applications that a scenario's file names, as they are written; of Kafka Connect how it is configured."""
     named: list[Any] = [program for name, program in PROGRAMS.items() if f'"{name}"' in source]
     if "run.streams" in source:
         named += [streams_program.CopyProcessor, streams_program.topology]
+    if "run.connect_source" in source:
+        named += [connectors.worker_settings, connectors.source, connectors.sink]
     return "\n\n".join(inspect.getsource(program) for program in named).rstrip()
 
 

@@ -25,6 +25,7 @@ TITLES: Final[Mapping[str, str]] = {
     "client-crash": "A producer is killed before it is answered",
     "client-cut-from-leader": "Clients cannot reach the leader, brokers can",
     "clock-step": "A broker's clock is days ahead, or behind",
+    "connect-pipeline": "A worker of Kafka Connect dies before it commits",
     "controlled-shutdown": "A leader is stopped cleanly, or killed",
     "controller-failover": "The controller dies",
     "controller-isolated": "The controller is cut off from all other nodes",

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import Final, NamedTuple
 
-from evidence.history.layout import CHECKSUM, HEADER
+from evidence.history.layout import payload_of
 
 _NAME: Final = re.compile(r"(?P<topic>[A-Za-z0-9._-]+)-(?P<partition>[0-9]+)@(?P<offset>[0-9]+)")
 
@@ -32,6 +32,5 @@ class Input(NamedTuple):
 
 def input_of(value: bytes) -> Input | None:
     """The input that a record's value names; None if it names none."""
-    payload = value[HEADER.size : -CHECKSUM.size]
-    named = _NAME.fullmatch(payload.decode("ascii", errors="replace"))
+    named = _NAME.fullmatch(payload_of(value).decode("ascii", errors="replace"))
     return None if named is None else Input(named["topic"], int(named["partition"]), int(named["offset"]))

@@ -15,6 +15,10 @@ whole value and one comparison. It is CRC-32C because that is computed in hardwa
 checksums of many records that differ in nothing but the sequence need no pass over their payloads. Each is the checksum
 of sequence 0 exclusive-or one table entry for each byte of the sequence. That is how records are made by the block
 (`Encoder`), and checked by the poll (`Decoder`): what they ought to be is made, and compared with what they are.
+
+Programs that carry nothing but lines of text get the same identity as one (`encode_text`; evidence/history/layout.py).
+Its checksum is CRC-32C, too, of all that stands before it and its space. Such records are few, and each is decoded by
+itself.
 """
 
 from __future__ import annotations
@@ -32,7 +36,7 @@ import google_crc32c
 import numpy as np
 import numpy.typing as npt
 
-from evidence.history.layout import CHECKSUM, HEADER
+from evidence.history.layout import CHECKSUM, HEADER, TEXT, TEXT_MAGIC
 
 MAGIC: Final = b"KCH1"
 MINIMUM_BYTES: Final = HEADER.size + CHECKSUM.size
@@ -46,6 +50,8 @@ RESIDUE: Final = 0x48674BC7
 
 _HEAD: Final = np.dtype([("magic", ">u4"), ("run", ">u4"), ("producer", ">i4"), ("sequence", ">i8")])
 _MAGIC_WORD: Final = int.from_bytes(MAGIC, "big")
+_TEXT_WORD: Final = int.from_bytes(TEXT_MAGIC, "big")
+_PRODUCER_LIMIT: Final = 1 << 31
 _NOTHING: Final = bytes(MINIMUM_BYTES)
 _JOINED_BYTES: Final = 256
 """Up to this size it is quicker to copy whole values together than to cut the headers out of them."""
@@ -112,6 +118,20 @@ def encode(run: int, producer: int, sequence: int, payload: bytes = b"") -> byte
     """The value of a record."""
     body = HEADER.pack(MAGIC, run, producer, sequence) + payload
     return body + CHECKSUM.pack(google_crc32c.value(body))
+
+
+def encode_text(run: int, producer: int, sequence: int, payload: bytes = b"") -> bytes:
+    """The value of a record as a line of text, without the line's end.
+
+    Raises ValueError if the payload is not printable ASCII, or a number is beyond what a record can have.
+    """
+    if not (0 <= run < 1 << 32 and 0 <= producer < _PRODUCER_LIMIT and 0 <= sequence < SEQUENCE_LIMIT):
+        raise ValueError(f"no record has run {run}, producer {producer} and sequence {sequence}")
+    body = b"%b %08x %08x %010x %b" % (TEXT_MAGIC, run, producer, sequence, payload)
+    line = b"%b %08x" % (body, google_crc32c.value(body))
+    if TEXT.fullmatch(line) is None:
+        raise ValueError(f"the payload of a line is printable ASCII, not {payload!r}")
+    return line
 
 
 class Encoder:
@@ -186,9 +206,19 @@ def decode(value: bytes | memoryview | None) -> Identity | None:
     if value is None or len(value) < MINIMUM_BYTES:
         return None
     magic, run, producer, sequence = HEADER.unpack_from(value)
-    if magic != MAGIC or google_crc32c.value(value if isinstance(value, bytes) else bytes(value)) != RESIDUE:
+    if magic != MAGIC:
+        return _decode_text(bytes(value)) if magic == TEXT_MAGIC else None
+    if google_crc32c.value(value if isinstance(value, bytes) else bytes(value)) != RESIDUE:
         return None
     return Identity(run, producer, sequence)
+
+
+def _decode_text(value: bytes) -> Identity | None:
+    """The identity in a line of text; None if it is not ours or its checksum is wrong."""
+    found = TEXT.fullmatch(value)
+    if found is None or google_crc32c.value(value[: found.end("payload")]) != int(found["checksum"], 16):
+        return None
+    return Identity(int(found["run"], 16), int(found["producer"], 16), int(found["sequence"], 16))
 
 
 def decode_all(values: Sequence[bytes | None]) -> Identities:
@@ -219,12 +249,17 @@ def decode_all(values: Sequence[bytes | None]) -> Identities:
             sequence=heads["sequence"].astype(np.int64),
             valid=valid,
         )
-    return Identities(
+    found = Identities(
         run=np.where(valid, heads["run"], 0).astype(np.uint32),
         producer=np.where(valid, heads["producer"], -1).astype(np.int32),
         sequence=np.where(valid, heads["sequence"], -1).astype(np.int64),
         valid=valid,
     )
+    for place in np.flatnonzero(heads["magic"] == _TEXT_WORD).tolist():
+        if (one := _decode_text(whole[place])) is not None:
+            found.run[place], found.producer[place], found.sequence[place] = one.run, one.producer, one.sequence
+            found.valid[place] = True
+    return found
 
 
 class Decoder:
@@ -261,8 +296,8 @@ class Decoder:
         )
 
     def _learn(self, value: bytes) -> bool:
-        """Take a record for the pattern; False if it is not a valid one."""
-        if decode(value) is None:
+        """Take a record for the pattern; False if it is not a valid one, or a line of text."""
+        if not value.startswith(MAGIC) or decode(value) is None:
             return False
         self._low = _low_table(len(value))
         stride = len(value) + len(_BETWEEN)

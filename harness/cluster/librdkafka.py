@@ -11,11 +11,13 @@ from typing import TYPE_CHECKING, Any, Final
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from confluent_kafka import Consumer, KafkaException, TopicPartition
+    from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
     from confluent_kafka.admin import AdminClient
 
 ANYWHERE: Final = -1001
 """No offset (RD_KAFKA_OFFSET_INVALID)."""
+END: Final = -191
+"""The end of a partition (RD_KAFKA_RESP_ERR__PARTITION_EOF)."""
 
 
 def client_settings(bootstrap: str, by_version: Mapping[str, str]) -> dict[str, Any]:
@@ -45,6 +47,11 @@ def place(t: Iterable[Any], offset: int = ANYWHERE, metadata: str | None = None)
     if metadata is None:
         return TopicPartition(topic, number, offset)
     return TopicPartition(topic, number, offset, metadata)
+
+
+def is_end(error: KafkaError) -> bool:
+    """Whether what came in place of a record says that there is none yet (enable.partition.eof)."""
+    return bool(error.code() == END)
 
 
 def refusals() -> type[KafkaException]:

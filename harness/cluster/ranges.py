@@ -285,6 +285,14 @@ STREAMS_EXACTLY_ONCE: Final = TRANSACTIONS & before(
 STREAMS_EXACTLY_ONCE_V2: Final = since(
     borders.STREAMS_EXACTLY_ONCE_V2, "Kafka Streams has exactly_once_v2 (KIP-732, 3.0 and later)"
 )
+CONNECT: Final = between(
+    borders.CONNECT_MAKES_TOPICS,
+    borders.CONNECT_FILES_GONE,
+    "Kafka Connect makes its topics, and has Kafka's connectors for files (KIP-154, 0.11 to 4.3)",
+)
+CONNECT_EXACTLY_ONCE: Final = since(
+    borders.CONNECT_EXACTLY_ONCE, "Kafka Connect's source of lines supports exactly once (KIP-618, 3.4 and later)"
+)
 TRANSACTIONS_VERIFIED: Final = since(
     borders.TRANSACTIONS_VERIFIED, "transactions that leaders verify (KIP-890, 3.6 and later)"
 )

@@ -8,6 +8,7 @@ each noun:
     sequence_log    steps, notes, and preconditions: what the timeline says of the sequence itself
     who             roles and what the cluster states of them
     clients         producers, loads, consumers, transactions, pipelines
+    connectors      workers and connectors of Kafka Connect
     crash_points    where an application stands still, and what others say of it there
     groups          what consumer groups have committed
     logs            batches whose bytes are known, and searches by offset and by time
@@ -36,6 +37,7 @@ from typing import TYPE_CHECKING
 
 from harness.run.administration import Administration
 from harness.run.clients import BATCH, NO_SETTINGS, Clients
+from harness.run.connectors import Connectors
 from harness.run.crash_points import CrashPoints
 from harness.run.directories import LogDirectories
 from harness.run.disks import LiveFiles
@@ -58,6 +60,7 @@ if TYPE_CHECKING:
     from harness.plan import TopicPlan
     from harness.subjects import UserSubject
     from harness.workloads.handles.application import Application, StreamsApplication
+    from harness.workloads.handles.connect import ConnectWorker
     from harness.workloads.handles.transactions import Pipeline
 
 __all__ = ["OFFSETS", "START_LIMIT_S", "DutyNotDone", "Partition", "Parts", "PreconditionNotHeld", "Run", "Target"]
@@ -78,6 +81,7 @@ class Run(
     EndOffsets,
     Groups,
     ShareGroups,
+    Connectors,
     CrashPoints,
     Threads,
 ):
@@ -105,7 +109,8 @@ class Run(
         EndOffsets.__init__(self, parts, self)
         Groups.__init__(self, parts, self)
         ShareGroups.__init__(self, parts, self, self)
-        CrashPoints.__init__(self, parts, self, self, self, self)
+        Connectors.__init__(self, parts, self, self)
+        CrashPoints.__init__(self, parts, self, self, self, self, self)
         Threads.__init__(self, parts.timeline, self)
         self._random = Random(parts.record.run.seed)
         self.version, self.topic, self.case, self.given = parts.version, parts.topics[0], parts.case, parts.given
@@ -213,6 +218,22 @@ class Run(
         self._make_output(t, output)
         with super().streams(t, output, group=group, guarantee=guarantee, settings=settings) as process:
             yield process
+
+    @contextmanager
+    def connect_source(
+        self,
+        t: Partition,
+        output: str = "output",
+        *,
+        worker: Mapping[str, str] = NO_SETTINGS,
+        connector: Mapping[str, str] = NO_SETTINGS,
+    ) -> Iterator[list[ConnectWorker]]:
+        """Three workers of Kafka Connect with a source of lines, one for each record of t, while the block lasts. The
+        topic `output` is created like t's if there is none of that name.
+        """
+        self._make_output(t, output)
+        with super().connect_source(t, output, worker=worker, connector=connector) as workers:
+            yield workers
 
     def _make_output(self, t: Partition, output: str) -> None:
         if all(plan.name != output for plan in self.topics):

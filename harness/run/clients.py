@@ -20,7 +20,9 @@ from evidence.run import ProcessRecord, SubjectRecord
 from harness.cluster.cluster import KAFKA_PORT
 from harness.run.waits import led
 from harness.run.who import Partition
+from harness.setup.jars import CONNECT, STREAMS
 from harness.workloads import settings as defaults
+from harness.workloads.connectors import worker_settings
 from harness.workloads.handles.application import NOWHERE, Application, CrashPoint, StreamsApplication
 from harness.workloads.handles.client import (
     BackgroundConsumer,
@@ -35,12 +37,14 @@ from harness.workloads.handles.client import (
     Unanswered,
     not_in_time,
 )
+from harness.workloads.handles.connect import ConnectWorker, directory_of, free_port
 from harness.workloads.handles.transactions import Pipeline, TransactionalProducer, TransactionStepResult
-from harness.workloads.libraries import RDKAFKA, STREAMS, Library
+from harness.workloads.libraries import RDKAFKA, Library
 from harness.workloads.processes.programs import COMMITTED_BY_CLIENT
 from harness.workloads.processes.share_programs import IMPLICIT
 from harness.workloads.protocol import GROUPS
 from harness.workloads.stores import ADDRESS, POSTGRESQL, SQLITE
+from harness.workloads.stores.lines import FILE
 
 if TYPE_CHECKING:
     from harness.run.parts import Parts
@@ -128,7 +132,7 @@ class Clients:
         store: str = "",
     ) -> Client:
         """A new client, which run.json has from now on."""
-        name = f"{kind}-{1 + len(self._record.run.of_kind(kind))}"
+        name = self._next_name(kind)
         bootstrap = bootstrap or self._cluster.bootstrap
         self._record.add_process(
             ProcessRecord(
@@ -146,6 +150,10 @@ class Clients:
             )
         )
         return Client(self._run_dir, name, len(self._record.run.processes), bootstrap, settings)
+
+    def _next_name(self, kind: str) -> str:
+        """What the next client of a kind is called."""
+        return f"{kind}-{1 + len(self._record.run.of_kind(kind))}"
 
     def _library_of(self, role: Library) -> str | None:
         """What run.json says of a process of this library, whose own client may be of the other role alone."""
@@ -556,10 +564,7 @@ class Clients:
 
         Raises UsageError if the case's client is not Kafka Streams, or if the output has more than one partition.
         """
-        if self._partitions_of(output) != [0]:
-            raise UsageError(f"the output of Kafka Streams has one partition here, and {output} has more")
-        if self._whose.kind != STREAMS:
-            raise UsageError(f"Kafka Streams runs where the case's client is {STREAMS}, not {self._whose.name}")
+        self._require_runner("Kafka Streams", STREAMS, output)
         with TemporaryDirectory(prefix="kafka-chaos-") as state:
             given = {
                 "application.id": group,
@@ -575,6 +580,32 @@ class Clients:
             detail = {"input": t.topic, "output": output, "group": group, "guarantee": guarantee}
             with self._sequence_log.step("streams", **detail), process:
                 yield process
+
+    @contextmanager
+    def connect_worker(
+        self, t: Partition, output: str, *, group: str, settings: Mapping[str, str] = NO_SETTINGS
+    ) -> Iterator[ConnectWorker]:
+        """A worker of Kafka Connect while the block lasts, with these settings beside those that all have. Its source
+        reads a file with a line for each record of t, and sends to the topic `output`. Without an output it has a sink
+        of t's topic, which commits as `group` and writes to a file.
+
+        Raises UsageError if the case's client is not Kafka Connect, or if the output has more than one partition.
+        """
+        self._require_runner("Kafka Connect", CONNECT, output)
+        port, store = free_port(), "" if output else f"{directory_of(self._next_name('processor'))}/{FILE}"
+        registered = self._register("processor", worker_settings(port, settings), output=output, store=store)
+        client = self._told(registered, self._whose)
+        worker = ConnectWorker(client, port=port, inputs=(t.topic, t.number), output=output, group=group, store=store)
+        self._watched(worker, t.topic)
+        with self._sequence_log.step("worker of Kafka Connect", process=client.name, port=port), worker:
+            yield worker
+
+    def _require_runner(self, name: str, kind: str, output: str) -> None:
+        """UsageError if the case's client is not what is to run, or if the output has more than one partition."""
+        if output and self._partitions_of(output) != [0]:
+            raise UsageError(f"the output of {name} has one partition here, and {output} has more")
+        if self._whose.kind != kind:
+            raise UsageError(f"{name} runs where the case's client is {kind}, not {self._whose.name}")
 
     def _place_of(self, store: str) -> str:
         """Where a store is: a file of the run directory, or the node that the cluster has for it; "" for none."""

@@ -6,8 +6,9 @@ program that writes to a store the store is asked for both. A consumer of 0.8 th
 in a znode, which is read in the coordinator's place. A share group commits no offset: its coordinator says how
 many records it is done with, which are those of the rounds before.
 
-Kafka Streams does not stand still where it is told to. It is stopped from outside as a whole, when its outputs are
-written and before its next commit, which its commit interval puts off.
+Kafka Streams and Kafka Connect do not stand still where they are told to. They are stopped from outside as a whole,
+when their outputs are written and before the next commit, which an interval puts off. What a source of Connect has
+committed is told by Connect's own topic of offsets, as lines.
 """
 
 from __future__ import annotations
@@ -19,11 +20,13 @@ from evidence.errors import HarnessError, WaitTimeout
 from harness.polling import poll
 from harness.run.who import Partition
 from harness.workloads.handles.application import CrashPoint
+from harness.workloads.handles.connect import ConnectWorker
 from harness.workloads.stores import is_written_to, name_of, read_store
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from harness.run.connectors import Connectors
     from harness.run.ends import EndOffsets
     from harness.run.groups import Groups
     from harness.run.parts import Parts
@@ -32,10 +35,13 @@ if TYPE_CHECKING:
     from harness.workloads.handles.application import Application, StreamsApplication
     from harness.workloads.stores.types import Stored
 
+    Working = Application | StreamsApplication | ConnectWorker
+    """Whoever works on inputs."""
+
 STILL_LIMIT_S: Final = 90.0
 """It has to join its group first, which may wait for a member that died."""
 SENT: Final = CrashPoint("send", "commit")
-"""Where an application of Kafka Streams is stopped: its outputs are written, and their inputs not committed."""
+"""Where Kafka Streams and Kafka Connect are stopped: outputs are written, and their inputs not committed."""
 ASK_LIMIT_S: Final = 30.0
 STANDING_S: Final = 0.05
 AGAIN_S: Final = 0.2
@@ -46,10 +52,16 @@ class CrashPoints:
     """Waits for applications to stand still."""
 
     def __init__(
-        self, parts: Parts, sequence_log: SequenceLog, groups: Groups, shares: ShareGroups, ends: EndOffsets
+        self,
+        parts: Parts,
+        sequence_log: SequenceLog,
+        groups: Groups,
+        shares: ShareGroups,
+        ends: EndOffsets,
+        connectors: Connectors,
     ) -> None:
         self._timeline, self._sequence_log = parts.timeline, sequence_log
-        self._groups, self._shares, self._ends = groups, shares, ends
+        self._groups, self._shares, self._ends, self._connectors = groups, shares, ends, connectors
 
     def wait_crash_point(
         self,
@@ -97,30 +109,60 @@ class CrashPoints:
         return found
 
     def freeze_after_outputs(
-        self, application: StreamsApplication, t: Partition, *, written: int, timeout_s: float = STILL_LIMIT_S
+        self,
+        application: StreamsApplication | ConnectWorker,
+        t: Partition,
+        *,
+        written: int,
+        timeout_s: float = STILL_LIMIT_S,
     ) -> events.CrashPoint:
-        """Wait until a reader of everything can read the output of an application of Kafka Streams up to the offset
-        `written`, and stop its process then; what the group's coordinator and the leader of its output say of it, which
-        the timeline has.
+        """Wait until a reader of everything can read the output of an application of Kafka Streams, or of a source of
+        Kafka Connect, up to the offset `written`, and stop its process then; what the group's coordinator, or Connect's
+        topic of offsets, and the leader of the output say of it, which the timeline has. Of a sink of Kafka Connect so
+        many lines in its file.
 
         Raises WaitTimeout if the output does not get there in time, PreconditionNotHeld if nobody answers, HarnessError
-        if the process does not stop.
+        if the process has ended, or does not stop.
         """
-        output = Partition(application.output, t.number)
         with self._sequence_log.step("wait until its outputs are written", process=application.name, end=written):
-            end = poll(lambda: self._written(output), timeout_s, until=lambda end: end >= written, every_s=AGAIN_S)
+            end = poll(
+                lambda: self._written(application, t),
+                timeout_s,
+                until=lambda end: end >= written,
+                every_s=AGAIN_S,
+                watch=application.require_running,
+            )
         if end < written:
+            output = name_of(application.store) if application.store else Partition(application.output, t.number)
             raise WaitTimeout(f"{application.name}: {output} ends at {end} after {timeout_s:.0f} s, not at {written}")
         with self._sequence_log.step("stop the process", process=application.name):
             application.freeze()
-        seen = self._of_brokers(application, t, SENT)
+        seen = self._of_sink(application, t) if application.store else self._of_brokers(application, t, SENT)
         self._timeline.append(seen)
         return seen
 
-    def _written(self, output: Partition) -> int:
-        """How many records a reader of everything is given; -1 if nobody says."""
-        ends = self._ends.watch_ends(output, 0.0)
+    def _written(self, application: StreamsApplication | ConnectWorker, t: Partition) -> int:
+        """How many records of its output a reader of everything is given, or how many lines are in its file; -1 if
+        nobody says.
+        """
+        if application.store:
+            return _stored(application).made_of(*t)
+        ends = self._ends.watch_ends(Partition(application.output, t.number), 0.0)
         return -1 if ends is None else ends.high_watermark
+
+    def _of_sink(self, application: StreamsApplication | ConnectWorker, t: Partition) -> events.CrashPoint:
+        """What its file and its group's coordinator say."""
+        outputs = _stored(application).made_of(*t)
+        committed = self._committed(application, t)
+        return _event(
+            application,
+            t,
+            SENT,
+            committed=committed,
+            outputs=outputs,
+            written=outputs,
+            store=name_of(application.store),
+        )
 
     def wait_stored(self, application: Application, t: Partition, offset: int, *, timeout_s: float) -> None:
         """Wait until this offset of t is committed in the store that an application writes to. Raises WaitTimeout if
@@ -173,9 +215,7 @@ class CrashPoints:
             store_is_written_to=is_written_to(application.store),
         )
 
-    def _of_brokers(
-        self, application: Application | StreamsApplication, t: Partition, at: CrashPoint
-    ) -> events.CrashPoint:
+    def _of_brokers(self, application: Working, t: Partition, at: CrashPoint) -> events.CrashPoint:
         """What the group's coordinator and the leader of the output say."""
         ends = self._ends.watch_ends(Partition(application.output, t.number), 0.0)
         self._sequence_log.require("the leader says how far the output may be read", ends is not None)
@@ -190,8 +230,14 @@ class CrashPoints:
             in_zookeeper=application.in_zookeeper,
         )
 
-    def _committed(self, application: Application | StreamsApplication, t: Partition) -> int | None:
-        """The committed offset, where the group has it; of a share group how many records it is done with."""
+    def _committed(self, application: Working, t: Partition) -> int | None:
+        """The committed offset, where the group has it; of a share group how many records it is done with, of a source
+        of Connect how many lines.
+        """
+        if isinstance(application, ConnectWorker) and not application.store:
+            lines = self._connectors.lines_committed(application)
+            self._sequence_log.require("Connect's topic of offsets says what is committed", lines is not None)
+            return lines
         if application.shares:
             told = self._shares.share_progress(application.group, t, ASK_LIMIT_S)
             said = told.done is not None
@@ -205,7 +251,7 @@ class CrashPoints:
 
 
 def _event(
-    application: Application | StreamsApplication,
+    application: Working,
     t: Partition,
     at: CrashPoint,
     *,
@@ -232,10 +278,11 @@ def _event(
         store=store,
         store_is_written_to=store_is_written_to,
         in_zookeeper=in_zookeeper,
+        beside=application.beside if isinstance(application, ConnectWorker) else (),
     )
 
 
-def _stored(application: Application) -> Stored:
+def _stored(application: Working) -> Stored:
     """What is committed in the store that an application writes to."""
     return read_store(application.store, application.run)
 

@@ -45,8 +45,13 @@ LOCKS: Final = Path(__file__).resolve().parents[2] / "compose" / "locks"
 FETCH_LIMIT_S: Final = 900
 FETCHERS: Final = 8
 """How many files are fetched at the same time."""
-STREAMS: Final = "streams-"
-"""What the names of Kafka Streams' jars begin with."""
+STREAMS: Final = "streams"
+CONNECT: Final = "connect"
+OF_SETS: Final[Mapping[str, tuple[str, ...]]] = {
+    STREAMS: ("kafka-streams",),
+    CONNECT: ("connect-runtime", "connect-json", "connect-file"),
+}
+"""The artifacts that each set beside the brokers' own is resolved from. A set's name stands before the release."""
 PIECE: Final = 12
 """How many jars one Ivy fetches."""
 FULL: Final = "No space left"
@@ -112,9 +117,18 @@ def render_lock(kafka: str, jars: Iterable[Jar]) -> str:
     return "\n".join([head, *lines]) + "\n"
 
 
-def streams(kafka: str) -> str:
-    """What the jars of Kafka Streams of a release are called, where the others are called by the release alone."""
-    return f"{STREAMS}{kafka}"
+def of_set(name: str, kafka: str) -> str:
+    """What the jars of a set of a release are called, where the brokers' own are called by the release alone."""
+    return f"{name}-{kafka}"
+
+
+def set_of(name: str) -> str:
+    """The set whose jars are called so; "" for the brokers' own.
+
+    >>> set_of("4.3.1"), set_of("streams-4.3.1")
+    ('', 'streams')
+    """
+    return next((one for one in OF_SETS if name.startswith(f"{one}-")), "")
 
 
 def release_of(name: str) -> str:
@@ -123,12 +137,12 @@ def release_of(name: str) -> str:
     >>> release_of("4.3.1"), release_of("streams-4.3.1")
     ('4.3.1', '4.3.1')
     """
-    return name.removeprefix(STREAMS)
+    return name.removeprefix(f"{set_of(name)}-")
 
 
 def lock_path(kafka: str) -> Path:
     """Where the lock of a release is committed."""
-    return LOCKS / "streams" / f"{release_of(kafka)}.lock" if kafka.startswith(STREAMS) else LOCKS / f"{kafka}.lock"
+    return LOCKS / set_of(kafka) / f"{release_of(kafka)}.lock"
 
 
 def found_lock_path(kafka: str) -> Path:
@@ -308,9 +322,7 @@ def _fetch(wanted: Mapping[str, Sequence[Jar]], scratch: Path) -> dict[str, str]
         return {kafka: "".join(future.result() for future in futures) for kafka, futures in pieces.items()}
 
 
-def _not_come(
-    wanted: Mapping[str, Sequence[Jar]], scratch: Path, output: Mapping[str, str]
-) -> dict[str, list[Jar]]:
+def _not_come(wanted: Mapping[str, Sequence[Jar]], scratch: Path, output: Mapping[str, str]) -> dict[str, list[Jar]]:
     """The jars that a second try may bring, by release: a repository that resets one connection has the file all the
     same. Where the disk is full none may.
     """
@@ -360,11 +372,13 @@ def roots(kafka: str) -> tuple[Jar, ...]:
     one configuration file. The tools (ProducerPerformance, DumpLogSegments of 4.3) are an artifact of their own since
     0.9. No run needs them, so a release whose tools are not there is resolved without.
 
-    Kafka Streams of a release (`streams`) is a set of its own: the library, what it needs, and a logging binding.
+    Kafka Streams and Kafka Connect of a release are sets of their own (`of_set`): the library, for Connect also the
+    connectors for files, what these need, and a logging binding.
     """
     logging = Jar(group="org.slf4j", artifact="slf4j-reload4j", version="1.7.36")
-    if kafka.startswith(STREAMS):
-        return (Jar(group="org.apache.kafka", artifact="kafka-streams", version=release_of(kafka)), logging)
+    if artifacts := OF_SETS.get(set_of(kafka)):
+        own = (Jar(group="org.apache.kafka", artifact=one, version=release_of(kafka)) for one in artifacts)
+        return (*own, logging)
     release = numbers(kafka)
     scala = "2.13" if release >= borders.SCALA_2_13.release else "2.11"
     chosen = [Jar(group="org.apache.kafka", artifact=f"kafka_{scala}", version=kafka)]
@@ -375,23 +389,29 @@ def roots(kafka: str) -> tuple[Jar, ...]:
     return tuple(chosen)
 
 
-UNWANTED: Final = (
-    ("org.apache.kafka", "connect-runtime"),
-    ("org.apache.kafka", "connect-transforms"),
+BINDINGS: Final = (
     ("org.apache.kafka", "kafka-log4j-appender"),
-    ("org.eclipse.jetty.*", ".*"),
-    ("org.glassfish.*", ".*"),
     ("org.slf4j", "slf4j-log4j12"),
     ("log4j", "log4j"),
     ("ch.qos.logback", "logback-classic"),
     ("ch.qos.logback", "logback-core"),
     ("org.slf4j", "slf4j-simple"),
     ("org.apache.logging.log4j", "log4j-slf4j-impl"),
-    ("org.apache.logging.log4j", "log4j-core"),
     ("org.apache.logging.log4j", "log4j-1.2-api"),
 )
-"""What the tools or the broker drag in and nothing here runs (patterns of group and artifact): Kafka Connect, web
-servers, and logging bindings beside ours, of which slf4j would take whichever comes first on the class path.
+"""Logging bindings beside ours, of which slf4j would take whichever comes first on the class path (patterns of group
+and artifact).
+"""
+UNWANTED: Final = (
+    ("org.apache.kafka", "connect-runtime"),
+    ("org.apache.kafka", "connect-transforms"),
+    ("org.eclipse.jetty.*", ".*"),
+    ("org.glassfish.*", ".*"),
+    ("org.apache.logging.log4j", "log4j-core"),
+    *BINDINGS,
+)
+"""What the tools or the broker drag in and nothing of theirs runs: Kafka Connect, web servers, and other bindings.
+Connect itself needs its web server, and from 4.0 on log4j-core, whose loggers its REST interface may set.
 """
 
 
@@ -460,7 +480,8 @@ def _module(kafka: str, jars: Iterable[Jar], *, transitive: bool) -> str:
         else:
             lines.append(f"{start}/>")
     if transitive and any(jar.artifact == "slf4j-reload4j" for jar in jars):
-        lines += [f'    <exclude org="{group}" module="{module}" matcher="regexp"/>' for group, module in UNWANTED]
+        unwanted = BINDINGS if set_of(kafka) == CONNECT else UNWANTED
+        lines += [f'    <exclude org="{group}" module="{module}" matcher="regexp"/>' for group, module in unwanted]
     return "\n".join([*lines, "  </dependencies>", "</ivy-module>"]) + "\n"
 
 

@@ -4,12 +4,13 @@
 those of that release (harness/setup/jars.py), so every release has its clients; the Scala producer was removed in 2.0.
 
 A librdkafka producer is given the harness's own defaults (harness/workloads/settings.py). The others are given nothing
-that the scenario does not say: they are there to show what their own defaults do. One thing is switched off for a Java
-producer where the brokers have no room for it: idempotence, its default from 3.0 on (KIP-679), with which brokers of
-the format of before 0.11 refuse every record.
+that the scenario does not say: they are there to show what their own defaults do. One default of Java's producer is
+switched off where brokers have no room for it: idempotence (from 3.0 on, KIP-679). Brokers with the message format of
+before 0.11 refuse every record of an idempotent producer.
 
 `streams-<release>`, or `streams` alone, is Kafka Streams: it runs the applications of a case (Clients.streams), and
-librdkafka sends and reads beside it. Its jars are a set of their own.
+librdkafka sends and reads beside it. `connect-<release>` is Kafka Connect (Connectors.connect) in the same way. The
+jars of each are a set of their own.
 
 A client of the user's own is a command, which is asked at once who it is and what it can (docs/own-clients.md). It is
 the producer of a run, or the consumer, or both; what it is not, librdkafka is, as beside Kafka's own producers. Its
@@ -30,7 +31,7 @@ from evidence.errors import UsageError
 from evidence.releases import numbers
 from evidence.run import OwnClientRecord
 from harness.cluster import apache, ranges
-from harness.setup.jars import resolve, streams
+from harness.setup.jars import CONNECT, STREAMS, of_set, resolve
 from harness.setup.java import java_home
 from harness.workloads import settings as defaults
 from harness.workloads.own_client import introduced
@@ -38,10 +39,16 @@ from harness.workloads.protocol import ACKS_0, ACKS_1, CONSUME, IDEMPOTENCE, PRO
 from harness.workloads.settings import COMMAND, LIBRDKAFKA, OWN, SCALA, ZOOKEEPER
 
 if TYPE_CHECKING:
+    from evidence.borders import Border
     from harness.cluster.versions import Version
     from harness.setup.waiting import Echo
 
-JAVA, STREAMS = "java", "streams"
+JAVA: Final = "java"
+OF_APPLICATIONS: Final[Mapping[str, tuple[Border, str]]] = {
+    STREAMS: (borders.TRANSACTIONS, "Kafka Streams is run from 0.11 on"),
+    CONNECT: (borders.CONNECT_MAKES_TOPICS, "Kafka Connect is run from 0.11 on"),
+}
+"""What runs the applications of a case while librdkafka sends and reads: from which release on, in words."""
 KAFKAS_NAMES: Final[Mapping[str, str]] = {
     "message.timeout.ms": "delivery.timeout.ms",
     "message.send.max.retries": "retries",
@@ -81,7 +88,7 @@ class Library:
     @property
     def producers(self) -> Library:
         """Whose producers a run has whose client this is."""
-        if self.kind == STREAMS:
+        if self.kind in OF_APPLICATIONS:
             return RDKAFKA
         return self if self.hello is None or PRODUCE in self.hello.can else RDKAFKA
 
@@ -213,7 +220,7 @@ class Library:
         if self.hello is not None:
             told = {COMMAND: shlex.split(self.command), "label": self.hello.label, "kafka": version.kafka}
             return {"name": self.name} | told
-        jars = streams(self.release) if self.kind == STREAMS else self.release
+        jars = of_set(self.kind, self.release) if self.kind in OF_APPLICATIONS else self.release
         return {"name": self.name, "jars": str(resolve(jars, echo)), "java_home": java_home()}
 
 
@@ -243,15 +250,15 @@ def library(name: str, version: Version) -> Library:
     release = release or (apache.closest(version.kafka) if version.build.own else version.kafka)
     if name == LIBRDKAFKA:
         return RDKAFKA
-    if kind not in (JAVA, SCALA, STREAMS):
+    if kind not in (JAVA, SCALA, *OF_APPLICATIONS):
         raise UsageError(
             f"no client {name!r}: {LIBRDKAFKA}, {JAVA}-<release> or {SCALA}-<release>, such as java-2.8.2, or the "
             "command of a client of your own (docs/own-clients.md)"
         )
     if release not in apache.releases():
         raise UsageError(f"no client {name!r}: {apache.UnknownRelease(release)}")
-    if kind == STREAMS and numbers(release) < borders.TRANSACTIONS.release:
-        raise UsageError(f"no client {name!r}: Kafka Streams is run from 0.11 on")
+    if kind in OF_APPLICATIONS and numbers(release) < OF_APPLICATIONS[kind][0].release:
+        raise UsageError(f"no client {name!r}: {OF_APPLICATIONS[kind][1]}")
     if kind == SCALA and numbers(release) >= borders.SCALA_REMOVED.release:
         raise UsageError(f"no client {name!r}: the Scala producer was removed in 2.0")
     # The Scala producer, to its end, sends Produce requests of version 2 at most, which 4.0 removed: with acks=0 it is
@@ -264,7 +271,7 @@ def library(name: str, version: Version) -> Library:
 
 def _is_command(name: str) -> bool:
     """Whether this is the command of a client: it has a directory or arguments, or a program has this very name."""
-    ours = re.fullmatch(rf"{LIBRDKAFKA}|({JAVA}|{SCALA}|{STREAMS})(-.*)?", name)
+    ours = re.fullmatch(rf"{LIBRDKAFKA}|({'|'.join((JAVA, SCALA, *OF_APPLICATIONS))})(-.*)?", name)
     return ours is None and (bool(re.search(r"[/\s]", name)) or shutil.which(name) is not None)
 
 

@@ -2,7 +2,8 @@
 
 A crash is an application that stood still at a crash point, of which others said what was committed there
 (evidence.events.CrashPoint), and was killed there. What it had processed is what the output says at the end that it, or
-one before it, has made; nobody can add to that once it is dead. (Applications are numbered as they are started.)
+one before it, has made; nobody can add to that once it is dead. (Applications are numbered as they are started. Those
+that ran beside it and were given its inputs later are named by the crash point.)
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ class Crash:
     def processed(self) -> frozenset[int]:
         """The inputs that were in the output when it was killed."""
         made = self.processing.outputs.items()
-        return frozenset(offset for offset, producers in made if any(one <= self.point.producer for one in producers))
+        return frozenset(offset for offset, producers in made if any(map(self._made_before, producers)))
 
     @property
     def committed_only(self) -> frozenset[int]:
@@ -51,6 +52,9 @@ class Crash:
     def processed_only(self) -> frozenset[int]:
         """The inputs that were processed then, and not committed."""
         return frozenset(one for one in self.processed if one >= self._committed)
+
+    def _made_before(self, producer: int) -> bool:
+        return producer <= self.point.producer and producer not in self.point.beside
 
     @property
     def _committed(self) -> int:

@@ -14,7 +14,7 @@ from typing import Any
 from evidence.errors import HarnessError, WaitTimeout
 from harness.polling import poll
 from harness.processes import thread_states
-from harness.workloads.handles.client import Background, Client
+from harness.workloads.handles.client import Background, Client, Progress
 from harness.workloads.stores import located
 
 
@@ -121,23 +121,22 @@ class Application(Background[ApplicationProgress]):
         self._child.send_message(go_on=True)
 
 
-class StreamsApplication(Background[ApplicationProgress]):
-    """A process in which Kafka Streams works (harness/workloads/processes/streams.py)."""
+class StoppedFromOutside(Background[Progress]):
+    """A process whose steps are not ours: it stands still where others see that it has to."""
 
+    run: str
+    group: str
+    output: str
+    store: str = ""
+    """The file that it writes its outputs to, if that is no topic."""
+    producer_id: int
     in_zookeeper = shares = False
 
-    def __init__(self, client: Client, *, group: str, inputs: str, output: str) -> None:
-        child = client.start("streams", input=inputs, output=output)
-        super().__init__(client.name, child, ApplicationProgress(0, ()))
-        self.group, self.inputs, self.output = group, inputs, output
-        self.producer_id = client.producer_id
-
-    def _progress(self, heard: Mapping[str, Any]) -> ApplicationProgress:
-        return ApplicationProgress(heard["processed"], tuple(heard["errors"]))
-
-    def wait_processed(self, count: int, *, timeout_s: float) -> ApplicationProgress:
-        """Wait until so many outputs were handed to Streams. WaitTimeout, or HarnessError if it has ended."""
-        return self._wait(lambda progress: progress.processed >= count, f"{count} outputs", timeout_s)
+    def require_running(self) -> None:
+        """Raise RecorderDied, with the last that it printed, if its process has ended."""
+        with suppress(WaitTimeout):
+            while True:
+                self._hear(0.0, "hearing whether it runs")
 
     def freeze(self) -> None:
         """Stop the whole process (SIGSTOP), until it is killed. Raises HarnessError if the kernel does not say that
@@ -148,3 +147,20 @@ class StreamsApplication(Background[ApplicationProgress]):
         if set(states) != {STOPPED}:
             running = len(states) - states.count(STOPPED)
             raise HarnessError(f"{self.name}: {running} of {len(states)} threads are not stopped")
+
+
+class StreamsApplication(StoppedFromOutside[ApplicationProgress]):
+    """A process in which Kafka Streams works (harness/workloads/processes/streams.py)."""
+
+    def __init__(self, client: Client, *, group: str, inputs: str, output: str) -> None:
+        child = client.start("streams", input=inputs, output=output)
+        super().__init__(client.name, child, ApplicationProgress(0, ()))
+        self.group, self.inputs, self.output = group, inputs, output
+        self.run, self.producer_id = client.run_dir.path.name, client.producer_id
+
+    def _progress(self, heard: Mapping[str, Any]) -> ApplicationProgress:
+        return ApplicationProgress(heard["processed"], tuple(heard["errors"]))
+
+    def wait_processed(self, count: int, *, timeout_s: float) -> ApplicationProgress:
+        """Wait until so many outputs were handed to Streams. WaitTimeout, or HarnessError if it has ended."""
+        return self._wait(lambda progress: progress.processed >= count, f"{count} outputs", timeout_s)

@@ -6,13 +6,12 @@ this process (JPype), with the jars that the release's Streams was locked with. 
 processor is Python, which Streams calls from its own thread.
 
 The history has a `send` and a `processed` row for each output that is handed to Streams. Their outcome is not known
-here, since Streams tells nobody what came of a send. What counts is what is in the output, which has one partition.
+here, since Streams tells nobody what came of a send (handed_over.py).
 """
 
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -22,11 +21,11 @@ from evidence.history.inputs import Input
 from evidence.history.writer import HistoryWriter
 from harness.setup.java import properties
 from harness.workloads.processes import child
+from harness.workloads.processes.handed_over import OUTPUT_PARTITION, put_on_record
 from harness.workloads.processes.java import start_jvm
 from harness.workloads.processes.streams_program import STREAMS, topology
 
 BYTES: Final = "org.apache.kafka.common.serialization.Serdes$ByteArraySerde"
-OUTPUT_PARTITION: Final = 0
 POLL_S: Final = 0.2
 ENDED: Final = frozenset({"ERROR", "PENDING_ERROR", "NOT_RUNNING"})
 
@@ -49,10 +48,7 @@ class Outputs:
         with self._one_at_a_time:
             sequence = self.made
             self._writer.reserve(self._output, [OUTPUT_PARTITION], self._producer, sequence, 1)
-            now = time.monotonic_ns()
-            made: dict[str, Any] = {"producer": self._producer, "sequence": sequence, "invoked_ns": now}
-            made |= {"completed_ns": now, "outcome": schema.INFO}
-            self._writer.append(kind=schema.SEND, topic=self._output, partition=OUTPUT_PARTITION, **made)
+            made = put_on_record(self._writer, self._output, self._producer, sequence)
             made |= zip(("topic", "partition", "offset"), source, strict=True)
             self._writer.append(kind=schema.PROCESSED, flush=True, **made)
             self.made += 1

@@ -4,9 +4,11 @@ Kafka's transactions end at its own topics. An application whose output is a dat
 transaction of that database, if it keeps its offsets there, too (Kafka documentation, Design: message delivery
 semantics, "store its offset in the same place as its output").
 
-A store is named by where it is: the path of a SQLite file (sqlite.py), or the address of a PostgreSQL node
-(postgresql.py). Others read what is committed, and can ask whether a transaction that writes is open, without the
-application's word.
+A sink of Kafka Connect has no such choice: its outputs are lines of a file, and its offsets are its group's.
+
+A store is named by where it is: the path of a SQLite file (sqlite.py) or of a file of lines (lines.py), or the address
+of a PostgreSQL node (postgresql.py). Others read what is committed, and can ask whether a transaction that writes is
+open, without the application's word.
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ from typing import Final
 
 from evidence.errors import HarnessError
 from evidence.history.inputs import Input
-from harness.workloads.stores import sqlite
+from harness.workloads.stores import lines, sqlite
 from harness.workloads.stores.types import Output, Store, Stored
 
 SQLITE: Final = "sqlite"
@@ -55,6 +57,8 @@ def read_store(place: str, run: str) -> Stored:
         from harness.workloads.stores import postgresql
 
         rows, offsets = postgresql.read_rows(place.removeprefix(ADDRESS))
+    elif place.endswith(lines.SUFFIX):
+        rows, offsets = lines.read_rows(Path(place)), []
     else:
         rows, offsets = sqlite.read_rows(Path(place))
     if strangers := {row[0] for row in rows} - {run}:

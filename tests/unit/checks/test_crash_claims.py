@@ -103,6 +103,20 @@ def test_exactly_what_lay_between(committed: int | None, outputs: Outputs, skips
     assert judged(REPEATS, *events, outputs=outputs).outcome == repeats
 
 
+def test_what_another_one_beside_it_made_was_made_later() -> None:
+    """Workers of Connect are started together: the next one's number may be lower than that of the one that died."""
+    lower = KILLED - 1
+    outputs = by(KILLED, 0, 1, 2, 3) | {2: (KILLED, lower), 3: (KILLED, lower)} | by(lower, 4, 5)
+    stood = stands(2)
+    named = structs.replace(stood, beside=(lower, NEXT))
+    assert judged(REPEATS, named, *killed(), outputs=outputs).outcome == HELD
+    # Without that the last two would be its own, and not repeated.
+    assert judged(REPEATS, stood, *killed(), outputs=outputs).outcome == CONTRADICTED
+    # A repetition that is missing is noticed all the same.
+    once = by(KILLED, 0, 1, 2, 3) | by(lower, 4, 5)
+    assert judged(REPEATS, named, *killed(), outputs=once).outcome == CONTRADICTED
+
+
 def test_the_numbers_are_told() -> None:
     skipped = judged(SKIPS, stands(4), *killed(), outputs=COMMITTED_FIRST)
     assert skipped.observed == (

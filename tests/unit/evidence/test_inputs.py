@@ -20,9 +20,19 @@ def test_an_output_names_its_input(source: Input) -> None:
     assert record.decode(value) == record.Identity(record.run_hash("r"), 7, 3)
 
 
+@given(INPUTS)
+def test_an_output_that_is_a_line_names_its_input(source: Input) -> None:
+    assert input_of(record.encode_text(record.run_hash("r"), 7, 3, source.payload)) == source
+
+
 @pytest.mark.parametrize("payload", [b"", bytes(80), b"t-0", b"t@3", b"-0@3", b"t-0@3 ", b"t-0@x", b"t-0@3\xff"])
 def test_other_payloads_name_none(payload: bytes) -> None:
     assert input_of(record.encode(0, 7, 3, payload)) is None
+
+
+@pytest.mark.parametrize("payload", [b"", b"t-0", b"t@3", b"t-0@3 ", b"t-0@3 t-0@3"])
+def test_lines_with_other_payloads_name_none(payload: bytes) -> None:
+    assert input_of(record.encode_text(0, 7, 3, payload)) is None
 
 
 @given(st.binary(max_size=60))

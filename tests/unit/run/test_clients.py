@@ -73,7 +73,7 @@ class Told:
 @pytest.fixture(autouse=True)
 def handles(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Told, "made", [], raising=False)
-    applications = ("Pipeline", "Application", "StreamsApplication")
+    applications = ("Pipeline", "Application", "StreamsApplication", "ConnectWorker")
     for name in ("BackgroundConsumer", "LoadGenerator", "TransactionalProducer", *applications):
         monkeypatch.setattr(f"harness.run.clients.{name}", Told)
 
@@ -300,6 +300,44 @@ def test_the_output_of_kafka_streams_has_one_partition(tmp_path: Path, timeline:
     with (
         pytest.raises(UsageError, match="has one partition here, and t has more"),
         stage.clients.streams(T, "t", group="g", guarantee="at_least_once"),
+    ):
+        raise AssertionError("it began")
+
+
+def test_a_worker_of_kafka_connect_listens_on_loopback_alone(tmp_path: Path, timeline: Timeline) -> None:
+    stage = Stage(tmp_path, timeline, client=Library("connect", "4.3.1"))
+    given = {"offset.flush.interval.ms": "7"}
+    with (
+        stage.clients.connect_worker(T, "out", group="source", settings=given),
+        stage.clients.connect_worker(T, "out", group="source"),
+    ):
+        pass
+    first, second = Told.made
+    assert first.arguments[0].library == {"name": "connect-4.3.1"}
+    assert (first.options["inputs"], first.options["output"], first.options["group"]) == (("t", 0), "out", "source")
+    ports = [told.options["port"] for told in (first, second)]
+    assert [stage.settings(number)["listeners"] for number in (0, 1)] == [f"http://127.0.0.1:{port}" for port in ports]
+    assert stage.settings().items() >= given.items()
+    process = stage.record.run.processes[0]
+    assert (process.kind, process.output, process.library) == ("processor", "out", None)
+
+
+def test_each_worker_with_a_sink_has_a_file_of_its_own(tmp_path: Path, timeline: Timeline) -> None:
+    stage = Stage(tmp_path, timeline, client=Library("connect", "4.3.1"))
+    with (
+        stage.clients.connect_worker(T, "", group="connect-sink"),
+        stage.clients.connect_worker(T, "", group="connect-sink"),
+    ):
+        pass
+    files = [f"store/processor-{number}/outputs.lines" for number in (1, 2)]
+    assert [told.options["store"] for told in Told.made] == files
+    assert [(one.output, one.store) for one in stage.record.run.processes] == [("", file) for file in files]
+
+
+def test_kafka_connect_runs_for_no_other_client(stage: Stage) -> None:
+    with (
+        pytest.raises(UsageError, match=r"Kafka Connect runs where the case's client is connect, not librdkafka"),
+        stage.clients.connect_worker(T, "out", group="source"),
     ):
         raise AssertionError("it began")
 

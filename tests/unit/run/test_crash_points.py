@@ -14,9 +14,11 @@ from evidence.errors import HarnessError, WaitTimeout
 from evidence.timeline import Timeline
 from harness.run import crash_points
 from harness.run.crash_points import CrashPoints
-from harness.run.sequence_log import SequenceLog
+from harness.run.sequence_log import PreconditionNotHeld, SequenceLog
 from harness.run.who import Partition
 from harness.workloads.handles.application import Application, CrashPoint
+from harness.workloads.handles.connect import ConnectWorker
+from harness.workloads.stores.lines import begin
 
 T = Partition("t", 0)
 AT = CrashPoint("process", "accept", round=2)
@@ -50,7 +52,12 @@ class Stage:
             watch_ends=lambda *_: SimpleNamespace(last_stable_offset=5, high_watermark=6),
         )
         parts: Any = SimpleNamespace(timeline=timeline)
-        self._points = CrashPoints(parts, SequenceLog(timeline), groups, cast("Any", None), ends)
+        self.lines: int | None = 4
+        connectors: Any = SimpleNamespace(lines_committed=lambda _: self.lines)
+        self._points = CrashPoints(parts, SequenceLog(timeline), groups, cast("Any", None), ends, connectors)
+
+    def freeze(self, worker: ConnectWorker, written: int) -> events.CrashPoint:
+        return self._points.freeze_after_outputs(worker, T, written=written, timeout_s=0.02)
 
     def wait(self, *members: Member, timeout_s: float = 30.0) -> Application:
         return self._points.wait_any_crash_point(cast("list[Application]", members), T, timeout_s=timeout_s)
@@ -80,3 +87,63 @@ def test_none_that_stands_still_is_waited_for_so_long(stage: Stage) -> None:
 def test_one_that_ends_is_said_at_once(stage: Stage) -> None:
     with pytest.raises(HarnessError, match="gone ended"):
         stage.wait(Member("one", 0), Member("gone", -1))
+
+
+def worker(frozen: list[str], store: str = "") -> ConnectWorker:
+    """A worker of Connect without a process, which says when it is stopped."""
+    made: Any = object.__new__(ConnectWorker)
+    made.name, made.run, made.group, made.output, made.producer_id, made.store = "w", "r", "source", "out", 3, store
+    made.beside, made.freeze = (2, 4), lambda: frozen.append("stopped")
+    made.require_running = lambda: None
+    return cast("ConnectWorker", made)
+
+
+def test_a_worker_of_connect_is_stopped_when_its_outputs_are_written(stage: Stage) -> None:
+    frozen: list[str] = []
+    told = stage.freeze(worker(frozen), written=6)
+    assert frozen == ["stopped"]
+    assert (told.committed, told.outputs, told.written, told.beside, told.group) == (4, 5, 6, (2, 4), "source")
+    assert (told.done, told.following) == ("send", "commit")
+
+
+def test_a_worker_is_not_stopped_before_its_outputs_are_written(stage: Stage) -> None:
+    frozen: list[str] = []
+    with pytest.raises(WaitTimeout, match="out-0 ends at 6 after 0 s, not at 7"):
+        stage.freeze(worker(frozen), written=7)
+    assert frozen == []
+
+
+def test_a_source_of_which_nobody_says_what_is_committed_shows_nothing(stage: Stage) -> None:
+    stage.lines = None
+    with pytest.raises(PreconditionNotHeld, match="Connect's topic of offsets says what is committed"):
+        stage.freeze(worker([]), written=6)
+
+
+LINE = "Struct{{value=[B@1f,topic={},partition=0,offset={}}}\n".format
+
+
+def test_a_sinks_worker_is_stopped_when_its_lines_are_in_the_file(stage: Stage, tmp_path: Path) -> None:
+    frozen: list[str] = []
+    path = tmp_path / "outputs.lines"
+    begin(path, "r", 3)
+    with path.open("a") as file:
+        file.writelines([LINE("t", 0), LINE("u", 0), LINE("t", 1)])
+    with pytest.raises(WaitTimeout, match=r"w: outputs.lines ends at 2 after 0 s, not at 3"):
+        stage.freeze(worker(frozen, str(path)), written=3)
+    assert frozen == []
+    told = stage.freeze(worker(frozen, str(path)), written=2)
+    assert frozen == ["stopped"]
+    assert (told.committed, told.outputs, told.written, told.store) == (4, 2, 2, "outputs.lines")
+
+
+def test_a_worker_that_has_ended_is_not_waited_for(stage: Stage) -> None:
+    frozen: list[str] = []
+    gone = worker(frozen)
+
+    def ended() -> None:
+        raise HarnessError("w has ended")
+
+    cast("Any", gone).require_running = ended
+    with pytest.raises(HarnessError, match="w has ended"):
+        stage.freeze(gone, written=6)
+    assert frozen == []

@@ -311,15 +311,35 @@ def test_committed_locks_are_sorted_and_hold_broker_and_a_single_logging_binding
         assert len({jar.artifact for jar in locked} & bindings) == 1, path.name
 
 
-def test_kafka_streams_has_locks_of_its_own() -> None:
-    """They hold the release's Streams and clients, no broker, and a single logging binding."""
-    found = sorted((jars.LOCKS / "streams").glob("*.lock"))
-    assert [jars.lock_path(jars.streams(path.stem)) for path in found] == found
+@pytest.mark.parametrize(
+    ("name", "artifacts"),
+    [
+        (jars.STREAMS, {"kafka-streams", "kafka-clients"}),
+        (jars.CONNECT, {"connect-runtime", "connect-file", "connect-json", "connect-transforms", "kafka-clients"}),
+    ],
+)
+def test_a_set_beside_the_brokers_own_has_locks_of_its_own(name: str, artifacts: set[str]) -> None:
+    """They hold the release's own library and clients, no broker, and a single logging binding."""
+    found = sorted((jars.LOCKS / name).glob("*.lock"))
+    assert [jars.lock_path(jars.of_set(name, path.stem)) for path in found] == found
     for path in found:
         locked = parse_lock(path.read_text(), path.name)
-        assert path.read_text() == render_lock(jars.streams(path.stem), locked), path.name
+        assert path.read_text() == render_lock(jars.of_set(name, path.stem), locked), path.name
         ours = {jar.artifact for jar in locked if jar.group == "org.apache.kafka" and jar.version == path.stem}
-        assert ours >= {"kafka-streams", "kafka-clients"}, path.name
+        assert ours >= artifacts, path.name
         assert not any(jar.artifact.startswith("kafka_") for jar in locked), path.name
         assert [jar.artifact for jar in locked if jar.artifact.startswith("slf4j-")] == ["slf4j-api", "slf4j-reload4j"]
     assert {"4.3.1", "2.8.2", "0.11.0.3"} <= {path.stem for path in found}
+
+
+def test_connect_is_resolved_with_its_web_server_and_brokers_are_not() -> None:
+    roots = jars.roots("connect-4.3.1")
+    assert [jar.coordinate for jar in roots[:3]] == [
+        "org.apache.kafka:connect-runtime:4.3.1",
+        "org.apache.kafka:connect-json:4.3.1",
+        "org.apache.kafka:connect-file:4.3.1",
+    ]
+    of_connect = jars._module("connect-4.3.1", roots, transitive=True)
+    of_broker = jars._module("4.3.1", jars.roots("4.3.1"), transitive=True)
+    assert ("jetty" in of_connect, "jetty" in of_broker) == (False, True)
+    assert 'module="log4j-slf4j-impl"' in of_connect

@@ -33,6 +33,7 @@ def test_a_client_by_its_name(name: str, found: Library) -> None:
         ("jav", "no client 'jav': librdkafka, java-<release> or scala-<release>"),
         ("java-9.9", "no client 'java-9.9'"),
         ("streams", "no client 'streams': Kafka Streams is run from 0.11 on"),
+        ("connect", "no client 'connect': Kafka Connect is run from 0.11 on"),
         ("scala-2.8.2", r"no client 'scala-2.8.2': the Scala producer was removed in 2.0$"),
         ("java-4.3.1", "share no version of the Produce request"),
     ],
@@ -150,8 +151,11 @@ def test_a_client_that_no_application_runs_with(of: Library) -> None:
         of.reading(OLD, 5)
 
 
-def test_kafka_streams_has_its_own_jars_and_librdkafka_beside_it(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("name", ["streams", "connect"])
+def test_what_runs_applications_has_its_own_jars_and_librdkafka_beside_it(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("harness.workloads.libraries.resolve", lambda name, _: Path("/jars") / name)
-    found = library("streams", NEW)
-    assert (found.name, found.producers, found.consumers) == ("streams-4.3.1", RDKAFKA, RDKAFKA)
-    assert found.arguments(NEW, lambda _: None)["jars"] == "/jars/streams-4.3.1"
+    found = library(name, NEW)
+    assert (found.name, found.producers, found.consumers) == (f"{name}-4.3.1", RDKAFKA, RDKAFKA)
+    assert found.arguments(NEW, lambda _: None)["jars"] == f"/jars/{name}-4.3.1"

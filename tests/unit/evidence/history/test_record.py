@@ -5,10 +5,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evidence.history import record
+from evidence.history.layout import payload_of
 
 IDS = st.tuples(
     st.integers(0, 2**32 - 1), st.integers(-(2**31), 2**31 - 1), st.integers(0, record.SEQUENCE_LIMIT - 1), st.binary()
 )
+
+LINES = st.tuples(
+    st.integers(0, 2**32 - 1),
+    st.integers(0, 2**31 - 1),
+    st.integers(0, record.SEQUENCE_LIMIT - 1),
+    st.text(st.characters(min_codepoint=0x20, max_codepoint=0x7E)).map(str.encode),
+)
+"""The same, as a line of text can have them."""
 
 
 @given(IDS)
@@ -58,7 +67,71 @@ def test_a_block_beyond_the_last_sequence_is_refused():
         encoder.block(-1, 1)
 
 
-@given(st.lists(st.one_of(st.none(), st.binary(max_size=40), IDS.map(lambda parts: record.encode(*parts)))))
+@given(LINES)
+def test_a_line_of_text_is_decoded(parts):
+    run, producer, sequence, payload = parts
+    line = record.encode_text(*parts)
+    assert line.decode("ascii").isprintable()
+    assert record.decode(line) == record.decode(memoryview(line)) == record.Identity(run, producer, sequence)
+    assert payload_of(line) == payload
+
+
+@given(LINES, st.data())
+def test_any_one_damaged_byte_of_a_line_is_noticed(parts, data):
+    line = bytearray(record.encode_text(*parts))
+    line[data.draw(st.integers(0, len(line) - 1))] ^= data.draw(st.integers(1, 255))
+    assert record.decode(bytes(line)) is None
+    assert not record.decode_all([bytes(line)]).valid[0]
+
+
+@given(LINES, st.data(), st.binary(min_size=1, max_size=5))
+def test_a_line_that_is_cut_or_followed_by_more_is_noticed(parts, data, more):
+    line = record.encode_text(*parts)
+    assert record.decode(line[: data.draw(st.integers(0, len(line) - 1))]) is None
+    assert record.decode(line + more) is None
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [(1, 2, 3, b"a\nb"), (1, 2, 3, b"\xff"), (-1, 2, 3, b""), (1, -1, 3, b""), (1, 2**31, 3, b""), (1, 2, 2**40, b"")],
+)
+def test_what_no_line_can_say_is_refused(parts):
+    with pytest.raises(ValueError, match=r"no record has|printable ASCII"):
+        record.encode_text(*parts)
+
+
+def test_the_form_of_a_line_is_what_the_documentation_says():
+    assert record.encode_text(0x0123ABCD, 2, 7, b"t-0@7")[:-8] == b"KCT1 0123abcd 00000002 0000000007 t-0@7 "
+
+
+@pytest.mark.parametrize("foreign", [b"KCT1 " + bytes(60), b"KCT1 0123abcd 00000002 0000000007 t-0@7 00000000"])
+def test_a_line_of_somebody_else_is_not_ours(foreign):
+    assert record.decode(foreign) is None
+    assert not record.decode_all([foreign]).valid[0]
+
+
+def test_lines_among_records_and_lines_alone():
+    lines = [record.encode_text(7, 1, number, b"x" * 51) for number in range(50)]
+    records = a_load(0, 50)
+    assert len(lines[0]) == len(records[0])
+    for decoder in (record.Decoder(), learnt := record.Decoder()):
+        for values in (lines, records, [*records, *lines], [*lines, None, *records], lines[:3]):
+            assert_same(decoder, values)
+            each = [record.decode(value) for value in values]
+            assert decoder.decode(values).sequence.tolist() == [-1 if one is None else one.sequence for one in each]
+    assert learnt.decode(lines).valid.all()
+
+
+@given(
+    st.lists(
+        st.one_of(
+            st.none(),
+            st.binary(max_size=40),
+            IDS.map(lambda parts: record.encode(*parts)),
+            LINES.map(lambda parts: record.encode_text(*parts)),
+        )
+    )
+)
 def test_many_are_decoded_as_each_alone(values):
     found = record.decode_all(values)
     assert found.valid.tolist() == [record.decode(value) is not None for value in values]
