@@ -56,7 +56,7 @@ def files(folders: Sequence[Path]) -> list[str]:
     found: list[str] = []
     for folder in folders:
         own = [folder / ledger.FILE] if (folder / ledger.FILE).is_file() else sorted(folder.glob(f"*/{ledger.FILE}"))
-        own = own or sorted(folder.glob("*.jsonl"))
+        own = own or ledger.files_of(folder)
         if not own:
             raise UsageError(f"{folder}: no ledger here, nor in folders in it (looked for {ledger.FILE} and *.jsonl)")
         found += map(str, own)

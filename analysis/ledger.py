@@ -474,7 +474,7 @@ def derive(session: SparkSession, folder: Path) -> list[CellRow]:
     """The rows of a ledger, by Spark."""
     from pyspark.sql import functions as f
 
-    texts = session.read.text(str(folder / "*.jsonl")).where("value != ''")
+    texts = session.read.text(list(map(str, ledger.files_of(folder)))).where("value != ''")
     lines = texts.select("value", f.from_json("value", schema()).alias("line"))
     entered = lines.where("line.scenario is not null and line.run is not null").select(
         f.col("line.run").alias("run"),
@@ -511,7 +511,7 @@ def main(words: Sequence[str] | None = None) -> int:
     parser.add_argument("--master", default="local[2]", help="Spark master (default local[2])")
     arguments = parser.parse_args(words)
     try:
-        if not any(arguments.folder.glob("*.jsonl")):  # before Spark starts, which says more than one line
+        if not ledger.files_of(arguments.folder):  # before Spark starts, which says more than one line
             raise UsageError(f"{arguments.folder}: no ledger here (looked for *.jsonl)")
         with short_session(arguments.master) as session:
             made = derive(session, arguments.folder)

@@ -30,7 +30,6 @@ from judgement.ledger import judged
 from judgement.report.facts import load as load_run
 
 FOLDER: Final = results.ROOT / results.LEDGER
-SUFFIX: Final = ".jsonl"
 
 Known = dict[str, AnyLine]
 """Lines as they stand in a file, each with what it says."""
@@ -82,7 +81,7 @@ class LedgerFolder:
         """Write the files; returns those that were not as they are now."""
         changed = []
         for scenario, own in self.files.items():
-            path = self.folder / f"{scenario}{SUFFIX}"
+            path = self.folder / f"{scenario}{ledger.SUFFIX}"
             text = "".join(f"{line}\n" for line in ledger.in_order(own.items()))
             if not path.exists() or path.read_text(encoding="utf-8") != text:
                 write_atomically(path, text)
@@ -93,7 +92,7 @@ class LedgerFolder:
 def load(folder: Path = FOLDER) -> LedgerFolder:
     """The ledger in a folder; empty if there is none. Raises UsageError for a file of another form."""
     store = LedgerFolder(folder)
-    for path in sorted(folder.glob(f"*{SUFFIX}")):
+    for path in ledger.files_of(folder):
         for text, line in of_runs_first(ledger.read(path)):
             store.add(text, line, str(path))
     return store
@@ -158,7 +157,7 @@ def gone(folder: Path = FOLDER) -> list[str]:
 
     Raises UsageError where there is no git history to hold the files to.
     """
-    there = {text for path in folder.glob(f"*{SUFFIX}") for text in path.read_text(encoding="utf-8").split("\n")}
+    there = {text for path in folder.glob(f"*{ledger.SUFFIX}") for text in path.read_text(encoding="utf-8").split("\n")}
     return [text for text in dict.fromkeys(removed(folder)) if text not in there]
 
 
@@ -197,7 +196,7 @@ def history(folder: Path = results.ROOT) -> frozenset[str] | None:
 def out_of_order(folder: Path = FOLDER) -> list[Path]:
     """The files whose lines stand in another order than they should, or twice."""
     found = []
-    for path in sorted(folder.glob(f"*{SUFFIX}")):
+    for path in ledger.files_of(folder):
         texts = [text for text, _ in ledger.read(path)]
         if texts != ledger.in_order(ledger.read(path)):
             found.append(path)

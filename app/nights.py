@@ -89,7 +89,7 @@ def _ledgers(path: Path) -> Iterator[Path]:
         yield path / ledger.FILE
     else:
         nights = sorted(one / ledger.FILE for one in _children(path) if (one / ledger.FILE).is_file())
-        yield from nights or sorted(one for one in path.glob("*.jsonl") if one.is_file())
+        yield from nights or ledger.files_of(path)
 
 
 def _children(path: Path) -> list[Path]:

@@ -19,9 +19,11 @@ lose at most the line that was being written.
 from __future__ import annotations
 
 import fcntl
+import gzip
 import hashlib
 import os
 import shlex
+import zlib
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -36,7 +38,10 @@ from evidence.run import DEFAULT_CASE, DocumentedRecord, HostRecord, RunRecord
 from evidence.text import code_places, visible, without_place, without_places
 
 SCHEMA: Final = 1
-FILE: Final = "ledger.jsonl"
+SUFFIX: Final = ".jsonl"
+PACKED: Final = ".gz"
+"""Behind the suffix of files that are compressed, as an installed package has them (results/packed.py)."""
+FILE: Final = f"ledger{SUFFIX}"
 """Its name in a folder of run directories."""
 NAME_FILES: Final = ("--client", "--subjects")
 """Options of a command whose values may name files of its user's own."""
@@ -293,6 +298,12 @@ def decode(text: str) -> AnyLine:
     return line
 
 
+def files_of(folder: Path) -> list[Path]:
+    """The files of a folder that is a ledger with a file for each scenario, those that are compressed among them."""
+    found = (path for end in ("", PACKED) for path in folder.glob(f"*{SUFFIX}{end}"))
+    return sorted(path for path in found if path.is_file())
+
+
 def read(path: Path, cut_short: Callable[[str], None] | None = None) -> Iterator[tuple[str, AnyLine]]:
     """Every line of a file, as it stands there and decoded.
 
@@ -301,8 +312,10 @@ def read(path: Path, cut_short: Callable[[str], None] | None = None) -> Iterator
     `cut_short` also for such a line.
     """
     try:
-        texts = path.read_text(encoding="utf-8").removesuffix("\n").split("\n")
-    except (OSError, UnicodeError) as error:
+        packed = path.suffix == PACKED
+        content = gzip.decompress(path.read_bytes()) if packed else path.read_bytes()
+        texts = content.decode().removesuffix("\n").split("\n")
+    except (OSError, EOFError, zlib.error, UnicodeError) as error:
         raise UsageError(f"{path}: not readable as a ledger ({error})") from None
     for number, text in enumerate(texts if texts != [""] else [], 1):
         try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import hashlib
 import os
 import shlex
@@ -33,6 +34,23 @@ def test_lines_are_added_and_none_is_lost_when_many_are_written_side_by_side(tmp
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(lambda number: ledger.append(path, started(f"r{number}")), range(40)))
     assert sorted(line.run for _, line in ledger.read(path)) == sorted(f"r{number}" for number in range(40))
+
+
+def test_files_that_are_compressed_are_read_like_others(tmp_path: Path) -> None:
+    text = ledger.encode(started("r1"))
+    (tmp_path / "a.jsonl.gz").write_bytes(gzip.compress(f"{text}\n".encode()))
+    (tmp_path / "b.jsonl").write_text(f"{text}\n")
+    (tmp_path / "c.json").touch()
+    assert [path.name for path in ledger.files_of(tmp_path)] == ["a.jsonl.gz", "b.jsonl"]
+    assert [list(ledger.read(path)) for path in ledger.files_of(tmp_path)] == [[(text, started("r1"))]] * 2
+
+
+@pytest.mark.parametrize("content", [b"no gzip", gzip.compress(b"x")[:-4]])
+def test_a_compressed_file_that_is_none_is_refused(content: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl.gz"
+    path.write_bytes(content)
+    with pytest.raises(UsageError, match="not readable as a ledger"):
+        list(ledger.read(path))
 
 
 def test_what_a_dying_program_wrote_stays_a_line_of_its_own(tmp_path: Path) -> None:
