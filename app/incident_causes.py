@@ -412,7 +412,7 @@ def refused_batch(evidence: IncidentEvidence, kind: CauseKind) -> Cause | None:
     do="Restart the brokers that logged the line, one after the other, or move the partition's leadership. Then move "
     "to 3.2.1 or later.",
     scenario="museum-isr-change-lost",
-    lines=("Failed to enqueue ISR change state", "Failed to enqueue `AlterIsr` request"),
+    lines=("Failed to enqueue ISR change state",),
 )
 def isr_change_lost(evidence: IncidentEvidence, kind: CauseKind) -> Cause | None:
     """A release that has it, and a leader that could not ask again."""

@@ -129,7 +129,7 @@ DISCOVERIES: Final[tuple[Discovery, ...]] = (
         control=Arm(
             scenario="duplicate-id-counts-as-replica",
             case="without-double",
-            on=("4.3.1",),
+            on=("3.9.2-kraft", "4.3.1", "4.4.0"),
             shows="without the second broker nothing is acknowledged with acks=all until the cut ends, and nothing "
             "lost",
         ),
@@ -159,7 +159,7 @@ DISCOVERIES: Final[tuple[Discovery, ...]] = (
         ),
         control=Arm(
             scenario="duplicate-broker-id",
-            on=("0.8.2.2", "0.10.2.2", "2.8.2", "3.9.2-zk"),
+            on=("0.8.2.2", "0.10.2.2", "0.11.0.3", "2.2.2-pinned", "2.8.2", "3.9.2-zk"),
             shows="with ZooKeeper the second one exits, and the first is undisturbed",
         ),
         about=About(
@@ -200,13 +200,13 @@ DISCOVERIES: Final[tuple[Discovery, ...]] = (
         seen=Arm(
             scenario="timed-out-batch",
             case="librdkafka",
-            on=("4.3.1",),
+            on=("4.0.2", "4.3.1"),
             shows="the second record is acknowledged once and is in the log twice, under two epochs of its producer",
         ),
         control=Arm(
             scenario="timed-out-batch",
             case="java",
-            on=("4.3.1",),
+            on=("2.2.2", "4.3.1"),
             shows="Java's producer gives the batch up as a whole, and it is there once; so it is with librdkafka if "
             "the answer comes in time (case in-time)",
         ),
@@ -246,13 +246,13 @@ DISCOVERIES: Final[tuple[Discovery, ...]] = (
         seen=Arm(
             scenario="refused-then-accepted",
             case="one-in-flight",
-            on=("0.10.2.2", "2.8.2", "4.3.1"),
+            on=("0.10.2.2", "1.1.1", "2.8.2", "4.3.1"),
             shows="the second record is written before the first",
         ),
         control=Arm(
             scenario="refused-then-accepted",
             case="java-one-in-flight",
-            on=("0.10.2.2", "2.8.2", "4.3.1"),
+            on=("0.10.2.2", "0.11.0.3", "2.8.2", "4.3.1"),
             shows="Java's producer sends the second when the first is settled: they are in their order",
         ),
         about=About(
@@ -286,14 +286,14 @@ DISCOVERIES: Final[tuple[Discovery, ...]] = (
         seen=Arm(
             scenario="exactly-once-transactions",
             case="group-coordinator",
-            on=("4.3.1",),
+            on=("1.1.1", "3.9.2-zk", "4.3.1"),
             shows="send_offsets_to_transaction, called with a time-out of 30 s, does not return in 45 s; the process "
             "has to be killed, and the next one processes each input once",
         ),
         control=Arm(
             scenario="exactly-once-transactions",
             case="java-group-coordinator",
-            on=("2.8.2", "4.3.1"),
+            on=("2.8.2", "3.9.2-zk", "4.1.2", "4.3.1"),
             shows="Java's producer and consumer find the new coordinator, and the same process continues",
         ),
         about=About(
