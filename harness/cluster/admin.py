@@ -17,7 +17,7 @@ from concurrent.futures import Future
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
-from confluent_kafka import ElectionType, KafkaException, TopicPartition
+from confluent_kafka import ElectionType, KafkaError, KafkaException, TopicPartition
 from confluent_kafka.admin import (  # type: ignore[attr-defined]
     AdminClient,
     AlterConfigOpType,
@@ -422,6 +422,8 @@ def _whole(answer: Any) -> Any:
         for error in answer.values():
             if isinstance(error, KafkaException):
                 raise error
+            if isinstance(error, KafkaError):
+                raise KafkaException(error)
     return answer
 
 
