@@ -131,8 +131,7 @@ def _is_used(exporter: str, tree: Table) -> bool:
     a part of a configuration.
     """
     pipelines = [each for _, _, each in tree.table("service", "pipelines").items if isinstance(each, Table)]
-    listed = [each.get("exporters") for each in pipelines]
-    named = {one.text for each in listed for one in getattr(each, "items", ()) if isinstance(one, Scalar)}
+    named = {one.text for each in pipelines for one in each.scalars("exporters")}
     return not pipelines or exporter in named
 
 

@@ -70,12 +70,7 @@ def read_compose(source: Text, document: Table, reading: Collected) -> None:
 
 def _aliases(service: Table) -> list[str]:
     networks = service.table("networks")
-    return [
-        each.text
-        for name, _, _ in networks.items
-        for each in getattr(networks.get(name, "aliases"), "items", ())
-        if isinstance(each, Scalar)
-    ]
+    return [each.text for name, _, _ in networks.items for each in networks.scalars(name, "aliases")]
 
 
 def _context(source: Text, service: Table) -> str:

@@ -237,11 +237,9 @@ def _confluent(source: Text, document: Table, reading: Collected) -> None:
     """Confluent for Kubernetes: workers, connectors and topics."""
     kind, spec = document.text("kind"), document.table("spec")
     if kind == "Connect":
-        server = spec.get("configOverrides", "server")
-        lines = [each for each in getattr(server, "items", ()) if isinstance(each, Scalar)]
         own = [
             Setting(key.strip(), value.strip(), source.origin(each.line))
-            for each in lines
+            for each in spec.scalars("configOverrides", "server")
             for key, _, value in [each.text.partition("=")]
         ]
         at = spec.text("dependencies", "kafka", "bootstrapEndpoint")
@@ -299,7 +297,7 @@ def read_clusters(reading: Collected) -> None:
         kafka = document.table("spec", "kafka")
         name, namespace = _name(document), document.text("metadata", "namespace")
         pools = [pool for _, pool in reading.pools if pool.text("metadata", "labels", CLUSTER) == name]
-        brokers = [pool for pool in pools if "broker" in {each.text for each in _roles(pool)} or not _roles(pool)]
+        brokers = [pool for pool in pools if _is_of_brokers(pool)]
         counts = [_number(pool, "spec", "replicas") for pool in brokers]
         replicas = sum(count or 0 for count in counts) if counts else _number(kafka, "replicas")
         settings = latest(_config(source, kafka.table("config")))
@@ -334,9 +332,10 @@ def read_clusters(reading: Collected) -> None:
             )
 
 
-def _roles(pool: Table) -> list[Scalar]:
-    node = pool.get("spec", "roles")
-    return [each for each in getattr(node, "items", ()) if isinstance(each, Scalar)]
+def _is_of_brokers(pool: Table) -> bool:
+    """Whether nodes of a pool are brokers, which they are where no role is told."""
+    roles = [each.text for each in pool.scalars("spec", "roles")]
+    return not roles or "broker" in roles
 
 
 def _read(document: Document, reading: Collected) -> bool:

@@ -21,7 +21,7 @@ from audit.readers.compose import read_env
 from audit.readers.format import YAML, Document, Format
 from audit.readers.names import latest
 from audit.readers.text import Text, decode
-from audit.readers.tree import Scalar, Table
+from audit.readers.tree import Table
 from audit.readers.walk import LARGEST
 
 FILE: Final = re.compile(r"kustomization\.ya?ml", re.IGNORECASE)
@@ -42,14 +42,10 @@ class _Layer:
     def folder(self) -> str:
         return os.path.dirname(os.path.abspath(self.source.path))
 
-    def texts(self, *path: str) -> list[Scalar]:
-        """The texts of a list."""
-        return [each for each in getattr(self.table.get(*path), "items", ()) if isinstance(each, Scalar)]
-
     @property
     def parts(self) -> list[str]:
         """The files and directories that it names, by their whole paths."""
-        named = [each.text for name in PARTS for each in self.texts(name)]
+        named = [each.text for name in PARTS for each in self.table.scalars(name)]
         named += [each.text("path") for each in self.table.tables("patches") if each.text("path")]
         return [os.path.normpath(os.path.join(self.folder, each)) for each in named if "://" not in each]
 
@@ -108,11 +104,11 @@ def _map(
 def _variables(layer: _Layer, generator: Table, reading: Collected) -> list[Setting]:
     """What a generator says by itself."""
     found: list[Setting] = []
-    files = [each.text for each in getattr(generator.get("envs"), "items", ()) if isinstance(each, Scalar)]
+    files = [each.text for each in generator.scalars("envs")]
     for file in [*files, *([generator.text("env")] if generator.text("env") else [])]:
         found += _env_file(Path(layer.source.path).parent / file, reading)
-    for each in getattr(generator.get("literals"), "items", ()):
-        if isinstance(each, Scalar) and "=" in each.text:
+    for each in generator.scalars("literals"):
+        if "=" in each.text:
             key, _, value = each.text.partition("=")
             found.append(Setting(key, _unquoted(value), layer.source.origin(each.line)))
     return found

@@ -14,8 +14,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
-from audit.readers.text import Text, decode
-from audit.readers.walk import LARGEST
+from audit.readers.text import Text
+from audit.readers.walk import text_of
 
 HIGHEST: Final = 4
 """How many directories are looked into for the settings of a Django project."""
@@ -85,16 +85,8 @@ def _settings_of_django(source: Text) -> Text | None:
     for folder in Path(source.path).absolute().parents[:HIGHEST]:
         found = [path for path in (folder / "settings.py", *folder.glob("*/settings.py")) if path.is_file()]
         if found:
-            return _text_of(found[0]) if len(found) == 1 else None
+            return text_of(found[0]) if len(found) == 1 else None
     return None
-
-
-def _text_of(path: Path) -> Text | None:
-    """A file, if it can be read and is not too large."""
-    try:
-        return Text(str(path), decode(path.read_bytes())) if path.stat().st_size < LARGEST else None
-    except OSError:
-        return None
 
 
 def module_of(source: Text, node: ast.ImportFrom) -> Text | None:
@@ -108,7 +100,7 @@ def module_of(source: Text, node: ast.ImportFrom) -> Text | None:
     for root in roots:
         at = root.joinpath(*parts)
         for path in (at.with_name(at.name + ".py"), at / "__init__.py"):
-            if path.is_file() and (found := _text_of(path)) is not None:
+            if (found := text_of(path)) is not None:
                 return found
     return None
 

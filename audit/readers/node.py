@@ -14,9 +14,9 @@ from typing import Final
 
 from audit.model import Setting
 from audit.readers.names import latest
-from audit.readers.text import Text, Unreadable, decode
+from audit.readers.text import Text, Unreadable
 from audit.readers.tree import Table, flatten, read_json, read_yaml
-from audit.readers.walk import LARGEST
+from audit.readers.walk import text_of
 
 ASKED: Final = re.compile(r"\bconfig\.get\(\s*['\"]([\w.]+)['\"]\s*\)")
 IMPORTED: Final = re.compile(r"\bfrom\s+['\"]config['\"]|\brequire\(\s*['\"]config['\"]\s*\)")
@@ -49,11 +49,8 @@ def _layers(source: Text) -> Iterator[Text]:
     for path in sorted(folder.iterdir()) if folder is not None else ():
         if path.suffix not in KINDS or path.stem == OTHERS:
             continue
-        try:
-            if path.stat().st_size < LARGEST:
-                yield Text(str(path), decode(path.read_bytes()))
-        except OSError:
-            continue
+        if (layer := text_of(path)) is not None:
+            yield layer
 
 
 def _at(layer: Text, path: str) -> list[Setting]:

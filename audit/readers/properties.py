@@ -16,8 +16,8 @@ from typing import Final
 import javaproperties
 
 from audit.model import InputProblem, Setting
-from audit.readers.text import Text, decode
-from audit.readers.walk import LARGEST
+from audit.readers.text import Text
+from audit.readers.walk import text_of
 
 DIVIDER: Final = re.compile(r"[#!]---\s*")
 MOST_BROKEN: Final = 20
@@ -94,11 +94,12 @@ def named_properties(source: Text, texts: Iterable[str]) -> dict[str, Mapping[st
     for name in (one for text in texts for one in LOCATION.findall(text)):
         places = (here / name, *(above / "src/main/resources" / name for above in here.parents[:HIGHEST]))
         for at in places:
-            try:
-                if at.is_file() and at.stat().st_size < LARGEST:
-                    told = read_properties(Text(str(at), decode(at.read_bytes())))
-                    found[str(at)] = {each.key: each.value for each in told.settings}
-                    break
-            except (OSError, ValueError):
+            if (text := text_of(at)) is None:
                 continue
+            try:
+                told = read_properties(text)
+            except ValueError:
+                continue
+            found[str(at)] = {each.key: each.value for each in told.settings}
+            break
     return found

@@ -28,9 +28,9 @@ from audit.readers.flink import placed, read_sql
 from audit.readers.format import Format
 from audit.readers.modules import bound, imports, module_named, module_of
 from audit.readers.names import producer_keys
-from audit.readers.text import Text, Unreadable, decode
+from audit.readers.text import Text, Unreadable
 from audit.readers.tree import Table, flatten, read_json, read_yaml
-from audit.readers.walk import LARGEST
+from audit.readers.walk import text_of
 
 CLASSES: Final = frozenset({"Producer", "SerializingProducer", "AvroProducer", "AIOProducer", "DeserializingProducer"})
 READS: Final = frozenset({"get", "items", "keys", "values", "copy"})
@@ -513,11 +513,8 @@ def _loaded(source: Text) -> list[Setting] | None:
 def _named_files(source: Text, name: str) -> Iterator[Text]:
     """The files of a name beside a source, and one directory above."""
     for folder in Path(source.path).absolute().parents[:2]:
-        try:
-            if (folder / name).is_file() and (folder / name).stat().st_size < LARGEST:
-                yield Text(str(folder / name), decode((folder / name).read_bytes()))
-        except OSError:
-            continue
+        if (found := text_of(folder / name)) is not None:
+            yield found
 
 
 LOADED: Final[ContextVar[set[str]]] = ContextVar("LOADED")

@@ -27,9 +27,9 @@ from audit.readers.connect import OVERRIDE, read_connector
 from audit.readers.format import Document, Format
 from audit.readers.names import latest, under
 from audit.readers.properties import read_properties
-from audit.readers.text import Text, decode
+from audit.readers.text import Text
 from audit.readers.variables import read_variables
-from audit.readers.walk import LARGEST
+from audit.readers.walk import text_of
 
 TERRAFORM: Final = re.compile(r'(?m)^resource[ \t]+"(?:\w*kafka_topic|aiven_kafka_topic)"[ \t]+"([\w-]+)"[ \t]*\{')
 CONNECTOR: Final = re.compile(
@@ -190,11 +190,8 @@ def _beside(source: Text) -> Iterator[Text]:
     """A file, and the others of its directory, which Terraform reads as one."""
     yield source
     for path in sorted(Path(source.path).parent.glob("*.tf"))[:BESIDE]:
-        try:
-            if path.name != source.file and path.stat().st_size < LARGEST:
-                yield Text(str(path), decode(path.read_bytes()))
-        except OSError:
-            continue
+        if path.name != source.file and (other := text_of(path)) is not None:
+            yield other
 
 
 def _read(document: Document, reading: Collected) -> bool:

@@ -75,6 +75,11 @@ class Table:
         node = self.get(*path)
         return tuple(each for each in node.items if isinstance(each, Table)) if isinstance(node, Listing) else ()
 
+    def scalars(self, *path: str) -> tuple[Scalar, ...]:
+        """The texts in the list under a path of keys."""
+        node = self.get(*path)
+        return tuple(each for each in node.items if isinstance(each, Scalar)) if isinstance(node, Listing) else ()
+
     def names(self) -> set[str]:
         """Its own keys."""
         return {name for name, _, _ in self.items}

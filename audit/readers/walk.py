@@ -58,6 +58,15 @@ class Candidate:
     """The directory that the user named, or the root of the file system."""
 
 
+def text_of(path: Path) -> Text | None:
+    """A file that another one leads to; None if it is none, cannot be read, or is too large."""
+    try:
+        fits = path.is_file() and path.stat().st_size < LARGEST
+        return Text(str(path), decode(path.read_bytes())) if fits else None
+    except OSError:
+        return None
+
+
 def candidates(
     paths: Sequence[str], names: re.Pattern[str], ignored: Counter[str], problems: list[InputProblem]
 ) -> Iterator[Candidate]:
