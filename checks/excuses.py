@@ -13,7 +13,7 @@ from typing import Final
 
 from checks.claims.basis import session_ms
 from checks.disturbances import within_reach
-from evidence.borders import IDEMPOTENT_IN_NAME, JAVA_IDEMPOTENT, LEADER_EPOCHS
+from evidence.borders import LEADER_EPOCHS, java_is_idempotent_by_default
 from evidence.events import NO_LEADER, Log, of
 from evidence.findings import Finding, Row
 from evidence.node_releases import has_epochs_at
@@ -67,8 +67,8 @@ def _by_default(run: RunRecord, process: ProcessRecord) -> Settings:
     against = settings.get("acks", "all") not in ("all", "-1") or _in_flight(settings, 5) > 5
     if run.own_client is not None and process.library in (None, run.client):
         return {name: value for name, value in run.own_client.defaults.items() if name != IDEMPOTENCE or not against}
-    new = kind == "java" and numbers(release) >= JAVA_IDEMPOTENT.release and numbers(release) not in IDEMPOTENT_IN_NAME
-    return {IDEMPOTENCE: "true"} if new and not against else {}
+    idempotent = kind == "java" and java_is_idempotent_by_default(numbers(release))
+    return {IDEMPOTENCE: "true"} if idempotent and not against else {}
 
 
 def _producers(run: RunRecord, finding: Finding) -> list[Settings]:

@@ -604,6 +604,17 @@ IDEMPOTENT_IN_NAME: Final[tuple[Release, ...]] = tuple(
     numbers(border.before.release) for border in JAVA_IDEMPOTENT_IN_FACT
 )
 """Java clients that document idempotence as their default (KIP-679), and have it off (KAFKA-13598)."""
+
+
+def java_is_idempotent_by_default(release: Release) -> bool:
+    """Whether Java's producer of a release is idempotent where nothing is set.
+
+    >>> [java_is_idempotent_by_default(one) for one in ((2, 8, 2), (3, 1, 0), (3, 1, 1))]
+    [False, False, True]
+    """
+    return release >= JAVA_IDEMPOTENT.release and release not in IDEMPOTENT_IN_NAME
+
+
 JAVA_SENDS_WITHOUT_COPY: Final = Border(
     "2.8",
     "KAFKA-10818, KAFKA-19012",

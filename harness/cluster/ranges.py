@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from evidence import borders
-from evidence.borders import IDEMPOTENT_IN_NAME, JAVA_IDEMPOTENT_IN_FACT, Border
+from evidence.borders import JAVA_IDEMPOTENT_IN_FACT, Border
 from harness.cluster.versions import Version
 
 
@@ -322,18 +322,11 @@ PRODUCERS_GO_WITH_RECORDS: Final = between(
     borders.PRODUCERS_OUTLIVE_RECORDS,
     "a leader forgets a producer with its records, and says so (1.0 to 2.3; KAFKA-5793, KAFKA-7190)",
 )
-PRODUCERS_OUTLIVE_RECORDS: Final = since(
-    borders.PRODUCERS_OUTLIVE_RECORDS, "a leader remembers a producer whose records are deleted (KAFKA-7190, 2.4)"
-)
-UNKNOWN_PRODUCERS_TAKEN: Final = since(
-    borders.UNKNOWN_PRODUCERS_TAKEN, "a leader takes a producer that it has forgotten (KIP-360, 2.5 and later)"
-)
 JAVA_TRIES_ONCE: Final = before(borders.JAVA_RETRIES, "retries is 0 by default (Java clients before 2.1)")
 JAVA_RETRIES: Final = VersionRange(
     "retries without end and no idempotence by default (Java clients 2.1 to 2.8, 3.0.0 and 3.1.0; KIP-91, KAFKA-13598)",
     lambda version: (
-        borders.JAVA_RETRIES.release <= version.release < borders.JAVA_IDEMPOTENT.release
-        or version.release in IDEMPOTENT_IN_NAME
+        borders.JAVA_RETRIES.release <= version.release and not borders.java_is_idempotent_by_default(version.release)
     ),
     (borders.JAVA_RETRIES, borders.JAVA_IDEMPOTENT, *JAVA_IDEMPOTENT_IN_FACT),
 )
@@ -343,8 +336,8 @@ JAVA_IDEMPOTENT: Final = since(
 )
 JAVA_DEFAULTS_HAVE_ROOM: Final = VersionRange(
     "topics that have room for what Java's producer of the release sends by default (KIP-679, KIP-98)",
-    lambda version: version.release < borders.JAVA_IDEMPOTENT.release or IDEMPOTENCE.holds(version),
-    (borders.JAVA_IDEMPOTENT, borders.FORMAT_2),
+    lambda version: not borders.java_is_idempotent_by_default(version.release) or IDEMPOTENCE.holds(version),
+    (borders.JAVA_IDEMPOTENT, *JAVA_IDEMPOTENT_IN_FACT, borders.FORMAT_2),
 )
 """Where they have none, each record is refused: UNSUPPORTED_FOR_MESSAGE_FORMAT (seen on 3.9.2-pinned)."""
 JAVA_SINCE_2_8: Final = since(borders.JAVA_SENDS_WITHOUT_COPY, "Java clients of 2.8 and later")

@@ -126,7 +126,7 @@ class Library:
 
     @property
     def _is_idempotent_by_default(self) -> bool:
-        return self.kind == JAVA and numbers(self.release) >= borders.JAVA_IDEMPOTENT.release
+        return self.kind == JAVA and borders.java_is_idempotent_by_default(numbers(self.release))
 
     def settings(self, acks: str, version: Version, *more: Mapping[str, str]) -> dict[str, str]:
         """What its producer is configured with, later settings over earlier ones.
