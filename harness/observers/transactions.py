@@ -39,6 +39,7 @@ from harness.observers.znodes import (
     parse_assignment,
     parse_isr_change,
     parse_partition_state,
+    state_path,
 )
 from kafkafiles.errors import ParseError
 from kafkafiles.zookeeper_log import NODE_EXISTS, ZnodeChange, transactions
@@ -170,7 +171,7 @@ def _told(told: Iterable[Event]) -> dict[tuple[str, int], dict[int, tuple[int, i
             newest[event.path] = found.setdefault((event.path, event.created), {})
             newest[event.path].setdefault(event.version, (event.monotonic_ns, event.monotonic_ns))
         elif isinstance(event, Partition) and event.version is not None:
-            times = newest.get(f"/brokers/topics/{event.topic}/partitions/{event.partition}/state", {})
+            times = newest.get(state_path(event.topic, event.partition), {})
             if event.version in times:
                 first_ns, last_ns = times[event.version]
                 times[event.version] = first_ns, max(last_ns, event.monotonic_ns)

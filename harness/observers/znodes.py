@@ -94,6 +94,11 @@ STATE: Final = re.compile(r"/brokers/topics/([^/]+)/partitions/(\d+)/state")
 _ISR_CHANGE: Final = re.compile(r"/isr_change_notification/isr_change_\d+")
 
 
+def state_path(topic: str, number: int) -> str:
+    """Where a partition's state is, which `STATE` recognises."""
+    return f"{TOPICS.path}/{topic}/partitions/{number}/state"
+
+
 def parse_partition_state(data: bytes, stat: Stat) -> PartitionState:
     """A partition's state from its znode; ValueError if it is not one."""
     value = _object(data)
@@ -318,9 +323,7 @@ class Picture:
             self._drop(outcome, lambda key: key[0] == topic)
             return
         assignment = self._assignments[topic] = parse_assignment(read.data)
-        outcome.watch += [
-            Watch(f"{TOPICS.path}/{topic}/partitions/{number}/state", "data") for number in sorted(assignment)
-        ]
+        outcome.watch += [Watch(state_path(topic, number), "data") for number in sorted(assignment)]
         moved = {
             key: replace(state, **placed._asdict())
             for key, state in outcome.state.partitions.items()

@@ -21,7 +21,7 @@ from harness.polling import poll
 from harness.run.who import Partition
 from harness.workloads.handles.application import CrashPoint
 from harness.workloads.handles.connect import ConnectWorker
-from harness.workloads.stores import is_written_to, name_of, read_store
+from harness.workloads.stores import is_written_to, keeps_offsets, name_of, read_store
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -83,9 +83,7 @@ class CrashPoints:
             self._groups.wait_in_zookeeper(application.group, t, committed, timeout_s)
         elif committed is not None:
             self._groups.wait_committed(application.group, t, committed, timeout_s)
-        seen = self._of_store(application, t, at) if application.store else self._of_brokers(application, t, at)
-        self._timeline.append(seen)
-        return seen
+        return self._seen(application, t, at)
 
     def wait_any_crash_point(
         self, applications: Sequence[Application], t: Partition, *, timeout_s: float = STILL_LIMIT_S
@@ -137,9 +135,7 @@ class CrashPoints:
             raise WaitTimeout(f"{application.name}: {output} ends at {end} after {timeout_s:.0f} s, not at {written}")
         with self._sequence_log.step("stop the process", process=application.name):
             application.freeze()
-        seen = self._of_sink(application, t) if application.store else self._of_brokers(application, t, SENT)
-        self._timeline.append(seen)
-        return seen
+        return self._seen(application, t, SENT)
 
     def _written(self, application: StreamsApplication | ConnectWorker, t: Partition) -> int:
         """How many records of its output a reader of everything is given, or how many lines are in its file; -1 if
@@ -149,20 +145,6 @@ class CrashPoints:
             return _stored(application).made_of(*t)
         ends = self._ends.watch_ends(Partition(application.output, t.number), 0.0)
         return -1 if ends is None else ends.high_watermark
-
-    def _of_sink(self, application: StreamsApplication | ConnectWorker, t: Partition) -> events.CrashPoint:
-        """What its file and its group's coordinator say."""
-        outputs = _stored(application).made_of(*t)
-        committed = self._committed(application, t)
-        return _event(
-            application,
-            t,
-            SENT,
-            committed=committed,
-            outputs=outputs,
-            written=outputs,
-            store=name_of(application.store),
-        )
 
     def wait_stored(self, application: Application, t: Partition, offset: int, *, timeout_s: float) -> None:
         """Wait until this offset of t is committed in the store that an application writes to. Raises WaitTimeout if
@@ -200,19 +182,26 @@ class CrashPoints:
         self._timeline.append(answer)
         return answer
 
-    def _of_store(self, application: Application, t: Partition, at: CrashPoint) -> events.CrashPoint:
-        """What the store says."""
-        stored = _stored(application)
-        outputs = stored.made_of(t.topic, t.number)
+    def _seen(self, application: Working, t: Partition, at: CrashPoint) -> events.CrashPoint:
+        """What others say of an application that stands still, which the timeline has."""
+        seen = self._of_store(application, t, at) if application.store else self._of_brokers(application, t, at)
+        self._timeline.append(seen)
+        return seen
+
+    def _of_store(self, application: Working, t: Partition, at: CrashPoint) -> events.CrashPoint:
+        """What the store says; of one that keeps no offsets the group's coordinator says how far it has come."""
+        stored, store = _stored(application), application.store
+        outputs = stored.made_of(*t)
+        kept = keeps_offsets(store)
         return _event(
             application,
             t,
             at,
-            committed=stored.offsets.get((t.topic, t.number)),
+            committed=stored.offsets.get((t.topic, t.number)) if kept else self._committed(application, t),
             outputs=outputs,
             written=outputs,
-            store=name_of(application.store),
-            store_is_written_to=is_written_to(application.store),
+            store=name_of(store),
+            store_is_written_to=is_written_to(store),
         )
 
     def _of_brokers(self, application: Working, t: Partition, at: CrashPoint) -> events.CrashPoint:
@@ -278,7 +267,7 @@ def _event(
         store=store,
         store_is_written_to=store_is_written_to,
         in_zookeeper=in_zookeeper,
-        beside=application.beside if isinstance(application, ConnectWorker) else (),
+        beside=application.beside,
     )
 
 

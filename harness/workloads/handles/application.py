@@ -7,11 +7,10 @@ from __future__ import annotations
 import os
 import signal
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from evidence.errors import HarnessError, WaitTimeout
+from evidence.errors import HarnessError
 from harness.polling import poll
 from harness.processes import thread_states
 from harness.workloads.handles.client import Background, Client, Progress
@@ -54,6 +53,9 @@ class ApplicationProgress:
 
 class Application(Background[ApplicationProgress]):
     """A process that runs a program (programs.py and share_programs.py in harness/workloads/processes)."""
+
+    beside: tuple[int, ...] = ()
+    """The numbers of processes that ran beside it from the first and may have lower ones: none."""
 
     def __init__(
         self,
@@ -107,9 +109,7 @@ class Application(Background[ApplicationProgress]):
 
     def stands_still(self) -> bool:
         """Whether it stands still, by all that it has said so far. HarnessError if it has ended."""
-        with suppress(WaitTimeout):
-            while True:
-                self._hear(0.0, "hearing where it stands")
+        self._hear_all("hearing where it stands")
         return self._latest.at is not None
 
     def wait_processed(self, count: int, *, timeout_s: float) -> ApplicationProgress:
@@ -131,12 +131,12 @@ class StoppedFromOutside(Background[Progress]):
     """The file that it writes its outputs to, if that is no topic."""
     producer_id: int
     in_zookeeper = shares = False
+    beside: tuple[int, ...] = ()
+    """The numbers of the processes that ran beside it from the first and may take over from it."""
 
     def require_running(self) -> None:
         """Raise RecorderDied, with the last that it printed, if its process has ended."""
-        with suppress(WaitTimeout):
-            while True:
-                self._hear(0.0, "hearing whether it runs")
+        self._hear_all("hearing whether it runs")
 
     def freeze(self) -> None:
         """Stop the whole process (SIGSTOP), until it is killed. Raises HarnessError if the kernel does not say that

@@ -369,6 +369,12 @@ class Background(Handle, Generic[Progress]):
         self._latest = self._progress(heard)
         self._done = self._done or heard.get("done", False)
 
+    def _hear_all(self, what: str) -> None:
+        """Take all that it has said so far. Raises RecorderDied, with the last that it printed, if it has ended."""
+        with suppress(WaitTimeout):
+            while True:
+                self._hear(0.0, what)
+
     def _wait(self, enough: Callable[[Progress], bool], what: str, timeout_s: float) -> Progress:
         since_ns, patience = time.monotonic_ns(), Patience(timeout_s)
         while not enough(self._latest):

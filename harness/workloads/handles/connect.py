@@ -74,8 +74,6 @@ class ConnectWorker(StoppedFromOutside[WorkerProgress]):
         super().__init__(client.name, child, WorkerProgress())
         self.port, self.inputs, self.output, self.group = port, topic, output, group
         self.producer_id = client.producer_id
-        self.beside: tuple[int, ...] = ()
-        """The numbers of the workers beside it."""
 
     @property
     def address(self) -> str:

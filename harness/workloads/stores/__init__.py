@@ -68,6 +68,11 @@ def read_store(place: str, run: str) -> Stored:
     return Stored(outputs, {(topic, partition): following for topic, partition, following in offsets})
 
 
+def keeps_offsets(place: str) -> bool:
+    """Whether a store has offsets beside the outputs, in one transaction: a file of lines has neither."""
+    return not place.endswith(lines.SUFFIX)
+
+
 def is_written_to(place: str) -> bool:
     """Whether somebody has a transaction open that writes to a store.
 
@@ -77,7 +82,7 @@ def is_written_to(place: str) -> bool:
         from harness.workloads.stores import postgresql
 
         return postgresql.is_written_to(place.removeprefix(ADDRESS))
-    return sqlite.is_written_to(Path(place))
+    return keeps_offsets(place) and sqlite.is_written_to(Path(place))
 
 
 def name_of(place: str) -> str:

@@ -29,6 +29,7 @@ class Member:
 
     group, output, producer_id, store = "g", "out", 3, ""
     shares = in_zookeeper = False
+    beside = ()
 
     def __init__(self, name: str, stands_at: int) -> None:
         self.name, self._stands_at, self._asked = name, stands_at, 0
