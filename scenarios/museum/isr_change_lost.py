@@ -85,6 +85,7 @@ def falls_behind(run: Run) -> None:
     lose_change(run, leader, controller, "PendingShrinkIsr")
 
     sent = run.send_async(t)
+    run.wait_log_end(t, 7, [leader, other])
     if KAFKA_14010.affects(run.version):
         run.let_pass(WATCHED_S, "the leader has had its time to ask again")
         run.claim("nothing is acknowledged with acks=all while the follower lags", not sent.done)
