@@ -59,7 +59,7 @@ class Candidate:
 
 
 def text_of(path: Path) -> Text | None:
-    """A file that another one leads to; None if it is none, cannot be read, or is too large."""
+    """A file that another one leads to; None if there is no such file, or it cannot be read, or is too large."""
     try:
         fits = path.is_file() and path.stat().st_size < LARGEST
         return Text(str(path), decode(path.read_bytes())) if fits else None
