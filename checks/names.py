@@ -276,6 +276,7 @@ CLAIMS: Final = frozenset(
         "writes-resume-in-time",
         "writes-stop-while-isr-cannot-shrink",
         "writes-wait-for-the-isr",
+        "written-batch-not-written-again",
         "wrong-checkpoint-is-bounded",
         "wrong-clock-deletes-young-records",
         "zookeeper-keeps-what-it-told",

@@ -41,6 +41,7 @@ AUTOMATIC: Final = "enable.auto.commit=true"
 STREAMS: Final = "an output for each input, in a topology"
 FROM_FILE: Final = "each line of a file to a topic"
 TO_FILE: Final = "each input as a line to a file"
+TO_SINK: Final = "a query of Structured Streaming"
 STORE: Final = "outputs and offsets in one transaction of a store"
 SQLITE: Final = "librdkafka, SQLite"
 POSTGRESQL: Final = "librdkafka, PostgreSQL"
@@ -141,6 +142,16 @@ ROWS: Final = (
             ),
             (TO_FILE, "Kafka Connect, a sink", "lines written, before the commit", "sink"),
             (TO_FILE, "Kafka Connect, a sink", "after the commit", "sink-committed"),
+        )
+    ),
+    *(
+        DeliveryCase(code=TO_SINK, client=f"Spark, {sink}", crash=crash, scenario="spark-pipeline", case=case)
+        for sink, crash, case in (
+            ("to Kafka", "batch written, before its commit", "kafka"),
+            ("to Kafka", "after the commit", "kafka-committed"),
+            ("to files", "batch written, before its commit", "files"),
+            ("foreachBatch to PostgreSQL", "batch written, before its commit", "store"),
+            ("foreachBatch to PostgreSQL, by batch number", "batch written, before its commit", "store-by-batch-id"),
         )
     ),
     *(

@@ -20,7 +20,7 @@ from harness.cluster import versions
 from harness.scenario import PACKAGE, Scenario, all_scenarios
 from harness.suite import SUITE
 from harness.workloads import connectors
-from harness.workloads.processes import streams_program
+from harness.workloads.processes import spark_program, streams_program
 from harness.workloads.processes.programs import PROGRAMS
 
 
@@ -91,6 +91,8 @@ def programs_of(source: str) -> str:
         named += [streams_program.CopyProcessor, streams_program.topology]
     if "run.connect_source" in source:
         named += [connectors.worker_settings, connectors.source, connectors.sink]
+    if "run.spark" in source:
+        named += [spark_program.inputs, spark_program.to_kafka, spark_program.to_files, spark_program.ToStore]
     return "\n\n".join(inspect.getsource(program) for program in named).rstrip()
 
 

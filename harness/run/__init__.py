@@ -61,6 +61,7 @@ if TYPE_CHECKING:
     from harness.subjects import UserSubject
     from harness.workloads.handles.application import Application, StreamsApplication
     from harness.workloads.handles.connect import ConnectWorker
+    from harness.workloads.handles.spark import SparkQuery
     from harness.workloads.handles.transactions import Pipeline
 
 __all__ = ["OFFSETS", "START_LIMIT_S", "DutyNotDone", "Partition", "Parts", "PreconditionNotHeld", "Run", "Target"]
@@ -234,6 +235,24 @@ class Run(
         self._make_output(t, output)
         with super().connect_source(t, output, worker=worker, connector=connector) as workers:
             yield workers
+
+    @contextmanager
+    def spark(
+        self,
+        t: Partition,
+        output: str = "output",
+        *,
+        sink: str,
+        inputs: int,
+        settings: Mapping[str, str] = NO_SETTINGS,
+    ) -> Iterator[SparkQuery]:
+        """A query of Spark Structured Streaming on t's topic while the block lasts. The topic `output` is created like
+        t's if the sink is Kafka's and there is none of that name.
+        """
+        if sink == "kafka":
+            self._make_output(t, output)
+        with super().spark(t, output, sink=sink, inputs=inputs, settings=settings) as query:
+            yield query
 
     def _make_output(self, t: Partition, output: str) -> None:
         if all(plan.name != output for plan in self.topics):

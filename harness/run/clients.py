@@ -20,7 +20,7 @@ from evidence.run import ProcessRecord, SubjectRecord
 from harness.cluster.cluster import KAFKA_PORT
 from harness.run.waits import led
 from harness.run.who import Partition
-from harness.setup.jars import CONNECT, STREAMS
+from harness.setup.jars import CONNECT, SPARK, STREAMS
 from harness.workloads import settings as defaults
 from harness.workloads.connectors import worker_settings
 from harness.workloads.handles.application import NOWHERE, Application, CrashPoint, StreamsApplication
@@ -38,6 +38,7 @@ from harness.workloads.handles.client import (
     not_in_time,
 )
 from harness.workloads.handles.connect import ConnectWorker, directory_of, free_port
+from harness.workloads.handles.spark import SparkQuery
 from harness.workloads.handles.transactions import Pipeline, TransactionalProducer, TransactionStepResult
 from harness.workloads.libraries import RDKAFKA, Library
 from harness.workloads.processes.programs import COMMITTED_BY_CLIENT
@@ -45,6 +46,7 @@ from harness.workloads.processes.share_programs import IMPLICIT
 from harness.workloads.protocol import GROUPS
 from harness.workloads.stores import ADDRESS, POSTGRESQL, SQLITE
 from harness.workloads.stores.lines import FILE
+from harness.workloads.stores.parts import SUFFIX as PARTS
 
 if TYPE_CHECKING:
     from harness.run.parts import Parts
@@ -599,6 +601,35 @@ class Clients:
         self._watched(worker, t.topic)
         with self._sequence_log.step("worker of Kafka Connect", process=client.name, port=port), worker:
             yield worker
+
+    @contextmanager
+    def spark(
+        self, t: Partition, output: str, *, sink: str, inputs: int, settings: Mapping[str, str] = NO_SETTINGS
+    ) -> Iterator[SparkQuery]:
+        """A query of Spark Structured Streaming on t's topic, which gets so many inputs, while the block lasts. Its
+        sink is "kafka" (the topic `output`), "files" (a directory), "store" (PostgreSQL, batch by batch), or
+        "store-by-batch-id". All queries of a run have one checkpoint. `settings` are its source's own.
+
+        Raises UsageError if the case's client is not Spark, or if the output has more than one partition.
+        """
+        to_topic = sink == "kafka"
+        self._require_runner("Spark", SPARK, output if to_topic else "")
+        place = f"store/output{PARTS}" if sink == "files" else self._place_of("" if to_topic else POSTGRESQL)
+        with TemporaryDirectory(prefix="kafka-chaos-", ignore_cleanup_errors=True) as work:
+            registered = self._register("processor", dict(settings), output=output if to_topic else "", store=place)
+            query = SparkQuery(
+                self._told(registered, self._whose),
+                inputs=(t.topic, t.number),
+                count=inputs,
+                sink=sink,
+                output=output if to_topic else "",
+                store=place,
+                work=work,
+            )
+            self._watched(query, t.topic)
+            detail = {"input": t.topic, "sink": sink, "output": output if to_topic else place}
+            with self._sequence_log.step("query of Spark", **detail), query:
+                yield query
 
     def _require_runner(self, name: str, kind: str, output: str) -> None:
         """UsageError if the case's client is not what is to run, or if the output has more than one partition."""

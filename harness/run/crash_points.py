@@ -8,7 +8,8 @@ many records it is done with, which are those of the rounds before.
 
 Kafka Streams and Kafka Connect do not stand still where they are told to. They are stopped from outside as a whole,
 when their outputs are written and before the next commit, which an interval puts off. What a source of Connect has
-committed is told by Connect's own topic of offsets, as lines.
+committed is told by Connect's own topic of offsets, as lines. A query of Spark is held when it makes the file that is
+its commit (harness/workloads/spark.py), and what it has committed its checkpoint tells.
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ from harness.polling import poll
 from harness.run.who import Partition
 from harness.workloads.handles.application import CrashPoint
 from harness.workloads.handles.connect import ConnectWorker
+from harness.workloads.handles.spark import SparkQuery
+from harness.workloads.spark import committed_in
 from harness.workloads.stores import is_written_to, keeps_offsets, name_of, read_store
 
 if TYPE_CHECKING:
@@ -35,13 +38,13 @@ if TYPE_CHECKING:
     from harness.workloads.handles.application import Application, StreamsApplication
     from harness.workloads.stores.types import Stored
 
-    Working = Application | StreamsApplication | ConnectWorker
+    Working = Application | StreamsApplication | ConnectWorker | SparkQuery
     """Whoever works on inputs."""
 
 STILL_LIMIT_S: Final = 90.0
 """It has to join its group first, which may wait for a member that died."""
 SENT: Final = CrashPoint("send", "commit")
-"""Where Kafka Streams and Kafka Connect are stopped: outputs are written, and their inputs not committed."""
+"""Where Kafka Streams, Kafka Connect and Spark are stopped: outputs are written, and their inputs not committed."""
 ASK_LIMIT_S: Final = 30.0
 STANDING_S: Final = 0.05
 AGAIN_S: Final = 0.2
@@ -108,16 +111,16 @@ class CrashPoints:
 
     def freeze_after_outputs(
         self,
-        application: StreamsApplication | ConnectWorker,
+        application: StreamsApplication | ConnectWorker | SparkQuery,
         t: Partition,
         *,
         written: int,
         timeout_s: float = STILL_LIMIT_S,
     ) -> events.CrashPoint:
-        """Wait until a reader of everything can read the output of an application of Kafka Streams, or of a source of
-        Kafka Connect, up to the offset `written`, and stop its process then; what the group's coordinator, or Connect's
-        topic of offsets, and the leader of the output say of it, which the timeline has. Of a sink of Kafka Connect so
-        many lines in its file.
+        """Wait until a reader of everything can read the output of an application of Kafka Streams or of Spark, or of a
+        source of Kafka Connect, up to the offset `written`, and stop its process then; what the group's coordinator,
+        Connect's topic of offsets or Spark's checkpoint, and the leader of the output say of it, which the timeline
+        has. Of a sink of Kafka Connect so many lines in its file.
 
         Raises WaitTimeout if the output does not get there in time, PreconditionNotHeld if nobody answers, HarnessError
         if the process has ended, or does not stop.
@@ -137,7 +140,7 @@ class CrashPoints:
             application.freeze()
         return self._seen(application, t, SENT)
 
-    def _written(self, application: StreamsApplication | ConnectWorker, t: Partition) -> int:
+    def _written(self, application: StreamsApplication | ConnectWorker | SparkQuery, t: Partition) -> int:
         """How many records of its output a reader of everything is given, or how many lines are in its file; -1 if
         nobody says.
         """
@@ -145,6 +148,42 @@ class CrashPoints:
             return _stored(application).made_of(*t)
         ends = self._ends.watch_ends(Partition(application.output, t.number), 0.0)
         return -1 if ends is None else ends.high_watermark
+
+    def hold_commit(self, query: SparkQuery) -> None:
+        """Have a query of Spark stand still before it commits its next batch, until it is killed."""
+        with self._sequence_log.step("hold the commit of the next batch", process=query.name):
+            query.hold_commit()
+
+    def wait_commit_held(
+        self, query: SparkQuery, t: Partition, *, timeout_s: float = STILL_LIMIT_S
+    ) -> events.CrashPoint:
+        """Wait until a query of Spark on t stands still before it commits a batch; what its checkpoint, and the leader
+        of its output or its store, say of it there, which the timeline has.
+
+        Raises WaitTimeout if it does not come there in time, PreconditionNotHeld if nobody answers, HarnessError if the
+        query has ended.
+        """
+        with self._sequence_log.step("wait until the commit of a batch is held", process=query.name):
+            held = poll(query.commit_is_held, timeout_s, until=bool, every_s=AGAIN_S)
+        if not held:
+            raise WaitTimeout(f"{query.name} has no batch to commit after {timeout_s:.0f} s")
+        return self._seen(query, t, SENT)
+
+    def wait_checkpointed(self, query: SparkQuery, t: Partition, offset: int, *, timeout_s: float) -> None:
+        """Wait until the checkpoint of a query of Spark says that it is done with t up to this offset.
+
+        Raises WaitTimeout if it does not in time, HarnessError if the query has ended or the checkpoint is no such.
+        """
+        with self._sequence_log.step(f"wait until {offset} of {t} is committed in the checkpoint"):
+            found = poll(
+                lambda: committed_in(query.checkpoint, t.topic, t.number),
+                timeout_s,
+                until=lambda committed: committed == offset,
+                every_s=AGAIN_S,
+                watch=query.require_running,
+            )
+        if found != offset:
+            raise WaitTimeout(f"{offset} of {t} is not committed in the checkpoint after {timeout_s:.0f} s: {found} is")
 
     def wait_stored(self, application: Application, t: Partition, offset: int, *, timeout_s: float) -> None:
         """Wait until this offset of t is committed in the store that an application writes to. Raises WaitTimeout if
@@ -192,7 +231,7 @@ class CrashPoints:
         """What the store says; of one that keeps no offsets the group's coordinator says how far it has come."""
         stored, store = _stored(application), application.store
         outputs = stored.made_of(*t)
-        kept = keeps_offsets(store)
+        kept = keeps_offsets(store) and not isinstance(application, SparkQuery)
         return _event(
             application,
             t,
@@ -221,8 +260,10 @@ class CrashPoints:
 
     def _committed(self, application: Working, t: Partition) -> int | None:
         """The committed offset, where the group has it; of a share group how many records it is done with, of a source
-        of Connect how many lines.
+        of Connect how many lines, of a query of Spark what its checkpoint says.
         """
+        if isinstance(application, SparkQuery):
+            return committed_in(application.checkpoint, t.topic, t.number)
         if isinstance(application, ConnectWorker) and not application.store:
             lines = self._connectors.lines_committed(application)
             self._sequence_log.require("Connect's topic of offsets says what is committed", lines is not None)

@@ -47,11 +47,17 @@ FETCHERS: Final = 8
 """How many files are fetched at the same time."""
 STREAMS: Final = "streams"
 CONNECT: Final = "connect"
-OF_SETS: Final[Mapping[str, tuple[str, ...]]] = {
-    STREAMS: ("kafka-streams",),
-    CONNECT: ("connect-runtime", "connect-json", "connect-file"),
+SPARK: Final = "spark"
+KAFKAS: Final = "org.apache.kafka"
+SPARKS: Final = "org.apache.spark"
+OF_SETS: Final[Mapping[str, tuple[tuple[str, str], ...]]] = {
+    STREAMS: ((KAFKAS, "kafka-streams"),),
+    CONNECT: ((KAFKAS, "connect-runtime"), (KAFKAS, "connect-json"), (KAFKAS, "connect-file")),
+    SPARK: ((SPARKS, "spark-sql-kafka-0-10_2.13"),),
 }
-"""The artifacts that each set beside the brokers' own is resolved from. A set's name stands before the release."""
+"""The artifacts that each set beside the brokers' own is resolved from, with their groups. A set's name stands before
+the release, which is Spark's own for Spark.
+"""
 PIECE: Final = 12
 """How many jars one Ivy fetches."""
 FULL: Final = "No space left"
@@ -373,24 +379,25 @@ def roots(kafka: str) -> tuple[Jar, ...]:
     0.9. No run needs them, so a release whose tools are not there is resolved without.
 
     Kafka Streams and Kafka Connect of a release are sets of their own (`of_set`): the library, for Connect also the
-    connectors for files, what these need, and a logging binding.
+    connectors for files, what these need, and a logging binding. So is Spark's source and sink for Kafka, without what
+    PySpark of that release has.
     """
     logging = Jar(group="org.slf4j", artifact="slf4j-reload4j", version="1.7.36")
     if artifacts := OF_SETS.get(set_of(kafka)):
-        own = (Jar(group="org.apache.kafka", artifact=one, version=release_of(kafka)) for one in artifacts)
-        return (*own, logging)
+        own = tuple(Jar(group=group, artifact=one, version=release_of(kafka)) for group, one in artifacts)
+        return own if set_of(kafka) == SPARK else (*own, logging)
     release = numbers(kafka)
     scala = "2.13" if release >= borders.SCALA_2_13.release else "2.11"
-    chosen = [Jar(group="org.apache.kafka", artifact=f"kafka_{scala}", version=kafka)]
+    chosen = [Jar(group=KAFKAS, artifact=f"kafka_{scala}", version=kafka)]
     if release >= borders.TOOLS_APART.release:
-        chosen.append(Jar(group="org.apache.kafka", artifact=TOOLS, version=kafka))
+        chosen.append(Jar(group=KAFKAS, artifact=TOOLS, version=kafka))
     if release >= BOUND_BY_US:
         chosen.append(logging)
     return tuple(chosen)
 
 
 BINDINGS: Final = (
-    ("org.apache.kafka", "kafka-log4j-appender"),
+    (KAFKAS, "kafka-log4j-appender"),
     ("org.slf4j", "slf4j-log4j12"),
     ("log4j", "log4j"),
     ("ch.qos.logback", "logback-classic"),
@@ -403,8 +410,8 @@ BINDINGS: Final = (
 and artifact).
 """
 UNWANTED: Final = (
-    ("org.apache.kafka", "connect-runtime"),
-    ("org.apache.kafka", "connect-transforms"),
+    (KAFKAS, "connect-runtime"),
+    (KAFKAS, "connect-transforms"),
     ("org.eclipse.jetty.*", ".*"),
     ("org.glassfish.*", ".*"),
     ("org.apache.logging.log4j", "log4j-core"),
@@ -413,6 +420,17 @@ UNWANTED: Final = (
 """What the tools or the broker drag in and nothing of theirs runs: Kafka Connect, web servers, and other bindings.
 Connect itself needs its web server, and from 4.0 on log4j-core, whose loggers its REST interface may set.
 """
+IN_PYSPARK: Final = (
+    ("org.apache.hadoop", ".*"),
+    (SPARKS, "spark-(core|sql|catalyst|tags)_.*"),
+    ("org.scala-lang.*", ".*"),
+    ("org.slf4j", ".*"),
+    ("at.yawk.lz4", ".*"),
+    ("com.github.luben", ".*"),
+    ("org.xerial.snappy", ".*"),
+    ("com.google.code.findbugs", ".*"),
+)
+"""What Spark's source and sink for Kafka need and PySpark has."""
 
 
 def lock(kafka: str, echo: Echo) -> Path:
@@ -479,10 +497,18 @@ def _module(kafka: str, jars: Iterable[Jar], *, transitive: bool) -> str:
             lines.append(f"{start}>{artifact}</dependency>")
         else:
             lines.append(f"{start}/>")
-    if transitive and any(jar.artifact == "slf4j-reload4j" for jar in jars):
-        unwanted = BINDINGS if set_of(kafka) == CONNECT else UNWANTED
+    if transitive and (unwanted := _unwanted(kafka, jars)):
         lines += [f'    <exclude org="{group}" module="{module}" matcher="regexp"/>' for group, module in unwanted]
     return "\n".join([*lines, "  </dependencies>", "</ivy-module>"]) + "\n"
+
+
+def _unwanted(kafka: str, jars: Iterable[Jar]) -> tuple[tuple[str, str], ...]:
+    """What these jars drag in and is left out: patterns of group and artifact."""
+    if set_of(kafka) == SPARK:
+        return IN_PYSPARK
+    if not any(jar.artifact == "slf4j-reload4j" for jar in jars):
+        return ()
+    return BINDINGS if set_of(kafka) == CONNECT else UNWANTED
 
 
 def _ivy_jar() -> Path:

@@ -10,7 +10,8 @@ before 0.11 refuse every record of an idempotent producer.
 
 `streams-<release>`, or `streams` alone, is Kafka Streams: it runs the applications of a case (Clients.streams), and
 librdkafka sends and reads beside it. `connect-<release>` is Kafka Connect (Connectors.connect) in the same way. The
-jars of each are a set of their own.
+jars of each are a set of their own. `spark` is Spark Structured Streaming (Clients.spark), of one release whatever the
+brokers are, whose source and sink for Kafka bring Kafka's clients of a release of their own.
 
 A client of the user's own is a command, which is asked at once who it is and what it can (docs/own-clients.md). It is
 the producer of a run, or the consumer, or both; what it is not, librdkafka is, as beside Kafka's own producers. Its
@@ -31,8 +32,9 @@ from evidence.errors import UsageError
 from evidence.releases import numbers
 from evidence.run import OwnClientRecord
 from harness.cluster import apache, ranges
-from harness.setup.jars import CONNECT, STREAMS, of_set, resolve
+from harness.setup.jars import CONNECT, SPARK, STREAMS, of_set, resolve
 from harness.setup.java import java_home
+from harness.setup.pyspark import RELEASE, ensure_pyspark
 from harness.workloads import settings as defaults
 from harness.workloads.own_client import introduced
 from harness.workloads.protocol import ACKS_0, ACKS_1, CONSUME, IDEMPOTENCE, PRODUCE, TRANSACTIONS, Hello, missing
@@ -49,6 +51,8 @@ OF_APPLICATIONS: Final[Mapping[str, tuple[Border, str]]] = {
     CONNECT: (borders.CONNECT_MAKES_TOPICS, "Kafka Connect is run from 0.11 on"),
 }
 """What runs the applications of a case while librdkafka sends and reads: from which release on, in words."""
+SPARKS_CLIENTS: Final = "3.9.2"
+"""The release of Kafka's clients that Spark brings."""
 KAFKAS_NAMES: Final[Mapping[str, str]] = {
     "message.timeout.ms": "delivery.timeout.ms",
     "message.send.max.retries": "retries",
@@ -88,7 +92,7 @@ class Library:
     @property
     def producers(self) -> Library:
         """Whose producers a run has whose client this is."""
-        if self.kind in OF_APPLICATIONS:
+        if self.kind in OF_APPLICATIONS or self.kind == SPARK:
             return RDKAFKA
         return self if self.hello is None or PRODUCE in self.hello.can else RDKAFKA
 
@@ -220,8 +224,10 @@ class Library:
         if self.hello is not None:
             told = {COMMAND: shlex.split(self.command), "label": self.hello.label, "kafka": version.kafka}
             return {"name": self.name} | told
-        jars = of_set(self.kind, self.release) if self.kind in OF_APPLICATIONS else self.release
-        return {"name": self.name, "jars": str(resolve(jars, echo)), "java_home": java_home()}
+        of_its_own = self.kind in OF_APPLICATIONS or self.kind == SPARK
+        jars = of_set(self.kind, self.release) if of_its_own else self.release
+        told = {"name": self.name, "jars": str(resolve(jars, echo)), "java_home": java_home()}
+        return told | {"pyspark": str(ensure_pyspark(echo))} if self.kind == SPARK else told
 
 
 def needs_of(settings: Mapping[str, str]) -> frozenset[str]:
@@ -250,6 +256,8 @@ def library(name: str, version: Version) -> Library:
     release = release or (apache.closest(version.kafka) if version.build.own else version.kafka)
     if name == LIBRDKAFKA:
         return RDKAFKA
+    if kind == SPARK:
+        return _spark(name, version)
     if kind not in (JAVA, SCALA, *OF_APPLICATIONS):
         raise UsageError(
             f"no client {name!r}: {LIBRDKAFKA}, {JAVA}-<release> or {SCALA}-<release>, such as java-2.8.2, or the "
@@ -269,9 +277,18 @@ def library(name: str, version: Version) -> Library:
     return Library(kind, release)
 
 
+def _spark(name: str, version: Version) -> Library:
+    """Spark, of the one release that is run. UsageError for another one, and for brokers that its clients know not."""
+    if name not in (SPARK, f"{SPARK}-{RELEASE}"):
+        raise UsageError(f"no client {name!r}: Spark is run as {SPARK}-{RELEASE}")
+    if not understood(numbers(SPARKS_CLIENTS), version.release):
+        raise UsageError(f"{SPARK}-{RELEASE} brings clients of {SPARKS_CLIENTS}, which do not know {version.kafka}")
+    return Library(SPARK, RELEASE)
+
+
 def _is_command(name: str) -> bool:
     """Whether this is the command of a client: it has a directory or arguments, or a program has this very name."""
-    ours = re.fullmatch(rf"{LIBRDKAFKA}|({'|'.join((JAVA, SCALA, *OF_APPLICATIONS))})(-.*)?", name)
+    ours = re.fullmatch(rf"{LIBRDKAFKA}|({'|'.join((JAVA, SCALA, SPARK, *OF_APPLICATIONS))})(-.*)?", name)
     return ours is None and (bool(re.search(r"[/\s]", name)) or shutil.which(name) is not None)
 
 

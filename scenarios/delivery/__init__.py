@@ -9,8 +9,8 @@ process of the same program takes over.
 `at-most-once` and `at-least-once` are the two orders of steps. `auto-commit` leaves the second step to the client, and
 `offsets-in-zookeeper` does so with the consumer of 0.8.
 `exactly-once-transactions` makes one step of both, and so does `exactly-once-external` in a store outside Kafka.
-`streams-pipeline` has Kafka Streams do all of it, `connect-pipeline` Kafka Connect. In `share-group` no offset is
-committed: a member says of each record what is to become of it.
+`streams-pipeline` has Kafka Streams do all of it, `connect-pipeline` Kafka Connect, `spark-pipeline` Spark. In
+`share-group` no offset is committed: a member says of each record what is to become of it.
 `static-membership` shows who has the partitions of an application that is away. In `rebalance-while-processing` and
 `zombie-processor` an application is not killed: it is so slow that another one gets its inputs, and then it continues.
 `producer-fencing` shows the mechanism under transactions.

@@ -24,6 +24,7 @@ from evidence.history.outcomes import OK
 from evidence.text import plural
 
 POSTGRESQL = "PostgreSQL documentation, Reliability and the Write-Ahead Log: Asynchronous Commit"
+SPARK = "Spark documentation, Structured Streaming Programming Guide: output sinks, foreachBatch"
 NAMED = 20
 """Inputs that a row names."""
 NOTHING = "no application was killed at a crash point, or nobody read its inputs and its output to their ends"
@@ -178,6 +179,31 @@ def output_by_key_written_again(evidence: RunEvidence) -> Judged:
     if not twice:
         return Judged(outcome=NOT_OBSERVED, observed="no input was processed twice", evidence=rows)
     return judged(rows, wrong, f"{plural(twice, 'input')} processed twice, {once} of them once in the output", NOTHING)
+
+
+@claim("written-batch-not-written-again", source=SPARK, basis=Basis.DOCUMENTATION)
+def written_batch_not_written_again(evidence: RunEvidence) -> Judged:
+    """Inputs whose outputs were written and not committed when the application was killed are in the output once: the
+    sink knows the batch by its number, and does not write it again.
+
+    Committed is what the query's checkpoint says at the crash point.
+    """
+    crashes = _crashes(evidence)
+    rows: list[dict[str, Any]] = []
+    wrong: list[dict[str, Any]] = []
+    for crash in crashes:
+        written, again = sorted(crash.processed_only), sorted(crash.processed_only & crash.processing.repeated)
+        if written:
+            row = {"topic": crash.point.topic, "partition": crash.point.partition, "committed": crash.point.committed}
+            rows.append(row | {"written": written[:NAMED], "written_again": again[:NAMED]})
+            wrong += rows[-1:] if again else []
+    if crashes and not rows:
+        return Judged(outcome=NOT_OBSERVED, observed="all that was written was committed")
+    again_in_all = sum(len(row["written_again"]) for row in rows)
+    count = plural(sum(len(row["written"]) for row in rows), "input")
+    return judged(
+        rows, wrong, f"{count} written and not committed, {again_in_all} of them twice in the output", NOTHING
+    )
 
 
 @claim("store-crash-skips-what-it-lost", source=POSTGRESQL, basis=Basis.DOCUMENTATION)

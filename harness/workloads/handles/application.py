@@ -12,7 +12,7 @@ from typing import Any
 
 from evidence.errors import HarnessError
 from harness.polling import poll
-from harness.processes import thread_states
+from harness.processes import group_states
 from harness.workloads.handles.client import Background, Client, Progress
 from harness.workloads.stores import located
 
@@ -139,11 +139,11 @@ class StoppedFromOutside(Background[Progress]):
         self._hear_all("hearing whether it runs")
 
     def freeze(self) -> None:
-        """Stop the whole process (SIGSTOP), until it is killed. Raises HarnessError if the kernel does not say that
-        each of its threads is stopped.
+        """Stop the whole process and those that it has started (SIGSTOP), until they are killed. Raises HarnessError if
+        the kernel does not say that each of their threads is stopped.
         """
-        os.kill(self.pid, signal.SIGSTOP)
-        states = poll(lambda: thread_states(self.pid), STOP_LIMIT_S, until=lambda states: set(states) == {STOPPED})
+        os.killpg(self.pid, signal.SIGSTOP)  # it leads its group, as all that are started from here do
+        states = poll(lambda: group_states(self.pid), STOP_LIMIT_S, until=lambda states: set(states) == {STOPPED})
         if set(states) != {STOPPED}:
             running = len(states) - states.count(STOPPED)
             raise HarnessError(f"{self.name}: {running} of {len(states)} threads are not stopped")

@@ -4,11 +4,12 @@ Kafka's transactions end at its own topics. An application whose output is a dat
 transaction of that database, if it keeps its offsets there, too (Kafka documentation, Design: message delivery
 semantics, "store its offset in the same place as its output").
 
-A sink of Kafka Connect has no such choice: its outputs are lines of a file, and its offsets are its group's.
+A sink of Kafka Connect has no such choice: its outputs are lines of a file, and its offsets are its group's. Nor has
+one of Spark, whose offsets are in the query's checkpoint.
 
-A store is named by where it is: the path of a SQLite file (sqlite.py) or of a file of lines (lines.py), or the address
-of a PostgreSQL node (postgresql.py). Others read what is committed, and can ask whether a transaction that writes is
-open, without the application's word.
+A store is named by where it is: the path of a SQLite file (sqlite.py), of a file of lines (lines.py) or of a directory
+of Spark's files (parts.py), or the address of a PostgreSQL node (postgresql.py). Others read what is committed, and can
+ask whether a transaction that writes is open, without the application's word.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from typing import Final
 
 from evidence.errors import HarnessError
 from evidence.history.inputs import Input
-from harness.workloads.stores import lines, sqlite
+from harness.workloads.stores import lines, parts, sqlite
 from harness.workloads.stores.types import Output, Store, Stored
 
 SQLITE: Final = "sqlite"
@@ -59,6 +60,8 @@ def read_store(place: str, run: str) -> Stored:
         rows, offsets = postgresql.read_rows(place.removeprefix(ADDRESS))
     elif place.endswith(lines.SUFFIX):
         rows, offsets = lines.read_rows(Path(place)), []
+    elif place.endswith(parts.SUFFIX):
+        rows, offsets = parts.read_rows(Path(place)), []
     else:
         rows, offsets = sqlite.read_rows(Path(place))
     if strangers := {row[0] for row in rows} - {run}:
@@ -69,8 +72,8 @@ def read_store(place: str, run: str) -> Stored:
 
 
 def keeps_offsets(place: str) -> bool:
-    """Whether a store has offsets beside the outputs, in one transaction: a file of lines has neither."""
-    return not place.endswith(lines.SUFFIX)
+    """Whether a store has offsets beside the outputs, in one transaction: files have neither."""
+    return not place.endswith((lines.SUFFIX, parts.SUFFIX))
 
 
 def is_written_to(place: str) -> bool:

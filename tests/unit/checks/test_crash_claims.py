@@ -222,6 +222,25 @@ def test_a_late_commit_is_refused(commits: list[MemberCommit], outcome: str) -> 
     assert claims.judge("late-commit-refused", evidence).outcome == outcome
 
 
+WRITTEN = "written-batch-not-written-again"
+
+
+@pytest.mark.parametrize(
+    ("committed", "outputs", "outcome"),
+    [
+        (2, by(KILLED, 0, 1, 2, 3) | by(NEXT, 4, 5), HELD),
+        (2, PROCESSED_FIRST, CONTRADICTED),
+        (4, by(KILLED, 0, 1, 2, 3) | by(NEXT, 4, 5), NOT_OBSERVED),
+        (2, ONCE, NOT_OBSERVED),
+        (2, None, NOT_OBSERVED),
+    ],
+    ids=["once", "twice", "it was committed", "nothing was written", "nobody read"],
+)
+def test_a_batch_that_is_written_is_not_written_again(committed: int, outputs: Outputs | None, outcome: str) -> None:
+    assert judged(WRITTEN, stands(committed), *killed(), outputs=outputs).outcome == outcome
+    assert judged(WRITTEN, stands(committed), outputs=outputs).outcome == NOT_OBSERVED
+
+
 BY_KEY = "output-by-key-written-again"
 REPLACED = by(KILLED, 0, 1) | by(NEXT, 2, 3, 4, 5)
 """What is in a table with one row for each input, when the second and the third were processed twice."""

@@ -73,7 +73,7 @@ class Told:
 @pytest.fixture(autouse=True)
 def handles(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Told, "made", [], raising=False)
-    applications = ("Pipeline", "Application", "StreamsApplication", "ConnectWorker")
+    applications = ("Pipeline", "Application", "StreamsApplication", "ConnectWorker", "SparkQuery")
     for name in ("BackgroundConsumer", "LoadGenerator", "TransactionalProducer", *applications):
         monkeypatch.setattr(f"harness.run.clients.{name}", Told)
 
@@ -338,6 +338,33 @@ def test_kafka_connect_runs_for_no_other_client(stage: Stage) -> None:
     with (
         pytest.raises(UsageError, match=r"Kafka Connect runs where the case's client is connect, not librdkafka"),
         stage.clients.connect_worker(T, "out", group="source"),
+    ):
+        raise AssertionError("it began")
+
+
+@pytest.mark.parametrize(
+    ("sink", "output", "store"), [("kafka", "out", ""), ("files", "", "store/output.parts")], ids=["kafka", "files"]
+)
+def test_a_query_of_spark_has_its_output_on_record(
+    tmp_path: Path, timeline: Timeline, sink: str, output: str, store: str
+) -> None:
+    stage = Stage(tmp_path, timeline, client=Library("spark", "4.2.0"))
+    with stage.clients.spark(T, "out", sink=sink, inputs=20, settings={"minOffsetsPerTrigger": "7"}):
+        pass
+    (told,) = Told.made
+    assert told.arguments[0].library == {"name": "spark-4.2.0"}
+    assert (told.options["inputs"], told.options["count"], told.options["sink"]) == (("t", 0), 20, sink)
+    assert not Path(told.options["work"]).exists()
+    assert stage.settings().items() >= {"minOffsetsPerTrigger": "7"}.items()
+    process = stage.record.run.processes[0]
+    assert (process.kind, process.output, process.store) == ("processor", output, store)
+    assert (told.options["output"], told.options["store"]) == (output, store)
+
+
+def test_spark_runs_for_no_other_client(stage: Stage) -> None:
+    with (
+        pytest.raises(UsageError, match=r"Spark runs where the case's client is spark, not librdkafka"),
+        stage.clients.spark(T, "out", sink="kafka", inputs=20),
     ):
         raise AssertionError("it began")
 

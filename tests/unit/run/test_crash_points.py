@@ -18,6 +18,7 @@ from harness.run.sequence_log import PreconditionNotHeld, SequenceLog
 from harness.run.who import Partition
 from harness.workloads.handles.application import Application, CrashPoint
 from harness.workloads.handles.connect import ConnectWorker
+from harness.workloads.handles.spark import SparkQuery
 from harness.workloads.stores.lines import begin
 
 T = Partition("t", 0)
@@ -55,13 +56,13 @@ class Stage:
         parts: Any = SimpleNamespace(timeline=timeline)
         self.lines: int | None = 4
         connectors: Any = SimpleNamespace(lines_committed=lambda _: self.lines)
-        self._points = CrashPoints(parts, SequenceLog(timeline), groups, cast("Any", None), ends, connectors)
+        self.points = CrashPoints(parts, SequenceLog(timeline), groups, cast("Any", None), ends, connectors)
 
     def freeze(self, worker: ConnectWorker, written: int) -> events.CrashPoint:
-        return self._points.freeze_after_outputs(worker, T, written=written, timeout_s=0.02)
+        return self.points.freeze_after_outputs(worker, T, written=written, timeout_s=0.02)
 
     def wait(self, *members: Member, timeout_s: float = 30.0) -> Application:
-        return self._points.wait_any_crash_point(cast("list[Application]", members), T, timeout_s=timeout_s)
+        return self.points.wait_any_crash_point(cast("list[Application]", members), T, timeout_s=timeout_s)
 
 
 @pytest.fixture
@@ -118,6 +119,52 @@ def test_a_source_of_which_nobody_says_what_is_committed_shows_nothing(stage: St
     stage.lines = None
     with pytest.raises(PreconditionNotHeld, match="Connect's topic of offsets says what is committed"):
         stage.freeze(worker([]), written=6)
+
+
+class Query(SparkQuery):
+    """A query of Spark without a process, whose commit is held when it is asked for the how manyth time."""
+
+    def __init__(self, root: Path, held_at: int, store: str = "") -> None:
+        self.name, self.run, self.group, self.output, self.producer_id, self.store = "q", "r", "", "out", 3, store
+        self.checkpoint, self._held_at, self.holds = root, held_at, False
+        for folder, text in (("commits", "v1\n{}"), ("offsets", 'v1\n{}\n{"t":{"0":10}}')):
+            (root / folder).mkdir(parents=True)
+            (root / folder / "0").write_text(text)
+
+    def require_running(self) -> None: ...
+
+    def hold_commit(self) -> None:
+        self.holds = True
+
+    def commit_is_held(self) -> bool:
+        self._held_at -= 1
+        return self.holds and self._held_at == 0
+
+
+def test_a_query_of_spark_is_held_before_its_commit(stage: Stage, tmp_path: Path) -> None:
+    query = Query(tmp_path / "checkpoint", 3)
+    stage.points.hold_commit(query)
+    told = stage.points.wait_commit_held(query, T, timeout_s=30.0)
+    assert (told.committed, told.outputs, told.written, told.done, told.following) == (10, 5, 6, "send", "commit")
+
+
+def test_a_query_that_comes_to_no_commit_is_waited_for_so_long(stage: Stage, tmp_path: Path) -> None:
+    with pytest.raises(WaitTimeout, match="q has no batch to commit after 0 s"):
+        stage.points.wait_commit_held(Query(tmp_path / "checkpoint", 1), T, timeout_s=0.02)
+
+
+def test_of_a_query_with_a_store_the_checkpoint_says_what_is_committed(stage: Stage, tmp_path: Path) -> None:
+    query = Query(tmp_path / "checkpoint", 1, str(tmp_path / "output.parts"))
+    stage.points.hold_commit(query)
+    told = stage.points.wait_commit_held(query, T, timeout_s=30.0)
+    assert (told.committed, told.outputs, told.store) == (10, 0, "output.parts")
+
+
+def test_what_is_committed_in_a_checkpoint_is_waited_for(stage: Stage, tmp_path: Path) -> None:
+    query = Query(tmp_path / "checkpoint", 1)
+    stage.points.wait_checkpointed(query, T, 10, timeout_s=0.02)
+    with pytest.raises(WaitTimeout, match="20 of t-0 is not committed in the checkpoint after 0 s: 10 is"):
+        stage.points.wait_checkpointed(query, T, 20, timeout_s=0.02)
 
 
 LINE = "Struct{{value=[B@1f,topic={},partition=0,offset={}}}\n".format

@@ -332,6 +332,17 @@ def test_a_set_beside_the_brokers_own_has_locks_of_its_own(name: str, artifacts:
     assert {"4.3.1", "2.8.2", "0.11.0.3"} <= {path.stem for path in found}
 
 
+def test_spark_is_resolved_without_what_pyspark_has() -> None:
+    (path,) = (jars.LOCKS / jars.SPARK).glob("*.lock")
+    locked = parse_lock(path.read_text(), path.name)
+    name = jars.of_set(jars.SPARK, path.stem)
+    assert (jars.lock_path(name), path.read_text()) == (path, render_lock(name, locked))
+    assert [jar.coordinate for jar in jars.roots(name)] == [f"org.apache.spark:spark-sql-kafka-0-10_2.13:{path.stem}"]
+    assert {jar.artifact for jar in locked} >= {"spark-sql-kafka-0-10_2.13", "kafka-clients", "commons-pool2"}
+    assert not {jar.group for jar in locked} & {"org.scala-lang", "org.apache.hadoop", "org.slf4j"}
+    assert 'org="org.apache.hadoop"' in jars._module(name, jars.roots(name), transitive=True)
+
+
 def test_connect_is_resolved_with_its_web_server_and_brokers_are_not() -> None:
     roots = jars.roots("connect-4.3.1")
     assert [jar.coordinate for jar in roots[:3]] == [

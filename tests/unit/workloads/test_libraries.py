@@ -34,6 +34,8 @@ def test_a_client_by_its_name(name: str, found: Library) -> None:
         ("java-9.9", "no client 'java-9.9'"),
         ("streams", "no client 'streams': Kafka Streams is run from 0.11 on"),
         ("connect", "no client 'connect': Kafka Connect is run from 0.11 on"),
+        ("spark-4.1.1", "no client 'spark-4.1.1': Spark is run as spark-4.2.0"),
+        ("spark", "spark-4.2.0 brings clients of 3.9.2, which do not know 0.9.0.1"),
         ("scala-2.8.2", r"no client 'scala-2.8.2': the Scala producer was removed in 2.0$"),
         ("java-4.3.1", "share no version of the Produce request"),
     ],
@@ -149,6 +151,16 @@ def test_a_client_that_no_application_runs_with(of: Library) -> None:
         UsageError, match=f"no application runs with {of.name}: take librdkafka, java-<release> from 0.9"
     ):
         of.reading(OLD, 5)
+
+
+def test_spark_is_of_one_release_whatever_the_brokers_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("harness.workloads.libraries.resolve", lambda name, _: Path("/jars") / name)
+    monkeypatch.setattr("harness.workloads.libraries.ensure_pyspark", lambda _: Path("/pyspark"))
+    found = library("spark", NEW)
+    assert library("spark-4.2.0", versions.get("0.10.2.2")) == found
+    assert (found.name, found.producers, found.consumers) == ("spark-4.2.0", RDKAFKA, RDKAFKA)
+    told = found.arguments(NEW, lambda _: None)
+    assert (told["jars"], told["pyspark"]) == ("/jars/spark-4.2.0", "/pyspark")
 
 
 @pytest.mark.parametrize("name", ["streams", "connect"])

@@ -18,7 +18,7 @@ from evidence.history import record, schema
 from evidence.history.inputs import Input, input_of
 from evidence.history.read import stream_batches
 from evidence.history.writer import HistoryWriter
-from harness.processes import thread_states
+from harness.processes import group_states, thread_states
 from harness.workloads.handles import application
 from harness.workloads.handles.application import StreamsApplication
 from harness.workloads.processes.streams import Outputs
@@ -94,7 +94,9 @@ def test_outputs_are_numbered(outputs: Outputs, tmp_path: Path) -> None:
 
 @pytest.fixture
 def process() -> Iterator[subprocess.Popen[str]]:
-    with subprocess.Popen([sys.executable, "-c", TWO_THREADS], stdout=subprocess.PIPE, text=True) as started:
+    with subprocess.Popen(
+        [sys.executable, "-c", TWO_THREADS], stdout=subprocess.PIPE, text=True, start_new_session=True
+    ) as started:
         assert started.stdout is not None
         started.stdout.readline()
         yield started
@@ -110,19 +112,30 @@ def handle(pid: int) -> StreamsApplication:
 def test_every_thread_of_a_process_that_is_stopped_stands_still(process: subprocess.Popen[str]) -> None:
     assert "T" not in thread_states(process.pid)
     handle(process.pid).freeze()
-    assert thread_states(process.pid) == ["T", "T"]
+    assert thread_states(process.pid) == group_states(process.pid) == ["T", "T"]
+
+
+def test_what_a_process_has_started_is_stopped_with_it() -> None:
+    begins = "import subprocess, sys; p = subprocess.Popen(['sleep', '600']); print(p.pid, flush=True); p.wait()"
+    command = [sys.executable, "-c", begins]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, start_new_session=True) as started:
+        assert started.stdout is not None
+        other = int(started.stdout.readline())
+        handle(started.pid).freeze()
+        assert thread_states(other) == ["T"]
+        os.killpg(started.pid, signal.SIGKILL)
 
 
 def test_a_process_that_is_gone_did_not_stop(process: subprocess.Popen[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(application, "STOP_LIMIT_S", 0.0)
-    monkeypatch.setattr(os, "kill", lambda *_: None)
-    monkeypatch.setattr(application, "thread_states", lambda _: [])
+    monkeypatch.setattr(os, "killpg", lambda *_: None)
+    monkeypatch.setattr(application, "group_states", lambda _: [])
     with pytest.raises(HarnessError, match="0 of 0 threads are not stopped"):
         handle(process.pid).freeze()
 
 
 def test_a_process_that_does_not_stop_is_told(process: subprocess.Popen[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(application, "STOP_LIMIT_S", 0.0)
-    monkeypatch.setattr(os, "kill", lambda pid, number: None if number == signal.SIGSTOP else pid)
+    monkeypatch.setattr(os, "killpg", lambda *_: None)
     with pytest.raises(HarnessError, match="2 of 2 threads are not stopped"):
         handle(process.pid).freeze()
