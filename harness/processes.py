@@ -1,8 +1,30 @@
-"""What the kernel says of a process on this machine (proc(5))."""
+"""Processes on this machine: stopped, and what the kernel says of them (proc(5))."""
 
 from __future__ import annotations
 
+import os
+import signal
 from pathlib import Path
+from typing import Final
+
+from harness.polling import poll
+
+STOPPED: Final = "T"
+"""The state of a stopped thread."""
+STOP_LIMIT_S: Final = 5.0
+
+
+def stop_group(group: int) -> list[str]:
+    """Stop every process of a group (SIGSTOP), and wait until all their threads are stopped, or for 5 s; returns what
+    the kernel says of each thread then.
+    """
+    os.killpg(group, signal.SIGSTOP)
+    return poll(lambda: group_states(group), STOP_LIMIT_S, until=all_stopped) or []
+
+
+def all_stopped(states: list[str]) -> bool:
+    """Whether these are the states of threads that are all stopped, one at least."""
+    return set(states) == {STOPPED}
 
 
 def group_states(group: int) -> list[str]:

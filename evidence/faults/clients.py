@@ -1,11 +1,15 @@
-"""Faults of clients: their connections are reset, or one is killed."""
+"""Faults of clients: their connections are reset, or one is killed or frozen."""
 
 from __future__ import annotations
 
 import signal
-from typing import ClassVar
+from typing import ClassVar, Final
 
-from evidence.faults.base import FaultProof, Lasts
+from evidence.faults.base import FaultProof, Lasts, Mark
+from evidence.faults.process import FLAKE
+
+STOPPED: Final = "T"
+"""The state of a stopped thread, as the kernel calls it."""
 
 
 class ResetProof(FaultProof, frozen=True, kw_only=True, tag="reset"):
@@ -41,3 +45,23 @@ class KillClientProof(FaultProof, frozen=True, kw_only=True, tag="kill-client"):
 
     def text(self) -> str:
         return f"its process ended with {self.status}"
+
+
+class FreezeClientProof(FaultProof, frozen=True, kw_only=True, tag="freeze-client"):
+    """The kernel says of each thread of the client's process, and of those that it has started, that it is stopped."""
+
+    mark: ClassVar = Mark(verb="freeze", icon=FLAKE)
+
+    pid: int
+    threads: int
+    """So many it has."""
+    states: tuple[str, ...]
+    """Each of their states (proc(5)): "T" is stopped."""
+
+    def missing(self) -> str | None:
+        if self.threads <= 0 or self.states != (STOPPED,):
+            return "its proof does not show threads that are all stopped"
+        return None if self.pid > 0 else "its proof does not show whose process it was"
+
+    def text(self) -> str:
+        return f"its {self.threads} threads are stopped"

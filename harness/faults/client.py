@@ -1,13 +1,21 @@
-"""A client's process is killed: kill -9, proved by the status with which the kernel lets it be waited for."""
+"""A client's process is killed or frozen.
+
+kill -9 is proved by the status with which the kernel lets the process be waited for. A frozen one is stopped (SIGSTOP),
+with all that it has started, and continues when it is thawed (SIGCONT): what the kernel says of each thread is the
+proof.
+"""
 
 from __future__ import annotations
 
+import os
 import signal
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Protocol
 
 from evidence.errors import FaultUnproved
-from evidence.faults.clients import KillClientProof
+from evidence.faults.clients import FreezeClientProof, KillClientProof
+from harness.processes import STOPPED, all_stopped, group_states, stop_group
 
 if TYPE_CHECKING:
     from harness.faults.base import Peer
@@ -67,3 +75,34 @@ class KillClient:
 
     def heal(self) -> None:
         """A crash is not undone."""
+
+
+@dataclass(slots=True)
+class FreezeClient:
+    """SIGSTOP of a client's process group, which it leads: its sockets stay open, and it asks and answers nothing."""
+
+    process: ClientProcess
+    proof_type: ClassVar = FreezeClientProof
+
+    @property
+    def nodes(self) -> tuple[Peer, ...]:
+        return tuple(map(Named, self.process.clients))
+
+    @property
+    def description(self) -> str:
+        return f"freeze (SIGSTOP) of {self.process.name}"
+
+    def inject(self) -> None:
+        stop_group(self.process.pid)
+
+    def verify(self) -> FreezeClientProof:
+        states = group_states(self.process.pid)
+        if not all_stopped(states):
+            running = len(states) - states.count(STOPPED)
+            raise FaultUnproved(f"{self.process.name}: {running} of its {len(states)} threads are not stopped")
+        return FreezeClientProof(pid=self.process.pid, threads=len(states), states=tuple(set(states)))
+
+    def heal(self) -> None:
+        """Thaw; a process that has ended is left as it is."""
+        with suppress(ProcessLookupError):
+            os.killpg(self.process.pid, signal.SIGCONT)

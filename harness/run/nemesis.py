@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 from evidence.errors import HarnessError, UsageError, WaitTimeout
 from evidence.faults.base import FaultProof
+from evidence.faults.clients import FreezeClientProof
 from evidence.faults.clock import ClockStepProof
 from evidence.faults.disks import DiskProof
 from evidence.faults.network import NetworkProof
@@ -20,7 +21,7 @@ from harness.cluster.requests import brokers_told
 from harness.faults.answers import Hold, Reset, question
 from harness.faults.bad_disks import DeadDisk, FullDisk, ReadOnlyDisk
 from harness.faults.base import Faults, OfTheNetwork
-from harness.faults.client import KillClient
+from harness.faults.client import FreezeClient, KillClient
 from harness.faults.clock import ClockStep
 from harness.faults.cut import Cut, Host
 from harness.faults.damage import (
@@ -293,6 +294,16 @@ class Nemesis:
     def kill_client(self, process: ClientProcess) -> None:
         """Kill -9 of a producer, a load or a consumer, proved by the status with which it ended."""
         self._faults.carry_out(KillClient(process))
+
+    def freeze_client(self, process: ClientProcess) -> None:
+        """SIGSTOP of a client's process, proved by what the kernel says of each thread: it keeps its connections, and
+        asks and answers nothing.
+        """
+        self._faults.carry_out(FreezeClient(process))
+
+    def thaw_clients(self) -> None:
+        """Thaw every client that is frozen."""
+        self._faults.heal(FreezeClientProof)
 
     def flap(
         self, senders: Sequence[Target], receivers: Sequence[Target], *, times: int, down_s: float, up_s: float

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+import subprocess
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,9 +19,10 @@ from harness.cluster.docker import Node
 from harness.cluster.listings import WHOLE
 from harness.faults import answers, network
 from harness.faults.answers import Hold, Reset, parse_connections, question
-from harness.faults.client import KillClient
+from harness.faults.client import FreezeClient, KillClient
 from harness.faults.cut import Host, PacketRule, parse_counters
 from harness.faults.delay import Delay
+from harness.processes import group_states
 from tests.proofs import shown
 
 CLIENTS = Host("172.20.0.1")
@@ -365,3 +367,29 @@ def test_a_client_that_was_not_killed_is_unproved(ends_with: int | None) -> None
     fault.inject()
     with pytest.raises(FaultUnproved, match="not by SIGKILL"):
         fault.verify()
+
+
+@pytest.fixture
+def sleeper() -> Iterator[subprocess.Popen[bytes]]:
+    with subprocess.Popen(["sleep", "600"], start_new_session=True) as started:
+        yield started
+        started.kill()
+
+
+def test_a_frozen_client_is_proved_by_its_threads_and_thawed(sleeper: subprocess.Popen[bytes]) -> None:
+    fault = FreezeClient(Process(pid=sleeper.pid))
+    fault.inject()
+    assert shown(fault.verify()) == {"pid": sleeper.pid, "threads": 1, "states": ["T"]}
+    fault.heal()
+    assert "T" not in group_states(sleeper.pid)
+    with pytest.raises(FaultUnproved, match="1 of its 1 threads are not stopped"):
+        fault.verify()
+
+
+def test_a_client_that_has_ended_is_not_frozen_and_not_thawed(sleeper: subprocess.Popen[bytes]) -> None:
+    fault = FreezeClient(Process(pid=sleeper.pid))
+    sleeper.kill()
+    sleeper.wait(30)
+    with pytest.raises(FaultUnproved, match="0 of its 0 threads are not stopped"):
+        fault.verify()
+    fault.heal()

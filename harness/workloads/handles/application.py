@@ -4,15 +4,12 @@ Kafka Streams, which is stopped from outside.
 
 from __future__ import annotations
 
-import os
-import signal
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from evidence.errors import HarnessError
-from harness.polling import poll
-from harness.processes import group_states
+from harness.processes import STOPPED, all_stopped, stop_group
 from harness.workloads.handles.client import Background, Client, Progress
 from harness.workloads.stores import located
 
@@ -29,9 +26,6 @@ class CrashPoint:
         return f"between {self.done} and {self.following}, round {self.round}"
 
 
-STOP_LIMIT_S = 5.0
-STOPPED = "T"
-"""A stopped process, as the kernel calls it."""
 NOWHERE = CrashPoint("", "", 0)
 
 
@@ -142,9 +136,8 @@ class StoppedFromOutside(Background[Progress]):
         """Stop the whole process and those that it has started (SIGSTOP), until they are killed. Raises HarnessError if
         the kernel does not say that each of their threads is stopped.
         """
-        os.killpg(self.pid, signal.SIGSTOP)  # it leads its group, as all that are started from here do
-        states = poll(lambda: group_states(self.pid), STOP_LIMIT_S, until=lambda states: set(states) == {STOPPED})
-        if set(states) != {STOPPED}:
+        states = stop_group(self.pid)  # it leads its group, as all that are started from here do
+        if not all_stopped(states):
             running = len(states) - states.count(STOPPED)
             raise HarnessError(f"{self.name}: {running} of {len(states)} threads are not stopped")
 

@@ -18,8 +18,8 @@ from evidence.history import record, schema
 from evidence.history.inputs import Input, input_of
 from evidence.history.read import stream_batches
 from evidence.history.writer import HistoryWriter
+from harness import processes
 from harness.processes import group_states, thread_states
-from harness.workloads.handles import application
 from harness.workloads.handles.application import StreamsApplication
 from harness.workloads.processes.streams import Outputs
 from harness.workloads.processes.streams_program import CopyBefore27, CopyProcessor
@@ -127,15 +127,15 @@ def test_what_a_process_has_started_is_stopped_with_it() -> None:
 
 
 def test_a_process_that_is_gone_did_not_stop(process: subprocess.Popen[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(application, "STOP_LIMIT_S", 0.0)
+    monkeypatch.setattr(processes, "STOP_LIMIT_S", 0.0)
     monkeypatch.setattr(os, "killpg", lambda *_: None)
-    monkeypatch.setattr(application, "group_states", lambda _: [])
+    monkeypatch.setattr(processes, "group_states", lambda _: [])
     with pytest.raises(HarnessError, match="0 of 0 threads are not stopped"):
         handle(process.pid).freeze()
 
 
 def test_a_process_that_does_not_stop_is_told(process: subprocess.Popen[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(application, "STOP_LIMIT_S", 0.0)
+    monkeypatch.setattr(processes, "STOP_LIMIT_S", 0.0)
     monkeypatch.setattr(os, "killpg", lambda *_: None)
     with pytest.raises(HarnessError, match="2 of 2 threads are not stopped"):
         handle(process.pid).freeze()
