@@ -711,6 +711,20 @@ OFFSETS_EXPIRE_BY_TOPIC: Final = Border(
     Side("2.3.1", "GroupMetadata.removeExpiredOffsets: nothing of a group with members expires"),
     Side("2.4.0", "GroupMetadata.removeExpiredOffsets: what is not in subscribedTopics expires"),
 )
+REMOVED_MEMBERS_LOGGED: Final = Border(
+    "0.11.0.1",
+    "apache/kafka#3523",
+    Side("0.11.0.0", "GroupCoordinator.onMemberFailure: debug"),
+    Side("0.11.0.1", "GroupCoordinator.onExpireHeartbeat: info, Member … has failed, removing it from the group"),
+)
+"""A coordinator logs, as every broker does by default, that it removes a member whose session has ended."""
+COOPERATIVE_REBALANCES: Final = Border(
+    "2.4",
+    "KIP-429",
+    Side("2.3.1", "org.apache.kafka.clients.consumer has no CooperativeStickyAssignor"),
+    Side("2.4.0", "org.apache.kafka.clients.consumer.CooperativeStickyAssignor"),
+)
+"""Members of a group keep the partitions that do not move, by Kafka's own clients."""
 STATIC_MEMBERS: Final = Border(
     "2.3",
     "KIP-345",

@@ -211,9 +211,29 @@ ROWS: Final = (
             (TRANSACTION, "exactly-once"),
         )
     ),
-    DeliveryCase(code=PROCESS_FIRST, client=ANY, crash=SLOWER, scenario="rebalance-while-processing", case="slower"),
-    DeliveryCase(
-        code=PROCESS_FIRST, client="Java", crash=SLOWER, scenario="rebalance-while-processing", case="java-slower"
+    *(
+        DeliveryCase(
+            code=PROCESS_FIRST,
+            client=client,
+            crash=crash,
+            scenario="rebalance-while-processing",
+            case=f"{prefix}{case}",
+        )
+        for client, prefix in (
+            (ANY, ""),
+            (f"{ANY}, cooperative", "cooperative-"),
+            (STATIC, "static-"),
+            (f"{ANY}, group.protocol=consumer", "consumer-"),
+            ("Java", "java-"),
+            ("Java, cooperative", "java-cooperative-"),
+            ("Java, group.protocol=consumer", "java-consumer-"),
+        )
+        for crash, case in (
+            (SLOWER, "slower"),
+            ("between the two", "killed"),
+            ("not: frozen until its session has ended", "frozen"),
+            ("not: cut off from its coordinator until its session has ended", "cut"),
+        )
     ),
     DeliveryCase(code=TRANSACTION, client=ANY, crash=SLOWER, scenario="zombie-processor", case="member"),
     DeliveryCase(

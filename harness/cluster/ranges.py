@@ -359,6 +359,12 @@ POLLS_ARE_LIMITED: Final = since(
 OFFSETS_OF_MEMBERS_IN_TRANSACTIONS: Final = since(
     borders.OFFSETS_OF_MEMBERS_IN_TRANSACTIONS, "transactions that name the member (KIP-447, 2.5 and later)"
 )
+REMOVED_MEMBERS_LOGGED: Final = since(
+    borders.REMOVED_MEMBERS_LOGGED, "coordinators that log whom they remove (0.11.0.1 and later)"
+)
+COOPERATIVE_REBALANCES: Final = since(
+    borders.COOPERATIVE_REBALANCES, "members that keep what does not move (KIP-429, 2.4 and later)"
+)
 STATIC_MEMBERS_TOLD: Final = since(
     borders.STATIC_MEMBERS_TOLD, "static members that coordinators tell of (KIP-345, 2.4 and later)"
 ) & since_protocol(borders.STATIC_MEMBERS, "with a protocol that has them (2.3)")

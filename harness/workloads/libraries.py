@@ -171,6 +171,8 @@ class Library:
             given = {"max.poll.records": str(batch)}
         for each in more:
             given |= each
+        if given.get("group.protocol") == "consumer":
+            given.pop("session.timeout.ms", None)  # the broker's setting, which no such member may have (KIP-848)
         if self.kind != SCALA:
             return given
         return dict(PATIENT) | {OLD_NAMES.get(name, name): OLD_VALUES.get(one, one) for name, one in given.items()}

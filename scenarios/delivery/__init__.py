@@ -11,8 +11,9 @@ process of the same program takes over.
 `exactly-once-transactions` makes one step of both, and so does `exactly-once-external` in a store outside Kafka.
 `streams-pipeline` has Kafka Streams do all of it, `connect-pipeline` Kafka Connect, `spark-pipeline` Spark. In
 `share-group` no offset is committed: a member says of each record what is to become of it.
-`static-membership` shows who has the partitions of an application that is away. In `rebalance-while-processing` and
-`zombie-processor` an application is not killed: it is so slow that another one gets its inputs, and then it continues.
+`static-membership` shows who has the partitions of an application that is away. In
+`rebalance-while-processing` and `zombie-processor` an application loses its inputs while it works: it is too slow, say,
+or frozen. Then it continues.
 `producer-fencing` shows the mechanism under transactions.
 `delivery-storm` has three members work under a load while members and brokers die, once for each semantics.
 """

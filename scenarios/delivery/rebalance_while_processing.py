@@ -1,38 +1,172 @@
-"""A member is so slow that another member gets its partition, and then it commits (KIP-62; Kafka protocol guide).
+"""A member of a group loses its partition while it processes inputs of it, and then it commits.
 
-It stands still after it has processed, for longer than max.poll.interval.ms. Its client leaves the group, the other
-member is given the partition, and begins with what is committed: it processes the same inputs again. Then the first
-member continues and commits. It is not a member of this generation, so the coordinator refuses the commit, and the new
-owner's offset does not go back. Nothing is skipped. The inputs that the slow member had processed are processed twice.
+It stands still after it has processed, and before it commits. Four things take the partition from it. It is `slower`
+than max.poll.interval.ms: its client leaves the group (KIP-62). It is `killed`, or `frozen` (SIGSTOP), or `cut` off
+from the group's coordinator: its session ends. The other member is given the partition, and begins with what is
+committed: it processes the same inputs again. Then the first member continues, unless it is dead, and commits. The
+coordinator refuses that, and the new owner's offset does not go back. Nothing is skipped. The inputs that the first
+member had processed are processed twice.
+
+How a group shares its partitions makes no difference to that. There are cases for each: all members give up all
+partitions (eager), or only those that move (`cooperative`, KIP-429); members have a name that outlives their process
+(`static`, KIP-345); the coordinator assigns by itself (`consumer`, KIP-848). In the last protocol the session is the
+broker's setting.
 """
 
+from collections.abc import Callable, Mapping
 from functools import partial
 
-from harness.words import Basis, Case, CrashPoint, Documented, ranges, scenario
-from scenarios.delivery import overtake
+from harness.words import (
+    EVERY_VERSION,
+    LIBRDKAFKA,
+    OFFSETS,
+    Basis,
+    Case,
+    ClusterPlan,
+    CrashPoint,
+    Documented,
+    Run,
+    ranges,
+    scenario,
+)
+from scenarios.delivery import GROUP, INPUTS, LIMIT_S, NUMBERS, SLOW
+
+PROGRAM = "process-then-commit"
+STOP = CrashPoint("process", "commit", 2)
+Settings = dict[str, str]
+Steps = Callable[..., None]
+"""Of a run and the settings of its members."""
+COOPERATIVE: Settings = {"partition.assignment.strategy": "cooperative-sticky"}
+JAVA_COOPERATIVE: Settings = {
+    "partition.assignment.strategy": "org.apache.kafka.clients.consumer.CooperativeStickyAssignor"
+}
+STATIC: Settings = {"group.instance.id": ""}
+"""Each member of such a case has a name of its own."""
+CONSUMER: Settings = {"group.protocol": "consumer"}
+SESSION_MS = "6000"
+SERVER_SIDE = ClusterPlan(
+    settings={
+        "offsets.topic.num.partitions": "1",
+        "group.consumer.min.session.timeout.ms": SESSION_MS,
+        "group.consumer.session.timeout.ms": SESSION_MS,
+        "group.consumer.min.heartbeat.interval.ms": "1000",
+        "group.consumer.heartbeat.interval.ms": "2000",
+    }
+)
+REMOVED = {"the member": r"Member \S+ (in group \S+ has failed|fenced from the group because the member session)"}
+"""What a coordinator logs of a member whose session has ended."""
+
+
+def named(instance: str, settings: Settings) -> Settings:
+    """A member's settings, with its name if the members of this case have one."""
+    return {**settings, "group.instance.id": instance} if "group.instance.id" in settings else settings
+
+
+def slower(run: Run, settings: Settings) -> None:
+    """It stands still for longer than max.poll.interval.ms, and another member gets its inputs meanwhile."""
+    t = run.partition()
+    run.send(t, INPUTS)
+    member = partial(run.application, PROGRAM, t, group=GROUP)
+    with member(stop=STOP, settings=named("a", settings) | SLOW) as first:
+        run.wait_crash_point(first, t)
+        with member(settings=named("b", settings) | SLOW):
+            run.wait_committed(GROUP, t, INPUTS, timeout_s=LIMIT_S)
+            first.go_on()
+            first.stop()
+
+
+def killed(run: Run, settings: Settings) -> None:
+    """It is killed, and another member gets its inputs when its session has ended."""
+    t = run.partition()
+    run.send(t, INPUTS)
+    member = partial(run.application, PROGRAM, t, group=GROUP)
+    with member(stop=STOP, settings=named("a", settings)) as first:
+        run.wait_crash_point(first, t)
+        run.kill_client(first)
+        with member(settings=named("b", settings)):
+            run.wait_committed(GROUP, t, INPUTS, timeout_s=LIMIT_S)
+
+
+def frozen(run: Run, settings: Settings) -> None:
+    """It is frozen until another member has its inputs, which gets them when its session has ended."""
+    t = run.partition()
+    run.send(t, INPUTS)
+    member = partial(run.application, PROGRAM, t, group=GROUP)
+    with member(stop=STOP, settings=named("a", settings)) as first:
+        run.wait_crash_point(first, t)
+        run.freeze_client(first)
+        with member(settings=named("b", settings)):
+            run.wait_committed(GROUP, t, INPUTS, timeout_s=LIMIT_S)
+            run.thaw_clients()
+            first.go_on()
+            first.stop()
+
+
+def cut(run: Run, settings: Settings) -> None:
+    """It is cut off from the group's coordinator until its session has ended. Then another member begins."""
+    t = run.partition()
+    run.send(t, INPUTS)
+    member = partial(run.application, PROGRAM, t, group=GROUP)
+    with member(stop=STOP, settings=named("a", settings)) as first:
+        run.wait_crash_point(first, t)
+        coordinator = run.leader_of(OFFSETS)
+        run.cut_clients(coordinator)
+        run.wait_log_lines(coordinator, REMOVED, "the member's session has ended", LIMIT_S)
+        run.heal_network()
+        with member(settings=named("b", settings)):
+            run.wait_committed(GROUP, t, INPUTS, timeout_s=LIMIT_S)
+            first.go_on()
+            first.stop()
+
 
 KIP_62 = "KIP-62: a member that does not poll in time leaves the group"
-STEPS = partial(overtake, program="process-then-commit", stop=CrashPoint("process", "commit", 2))
-DOCUMENTED = [
-    Documented(
-        required=frozenset({"repeated-processing"}),
-        claims=["late-commit-refused"],
-        source=KIP_62,
-        basis=Basis.KIP,
-    )
-]
+SESSION = "KIP-62: a member whose session ends is removed from the group"
+APPLIES = {
+    "KIP-429": ranges.COOPERATIVE_REBALANCES,
+    "KIP-345": ranges.STATIC_MEMBERS_TOLD,
+    "KIP-848": ranges.GROUP_COORDINATOR_OF_4,
+}
+SOURCES: Mapping[Steps, str] = {slower: KIP_62, killed: SESSION, frozen: SESSION, cut: SESSION}
+
+
+def documented(steps: Steps, protocol: str) -> list[Documented]:
+    """Nothing is skipped, what was not committed is repeated, and a late commit is refused."""
+    source = SOURCES[steps] + (f"; {protocol}" if protocol else "")
+    claims = NUMBERS if steps is killed else ("late-commit-refused",)
+    return [Documented(required=frozenset({"repeated-processing"}), claims=claims, source=source, basis=Basis.KIP)]
+
+
+def cases(prefix: str, settings: Settings, protocol: str = "") -> dict[str, Case]:
+    """A case for each thing that takes a member's partition, with members that have these settings."""
+    return {
+        f"{prefix}{steps.__name__}": Case(
+            client="java" if prefix.startswith("java-") else LIBRDKAFKA,
+            cluster=SERVER_SIDE if "group.protocol" in settings else None,
+            steps=partial(steps, settings=settings),
+            documented=documented(steps, protocol),
+            applies=APPLIES.get(protocol, ranges.REMOVED_MEMBERS_LOGGED if steps is cut else EVERY_VERSION),
+        )
+        for steps in SOURCES
+    }
+
 
 scenario(
     name="rebalance-while-processing",
-    claim="""The coordinator refuses the late commit of a member that was too slow. Nothing is skipped. The new owner of
-        the partition processes again the inputs that the slow member had processed and not committed.""",
-    source=f"{KIP_62}; Kafka protocol guide: ILLEGAL_GENERATION, UNKNOWN_MEMBER_ID",
+    claim="""The coordinator refuses the late commit of a member that has lost its partition. Nothing is skipped. The
+        partition's new owner processes again the inputs that the first member had processed and not committed.""",
+    source=f"{KIP_62}; KIP-429, KIP-345, KIP-848; Kafka protocol guide: ILLEGAL_GENERATION, UNKNOWN_MEMBER_ID",
     operator="""Set max.poll.interval.ms above the longest time that one poll's inputs can take, or lower
-        max.poll.records: a member that is too slow does its work for nothing. When a commit is refused, another member
-        has repeated the work or does so now.""",
+        max.poll.records: a member that is too slow does its work for nothing. Set session.timeout.ms above the longest
+        pause of a process and its network. When a commit is refused, another member has repeated the work or does so
+        now.""",
     applies=ranges.MEMBERS_PROCESS_IN_TIME,
     cases={
-        "slower": Case(steps=STEPS, documented=DOCUMENTED),
-        "java-slower": Case(client="java", steps=STEPS, documented=DOCUMENTED),
+        **cases("", {}),
+        **cases("cooperative-", COOPERATIVE, "KIP-429"),
+        **cases("static-", STATIC, "KIP-345"),
+        **cases("consumer-", CONSUMER, "KIP-848"),
+        **cases("java-", {}),
+        **cases("java-cooperative-", JAVA_COOPERATIVE, "KIP-429"),
+        **cases("java-consumer-", CONSUMER, "KIP-848"),
     },
 )
