@@ -5,7 +5,7 @@ What a pause is, and other figures of it, are in evidence/availability.py.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from checks.claim import Judged, RunEvidence, claim
@@ -20,7 +20,7 @@ from checks.claims.basis import (
     timed,
 )
 from evidence.basis import Basis
-from evidence.events import NO_LEADER
+from evidence.events import NO_LEADER, Log, of
 from evidence.nodes import broker
 from evidence.run_state import DOWN
 from evidence.text import plural
@@ -65,6 +65,17 @@ def _led(evidence: RunEvidence, kind: str) -> Iterator[dict[str, Any]]:
             }
 
 
+def _elected_offline(evidence: RunEvidence, row: Mapping[str, Any]) -> bool:
+    """Whether a controller logged, while the broker shut down, that it elected the partition's next leader for want of one."""
+    return any(
+        one.event == "election"
+        and one.detail == "offline"
+        and (one.topic, one.partition) == (row["topic"], row["partition"])
+        and row["at_ns"] < one.at_ns <= row["down_ns"]
+        for one in of(evidence.run_state.events, Log)
+    )
+
+
 @claim(
     "leader-moved-before-shutdown",
     source="Kafka documentation, Graceful shutdown; broker configuration: controlled.shutdown.enable",
@@ -74,10 +85,17 @@ def leader_moved_before_shutdown(evidence: RunEvidence) -> Judged:
     """A broker that is stopped cleanly hands its leaderships over before it ends.
 
     SIGTERM asks it to. A broker that had to be killed in the end had its time for that too. Its duty is over before the
-    end of its process, so the kind of that end does not matter.
+    end of its process, so the kind of that end does not matter. A leadership that the controller gives away because the
+    partition has lost its leader is not handed over: a broker leaves ZooKeeper before its process ends.
     """
-    rows = [row | {"over_ns": row["down_ns"] - 1} for row in _led(evidence, "stop") if row["down_ns"] is not None]
-    wrong = [row for row in rows if row["moved_ns"] is None or row["moved_ns"] > row["down_ns"]]
+    rows = [
+        row | {"over_ns": row["down_ns"] - 1, "elected_offline": _elected_offline(evidence, row)}
+        for row in _led(evidence, "stop")
+        if row["down_ns"] is not None
+    ]
+    wrong = [
+        row for row in rows if row["elected_offline"] or row["moved_ns"] is None or row["moved_ns"] > row["down_ns"]
+    ]
     return judged(rows, wrong, plural(len(rows), "leadership") + " handed over", "no leader was stopped cleanly")
 
 

@@ -22,6 +22,7 @@ from evidence.events import (
     Fault,
     FaultPhase,
     Log,
+    LogDetail,
     Moment,
     Partition,
     Send,
@@ -493,6 +494,17 @@ STOPPED = Container(source="docker", node="broker-1", action="die", exit_code=14
 def test_a_leader_moves_before_a_shutdown(after: list[Event], outcome: str) -> None:
     events = [*UP, FIRST, fault("stop", "inject"), *after, WAIT]
     assert judged("leader-moved-before-shutdown", *events).outcome == outcome
+
+
+@pytest.mark.parametrize(("why", "outcome"), [("offline", CONTRADICTED), ("controlled-shutdown", HELD), (None, HELD)])
+def test_a_leadership_that_is_lost_is_not_handed_over(why: LogDetail | None, outcome: str) -> None:
+    """A broker leaves ZooKeeper before its process ends, so another one may lead by then though nothing was moved."""
+    line = Log(node="broker-3", event="election", topic="t", partition=0, leader_epoch=1, detail=why, line="elected")
+    events = [*UP, FIRST, fault("stop", "inject"), state(2, 1, (2,), 1), line, STOPPED, WAIT]
+    assert judged("leader-moved-before-shutdown", *events).outcome == outcome
+    other = structs.replace(line, partition=1)
+    events = [*UP, FIRST, fault("stop", "inject"), state(2, 1, (2,), 1), other, STOPPED, WAIT]
+    assert judged("leader-moved-before-shutdown", *events).outcome == HELD
 
 
 @pytest.mark.parametrize(
