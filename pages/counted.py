@@ -60,6 +60,16 @@ def does_harm(required: Iterable[str]) -> bool:
     return bool(set(required) - {TRUNCATED})
 
 
+def shows_harm(one: Value, case: str, version: str) -> bool:
+    """Whether a described scenario's case shows harm on a version: by an anomaly that its runs must show or, for an
+    exhibit, because the outcome is stated for releases with the bug.
+    """
+    outcome = stated(one, case, version)
+    exhibit = one.get("exhibit") or {}
+    of_bug = bool(exhibit) and str(outcome.get("on", "")).startswith(f"{exhibit['bug']}: ")
+    return of_bug or does_harm(outcome["required"])
+
+
 def racy(outcome: Value) -> bool:
     """Whether one run may differ from the next: something may be seen, or no harm must."""
     return bool(outcome["allowed"]) or not does_harm(outcome["required"])

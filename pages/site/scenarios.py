@@ -22,7 +22,7 @@ from judgement.report.cells import version_key
 from judgement.sampling import at_most, percent
 from pages import answers, deviations, guide, measurements, pictures
 from pages.atlas import model
-from pages.counted import contradicted, does_harm, shown, stated
+from pages.counted import contradicted, shown, shows_harm, stated
 from pages.sections import introduced
 from pages.site import articles, settings, words
 from pages.site.render import Place, page
@@ -245,7 +245,7 @@ def of(
         table=outcomes,
         legend=legend(outcomes),
         bug=bug_in_runs(one, data),
-        harmful=bool(told) and does_harm(stated(one, told["case"], told["version"])["required"]),
+        harmful=bool(told) and shows_harm(one, told["case"], told["version"]),
         measured=list(measured(fault, data, set_aside)) if fault else [],
         advice=settings.advice(fault, data) if fault else "",
         why=articles.html(one["told"]),
