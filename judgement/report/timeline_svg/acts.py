@@ -1,5 +1,6 @@
 """What clients and operators did beside sending single records: offsets that groups committed and were answered with,
-transactions, ends of partitions for readers under read_committed, deletions, settings and moves that were asked for.
+transactions, ends of partitions for readers under read_committed, threads that were watched, deletions, settings and
+moves that were asked for.
 
 An act has a time, a label and a kind; the clients' lane draws it. Nothing here draws. An act is bad where what was
 acknowledged is not there any more: the label then says both. A run with very many acts of a sort has none of them
@@ -8,6 +9,7 @@ drawn, for they would hide the others, and the legend says how many.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
@@ -22,6 +24,7 @@ from evidence.events import (
     OffsetCommit,
     Reassign,
     Step,
+    ThreadTime,
     Transaction,
     of,
 )
@@ -71,6 +74,7 @@ def acts(facts: JudgedRun) -> Acts:
         "commits and answers of groups": offset_acts(facts.events, bool(facts.found("group-unavailable"))),
         "transactions": transaction_acts(facts.events, half, facts.end_ns),
         "answers on the ends of partitions": end_acts(facts.events, stuck),
+        "watched threads": thread_acts(facts.events),
         "requests of operators": request_acts(facts.events),
     }
     drawn, left_out = list[Act](), list[str]()
@@ -204,6 +208,28 @@ def end_acts(events: Sequence[Event], stuck: Iterable[tuple[object, int | None]]
                 bad=bad,
                 done=not bad,
             )
+
+
+def thread_acts(events: Sequence[Event]) -> Iterator[Act]:
+    """Threads that were watched: those that were watched at the same time are one act. A thread's share is that of the
+    time in which it could run.
+    """
+    for (name, begin_ns), watched in groupby(of(events, ThreadTime), lambda one: (bare(one.thread), one.begin_ns)):
+        row = list(watched)
+        shares = (one.running_ns / max(1, one.elapsed_ns - one.waiting_ns) for one in row)
+        label = (
+            f"{name} of {', '.join(one.node for one in row)} is busy for {', '.join(f'{one:.0%}' for one in shares)}"
+        )
+        yield Act(kind="answer", begin_ns=begin_ns, end_ns=max(one.at_ns for one in row), label=label)
+
+
+def bare(thread: str) -> str:
+    """A thread's name without its broker.
+
+    >>> bare("kafka-1-raft-io"), bare("ReplicaFetcherThread-0-1")
+    ('raft-io', 'ReplicaFetcherThread-0-1')
+    """
+    return re.sub(r"^kafka-\d+-", "", thread)
 
 
 def request_acts(events: Sequence[Event]) -> Iterator[Act]:

@@ -53,7 +53,7 @@ def entries(drawn: str, fill: Callable[[str], str]) -> list[tuple[str, str]]:
         ("≠ differs between replicas", 'class="differs"', different),
         ("acknowledged @offset", 'r="4" fill="var(--ack)"', tag("circle", cx=11, cy=5.5, r=4, fill="var(--ack)")),
         ("offset committed", 'rx="1" fill="var(--ack)"', act_mark("commit", 11, 5.5, "var(--ack)")),
-        ("answer of a broker", 'rx="1" fill="var(--surface)"', act_mark("answer", 11, 5.5, "var(--ack)")),
+        ("asked or measured", 'rx="1" fill="var(--surface)"', act_mark("answer", 11, 5.5, "var(--ack)")),
         ("transaction", ": transaction ", transaction + act_mark("transaction", 20, 5.5, "var(--ack)", 2)),
         ("request of an operator", "l7 4.5l-7 4.5z", act_mark("request", 11, 5.5, "var(--ink)")),
     )

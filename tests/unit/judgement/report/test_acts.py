@@ -14,6 +14,7 @@ from evidence.events import (
     OffsetCommit,
     Reassign,
     Step,
+    ThreadTime,
     Transaction,
     TransactionPhase,
 )
@@ -27,6 +28,7 @@ from judgement.report.timeline_svg.acts import (
     end_acts,
     offset_acts,
     request_acts,
+    thread_acts,
     transaction_acts,
 )
 from judgement.report.timeline_svg.clients import others_lost
@@ -167,6 +169,26 @@ def test_readers_that_come_less_far_are_an_act_and_others_are_none() -> None:
     )
     (stuck,) = end_acts(told, {(("t", 0), 0)})
     assert (stuck.label, stuck.bad) == ("read_committed ends at 0 of 4 in t-0, forever", True)
+
+
+def test_threads_that_were_watched_together_are_one_act() -> None:
+    def watched(node: int, begin_s: int, running_s: float, waiting_s: float) -> ThreadTime:
+        return ThreadTime(
+            monotonic_ns=(begin_s + 4) * SECOND,
+            wall_ns=1,
+            node=f"broker-{node}",
+            thread=f"kafka-{node}-raft-io",
+            begin_ns=begin_s * SECOND,
+            elapsed_ns=4 * SECOND,
+            running_ns=int(running_s * SECOND),
+            waiting_ns=int(waiting_s * SECOND),
+        )
+
+    found = list(thread_acts([watched(1, 0, 1, 2), watched(2, 0, 0, 0), watched(1, 9, 3, 1)]))
+    assert [(one.begin_ns, one.end_ns, one.label) for one in found] == [
+        (0, 4 * SECOND, "raft-io of broker-1, broker-2 is busy for 50%, 0%"),
+        (9 * SECOND, 13 * SECOND, "raft-io of broker-1 is busy for 100%"),
+    ]
 
 
 def test_what_operators_ask_for_is_named() -> None:
