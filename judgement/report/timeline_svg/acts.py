@@ -1,6 +1,7 @@
-"""What clients and operators did beside sending single records: offsets that groups committed and were answered with,
-transactions, ends of partitions for readers under read_committed, threads that were watched, deletions, settings and
-moves that were asked for.
+"""What clients and operators did beside sending single records.
+
+Clients committed offsets, were answered with offsets, and had transactions. Operators deleted, set and moved something.
+The harness asked how far readers under read_committed may read, and watched threads.
 
 An act has a time, a label and a kind; the clients' lane draws it. Nothing here draws. An act is bad where what was
 acknowledged is not there any more: the label then says both. A run with very many acts of a sort has none of them
