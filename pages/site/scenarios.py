@@ -250,7 +250,7 @@ def of(
         advice=settings.advice(fault, data) if fault else "",
         why=articles.html(one["told"]),
         shown=told,
-        control=told.get("control"),
+        control=_control(told, deletes=deletes),
         story=[(at, witness, *proof_apart(text)) for at, witness, text in told.get("sequence", ())[:LONGEST_STORY]],
         outcome=pictures.in_words(told.get("outcome", ""), deletes=deletes),
         pair=_figures(told, f"{one['name']}.svg", f"{one['name']}.control.svg", deletes=deletes),
@@ -265,6 +265,12 @@ def of(
         timings=measurements.timings(measurements.cells(one, results.of(data.runs, one["name"]))),
         timing_headings=measurements.TIMINGS,
     )
+
+
+def _control(shown: Value, *, deletes: bool) -> Value | None:
+    """What is told of a run's control, with what became of its records in words."""
+    found = shown.get("control")
+    return {**found, "outcome": pictures.in_words(found["outcome"], deletes=deletes)} if found else None
 
 
 def _figures(shown: Value, *names: str, deletes: bool = False) -> list[tuple[Markup, str]]:

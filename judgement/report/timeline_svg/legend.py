@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
+from typing import Final
 
 from evidence.records import TopicPartition
 from judgement.report.facts import JudgedRun
@@ -22,6 +24,9 @@ from judgement.report.timeline_svg.drawing import (
     vertical,
 )
 from judgement.report.timeline_svg.scope import known_partitions
+
+LOST: Final = r'class="cell" fill="[^"]*" stroke="var\(--lost\)"|fill="var\(--lost-soft\)"'
+"""In the marks of records that are lost, on a disk and among the clients."""
 
 
 def entries(drawn: str, fill: Callable[[str], str]) -> list[tuple[str, str]]:
@@ -46,18 +51,18 @@ def entries(drawn: str, fill: Callable[[str], str]) -> list[tuple[str, str]]:
         ("stated leader", 'class="leader"', swatch("leader")),
         ("stated in ISR", 'class="isr"', swatch("isr")),
         ("not in ISR", 'class="out"', swatch("out")),
-        ("death noticed", " for dead (", noticed),
+        ("death noticed", r" for dead \(", noticed),
         ("election", 'class="election"', elected),
         ("records on disk below | above HW", 'class="cell"', copied),
-        ("lost record", 'stroke="var(--lost)"', cell(5.4, 0, "var(--lost)")),
+        ("lost record", LOST, cell(5.4, 0, "var(--lost)")),
         ("≠ differs between replicas", 'class="differs"', different),
-        ("acknowledged @offset", 'r="4" fill="var(--ack)"', tag("circle", cx=11, cy=5.5, r=4, fill="var(--ack)")),
-        ("offset committed", 'rx="1" fill="var(--ack)"', act_mark("commit", 11, 5.5, "var(--ack)")),
-        ("asked or measured", 'rx="1" fill="var(--surface)"', act_mark("answer", 11, 5.5, "var(--ack)")),
+        ("acknowledged @offset", r'r="4" fill="var\(--ack\)"', tag("circle", cx=11, cy=5.5, r=4, fill="var(--ack)")),
+        ("offset committed", r'rx="1" fill="var\(--ack\)"', act_mark("commit", 11, 5.5, "var(--ack)")),
+        ("asked or measured", r'rx="1" fill="var\(--surface\)"', act_mark("answer", 11, 5.5, "var(--ack)")),
         ("transaction", ": transaction ", transaction + act_mark("transaction", 20, 5.5, "var(--ack)", 2)),
         ("request of an operator", "l7 4.5l-7 4.5z", act_mark("request", 11, 5.5, "var(--ink)")),
     )
-    return [(words, icon) for words, sign, icon in known if sign in drawn]
+    return [(words, icon) for words, sign, icon in known if re.search(sign, drawn)]
 
 
 def legend(drawing: Drawing, facts: JudgedRun, y: float, partitions: Sequence[TopicPartition]) -> float:

@@ -270,3 +270,10 @@ def test_the_legend_has_the_marks_of_the_picture_and_no_others() -> None:
     assert entries("", str) == []
     found = [words for words, _ in entries('<rect class="up"/><rect class="isr"/>', str)]
     assert found == ["process up", "stated in ISR"]
+
+
+def test_a_red_answer_alone_is_no_lost_record() -> None:
+    answered = '<rect rx="1" fill="var(--surface)" stroke="var(--lost)"/>'
+    assert [words for words, _ in entries(answered, str)] == ["asked or measured"]
+    on_disk = '<rect class="cell" fill="var(--lost)" stroke="var(--lost)"/>'
+    assert "lost record" in [words for words, _ in entries(on_disk, str)]
