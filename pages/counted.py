@@ -61,13 +61,16 @@ def does_harm(required: Iterable[str]) -> bool:
 
 
 def shows_harm(one: Value, case: str, version: str) -> bool:
-    """Whether a described scenario's case shows harm on a version: by an anomaly that its runs must show or, for an
-    exhibit, because the outcome is stated for releases with the bug.
+    """Whether a described scenario's case shows harm on a version: because its runs must show an anomaly or, where an
+    outcome is stated for releases with the bug of an exhibit, because it is such a release. Others may lose records for
+    another reason.
     """
-    outcome = stated(one, case, version)
-    exhibit = one.get("exhibit") or {}
-    of_bug = bool(exhibit) and str(outcome.get("on", "")).startswith(f"{exhibit['bug']}: ")
-    return of_bug or does_harm(outcome["required"])
+    bug = (one.get("exhibit") or {}).get("bug")
+    outcomes = next((each["documented"] for each in one["cases"] if each["name"] == case), ())
+    with_bug = [outcome for outcome in outcomes if bug and str(outcome["on"]).startswith(f"{bug}: ")]
+    if with_bug:
+        return any(version in outcome["versions"] for outcome in with_bug)
+    return does_harm(stated(one, case, version)["required"])
 
 
 def racy(outcome: Value) -> bool:

@@ -260,6 +260,9 @@ def test_a_bug_without_an_anomaly_is_harm_all_the_same() -> None:
     assert harm == {"default": True, "blank-disk": True, "restarted": False, "above": False}
     assert shows_harm(every["museum-made-again"], "default", "3.5.1-kraft")
     assert not shows_harm(every["museum-made-again"], "default", "3.9.2-kraft")
+    torn = every["museum-false-clean-marker"]  # a record is lost with and without the bug
+    assert shows_harm(torn, "default", "3.5.1-kraft")
+    assert not shows_harm(torn, "default", "3.9.2-kraft")
     assert shows_harm(every["double-failover"], "default", "0.10.2.2")
     assert not shows_harm(every["double-failover"], "default", "4.3.1")
 
