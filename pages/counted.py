@@ -60,6 +60,19 @@ def does_harm(required: Iterable[str]) -> bool:
     return bool(set(required) - {TRUNCATED})
 
 
+def shows_harm(one: Value, case: str, version: str) -> bool:
+    """Whether a described scenario's case shows harm on a version: because its runs must show an anomaly or, where an
+    outcome is stated for releases with the bug of an exhibit, because it is such a release. Others may lose records for
+    another reason.
+    """
+    bug = (one.get("exhibit") or {}).get("bug")
+    outcomes = next((each["documented"] for each in one["cases"] if each["name"] == case), ())
+    with_bug = [outcome for outcome in outcomes if bug and str(outcome["on"]).startswith(f"{bug}: ")]
+    if with_bug:
+        return any(version in outcome["versions"] for outcome in with_bug)
+    return does_harm(stated(one, case, version)["required"])
+
+
 def racy(outcome: Value) -> bool:
     """Whether one run may differ from the next: something may be seen, or no harm must."""
     return bool(outcome["allowed"]) or not does_harm(outcome["required"])

@@ -3,8 +3,9 @@
 It is one that ended as documented, of the first case; with what is required there, on the newest version that has it.
 For an exhibit of the museum it is a run on a release that has the bug: other releases may require the same, and claims
 do not decide it. Counts come from the ledger, and not from here. The control is a run with the opposite statement: on a
-release with the fix, or of the case that prevents the harm. It has only its picture. A run whose brokers logged each
-step of their log ends and high watermarks has a picture of these steps too, and the steps of its first record.
+release with the fix, or of the case that prevents the harm. It has only its picture. Among runs that are all controls,
+one becomes the control of the run that was told before. A run whose brokers logged each step of their log ends and high
+watermarks has a picture of these steps too, and the steps of its first record.
 
 Of most runs only run.json and verdict.json are read, so that thousands take seconds. A directory that cannot be read,
 has no verdict, or whose files changed since it was judged is left out and named. So are runs with settings or an
@@ -13,7 +14,7 @@ expectation of the user's own, for which nothing is documented.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -28,7 +29,8 @@ from judgement.report.facts import JudgedRun, load
 from judgement.report.headline import outcome
 from judgement.report.story import partition_story, run_stories
 from judgement.verdict import Verdict, read_verdict
-from pages.counted import does_harm
+from pages.counted import shows_harm
+from results import Value
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,14 +94,16 @@ def gather(run_dirs: Iterable[RunDir]) -> ReadRuns:
 # The run that is shown
 
 
-def chosen(runs: Sequence[RunWithVerdict], cases: Sequence[str], among: Collection[str] = ()) -> RunWithVerdict | None:
-    """The run of a scenario to show: of the first of its cases that has good runs; None if none has. With `among` it is
-    one on these versions.
+def chosen(runs: Sequence[RunWithVerdict], scenario: Value) -> RunWithVerdict | None:
+    """The run of a described scenario to show: of the first of its cases that has good runs; None if none has. For an
+    exhibit it is one on a release with the bug.
     """
+    among = (scenario.get("exhibit") or {}).get("affected", ())
     good = [one for one in runs if one.verdict.good and (not among or one.version in among)]
+    cases = [case["name"] for case in scenario["cases"]]
     for case in cases:
         of_case = [one for one in good if one.case == case]
-        telling = [one for one in of_case if does_harm(one.verdict.required)] or of_case
+        telling = [one for one in of_case if shows_harm(scenario, case, one.version)] or of_case
         if telling:
             newest = max((one.version for one in telling), key=version_key)
             return min(
@@ -109,15 +113,15 @@ def chosen(runs: Sequence[RunWithVerdict], cases: Sequence[str], among: Collecti
     return None
 
 
-def control_of(one: RunWithVerdict, runs: Sequence[RunWithVerdict]) -> RunWithVerdict | None:
-    """The control of a run that is shown: a good run that must show no harm if the other must show some, and the other
-    way; of its own case if there is one, on the newest version. None if there is none.
+def control_of(case: str, version: str, runs: Sequence[RunWithVerdict], scenario: Value) -> RunWithVerdict | None:
+    """The control of a run on a version that is shown: a good run that shows no harm if the other shows some, and the
+    other way; of the same case if there is one, on the newest version. None if there is none.
     """
-    harmful = does_harm(one.verdict.required)
-    opposite = [run for run in runs if run.verdict.good and does_harm(run.verdict.required) != harmful]
+    harmful = shows_harm(scenario, case, version)
+    opposite = [run for run in runs if run.verdict.good and shows_harm(scenario, run.case, run.version) != harmful]
     return max(
         opposite,
-        key=lambda run: (run.case == one.case, run.version == one.version, version_key(run.version), -run.run.seed),
+        key=lambda run: (run.case == case, run.version == version, version_key(run.version), -run.run.seed),
         default=None,
     )
 
@@ -126,6 +130,22 @@ def control(one: RunWithVerdict) -> tuple[dict[str, Any], str]:
     """What is told of a control, and its picture."""
     about, picture = shown(load(one.run_dir))
     return {name: about[name] for name in ("run", "case", "version", "outcome")}, picture
+
+
+def drawn_control(
+    case: str, version: str, runs: Sequence[RunWithVerdict], scenario: Value, tell: Callable[[str], None]
+) -> tuple[dict[str, Any], str] | None:
+    """What is told of the control of a run that was told before, and its picture; None if there is no control among
+    these runs, or it cannot be drawn: `tell` hears why.
+    """
+    one = control_of(case, version, runs, scenario)
+    if one is None:
+        return None
+    try:
+        return control(one)
+    except Exception as error:  # an old directory that lacks some evidence
+        tell(f"no picture of {one.run_dir.path}: {type(error).__name__}: {error}")
+        return None
 
 
 def shown(facts: JudgedRun) -> tuple[dict[str, Any], str]:
@@ -148,20 +168,20 @@ def shown(facts: JudgedRun) -> tuple[dict[str, Any], str]:
 
 
 def described_run(
-    runs: Sequence[RunWithVerdict], cases: Sequence[str], tell: Callable[[str], None], among: Collection[str] = ()
+    runs: Sequence[RunWithVerdict], described: Value, tell: Callable[[str], None]
 ) -> tuple[dict[str, Any], dict[str, str]]:
-    """The run of a scenario that is shown, and its pictures by file name; nothing if none can be: `tell` hears why.
-    With `among` it is one on these versions.
+    """The run of a described scenario that is shown, and its pictures by file name; nothing if none can be: `tell`
+    hears why.
     """
-    one = chosen(runs, cases, among)
+    one = chosen(runs, described)
     if one is None:
         return {}, {}
     try:
         facts = load(one.run_dir)
         about, picture = shown(facts)
         steps = offsets_svg.render(facts, standalone=True, traced=True)
-        clients = _clients_of(one, runs, cases)
-        other = control_of(one, runs)
+        clients = _clients_of(one, runs, [case["name"] for case in described["cases"]])
+        other = control_of(one.case, one.version, runs, described)
         beside = control(other) if other else None
     except Exception as error:  # an old directory that lacks some evidence is counted, and not shown
         tell(f"no picture of {one.run_dir.path}: {type(error).__name__}: {error}")

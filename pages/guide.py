@@ -26,7 +26,7 @@ from judgement.rates import NOTHING_SHOWN, telling
 from judgement.report.cells import version_key
 from judgement.sampling import percent
 from pages import answers, delivery, deviations, example_runs, measurements, museum, survives, titles
-from pages.counted import allowed, contradicted, decision, does_harm, interval, ran, stated
+from pages.counted import allowed, contradicted, decision, interval, ran, shows_harm, stated
 from pages.deviations import Deviations
 from pages.render import render
 from pages.sections import ORDER, introduced, paragraphs
@@ -488,13 +488,11 @@ def write_told(
     written = 0
     for one in described["scenarios"]:
         of_it = [run for run in runs if run.run.scenario == one["name"]]
-        affected = tuple((one.get("exhibit") or {}).get("affected", ()))
-        about, pictures = example_runs.described_run(of_it, [case["name"] for case in one["cases"]], tell, affected)
+        about, pictures = example_runs.described_run(of_it, one, tell)
+        if not about or not shows_harm(one, about["case"], about["version"]):
+            about, pictures = _beside_kept(root, one, of_it, tell) or (about, pictures)
         if not about:
             continue
-        kept = _kept(root, one, about)
-        if kept is not None:
-            about, pictures = _with_control(root, one["name"], kept, about, pictures)
         for old in (root / results.PICTURES).glob(f"{one['name']}.*svg"):
             old.unlink()
         for file, svg in pictures.items():
@@ -504,31 +502,28 @@ def write_told(
     return written
 
 
-def _required(one: Value, about: Value) -> bool:
-    """Whether harm must be seen in a run of a described scenario: by its case and version."""
-    cases = [case for case in one["cases"] if case["name"] == about["case"]]
-    stated = [outcome for case in cases for outcome in case["documented"] if about["version"] in outcome["versions"]]
-    return any(does_harm(outcome["required"]) for outcome in stated)
-
-
-def _kept(root: Path, one: Value, about: Value) -> Value | None:
-    """What is told already, if it shows the harm and the new run does not, so that the new one is its control."""
+def _beside_kept(
+    root: Path, one: Value, runs: Sequence[example_runs.RunWithVerdict], tell: Callable[[str], None]
+) -> tuple[dict[str, Any], dict[str, str]] | None:
+    """What is told already, if it shows the harm, with a control among these runs, none of which shows it; None if
+    there is no such control.
+    """
     path = root / results.TOLD / f"{one['name']}.json"
-    if not path.exists() or _required(one, about):
+    kept: Value = read_json(path) if path.exists() else {}
+    if not kept or not shows_harm(one, kept["case"], kept["version"]):
         return None
-    old: Value = read_json(path)
-    return old if _required(one, old) else None
+    beside = example_runs.drawn_control(kept["case"], kept["version"], runs, one, tell)
+    return _with_control(root, one["name"], kept, *beside) if beside else None
 
 
 def _with_control(
-    root: Path, name: str, kept: Value, about: Value, pictures: Mapping[str, str]
+    root: Path, name: str, kept: Value, beside: Mapping[str, Any], picture: str
 ) -> tuple[dict[str, Any], dict[str, str]]:
-    """What was told, with the new run as its control."""
+    """What was told, with a control and its picture."""
     place = f"{name}.control.svg"
-    beside = {key: about[key] for key in ("run", "case", "version", "outcome")}
     drawn = {
         file: results.picture(file, root).read_text(encoding="utf-8") for file in kept["pictures"] if file != place
     }
-    words = {file: text for file, text in kept["pictures"].items() if file != place}
-    told_of = {**kept, "control": beside, "pictures": {**words, place: example_runs.control_words(beside)}}
-    return told_of, {**drawn, place: pictures[f"{name}.svg"]}
+    first, *others = ((file, text) for file, text in kept["pictures"].items() if file != place)
+    words = dict([first, (place, example_runs.control_words(beside)), *others])
+    return {**kept, "control": dict(beside), "pictures": words}, {**drawn, place: picture}

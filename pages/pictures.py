@@ -20,6 +20,7 @@ from judgement.report.timeline_svg.brokers import free
 from judgement.report.timeline_svg.clients import MOST
 from judgement.report.timeline_svg.drawing import RIGHT, ROW, LabelRows, box, fitting, text, text_width
 from judgement.report.timeline_svg.words import below, heading, wrapped
+from pages.compact import compact
 
 LOST_RECORDS: Final = re.compile(r"(\d[\d ]* acknowledged records?) LOST")
 HEADLINE: Final = re.compile(r'<text x="16" y="([\d.]+)" class="headline">(.*?)</text>')
@@ -36,7 +37,7 @@ def drawn(name: str, outcome: str = "", also: str = "", *, deletes: bool = False
     """
     svg = bare(results.picture(name).read_text(encoding="utf-8"))
     svg = headed(svg, in_words(outcome, deletes=deletes), also, deletes=deletes)
-    return folded(inside(wrapped_names(apart(svg))))
+    return compact(folded(inside(wrapped_names(apart(svg)))))
 
 
 def bare(svg: str) -> str:

@@ -9,12 +9,14 @@ this fault's rules out and touches nobody else's, so faults compose. A packet is
 silence, not a refusal, as with a broken switch; established connections stay and may resume after the heal.
 
 The proof is the kernel's counters, of this fault's rules alone: every rule is there and at each sender at least one
-packet ran into it. Of a loss a second rule counts all packets, and some have come through.
+packet ran into it. To a node that is cut from clients this machine sends one, because clients may be silent. Of a loss
+a second rule counts all packets, and some have come through.
 """
 
 from __future__ import annotations
 
 import shlex
+import socket
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -24,6 +26,7 @@ from typing import TYPE_CHECKING
 from evidence.errors import FaultUnproved, HarnessError
 from evidence.faults.network import CutProof, DroppedProof, LossProof
 from evidence.run_state import CLIENTS
+from harness.cluster.cluster import KAFKA_PORT
 from harness.cluster.listings import CHAIN, listing
 from harness.faults import network
 from harness.faults.network import POLL_S, names, pair
@@ -166,6 +169,9 @@ class Cut:
         return parse_counters(listing(node, "iptables -w -v -S"))
 
     def verify(self) -> DroppedProof:
+        if self.share == 1 and any(isinstance(peer, Host) for peer in self.receivers):
+            for node in self.senders:
+                knock(node.address, self.port or KAFKA_PORT)
         dropped, every = self._counts()
         if self.share == 1:
             return CutProof(packets_dropped=dropped, chain=CHAIN)
@@ -209,6 +215,13 @@ class Cut:
                 )
 
         network.at_once(network.running(self.senders), take_out)
+
+
+def knock(address: str, port: int) -> None:
+    """Send a packet of this machine's own to a port, and wait for nothing; clients may be silent."""
+    with socket.socket() as own:
+        own.setblocking(False)
+        own.connect_ex((address, port))
 
 
 def _some_of(dropped: dict[PacketRule, int], every: dict[PacketRule, int]) -> bool:

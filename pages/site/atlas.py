@@ -12,9 +12,10 @@ from markupsafe import Markup, escape
 from pages.atlas import columns, events, model, moving
 from pages.atlas.lines import ReleaseLine
 from pages.site import words
-from pages.site.render import page
+from pages.site.render import ENVIRONMENT, page
 
 FOLDER = "atlas"
+STYLE = f"{FOLDER}/atlas.css"
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +107,12 @@ def of_line(
         fixed_here=model.fixed_in_line(line, data),
         harms=model.HARM_ORDER,
     )
+
+
+def style(atlases: Sequence[model.Atlas]) -> str:
+    """The style sheet that all pages of lines share: what a choice of settings and of a client shows."""
+    ids = dict.fromkeys(column.id for atlas in atlases for column in atlas.columns)
+    return ENVIRONMENT.get_template("atlas.css.j2").render(columns=list(ids), clients=columns.CLIENTS) + "\n"
 
 
 def _with_bugs(text: str, move: moving.Move) -> Markup:

@@ -22,6 +22,7 @@ from judgement.report.timeline_svg import STYLE
 from pages import counted, delivery, guide, museum, pictures
 from pages.atlas import lines, model, tables
 from pages.atlas.columns import ACKS_1
+from pages.compact import compact
 from pages.scenarios import described as describe
 from pages.site import articles, atlas, chapters, finding_articles, scenarios
 from pages.site.render import TEMPLATES, page
@@ -112,6 +113,7 @@ def pages(described: Mapping[str, Any] | None = None, data: model.Data | None = 
     made["bugs.html"] = _bugs(told, found, atlases, names)
     made["index.html"] = _home(found, atlases)
     made["site.css"] = (TEMPLATES / "site.css").read_text(encoding="utf-8") + "\n" + STYLE
+    made[atlas.STYLE] = atlas.style(atlases)
     made["data/atlas.csv"] = tables.as_csv(tables.rows(atlases))
     made["search.html"] = _search(made)
     return made
@@ -253,7 +255,7 @@ def _home(data: model.Data, atlases: Sequence[model.Atlas]) -> str:
         section="Home",
         found=findings_in_words(data, atlases),
         hero=HERO,
-        picture=Markup(pictures.bare(svg)),
+        picture=Markup(compact(pictures.bare(svg))),
         counts=counts_in_words(data),
         lines=[{"name": name, "short": by_name[name].label} for name in SHORTEST],
     )

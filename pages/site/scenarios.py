@@ -22,7 +22,7 @@ from judgement.report.cells import version_key
 from judgement.sampling import at_most, percent
 from pages import answers, deviations, guide, measurements, pictures
 from pages.atlas import model
-from pages.counted import contradicted, does_harm, shown, stated
+from pages.counted import contradicted, shown, shows_harm, stated
 from pages.sections import introduced
 from pages.site import articles, settings, words
 from pages.site.render import Place, page
@@ -245,12 +245,12 @@ def of(
         table=outcomes,
         legend=legend(outcomes),
         bug=bug_in_runs(one, data),
-        harmful=bool(told) and does_harm(stated(one, told["case"], told["version"])["required"]),
+        harmful=bool(told) and shows_harm(one, told["case"], told["version"]),
         measured=list(measured(fault, data, set_aside)) if fault else [],
         advice=settings.advice(fault, data) if fault else "",
         why=articles.html(one["told"]),
         shown=told,
-        control=told.get("control"),
+        control=_control(told, deletes=deletes),
         story=[(at, witness, *proof_apart(text)) for at, witness, text in told.get("sequence", ())[:LONGEST_STORY]],
         outcome=pictures.in_words(told.get("outcome", ""), deletes=deletes),
         pair=_figures(told, f"{one['name']}.svg", f"{one['name']}.control.svg", deletes=deletes),
@@ -265,6 +265,12 @@ def of(
         timings=measurements.timings(measurements.cells(one, results.of(data.runs, one["name"]))),
         timing_headings=measurements.TIMINGS,
     )
+
+
+def _control(shown: Value, *, deletes: bool) -> Value | None:
+    """What is told of a run's control, with what became of its records in words."""
+    found = shown.get("control")
+    return {**found, "outcome": pictures.in_words(found["outcome"], deletes=deletes)} if found else None
 
 
 def _figures(shown: Value, *names: str, deletes: bool = False) -> list[tuple[Markup, str]]:

@@ -26,10 +26,12 @@ from harness.words import (
     ClusterPlan,
     Documented,
     Exhibit,
+    Partition,
     Run,
     Side,
     Status,
     Target,
+    TopicPlan,
     ranges,
     scenario,
 )
@@ -90,6 +92,10 @@ def without_controller(run: Run, take: Callable[[Run, Target], None], give_back:
     run.send(t, 3)
     give_back(run, controller)
     run.wait_isr(t, run.replicas_of(t))
+    everywhere = TopicPlan(name="back", replicas=tuple((replica.id,) for replica in run.replicas_of(t)))
+    run.create_topic(everywhere)
+    for number in range(len(everywhere.replicas)):  # a leader takes a record once it has fetched that it leads
+        run.send(Partition(everywhere.name, number))
     run.let_pass(EXPIRED_S, "brokers fetch again")
     run.watch_thread(run.replicas_of(t), RAFT_IO, WATCHED_S)
     run.send(t)

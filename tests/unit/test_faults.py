@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -21,7 +22,7 @@ from harness.cluster.listings import WHOLE
 from harness.cluster.state import ClusterState
 from harness.faults import process
 from harness.faults.base import Faults
-from harness.faults.cut import Cut, Host, PacketRule, parse_counters
+from harness.faults.cut import Cut, Host, PacketRule, knock, parse_counters
 from harness.faults.files import Overwrite, Remove, Wipe
 from harness.faults.migration import Migration, Revert
 from harness.faults.network import foreign_rules
@@ -599,6 +600,22 @@ def test_a_cut_is_proved_by_packets_that_ran_into_it() -> None:
         "broker-1 OUTPUT 172.20.0.12": 17,
         "broker-1 INPUT 172.20.0.12": 3,
     }
+
+
+def test_a_cut_from_silent_clients_is_proved_by_a_packet_of_our_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    sent: list[tuple[str, int]] = []
+    monkeypatch.setattr("harness.faults.cut.knock", lambda address, port: sent.append((address, port)))
+    hit = LISTING.replace("172.20.0.12/32", "172.20.0.1/32")
+    Cut((FakeNode(hit),), (Host("172.20.0.1"),)).verify()  # type: ignore[arg-type]
+    Cut((FakeNode(LISTING),), (node(2),)).verify()  # type: ignore[arg-type]
+    assert sent == [("172.20.0.11", 9092)]
+
+
+def test_a_knock_reaches_its_port_and_waits_for_nobody() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        server.settimeout(10)
+        knock("127.0.0.1", server.getsockname()[1])
+        server.accept()[0].close()
 
 
 def test_a_torn_listing_says_nothing_of_the_rules() -> None:

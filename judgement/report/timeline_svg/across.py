@@ -66,20 +66,21 @@ def elections(
 
 def moments(drawing: Drawing, facts: JudgedRun, top: float, bottom: float) -> float:
     """Lines at the moments when files were copied, and their names below; returns where these end."""
-    rows = LabelRows()
-    for moment in facts.moments:
-        at_s = facts.at(moment.at_ns)
+    rows, times = LabelRows(), [facts.at(moment.at_ns) for moment in facts.moments]
+    for at_s in filter(drawing.scale.holds, times):  # no name lies on a mark
+        rows.place((x := drawing.scale.x(at_s)) - 4, x + 4)
+    for moment, at_s in zip(facts.moments, times, strict=True):
         if not drawing.scale.holds(at_s):
             continue
         x = drawing.scale.x(at_s)
         drawing.back.append(vertical(x, top + 4, bottom + 4, class_="moment"))
         words = f"files copied: {moment.label}"
-        width = text_width(words, 10) + 12
-        leftward = x + width > RIGHT
-        begin = x - width if leftward else x - 4
+        width = text_width(words, 10)
+        leftward = x + 12 + width > RIGHT
+        begin = x - 8 - width if leftward else x + 8
         y = bottom + 3 + 13 * rows.place(begin, begin + width)
         mark = tag("path", d=f"M{x:.1f} {bottom + 3:.1f}l-4 6h8z", fill="var(--moment)")
-        words_at = (x - 8, "end") if leftward else (x + 7, None)
+        words_at = (x - 8, "end") if leftward else (x + 8, None)
         label = text(words_at[0], y + 9, words, class_="moment-text tiny halo", anchor=words_at[1])
         about = title(f"{at_s:.2f} s: every replica's files were copied, moment “{moment.name}”")
         drawing.front.append(tag("g", about + mark + label))

@@ -35,7 +35,7 @@ def broker_lane(drawing: Drawing, facts: JudgedRun, node: str, partitions: Seque
 
 def _process_band(drawing: Drawing, facts: JudgedRun, node: str, y: float) -> None:
     scale = drawing.scale
-    taken = sorted(_words_of_marks(drawing, facts, node))
+    taken, dots = sorted(_words_of_marks(drawing, facts, node)), _dots(drawing, facts, node)
     for interval in facts.processes.get(node, ()):
         begin, end = scale.x(facts.at(interval.begin_ns)), scale.x(facts.at(interval.end_ns))
         if end - begin < 0.5:
@@ -57,7 +57,8 @@ def _process_band(drawing: Drawing, facts: JudgedRun, node: str, y: float) -> No
             drawing.front.append(box(left + 3, y + 1.5, text_width(shown, 10) + 5, 11, "plate"))
             drawing.front.append(text(left + 6, y + 10.5, shown, class_="tiny"))
     for registration in _gone(drawing, facts, node):
-        drawing.front.append(_gone_mark(facts, node, registration, scale.x(facts.at(registration.begin_ns)), y))
+        x = scale.x(facts.at(registration.begin_ns))
+        drawing.front.append(_gone_mark(facts, node, registration, x, y, dots))
     for cut_node, interval in facts.cuts:
         begin, end = scale.x(facts.at(interval.begin_ns)), scale.x(facts.at(interval.end_ns))
         if cut_node == node and end - begin >= 0.5:
@@ -90,32 +91,63 @@ def _gone(drawing: Drawing, facts: JudgedRun, node: str) -> Iterable[Interval]:
             yield registration
 
 
+def _dots(drawing: Drawing, facts: JudgedRun, node: str) -> list[float]:
+    """Where the stems of faults end in a broker's process band, from left to right."""
+    struck = (fault for fault in facts.faults if node in (one.strip() for one in fault.node.split(",")))
+    times = [facts.at(fault.inject_ns) for fault in struck]
+    return sorted(drawing.scale.x(at_s) for at_s in times if drawing.scale.holds(at_s))
+
+
 def _words_of_marks(drawing: Drawing, facts: JudgedRun, node: str) -> Iterable[tuple[float, float]]:
-    """Where words of marks and of cuts stand in a process's band."""
+    """Where words of marks and of cuts, and dots of faults, stand in a process's band."""
+    dots = _dots(drawing, facts, node)
+    yield from ((x - DOT, x + DOT) for x in dots)
     for registration in _gone(drawing, facts, node):
-        _, width, leftward = _gone_words(registration, x := drawing.scale.x(facts.at(registration.begin_ns)))
-        yield (x + 6 - width, x + 6) if leftward else (x - 6, x - 6 + width)
+        words, left = _gone_words(registration, x := drawing.scale.x(facts.at(registration.begin_ns)), dots)
+        yield min(x - 6, left - 2), max(x + 6, left + text_width(words, 10) + 2)
     for cut_node, interval in facts.cuts:
         begin, end = drawing.scale.x(facts.at(interval.begin_ns)), drawing.scale.x(facts.at(interval.end_ns))
         if cut_node == node and end - begin >= 0.5:
             yield begin + 3, begin + 8 + text_width(interval.value, 10)
 
 
-def _gone_words(registration: Interval, x: float) -> tuple[str, float, bool]:
-    """The words beside a mark, how wide they are with it, and whether they stand left of it."""
+DOT: Final = 4.0
+"""Half of the width of the dot at the end of a stem."""
+
+
+def _gone_words(registration: Interval, x: float, dots: Sequence[float]) -> tuple[str, float]:
+    """The words of a mark, and where they begin: right of it or, where the picture ends, left of it."""
     words = "fenced" if registration.value == "fenced" else "session over"
-    width = text_width(words, 10) + 14
-    return words, width, x + width - 6 > RIGHT
+    return words, clear(x, text_width(words, 10), dots)
 
 
-def _gone_mark(facts: JudgedRun, node: str, registration: Interval, x: float, y: float) -> str:
+def clear(x: float, width: float, dots: Sequence[float]) -> float:
+    """Where words of a width begin that belong to a mark, so that no dot lies on them.
+
+    >>> clear(200.0, 50.0, []), clear(200.0, 50.0, [220.0, 270.0]), clear(1170.0, 50.0, [])
+    (207.0, 276.0, 1113.0)
+    """
+    left = x + 7
+    for dot in dots:
+        if left - DOT < dot < left + width + DOT:
+            left = dot + DOT + 2
+    if left + width <= RIGHT:
+        return left
+    right = x - 7
+    for dot in reversed(dots):
+        if right - width - DOT < dot < right + DOT:
+            right = dot - DOT - 2
+    return right - width
+
+
+def _gone_mark(facts: JudgedRun, node: str, registration: Interval, x: float, y: float, dots: Sequence[float]) -> str:
     """A diamond where the cluster noticed that a broker is gone."""
-    words, width, leftward = _gone_words(registration, x)
+    words, left = _gone_words(registration, x, dots)
     about = title(f"{facts.at(registration.begin_ns):.2f} s: the cluster takes {node} for dead ({registration.value})")
-    plate = box(x + 6 - width if leftward else x - 6, y + 1.5, width, 11, "plate")
+    begin, end = min(x - 6, left - 2), max(x + 6, left + text_width(words, 10) + 2)
+    plate = box(begin, y + 1.5, end - begin, 11, "plate")
     diamond = tag("path", d=f"M{x:.1f} {y + 2.5:.1f}l4.5 4.5l-4.5 4.5l-4.5 -4.5z", fill="var(--controller)")
-    label = text(x - 7 if leftward else x + 7, y + 10.5, words, class_="tiny", anchor="end" if leftward else None)
-    return tag("g", about + plate + diamond + label)
+    return tag("g", about + plate + diamond + text(left, y + 10.5, words, class_="tiny"))
 
 
 def _roles(facts: JudgedRun, node: str, partition: TopicPartition) -> Iterable[tuple[int, int, str, int]]:

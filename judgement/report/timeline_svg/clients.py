@@ -1,19 +1,24 @@
-"""The clients' lane: every scripted record with its answer, and the steps of clients that last."""
+"""The clients' lane: every scripted record with its answer, records of other producers that are lost, what clients and
+operators did beside sending (acts.py), and the steps of clients that last.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Final
 
+from evidence.findings import Finding
 from evidence.records import RecordId
-from evidence.run_state import Sent
+from evidence.run_state import Sent, acks_text
 from judgement.report.facts import JudgedRun, ScenarioStep
+from judgement.report.timeline_svg.acts import Act, acts
 from judgement.report.timeline_svg.drawing import (
     RIGHT,
     ROW,
     Drawing,
     LabelRows,
     Scale,
+    beside,
     box,
     lane,
     tag,
@@ -28,6 +33,32 @@ SPANS: Final = ("final read", "load")
 
 MOST: Final = 24
 """If there are more labels than these, sends to several partitions share one."""
+
+
+def others_lost(lost: Sequence[Finding], scripted: Sequence[Sent]) -> list[Sent]:
+    """The acknowledged records that are lost and that no scripted send is of: those of loads and of transactions, as
+    far as the evidence lists them.
+    """
+    known = {send.key for send in scripted}
+    found = [
+        Sent(
+            process=row.process or f"producer-{record.producer}",
+            topic=record.topic,
+            partition=record.partition,
+            producer=record.producer,
+            sequence=record.sequence,
+            acks="?" if row.acks is None else acks_text(row.acks),
+            sent_ns=row.invoked_ns,
+            done_ns=row.completed_ns,
+            outcome="acked",
+            offset=row.offset,
+        )
+        for finding in lost
+        for row in finding.evidence
+        for record in row.records[:1]
+        if record not in known and row.invoked_ns is not None
+    ]
+    return sorted(found, key=lambda one: one.sent_ns)
 
 
 def bursts(facts: JudgedRun, scale: Scale, sends: Sequence[Sent], lost: set[RecordId]) -> list[list[Sent]]:
@@ -126,13 +157,74 @@ def _burst(
     first, last = scale.x(facts.at(burst[0].sent_ns)), scale.x(facts.at(burst[-1].sent_ns))
     done_ns = burst[-1].done_ns
     tail = max(last, scale.x(facts.at(done_ns)) if done_ns else last)
-    width = text_width(label) + 8
-    leftward = tail + 8 + width > RIGHT
-    begin, end = (first - 8 - width, tail + 8) if leftward else (first - 6, tail + 8 + width)
-    y = top + 7 + rows.place(begin, end) * ROW
+    left, right, x = beside(first, tail, text_width(label) + 8)
+    y = top + 7 + rows.place(left, right) * ROW
     class_ = "lost-text halo" if is_lost or burst[0].outcome == "failed" else "halo"
-    marks = "".join(_send_mark(drawing, facts, send, y, is_lost) for send in burst)
-    return marks + text(begin if leftward else tail + 8, y + 4, label, class_=class_)
+    marks = "".join(_send_mark(drawing, facts, send, y, is_lost) for send in apart(burst, facts, scale))
+    return marks + _label(x, y, label, class_, on_marks=first < x < tail)
+
+
+def _label(x: float, y: float, label: str, class_: str, *, on_marks: bool) -> str:
+    """The words beside marks; those that stand on a line have a plate, or it would run through them."""
+    plate = box(x - 2, y - 6, text_width(label) + 4, 12, "plate") if on_marks else ""
+    return plate + text(x, y + 4, label, class_=class_)
+
+
+def apart(burst: Sequence[Sent], facts: JudgedRun, scale: Scale) -> list[Sent]:
+    """Those sends of a burst whose marks can be told from the one before, and the last."""
+
+    def ends(send: Sent) -> tuple[float, float]:
+        return scale.x(facts.at(send.sent_ns)), scale.x(facts.at(send.done_ns or send.sent_ns))
+
+    found = [burst[0]]
+    for send in burst[1:-1]:
+        if max(abs(one - other) for one, other in zip(ends(send), ends(found[-1]), strict=True)) >= NARROW:
+            found.append(send)
+    return found + list(burst[1:][-1:])
+
+
+NARROW: Final = 1.0
+"""Marks nearer than so many pixels look like one."""
+
+
+def _act(drawing: Drawing, facts: JudgedRun, act: Act, rows: LabelRows, top: float) -> str:
+    """Draw an act: a line as long as it took, and at its end a mark that says of which kind it is."""
+    begin, end = (drawing.scale.x(facts.at(at_ns)) for at_ns in (act.begin_ns, act.end_ns))
+    left, right, x = beside(begin, end, text_width(act.label) + 8)
+    y = top + 7 + rows.place(left, right) * ROW
+    colour = "var(--lost)" if act.bad else ACT_COLOURS[act.kind] if act.done else "var(--muted)"
+    times = f"{facts.at(act.begin_ns):.3f} s" + (
+        f" to {facts.at(act.end_ns):.3f} s" if act.end_ns > act.begin_ns else ""
+    )
+    parts = [title(f"{times}: {act.label}")]
+    if end - begin > 3:
+        parts.append(tag("line", x1=begin, x2=end, y1=y, y2=y, stroke=colour, stroke_width=2))
+    parts.append(act_mark(act.kind, end, y, colour, begin))
+    class_ = "lost-text halo" if act.bad else "halo"
+    return tag("g", "".join(parts)) + _label(x, y, act.label, class_, on_marks=begin < x < end)
+
+
+ACT_COLOURS: Final = {
+    "commit": "var(--ack)",
+    "transaction": "var(--ack)",
+    "answer": "var(--ack)",
+    "request": "var(--ink)",
+}
+
+
+def act_mark(kind: str, x: float, y: float, colour: str, begin: float | None = None) -> str:
+    """The mark of an act: a filled square for a commit, a hollow one for an answer, a triangle for a request, and a
+    tick at each end of a transaction.
+    """
+    match kind:
+        case "transaction":
+            ticks = "".join(f"M{at:.1f} {y - 4:.1f}v8" for at in ((x,) if begin is None else (begin, x)))
+            return tag("path", d=ticks, stroke=colour, stroke_width=2)
+        case "request":
+            return tag("path", d=f"M{x - 3:.1f} {y - 4.5:.1f}l7 4.5l-7 4.5z", fill=colour)
+        case _:
+            fill = colour if kind == "commit" else "var(--surface)"
+            return box(x - 3.5, y - 3.5, 7, 7, "", rx=1, fill=fill, stroke=colour, stroke_width=1.4)
 
 
 def _span(drawing: Drawing, facts: JudgedRun, step: ScenarioStep, rows: LabelRows, top: float) -> str:
@@ -152,11 +244,17 @@ def client_lane(drawing: Drawing, facts: JudgedRun, y: float) -> float:
     """Draw what clients did; returns where the lane ends."""
     scale, rows = drawing.scale, LabelRows()
     lost = {one for finding in facts.found("lost-write") for one in finding.records}
-    sends = [s for s in facts.sends if scale.holds(facts.at(s.sent_ns))]
-    several = len({s.producer for s in facts.sends}) > 1
+    shown = sorted([*facts.sends, *others_lost(facts.found("lost-write"), facts.sends)], key=lambda one: one.sent_ns)
+    sends = [s for s in shown if scale.holds(facts.at(s.sent_ns))]
+    several = len({s.producer for s in shown}) > 1
     items = [
         _burst(drawing, facts, burst, rows, y + 6, burst[0].key in lost, several)
         for burst in bursts(facts, scale, sends, lost)
+    ]
+    items += [
+        _act(drawing, facts, act, rows, y + 6)
+        for act in facts.once(acts).drawn
+        if scale.holds(facts.at(act.begin_ns)) or scale.holds(facts.at(act.end_ns))
     ]
     items += [
         _span(drawing, facts, step, rows, y + 6)

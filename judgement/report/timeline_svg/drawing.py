@@ -74,6 +74,20 @@ def text_width(text: str, size: float = 11) -> float:
     return len(text) * size * CHAR
 
 
+def beside(begin: float, end: float, width: float) -> tuple[float, float, float]:
+    """Where a label of a width stands beside marks: from where to where both need room, and where its words begin. It
+    stands right of the marks, else left of them, else on them.
+
+    >>> beside(200.0, 210.0, 50.0), beside(1150.0, 1160.0, 50.0), beside(130.0, 1160.0, 50.0)
+    ((194.0, 268.0, 218.0), (1092.0, 1168.0, 1092.0), (124.0, 1168.0, 136.0))
+    """
+    if end + 8 + width <= RIGHT:
+        return begin - 6, end + 8 + width, end + 8
+    if begin - 8 - width >= LEFT:
+        return begin - 8 - width, end + 8, begin - 8 - width
+    return begin - 6, max(end + 8, begin + 6 + width), begin + 6
+
+
 def tag(name: str, content: str = "", **attributes: object) -> str:
     """One SVG element; attribute names use _ for -, a trailing _ is dropped; numbers are rounded; text is not escaped.
 

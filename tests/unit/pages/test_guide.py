@@ -18,6 +18,7 @@ from evidence.rundir import RunDir
 from harness.scenario import all_scenarios, get_scenario
 from judgement.report import facts, timings
 from pages import answers, build, example_runs, guide
+from pages.counted import shows_harm
 from pages.links import linked
 from pages.scenarios import described, of, steps_of
 from tests.ledgers import ended, judged, started
@@ -235,21 +236,35 @@ def test_the_run_that_is_shown_lost_what_must_be_lost_or_is_the_newest_and_the_f
     runs: list[RunDir],
 ) -> None:
     gathered = [one for one in example_runs.gather(runs).runs if one.run.scenario == "double-failover"]
-    telling = example_runs.chosen(gathered, ["default"])
+    scenario = next(one for one in described()["scenarios"] if one["name"] == "double-failover")
+    telling = example_runs.chosen(gathered, scenario)
     assert telling is not None
     assert telling.version == "0.10.2.2"
     kept = [one for one in gathered if not one.verdict.required]
     for order in (kept, kept[::-1]):
-        newest = example_runs.chosen(order, ["default"])
+        newest = example_runs.chosen(order, scenario)
         assert newest is not None
         assert (newest.version, newest.run.seed) == ("4.3.1", 1)
-    assert example_runs.chosen(gathered, ["another"]) is None
-    (affected,) = {one.version for one in gathered if one.verdict.required}
-    (other,) = {one.version for one in gathered} - {affected}
-    of_other = example_runs.chosen(gathered, ["default"], [other])
+    assert example_runs.chosen(gathered, scenario | {"cases": [{"name": "another"}]}) is None
+    exhibit = {"bug": "KAFKA-1", "affected": ["4.3.1"]}
+    of_other = example_runs.chosen(gathered, scenario | {"exhibit": exhibit})
     assert of_other is not None
-    assert of_other.version == other
-    assert example_runs.chosen(gathered, ["default"], ["2.2.2"]) is None
+    assert of_other.version == "4.3.1"
+    assert example_runs.chosen(gathered, scenario | {"exhibit": exhibit | {"affected": ["2.2.2"]}}) is None
+
+
+def test_a_bug_without_an_anomaly_is_harm_all_the_same() -> None:
+    every = {one["name"]: one for one in described()["scenarios"]}
+    bug = every["museum-segment-below-batch"]
+    harm = {case: shows_harm(bug, case, "4.3.1") for case in ("default", "blank-disk", "restarted", "above")}
+    assert harm == {"default": True, "blank-disk": True, "restarted": False, "above": False}
+    assert shows_harm(every["museum-made-again"], "default", "3.5.1-kraft")
+    assert not shows_harm(every["museum-made-again"], "default", "3.9.2-kraft")
+    torn = every["museum-false-clean-marker"]  # a record is lost with and without the bug
+    assert shows_harm(torn, "default", "3.5.1-kraft")
+    assert not shows_harm(torn, "default", "3.9.2-kraft")
+    assert shows_harm(every["double-failover"], "default", "0.10.2.2")
+    assert not shows_harm(every["double-failover"], "default", "4.3.1")
 
 
 def test_what_cannot_be_told_is_left_out_and_named(runs: list[RunDir], tmp_path: Path) -> None:

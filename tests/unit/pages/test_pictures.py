@@ -13,7 +13,7 @@ from harness.scenario import all_scenarios
 from judgement.report.timeline_svg.clients import MOST
 from judgement.report.timeline_svg.drawing import RIGHT, WIDTH, text_width
 from judgement.report.timeline_svg.words import below, heading
-from pages import answers, pictures
+from pages import answers, counted, pictures
 from pages.scenarios import described
 from pages.site.scenarios import picture
 
@@ -119,3 +119,17 @@ def test_pictures_of_what_clients_saw_have_losses_in_red(told: dict[str, results
     lossy = {name for name in drawn if ".clients." in name and " LOST" in told[name]["outcome"]}
     assert lossy
     assert {name for name in lossy if "acknowledged-then-lost" not in drawn[name]} == set()
+
+
+def test_every_bug_is_shown_beside_a_run_without_it() -> None:
+    runs = results.by_scenario()
+    for one in described()["scenarios"]:
+        if not one["exhibit"]:
+            continue
+        shown = results.shown_of(runs, one["name"])
+        control = shown.get("control")
+        assert control, one["name"]
+        assert shown["version"] in one["exhibit"]["affected"], one["name"]
+        assert counted.shows_harm(one, shown["case"], shown["version"]), one["name"]
+        assert not counted.shows_harm(one, control["case"], control["version"]), one["name"]
+        assert {f"{one['name']}.svg", f"{one['name']}.control.svg"} <= shown["pictures"].keys(), one["name"]
