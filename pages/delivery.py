@@ -52,6 +52,7 @@ SLOWER: Final = "not: slower than max.poll.interval.ms"
 STORM: Final = "members and brokers, again and again"
 ACCEPT: Final = "process, then accept"
 OPEN: Final = "application, before the transaction ends"
+UNANSWERED: Final = "committed, its answer withheld"
 ROWS: Final = (
     DeliveryCase(code=COMMIT_FIRST, client=ANY, crash="between the two", scenario="at-most-once", case="between"),
     DeliveryCase(
@@ -127,6 +128,9 @@ ROWS: Final = (
             ("Kafka Streams, exactly_once", "outputs written, before the commit", "exactly-once"),
             ("Kafka Streams, exactly_once_v2", "outputs written, before the commit", "exactly-once-v2"),
             ("Kafka Streams, exactly_once_v2", "after the commit", "exactly-once-v2-committed"),
+            ("Kafka Streams, at_least_once", UNANSWERED, "at-least-once-unanswered"),
+            ("Kafka Streams, exactly_once", UNANSWERED, "exactly-once-unanswered"),
+            ("Kafka Streams, exactly_once_v2", UNANSWERED, "exactly-once-v2-unanswered"),
         )
     ),
     *(
@@ -138,6 +142,12 @@ ROWS: Final = (
                 "Kafka Connect, a source, exactly.once.source.support=enabled",
                 "outputs written, before the commit",
                 "source-exactly-once",
+            ),
+            (
+                FROM_FILE,
+                "Kafka Connect, a source, exactly.once.source.support=enabled",
+                UNANSWERED,
+                "source-exactly-once-unanswered",
             ),
             (TO_FILE, "Kafka Connect, a sink", "lines written, before the commit", "sink"),
             (TO_FILE, "Kafka Connect, a sink", "after the commit", "sink-committed"),

@@ -574,7 +574,8 @@ class Clients:
                 "session.timeout.ms": defaults.MEMBER["session.timeout.ms"],
                 "heartbeat.interval.ms": "2000",
             } | dict(settings)
-            client = self._told(self._register("processor", given, output=output), self._whose)
+            bootstrap = self._cluster.bootstrap_of_applications
+            client = self._told(self._register("processor", given, bootstrap=bootstrap, output=output), self._whose)
             process = StreamsApplication(client, group=group, inputs=t.topic, output=output)
             self._watched(process, t.topic)
             detail = {"input": t.topic, "output": output, "group": group, "guarantee": guarantee}
@@ -593,7 +594,10 @@ class Clients:
         """
         self._require_runner("Kafka Connect", CONNECT, output)
         port, store = free_port(), "" if output else f"{directory_of(self._next_name('processor'))}/{FILE}"
-        registered = self._register("processor", worker_settings(port, settings), output=output, store=store)
+        bootstrap = self._cluster.bootstrap_of_applications
+        registered = self._register(
+            "processor", worker_settings(port, settings), bootstrap=bootstrap, output=output, store=store
+        )
         client = self._told(registered, self._whose)
         worker = ConnectWorker(client, port=port, inputs=(t.topic, t.number), output=output, group=group, store=store)
         self._watched(worker, t.topic)

@@ -13,6 +13,12 @@ With exactly_once_v2 the id is another one. The next process continues at once, 
 outputs when the transaction of the first has timed out: until then it holds the last stable offset (KIP-447, KIP-98).
 
 In the cases `…-committed` the process is killed after the commit of all inputs: nothing is made again.
+
+In the cases `…-unanswered` the brokers carry the commit out, and the process does not learn it. A relay between the
+two reads the request that commits: OffsetCommit, or EndTxn of a transaction (KIP-98). It also reads the broker's
+answer, and withholds it. Then the process is stopped. The group's coordinator says what is committed, and the leader of
+the output that no transaction is open. When the process is killed, nothing is made again: the next one begins where the
+commit ended.
 """
 
 from functools import partial
@@ -21,7 +27,10 @@ from harness.words import Basis, Case, ClusterPlan, Documented, Partition, Run, 
 from scenarios.delivery import GROUP, INPUTS, NUMBERS
 
 FIRST = INPUTS // 2
+SECOND = 5
+"""Inputs of a commit that is not answered."""
 LIMIT_S = 240.0
+ASK_S = 30.0
 SLOW_COMMITS = {"commit.interval.ms": "40000"}
 """Longer than the second half takes to be written."""
 QUICK_COMMITS = {"commit.interval.ms": "1000"}
@@ -61,6 +70,32 @@ def killed_after_commit(run: Run, guarantee: str) -> None:
         run.wait_committed(GROUP, t, INPUTS, timeout_s=LIMIT_S)
 
 
+def killed_unanswered(run: Run, guarantee: str, request: str) -> None:
+    """The application is killed when the second half is committed and the answer to its request has not reached it, and
+    another one continues with more inputs.
+    """
+    t, output = run.partition(), Partition("output", 0)
+    run.send(t, FIRST)
+    streams = partial(run.streams, t, group=GROUP, guarantee=guarantee)
+    with streams(settings=SLOW_COMMITS | more(guarantee)) as first:
+        run.wait_committed(GROUP, t, FIRST, timeout_s=LIMIT_S)
+        end = run.wait_stable(output, timeout_s=LIMIT_S).high_watermark
+        run.send(t, SECOND)
+        run.wait_outputs(first, t, written=end + SECOND, timeout_s=LIMIT_S)
+        run.require("the second half is not committed", run.committed(GROUP, t, ASK_S).offset == FIRST)
+        ends = run.watch_ends(output, 0.0)
+        readable = ends is not None and ends.last_stable_offset - end
+        run.require("its transaction is open, if it has one", readable == (0 if more(guarantee) else SECOND), ends=ends)
+        run.withhold_answer(first, request, timeout_s=LIMIT_S)
+        run.freeze_unanswered(first, t, committed=FIRST + SECOND, timeout_s=LIMIT_S)
+        run.kill_client(first)
+        run.answer_again()
+    run.send(t, INPUTS - FIRST - SECOND)
+    with streams(settings=QUICK_COMMITS | more(guarantee)):
+        run.wait_committed(GROUP, t, INPUTS, timeout_s=LIMIT_S)
+    run.wait_stable(output, timeout_s=LIMIT_S)
+
+
 def more(guarantee: str) -> dict[str, str]:
     """Settings of applications with transactions."""
     return {} if guarantee == AT_LEAST_ONCE else TRANSACTION
@@ -71,6 +106,8 @@ def once(source: str) -> list[Documented]:
     return [Documented(claims=["each-input-processed-once", *NUMBERS], source=source, basis=Basis.KIP)]
 
 
+PARTITIONS = {"offsets.topic.num.partitions": "1", "transaction.state.log.num.partitions": "1"}
+RELAYED = ClusterPlan(settings=PARTITIONS, relayed=True)
 V1, V2 = "KIP-129", "KIP-129, KIP-447, KIP-732"
 
 scenario(
@@ -83,7 +120,7 @@ scenario(
         isolation.level=read_committed in the readers of the outputs. After a crash these readers wait for the open
         transaction for up to transaction.timeout.ms.""",
     applies=ranges.TRANSACTIONS,
-    cluster=ClusterPlan(settings={"offsets.topic.num.partitions": "1", "transaction.state.log.num.partitions": "1"}),
+    cluster=ClusterPlan(settings=PARTITIONS),
     cases={
         "at-least-once": Case(
             client="streams",
@@ -116,6 +153,26 @@ scenario(
             client="streams",
             steps=partial(killed_after_commit, guarantee=EXACTLY_ONCE_V2),
             documented=once(V2),
+            applies=ranges.STREAMS_EXACTLY_ONCE_V2,
+        ),
+        "at-least-once-unanswered": Case(
+            client="streams",
+            steps=partial(killed_unanswered, guarantee=AT_LEAST_ONCE, request="OffsetCommit"),
+            documented=once(V1),
+            cluster=RELAYED,
+        ),
+        "exactly-once-unanswered": Case(
+            client="streams",
+            steps=partial(killed_unanswered, guarantee=EXACTLY_ONCE, request="EndTxn"),
+            documented=once(f"{V1}, KIP-98"),
+            cluster=RELAYED,
+            applies=ranges.STREAMS_EXACTLY_ONCE,
+        ),
+        "exactly-once-v2-unanswered": Case(
+            client="streams",
+            steps=partial(killed_unanswered, guarantee=EXACTLY_ONCE_V2, request="EndTxn"),
+            documented=once(f"{V2}, KIP-98"),
+            cluster=RELAYED,
             applies=ranges.STREAMS_EXACTLY_ONCE_V2,
         ),
     },

@@ -51,7 +51,9 @@ class Stage:
         groups: Any = SimpleNamespace(committed=lambda *_: SimpleNamespace(error=None, offset=4))
         ends: Any = SimpleNamespace(
             watch_ends=lambda *_: SimpleNamespace(last_stable_offset=5, high_watermark=6),
+            wait_stable=lambda *_, **__: self.stable.append("asked"),
         )
+        self.stable: list[str] = []
         parts: Any = SimpleNamespace(timeline=timeline)
         self.lines: int | None = 4
         connectors: Any = SimpleNamespace(lines_committed=lambda _: self.lines)
@@ -59,6 +61,9 @@ class Stage:
 
     def freeze(self, worker: ConnectWorker, written: int) -> events.CrashPoint:
         return self._points.freeze_after_outputs(worker, T, written=written, timeout_s=0.02)
+
+    def unanswered(self, worker: ConnectWorker, committed: int) -> events.CrashPoint:
+        return self._points.freeze_unanswered(worker, T, committed=committed, timeout_s=0.02)
 
     def wait(self, *members: Member, timeout_s: float = 30.0) -> Application:
         return self._points.wait_any_crash_point(cast("list[Application]", members), T, timeout_s=timeout_s)
@@ -112,6 +117,19 @@ def test_a_worker_is_not_stopped_before_its_outputs_are_written(stage: Stage) ->
     with pytest.raises(WaitTimeout, match="out-0 ends at 6 after 0 s, not at 7"):
         stage.freeze(worker(frozen), written=7)
     assert frozen == []
+
+
+def test_a_worker_whose_commit_was_not_answered_is_stopped_before_others_are_asked(stage: Stage) -> None:
+    frozen: list[str] = []
+    told = stage.unanswered(worker(frozen), committed=4)
+    assert (frozen, stage.stable) == (["stopped"], ["asked"])
+    assert (told.done, told.following, told.committed) == ("commit", "answer", 4)
+
+
+def test_a_commit_that_has_no_effect_is_no_crash_point(stage: Stage) -> None:
+    with pytest.raises(WaitTimeout, match="w: 4 is committed after 0 s, not 9"):
+        stage.unanswered(worker([]), committed=9)
+    assert (stage.stable, [one for one in stage.told if isinstance(one, events.CrashPoint)]) == ([], [])
 
 
 def test_a_source_of_which_nobody_says_what_is_committed_shows_nothing(stage: Stage) -> None:
