@@ -183,14 +183,46 @@ class CrashPoints:
             output = name_of(application.store) if application.store else Partition(application.output, t.number)
             raise WaitTimeout(f"{application.name}: {output} ends at {end} after {timeout_s:.0f} s, not at {written}")
 
+    def wait_flushed(
+        self, application: StreamsApplication, before: frozenset[str], *, timeout_s: float = STILL_LIMIT_S
+    ) -> None:
+        """Wait until the store of an application of Kafka Streams has written what it had in memory to a file that was
+        not there `before` (an SST file of RocksDB).
+
+        Raises WaitTimeout if it has not in time, HarnessError if the process has ended.
+        """
+        with self._sequence_log.step("wait until its store has written a file", process=application.name):
+            found = poll(
+                lambda: application.files_of_state() - before,
+                timeout_s,
+                every_s=AGAIN_S,
+                watch=application.require_running,
+            )
+        if not found:
+            raise WaitTimeout(f"{application.name}: its store has written no file after {timeout_s:.0f} s")
+        self._sequence_log.note(f"the store of {application.name} has written {', '.join(sorted(found))}")
+
+    def wait_written(self, t: Partition, end: int, *, timeout_s: float = STILL_LIMIT_S) -> None:
+        """Wait until a reader of everything can read a partition up to the offset `end`. Raises WaitTimeout if not in
+        time.
+        """
+        with self._sequence_log.step(f"wait until {t} can be read to {end}"):
+            seen = poll(lambda: self._readable(t), timeout_s, until=lambda offset: offset >= end, every_s=AGAIN_S)
+        if seen < end:
+            raise WaitTimeout(f"{t} ends at {seen} after {timeout_s:.0f} s, not at {end}")
+
+    def _readable(self, t: Partition) -> int:
+        """Up to where a reader of everything is given a partition; -1 if nobody says."""
+        ends = self._ends.watch_ends(t, 0.0)
+        return -1 if ends is None else ends.high_watermark
+
     def _written(self, application: StreamsApplication | ConnectWorker, t: Partition) -> int:
         """How many records of its output a reader of everything is given, or how many lines are in its file; -1 if
         nobody says.
         """
         if application.store:
             return _stored(application).made_of(*t)
-        ends = self._ends.watch_ends(Partition(application.output, t.number), 0.0)
-        return -1 if ends is None else ends.high_watermark
+        return self._readable(Partition(application.output, t.number))
 
     def wait_stored(self, application: Application, t: Partition, offset: int, *, timeout_s: float) -> None:
         """Wait until this offset of t is committed in the store that an application writes to. Raises WaitTimeout if

@@ -31,7 +31,7 @@ from collections.abc import Mapping
 from functools import partial
 
 from harness.words import Basis, Case, ClusterPlan, Documented, Partition, Run, ranges, scenario
-from scenarios.delivery import INPUTS, NUMBERS
+from scenarios.delivery import INPUTS, NUMBERS, PARTITIONS
 
 FIRST = INPUTS // 2
 SECOND = 5
@@ -141,8 +141,6 @@ REPEATS = [
 ]
 """What lay between outputs and commit is there twice, and nothing else is."""
 
-
-PARTITIONS = {"offsets.topic.num.partitions": "1", "transaction.state.log.num.partitions": "1"}
 
 scenario(
     name="connect-pipeline",

@@ -21,6 +21,7 @@ from harness.run import DutyNotDone, Partition, PreconditionNotHeld
 from harness.run.clients import Clients
 from harness.run.record import GrowingRecord
 from harness.run.sequence_log import SequenceLog
+from harness.workloads.handles.application import Counting
 from harness.workloads.handles.transactions import TransactionStepResult
 from harness.workloads.libraries import RDKAFKA, Library
 from harness.workloads.protocol import Hello
@@ -290,6 +291,19 @@ def test_kafka_streams_is_a_client_of_its_own(tmp_path: Path, timeline: Timeline
     assert (process.kind, process.output, process.library) == ("processor", "out", None)
     assert stage.settings().items() >= {"application.id": "g", "processing.guarantee": "at_least_once", **given}.items()
     assert [one.settings["bootstrap.servers"] for one in stage.record.run.processes] == [RELAYED, BOOTSTRAP]
+
+
+def test_processes_of_one_machine_have_one_directory_of_state(tmp_path: Path, timeline: Timeline) -> None:
+    stage = Stage(tmp_path, timeline, client=Library("streams", "4.3.1"))
+    for state in ("machine", "machine", "other"):
+        counting = Counting(7)
+        with stage.clients.streams(T, "out", group="g", guarantee="exactly_once_v2", counting=counting, state=state):
+            pass
+    directories = [Path(one.settings["state.dir"]) for one in stage.record.run.processes]
+    assert (directories[0], len(set(directories))) == (directories[1], 2)
+    assert all(one.is_dir() and one.parent == stage.run_dir.data.resolve() for one in directories)
+    assert [told.options["state"] for told in Told.made] == directories
+    assert {told.options["counting"] for told in Told.made} == {counting}
 
 
 def test_kafka_streams_runs_for_no_other_client(stage: Stage) -> None:

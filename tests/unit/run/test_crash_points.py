@@ -16,7 +16,7 @@ from harness.run import crash_points
 from harness.run.crash_points import CrashPoints
 from harness.run.sequence_log import PreconditionNotHeld, SequenceLog
 from harness.run.who import Partition
-from harness.workloads.handles.application import Application, CrashPoint
+from harness.workloads.handles.application import Application, CrashPoint, StreamsApplication
 from harness.workloads.handles.connect import ConnectWorker
 from harness.workloads.stores.lines import begin
 
@@ -166,3 +166,26 @@ def test_a_worker_that_has_ended_is_not_waited_for(stage: Stage) -> None:
     with pytest.raises(HarnessError, match="w has ended"):
         stage.freeze(gone, written=6)
     assert frozen == []
+
+
+def streams(files: list[frozenset[str]]) -> StreamsApplication:
+    """An application of Kafka Streams without a process, whose store has other files each time."""
+    made: Any = object.__new__(StreamsApplication)
+    made.name, made.require_running = "app", lambda: None
+    made.__class__ = type("Stub", (StreamsApplication,), {"files_of_state": lambda _: files.pop(0)})
+    return cast("StreamsApplication", made)
+
+
+def test_a_store_has_written_a_file_when_there_is_one_more(stage: Stage) -> None:
+    before = frozenset({"0_0/1.sst"})
+    files = [before, before, before | {"0_0/2.sst"}]
+    stage._points.wait_flushed(streams(files), before, timeout_s=30.0)
+    assert files == []
+    with pytest.raises(WaitTimeout, match="app: its store has written no file after 0 s"):
+        stage._points.wait_flushed(streams([before] * 9), before, timeout_s=0.02)
+
+
+def test_a_partition_is_waited_for_to_its_end(stage: Stage) -> None:
+    stage._points.wait_written(T, 6, timeout_s=0.02)
+    with pytest.raises(WaitTimeout, match="t-0 ends at 6 after 0 s, not at 7"):
+        stage._points.wait_written(T, 7, timeout_s=0.02)
