@@ -33,7 +33,7 @@ def state_store_leak(view: PartitionView) -> Rows:
     """The result of an output counts an input more often than committed outputs name that input: only a processing
     that was aborted explains it.
 
-    Only with a reader of all outputs; an output of a transaction that is not committed is none.
+    Only with a reader of all outputs, who reads what is committed.
     """
     results, outputs = view.in_results, view.outputs
     if results is None or outputs is None:

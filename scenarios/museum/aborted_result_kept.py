@@ -1,9 +1,9 @@
 """A store of Kafka Streams keeps the result of a transaction that was aborted (KAFKA-20685).
 
-With exactly_once_v2 an application may go on with the store on its disk only if it was closed in order. A file beside
-the store, the checkpoint, says up to which offset of the changelog the store is right, and is there after such an end
+With exactly_once_v2 an application may use the store on its disk only if it was closed in order. A file beside the
+store, the checkpoint, says up to which offset of the changelog the store is right. It may exist after such an end
 alone. From 3.8 on the thread that restores stores writes the checkpoint when it is done, and nobody removes it. So
-after a crash the next process takes the store for right.
+after a crash the next process finds a checkpoint, and uses the store.
 
 The store of a small application is in memory alone, and ends with the process. Here its values are large, so RocksDB
 writes them to a file within the open transaction. The second half begins with an input of a new key. When the process
@@ -46,7 +46,7 @@ KAFKA_20685 = Bug(
         ),
     ),
     fixed=("4.2.2", "4.3.0"),
-    commits=(),
+    whose="Java clients",
 )
 VALUE_BYTES = 512 << 10
 FIRST, SECOND = {"a": 3}, {"new": 1, "a": 45}
@@ -61,8 +61,8 @@ def killed(run: Run) -> None:
 
 scenario(
     name="museum-aborted-result-kept",
-    claim="""After a crash, Kafka Streams with exactly_once_v2 goes on with a store that has the result of a transaction
-        which was aborted. Its next results count that input twice.""",
+    claim="""After a crash, Kafka Streams with exactly_once_v2 uses a store that has the result of a transaction which
+        was aborted. Its next results count that input twice.""",
     source="KAFKA-20685",
     operator="""Be on 4.2.2 or 4.3.0, or later. Before that, remove the directory of state (state.dir) of an application
         that has crashed before it is started again: it is restored from the changelog.""",

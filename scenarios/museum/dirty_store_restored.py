@@ -1,8 +1,8 @@
 """A store of Kafka Streams is restored on top of what an aborted transaction left in it (KAFKA-7192).
 
 With exactly_once a store on the disk is right only if the application was closed in order: then a file beside it, the
-checkpoint, says up to which offset of the changelog. After a crash there is none. Up to 2.0.0 the next process reads
-the changelog from its beginning then, and puts what is committed on top of the files that there are. It removes none of
+checkpoint, says up to which offset of the changelog. A crash leaves no checkpoint. Up to 2.0.0 the next process reads
+the changelog from its beginning then, and writes what is committed on top of the files that exist. It does not remove
 them.
 
 The store of a small application is in memory alone, and ends with the process. Here its values are large, so RocksDB
@@ -42,6 +42,7 @@ KAFKA_7192 = Bug(
         ),
     ),
     fixed=("2.0.1",),
+    whose="Java clients",
     commits=("4c9d49bd3bb", "88bca08e145"),
 )
 VALUE_BYTES = 512 << 10

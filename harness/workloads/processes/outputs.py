@@ -1,8 +1,8 @@
 """The final reader's second pass: what applications' outputs say that was processed.
 
 It reads each output to its last stable offset as a reader of what is committed does (read_committed), and records for
-each output the input that its bytes name, and the inputs that its result counts, if it states one. Stores outside Kafka
-are read, too: what is committed there. No program's own word is asked.
+each output the input that its bytes name. If the output states a result, the inputs that it counts are recorded, too.
+Stores outside Kafka are also read: what is committed there. No program's own word is asked.
 """
 
 from __future__ import annotations
