@@ -7,7 +7,7 @@ from collections.abc import Collection
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from checks.claim import Damage, MemberChange, MemberCommit, Processing, RunEvidence
+from checks.claim import Damage, MemberChange, MemberCommit, Processing, Result, RunEvidence
 from checks.shares import KINDS, ShareStep, share_steps
 from checks.view import outputs_read
 from evidence.history import schema
@@ -75,8 +75,23 @@ def _processing(run_dir: RunDir, run: RunRecord, where: tuple[str, int]) -> Proc
     if table is None or not read or not pc.any(_ended_well(table, schema.FINAL_READ)).as_py():
         return None
     inputs = table.filter(_ended_well(table, schema.POLL))["offset"].drop_null().to_pylist()
-    outputs = _producers_of(table.filter(pc.equal(table["kind"], schema.OUTPUT)))
-    return Processing(inputs=frozenset(inputs), outputs=outputs)
+    outputs = table.filter(pc.equal(table["kind"], schema.OUTPUT))
+    counted = table.filter(pc.equal(table["kind"], schema.IN_RESULT))
+    return Processing(
+        inputs=frozenset(inputs), outputs=_producers_of(outputs), results=_results_of(outputs, counted)
+    )
+
+
+def _results_of(outputs: pa.Table, counted: pa.Table) -> list[Result]:
+    """What outputs state of their keys, by the rows of the outputs and of what their results count."""
+    found: dict[tuple[int, int], list[int]] = {}
+    for row in counted.select(["producer", "sequence", "offset"]).to_pylist():
+        found.setdefault((row["producer"], row["sequence"]), []).append(row["offset"])
+    return [
+        Result(key=row["count"], offset=row["offset"], counted=found[row["producer"], row["sequence"]])
+        for row in outputs.select(["producer", "sequence", "offset", "count"]).to_pylist()
+        if row["count"] is not None and (row["producer"], row["sequence"]) in found
+    ]
 
 
 def _called_processed(run_dir: RunDir, run: RunRecord, where: tuple[str, int]) -> dict[int, list[int]]:

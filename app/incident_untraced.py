@@ -61,6 +61,18 @@ UNTRACED: Final = (
         is_bug=True,
     ),
     Untraced(
+        what="a store of Kafka Streams kept the result of an aborted transaction after a crash (KAFKA-20685)",
+        ask="the release of the application's Kafka Streams, and what its log says of a checkpoint at its next start",
+        scenario="museum-aborted-result-kept",
+        is_bug=True,
+    ),
+    Untraced(
+        what="Kafka Streams restored a store on top of what an aborted transaction had left in it (KAFKA-7192)",
+        ask="the release of the application's Kafka Streams, and whether it had crashed",
+        scenario="museum-dirty-store-restored",
+        is_bug=True,
+    ),
+    Untraced(
         what="brokers kept a processor busy without their controllers (observers-spin): no record is concerned",
         ask="the load of each broker",
         scenario="museum-observers-spin",

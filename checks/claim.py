@@ -37,6 +37,18 @@ class Damage:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Result:
+    """What an output states of its key: which inputs its result counts."""
+
+    key: int
+    """A number that stands for the key."""
+    offset: int
+    """Of the input that the output was made from."""
+    counted: Sequence[int]
+    """The offsets of the inputs, one that is counted twice twice."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Processing:
     """What became of the inputs of a partition, by what is in the outputs at the end."""
 
@@ -44,6 +56,8 @@ class Processing:
     """The offsets of all records that readers were given."""
     outputs: Mapping[int, Sequence[int]]
     """Of each input that was processed: the producers of the outputs that name it, one for each output."""
+    results: Sequence[Result] = ()
+    """What outputs state of their keys, if they do."""
 
     @property
     def skipped(self) -> frozenset[int]:
@@ -54,6 +68,11 @@ class Processing:
     def repeated(self) -> frozenset[int]:
         """The inputs that several outputs name."""
         return frozenset(offset for offset, producers in self.outputs.items() if len(producers) > 1)
+
+    @property
+    def counted_again(self) -> frozenset[int]:
+        """The inputs that a result counts more than once."""
+        return frozenset(one for result in self.results for one in result.counted if result.counted.count(one) > 1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

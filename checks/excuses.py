@@ -130,6 +130,14 @@ def processed_at_least_once(run: RunRecord, finding: Finding, run_state: RunStat
     return None if exact else "without transactions a pipeline processes at least once"
 
 
+def counted_at_least_once(run: RunRecord, finding: Finding, run_state: RunState | None = None) -> str | None:
+    """No application concerned counts in transactions: by an id of its own, or as Kafka Streams does."""
+    guarantees = [one.settings.get("processing.guarantee", "") for one in _concerned(run, finding, "processor")]
+    if any(guarantee.startswith("exactly_once") for guarantee in guarantees):
+        return None
+    return processed_at_least_once(run, finding, run_state)
+
+
 def may_still_be_there(run: RunRecord, finding: Finding, run_state: RunState | None = None) -> str | None:
     """Always: nobody looked to the end."""
     return "not read, but the final read did not reach the end, so it may still be there"

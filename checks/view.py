@@ -252,6 +252,8 @@ class PartitionView:
     """Inputs that records in outputs name, as the final reader found them; None unless it read all outputs to their
     ends.
     """
+    in_results: Steps | None = None
+    """Inputs that the results of outputs count, one row for each time; None if no output states a result."""
     committed_offsets: Steps | None = None
     members: tuple[MemberStep, ...] = ()
     """What members of groups were given and committed, in the order of its end. Of groups that a coordinator leads."""
@@ -479,6 +481,7 @@ def view_of(
         ends=ends_of(table, uncommitted_readers),
         processed=settled_steps(_steps(_of(table, schema.PROCESSED), processes, endings), names, settled),
         outputs=None if not outputs_read else _steps(_of(table, schema.OUTPUT), processes, endings, none=False),
+        in_results=_steps(_of(table, schema.IN_RESULT), processes, endings),
         committed_offsets=settled_steps(
             _steps(_of(table, schema.OFFSETS), processes, endings), names, settled.transactions
         ),

@@ -45,6 +45,8 @@ class CaseChanges(Struct, frozen=True, kw_only=True, omit_defaults=True):
     java_options: str = ""
     store: str = ""
     """The store outside Kafka that has a node of its own, and its settings, if there is one."""
+    relayed: bool = False
+    """Whether applications find the brokers behind relays, if the case has a cluster of its own."""
 
 
 class TopicRecord(Struct, frozen=True, kw_only=True):

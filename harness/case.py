@@ -115,5 +115,6 @@ class Case:
             "controllers": self.cluster.controllers if self.cluster else 0,
             "java_options": self.cluster.java_options if self.cluster else "",
             "store": str(self.cluster.store or "") if self.cluster else "",
+            "relayed": self.cluster.relayed if self.cluster else False,
         }
         return {key: value for key, value in values.items() if value}

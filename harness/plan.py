@@ -130,6 +130,9 @@ class ClusterPlan:
     """A file system of its own for each node; None: all lie on this machine's own."""
     own_clocks: bool = False
     """Each node's JVM has a wall clock of its own, which can be set (harness/faults/clock.py)."""
+    relayed: bool = False
+    """Applications of Kafka Streams and workers of Kafka Connect find the brokers behind relays, which can withhold an
+    answer (harness/cluster/relay.py). For 0.10.2 and later; not for combined nodes."""
     store: StorePlan | None = None
     """A store outside Kafka in a node of its own, for applications that write to it."""
     trace: tuple[str, ...] = ()

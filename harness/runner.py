@@ -67,6 +67,7 @@ from harness.cluster.disks import DiskMounter, make_disks, release, require_make
 from harness.cluster.docker import connect, find_ours, remove, unanswered, why_unanswered
 from harness.cluster.namespace import namespace
 from harness.cluster.ownership import owner
+from harness.cluster.relay import Relays
 from harness.cluster.stores import make_store
 from harness.faults.network import foreign_rules
 from harness.load import load
@@ -689,6 +690,9 @@ def _carry_out(
     machine = MachineObserver(timeline)
     machine.start()
     cleanup.callback(_tidy, recording, machine.close)
+    relays = Relays(plan.broker_ids(request.version.mode)) if plan.relayed else None
+    if relays is not None:
+        cleanup.callback(_tidy, recording, relays.close)
     with phases.measure("create"):
         cluster = clusters.create(
             client,
@@ -698,7 +702,10 @@ def _carry_out(
             run_id=name,
             data=run_dir.data.resolve(),
             rendered=run_dir.compose_file,
+            relays=relays,
         )
+        if relays is not None:
+            relays.serve({broker: node.address for broker, node in cluster.brokers.items()})
         if plan.disks is not None:
             cluster.mounter = DiskMounter(client, request.version.image)
             cleanup.callback(_tidy, recording, cluster.mounter.close)

@@ -33,7 +33,7 @@ from harness.subjects import (
     TimeOuts,
     Topic,
 )
-from harness.workloads.handles.application import NOWHERE, Application, CrashPoint
+from harness.workloads.handles.application import NOWHERE, Application, Counting, CrashPoint
 from harness.workloads.handles.client import LoadGenerator, Pending, ScriptedProducer, SendResult
 from harness.workloads.settings import LIBRDKAFKA
 
@@ -57,6 +57,7 @@ __all__ = [
     "BugStatus",
     "Case",
     "ClusterPlan",
+    "Counting",
     "CrashPoint",
     "Disks",
     "Documented",

@@ -39,6 +39,7 @@ TRANSACTION: Final = "outputs and offsets in one transaction"
 ANY: Final = "librdkafka"
 AUTOMATIC: Final = "enable.auto.commit=true"
 STREAMS: Final = "an output for each input, in a topology"
+COUNT: Final = "count by key in a store, in a topology"
 FROM_FILE: Final = "each line of a file to a topic"
 TO_FILE: Final = "each input as a line to a file"
 TO_SINK: Final = "a query of Structured Streaming"
@@ -53,6 +54,8 @@ SLOWER: Final = "not: slower than max.poll.interval.ms"
 STORM: Final = "members and brokers, again and again"
 ACCEPT: Final = "process, then accept"
 OPEN: Final = "application, before the transaction ends"
+BEFORE: Final = "outputs written, before the commit"
+UNANSWERED: Final = "committed, its answer withheld"
 ROWS: Final = (
     DeliveryCase(code=COMMIT_FIRST, client=ANY, crash="between the two", scenario="at-most-once", case="between"),
     DeliveryCase(
@@ -123,22 +126,39 @@ ROWS: Final = (
     *(
         DeliveryCase(code=STREAMS, client=client, crash=crash, scenario="streams-pipeline", case=case)
         for client, crash, case in (
-            ("Kafka Streams, at_least_once", "outputs written, before the commit", "at-least-once"),
+            ("Kafka Streams, at_least_once", BEFORE, "at-least-once"),
             ("Kafka Streams, at_least_once", "after the commit", "at-least-once-committed"),
-            ("Kafka Streams, exactly_once", "outputs written, before the commit", "exactly-once"),
-            ("Kafka Streams, exactly_once_v2", "outputs written, before the commit", "exactly-once-v2"),
+            ("Kafka Streams, exactly_once", BEFORE, "exactly-once"),
+            ("Kafka Streams, exactly_once_v2", BEFORE, "exactly-once-v2"),
             ("Kafka Streams, exactly_once_v2", "after the commit", "exactly-once-v2-committed"),
+            ("Kafka Streams, at_least_once", UNANSWERED, "at-least-once-unanswered"),
+            ("Kafka Streams, exactly_once", UNANSWERED, "exactly-once-unanswered"),
+            ("Kafka Streams, exactly_once_v2", UNANSWERED, "exactly-once-v2-unanswered"),
+        )
+    ),
+    *(
+        DeliveryCase(code=COUNT, client=client, crash=BEFORE, scenario="streams-count", case=case)
+        for client, case in (
+            ("Kafka Streams, at_least_once", "at-least-once"),
+            ("Kafka Streams, exactly_once", "exactly-once"),
+            ("Kafka Streams, exactly_once_v2", "exactly-once-v2"),
         )
     ),
     *(
         DeliveryCase(code=code, client=client, crash=crash, scenario="connect-pipeline", case=case)
         for code, client, crash, case in (
-            (FROM_FILE, "Kafka Connect, a source", "outputs written, before the commit", "source"),
+            (FROM_FILE, "Kafka Connect, a source", BEFORE, "source"),
             (
                 FROM_FILE,
                 "Kafka Connect, a source, exactly.once.source.support=enabled",
-                "outputs written, before the commit",
+                BEFORE,
                 "source-exactly-once",
+            ),
+            (
+                FROM_FILE,
+                "Kafka Connect, a source, exactly.once.source.support=enabled",
+                UNANSWERED,
+                "source-exactly-once-unanswered",
             ),
             (TO_FILE, "Kafka Connect, a sink", "lines written, before the commit", "sink"),
             (TO_FILE, "Kafka Connect, a sink", "after the commit", "sink-committed"),

@@ -84,6 +84,7 @@ TITLES: Final[Mapping[str, str]] = {
     "share-group": "A member of a share group dies, is slow, or can never process a record",
     "static-membership": "A static member of a group is away for a while",
     "spark-pipeline": "Spark is killed between a batch and its commit",
+    "streams-count": "Kafka Streams counts in a store, and is killed before its commit",
     "streams-pipeline": "Kafka Streams is killed between its outputs and its commit",
     "time-out": "A producer's request times out, and arrives later",
     "timed-out-batch": "librdkafka gives up one record of a batch in flight",

@@ -10,7 +10,7 @@ from typing import Any, Final
 import msgspec
 
 from evidence.faults.base import FaultProof, kind_of
-from evidence.faults.clients import FreezeClientProof, KillClientProof, ResetProof
+from evidence.faults.clients import FreezeClientProof, KillClientProof, ResetProof, WithheldProof
 from evidence.faults.clock import ClockStepProof
 from evidence.faults.disks import DiskFailureProof, DiskFullProof, DiskReadOnlyProof, SlowDiskProof
 from evidence.faults.files import FlipProof, OverwriteProof, RemoveProof, ResizeProof, WipeProof
@@ -111,6 +111,9 @@ PROOFS: Final[Mapping[str, FaultProof]] = {
         ResetProof(connections=("172.20.0.1:40000",), left=()),
         KillClientProof(pid=4713, status=-9),
         FreezeClientProof(pid=4713, threads=2, states=("T",)),
+        WithheldProof(
+            api="EndTxn", api_key=26, asked_id=17, answered_id=17, answer_bytes=22, client_id="app", broker=2
+        ),
         ClockStepProof(
             seconds=3600,
             before_ms=0,

@@ -1,8 +1,9 @@
-"""Faults of clients: their connections are reset, or one is killed or frozen."""
+"""Faults of clients: their connections are reset, an answer to one is withheld, or one is killed or frozen."""
 
 from __future__ import annotations
 
 import signal
+from collections.abc import Mapping
 from typing import ClassVar, Final
 
 from evidence.faults.base import FaultProof, Lasts, Mark
@@ -10,6 +11,8 @@ from evidence.faults.process import FLAKE
 
 STOPPED: Final = "T"
 """The state of a stopped thread, as the kernel calls it."""
+APIS: Final[Mapping[str, int]] = {"OffsetCommit": 8, "EndTxn": 26, "TxnOffsetCommit": 28}
+"""Requests whose answers are withheld, by Kafka's names and numbers."""
 
 
 class ResetProof(FaultProof, frozen=True, kw_only=True, tag="reset"):
@@ -65,3 +68,37 @@ class FreezeClientProof(FaultProof, frozen=True, kw_only=True, tag="freeze-clien
 
     def text(self) -> str:
         return f"its {self.threads} threads are stopped"
+
+
+class WithheldProof(FaultProof, frozen=True, kw_only=True, tag="withhold"):
+    """For one answer of a broker to a client: a relay between the two has read the request and passed it on, has read
+    the broker's answer with the same correlation id, and keeps it.
+    """
+
+    strikes: ClassVar = False
+    mark: ClassVar = Mark(verb="answer withheld")
+
+    api: str
+    """Kafka's name of the request."""
+    api_key: int
+    """Its number, as the request itself had it."""
+    asked_id: int
+    """The correlation id of the request."""
+    answered_id: int
+    """The same of the answer."""
+    answer_bytes: int
+    """The size of the answer."""
+    api_version: int = 0
+    client_id: str = ""
+    """Who asked, by the name in its request."""
+    broker: int = -1
+    """Who answered, by its id."""
+
+    def missing(self) -> str | None:
+        if APIS.get(self.api) != self.api_key:
+            return f"its proof shows a request with the number {self.api_key}"
+        shown = self.asked_id == self.answered_id and self.answer_bytes > 0
+        return None if shown else "its proof does not show the answer to the request"
+
+    def text(self) -> str:
+        return f"broker {self.broker} answered {self.api} of {self.client_id} with {self.answer_bytes} bytes, withheld"

@@ -28,7 +28,10 @@ Rows that are no operation on a record:
                  of another topic; the outcome is that of the output's sending
     output       the final reader found the record `producer`, `sequence` in an output, as a reader of what is committed
                  does; its bytes name the input at this topic, partition and `offset` as what it was made from. One
-                 of no topic says that all outputs were read to their ends
+                 of no topic says that all outputs were read to their ends. `count`, if it states a result for a key:
+                 a number that stands for the key (CRC-32)
+    in-result    the output `producer`, `sequence` states a result that counts the input at this topic, partition and
+                 `offset`; one row for each time that it counts it
     offsets      a pipeline committed `offset` (the next input to process) for this partition; with a `transaction`
                  that holds once the transaction is committed
     delivered    a member of a share group (KIP-932) was given the record at `offset`, for the `count`th time as it was
@@ -72,6 +75,7 @@ COMMIT: Final = "commit"
 ABORT: Final = "abort"
 PROCESSED: Final = "processed"
 OUTPUT: Final = "output"
+IN_RESULT: Final = "in-result"
 OFFSETS: Final = "offsets"
 GROUP_OFFSETS: Final = "group-offsets"
 CLIENT_FAILED: Final = "client-failed"

@@ -27,6 +27,7 @@ from harness.cluster import docker as engine
 from harness.cluster import namespace as namespaces
 from harness.cluster import versions
 from harness.cluster.networks import free_prefixes_here
+from harness.cluster.relay import listeners
 from harness.cluster.versions import own_protocol
 from harness.plan import SECOND
 
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from docker import DockerClient
 
     from harness.cluster.disks import Disk, DiskMounter
+    from harness.cluster.relay import Relays
     from harness.cluster.versions import Version
     from harness.plan import ClusterPlan
 
@@ -270,6 +272,8 @@ class Cluster:
     """By broker's node: of its second log directory, if it has two."""
     store: Node | None = None
     """The store outside Kafka, if the plan has one: none of the nodes."""
+    relays: Relays | None = None
+    """Between brokers and the applications that are behind relays; None if the plan has none."""
     composed: Composed | None = None
     """What its containers were made with; None for a cluster that was not made here."""
     versions: dict[str, Version] = field(default_factory=dict)
@@ -328,6 +332,11 @@ class Cluster:
         return ",".join(f"{node.address}:{KAFKA_PORT}" for node in self.brokers.values())
 
     @property
+    def bootstrap_of_applications(self) -> str:
+        """bootstrap.servers of applications of Kafka Streams and of workers of Kafka Connect."""
+        return self.bootstrap if self.relays is None else self.relays.bootstrap
+
+    @property
     def zookeeper(self) -> str:
         """zookeeper.connect as the host sees it."""
         return f"{self.coordinator.address}:2181"
@@ -358,6 +367,14 @@ def _address(container_name: str, prefix: str, plan: ClusterPlan) -> tuple[int, 
     return int(number), f"{prefix}.{number if kind == 'controller' else 10 + int(number)}"
 
 
+def second_listeners(plan: ClusterPlan, prefix: str, relays: Relays | None) -> dict[str, str]:
+    """The settings that give brokers in this network a second listener, for applications behind relays."""
+    found: dict[str, str] = {}
+    for broker, port in (relays.ports if relays else {}).items():
+        found |= listeners(broker, _address(f"broker-{broker}", prefix, plan)[1], port, KAFKA_PORT)
+    return found
+
+
 def create(
     client: DockerClient,
     *,
@@ -367,11 +384,13 @@ def create(
     run_id: str,
     data: Path,
     rendered: Path,
+    relays: Relays | None = None,
 ) -> Cluster:
     """Create (not start) the containers of a cluster in a network of its own.
 
     `data` is the host directory under which every node keeps its files, `rendered` where the resolved compose file
-    goes. Raises HarnessError with Docker's own words if they cannot be created, UsageError if no address range is free.
+    goes, `relays` what applications find its brokers behind. Raises HarnessError with Docker's own words if they cannot
+    be created, UsageError if no address range is free.
     """
     file, wanted = compose_file(version, plan), services(version, plan)
     # The containers write as this user, so the directories must exist before Docker makes them as root.
@@ -379,7 +398,8 @@ def create(
         (data / service).mkdir(parents=True, exist_ok=True)
     refusals: list[str] = []
     for prefix in free_prefixes_here(client):
-        variables = environment(version=version, plan=plan, settings=settings, run_id=run_id, prefix=prefix, data=data)
+        given = dict(settings) | second_listeners(plan, prefix, relays)
+        variables = environment(version=version, plan=plan, settings=given, run_id=run_id, prefix=prefix, data=data)
         arguments = ["-p", run_id, "-f", str(file)]
         status, _, said = _compose([*arguments, "create", "--no-build", "--pull", "never", *wanted], variables)
         if status == 0:
@@ -402,7 +422,7 @@ def create(
         rendered.write_text(text)
 
     pool = ThreadPoolExecutor(max_workers=1)
-    cluster = Cluster(client, version, plan, run_id, prefix, data, rendering=pool.submit(render))
+    cluster = Cluster(client, version, plan, run_id, prefix, data, rendering=pool.submit(render), relays=relays)
     pool.shutdown(wait=False)
     cluster.composed = Composed(tuple(arguments), variables)
     found = _containers(client, run_id)

@@ -53,7 +53,7 @@ from harness.run.threads import Threads
 from harness.run.upgrades import Upgrader
 from harness.run.waits import START_LIMIT_S, Waits
 from harness.run.who import OFFSETS, Partition, Target, Who
-from harness.workloads.handles.application import NOWHERE, CrashPoint
+from harness.workloads.handles.application import NOWHERE, Counting, CrashPoint
 
 if TYPE_CHECKING:
     from harness.cluster.versions import Version
@@ -212,12 +212,17 @@ class Run(
         group: str,
         guarantee: str,
         settings: Mapping[str, str] = NO_SETTINGS,
+        counting: Counting | None = None,
+        state: str = "",
     ) -> Iterator[StreamsApplication]:
         """An application of Kafka Streams on the inputs of t's topic while the block lasts, with a processing.guarantee
-        and the application id `group`. The topic `output` is created like t's if there is none of that name.
+        and the application id `group`. The topic `output` is created like t's if there is none of that name. With
+        `counting` it has a store; processes with the same `state` have one directory of state.
         """
         self._make_output(t, output)
-        with super().streams(t, output, group=group, guarantee=guarantee, settings=settings) as process:
+        with super().streams(
+            t, output, group=group, guarantee=guarantee, settings=settings, counting=counting, state=state
+        ) as process:
             yield process
 
     @contextmanager

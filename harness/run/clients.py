@@ -10,6 +10,7 @@ import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
+from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
@@ -23,7 +24,7 @@ from harness.run.who import Partition
 from harness.setup.jars import CONNECT, SPARK, STREAMS
 from harness.workloads import settings as defaults
 from harness.workloads.connectors import worker_settings
-from harness.workloads.handles.application import NOWHERE, Application, CrashPoint, StreamsApplication
+from harness.workloads.handles.application import NOWHERE, Application, Counting, CrashPoint, StreamsApplication
 from harness.workloads.handles.client import (
     BackgroundConsumer,
     Client,
@@ -558,30 +559,53 @@ class Clients:
 
     @contextmanager
     def streams(
-        self, t: Partition, output: str, *, group: str, guarantee: str, settings: Mapping[str, str] = NO_SETTINGS
+        self,
+        t: Partition,
+        output: str,
+        *,
+        group: str,
+        guarantee: str,
+        settings: Mapping[str, str] = NO_SETTINGS,
+        counting: Counting | None = None,
+        state: str = "",
     ) -> Iterator[StreamsApplication]:
         """A process in which Kafka Streams makes an output in the topic `output` of each record of t's topic, while the
         block lasts: with the `guarantee` (processing.guarantee), under the application id `group`, which is its
-        consumers' group. `settings` are Streams' own.
+        consumers' group. `settings` are Streams' own. With `counting` it has a store. Processes with the same `state`
+        have one directory of state, one after the other, as on one machine; without, each has its own.
 
         Raises UsageError if the case's client is not Kafka Streams, or if the output has more than one partition.
         """
         self._require_runner("Kafka Streams", STREAMS, output)
-        with TemporaryDirectory(prefix="kafka-chaos-") as state:
+        with self._directory_of(state) as directory:
             given = {
                 "application.id": group,
                 "processing.guarantee": guarantee,
-                "state.dir": state,
+                "state.dir": str(directory),
                 # The shortest that brokers take: so long does a group wait for a member that died.
                 "session.timeout.ms": defaults.MEMBER["session.timeout.ms"],
                 "heartbeat.interval.ms": "2000",
             } | dict(settings)
-            client = self._told(self._register("processor", given, output=output), self._whose)
-            process = StreamsApplication(client, group=group, inputs=t.topic, output=output)
+            bootstrap = self._cluster.bootstrap_of_applications
+            client = self._told(self._register("processor", given, bootstrap=bootstrap, output=output), self._whose)
+            process = StreamsApplication(
+                client, group=group, inputs=t.topic, output=output, state=directory, counting=counting
+            )
             self._watched(process, t.topic)
             detail = {"input": t.topic, "output": output, "group": group, "guarantee": guarantee}
             with self._sequence_log.step("streams", **detail), process:
                 yield process
+
+    @contextmanager
+    def _directory_of(self, state: str) -> Iterator[Path]:
+        """A directory of state: that of this name, which the run's other data lies beside, or one for the block."""
+        if state:
+            shared = self._run_dir.data / f"{state}-state"
+            shared.mkdir(parents=True, exist_ok=True)
+            yield shared.resolve()
+            return
+        with TemporaryDirectory(prefix="kafka-chaos-") as alone:
+            yield Path(alone)
 
     @contextmanager
     def connect_worker(
@@ -595,7 +619,10 @@ class Clients:
         """
         self._require_runner("Kafka Connect", CONNECT, output)
         port, store = free_port(), "" if output else f"{directory_of(self._next_name('processor'))}/{FILE}"
-        registered = self._register("processor", worker_settings(port, settings), output=output, store=store)
+        bootstrap = self._cluster.bootstrap_of_applications
+        registered = self._register(
+            "processor", worker_settings(port, settings), bootstrap=bootstrap, output=output, store=store
+        )
         client = self._told(registered, self._whose)
         worker = ConnectWorker(client, port=port, inputs=(t.topic, t.number), output=output, group=group, store=store)
         self._watched(worker, t.topic)

@@ -7,7 +7,8 @@ in a znode, which is read in the coordinator's place. A share group commits no o
 many records it is done with, which are those of the rounds before.
 
 Kafka Streams and Kafka Connect do not stand still where they are told to. They are stopped from outside as a whole,
-when their outputs are written and before the next commit, which an interval puts off. What a source of Connect has
+when their outputs are written and before the next commit, which an interval puts off. Or they are stopped when a broker
+has answered their commit and they have not been told (harness/faults/withheld.py). What a source of Connect has
 committed is told by Connect's own topic of offsets, as lines. A query of Spark is held when it makes the file that is
 its commit (harness/workloads/spark.py), and what it has committed its checkpoint tells.
 """
@@ -45,6 +46,8 @@ STILL_LIMIT_S: Final = 90.0
 """It has to join its group first, which may wait for a member that died."""
 SENT: Final = CrashPoint("send", "commit")
 """Where Kafka Streams, Kafka Connect and Spark are stopped: outputs are written, and their inputs not committed."""
+UNANSWERED: Final = CrashPoint("commit", "answer")
+"""Where they are stopped, too: the commit is carried out, and its answer withheld."""
 ASK_LIMIT_S: Final = 30.0
 STANDING_S: Final = 0.05
 AGAIN_S: Final = 0.2
@@ -117,13 +120,60 @@ class CrashPoints:
         written: int,
         timeout_s: float = STILL_LIMIT_S,
     ) -> events.CrashPoint:
-        """Wait until a reader of everything can read the output of an application of Kafka Streams or of Spark, or of a
-        source of Kafka Connect, up to the offset `written`, and stop its process then; what the group's coordinator,
+        """Wait until its outputs are written (`wait_outputs`), and stop its process then; what the group's coordinator,
         Connect's topic of offsets or Spark's checkpoint, and the leader of the output say of it, which the timeline
-        has. Of a sink of Kafka Connect so many lines in its file.
+        has.
 
-        Raises WaitTimeout if the output does not get there in time, PreconditionNotHeld if nobody answers, HarnessError
-        if the process has ended, or does not stop.
+        Raises as `wait_outputs`, PreconditionNotHeld if nobody answers, HarnessError if the process does not stop.
+        """
+        self.wait_outputs(application, t, written=written, timeout_s=timeout_s)
+        self._stop(application)
+        return self._seen(application, t, SENT)
+
+    def freeze_unanswered(
+        self,
+        application: StreamsApplication | ConnectWorker,
+        t: Partition,
+        *,
+        committed: int,
+        timeout_s: float = STILL_LIMIT_S,
+    ) -> events.CrashPoint:
+        """Stop the process of an application whose commit was answered and that has not been told (`withhold_answer`).
+        Wait until the commit has taken effect: the committed offset is `committed`, and no transaction is open in the
+        output. Returns what others say of it then, which the timeline has.
+
+        Raises WaitTimeout if it does not take effect in time, PreconditionNotHeld if nobody answers, HarnessError if
+        the process does not stop.
+        """
+        self._stop(application)
+        with self._sequence_log.step("wait until its commit has taken effect", process=application.name):
+            found = poll(
+                lambda: self._committed(application, t),
+                timeout_s,
+                until=lambda offset: offset == committed,
+                every_s=AGAIN_S,
+            )
+        if found != committed:
+            raise WaitTimeout(f"{application.name}: {found} is committed after {timeout_s:.0f} s, not {committed}")
+        self._ends.wait_stable(Partition(application.output, t.number), timeout_s=timeout_s)
+        return self._seen(application, t, UNANSWERED)
+
+    def _stop(self, application: StreamsApplication | ConnectWorker | SparkQuery) -> None:
+        with self._sequence_log.step("stop the process", process=application.name):
+            application.freeze()
+
+    def wait_outputs(
+        self,
+        application: StreamsApplication | ConnectWorker | SparkQuery,
+        t: Partition,
+        *,
+        written: int,
+        timeout_s: float = STILL_LIMIT_S,
+    ) -> None:
+        """Wait until a reader of everything can read the output of an application of Kafka Streams or of Spark, or of a
+        source of Kafka Connect, up to the offset `written`. Of a sink of Kafka Connect so many lines in its file.
+
+        Raises WaitTimeout if the output does not get there in time, HarnessError if the process has ended.
         """
         with self._sequence_log.step("wait until its outputs are written", process=application.name, end=written):
             end = poll(
@@ -136,9 +186,39 @@ class CrashPoints:
         if end < written:
             output = name_of(application.store) if application.store else Partition(application.output, t.number)
             raise WaitTimeout(f"{application.name}: {output} ends at {end} after {timeout_s:.0f} s, not at {written}")
-        with self._sequence_log.step("stop the process", process=application.name):
-            application.freeze()
-        return self._seen(application, t, SENT)
+
+    def wait_flushed(
+        self, application: StreamsApplication, before: frozenset[str], *, timeout_s: float = STILL_LIMIT_S
+    ) -> None:
+        """Wait until the store of an application of Kafka Streams has written what it had in memory to a file that was
+        not there `before` (an SST file of RocksDB).
+
+        Raises WaitTimeout if it has not in time, HarnessError if the process has ended.
+        """
+        with self._sequence_log.step("wait until its store has written a file", process=application.name):
+            found = poll(
+                lambda: application.files_of_state() - before,
+                timeout_s,
+                every_s=AGAIN_S,
+                watch=application.require_running,
+            )
+        if not found:
+            raise WaitTimeout(f"{application.name}: its store has written no file after {timeout_s:.0f} s")
+        self._sequence_log.note(f"the store of {application.name} has written {', '.join(sorted(found))}")
+
+    def wait_written(self, t: Partition, end: int, *, timeout_s: float = STILL_LIMIT_S) -> None:
+        """Wait until a reader of everything can read a partition up to the offset `end`. Raises WaitTimeout if not in
+        time.
+        """
+        with self._sequence_log.step(f"wait until {t} can be read to {end}"):
+            seen = poll(lambda: self._readable(t), timeout_s, until=lambda offset: offset >= end, every_s=AGAIN_S)
+        if seen < end:
+            raise WaitTimeout(f"{t} ends at {seen} after {timeout_s:.0f} s, not at {end}")
+
+    def _readable(self, t: Partition) -> int:
+        """Up to where a reader of everything is given a partition; -1 if nobody says."""
+        ends = self._ends.watch_ends(t, 0.0)
+        return -1 if ends is None else ends.high_watermark
 
     def _written(self, application: StreamsApplication | ConnectWorker | SparkQuery, t: Partition) -> int:
         """How many records of its output a reader of everything is given, or how many lines are in its file; -1 if
@@ -146,8 +226,7 @@ class CrashPoints:
         """
         if application.store:
             return _stored(application).made_of(*t)
-        ends = self._ends.watch_ends(Partition(application.output, t.number), 0.0)
-        return -1 if ends is None else ends.high_watermark
+        return self._readable(Partition(application.output, t.number))
 
     def hold_commit(self, query: SparkQuery) -> None:
         """Have a query of Spark stand still before it commits its next batch, until it is killed."""

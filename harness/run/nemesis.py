@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 from evidence.errors import HarnessError, UsageError, WaitTimeout
 from evidence.faults.base import FaultProof
-from evidence.faults.clients import FreezeClientProof
+from evidence.faults.clients import FreezeClientProof, WithheldProof
 from evidence.faults.clock import ClockStepProof
 from evidence.faults.disks import DiskProof
 from evidence.faults.network import NetworkProof
@@ -40,6 +40,7 @@ from harness.faults.pressure import CpuPressure, MemoryPressure
 from harness.faults.process import Double, Exit, Freeze, Kill, Start, StartWith, Stop
 from harness.faults.slow import Slow
 from harness.faults.slow_disk import SlowDisk
+from harness.faults.withheld import Withhold
 from harness.observers.replicas import LOG_DIR, newest_segment
 from harness.polling import poll
 from harness.run.who import Target
@@ -304,6 +305,19 @@ class Nemesis:
     def thaw_clients(self) -> None:
         """Thaw every client that is frozen."""
         self._faults.heal(FreezeClientProof)
+
+    def withhold_answer(self, process: ClientProcess, api: str, *, timeout_s: float) -> None:
+        """Withhold from an application behind relays (`ClusterPlan.relayed`) the next answer to a request that Kafka
+        calls so: "EndTxn", "TxnOffsetCommit" or "OffsetCommit". Returns when a broker has answered one, which is the
+        proof. `answer_again` passes on what was withheld.
+        """
+        if self._cluster.relays is None:
+            raise UsageError("withhold_answer: no client is behind relays; give the ClusterPlan relayed=True")
+        self._faults.carry_out(Withhold(process, self._cluster.relays.of, api, timeout_s))
+
+    def answer_again(self) -> None:
+        """Pass on what was withheld, and all that is answered from now on."""
+        self._faults.heal(WithheldProof)
 
     def flap(
         self, senders: Sequence[Target], receivers: Sequence[Target], *, times: int, down_s: float, up_s: float

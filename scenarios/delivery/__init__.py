@@ -9,16 +9,19 @@ process of the same program takes over.
 `at-most-once` and `at-least-once` are the two orders of steps. `auto-commit` leaves the second step to the client, and
 `offsets-in-zookeeper` does so with the consumer of 0.8.
 `exactly-once-transactions` makes one step of both, and so does `exactly-once-external` in a store outside Kafka.
-`streams-pipeline` has Kafka Streams do all of it, `connect-pipeline` Kafka Connect, `spark-pipeline` Spark. In
-`share-group` no offset is committed: a member says of each record what is to become of it.
-`static-membership` shows who has the partitions of an application that is away. In
-`rebalance-while-processing` and `zombie-processor` an application loses its inputs while it works: it is too slow, say,
-or frozen. Then it continues.
+`streams-pipeline` has Kafka Streams do all of it, `connect-pipeline` Kafka Connect, `spark-pipeline` Spark.
+`streams-count` has Kafka Streams count inputs by key in a store. In `share-group` no offset is committed: a member says
+of each record what is to become of it. `static-membership` shows who has the partitions of an application that is away.
+In `rebalance-while-processing` and `zombie-processor` an application loses its inputs while it works: it is too slow,
+say, or frozen. Then it continues.
 `producer-fencing` shows the mechanism under transactions.
 `delivery-storm` has three members work under a load while members and brokers die, once for each semantics.
 """
 
-from harness.words import CrashPoint, Run
+from collections.abc import Mapping
+from functools import partial
+
+from harness.words import Counting, CrashPoint, Partition, Run
 
 GROUP = "application"
 INPUTS = 20
@@ -60,3 +63,61 @@ def overtake(run: Run, program: str, stop: CrashPoint, transactional_ids: tuple[
             run.wait_committed(GROUP, t, INPUTS, timeout_s=LIMIT_S)
             slow.go_on()
             slow.stop()
+
+
+STREAMS_LIMIT_S = 240.0
+SLOW_COMMITS = {"commit.interval.ms": "40000"}
+"""Longer than Kafka Streams takes to write the outputs of the second half."""
+QUICK_COMMITS = {"commit.interval.ms": "1000"}
+TRANSACTION = {"producer.transaction.timeout.ms": "60000"}
+"""Longer than the commit interval, as Streams demands."""
+AT_LEAST_ONCE, EXACTLY_ONCE, EXACTLY_ONCE_V2 = "at_least_once", "exactly_once", "exactly_once_v2"
+"""Kafka Streams' guarantees, by its names."""
+PARTITIONS = {"offsets.topic.num.partitions": "1", "transaction.state.log.num.partitions": "1"}
+CHANGELOG = Partition(f"{GROUP}-counts-changelog", 0)
+"""Of the store of an application that counts."""
+
+
+def settings_of(guarantee: str) -> dict[str, str]:
+    """Settings of Kafka Streams' applications with transactions."""
+    return {} if guarantee == AT_LEAST_ONCE else TRANSACTION
+
+
+def count_and_crash(
+    run: Run,
+    guarantee: str,
+    first: Mapping[str, int],
+    second: Mapping[str, int],
+    counting: Counting,
+) -> None:
+    """An application that counts by key is killed between the outputs of the second half and their commit. Another one
+    continues on the same machine. `first` and `second` say how many inputs of which keys there are, in order. With
+    large values the first one is killed when its store has written a file since the commit.
+    """
+    t, output = run.partition(), Partition("output", 0)
+    send_keys(run, t, first)
+    streams = partial(run.streams, t, group=GROUP, guarantee=guarantee, counting=counting, state="machine")
+    more = settings_of(guarantee) | {"replication.factor": "3"}
+    committed, inputs = sum(first.values()), sum(second.values())
+    with streams(settings=SLOW_COMMITS | more) as application:
+        run.wait_committed(GROUP, t, committed, timeout_s=STREAMS_LIMIT_S)
+        ends = [run.wait_stable(one, timeout_s=STREAMS_LIMIT_S).high_watermark for one in (output, CHANGELOG)]
+        files = application.files_of_state()
+        send_keys(run, t, second)
+        run.wait_written(CHANGELOG, ends[1] + inputs, timeout_s=STREAMS_LIMIT_S)
+        if counting.padding_bytes:
+            run.wait_flushed(application, files, timeout_s=STREAMS_LIMIT_S)
+        point = run.freeze_after_outputs(application, t, written=ends[0] + inputs, timeout_s=STREAMS_LIMIT_S)
+        run.require("the second half is not committed", point.committed == committed, committed=point.committed)
+        readable = point.written if guarantee == AT_LEAST_ONCE else ends[0]
+        run.require("its transaction is open, if it has one", point.outputs == readable, outputs=point.outputs)
+        run.kill_client(application)
+    with streams(settings=QUICK_COMMITS | more):
+        run.wait_committed(GROUP, t, committed + inputs, timeout_s=STREAMS_LIMIT_S)
+    run.wait_stable(output, timeout_s=STREAMS_LIMIT_S)
+
+
+def send_keys(run: Run, t: Partition, keys: Mapping[str, int]) -> None:
+    """Send so many inputs of each key, key after key."""
+    for key, count in keys.items():
+        run.send(t, count, key=key)

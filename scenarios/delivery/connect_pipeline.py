@@ -13,6 +13,10 @@ again. In `source-exactly-once` the outputs and the position are part of one tra
 connector's (transaction.boundary=interval). The next worker's task has the same transactional.id, and aborts what the
 first one has left open. Each line is there once for read_committed readers (KIP-618).
 
+In `source-exactly-once-unanswered` the brokers commit the transaction, and the worker does not learn it. A relay
+between the two reads its request (EndTxn) and the broker's answer, and withholds the answer. Then the worker is
+stopped. It is killed when Connect's topic of offsets has the position. No line is sent again.
+
 A sink (FileStreamSinkConnector) is a member of the consumers' group connect-NAME, writes a line to a file for each
 input, and commits the group's offset at the workers' interval. Two transformations have each line name where its input
 lies (HoistField and InsertField, KIP-66). In `sink` its worker is killed when all lines are in the file and half of
@@ -27,9 +31,11 @@ from collections.abc import Mapping
 from functools import partial
 
 from harness.words import Basis, Case, ClusterPlan, Documented, Partition, Run, ranges, scenario
-from scenarios.delivery import INPUTS, NUMBERS
+from scenarios.delivery import INPUTS, NUMBERS, PARTITIONS
 
 FIRST = INPUTS // 2
+SECOND = 5
+"""Lines of a commit that is not answered."""
 LIMIT_S = 240.0
 INTERVAL_MS = "30000"
 """Between two commits: longer than the second half takes to be written."""
@@ -67,6 +73,34 @@ def source_killed(
         run.kill_client(first)
         others = [one for one in workers if one is not first]
         run.worker_of_task(others)
+        run.wait_lines_committed(others, INPUTS, timeout_s=LIMIT_S)
+    run.wait_stable(output, timeout_s=LIMIT_S)
+
+
+def source_unanswered(run: Run) -> None:
+    """The worker is killed when the transaction with the second half is committed and the answer to its request has not
+    reached it. Another one gets the task, and more lines.
+    """
+    t, output = run.partition(), Partition("output", 0)
+    run.send(t, INPUTS)
+    with run.connect_source(t, worker=OF_WORKERS | EXACTLY_ONCE, connector=TRANSACTIONS) as workers:
+        run.append_lines(workers, FIRST)
+        run.wait_lines_committed(workers, FIRST, timeout_s=LIMIT_S)
+        end = run.wait_stable(output, timeout_s=LIMIT_S).high_watermark
+        run.append_lines(workers, SECOND)
+        first = run.worker_of_task(workers)
+        run.wait_outputs(first, t, written=end + SECOND, timeout_s=LIMIT_S)
+        run.require("the second half is not committed", run.lines_committed(first) == FIRST)
+        ends = run.watch_ends(output, 0.0)
+        run.require("its transaction is open", ends is not None and ends.last_stable_offset == end, ends=ends)
+        run.withhold_answer(first, "EndTxn", timeout_s=LIMIT_S)
+        run.freeze_unanswered(first, t, committed=FIRST + SECOND, timeout_s=LIMIT_S)
+        run.require("it has made the second half", run.makers_of(output, end) == {first.producer_id})
+        run.kill_client(first)
+        run.answer_again()
+        others = [one for one in workers if one is not first]
+        run.worker_of_task(others)
+        run.append_lines(others, INPUTS - FIRST - SECOND)
         run.wait_lines_committed(others, INPUTS, timeout_s=LIMIT_S)
     run.wait_stable(output, timeout_s=LIMIT_S)
 
@@ -118,13 +152,24 @@ scenario(
         readers of the outputs, if no output of a source may be there twice. Its connector must support it. A sink may
         write twice: have it write by key, or keep its offsets where it writes.""",
     applies=ranges.CONNECT,
-    cluster=ClusterPlan(settings={"offsets.topic.num.partitions": "1", "transaction.state.log.num.partitions": "1"}),
+    cluster=ClusterPlan(settings=PARTITIONS),
     cases={
         "source": Case(client="connect", steps=source_killed, documented=REPEATS),
         "source-exactly-once": Case(
             client="connect",
             steps=partial(source_killed, worker=EXACTLY_ONCE, connector=TRANSACTIONS, in_transaction=True),
             documented=[Documented(claims=["each-input-processed-once", *NUMBERS], source="KIP-618", basis=Basis.KIP)],
+            applies=ranges.CONNECT_EXACTLY_ONCE,
+        ),
+        "source-exactly-once-unanswered": Case(
+            client="connect",
+            steps=source_unanswered,
+            documented=[
+                Documented(
+                    claims=["each-input-processed-once", *NUMBERS], source="KIP-618, KIP-98", basis=Basis.KIP
+                )
+            ],
+            cluster=ClusterPlan(settings=PARTITIONS, relayed=True),
             applies=ranges.CONNECT_EXACTLY_ONCE,
         ),
         "sink": Case(client="connect", steps=sink_killed, documented=REPEATS),

@@ -13,21 +13,35 @@ With exactly_once_v2 the id is another one. The next process continues at once, 
 outputs when the transaction of the first has timed out: until then it holds the last stable offset (KIP-447, KIP-98).
 
 In the cases `…-committed` the process is killed after the commit of all inputs: nothing is made again.
+
+In the cases `…-unanswered` the brokers carry the commit out, and the process does not learn it. A relay between the
+two reads the request that commits: OffsetCommit, or EndTxn of a transaction (KIP-98). It also reads the broker's
+answer, and withholds it. Then the process is stopped. The group's coordinator says what is committed, and the leader of
+the output that no transaction is open. When the process is killed, nothing is made again: the next one begins where the
+commit ended.
 """
 
 from functools import partial
 
 from harness.words import Basis, Case, ClusterPlan, Documented, Partition, Run, ranges, scenario
-from scenarios.delivery import GROUP, INPUTS, NUMBERS
+from scenarios.delivery import (
+    AT_LEAST_ONCE,
+    EXACTLY_ONCE,
+    EXACTLY_ONCE_V2,
+    GROUP,
+    INPUTS,
+    NUMBERS,
+    PARTITIONS,
+    QUICK_COMMITS,
+    SLOW_COMMITS,
+    settings_of,
+)
+from scenarios.delivery import STREAMS_LIMIT_S as LIMIT_S
 
 FIRST = INPUTS // 2
-LIMIT_S = 240.0
-SLOW_COMMITS = {"commit.interval.ms": "40000"}
-"""Longer than the second half takes to be written."""
-QUICK_COMMITS = {"commit.interval.ms": "1000"}
-TRANSACTION = {"producer.transaction.timeout.ms": "60000"}
-"""Longer than the commit interval, as Streams demands."""
-AT_LEAST_ONCE, EXACTLY_ONCE, EXACTLY_ONCE_V2 = "at_least_once", "exactly_once", "exactly_once_v2"
+SECOND = 5
+"""Inputs of a commit that is not answered."""
+ASK_S = 30.0
 
 
 def killed_before_commit(run: Run, guarantee: str) -> None:
@@ -35,14 +49,14 @@ def killed_before_commit(run: Run, guarantee: str) -> None:
     t, output = run.partition(), Partition("output", 0)
     run.send(t, FIRST)
     streams = partial(run.streams, t, group=GROUP, guarantee=guarantee)
-    with streams(settings=SLOW_COMMITS | more(guarantee)) as first:
+    with streams(settings=SLOW_COMMITS | settings_of(guarantee)) as first:
         run.wait_committed(GROUP, t, FIRST, timeout_s=LIMIT_S)
         end = run.wait_stable(output, timeout_s=LIMIT_S).high_watermark
         run.send(t, INPUTS - FIRST)
         point = run.freeze_after_outputs(first, t, written=end + INPUTS - FIRST, timeout_s=LIMIT_S)
         run.require("the second half is not committed", point.committed == FIRST, committed=point.committed)
         run.kill_client(first)
-    with streams(settings=QUICK_COMMITS | more(guarantee)):
+    with streams(settings=QUICK_COMMITS | settings_of(guarantee)):
         run.wait_committed(GROUP, t, INPUTS, timeout_s=LIMIT_S)
     run.wait_stable(output, timeout_s=LIMIT_S)
 
@@ -51,7 +65,7 @@ def killed_after_commit(run: Run, guarantee: str) -> None:
     """The application is killed when all is committed, and another one continues with more inputs."""
     t = run.partition()
     run.send(t, FIRST)
-    streams = partial(run.streams, t, group=GROUP, guarantee=guarantee, settings=QUICK_COMMITS | more(guarantee))
+    streams = partial(run.streams, t, group=GROUP, guarantee=guarantee, settings=QUICK_COMMITS | settings_of(guarantee))
     with streams() as first:
         run.wait_committed(GROUP, t, FIRST, timeout_s=LIMIT_S)
         run.freeze_after_outputs(first, t, written=FIRST, timeout_s=LIMIT_S)
@@ -61,9 +75,31 @@ def killed_after_commit(run: Run, guarantee: str) -> None:
         run.wait_committed(GROUP, t, INPUTS, timeout_s=LIMIT_S)
 
 
-def more(guarantee: str) -> dict[str, str]:
-    """Settings of applications with transactions."""
-    return {} if guarantee == AT_LEAST_ONCE else TRANSACTION
+def killed_unanswered(run: Run, guarantee: str, request: str) -> None:
+    """The application is killed when the second half is committed and the answer to its request has not reached it, and
+    another one continues with more inputs.
+    """
+    t, output = run.partition(), Partition("output", 0)
+    run.send(t, FIRST)
+    streams = partial(run.streams, t, group=GROUP, guarantee=guarantee)
+    with streams(settings=SLOW_COMMITS | settings_of(guarantee)) as first:
+        run.wait_committed(GROUP, t, FIRST, timeout_s=LIMIT_S)
+        end = run.wait_stable(output, timeout_s=LIMIT_S).high_watermark
+        run.send(t, SECOND)
+        run.wait_outputs(first, t, written=end + SECOND, timeout_s=LIMIT_S)
+        run.require("the second half is not committed", run.committed(GROUP, t, ASK_S).offset == FIRST)
+        ends = run.watch_ends(output, 0.0)
+        readable = end + (SECOND if guarantee == AT_LEAST_ONCE else 0)
+        is_open = ends is not None and ends.last_stable_offset == readable
+        run.require("its transaction is open, if it has one", is_open, ends=ends)
+        run.withhold_answer(first, request, timeout_s=LIMIT_S)
+        run.freeze_unanswered(first, t, committed=FIRST + SECOND, timeout_s=LIMIT_S)
+        run.kill_client(first)
+        run.answer_again()
+    run.send(t, INPUTS - FIRST - SECOND)
+    with streams(settings=QUICK_COMMITS | settings_of(guarantee)):
+        run.wait_committed(GROUP, t, INPUTS, timeout_s=LIMIT_S)
+    run.wait_stable(output, timeout_s=LIMIT_S)
 
 
 def once(source: str) -> list[Documented]:
@@ -71,6 +107,7 @@ def once(source: str) -> list[Documented]:
     return [Documented(claims=["each-input-processed-once", *NUMBERS], source=source, basis=Basis.KIP)]
 
 
+RELAYED = ClusterPlan(settings=PARTITIONS, relayed=True)
 V1, V2 = "KIP-129", "KIP-129, KIP-447, KIP-732"
 
 scenario(
@@ -83,7 +120,7 @@ scenario(
         isolation.level=read_committed in the readers of the outputs. After a crash these readers wait for the open
         transaction for up to transaction.timeout.ms.""",
     applies=ranges.TRANSACTIONS,
-    cluster=ClusterPlan(settings={"offsets.topic.num.partitions": "1", "transaction.state.log.num.partitions": "1"}),
+    cluster=ClusterPlan(settings=PARTITIONS),
     cases={
         "at-least-once": Case(
             client="streams",
@@ -116,6 +153,26 @@ scenario(
             client="streams",
             steps=partial(killed_after_commit, guarantee=EXACTLY_ONCE_V2),
             documented=once(V2),
+            applies=ranges.STREAMS_EXACTLY_ONCE_V2,
+        ),
+        "at-least-once-unanswered": Case(
+            client="streams",
+            steps=partial(killed_unanswered, guarantee=AT_LEAST_ONCE, request="OffsetCommit"),
+            documented=once(V1),
+            cluster=RELAYED,
+        ),
+        "exactly-once-unanswered": Case(
+            client="streams",
+            steps=partial(killed_unanswered, guarantee=EXACTLY_ONCE, request="EndTxn"),
+            documented=once(f"{V1}, KIP-98"),
+            cluster=RELAYED,
+            applies=ranges.STREAMS_EXACTLY_ONCE,
+        ),
+        "exactly-once-v2-unanswered": Case(
+            client="streams",
+            steps=partial(killed_unanswered, guarantee=EXACTLY_ONCE_V2, request="EndTxn"),
+            documented=once(f"{V2}, KIP-98"),
+            cluster=RELAYED,
             applies=ranges.STREAMS_EXACTLY_ONCE_V2,
         ),
     },

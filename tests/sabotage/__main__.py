@@ -50,6 +50,7 @@ FRESH: Final[tuple[tuple[str, str], ...]] = (
     (files.MIGRATED, "3.9.2-zk"),
     (files.SHARED, "4.3.1"),
     (files.OVERTAKEN, "4.3.1"),
+    (files.COUNTS, "4.3.1"),
 )
 """A scenario, with its case where it has several, and a version."""
 AS_DOCUMENTED: Final = "as-documented"

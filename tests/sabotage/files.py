@@ -50,13 +50,13 @@ class Case:
     finds: str = ""
     """The anomaly that is found then, with the manifest made anew."""
     of: str = ""
-    """The exhibit of the museum, the share group, or the member that was too slow, whose run it is about, and that
-    alone; all others are about no such run."""
+    """The exhibit of the museum, the share group, the member that was too slow, or the application that counts, whose
+    run it is about, and that alone; all others are about no such run."""
 
     def concerns(self, record: RunRecord) -> bool:
         """Whether it is about this run."""
         scenario = record.full_name
-        if self.of or scenario.startswith("museum-") or scenario in (SHARED, OVERTAKEN):
+        if self.of or scenario.startswith("museum-") or scenario in (SHARED, OVERTAKEN, COUNTS):
             return self.of == scenario
         return self.of_subjects == bool(record.subjects)
 
@@ -468,6 +468,14 @@ def _higher_numbers(table: pa.Table) -> pa.Table:
     return pa.concat_tables([table.slice(0, len(table) - 1), last, table.slice(len(table) - 1)])
 
 
+def _counted_again(table: pa.Table) -> pa.Table:
+    """All rows, and the last input that a result counts once more."""
+    rows = pc.indices_nonzero(pc.equal(table["kind"].cast(pa.string()), schema.IN_RESULT)).to_pylist()
+    if not rows:
+        return table
+    return pa.concat_tables([table.slice(0, rows[-1] + 1), table.slice(rows[-1], 1), table.slice(rows[-1] + 1)])
+
+
 def _without_the_last_send(run: RunDir, _runs: Runs) -> bool:
     """The producer's last record left out of its history, with its reservation, the numbers made to fit, and sealed
     again.
@@ -603,6 +611,7 @@ SUBJECTS: Final = tuple(
 
 SHARED: Final = "share-group (killed)"
 OVERTAKEN: Final = "rebalance-while-processing (slower)"
+COUNTS: Final = "streams-count (exactly-once-v2)"
 LATE_END, RETURN, STUCK = "museum-late-end", "museum-deleted-records-return", "museum-marker-lost"
 GROUPS, SILENT, LONG_NAME = "museum-oldest-offsets", "museum-unloadable-group", "museum-long-topic-name"
 FORGOTTEN, MISDELIVERED = "museum-forgotten-overrides", "museum-misdelivered"
@@ -699,6 +708,30 @@ MEMBERS: Final = tuple(
 )
 """On members of groups."""
 
+RESULTS: Final = tuple(
+    Case(name=f"results in a store: {name}", before="not tried", damage=damage, of=COUNTS, allowed=BAD, **more)
+    for name, damage, more in (
+        (
+            "one counts an input twice",
+            _resealed("final-read", _counted_again),
+            {"forged": ("unexpected",), "finds": "state-store-leak"},
+        ),
+        (
+            "nobody says what they count",
+            _resealed("final-read", _not_of(schema.IN_RESULT)),
+            {"forged": ("unknown",)},
+        ),
+        (
+            "the outputs that state them are left out",
+            _resealed("final-read", _not_of(schema.OUTPUT)),
+            {"forged": ("unknown",)},
+        ),
+        ("nobody says where the application stood still", _without("crash-point"), {"forged": ("unknown",)}),
+        ("the kill of the application has no proof", _proof("kill-client", status=0), {"forged": ("unknown",)}),
+    )
+)
+"""On results that an application keeps in a store."""
+
 DUTIES: Final = (
     *(Case(name=f"Kafka's duties: {name}", before="not tried", damage=damage, allowed=BAD, forged=("unexpected",),
            finds=anomaly)
@@ -722,6 +755,7 @@ CASES: Final = (
     *MUSEUM,
     *SHARES,
     *MEMBERS,
+    *RESULTS,
     *DUTIES,
     Case(name="every poll of the final reader dropped, counts adjusted", before="as-documented where a loss is",
          damage=_drop_rows(_no_polls, "final-read", ""), forged=("unknown",)),

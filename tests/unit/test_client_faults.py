@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
@@ -17,11 +18,13 @@ from evidence.errors import FaultUnproved
 from evidence.faults.network import DelayProof, HoldProof
 from harness.cluster.docker import Node
 from harness.cluster.listings import WHOLE
+from harness.cluster.relay import Asked, Withheld
 from harness.faults import answers, network
 from harness.faults.answers import Hold, Reset, parse_connections, question
 from harness.faults.client import FreezeClient, KillClient
 from harness.faults.cut import Host, PacketRule, parse_counters
 from harness.faults.delay import Delay
+from harness.faults.withheld import Withhold
 from harness.processes import group_states
 from tests.proofs import shown
 
@@ -393,3 +396,46 @@ def test_a_client_that_has_ended_is_not_frozen_and_not_thawed(sleeper: subproces
     with pytest.raises(FaultUnproved, match="0 of its 0 threads are not stopped"):
         fault.verify()
     fault.heal()
+
+
+class Between:
+    """A relay that has withheld what it is said to have."""
+
+    def __init__(self, seen: Withheld | None) -> None:
+        self.withheld, self.said = seen, list[object]()
+
+    def withhold(self, api_key: int) -> None:
+        self.said.append(api_key)
+
+    def pass_on(self) -> None:
+        self.said.append("on")
+
+
+APPLICATION: Any = SimpleNamespace(name="processor-1", clients=("processor-1",))
+END_TXN = Withheld(Asked(26, 5, 17, "app-producer"), 17, 22)
+
+
+def withholding(*seen: Withheld | None) -> tuple[Withhold, list[Between]]:
+    relays = [Between(one) for one in seen]
+    by_broker: Any = dict(enumerate(relays, 1))
+    return Withhold(APPLICATION, by_broker, "EndTxn", timeout_s=0.02), relays
+
+
+def test_an_answer_that_a_relay_withholds_is_told_with_its_request() -> None:
+    fault, relays = withholding(None, END_TXN)
+    fault.inject()
+    proof = fault.verify()
+    assert proof.missing() is None
+    told = (proof.api, proof.api_key, proof.asked_id, proof.answered_id, proof.answer_bytes, proof.broker)
+    assert told == ("EndTxn", 26, 17, 17, 22, 2)
+    assert (proof.api_version, proof.client_id) == (5, "app-producer")
+    fault.heal()
+    assert [relay.said for relay in relays] == [[26, "on"], [26, "on"]]
+    assert [node.name for node in fault.nodes] == ["processor-1"]
+
+
+def test_an_answer_that_nobody_withholds_is_no_fault() -> None:
+    fault, _ = withholding(None, None)
+    fault.inject()
+    with pytest.raises(FaultUnproved, match="no broker had answered one after 0 s"):
+        fault.verify()

@@ -127,6 +127,38 @@ def crash_repeats_what_was_not_committed(evidence: RunEvidence) -> Judged:
     return _compared(_crashes(evidence), lambda crash: crash.processed_only, lambda of_all: of_all.repeated, words)
 
 
+@claim("crash-counts-again-what-was-not-committed", source="KIP-129", basis=Basis.KIP)
+def crash_counts_again_what_was_not_committed(evidence: RunEvidence) -> Judged:
+    """The inputs that a result counts more than once are exactly those that were processed and not committed when the
+    application was killed; none if there were none.
+
+    A result is what an output states of its key: the inputs that the application's store has counted for it.
+    """
+    words = "counted more than once", "that were processed and not committed at the crash"
+    return _compared(_crashes(evidence), lambda crash: crash.processed_only, lambda of_all: of_all.counted_again, words)
+
+
+@claim("each-input-counted-once", source="KIP-129", basis=Basis.KIP)
+def each_input_counted_once(evidence: RunEvidence) -> Judged:
+    """Each result counts the inputs of its key up to the one that it was made from, each once, and no others.
+
+    Which inputs have a key the outputs say that were made of them. Without an application at a crash point nothing
+    could have gone wrong, and nothing is said.
+    """
+    points = of(evidence.run_state.events, CrashPoint)
+    rows: list[dict[str, Any]] = []
+    for topic, partition in sorted({(one.topic, one.partition) for one in points}):
+        found = evidence.processing(topic, partition)
+        results = () if found is None else found.results
+        for result in results:
+            same_key = (one.offset for one in results if one.key == result.key)
+            owed, counted = sorted({one for one in same_key if one <= result.offset}), sorted(result.counted)
+            row = {"topic": topic, "partition": partition, "offset": result.offset, "exact": counted == owed}
+            rows.append(row | {"expected": owed[:NAMED], "counted": counted[:NAMED]})
+    wrong = [row for row in rows if not row["exact"]]
+    return judged(rows, wrong, f"{len(rows) - len(wrong)} of {plural(len(rows), 'result')} exact", NEVER)
+
+
 @claim("each-input-processed-once", source="KIP-98", basis=Basis.KIP)
 def each_input_processed_once(evidence: RunEvidence) -> Judged:
     """Each input is processed exactly once: one committed output names it.

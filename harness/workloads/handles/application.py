@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from evidence.errors import HarnessError
@@ -26,6 +27,8 @@ class CrashPoint:
         return f"between {self.done} and {self.following}, round {self.round}"
 
 
+SORTED = "*.sst"
+"""RocksDB's files of sorted records."""
 NOWHERE = CrashPoint("", "", 0)
 
 
@@ -142,13 +145,26 @@ class StoppedFromOutside(Background[Progress]):
             raise HarnessError(f"{self.name}: {running} of {len(states)} threads are not stopped")
 
 
+@dataclass(frozen=True, slots=True)
+class Counting:
+    """That an application of Kafka Streams counts inputs by key in a store, and states the results in its outputs."""
+
+    padding_bytes: int = 0
+    """By so much each value of the store is larger than its result."""
+
+
 class StreamsApplication(StoppedFromOutside[ApplicationProgress]):
     """A process in which Kafka Streams works (harness/workloads/processes/streams.py)."""
 
-    def __init__(self, client: Client, *, group: str, inputs: str, output: str) -> None:
-        child = client.start("streams", input=inputs, output=output)
+    def __init__(
+        self, client: Client, *, group: str, inputs: str, output: str, state: Path, counting: Counting | None = None
+    ) -> None:
+        """`state` is Streams' directory of state on this machine; without `counting` there is no store in it."""
+        padding = None if counting is None else counting.padding_bytes
+        child = client.start("streams", input=inputs, output=output, padding=padding)
         super().__init__(client.name, child, ApplicationProgress(0, ()))
         self.group, self.inputs, self.output = group, inputs, output
+        self._state = state
         self.run, self.producer_id = client.run_dir.path.name, client.producer_id
 
     def _progress(self, heard: Mapping[str, Any]) -> ApplicationProgress:
@@ -157,3 +173,10 @@ class StreamsApplication(StoppedFromOutside[ApplicationProgress]):
     def wait_processed(self, count: int, *, timeout_s: float) -> ApplicationProgress:
         """Wait until so many outputs were handed to Streams. WaitTimeout, or HarnessError if it has ended."""
         return self._wait(lambda progress: progress.processed >= count, f"{count} outputs", timeout_s)
+
+    def files_of_state(self) -> frozenset[str]:
+        """The files of sorted records that its stores have written (RocksDB's SST files), by their paths in its
+        directory of state.
+        """
+        found = self._state.rglob(SORTED)
+        return frozenset(str(path.relative_to(self._state)) for path in found)

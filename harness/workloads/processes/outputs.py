@@ -1,22 +1,24 @@
 """The final reader's second pass: what applications' outputs say that was processed.
 
 It reads each output to its last stable offset as a reader of what is committed does (read_committed), and records for
-each output the input that its bytes name. Stores outside Kafka are read, too: what is committed there. No program's own
-word is asked.
+each output the input that its bytes name. If the output states a result, the inputs that it counts are recorded, too.
+Stores outside Kafka are also read: what is committed there. No program's own word is asked.
 """
 
 from __future__ import annotations
 
 import time
+import zlib
 from collections.abc import Mapping, Sequence
 from contextlib import closing
+from dataclasses import replace
 from typing import Any, Final
 
 from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, KafkaException, Message, TopicPartition
 
 from evidence.errors import HarnessError
 from evidence.history import record, schema
-from evidence.history.inputs import input_of
+from evidence.history.inputs import counted_by, input_of
 from evidence.history.writer import HistoryWriter
 from harness.workloads.processes import child
 from harness.workloads.processes.polls import ASSIGNED, Key
@@ -98,18 +100,26 @@ def _record(writer: HistoryWriter, message: Message) -> None:
     value = message.value() or b""
     identity, source = record.decode(value), input_of(value)
     if identity is not None and source is not None:
-        _append(writer, Output(identity.producer, identity.sequence, source))
+        made, counted = Output(identity.producer, identity.sequence, source), counted_by(value)
+        _append(writer, made, key=zlib.crc32(_bytes(message.key())) if counted else None)
+        for offset in counted:
+            _append(writer, replace(made, source=source._replace(offset=offset)), kind=schema.IN_RESULT)
 
 
-def _append(writer: HistoryWriter, output: Output) -> None:
+def _bytes(key: str | bytes | None) -> bytes:
+    return key.encode() if isinstance(key, str) else key or b""
+
+
+def _append(writer: HistoryWriter, output: Output, *, kind: str = schema.OUTPUT, key: int | None = None) -> None:
     topic, partition, offset = output.source
     writer.append(
-        kind=schema.OUTPUT,
+        kind=kind,
         outcome=schema.OK,
         topic=topic,
         partition=partition,
         offset=offset,
         producer=output.producer,
         sequence=output.sequence,
+        count=key,
         completed_ns=time.monotonic_ns(),
     )

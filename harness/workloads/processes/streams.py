@@ -1,9 +1,9 @@
 """An application of Kafka Streams, of any release from 0.11 on: an output for each input, and Streams does the rest.
 
-The program is one processor between a source and a sink (streams_program.py). Streams reads the inputs, sends the
-outputs and commits, as its settings say (processing.guarantee, commit.interval.ms). The Java virtual machine runs in
-this process (JPype), with the jars that the release's Streams was locked with. Nothing of ours is compiled: the
-processor is Python, which Streams calls from its own thread.
+The program is one processor between a source and a sink, with a store or without (streams_program.py). Streams reads
+the inputs, sends the outputs and commits, as its settings say (processing.guarantee, commit.interval.ms). The Java
+virtual machine runs in this process (JPype), with the jars that the release's Streams was locked with. Nothing of ours
+is compiled: the processor is Python, which Streams calls from its own thread.
 
 The history has a `send` and a `processed` row for each output that is handed to Streams. Their outcome is not known
 here, since Streams tells nobody what came of a send (handed_over.py).
@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from evidence.history import record, schema
-from evidence.history.inputs import Input
+from evidence.history.inputs import Input, result_payload
 from evidence.history.writer import HistoryWriter
 from harness.setup.java import properties
 from harness.workloads.processes import child
@@ -45,6 +45,9 @@ class Outputs:
 
     def made_of(self, source: Input) -> Any:
         """The value of the output that is made of an input, as Java takes it."""
+        return self._made_of(source, source.payload)
+
+    def _made_of(self, source: Input, payload: bytes) -> Any:
         with self._one_at_a_time:
             sequence = self.made
             self._writer.reserve(self._output, [OUTPUT_PARTITION], self._producer, sequence, 1)
@@ -52,7 +55,27 @@ class Outputs:
             made |= zip(("topic", "partition", "offset"), source, strict=True)
             self._writer.append(kind=schema.PROCESSED, flush=True, **made)
             self.made += 1
-        return self._bytes(record.encode(self._run, self._producer, sequence, source.payload))
+        return self._bytes(record.encode(self._run, self._producer, sequence, payload))
+
+
+class Results(Outputs):
+    """Makes outputs that state the result of their key: the inputs that were counted for it.
+
+    What the store keeps is their offsets as text, and after them as many spaces as are asked for: a store of large
+    values writes them to its files soon.
+    """
+
+    def __init__(self, arguments: Mapping[str, Any], writer: HistoryWriter) -> None:
+        super().__init__(arguments, writer)
+        self._padding = b" " * int(arguments["padding"])
+
+    def result_of(self, source: Input, kept: Any) -> tuple[Any, Any]:
+        """What the store keeps for the key from now on, and the value of the output, as Java takes them: of an input,
+        and of what the store has kept so far (None: nothing).
+        """
+        counted = [*map(int, bytes(kept or b"").split(b",") if kept else ()), source.offset]
+        text = ",".join(map(str, counted)).encode()
+        return self._bytes(text + self._padding), self._made_of(source, result_payload(source, counted))
 
 
 def started(bootstrap: str, settings: Mapping[str, Any], made: Any) -> Any:
@@ -73,8 +96,9 @@ def main() -> None:
             return
         library = arguments["library"]
         start_jvm(Path(library["jars"]), Path(library["java_home"]))
-        outputs = Outputs(arguments, writer)
-        made = topology(arguments["input"], arguments["output"], outputs)
+        counts = arguments["padding"] is not None
+        outputs = Results(arguments, writer) if counts else Outputs(arguments, writer)
+        made = topology(arguments["input"], arguments["output"], outputs, counts=counts)
         streams = started(arguments["bootstrap"], arguments["settings"], made)
         told: tuple[int, str] | None = None
         while not commands.stopped:

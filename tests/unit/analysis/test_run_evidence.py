@@ -7,9 +7,12 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from analysis.run_evidence import evidence_of
+from checks.claim import Result
 from evidence.run_state import RunState
 from tests.unit.analysis.runs import make_run
-from tests.unit.checks.histories import sent
+from tests.unit.checks.histories import final_read, polled, sent
+from tests.unit.checks.test_state_stores import counted
+from tests.unit.checks.test_transactions import output
 
 
 def test_what_an_idempotent_producer_sends_beside_a_load_is_told_apart(tmp_path: Path) -> None:
@@ -26,3 +29,27 @@ def test_what_an_idempotent_producer_sends_beside_a_load_is_told_apart(tmp_path:
     evidence = evidence_of(run_dir, marked, RunState(()))
     assert (len(evidence.acknowledged("t", 0)), len(evidence.acknowledged_in_all("t", 0))) == (2, 3)
     assert evidence_of(run_dir, run, RunState(())).acknowledged("t", 0) == evidence.acknowledged_in_all("t", 0)
+
+
+def test_results_are_told_with_what_they_count(tmp_path: Path) -> None:
+    reader = "final-read-1"
+    read = {"kind": "output", "outcome": "ok", "topic": None, "partition": None, "process": reader}
+    rows = [
+        *(polled(offset, offset) | {"process": reader} for offset in (0, 1)),
+        final_read(2),
+        output(0, 0) | {"count": 77},
+        *counted(0, 0),
+        output(1, 1) | {"count": 77},
+        *counted(1, 0, 1, 1),
+        output(1, 2),
+        read,
+    ]
+    run_dir = make_run(tmp_path / "run", {reader: rows})
+    seen = evidence_of(run_dir, run_dir.read_run(), RunState(())).processing("t", 0)
+    assert seen is not None
+    assert seen.results == [
+        Result(key=77, offset=0, counted=[0]),
+        Result(key=77, offset=1, counted=[0, 1, 1]),
+    ]
+    assert seen.counted_again == {1}
+    assert seen.outputs == {0: [9], 1: [9, 9]}

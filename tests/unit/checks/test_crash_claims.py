@@ -8,7 +8,7 @@ import pytest
 from msgspec import structs
 
 from checks import claims
-from checks.claim import MemberCommit, Processing
+from checks.claim import MemberCommit, Processing, Result
 from checks.claims import CONTRADICTED, HELD, NOT_OBSERVED, RunEvidence
 from evidence.events import CrashPoint, Event, Fault, StoreAnswer, Target
 from evidence.faults.clients import KillClientProof
@@ -273,3 +273,58 @@ def test_each_of_many_outputs_by_key_counts() -> None:
         judged(BY_KEY, stands(2), *killed(), outputs={**outputs, 31: (KILLED, NEXT)}, called=called).outcome
         == CONTRADICTED
     )
+
+
+AGAIN, COUNTED = "crash-counts-again-what-was-not-committed", "each-input-counted-once"
+A, B = 1, 2
+"""Numbers of keys."""
+
+
+def states(*results: tuple[int, int, tuple[int, ...]], name: str, committed: int = 2) -> ClaimResult:
+    """What a claim says of outputs, each with its key, its input, and the inputs that its result counts."""
+    outputs: dict[int, list[int]] = {}
+    for _, offset, _ in results:
+        outputs[offset] = [*outputs.get(offset, ()), NEXT if offset in outputs else KILLED]
+    told = [Result(key=key, offset=offset, counted=counted) for key, offset, counted in results]
+    seen = Processing(inputs=frozenset(outputs), outputs=outputs, results=told)
+    evidence = RunEvidence(
+        run=run_record({}), run_state=RunState((stands(committed), *killed())), processing=lambda *_: seen
+    )
+    return claims.judge(name, evidence)
+
+
+ONCE_EACH = ((A, 0, (0,)), (B, 1, (1,)), (A, 2, (0, 2)), (B, 3, (1, 3)))
+COUNTED_AGAIN = (*ONCE_EACH, (A, 2, (0, 2, 2)), (B, 3, (1, 3, 3)))
+"""Two inputs were not committed at the crash, and counted on top of themselves."""
+
+
+def test_results_that_count_each_input_of_their_key_once_are_exact() -> None:
+    told = states(*ONCE_EACH, name=COUNTED)
+    assert (told.outcome, told.observed) == (HELD, "4 of 4 results exact")
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [(A, 2, (0, 2, 2)), (A, 2, (2,)), (A, 2, (0, 1, 2)), (A, 2, (0,))],
+    ids=["twice", "forgotten", "of another key", "without its own"],
+)
+def test_a_result_that_counts_otherwise_is_told(wrong: tuple[int, int, tuple[int, ...]]) -> None:
+    told = states(*ONCE_EACH[:2], wrong, ONCE_EACH[3], name=COUNTED)
+    assert (told.outcome, told.observed) == (CONTRADICTED, "3 of 4 results exact, 1 of them otherwise")
+    assert [row["offset"] for row in told.evidence] == [2]
+
+
+def test_what_was_not_committed_is_counted_again() -> None:
+    told = states(*COUNTED_AGAIN, name=AGAIN)
+    assert told.outcome == HELD
+    assert told.observed.startswith("2 inputs of 4 counted more than once")
+    # More than that, and less, is not what lay between.
+    assert states(*COUNTED_AGAIN, name=AGAIN, committed=3).outcome == CONTRADICTED
+    assert states(*ONCE_EACH, name=AGAIN).outcome == CONTRADICTED
+    assert states(*ONCE_EACH, name=AGAIN, committed=4).outcome == HELD
+
+
+def test_outputs_that_state_no_result_show_nothing() -> None:
+    assert judged(COUNTED, stands(2), *killed(), outputs=ONCE).outcome == NOT_OBSERVED
+    assert judged(COUNTED, stands(2), outputs=None).outcome == NOT_OBSERVED
+    assert judged(AGAIN, *killed(), outputs=ONCE).outcome == NOT_OBSERVED

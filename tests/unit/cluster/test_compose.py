@@ -18,6 +18,7 @@ import yaml
 from evidence.errors import HarnessError, UsageError
 from harness.cluster import cluster, versions
 from harness.cluster import docker as engine
+from harness.cluster.relay import Relays
 from harness.plan import ClusterPlan, Disks
 
 LIMIT_S = 30.0
@@ -278,6 +279,18 @@ def test_nodes_are_given_the_plans_java_options_or_the_users() -> None:
     assert "CHAOS_JAVA_OPTIONS" not in told(ClusterPlan())  # what the environment has is passed on
     assert told(ClusterPlan(own_clocks=True))["CHAOS_CLOCK"] == "own"
     assert "CHAOS_CLOCK" not in told(ClusterPlan())
+
+
+def test_brokers_behind_relays_have_a_second_listener() -> None:
+    assert cluster.second_listeners(ClusterPlan(), "172.20.1", None) == {}
+    relays = Relays((1, 2))
+    try:
+        settings = cluster.second_listeners(ClusterPlan(relayed=True), "172.20.1", relays)
+        stated = "PLAINTEXT://172.20.1.12:9092,RELAYED://127.0.0.1:"
+        assert settings["2:advertised.listeners"] == f"{stated}{relays.ports[2]}"
+        assert settings["1:listeners"] == "PLAINTEXT://172.20.1.11:9092,RELAYED://172.20.1.11:9094"
+    finally:
+        relays.close()
 
 
 def test_a_cluster_that_migrates_has_a_controller_beside_zookeeper(tmp_path: Path) -> None:

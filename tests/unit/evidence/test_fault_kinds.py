@@ -110,6 +110,7 @@ def test_an_empty_proof_is_refused(kind: str, tmp_path: Path) -> None:
         ("reset", "1 connections are gone"),
         ("kill-client", "its process ended with -9"),
         ("freeze-client", "its 2 threads are stopped"),
+        ("withhold", "broker 2 answered EndTxn of app with 22 bytes, withheld"),
         ("wipe", "files_before 5, logs_before ['t-0'], files_after 0"),
     ],
 )

@@ -21,6 +21,7 @@ from harness.run import DutyNotDone, Partition, PreconditionNotHeld
 from harness.run.clients import Clients
 from harness.run.record import GrowingRecord
 from harness.run.sequence_log import SequenceLog
+from harness.workloads.handles.application import Counting
 from harness.workloads.handles.transactions import TransactionStepResult
 from harness.workloads.libraries import RDKAFKA, Library
 from harness.workloads.protocol import Hello
@@ -29,6 +30,8 @@ from tests.records import run_record
 
 T = Partition("t", 0)
 BOOTSTRAP = "172.20.0.11:9092"
+RELAYED = "127.0.0.1:40001"
+"""Where applications of Streams and workers of Connect begin, if they are behind relays."""
 
 
 class Told:
@@ -84,7 +87,9 @@ class Stage:
     def __init__(self, root: Path, timeline: Timeline, version: str = "4.3.1", client: Library = RDKAFKA) -> None:
         self.run_dir, self.record = RunDir(root), GrowingRecord(run_record())
         topics = [TopicPlan(replicas=((1, 2, 3), (2, 3, 1))), TopicPlan(name="out")]
-        cluster: Any = SimpleNamespace(bootstrap=BOOTSTRAP, zookeeper="172.20.0.2:2181")
+        cluster: Any = SimpleNamespace(
+            bootstrap=BOOTSTRAP, bootstrap_of_applications=RELAYED, zookeeper="172.20.0.2:2181"
+        )
         parts: Any = SimpleNamespace(
             cluster=cluster,
             version=versions.get(version),
@@ -285,6 +290,20 @@ def test_kafka_streams_is_a_client_of_its_own(tmp_path: Path, timeline: Timeline
     process = stage.record.run.processes[0]
     assert (process.kind, process.output, process.library) == ("processor", "out", None)
     assert stage.settings().items() >= {"application.id": "g", "processing.guarantee": "at_least_once", **given}.items()
+    assert [one.settings["bootstrap.servers"] for one in stage.record.run.processes] == [RELAYED, BOOTSTRAP]
+
+
+def test_processes_of_one_machine_have_one_directory_of_state(tmp_path: Path, timeline: Timeline) -> None:
+    stage = Stage(tmp_path, timeline, client=Library("streams", "4.3.1"))
+    for state in ("machine", "machine", "other"):
+        counting = Counting(7)
+        with stage.clients.streams(T, "out", group="g", guarantee="exactly_once_v2", counting=counting, state=state):
+            pass
+    directories = [Path(one.settings["state.dir"]) for one in stage.record.run.processes]
+    assert (directories[0], len(set(directories))) == (directories[1], 2)
+    assert all(one.is_dir() and one.parent == stage.run_dir.data.resolve() for one in directories)
+    assert [told.options["state"] for told in Told.made] == directories
+    assert {told.options["counting"] for told in Told.made} == {counting}
 
 
 def test_kafka_streams_runs_for_no_other_client(stage: Stage) -> None:
@@ -317,7 +336,7 @@ def test_a_worker_of_kafka_connect_listens_on_loopback_alone(tmp_path: Path, tim
     assert (first.options["inputs"], first.options["output"], first.options["group"]) == (("t", 0), "out", "source")
     ports = [told.options["port"] for told in (first, second)]
     assert [stage.settings(number)["listeners"] for number in (0, 1)] == [f"http://127.0.0.1:{port}" for port in ports]
-    assert stage.settings().items() >= given.items()
+    assert stage.settings().items() >= given.items() | {"bootstrap.servers": RELAYED}.items()
     process = stage.record.run.processes[0]
     assert (process.kind, process.output, process.library) == ("processor", "out", None)
 

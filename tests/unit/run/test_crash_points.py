@@ -16,7 +16,7 @@ from harness.run import crash_points
 from harness.run.crash_points import CrashPoints
 from harness.run.sequence_log import PreconditionNotHeld, SequenceLog
 from harness.run.who import Partition
-from harness.workloads.handles.application import Application, CrashPoint
+from harness.workloads.handles.application import Application, CrashPoint, StreamsApplication
 from harness.workloads.handles.connect import ConnectWorker
 from harness.workloads.handles.spark import SparkQuery
 from harness.workloads.stores.lines import begin
@@ -52,7 +52,9 @@ class Stage:
         groups: Any = SimpleNamespace(committed=lambda *_: SimpleNamespace(error=None, offset=4))
         ends: Any = SimpleNamespace(
             watch_ends=lambda *_: SimpleNamespace(last_stable_offset=5, high_watermark=6),
+            wait_stable=lambda *_, **__: self.stable.append("asked"),
         )
+        self.stable: list[str] = []
         parts: Any = SimpleNamespace(timeline=timeline)
         self.lines: int | None = 4
         connectors: Any = SimpleNamespace(lines_committed=lambda _: self.lines)
@@ -60,6 +62,9 @@ class Stage:
 
     def freeze(self, worker: ConnectWorker, written: int) -> events.CrashPoint:
         return self.points.freeze_after_outputs(worker, T, written=written, timeout_s=0.02)
+
+    def unanswered(self, worker: ConnectWorker, committed: int) -> events.CrashPoint:
+        return self.points.freeze_unanswered(worker, T, committed=committed, timeout_s=0.02)
 
     def wait(self, *members: Member, timeout_s: float = 30.0) -> Application:
         return self.points.wait_any_crash_point(cast("list[Application]", members), T, timeout_s=timeout_s)
@@ -113,6 +118,19 @@ def test_a_worker_is_not_stopped_before_its_outputs_are_written(stage: Stage) ->
     with pytest.raises(WaitTimeout, match="out-0 ends at 6 after 0 s, not at 7"):
         stage.freeze(worker(frozen), written=7)
     assert frozen == []
+
+
+def test_a_worker_whose_commit_was_not_answered_is_stopped_before_others_are_asked(stage: Stage) -> None:
+    frozen: list[str] = []
+    told = stage.unanswered(worker(frozen), committed=4)
+    assert (frozen, stage.stable) == (["stopped"], ["asked"])
+    assert (told.done, told.following, told.committed) == ("commit", "answer", 4)
+
+
+def test_a_commit_that_has_no_effect_is_no_crash_point(stage: Stage) -> None:
+    with pytest.raises(WaitTimeout, match="w: 4 is committed after 0 s, not 9"):
+        stage.unanswered(worker([]), committed=9)
+    assert (stage.stable, [one for one in stage.told if isinstance(one, events.CrashPoint)]) == ([], [])
 
 
 def test_a_source_of_which_nobody_says_what_is_committed_shows_nothing(stage: Stage) -> None:
@@ -195,3 +213,26 @@ def test_a_worker_that_has_ended_is_not_waited_for(stage: Stage) -> None:
     with pytest.raises(HarnessError, match="w has ended"):
         stage.freeze(gone, written=6)
     assert frozen == []
+
+
+def streams(files: list[frozenset[str]]) -> StreamsApplication:
+    """An application of Kafka Streams without a process, whose store has other files each time."""
+    made: Any = object.__new__(StreamsApplication)
+    made.name, made.require_running = "app", lambda: None
+    made.__class__ = type("Stub", (StreamsApplication,), {"files_of_state": lambda _: files.pop(0)})
+    return cast("StreamsApplication", made)
+
+
+def test_a_store_has_written_a_file_when_there_is_one_more(stage: Stage) -> None:
+    before = frozenset({"0_0/1.sst"})
+    files = [before, before, before | {"0_0/2.sst"}]
+    stage.points.wait_flushed(streams(files), before, timeout_s=30.0)
+    assert files == []
+    with pytest.raises(WaitTimeout, match="app: its store has written no file after 0 s"):
+        stage.points.wait_flushed(streams([before] * 9), before, timeout_s=0.02)
+
+
+def test_a_partition_is_waited_for_to_its_end(stage: Stage) -> None:
+    stage.points.wait_written(T, 6, timeout_s=0.02)
+    with pytest.raises(WaitTimeout, match="t-0 ends at 6 after 0 s, not at 7"):
+        stage.points.wait_written(T, 7, timeout_s=0.02)

@@ -73,6 +73,16 @@ def test_a_cut_from_the_coordinator_alone(mode: str, names: tuple[str, ...], sai
     assert faults.said == [said]
 
 
+def test_an_answer_is_withheld_where_clients_are_behind_relays() -> None:
+    made, faults, _ = nemesis("kraft", "controller-100", "broker-1")
+    application: Any = SimpleNamespace(name="processor-1", clients=("processor-1",))
+    with pytest.raises(UsageError, match=r"give the ClusterPlan relayed=True"):
+        made.withhold_answer(application, "EndTxn", timeout_s=1.0)
+    made._cluster.relays = cast("Any", SimpleNamespace(of={}))
+    made.withhold_answer(application, "EndTxn", timeout_s=1.0)
+    assert faults.said == ["the answer to EndTxn withheld from processor-1"]
+
+
 def test_a_cut_of_clients_names_no_other_node() -> None:
     made, faults, targets = nemesis("kraft", "controller-100", "broker-1")
     made.cut_clients(targets["broker-1"])

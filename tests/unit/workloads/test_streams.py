@@ -9,20 +9,26 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 from evidence.errors import HarnessError
 from evidence.history import record, schema
-from evidence.history.inputs import Input, input_of
+from evidence.history.inputs import Input, counted_by, input_of
 from evidence.history.read import stream_batches
 from evidence.history.writer import HistoryWriter
 from harness import processes
 from harness.processes import group_states, thread_states
 from harness.workloads.handles.application import StreamsApplication
-from harness.workloads.processes.streams import Outputs
-from harness.workloads.processes.streams_program import CopyBefore27, CopyProcessor
+from harness.workloads.processes.streams import Outputs, Results
+from harness.workloads.processes.streams_program import (
+    STORE,
+    CopyBefore27,
+    CopyProcessor,
+    CountBefore27,
+    CountProcessor,
+)
 
 TWO_THREADS = """
 import threading, time
@@ -90,6 +96,50 @@ def test_outputs_are_numbered(outputs: Outputs, tmp_path: Path) -> None:
         outputs.made_of(Input("t", 0, offset))
     sent = [row["sequence"] for row in rows(tmp_path) if row["kind"] == schema.SEND]
     assert (sent, outputs.made) == ([0, 1], 2)
+
+
+class Store:
+    """The store of a task."""
+
+    def __init__(self) -> None:
+        self.kept: dict[bytes, bytes] = {}
+        self.get, self.put = self.kept.get, self.kept.__setitem__
+
+
+@pytest.mark.parametrize("kind", [CountProcessor, CountBefore27])
+def test_a_result_names_the_inputs_that_were_counted_for_its_key(
+    kind: type[CountProcessor | CountBefore27], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "jpype", SimpleNamespace(JArray=lambda _: bytes, JByte=None))
+    arguments = {"producer": 2, "run": "r", "output": "out", "padding": 3}
+    context, store = Context(), Store()
+    asked: list[str] = []
+
+    def store_of(name: str) -> Store:
+        asked.append(name)
+        return store
+
+    cast("Any", context).getStateStore = store_of
+    with HistoryWriter(tmp_path / "app.arrows", "app", run="r") as writer:
+        processor: Any = kind(Results(arguments, writer))
+        processor.init(context)
+        for key in (b"a", b"b", b"a"):
+            if kind is CountProcessor:
+                processor.process(SimpleNamespace(key=lambda key=key: key, withValue=lambda value: value))
+            else:
+                processor.process(key, b"value")
+    assert asked == [STORE]
+    values = [output[-1] for output in context.forwarded]
+    assert [(input_of(value), counted_by(value)) for value in values] == [
+        (Input("t", 3, 7), counted) for counted in ((7,), (7,), (7, 7))
+    ]
+    assert store.kept == {b"a": b"7,7   ", b"b": b"7   "}
+
+
+def test_an_output_that_states_no_result_counts_nothing() -> None:
+    assert counted_by(record.encode(1, 2, 3, Input("t", 3, 7).payload)) == ()
+    assert counted_by(record.encode(1, 2, 3, b"t-3@7=")) == ()
+    assert input_of(record.encode(1, 2, 3, b"t-3@7=7,")) is None
 
 
 @pytest.fixture
