@@ -553,7 +553,7 @@ FILE: Final = re.compile(r"[\w.-][\w./-]*\.(?:json|ya?ml|toml)")
 
 
 def _of_section(source: Text, argument: ast.Subscript, scopes: tuple[Scope, ...]) -> list[Setting] | None:
-    """The settings of a part of a file that a source loads: `settings["kafka"]["producer"]`; None if it is none."""
+    """The settings of a part of a file that a source loads: `settings["kafka"]["producer"]`; None for anything else."""
     path: list[str] = []
     node: ast.expr = argument
     while isinstance(node, ast.Subscript):
