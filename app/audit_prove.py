@@ -39,6 +39,7 @@ from audit.known import Kind, known
 from audit.model import Setting
 from audit.proof import Proof, Proved
 from audit.resolve import Resolved, written
+from audit.topics import IF_ONE
 from evidence import borders
 from evidence.errors import HarnessError, UsageError
 from evidence.releases import numbers
@@ -123,7 +124,7 @@ def prove(answer: AuditAnswer, options: argparse.Namespace, echo: Echo) -> Audit
         proof_request((row_at, case_at), case)
         for row_at, row in enumerate(answer.rows)
         for case_at, case in enumerate(row.cases)
-        if not case.resolved.refused
+        if not case.resolved.refused and case.topic.provided != IF_ONE
     ]
     ran = _run(wanted, chosen, options, echo) if any(one.given for one in wanted) else {}
     proved = {one.at: _proved(one, chosen, ran) for one in wanted}

@@ -61,7 +61,8 @@ NAMES: Final[Mapping[str, Mapping[Concept, tuple[str, ...]]]] = MappingProxyType
             "retries": ("message.send.max.retries",),
         },
         **dict.fromkeys(("sarama", "franz-go", "kafka-go", "kafkajs", "kafka-node", "platformatic-kafka"), MEANT),
-        **dict.fromkeys(("kafka-python", "aiokafka", "ruby-kafka", "kafka-rust"), MEANT),
+        **dict.fromkeys(("kafka-python", "aiokafka", "pykafka", "ruby-kafka", "kafka-rust"), MEANT),
+        **dict.fromkeys(("brod", "lua-resty-kafka"), MEANT),
     }
 )
 """What a client calls each thing that decides over records; the first name is the one to recommend."""
@@ -170,6 +171,9 @@ NEVER_MEASURED: Final[Mapping[str, Callable[[str], Rules]]] = MappingProxyType(
         "aiokafka": _never_measured("1", idempotence=False, retries=FOREVER, in_flight=1),
         "ruby-kafka": _never_measured("all", idempotence=False, retries=2, in_flight=1),
         "kafka-rust": _never_measured("1", idempotence=None, retries=0, in_flight=1),
+        "pykafka": _never_measured("1", idempotence=None, retries=3, in_flight=1),
+        "brod": _never_measured("all", idempotence=None, retries=3, in_flight=1),
+        "lua-resty-kafka": _never_measured("1", idempotence=None, retries=3, in_flight=1),
     }
 )
 """Clients that the matrix has no cell of. Read in the packages themselves: config.go (NewConfig) of sarama 1.46.3;
@@ -179,7 +183,8 @@ messageProducer.js of KafkaJS 2.2.4; lib/baseProducer.js and kafkaClient.js of k
 not sent again); clients/producer/producer.js and clients/base/options.js of @platformatic/kafka 1.35.0 and 2.12.1;
 kafka/producer/kafka.py of kafka-python 2.0.2, 2.1.0, 2.1.5, 2.2.0, 2.2.15, 2.3.0 and 3.0.12;
 aiokafka/producer/producer.py of aiokafka 0.12.0; lib/kafka/client.rb of ruby-kafka; src/producer.rs of the crate
-kafka 0.10.
+kafka 0.10; pykafka/producer.py of pykafka 2; src/brod_producer.erl of brod; lib/resty/kafka/producer.lua of
+lua-resty-kafka.
 """
 RULES: Final[Mapping[str, Callable[[str], Rules]]] = MappingProxyType(
     {"java": java, "librdkafka": librdkafka, "scala": scala, **NEVER_MEASURED}

@@ -56,12 +56,15 @@ from audit.proof import Proved
 from audit.resolve import Resolved, Value, resolve, written
 from audit.topics import (
     FLUSH_MESSAGES,
+    IF_ONE,
+    IF_THREE,
     MIN_INSYNC_REPLICAS,
     REPLICATION_FACTOR,
     UNCLEAN_ELECTION,
     ResolvedTopic,
     StatedByUser,
     topics_of,
+    with_one_replica,
 )
 from evidence.borders import UNCLEAN_OFF
 from evidence.releases import numbers
@@ -79,6 +82,8 @@ GRADES: Final[Mapping[str, str]] = {
     "E": "acknowledged records are lost if one broker fails at any moment under load",
     "F": "acknowledged records are lost although no broker fails, or all of them with one disk",
 }
+LOSE_NOTHING: Final = frozenset({"A", "B"})
+"""Grades that promise that no acknowledged record is lost."""
 NOT_MEASURED: Final = "?"
 REFUSED: Final = "-"
 ORDER: Final = (REFUSED, "A", "B", NOT_MEASURED, "C", "D", "E", "F")
@@ -285,6 +290,11 @@ class ProducerCase:
     measured: Mapping[str, Covering] = field(default_factory=dict)
     """The cells of the matrix alone, if something was proved: `covered` has the proofs of faults without a cell too."""
 
+    @property
+    def when(self) -> str:
+        """What was not told and is taken to be so, of the producer and of the topic; empty if all was told."""
+        return " and ".join(filter(None, (self.resolved.when, self.topic.provided)))
+
     @cached_property
     def applies(self) -> tuple[str, ...]:
         """The faults that there are for this topic: with one replica those that need followers only if measured."""
@@ -436,8 +446,11 @@ class ProducerRow:
         return f"what is not told decides: from {self.best.grade} to {self.worst.grade}"
 
     def certainly(self, kind: str) -> bool:
-        """Whether every case has harm of a kind of --fail-on."""
-        return all(kind in {one.kind for one in case.harm} for case in self.cases)
+        """Whether every case has harm of a kind of --fail-on. One replica does no less harm than the three that are
+        assumed, measured or not.
+        """
+        asked = [case for case in self.cases if case.topic.provided != IF_ONE]
+        return all(kind in {one.kind for one in case.harm} for case in asked)
 
     @property
     def topics(self) -> tuple[str, ...]:
@@ -504,8 +517,18 @@ class Grader:
         by_topic: dict[tuple[str, ...], list[ProducerCase]] = {}
         for resolved in resolve(producer):
             for topic in topics_of(producer, resolved, inputs, stated):
-                by_topic.setdefault(topic.names, []).append(self.case(resolved, topic))
+                by_topic.setdefault(topic.names, []).extend(self._cases(resolved, topic))
         return [ProducerRow(producer=producer, number=number, cases=tuple(cases)) for cases in by_topic.values()]
+
+    def _cases(self, resolved: Resolved, topic: ResolvedTopic) -> list[ProducerCase]:
+        """A producer on a topic. That nothing is lost may be due to the replicas that are assumed: then what becomes of
+        one replica is told too.
+        """
+        case = self.case(resolved, topic)
+        single = with_one_replica(topic) if case.grade in LOSE_NOTHING else None
+        if single is None:
+            return [case]
+        return [replace(case, topic=replace(topic, provided=IF_THREE)), self.case(resolved, single)]
 
     def case(self, resolved: Resolved, topic: ResolvedTopic) -> ProducerCase:
         """One producer, resolved, on one topic, with what to change."""

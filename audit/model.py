@@ -25,7 +25,7 @@ from typing import Final, Literal
 Client = Literal[
     "java", "scala", "librdkafka", "unknown",
     "sarama", "franz-go", "kafka-go", "kafkajs", "kafka-node", "platformatic-kafka",
-    "kafka-python", "aiokafka", "ruby-kafka", "kafka-rust",
+    "kafka-python", "aiokafka", "pykafka", "ruby-kafka", "kafka-rust", "brod", "lua-resty-kafka",
 ]  # fmt: skip
 """Whose producer it is: the Java client, the old Scala one (0.8, `request.required.acks`), librdkafka, or not known.
 Those of the lines below were never measured: what is in force is told of them, and no grade."""

@@ -2,7 +2,8 @@
 
 A topic's own setting counts, then the brokers', then Kafka's default of that release: a broker that writes nothing has
 it. Only topics and brokers that belong to the producer count (`audit.units`). What nobody tells is assumed, and every
-assumption is said: three replicas, and brokers as new as the client. Topics for which all of this is the same are
+assumption is said: three replicas, and brokers as new as the client. Kafka's own default is one replica:
+`with_one_replica` is the same topic with that. Topics for which all of this is the same are
 answered once. Where the brokers of one cluster disagree, the weaker value counts.
 """
 
@@ -22,6 +23,10 @@ from evidence.errors import UsageError
 from evidence.releases import numbers
 
 ASSUMED_REPLICAS: Final = 3
+IF_THREE: Final = f"the topic has {ASSUMED_REPLICAS} replicas"
+IF_ONE: Final = "the topic has one replica, as Kafka makes it by itself"
+ASSUMED: Final = "assumed"
+THREE_ASSUMED: Final = f"{ASSUMED_REPLICAS} replicas (--topic NAME:replication.factor=N tells)"
 NEWEST: Final = "4.4.0"
 
 
@@ -41,6 +46,8 @@ class ResolvedTopic:
     line: str
     assumed: tuple[str, ...] = ()
     """What nobody told, in words."""
+    provided: str = ""
+    """The number of replicas that nobody told, where it decides: the answer holds if it is so."""
     remarks: tuple[str, ...] = ()
     origin: Origin | None = None
 
@@ -176,11 +183,7 @@ def _resolved(
     flush_each = Value(False, "Kafka's default") if told is None else Value(told.value <= 1, told.why, told.origin)
     if told is not None and 1 < told.value < NEVER:
         remarks.append(f"{told.why} ({told.origin}) bounds what a power loss takes: what was not flushed is lost")
-    if least.value > factor.value:
-        remarks.append(
-            f"{least.why} ({least.origin}) is more than there are replicas, {factor.value}: "
-            "every record sent with acks=all is refused"
-        )
+    remarks += _too_few(factor, least)
     remarks += [] if topic is None else weak_places(topic, brokers)
     return ResolvedTopic(
         names=(name,) if name else (),
@@ -194,6 +197,28 @@ def _resolved(
         remarks=tuple(remarks),
         origin=topic.origin if topic else None,
     )
+
+
+def with_one_replica(topic: ResolvedTopic) -> ResolvedTopic | None:
+    """A topic as Kafka makes it by itself, where its replicas are assumed; None if anybody tells them."""
+    if topic.replication_factor.why != ASSUMED:
+        return None
+    one = Value(1, "Kafka's default")
+    return replace(
+        topic,
+        replication_factor=one,
+        assumed=tuple(each for each in topic.assumed if each != THREE_ASSUMED),
+        provided=IF_ONE,
+        remarks=(*topic.remarks, *_too_few(one, topic.min_insync_replicas)),
+    )
+
+
+def _too_few(factor: Value[int], least: Value[int]) -> tuple[str, ...]:
+    if least.value <= factor.value:
+        return ()
+    where = f" ({least.origin})" if least.origin else ""
+    refused = "every record sent with acks=all is refused"
+    return (f"{least.why}{where} is more than there are replicas, {factor.value}: {refused}",)
 
 
 def _version(
@@ -218,7 +243,7 @@ def _version(
     which = "as new as the client" if own else "the newest"
     assumed.append(f"brokers of {release}, {which} (--brokers-version tells)")
     kraft = _runs_kraft(release, (), assumed)
-    return Value(release, "assumed"), line_of(release, kraft=kraft, protocol=protocol)
+    return Value(release, ASSUMED), line_of(release, kraft=kraft, protocol=protocol)
 
 
 def _runs_kraft(release: str, brokers: Sequence[BrokerConfig], assumed: list[str]) -> bool:
@@ -243,8 +268,8 @@ def _factor(topic: TopicConfig | None, brokers: Sequence[BrokerConfig], assumed:
         least = min(told, key=lambda one: int(one.value))
         assumed.append(f"{least.value} replicas, the brokers' default ({least.origin}): the topic's own are not told")
         return Value(int(least.value), "default.replication.factor", least.origin)
-    assumed.append(f"{ASSUMED_REPLICAS} replicas (--topic NAME:replication.factor=N tells)")
-    return Value(ASSUMED_REPLICAS, "assumed")
+    assumed.append(THREE_ASSUMED)
+    return Value(ASSUMED_REPLICAS, ASSUMED)
 
 
 def _least(topic: TopicConfig | None, brokers: Sequence[BrokerConfig], remarks: list[str]) -> Value[int]:

@@ -100,9 +100,12 @@ def read_applications(reading: Collected) -> None:
             reading.problems += scratch.problems
 
 
+OF_QUARKUS: Final = re.compile(r"mp\.messaging|^(?:%[\w,-]+\.)?quarkus\.")
+
+
 def _profiles(pages: Sequence[Page], reading: Collected) -> Iterator[tuple[list[str], bool]]:
     """The sets of profiles to read an application with, and whether a producer is named by its set."""
-    quarkus = any("mp.messaging" in setting.key for page in pages for setting in page.settings)
+    quarkus = any(OF_QUARKUS.search(setting.key) for page in pages for setting in page.settings)
     outside = [reading.options.env[key] for key in TOLD_BY if key in reading.options.env]
     told = [name.strip() for names in outside for name in names.split(",") if name.strip()]
     chosen = list(reading.options.profiles) or told or set_active(pages) or (["prod"] if quarkus else [])

@@ -78,6 +78,8 @@ class Collected:
     """Containers of Kubernetes: their environment may come from ConfigMaps of other files."""
     env_files: dict[str, Text] = field(default_factory=dict)
     """.env files, by their whole path: those that a Compose file names are read with it, and not by themselves."""
+    dockerfiles: list[Text] = field(default_factory=list)
+    """Dockerfiles, until it is known which services are built of them."""
     named_env_files: set[str] = field(default_factory=set)
     sources: dict[str, Mapping[str, str]] = field(default_factory=dict)
     """The .properties that a program of Spring's names (`@PropertySource`), by their whole path, and what they say."""
@@ -162,6 +164,7 @@ class Collected:
         pages = sum(map(len, self.pages.values()))
         apart = (
             len(self.env_files)
+            + len(self.dockerfiles)
             + len(self.made)
             + len(self.config_maps)
             + len(self.containers)

@@ -6,19 +6,20 @@ Compose resolves `${NAME:-default}` and `$NAME` itself, from the shell and from 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path, PurePath
 from typing import Final
 
-from audit.model import Setting
+from audit.model import BrokerConfig, Setting
 from audit.readers.collect import Collected
 from audit.readers.format import YAML, Document, Format
 from audit.readers.names import latest
 from audit.readers.placeholders import Lookup, resolved
 from audit.readers.text import Text, decode
 from audit.readers.tree import Listing, Node, Scalar, Table
-from audit.readers.variables import arguments, read_variables
+from audit.readers.variables import arguments, options, read_variables
+from audit.units import hosts
 
 LARGEST = 100_000
 ASSIGNMENT = re.compile(r"\s*(?:export\s+)?([A-Za-z_][\w.]*)\s*=\s*(.*?)\s*")
@@ -42,6 +43,7 @@ def read_compose(source: Text, document: Table, reading: Collected) -> None:
         found = outside(name)
         return beside.get(name) if found is None else found
 
+    first = len(reading.brokers)
     for name, _, service in document.table("services").items:
         if not isinstance(service, Table):
             continue
@@ -66,6 +68,34 @@ def read_compose(source: Text, document: Table, reading: Collected) -> None:
         read_variables(source, name, image, own, reading, "none", runs=runs, addresses=addresses)
         reading.brokers[before:] = [replace(each, replicas=1) for each in reading.brokers[before:]]
         reading.build = ""
+    reading.brokers[first:] = _by_cluster(reading.brokers[first:])
+
+
+QUORUM: Final = ("controller.quorum.voters", "controller.quorum.bootstrap.servers")
+
+
+def _by_cluster(brokers: Sequence[BrokerConfig]) -> list[BrokerConfig]:
+    """The brokers of one file, which are of several clusters if they have controllers of their own; where one does not
+    tell its controllers, all are of one.
+    """
+    told = [_controllers(each) for each in brokers]
+    groups: list[set[str]] = []
+    for own in told:
+        joined = [each for each in groups if each & own]
+        groups = [each for each in groups if not each & own] + [own.union(*joined)]
+    if len(groups) < 2 or not all(told):
+        return list(brokers)
+    first = {min(group): at for at, group in enumerate(groups)}
+    at_of = [next(first[min(group)] for group in groups if own <= group) for own in told]
+    return [replace(each, cluster=f"{each.cluster} {at}") for each, at in zip(brokers, at_of, strict=True)]
+
+
+def _controllers(broker: BrokerConfig) -> set[str]:
+    """The hosts of a broker's controllers: of KRaft; its own name stands for this machine."""
+    setting = next((broker.settings[key] for key in QUORUM if key in broker.settings), None)
+    if setting is None or not setting.known:
+        return set()
+    return set(hosts(re.sub(r"\d+@", "", setting.value))) or {broker.name.lower()}
 
 
 def _aliases(service: Table) -> list[str]:
@@ -104,28 +134,41 @@ def _built_from(source: Text, service: Table, look_up: Lookup) -> tuple[str, lis
 
 
 FROM: Final = re.compile(r"(?i)\s*FROM\s+(?:--\S+\s+)*(\S+)(?:\s+AS\s+(\S+))?\s*")
-GIVEN: Final = re.compile(r"(?i)\s*(ENV|ARG)\s+([A-Za-z_]\w*)=(\"[^\"]*\"|\S*)\s*")
+ARG: Final = re.compile(r"(?i)\s*ARG\s+([A-Za-z_]\w*)=(\"[^\"]*\"|\S*)\s*")
+IS_ENV: Final = re.compile(r"(?i)\s*ENV\s")
+PAIR: Final = re.compile(r"(?<!\S)([A-Za-z_]\w*)=(\"[^\"]*\"|'[^']*'|\S*)")
+OLD_ENV: Final = re.compile(r"(?i)\s*ENV\s+([A-Za-z_]\w*)\s+(\S.*?)\s*")
+STARTS: Final = re.compile(r"(?i)\s*(?:ENTRYPOINT|CMD)\s")
 KNOWN: Final = re.compile(r"(?:^|/)(?:cp-[\w-]+|confluent-local|kafka|kafka-native|debezium/[\w-]+)(?::|@|$)")
 """Images whose tags tell a release of Kafka's."""
 
 
 def _stages(source: Text, arguments: Mapping[str, str]) -> tuple[str, list[Setting]]:
-    """The image of a Dockerfile's last stage, if it is one that is known, and the variables that the stage sets."""
+    """The image of a Dockerfile's last stage, if it is one that is known, and what the stage sets."""
+    base, inside = last_stage(source, arguments)
+    return base if KNOWN.search(base) else "", inside
+
+
+def last_stage(source: Text, arguments: Mapping[str, str]) -> tuple[str, list[Setting]]:
+    """The image of a Dockerfile's last stage, and the variables and an application's arguments that the stage sets."""
     bases: dict[str, str] = {}
     known: dict[str, str] = {}
-    base, inside = "", list[Setting]()
+    base, inside, goes_on = "", list[Setting](), ""
     for number, line in enumerate(source.content.splitlines(), 1):
+        text = goes_on + line.rstrip().removesuffix("\\")
+        goes_on = "ENV " if line.rstrip().endswith("\\") and IS_ENV.match(text) else ""
         if stage := FROM.fullmatch(line):
             image = resolved(Setting("image", stage[1], source.origin(number)), "shell", known.get).value
             base, inside = bases.get(image, image), []
             bases[stage[2] or ""] = base
-        elif given := GIVEN.fullmatch(line):
-            value = given[3].strip('"')
-            if given[1].upper() == "ARG":
-                known[given[2]] = arguments.get(given[2], value)
-            else:
-                inside.append(Setting(given[2], value, source.origin(number)))
-    return (base, inside) if KNOWN.search(base) else ("", [])
+        elif given := ARG.fullmatch(line):
+            known[given[1]] = arguments.get(given[1], given[2].strip('"'))
+        elif IS_ENV.match(text):
+            pairs_told = PAIR.findall(text) or [each.groups() for each in (OLD_ENV.fullmatch(text),) if each]
+            inside += [Setting(name, value.strip("\"'"), source.origin(number)) for name, value in pairs_told]
+        elif STARTS.match(line):
+            inside += options(re.sub(r"[\[\],]", " ", line), source.origin(number))
+    return base, inside
 
 
 def pairs(node: Node | None, source: Text, look_up: Lookup) -> list[Setting]:

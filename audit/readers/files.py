@@ -39,6 +39,7 @@ from audit.readers.releases import (
     tells_client,
     told_in,
 )
+from audit.readers.services import read_dockerfiles
 from audit.readers.source import settle
 from audit.readers.text import Text, Unreadable
 from audit.readers.tree import Documents, Listing, Table, read_json, read_yaml
@@ -80,6 +81,7 @@ def read_paths(paths: Sequence[str | Path], options: Options | None = None) -> I
         _read(candidate, reading)
     read_applications(reading)
     read_containers(reading)  # before files of variables: they may be what a ConfigMap is made of
+    read_dockerfiles(reading)
     reading.producers = [each for each in reading.producers if not _is_file_of_others(each, reading)]
     for path, source in reading.env_files.items():
         if path not in reading.named_env_files and not _is_sample(path, reading):
@@ -192,7 +194,10 @@ def _properties(source: Text, reading: Collected) -> None:
     pages = read_properties(source, paged=APPLICATION.fullmatch(source.file) is not None)
     before = reading.count()
     if any(each.value.endswith("{") or each.key == "}" for each in pages.settings):
-        if re.search(r"LoginModule\s+(required|requisite|sufficient|optional)", source.content):
+        if re.search(
+            r"LoginModule\s+(required|requisite|sufficient|optional)|(?<![^\W_])jaas\.conf\Z",
+            source.content + source.file,
+        ):
             return  # JAAS: it has users, not settings
         raise Unreadable("blocks in braces (HOCON?), which are not read")
     if any(each.key.startswith(STATEMENTS) for each in pages.settings):

@@ -96,11 +96,52 @@ def _table(file: Path) -> Table:
 def rendered(source: Text, chart: Chart) -> Text:
     """A template with its expressions replaced; its lines keep their numbers."""
     done, at = [], 0
-    content = source.content
+    content = LOOP.sub(lambda found: _unrolled(found, chart), source.content)
     for found in EXPRESSION.finditer(content):
         done += [content[at : found.start()], _replaced(found, content, chart)]
         at = found.end()
     return replace(source, content="".join([*done, content[at:]]))
+
+
+LOOP: Final = re.compile(
+    r"(?P<key>(?m:^)[ \t]*[\w-]+:[ \t]*\n)?"
+    r"(?P<open>[ \t]*\{\{-?\s*range\s+\$(?P<name>\w+)\s*,\s*\$(?P<value>\w+)\s*:=\s*"
+    r"\.Values(?P<path>(?:\.\w+)+)\s*-?\}\})(?P<body>(?:(?!\{\{-?\s*(?:range|if|with|end)\b).)*?)"
+    r"(?P<close>[ \t]*\{\{-?\s*end\s*-?\}\})(?P<after>[ \t]*\n[ \t]*-)?",
+    re.DOTALL,
+)
+"""A loop over a map of the values."""
+AS_ITEM: Final = r"\s*-\s+name:\s*{name}\s+value:\s*{value}\s*"
+AS_ENTRY: Final = r"\s*{name}:\s*{value}\s*"
+CALLED: Final = r"[\"']?\{{\{{-?\s*(?:\w+\s+)?\${}\b[^{{}}]*\}}\}}[\"']?"
+"""A variable of a loop, with what it is piped through."""
+
+
+def _unrolled(found: re.Match[str], chart: Chart) -> str:
+    """A loop that makes the variables of a container, or the entries of a map, with what it makes in one line; any
+    other loop as it is.
+    """
+    path = found["path"].strip(".").split(".")
+    table = chart.values.get(*path)
+    if not isinstance(table, Table):
+        return found[0]
+    names = {"name": CALLED.format(found["name"]), "value": CALLED.format(found["value"])}
+    body, indent = found["body"], re.search(r"\n([ \t]*)\S", found["body"])
+    entries = {name: _agreed(chart, [*path, name]) for name, _, _ in table.items}
+    if re.fullmatch(AS_ITEM.format(**names), body) and found["key"] and not found["after"]:
+        made = " " + json.dumps([{"name": name, "value": value} for name, value in entries.items()])
+    elif re.fullmatch(AS_ENTRY.format(**names), body):
+        made = f"<<: {json.dumps(entries)}"
+    else:
+        return found[0]
+    lines = "\n" * (found["open"].count("\n") + body.count("\n") + found["close"].count("\n"))
+    return f"{found['key'] or ''}{indent[1] if indent else ''}{made}{lines}{found['after'] or ''}"
+
+
+def _agreed(chart: Chart, path: Sequence[str]) -> str:
+    """A value of a map that a template loops over, as its text; what layers say otherwise is an expression still."""
+    value = chart.value(path)
+    return value.text if isinstance(value, Scalar) else f"{{{{ .Values.{'.'.join(path)} }}}}"
 
 
 def _replaced(found: re.Match[str], content: str, chart: Chart) -> str:

@@ -378,11 +378,11 @@ FORMATS: Final = (
         reads="`kafka-clients` of a producer's section, as in `akka.kafka.producer` and `pekko.kafka.producer`; a "
         "producer's keys below an application's prefix; sinks of SeaTunnel. Substitutions of the same file are "
         "resolved",
-        files=("*.conf",),
+        files=("*.conf", "*.hocon"),
         rank=57,
         whole=True,
         claims=lambda document: (
-            document.file.endswith(".conf")
+            document.file.endswith((".conf", ".hocon"))
             and SPEAKS.search(document.source.content) is not None
             and BLOCK.search(document.source.content) is not None
         ),

@@ -126,7 +126,7 @@ ASKS: Final = re.compile(r"->\s*(?:getMetadata|queryWatermarkOffsets|offsetsForT
 """In PHP: what a handle is asked; one that only asks sends nothing."""
 MARKS: Final = re.compile(
     r"rd_kafka_new|RdKafka|SimpleKafkaClient|WaterDrop|Rdkafka|Karafka::App|cppkafka|kafka::clients|<kafka/Kafka"
-    r"|producer\b|KafkaProducer"
+    r"|producer\b|KafkaProducer|Junges\\Kafka"
 )
 TESTS: Final = re.compile(r"(?:^|/)(?:tests?|spec|examples?/tests?)/|(?:_spec|_test)\.\w+$|Test\.php$")
 
@@ -194,6 +194,8 @@ def read_natives(source: Text, reading: Collected) -> bool:
         return True
     if language.files == ("*.rb",) and _read_ruby_kafka(source, text, reading):
         return True
+    if language.files == ("*.php",) and _read_laravel(source, text, reading):
+        return True
     pairs = [each for each in language.puts.finditer(text) if each[2] in producer_keys()]
     if language.files == ("*.php",) and (alias := ALIAS.search(text)):
         text = re.sub(rf"\bnew\s+{alias[1]}\b", lambda found: "new Producer".ljust(len(found[0])), text)
@@ -205,11 +207,37 @@ def read_natives(source: Text, reading: Collected) -> bool:
         decides = any(ALIASES.get(each.key, each.key) in DECISIVE for each in settings)
         if language.sends and not decides and re.search(language.sends, text) is None:
             continue
+        if language.sends and (_in_test(text, maker.start()) or _only_asks(text, maker, language)):
+            continue
         if (name and _is_open(name, text, language)) or not (settings or language.fresh):
             named = {ALIASES.get(each.key, each.key) for each in settings}
             settings += [Setting(key, UNKNOWN, origin, known=False) for key in DECISIVE if key not in named]
         reading.producer(source.file, settings, origin, client=language.client, framework="source", style="none")
     return True
+
+
+OF_METADATA: Final = re.compile(r"\brd_kafka_metadata\s*\(|(?:->|\.)\s*metadata\s*\(")
+"""In C and C++: what a handle is asked."""
+FUNCTION: Final = re.compile(r"(?m)^[A-Za-z_][^\n;{}=()]{0,200}?\b(\w+)\s*\([^;{}]{0,500}\)\s*\{")
+"""In C and C++: where a function begins, and its name."""
+LONGEST: Final = 20_000
+"""Characters before a handle in which its function is looked for."""
+OF_TEST: Final = re.compile(r"(?:unit_?)?tests?_\w+|\w+_unit_?tests?|(?:do_)?unittest\w*")
+
+
+def _only_asks(text: str, maker: re.Match[str], language: _Language) -> bool:
+    """Whether a handle is asked for metadata, and its function sends nothing with it, up to the next one or its end."""
+    end = text.find("\n}", maker.end())
+    after = language.makes.search(text, maker.end())
+    ends = [each for each in (end, after.start() if after else -1) if each >= 0]
+    body = text[maker.end() : min(ends, default=len(text))]
+    return OF_METADATA.search(body) is not None and re.search(language.sends, body) is None
+
+
+def _in_test(text: str, at: int) -> bool:
+    """Whether a place is in a function of tests, which a library has beside what they are about."""
+    before = list(FUNCTION.finditer(text[max(0, at - LONGEST) : at]))
+    return bool(before) and OF_TEST.fullmatch(before[-1][1]) is not None
 
 
 KARAFKA: Final = re.compile(r"<\s*Karafka::App\b")
@@ -286,7 +314,51 @@ def _read_delivery_boy(document: Document, reading: Collected) -> bool:
     return True
 
 
+def _is_phobos(document: Document) -> bool:
+    tree = document.tree
+    return tree is not None and "seed_brokers" in tree.table("kafka").names() and "producer" in tree.names()
+
+
+def _read_phobos(document: Document, reading: Collected) -> bool:
+    """Add the producer of Phobos, which is ruby-kafka's."""
+    assert document.tree is not None
+    given = flatten(document.tree.table("producer"), document.source)
+    own = [
+        Setting(key, each.value, each.origin, written=f"producer.{each.key}")
+        for each in given
+        if (key := OF_RUBY_KAFKA.get(each.key))
+    ]
+    origin = own[0].origin if own else document.source.origin(document.tree.line)
+    reading.producer("Phobos", own, origin, client="ruby-kafka", framework="phobos", style="any")
+    return True
+
+
+LARAVEL: Final = re.compile(r"\bKafka::(?:publish(?:On)?|asyncPublish)\(([^;]{0,1000}?)->\s*send\s*\(")
+ENTRY_OF_PHP: Final = re.compile(rf"()['\"]([\w.]+)['\"]\s*(?:=>|,)\s*{ARGUMENT}\s*(?=[,\])])")
+
+
+def _read_laravel(source: Text, text: str, reading: Collected) -> bool:
+    """Add the producers that a file of Laravel's makes with its package for Kafka; whether it makes any."""
+    makers = list(islice(LARAVEL.finditer(text), MOST)) if "Junges\\Kafka" in text else []
+    for maker in makers:
+        pairs = [each for each in ENTRY_OF_PHP.finditer(text, maker.start(), maker.end()) if each[2] in producer_keys()]
+        origin = source.origin(source.line_at(maker.start()))
+        reading.producer(
+            source.file, _settings(source, pairs), origin, client="librdkafka", framework="laravel", style="none"
+        )
+    return bool(makers)
+
+
 FORMATS: Final = (
+    Format(
+        name="Phobos",
+        reads="the producer of `phobos.yml`",
+        files=YAML,
+        rank=116,
+        speaks=("seed_brokers",),
+        claims=_is_phobos,
+        read=_read_phobos,
+    ),
     Format(
         name="DeliveryBoy",
         reads="the producer of `delivery_boy.yml`, in production",
@@ -299,7 +371,8 @@ FORMATS: Final = (
     Format(
         name="C, C++, PHP, Ruby, Clojure",
         reads="librdkafka's settings with literal keys: `rd_kafka_conf_set`, `conf->set`, cppkafka's "
-        "lists, WaterDrop's and Karafka's hash; jackdaw; what ruby-kafka's `producer` is called with",
+        "lists, WaterDrop's and Karafka's hash; jackdaw; Laravel's package; what ruby-kafka's `producer` is called "
+        "with",
         files=tuple(glob for one in LANGUAGES for glob in one.files),
         rank=27,
         whole=True,

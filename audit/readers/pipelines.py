@@ -1,5 +1,5 @@
 """Pipelines and runtimes that send to Kafka, each in words of its own: Flume, NiFi, Grafana Alloy, collectd, Dapr, Argo
-Events.
+Events, APISIX, osquery.
 
 | program | client | where nothing is written |
 |---|---|---|
@@ -9,6 +9,8 @@ Events.
 | collectd, `write_kafka` | librdkafka | its own |
 | Dapr, `pubsub.kafka` and `bindings.kafka` | sarama | acks all and 5 retries, which nothing changes |
 | Argo Events, a sensor's `kafka` | sarama | requiredAcks -1; 0 counts as nothing written |
+| Apache APISIX, `kafka-logger` | lua-resty-kafka | required_acks 1 |
+| osquery, `kafka_producer` | librdkafka | logger_kafka_acks all |
 
 By their own sources and documents of 2024. Sources of these, which read from Kafka, are passed over.
 """
@@ -17,12 +19,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from itertools import islice
 from typing import Final
 
 from audit.model import Setting
 from audit.readers.agents import closing
 from audit.readers.collect import Collected, preset
-from audit.readers.format import JSON, PROPERTIES, Document, Format
+from audit.readers.format import JSON, PROPERTIES, YAML, Document, Format
 from audit.readers.names import latest, librdkafka_keys, producer_keys, under
 from audit.readers.text import Text
 from audit.readers.tree import MOST, Listing, Node, Table, flatten
@@ -235,6 +238,67 @@ def _trigger(source: Text, name: str, table: Table, reading: Collected) -> None:
     )
 
 
+# APISIX
+
+
+def _loggers(tree: Node) -> Iterator[Table]:
+    """What is said of the plugin `kafka-logger`, wherever routes, services and rules have it."""
+    todo: list[Node] = [tree]
+    steps = 0
+    while todo and steps < MOST:
+        steps += 1
+        each = todo.pop()
+        if isinstance(each, Table):
+            for name, _, value in reversed(each.items):
+                if name == "kafka-logger" and isinstance(value, Table) and value.names() & {"brokers", "broker_list"}:
+                    yield value
+                else:
+                    todo.append(value)
+        elif isinstance(each, Listing):
+            todo += reversed(each.items)
+
+
+def _read_apisix(document: Document, reading: Collected) -> bool:
+    assert document.tree is not None
+    source = document.source
+    for each in _loggers(document.tree):
+        given = [one for one in flatten(each, source) if one.key == "required_acks"]
+        own = [_named(one, "acks") for one in given]
+        topic = each.text("kafka_topic")
+        reading.producer(
+            "kafka-logger", own, source.origin(each.line), client="lua-resty-kafka", framework="apisix",
+            topics=[topic] if "$" not in topic else [], style="any",
+        )  # fmt: skip
+    return True
+
+
+# osquery
+
+FLAGS: Final = 200
+"""How many flags of one file are looked at."""
+FLAG: Final = re.compile(r"(?m)^[ \t]*--(logger_\w+)(?:=|[ \t]+)(\S+)")
+OF_OSQUERY: Final[Mapping[str, str]] = {"logger_kafka_acks": "acks", "logger_kafka_brokers": "bootstrap.servers"}
+
+
+def _read_osquery(document: Document, reading: Collected) -> bool:
+    source = document.source
+    given = [
+        Setting(each[1], each[2], source.origin(source.line_at(each.start())))
+        for each in islice(FLAG.finditer(source.content), FLAGS)
+    ]
+    by_key = latest(given)
+    if "kafka_producer" not in by_key["logger_plugin"].value:
+        return False
+    own = [_named(each, OF_OSQUERY[each.key]) for each in given if each.key in OF_OSQUERY]
+    origin = by_key["logger_plugin"].origin
+    topics = [each.value for each in given if each.key == "logger_kafka_topic"]
+    reading.producer(
+        "osquery", own, origin, client="librdkafka", framework="osquery", topics=topics,
+        presets=[preset("acks", "all", "osquery's default", origin)], style="none",
+    )  # fmt: skip
+    return True
+
+
 FORMATS: Final = (
     Format(
         name="Grafana Alloy",
@@ -273,5 +337,23 @@ FORMATS: Final = (
         rank=195,
         claims=lambda document: any(True for _ in _flume(document)),
         read=_read_flume,
+    ),
+    Format(
+        name="Apache APISIX",
+        reads="the plugin `kafka-logger` of routes, services and rules",
+        files=(*YAML, *JSON),
+        rank=126,
+        speaks=("kafka-logger",),
+        claims=lambda document: document.tree is not None and any(True for _ in _loggers(document.tree)),
+        read=_read_apisix,
+    ),
+    Format(
+        name="osquery",
+        reads="`--logger_kafka_…` of a file of flags",
+        files=("*.flags",),
+        rank=46,
+        whole=True,
+        claims=lambda document: "--logger_plugin" in document.source.content,
+        read=_read_osquery,
     ),
 )

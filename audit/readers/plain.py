@@ -35,6 +35,7 @@ SPARK: Final = frozenset({"checkpointlocation", "outputmode", "trigger", "includ
 
 def read_plain(source: Text, settings: Sequence[Setting], reading: Collected, *, client: Client, style: Style) -> bool:
     """Read unprefixed settings; whether they are a producer's or a broker's."""
+    settings = [each for each in settings if each.key != "producer.type" or _is_scalas(each)]
     keys = {setting.key for setting in settings}
     if keys & {"broker.id", "node.id", "process.roles"} or len(keys & BROKERS) > 1 or is_server(source, keys):
         read_broker(source, settings, reading, style)
@@ -48,6 +49,8 @@ def read_plain(source: Text, settings: Sequence[Setting], reading: Collected, *,
     addressed = keys & {"bootstrap.servers", "metadata.broker.list"} and (named or of_kcat)
     if marks <= WEAK and not named and not keys & {"bootstrap.servers", "metadata.broker.list"}:
         marks = set()
+    if marks == {"retries"} and not named:
+        marks = set()  # an administrator's, who has it too
     flat = any(source.file.lower().endswith(each.lstrip("*")) for each in PROPERTIES)  # and not a table of something
     slips = named and flat and any(get_close_matches(key, PRODUCERS, 1, NEAR) for key in keys)
     if not marks and not addressed and not slips:
@@ -61,6 +64,11 @@ def read_plain(source: Text, settings: Sequence[Setting], reading: Collected, *,
     first = own[0].origin if own else source.origin()
     reading.producer(source.file, own, first, client=client, topics=topics, style=style)
     return True
+
+
+def _is_scalas(setting: Setting) -> bool:
+    """Whether `producer.type` is the old Scala producer's; others call so what kind of producer they make."""
+    return not setting.known or setting.value in ("sync", "async") or "$" in setting.value
 
 
 def is_server(source: Text, keys: set[str]) -> bool:

@@ -13,23 +13,25 @@ from __future__ import annotations
 
 import ast
 import dataclasses
+import json
 import re
+import tomllib
 import warnings
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextvars import ContextVar
 from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
 from audit.model import Client, Setting
-from audit.readers.collect import Collected
+from audit.readers.collect import Collected, preset
 from audit.readers.flink import placed, read_sql
 from audit.readers.format import Format
 from audit.readers.modules import bound, imports, module_named, module_of
 from audit.readers.names import producer_keys
 from audit.readers.text import Text, Unreadable
-from audit.readers.tree import Table, flatten, read_json, read_yaml
+from audit.readers.tree import Listing, Scalar, Table, flatten, read_json, read_yaml
 from audit.readers.walk import text_of
 
 CLASSES: Final = frozenset({"Producer", "SerializingProducer", "AvroProducer", "AIOProducer", "DeserializingProducer"})
@@ -72,7 +74,7 @@ Scope = ast.Module | ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
 
 SPEAKS: Final = re.compile(
-    r"confluent_kafka|KafkaProducer|AIOKafkaProducer|pyspark|pyflink|KafkaBroker|quixstreams|bytewax"
+    r"confluent_kafka|KafkaProducer|AIOKafkaProducer|pyspark|pyflink|KafkaBroker|quixstreams|bytewax|\bfaust\b|\bpykafka\b"
 )
 
 
@@ -206,10 +208,31 @@ def _called(source: Text, tree: ast.Module, reading: Collected) -> bool:
         function = next((scope.name for scope in reversed(scopes) if not isinstance(scope, ast.Module)), "")
         reading.producer(
             f"{source.file}, {function}" if function else source.file, settings, source.origin(call.lineno),
-            client=client, framework="python", style="spring",
+            client=client, framework="python", topics=_sent_to(source, tree), style="spring",
         )  # fmt: skip
         found = True
     return found
+
+
+def _sent_to(source: Text, tree: ast.Module) -> list[str]:
+    """The topics that a source's producer sends to, if it makes one and they are all told."""
+    calls = [call for _, call in _calls(tree, (tree,))]
+    if sum(_called_name(call) in OTHERS for call in calls) != 1:
+        return []
+    sends = [call for call in calls if _called_name(call) in SENDS and _is_of_producer(call)]
+    named = [next((each.value for each in call.keywords if each.arg == "topic"), next(iter(call.args), None))
+             for call in sends]  # fmt: skip
+    told = [_setting(source, "topic", each) for each in named if each is not None]
+    known = len(told) == len(sends) and all(each.known and "${" not in each.value for each in told)
+    return [each.value for each in told] if known else []
+
+
+SENDS: Final = frozenset({"send", "send_and_wait", "produce"})
+
+
+def _is_of_producer(call: ast.Call) -> bool:
+    """Whether what is called is a method of what is named a producer."""
+    return isinstance(call.func, ast.Attribute) and "producer" in ast.unparse(call.func.value).lower()
 
 
 def _classes(tree: ast.Module) -> dict[str, str]:
@@ -361,12 +384,14 @@ def _chained(source: Text, call: ast.Call, settings: list[Setting], inner: set[a
 
 
 def _of_frameworks(source: Text, tree: ast.Module, reading: Collected) -> bool:
-    """Add what stream processors send with, whose client is confluent-kafka: an application of quixstreams' that sends,
-    and sinks of bytewax'.
+    """Add what stream processors send with: an application of quixstreams' that sends and sinks of bytewax', whose
+    client is confluent-kafka, one of Faust's, and topics of pykafka's.
     """
     quix = "quixstreams" in source.content and QUIX.search(source.content) is not None
     bytewax = re.search(r"\bbytewax\.connectors\.kafka\b", source.content) is not None
     bytewax &= "bytewax/connectors/" not in source.path  # which hands on what it is given
+    faust = re.search(r"(?m)^\s*(?:import|from)\s+faust\b", source.content) is not None
+    faust &= FAUST.search(source.content) is not None
     found = False
     for scopes, call in _calls(tree, (tree,)):
         name = _called_name(call)
@@ -378,6 +403,17 @@ def _of_frameworks(source: Text, tree: ast.Module, reading: Collected) -> bool:
             config = words.get("add_config") or (call.args[2] if name == "KafkaSink" and len(call.args) > 2 else None)
             told = words.get("topic") or (call.args[1] if name == "KafkaSink" and len(call.args) > 1 else None)
             topics = [one] if told is not None and (one := _constant(told)) else []
+        elif name in OF_PYKAFKA and "pykafka" in source.content:
+            given = [_setting(source, OF_PYKAFKA_NAMES[key], each) for key, each in words.items()
+                     if key in OF_PYKAFKA_NAMES]  # fmt: skip
+            origin = source.origin(call.lineno)
+            reading.producer(source.file, given, origin, client="pykafka", framework="python", style="spring")
+            found = True
+            continue
+        elif faust and name == "App":
+            _of_faust(source, call, reading)
+            found = True
+            continue
         else:
             continue
         settings = _within(source, config, scopes) if config is not None else []
@@ -389,6 +425,26 @@ def _of_frameworks(source: Text, tree: ast.Module, reading: Collected) -> bool:
     return found
 
 
+FAUST: Final = re.compile(r"\bproducer_\w+\s*=|\.(?:send|cast|send_soon|Table|SetTable|GlobalTable)\(|\bsink\s*=")
+"""What an application of Faust's does that sends: a table has a topic of its own."""
+
+
+def _of_faust(source: Text, call: ast.Call, reading: Collected) -> None:
+    """Add the producer of an application of Faust's, which is aiokafka's and waits for all replicas."""
+    origin = source.origin(call.lineno)
+    given = [
+        _setting(source, word.arg.removeprefix("producer_").replace("_", "."), word.value)
+        for word in call.keywords
+        if word.arg and word.arg.startswith("producer_")
+    ]
+    reading.producer(
+        source.file, [each for each in given if each.key in producer_keys()], origin, client="aiokafka",
+        framework="python", presets=[preset("acks", "all", "Faust's default", origin)], style="spring",
+    )  # fmt: skip
+
+
+OF_PYKAFKA: Final = frozenset({"get_producer", "get_sync_producer"})
+OF_PYKAFKA_NAMES: Final = {"required_acks": "acks", "max_retries": "retries"}
 QUIX: Final = re.compile(r"\.(?:get_producer|to_topic)\(")
 """What an application of quixstreams' does that sends."""
 
@@ -449,6 +505,8 @@ def _followed(source: Text, call: ast.Call, argument: ast.expr, scopes: tuple[Sc
         return _of_object(source, argument.attr, scopes)
     if isinstance(argument, ast.Attribute):
         return _of_attribute(source, scopes[0], argument, called=False)
+    if isinstance(argument, ast.Subscript):
+        return _of_section(source, argument, scopes)
     if not isinstance(argument, ast.Name):
         return _made(source, argument, scopes)
     for scope in reversed(scopes):
@@ -490,24 +548,62 @@ def _made(source: Text, value: ast.expr, scopes: tuple[Scope, ...]) -> list[Sett
 
 
 LOADS: Final = frozenset({"load", "loads", "safe_load"})
-"""Functions that read a file of JSON or YAML."""
-FILE: Final = re.compile(r"[\w.-][\w./-]*\.(?:json|ya?ml)")
+"""Functions that read a file of JSON, YAML or TOML."""
+FILE: Final = re.compile(r"[\w.-][\w./-]*\.(?:json|ya?ml|toml)")
 
 
-def _loaded(source: Text) -> list[Setting] | None:
-    """The settings of the only file of JSON or YAML that a source names, if it is there and has a producer's."""
+def _of_section(source: Text, argument: ast.Subscript, scopes: tuple[Scope, ...]) -> list[Setting] | None:
+    """The settings of a part of a file that a source loads: `settings["kafka"]["producer"]`; None for anything else."""
+    path: list[str] = []
+    node: ast.expr = argument
+    while isinstance(node, ast.Subscript):
+        if not isinstance(node.slice, ast.Constant) or not isinstance(node.slice.value, str):
+            return None
+        path.insert(0, node.slice.value)
+        node = node.value
+    if isinstance(node, ast.Name):
+        bound_here = [each for scope in scopes for each in _own(scope) if _binds(each, node.id)]
+        value = getattr(bound_here[0], "value", None) if len(bound_here) == 1 else None
+        node = value if isinstance(value, ast.expr) else node
+    loads = isinstance(node, ast.Call) and _called_name(node) in LOADS
+    return _loaded(source, path) if loads else None
+
+
+def _loaded(source: Text, path: Sequence[str] = ()) -> list[Setting] | None:
+    """The settings of the only file of JSON, YAML or TOML that a source names, or of a part of it, if it is there and
+    has a producer's.
+    """
     nodes = (each for each in ast.walk(MODULE.get()) if isinstance(each, ast.Constant) and isinstance(each.value, str))
     names = {str(each.value) for each in nodes if FILE.fullmatch(str(each.value)) and ".." not in str(each.value)}
     text = next((one for each in names for one in _named_files(source, each)), None) if len(names) == 1 else None
     if text is None:
         return None
-    documents = read_json(text) if text.file.endswith(".json") else read_yaml(text)
-    table = documents.nodes[0] if documents.nodes else None
-    settings = flatten(table, text) if isinstance(table, Table) else []
+    table = _parsed_file(text)
+    part = table.get(*path) if table is not None and path else table
+    settings = flatten(part, text) if isinstance(part, Table) else []
     if not any(each.key in producer_keys() for each in settings):
         return None
     LOADED.get().add(str(Path(text.path).absolute()))
     return settings
+
+
+def _parsed_file(text: Text) -> Table | None:
+    """What a file of JSON, YAML or TOML has; None if it is damaged. Of TOML no lines are known."""
+    if text.file.endswith(".toml"):
+        try:
+            text = Text(text.path, json.dumps(tomllib.loads(text.content), default=str), name="x.json")
+        except ValueError:
+            return None
+        table = next(iter(read_json(text).nodes), None)
+        return _without_lines(table) if isinstance(table, Table) else None
+    documents = read_yaml(text) if text.file.endswith((".yml", ".yaml")) else read_json(text)
+    table = documents.nodes[0] if documents.nodes else None
+    return table if isinstance(table, Table) else None
+
+
+def _without_lines(table: Table) -> Table:
+    items = [(name, _without_lines(each) if isinstance(each, Table) else each) for name, _, each in table.items]
+    return Table(tuple((name, None, each) for name, each in items), None)
 
 
 def _named_files(source: Text, name: str) -> Iterator[Text]:
@@ -545,7 +641,8 @@ def _returned(source: Text, call: ast.Call, name: str, scopes: tuple[Scope, ...]
     outer: tuple[Scope, ...] = scopes[:1]
     if isinstance(call.func, ast.Attribute):
         if getattr(call.func.value, "id", "") not in ("self", "cls"):
-            return _of_attribute(source, scopes[0], call.func, called=True) if scopes else None
+            own = _of_method(source, call.func, scopes) if scopes else None
+            return own or (_of_attribute(source, scopes[0], call.func, called=True) if scopes else None)
         outer = scopes[: max((at + 1 for at, each in enumerate(scopes) if isinstance(each, ast.ClassDef)), default=0)]
     if not outer:
         return None
@@ -553,6 +650,46 @@ def _returned(source: Text, call: ast.Call, name: str, scopes: tuple[Scope, ...]
     if len(functions) == 1:
         return _of_function(source, functions[0], outer)
     return _of_package(source, scopes[0], name, called=True) if not functions and len(outer) == 1 else None
+
+
+def _of_method(source: Text, function: ast.Attribute, scopes: tuple[Scope, ...]) -> list[Setting] | None:
+    """The settings of what a method returns of an object whose class is told: by the annotation of a parameter, or
+    where a name is bound to the only one that is made.
+    """
+    name = getattr(function.value, "id", "")
+    owner = next(filter(None, (_class_of(name, scope) for scope in reversed(scopes))), "")
+    node, original = imports(scopes[0]).get(owner, (None, owner))
+    home = source if node is None else module_of(source, node)
+    tree = scopes[0] if node is None else None if home is None else _module_tree(home)
+    found = [each for each in tree.body if isinstance(each, ast.ClassDef) and each.name == original] if tree else []
+    methods = _functions(found[0]).get(function.attr, ()) if len(found) == 1 else ()
+    if not owner or home is None or not isinstance(tree, ast.Module) or len(methods) != 1:
+        return None
+    tokens = BOUND.set(_dictionaries(tree)), MODULE.set(tree)
+    try:
+        return _of_function(home, methods[0], (tree, found[0]))
+    finally:
+        BOUND.reset(tokens[0])
+        MODULE.reset(tokens[1])
+
+
+def _class_of(name: str, scope: Scope) -> str:
+    """The class of what a name is in a scope, as far as that is written there; empty if it is not."""
+    if isinstance(scope, FUNCTIONS):
+        told = [each.annotation for each in ast.walk(scope.args) if isinstance(each, ast.arg) and each.arg == name]
+        if told and told[0] is not None:
+            return told[0].id if isinstance(told[0], ast.Name) else ""
+    bound_here = [each for each in _own(scope) if _binds(each, name)]
+    value = getattr(bound_here[0], "value", None) if len(bound_here) == 1 else None
+    return value.func.id if isinstance(value, ast.Call) and isinstance(value.func, ast.Name) else ""
+
+
+def _module_tree(source: Text) -> ast.Module | None:
+    """The tree of another file; None if it is not Python."""
+    try:
+        return ast.parse(source.content)
+    except (SyntaxError, RecursionError, ValueError, MemoryError):
+        return None
 
 
 @lru_cache(maxsize=8)
@@ -602,11 +739,8 @@ def _of_attribute(source: Text, module: Scope, node: ast.Attribute, *, called: b
 
 def _of_file(other: Text | None, name: str, *, called: bool) -> list[Setting] | None:
     """The settings of a dictionary, or of what a function returns, of another file."""
-    if other is None:
-        return None
-    try:
-        tree = ast.parse(other.content)
-    except (SyntaxError, RecursionError, ValueError, MemoryError):
+    tree = _module_tree(other) if other is not None else None
+    if other is None or tree is None:
         return None
     maps = _dictionaries(tree)
     tokens = BOUND.set(maps), MODULE.set(tree)
@@ -831,12 +965,38 @@ def _variable(value: ast.expr) -> tuple[str, str | None]:
     return "", None
 
 
+def _read_notebook(source: Text, reading: Collected) -> bool:
+    """Read the code of a Jupyter notebook, each line in the file's own."""
+    nodes = read_json(source).nodes
+    cells = nodes[0].get("cells") if nodes and isinstance(nodes[0], Table) else None
+    lines: list[str] = []
+    for cell in cells.items if isinstance(cells, Listing) else ():
+        if not isinstance(cell, Table) or cell.text("cell_type") != "code":
+            continue
+        code = cell.get("source")
+        parts = code.items if isinstance(code, Listing) else (code,)
+        for each in (part for part in parts if isinstance(part, Scalar)):
+            for text in each.text.splitlines():
+                lines += [""] * ((each.line or 1) - 1 - len(lines))
+                lines.append("" if text.lstrip().startswith(("%", "!")) else text)
+    return read_python(dataclasses.replace(source, content="\n".join(lines) + "\n"), reading)
+
+
 FORMATS: Final = (
+    Format(
+        name="Jupyter notebooks",
+        reads="their code, as Python",
+        files=("*.ipynb",),
+        rank=21,
+        whole=True,
+        claims=lambda document: document.file.endswith(".ipynb"),
+        read=lambda document, reading: _read_notebook(document.source, reading) or True,
+    ),
     Format(
         name="Python sources",
         reads="the dictionary that is handed to a producer of confluent-kafka; what producers of kafka-python and "
-        "aiokafka are called with; quixstreams and bytewax; options of PySpark's sinks; PyFlink's sinks, and its "
-        "tables in SQL",
+        "aiokafka are called with; pykafka, Faust, quixstreams and bytewax; options of PySpark's sinks; PyFlink's "
+        "sinks, and its tables in SQL",
         files=("*.py",),
         rank=20,
         whole=True,

@@ -189,9 +189,27 @@ def _inherited(folder: Path) -> dict[str, str]:
                 here = True
                 text = decode(path.read_bytes())
                 found = {**(_properties(text) if name == "pom.xml" else _variables(text)), **found}
+        found = {**_of_build_sources(folder), **found}
         if folder == folder.parent or (folder / ".git").exists() or (not here and not _built(folder.parent)):
             break
         folder = folder.parent
+    return found
+
+
+OF_BUILD: Final = ("buildSrc/src/main/*/*.kt", "buildSrc/src/main/*/*.java", "buildSrc/src/main/*/*.groovy")
+"""Sources of a build of Gradle's, in which versions and coordinates have names."""
+OBJECT: Final = re.compile(r"\b(?:object|class|interface)\s+(\w+)[^{}]{0,200}\{([^{}]*)\}")
+
+
+def _of_build_sources(folder: Path) -> dict[str, str]:
+    """The versions that a build's own sources give names to, with and without that of their object."""
+    found: dict[str, str] = {}
+    for path in (path for name in OF_BUILD for path in sorted(folder.glob(name))):
+        if path.stat().st_size <= LARGEST:
+            text = decode(path.read_bytes())
+            found |= _variables(text)
+            for owner, body in OBJECT.findall(text):
+                found |= {f"{owner}.{name}": value for name, value in _variables(body).items()}
     return found
 
 
@@ -426,6 +444,8 @@ READERS: Final[Mapping[str, Reader]] = {
     "gradle.properties": read_gradle,
     "gradle/libs.versions.toml": read_catalog,
     "build.sbt": read_gradle,
+    "project/*.scala": read_gradle,
+    **dict.fromkeys(OF_BUILD, read_gradle),
     "requirements*.txt": PYTHON,
     "constraints*.txt": PYTHON,
     "requirements*.lock": PYTHON,

@@ -58,7 +58,7 @@ MAKES: Final = re.compile(
     r"|kafka-node|platformatic/kafka"
     r"|Transport\.KAFKA|\bProducerSettings\b|KafkaSink\b|FlinkKafkaProducer|io\.vertx\.kafka|new KafkaStreams\b"
     r"|ProducerConfigCustomizer|ClientFactoryCustomizer|ProducerFactoryCustomizer"
-    r"|kafka::producer|\.AddProducer[<(]|watermill-kafka|kafkapubsub|DotNetCore\.CAP|AddKafkaProducer"
+    r"|kafka::producer|\.AddProducer[<(]|watermill-kafka|kafkapubsub|DotNetCore\.CAP|AddKafkaProducer|Wolverine\.Kafka|createWriteStream|lovoo/goka"
     r"|new KafkaTemplate|[=(]\s*KafkaTemplate\(|\bKafkaBolt\b|\bKafkaIO\b"
     r"|new_producer_config|@KafkaClient\b|\.write(?:Stream)?\b|rdkafka|(?i:kafka)\w*\.producer\(|\"kafka:"
 )
@@ -348,6 +348,12 @@ WRITTEN: Final[Mapping[str, str]] = {
 }
 
 
+ASKED: Final = re.compile(
+    r"[\w.]+\.(?:getString|getInt|getProperty|getRequiredProperty)\(\s*\"([\w.-]+)\"\s*(?:,\s*\"([^\"]*)\"\s*)?\)"
+)
+"""What a program asks the settings of its own for, by their name in its files, and the default."""
+
+
 def _value(node: Node, constants: Mapping[str, _Value]) -> _Value:
     """What an expression is, as far as it is written out."""
     while (
@@ -355,6 +361,8 @@ def _value(node: Node, constants: Mapping[str, _Value]) -> _Value:
         and node.named_child_count
     ):
         node = node.named_children[-1]
+    while node.type == "ascription_expression":  # `0: Integer`
+        node = node.named_children[0]
     if (text := _string(node)) is not None:
         return _Value(text)
     text = _text(node).strip()
@@ -379,6 +387,8 @@ def _value(node: Node, constants: Mapping[str, _Value]) -> _Value:
         return _Value(f"${{{found[1]}}}")
     if found := re.fullmatch(r"System\.getenv\(\)\.getOrDefault\(\"(\w+)\",\s*\"([^\"]*)\"\)", text):
         return _Value(f"${{{found[1]}:{found[2]}}}")
+    if found := ASKED.fullmatch(text):
+        return _Value(f"${{{found[1]}}}" if found[2] is None else f"${{{found[1]}:{found[2]}}}")
     if found := re.fullmatch(r"process\.env\.(\w+)", text):
         return _Value(f"${{{found[1]}}}")
     return _Value(UNKNOWN, known=False)
@@ -435,17 +445,22 @@ def _callee(node: Node) -> str:
 
 
 def _declared(node: Node) -> str:
-    """The type of the variable, field or property that a `new()` is assigned to; empty if there is no such."""
+    """The type of the variable, field or property that a `new()` is assigned to, or of the method that returns it;
+    empty if there is no such.
+    """
+    returned = node.parent is not None and node.parent.type in ("arrow_expression_clause", "return_statement")
     for _ in range(3):
         node = node.parent
         if node is None:
             return ""
-        if (told := node.child_by_field_name("type")) is not None:
+        told = node.child_by_field_name("type") or (node.child_by_field_name("returns") if returned else None)
+        if told is not None:
             return _text(told).rstrip("?")
     return ""
 
 
-def _gather(source: Text, language: str, root: Node) -> _SourceWalk:
+def _gather(source: Text, language: str, root: Node, *, outside: bool = True) -> _SourceWalk:
+    """What a source has. `outside`: with the constants that it takes from other files."""
     found = _SourceWalk(source, language)
     nodes = list(_walk(root))
     for node, above in nodes:
@@ -455,6 +470,7 @@ def _gather(source: Text, language: str, root: Node) -> _SourceWalk:
             _injected(node, found)
         if node.type in FUNCTIONS:
             found.scopes[f"{_name_of(node)}@{node.start_byte}"] = _text(node)
+    found.constants = {**_constants_elsewhere(source, language), **found.constants} if outside else found.constants
     for node, above in nodes:
         _pairs_of(node, above, found)
         _maker_of(node, above, found)
@@ -465,6 +481,58 @@ def _gather(source: Text, language: str, root: Node) -> _SourceWalk:
         bodies = {**found.scopes, "": source.content}
         found.merges = tuple((scope, each) for scope, body in bodies.items() for each in MERGES.finditer(body))
     return found
+
+
+OF_CONSTANTS: Final = re.compile(r"(?<![\w.])([A-Z]\w*)\.([A-Z][A-Z0-9_]*)\b(?!\s*[.(])")
+"""A constant of another class's: `Settings.ACKS`."""
+STATIC: Final = re.compile(r"(?m)^import\s+static\s+[\w.]+\.([A-Z]\w*)\.(?:[A-Z][A-Z0-9_]*|\*)\s*;")
+FROM: Final = re.compile(
+    r"(?m)^\s*(?:import\s*(?:type\s*)?|(?:const|let|var)\s*)\{([^{}]*)\}\s*(?:from|=\s*require\()\s*[\"'](\.\.?/[\w./-]+)[\"']"
+)
+"""What a script imports by its names from a module of its own program."""
+
+
+def _constants_elsewhere(source: Text, language: str) -> dict[str, _Value]:
+    """The constants that a source takes from other files of its program: of its package in Go, of a class in languages
+    of the JVM, of a module that a script imports names from. A name that two of them have is unknown.
+    """
+    found: dict[str, _Value] = {}
+    for other, names in _files_of_constants(source, language):
+        parser = _parser(language)
+        root = parser.parse(other.content.encode(errors="replace")).root_node
+        for name, value in _gather(other, language, root, outside=False).constants.items():
+            if names is None or name in names:
+                known = found.get(name, value)
+                found[name] = value if known == value else _Value(UNKNOWN, known=False)
+    return found
+
+
+def _files_of_constants(source: Text, language: str) -> Iterator[tuple[Text, frozenset[str] | None]]:
+    """The files that a source may take constants from, each with their names; None if all count."""
+    own = Path(source.path)
+    if language == "go":
+        for path in sorted(own.parent.glob("*.go"))[:BESIDE]:
+            content = _content(path) if path.name != own.name and not TESTS.search(path.name) else ""
+            if re.search(r"(?m)^const\b", content):
+                yield Text(str(path), "".join(GO_CONSTANTS.findall(content))), None
+    elif language in SCRIPTS:
+        for names, where in FROM.findall(source.content):
+            taken = frozenset(each.partition(" as ")[0].strip() for each in names.split(","))
+            if any(re.fullmatch(r"[A-Z][A-Z0-9_]*", each) for each in taken) and (module := _module(own, where)):
+                yield Text(str(module), _content(module)), taken
+    elif language in ("java", "kt", "scala"):
+        classes: dict[str, set[str]] = {}
+        for owner, name in OF_CONSTANTS.findall(source.content):
+            classes.setdefault(owner, set()).add(name)
+        for owner in STATIC.findall(source.content):
+            classes.setdefault(owner, set()).update(re.findall(r"(?<![\w.])[A-Z][A-Z0-9_]*\b", source.content))
+        for owner, taken_of in list(classes.items())[:BESIDE]:
+            if (other := _class(source, owner, language)) is not None:
+                yield other, frozenset(taken_of)
+
+
+GO_CONSTANTS: Final = re.compile(r"(?ms)\Apackage \w+\n|^const\s*\([^()]*^\)\n?|^const\s+\w[^\n]*\n?")
+"""The constants of a file of Go's, and the line that names its package."""
 
 
 def _constant(node: Node, above: Sequence[Node], found: _SourceWalk) -> None:
@@ -554,8 +622,9 @@ def _pairs_of(node: Node, above: Sequence[Node], found: _SourceWalk) -> None:
         key = node.child_by_field_name("key") or node.named_children[0]
         value = node.child_by_field_name("value") or node.named_children[-1]
         known = _key(key, constants) or FIELDS.get(_text(key).strip("\"'"), "")
+        known = known or ("retries" if _is_retry_of_kafkajs(key, above, found) else "")
         known = known or OF_PLATFORMATIC.get(_text(key) if PLATFORMATIC in found.source.content else "", "")
-        if known and _allowed(found, known, _text(key)):
+        if known and (known == "retries" or _allowed(found, known, _text(key))):
             _put(known, _value(value, constants), node, above, found)
     elif node.type == "shorthand_property_identifier" and found.language in SCRIPTS:
         name = _text(node)
@@ -593,6 +662,17 @@ FIELDS: Final[Mapping[str, str]] = {
 }
 """Fields of kafka-go's Writer, and of what KafkaJS' producer() and kafka-node's Producer take."""
 PLATFORMATIC: Final = "@platformatic/kafka"
+
+
+def _is_retry_of_kafkajs(key: Node, above: Sequence[Node], found: _SourceWalk) -> bool:
+    """Whether a name is in what KafkaJS is told of retrying, `retry: {retries: 3}`, by a client or a producer."""
+    if found.language not in SCRIPTS or _text(key) != "retries" or "kafkajs" not in found.source.content:
+        return False
+    retry = [each for each in above if each.type == "pair" and _text(each).startswith("retry:")]
+    made = next((each for each in reversed(above) if each.type in CALLS | CREATES), None)
+    return bool(retry) and made is not None and re.search(r"(?:\bKafka|\.producer)$", _callee(made)) is not None
+
+
 OF_PLATFORMATIC: Final[Mapping[str, str]] = {
     "retries": "retries",
     "maxInflights": "max.in.flight.requests.per.connection",
@@ -680,6 +760,12 @@ def _assigned(node: Node, above: Sequence[Node], found: _SourceWalk) -> None:
     owner, _, rest = text.partition(".")
     if found.language == "go" and (setting := re.fullmatch(r"(?:.*\.)?(\w+)\.((?:Producer|Net)\.[\w.]+)", text)):
         _put(SARAMA.get(setting[2], ""), value, node, above, found, setting[1])
+    elif (
+        found.language == "go"
+        and rest in ("RequiredAcks", "MaxAttempts")
+        and "segmentio/kafka-go" in found.source.content
+    ):
+        _put(FIELDS[rest], value, node, above, found, owner)
     elif found.language == "cs":
         inside = next((each for each in reversed(above) if each.type in CREATES), None)
         config = inside is not None and _callee(inside).endswith("ProducerConfig")
@@ -716,7 +802,7 @@ def _maker_of(node: Node, above: Sequence[Node], found: _SourceWalk) -> None:
             text = _text(node)
         if kind in OF_LAMBDAS and given:  # what stands before it in its chain is of others
             line, start, text = given[0].start_point[0] + 1, given[0].start_byte, " ".join(map(_text, given))
-        if kind == "watermill" and PUBLISHER not in text:
+        if (kind == "watermill" and PUBLISHER not in text) or kind == "goka":
             text = found.scopes.get(_scope(above), text)
         names = set(re.findall(r"[A-Za-z_]\w*", " ".join(map(_text, given))))
         if kind == "franz-go" and not _produces(_scope(above), found):
@@ -725,16 +811,18 @@ def _maker_of(node: Node, above: Sequence[Node], found: _SourceWalk) -> None:
             return
         if kind == "arroyo":
             _of_arroyo(node, given, above, found)
-        if kind in CHAINED and (owner := _owner(above)):
+        if (kind in CHAINED or kind == "kafka-go") and (owner := _owner(above)):
             names.add(owner)
         if kind == "KafkaStreams" and any(each.kind == kind and each.scope == _scope(above) for each in found.makers):
             return
-        if kind == "watermill":
+        if kind == "kafkajs":  # the client, which says how often is tried again
+            names.add(callee.partition(".")[0])
+        if kind in ("watermill", "goka"):
             names |= set(re.findall(r"\w+", text))
         found.makers.append(_Maker(kind, line, _scope(above), start, node.end_byte, frozenset(names), text))
 
 
-OF_LAMBDAS: Final = frozenset({"kafkaflow", "cap", "aspire"})
+OF_LAMBDAS: Final = frozenset({"kafkaflow", "cap", "aspire", "wolverine"})
 """Makers of .NET's that are told all in their arguments."""
 PUBLISHER: Final = "PublisherConfig{"
 """What Watermill's publisher is made with: where it is made, or before that in the same function."""
@@ -936,6 +1024,8 @@ def _kind_of_dotnet(found: _SourceWalk, callee: str, name: str, node: Node) -> s
     method = _method(node)
     if "KafkaFlow" in content and method == "AddProducer":
         return "kafkaflow"
+    if "Wolverine" in content and method == "ConfigureProducers":
+        return "wolverine"
     if "DotNetCore.CAP" in content and method == "UseKafka":
         return "cap"
     if "Confluent.Kafka" in content and method == "AddKafkaProducer":
@@ -958,6 +1048,8 @@ def _kind_of_go(content: str, callee: str, name: str, node: Node) -> str:
         return "kafka-go" if name == "Writer" else "kafka-go-config"
     if callee == "kgo.NewClient" and PRODUCES.search(content):
         return "franz-go"
+    if callee == "goka.NewEmitter":
+        return "goka"
     if callee == "kafkapubsub.OpenTopic":
         return "gocloud"
     return "confluent" if name == "NewProducer" and "confluentinc/confluent-kafka-go" in content else ""
@@ -974,6 +1066,8 @@ def _kind_of_javascript(found: _SourceWalk, callee: str, name: str, node: Node) 
         imported = _imported(found.source, callee.partition(".")[0])
         if "kafkajs" in imported or "confluentinc/kafka-javascript" in imported:
             return "kafkajs" if "kafkajs" in imported else "confluent-javascript"
+    if "node-rdkafka" in content and callee.endswith("Producer.createWriteStream"):
+        return "node-rdkafka"
     if node.type != "new_expression" or name not in OF_NODE:
         return ""
     kinds = {each: each for each in (PLATFORMATIC, "node-rdkafka", "kafka-node")}
@@ -988,14 +1082,15 @@ def _imported(source: Text, name: str) -> str:
     )
     if found is None:
         return ""
-    at = Path(source.path).parent / found[1]
-    for path in (at, *(at.parent / f"{at.name}.{end}" for end in ("js", "ts", "mjs", "cjs")), at / "index.js"):
-        try:
-            if path.is_file() and path.stat().st_size < LARGEST:
-                return path.read_text(encoding="utf-8", errors="replace")
-        except OSError:
-            continue
-    return ""
+    path = _module(Path(source.path), found[1])
+    return _content(path) if path is not None else ""
+
+
+def _module(own: Path, named: str) -> Path | None:
+    """The file of a script's module that another one imports by its place; None if there is none."""
+    at = own.parent / named
+    tried = (at, *(at.parent / f"{at.name}.{end}" for end in SCRIPTS), at / "index.js", at / "index.ts")
+    return next((each for each in tried if each.is_file()), None)
 
 
 def _kind_of_call(found: _SourceWalk, callee: str, name: str, node: Node) -> str:
@@ -1024,16 +1119,17 @@ def _makers_of_config(maker: _Maker, found: _SourceWalk) -> frozenset[str]:
     if not re.fullmatch(r"\w+", name):
         return frozenset()
     body = found.scopes.get(maker.scope, "")
-    return frozenset(re.findall(rf"(?<![\w.]){name}\b(?:\s*,\s*\w+)?\s*:?=\s*(\w+)\(", body))
+    return frozenset(re.findall(rf"(?<![\w.]){name}\b(?:\s*,\s*\w+)?\s*:?=\s*(?:\w+\.)?(\w+)\(", body))
 
 
-OF_SARAMA: Final = frozenset({"sarama", "watermill", "gocloud"})
+OF_SARAMA: Final = frozenset({"sarama", "watermill", "gocloud", "goka"})
 """Makers that take a configuration of sarama's."""
 MAKE_CONFIG: Final = (
     "sarama.NewConfig(",
     "sarama.Config{",
     "DefaultSaramaSyncPublisherConfig(",
     "kafkapubsub.MinimalConfig(",
+    "goka.DefaultConfig(",
 )
 """How a configuration of sarama's is made."""
 WATERMILLS: Final = "DefaultSaramaSyncPublisherConfig("
@@ -1045,6 +1141,9 @@ def _config_name(maker: _Maker) -> str:
     if maker.kind == "watermill":
         given = re.search(r"\bOverwriteSaramaConfig:\s*&?([\w.]+)(?![\w.(])", maker.text)
         return given[1] if given else ""
+    if maker.kind == "goka":
+        given = re.search(r"(?:ProducerBuilderWithConfig|ReplaceGlobalConfig)\(\s*([\w.]+)\s*\)", maker.text)
+        return given[1] if given else "nil"
     if maker.kind == "gocloud":
         given = re.search(r"OpenTopic\(\s*[^,]+,\s*([\w.]+)\s*,", maker.text)
         return given[1] if given else ""
@@ -1055,7 +1154,7 @@ def _config_name(maker: _Maker) -> str:
 def _selected(maker: _Maker, found: _SourceWalk) -> list[_Pair]:
     """The settings that a producer is made with."""
     inside = [each for each in found.pairs if maker.start <= each.start < maker.end and each.other is None]
-    if maker.kind in ("cap", "aspire"):
+    if maker.kind in ("cap", "aspire", "wolverine"):
         return inside
     if maker.kind == "kafkaflow":
         named = [each for each in found.pairs if each.owner in maker.names and each not in inside]
@@ -1071,7 +1170,7 @@ def _selected(maker: _Maker, found: _SourceWalk) -> list[_Pair]:
     mine = [] if maker.kind == "franz-go" else mine  # its options are not put into a map
     own = (
         mine
-        if maker.kind in ("watermill", "gocloud")
+        if maker.kind in ("watermill", "gocloud", "goka")
         else mine or [each for each in own if not _anothers(each, maker, found) and each.value.text != SPREAD]
     )
     shared = [
@@ -1281,10 +1380,21 @@ def _is_config_of_others(maker: _Maker, found: _SourceWalk) -> bool:
     root, _, field_name = name.partition(".")
     head = found.scopes.get(maker.scope, "").partition("{\n")[0]
     parameters = re.sub(r"^func\s*\([^)]*\)", "func", head)
-    if (field_name or maker.kind != "sarama") and re.search(rf"[(,]\s*{re.escape(root)}\s+[\w*.]", parameters):
+    given = re.search(rf"[(,]\s*{re.escape(root)}\s+[\w*.]", parameters) is not None
+    if given and (field_name or maker.kind != "sarama" or not _is_set_or_called_here(maker, found)):
         return True
     texts = (content, *(found.scopes[scope] for scope in found.scopes))
     return not any(made in text for text in texts for made in MAKE_CONFIG)
+
+
+def _is_set_or_called_here(maker: _Maker, found: _SourceWalk) -> bool:
+    """Whether the configuration of sarama's that a function takes is one of its file: something in it sets one, or
+    calls the function where it makes one.
+    """
+    function = re.escape(maker.scope.partition("@")[0])
+    others = [text for scope, text in found.scopes.items() if scope != maker.scope]
+    called = [text for text in others if re.search(rf"(?<!\w){function}\(", text)]
+    return bool(found.pairs) or any(made in text for text in called for made in MAKE_CONFIG)
 
 
 def _is_set_by_others(maker: _Maker, found: _SourceWalk) -> bool:
@@ -1342,9 +1452,11 @@ FOLLOWED: Final = frozenset(
         "kafkaflow",
         "watermill",
         "gocloud",
+        "goka",
         "beam",
         "cap",
         "aspire",
+        "wolverine",
     }
 )
 """Makers that show everything they are set to."""
@@ -1353,9 +1465,11 @@ PASSED: Final[Mapping[str, tuple[tuple[str, str, str], ...]]] = {
     "masstransit": (("acks", "all", "the default of every librdkafka that MassTransit's rider ran on"),),
     "kafkaflow": (("acks", "all", "the default of every librdkafka that KafkaFlow ran on"),),
     "watermill": (("retries", "10", "Watermill's DefaultSaramaSyncPublisherConfig"),),
+    "goka": (("retries", "20", "goka's DefaultConfig"),),
     "beam": (("retries", "3", "Beam's KafkaIO, DEFAULT_PRODUCER_PROPERTIES"),),
     "cap": (("acks", "all", "the default of every librdkafka that CAP ran on"),),
     "aspire": (("acks", "all", "the default of every librdkafka that Aspire ran on"),),
+    "wolverine": (("acks", "all", "the default of every librdkafka that Wolverine ran on"),),
     "camel": (
         ("enable.idempotence", "false", "Camel's default (KafkaConfiguration of 4.8.1)"),
         ("max.in.flight.requests.per.connection", "5", "Camel's default"),
@@ -1434,9 +1548,10 @@ def _gather_package(found: _SourceWalk, parser: Any) -> None:
     if not any(each.kind in OF_SARAMA for each in found.makers):
         return
     own = Path(found.source.path)
-    called = set(re.findall(r"(?<![\w.])(\w+)\(", found.source.content))
-    for path in sorted(own.parent.glob("*.go"))[:BESIDE]:
-        content = _content(path) if path.name != own.name and not TESTS.search(path.name) else ""
+    here = set(re.findall(r"(?<![\w.])(\w+)\(", found.source.content))
+    files = [(path, here) for path in sorted(own.parent.glob("*.go"))[:BESIDE] if path.name != own.name]
+    for path, called in [*files, *_imported_of_go(found.source)]:
+        content = "" if TESTS.search(path.name) else _content(path)
         if not called & set(GO_CONFIG.findall(content)):
             continue
         other = Text(str(path), content)
@@ -1445,6 +1560,24 @@ def _gather_package(found: _SourceWalk, parser: Any) -> None:
             if scope.partition("@")[0] in called and scope not in found.scopes:
                 found.scopes[scope] = text
                 found.pairs += [replace(each, other=other) for each in there.pairs if each.scope == scope]
+
+
+IMPORTED_OF_GO: Final = re.compile(r"(?m)^[ \t]*(?:import[ \t]+)?(?:(\w+)[ \t]+)?\"([\w.-]+(?:/[\w.-]+)+)\"[ \t]*$")
+MODULE_OF_GO: Final = re.compile(r"(?m)^module[ \t]+(\S+)")
+
+
+def _imported_of_go(source: Text) -> Iterator[tuple[Path, set[str]]]:
+    """The files of packages of the same module that a file of Go's imports, and what it calls of each."""
+    root = next((each for each in Path(source.path).absolute().parents if (each / "go.mod").is_file()), None)
+    module = MODULE_OF_GO.search(_content(root / "go.mod")) if root is not None else None
+    if root is None or module is None:
+        return
+    for name, path in IMPORTED_OF_GO.findall(source.content):
+        if path.startswith(module[1] + "/") and ".." not in path:
+            called = rf"(?<![\w.]){re.escape(name or path.rpartition('/')[2])}\.(\w+)\("
+            folder = root / path.removeprefix(module[1] + "/")
+            for file in sorted(folder.glob("*.go"))[:BESIDE]:
+                yield file, set(re.findall(called, source.content))
 
 
 OF_CLASS: Final = re.compile(r"(?<![\w.])([A-Z]\w*\.\w+)(?=\()")
@@ -1481,7 +1614,7 @@ def _class(source: Text, name: str, language: str) -> Text | None:
     """The file of a class of the program's: beside a source, or where its import says; None if there is none."""
     own = Path(source.path)
     folders = [own.parent]
-    imported = re.search(rf"(?m)^import\s+([\w.]+)\.{re.escape(name)}\b", source.content)
+    imported = re.search(rf"(?m)^import\s+(?:static\s+)?([\w.]+)\.{re.escape(name)}\b", source.content)
     package = re.search(r"(?m)^package\s+([\w.]+)", source.content)
     if imported and package and own.parent.parts[-len(package[1].split(".")) :] == tuple(package[1].split(".")):
         root = own.parents[len(package[1].split("."))]
@@ -1600,6 +1733,9 @@ def _add(maker: _Maker, found: _SourceWalk, reading: Collected) -> None:
     settings = _with_outside(settings, pairs, maker, found, based=based, loads=loads)
     if maker.kind == "KafkaStreams":
         settings += _guarantee(source)
+    if maker.kind == "kafkajs" and (client := _imported(source, maker.text.partition(".")[0])):
+        given = RETRIES_OF_KAFKAJS.search(client) if all(each.key != "retries" for each in settings) else None
+        settings += [Setting("retries", given[1], source.origin(maker.line), note="of the client")] if given else []
     if maker.kind == "kafkajs" and (asked := configured(source, maker.text)) is not None:
         named = [replace(each, key=FIELDS[each.key]) for each in asked if each.key in FIELDS]
         settings = [each for each in settings if each.known] + named
@@ -1630,6 +1766,10 @@ def _add(maker: _Maker, found: _SourceWalk, reading: Collected) -> None:
     )
 
 
+RETRIES_OF_KAFKAJS: Final = re.compile(
+    r"\bKafka\(\s*\{(?:[^{}]|\{[^{}]*\}){0,400}?\bretry:\s*\{[^{}]*\bretries:\s*(\d+)"
+)
+"""How often a client of KafkaJS's, which is made in another file, tries again."""
 BUILT: Final = re.compile(r"\A(?!.*(?:setKafkaProducerConfig|setProperty)\().*\.build\(\)\Z", re.DOTALL)
 """A sink of Flink's that is built in one expression, without properties: it has none but its client's own."""
 GUARANTEE: Final = re.compile(
@@ -1705,6 +1845,11 @@ def settle(
             continue  # it is that one's configuration which is handed to it
         if one.kind in SPRING and _is_undecided(own) and any(_is_applications(each) for each in found):
             continue
+        asked = [at for at, each in enumerate(found) if one.kind in SPRING and _is_asked_for(each, one.producer)]
+        if asked:
+            for at in asked:
+                found[at] = _above(found[at], own, fresh=False)
+            continue
         if one.kind == "handed-dotnet" and _is_set_in_another(one, found, made):
             continue
         if one.kind == "customizer":
@@ -1746,6 +1891,12 @@ def _is_applications(producer: ProducerConfig) -> bool:
     """Whether a producer is a section of an application's own: a library of the program's reads it."""
     file = producer.origin.path.rpartition("/")[2]
     return producer.framework == "" and producer.spelling != "{key}" and file.startswith("application")
+
+
+def _is_asked_for(producer: ProducerConfig, own: ProducerConfig) -> bool:
+    """Whether a section of an application's own is what a source of its module asks for."""
+    asks = any(_asks_for(each, producer.settings.get(key)) for key, each in own.settings.items())
+    return asks and _is_applications(producer) and producer.unit == own.unit
 
 
 def _is_read_by_source(producer: ProducerConfig, made: Sequence[Made]) -> bool:
@@ -1815,9 +1966,20 @@ def _filled(producer: ProducerConfig, look_up: Lookup) -> ProducerConfig:
 def _above(producer: ProducerConfig, own: ProducerConfig, *, fresh: bool) -> ProducerConfig:
     """A framework's producer, as the program makes it."""
     note = "the program sets it: the file does not decide"
-    said = {key: dataclasses.replace(each, note=each.note or note) for key, each in own.settings.items()}
-    kept = {key: each for key, each in producer.settings.items() if not fresh or key in ("bootstrap.servers",)}
+    given = {key: each for key, each in own.settings.items() if not _asks_for(each, producer.settings.get(key))}
+    said = {key: dataclasses.replace(each, note=each.note or note) for key, each in given.items()}
+    kept = {
+        key: each
+        for key, each in producer.settings.items()
+        if not fresh or key in ("bootstrap.servers",) or (key in own.settings and key not in given)
+    }
     return dataclasses.replace(producer, settings=MappingProxyType({**kept, **said}))
+
+
+def _asks_for(own: Setting, of_file: Setting | None) -> bool:
+    """Whether what a program sets is what it asks its file for: `config.getString("kafka.acks")`."""
+    asked = re.fullmatch(r"\$\{([\w.-]+)(?::[^{}]*)?\}", own.value)
+    return of_file is not None and asked is not None and f".{of_file.written}".endswith(f".{asked[1]}")
 
 
 LISTENS: Final = re.compile(
@@ -1861,7 +2023,7 @@ FORMATS: Final = (
         files=tuple(f"*.{end}" for end in LANGUAGES if end not in ("kts",)),
         rank=25,
         whole=True,
-        speaks=("twmb/franz-go",),
+        speaks=("twmb/franz-go", "lovoo/goka"),
         claims=lambda document: document.file.rpartition(".")[2] in LANGUAGES,
         read=_read,
     ),

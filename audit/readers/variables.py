@@ -119,7 +119,7 @@ def read_variables(
         return
     if _jaeger(source, name, image, variables, reading):
         return
-    if "ksql" not in image:
+    if "ksql" not in image and not _rest(source, name, image, variables, reading, style):
         _own(source, name, image, variables, reading, style)
 
 
@@ -157,13 +157,16 @@ DEBEZIUMS: Final = frozenset(
     {"BOOTSTRAP_SERVERS", "GROUP_ID", "CONFIG_STORAGE_TOPIC", "OFFSET_STORAGE_TOPIC", "STATUS_STORAGE_TOPIC"}
 )
 """What Debezium's image takes without CONNECT_ before it (its docker-entrypoint.sh)."""
+KSQL_SERVER: Final = re.compile(r"(?:^|/)(?:cp-)?ksql(?:db)?-server(?::|@|$)")
 KSQL: Final = re.compile(r"KSQL_KSQL_STREAMS_(?:PRODUCER_)?([A-Z_]+)")
 
 
 def read_ksql(
     source: Text, name: str, image: str, variables: Sequence[Setting], reading: Collected, style: Style
 ) -> None:
-    """Add the producer of a ksqlDB server, which is Kafka Streams', if something is said of it."""
+    """Add the producer of a ksqlDB server, which is Kafka Streams', if something is said of it, or the image starts
+    one.
+    """
     if "ksql" not in image:
         return
     own = [
@@ -172,10 +175,10 @@ def read_ksql(
         if (found := KSQL.fullmatch(each.key)) and (key := relaxed(found[1])) is not None
     ]
     servers = [_as(each, "bootstrap.servers") for each in variables if each.key == "KSQL_BOOTSTRAP_SERVERS"]
-    if own:
+    if own or (servers and KSQL_SERVER.search(image)):
         release = release_of(image)
         reading.producer(
-            name, [*servers, *own], own[0].origin, client="java", framework="streams", style=style,
+            name, [*servers, *own], (own or servers)[0].origin, client="java", framework="streams", style=style,
             spelling="KSQL_KSQL_STREAMS_PRODUCER_{KEY}", release=release, release_from=f"{source.path}: image {image}",
         )  # fmt: skip
 
@@ -305,6 +308,21 @@ REST: Final = re.compile(r"\bcp-(?:enterprise-)?kafka-rest\b")
 """Confluent's REST proxy, whose client is kafka-clients of its own release."""
 
 
+def _rest(source: Text, name: str, image: str, variables: Sequence[Setting], reading: Collected, style: Style) -> bool:
+    """Add the producer of a REST proxy of which nothing is said but its brokers; whether it is one."""
+    own = [_as(each, "bootstrap.servers") for each in variables if each.key == "KAFKA_REST_BOOTSTRAP_SERVERS"]
+    if not own or REST.search(image) is None or any(each.key.startswith(REST_PRODUCER) for each in variables):
+        return False
+    release, told = release_of(image), f"{source.path}: image {image}"
+    spelling = f"{REST_PRODUCER}{{KEY}}"
+    reading.producer(
+        name, own, own[0].origin, client="java", framework="rest", spelling=spelling, release=release,
+        release_from=told, style=style,
+    )  # fmt: skip
+    return True
+
+
+REST_PRODUCER: Final = "KAFKA_REST_PRODUCER_"
 OWN_NAMES: Final[Mapping[str, str]] = {
     "requiredacks": "acks",
     "idempotent": "enable.idempotence",

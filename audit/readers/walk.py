@@ -28,6 +28,8 @@ ALSO_OWN: Final = words("vendor bin build dist out target")
 SHIPPED: Final = frozenset({"dist", "build", "out"})
 SCRIPT: Final = re.compile(r"(?<!\.d)(?<!\.config)\.[cm]?[jt]sx?$")
 """A source, which what is built is made of."""
+SCRIPT_OF_BIN: Final = re.compile(r"\.(?:[cm]?js|ts|py|rb|php|sh)$")
+"""A program that nobody compiles: what a compiler makes in a `bin` are other files."""
 OWN: Final = ("pom.xml", "build.gradle", "build.gradle.kts", "package.json", "go.mod", "src", "Dockerfile")
 PROGRAM: Final = frozenset(
     {*OWN, "pyproject.toml", "setup.py", "requirements.txt", "Cargo.toml", "Gemfile", "composer.json", "CMakeLists.txt"}
@@ -127,12 +129,14 @@ def _is_of_tests(name: str, folder: str, beside: set[str], *, top: bool) -> bool
 
 
 def _is_own(path: str) -> bool:
-    """Whether a directory has sources of one's own in spite of its name: a build file is in it, or it is all that a
-    package for Node ships.
+    """Whether a directory has sources of one's own in spite of its name: a build file is in it, a `bin` has scripts, or
+    it is all that a package for Node ships.
     """
     if any(os.path.exists(os.path.join(path, name)) for name in OWN):
         return True
     above, name = os.path.split(path)
+    if name == "bin":
+        return any(SCRIPT_OF_BIN.search(each) for each in os.listdir(path))
     if name not in SHIPPED or not os.path.exists(os.path.join(above, "package.json")):
         return False
     beside = [each for each in os.listdir(above) if not each.startswith(".")]

@@ -68,7 +68,7 @@ def _row(row: ProducerRow, accepted: Collection[str]) -> dict[str, Any]:
 def _case(row: ProducerRow, case: ProducerCase, accepted: Collection[str]) -> dict[str, Any]:
     resolved, topic = case.resolved, case.topic
     return {
-        "when": resolved.when,
+        "when": case.when,
         "grade": case.grade,
         "at_best": case.at_best,
         "reason": case.reason,

@@ -187,7 +187,7 @@ def _power_loss(
 def _message(row: ProducerRow, case: ProducerCase, effect: Effect) -> str:
     found = case.has(effect)
     told = "; ".join(f"{one.sentence} by {one.fault} ({words.evidence(one)})" for one in found)
-    when = f" if {case.resolved.when}" if case.resolved.when else ""
+    when = f" if {case.when}" if case.when else ""
     fixes = [fix for fix in case.fixes if effect in {one.effect for one in fix.removes}]
     change = f" Change: {words.fix(case, fixes[0])}." if fixes else ""
     return f"{row.name}, grade {words.grade(case)}{when}: {told}.{change}"

@@ -9,6 +9,7 @@ from typing import Any, Final
 from audit.cells import FAULTS, LAST_DISK_LOST, LAST_REPLICA, POWER_LOSS, UNDER_LOAD
 from audit.defaults import FOREVER, product
 from audit.grade import (
+    LOSE_NOTHING,
     NOT_MEASURED,
     ORDER,
     REFUSED,
@@ -22,7 +23,8 @@ from audit.grade import (
 )
 from audit.model import InputProblem, Origin
 from audit.proof import HARM, Proof, contradicts
-from audit.resolve import Value, conditions
+from audit.resolve import Value, World, conditions
+from audit.topics import IF_THREE, with_one_replica
 from evidence.basis import OWN_RUNS, Basis
 from results import MEASURED_ON, RATE_PER_S
 
@@ -207,13 +209,19 @@ def fix(case: ProducerCase, one: Fix) -> str:
         sentence = f"{changes}: removes the {_and([NOUN[each] for each in removed])}"
         if not any(finding.graded for finding in one.removes):
             sentence += f" by {_and(sorted({finding.fault for finding in one.removes}))}"
-    sentence += f" (then {grade(one)})"
+    sentence += f" (then {grade(one)}{_if_three(case, one)})"
     if one.brings:
         brought = sorted({f"{NOUN[finding.effect]} by {finding.fault}" for finding in one.brings})
         sentence += f"; brings {', '.join(brought)}"
     if one.refuses:
         sentence += f"; records are refused in {', '.join(one.refuses)}"
     return sentence
+
+
+def _if_three(case: ProducerCase, one: Fix) -> str:
+    """On what the promise of a change rests, if the topic's replicas are assumed."""
+    assumed = one.grade in LOSE_NOTHING and with_one_replica(case.topic) is not None
+    return f" if {IF_THREE}" if assumed else ""
 
 
 def _implied(case: ProducerCase, one: Fix) -> str:
@@ -371,9 +379,17 @@ def alternatives(row: ProducerRow) -> list[tuple[str, ProducerCase]]:
     told = []
     for cases in ordered:
         first = shown if shown in cases else cases[0]
-        worlds = [world for case in cases for world in case.resolved.worlds]
-        told.append((conditions(worlds) if len(groups) > 1 else "", first))
+        told.append((_conditions(cases) if len(groups) > 1 else "", first))
     return told
+
+
+def _conditions(cases: Sequence[ProducerCase]) -> str:
+    """What several cases have in common of what was not told: of the producer, and of the topic's replicas."""
+    worlds_of: dict[str, list[World]] = {}
+    for case in cases:
+        worlds_of.setdefault(case.topic.provided, []).extend(case.resolved.worlds)
+    told = (" and ".join(filter(None, (conditions(worlds), if_so))) for if_so, worlds in worlds_of.items())
+    return "; or ".join(filter(None, told))
 
 
 OWN_SCENARIOS = frozenset({"follower-reboot"})

@@ -38,8 +38,11 @@ def rows(
     return list(Grader(cells).answer(inputs, stated or StatedByUser(version="2.8.2")).rows)
 
 
+THREE = (TopicConfig(name="orders", replication_factor=3),)
+
+
 def case(cells: list[Cell], **settings: Any) -> ProducerCase:
-    (row,) = rows(cells, producer(**settings))
+    (row,) = rows(cells, producer(**settings), topics=THREE)
     (one,) = row.cases
     return one
 
@@ -374,6 +377,31 @@ def test_harm_that_a_change_against_lost_power_does_is_told() -> None:
 # Topics and brokers
 
 
+@pytest.mark.parametrize(("settings", "best"), [({"enable_idempotence": "true"}, "A"), ({"acks": "all"}, "B")])
+def test_that_nothing_is_lost_is_not_certain_of_replicas_that_nobody_tells(settings: Any, best: str) -> None:
+    (row,) = rows(matrix(), producer(**settings))
+    assert [one.grade for one in row.cases] == [best, "F"]
+    assert [one.topic.replication_factor.value for one in row.cases] == [3, 1]
+    assert (row.certain, row.grade) == (False, "?" if best == "A" else "B")
+    assert not row.certainly("loss")
+    assert row.certainly("duplicate") is (best == "B")
+    assert all("3 replicas" not in text for text in row.cases[1].topic.assumed)
+
+
+def test_a_loss_with_the_replicas_that_are_assumed_is_certain() -> None:
+    (row,) = rows(matrix())
+    assert (len(row.cases), row.grade, row.certainly("loss")) == (1, "D", True)
+
+
+def test_more_in_sync_replicas_than_one_is_remarked_of_one_replica_alone() -> None:
+    least = {"min.insync.replicas": Setting("min.insync.replicas", "2", Origin("t", 4))}
+    cells = [*matrix(), *harmless(acks="all", idempotence=True, min_insync_replicas=2)]
+    topics = (TopicConfig(name="orders", settings=least),)
+    (row,) = rows(cells, producer(enable_idempotence="true"), topics=topics)
+    assert [len(one.topic.remarks) for one in row.cases] == [0, 1]
+    assert "is refused" in row.cases[1].topic.remarks[0]
+
+
 def test_what_nobody_tells_is_assumed_and_said() -> None:
     (row,) = rows(matrix(), stated=StatedByUser())
     topic = row.cases[0].topic
@@ -437,7 +465,7 @@ def test_a_version_and_how_it_is_run() -> None:
 
 
 def test_an_unknown_release_is_answered_on_both_sides_and_graded_by_what_is_certain() -> None:
-    (row,) = rows(matrix(), producer(release=None))
+    (row,) = rows(matrix(), producer(release=None), topics=THREE)
     assert {one.grade for one in row.cases} >= {"D", "A"}
     assert (row.grade, row.certain, row.best.grade, row.worst.grade) == ("?", False, "A", "D")
     assert row.reason == "what is not told decides: from A to D"

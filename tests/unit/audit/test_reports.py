@@ -15,12 +15,13 @@ import pytest
 
 from audit import baseline
 from audit.grade import AuditAnswer, Cost, Grader
-from audit.model import InputProblem, Inputs, Origin, ProducerConfig, Setting
+from audit.model import InputProblem, Inputs, Origin, ProducerConfig, Setting, TopicConfig
 from audit.report import console, data, junit, page, sarif, words
 from audit.topics import StatedByUser, parse_topic
 from judgement.report import html
 from tests.unit.audit.cells import cell, dark, matrix, run, standing
 
+THREE = (TopicConfig(name="orders", replication_factor=3),)
 IDEMPOTENT: dict[str, Any] = {"enable.idempotence": "true"}
 ROOT = Path(__file__).parents[3]
 NASTY = "evil\x1b[2J<script>alert(1)</script>\u202e]]>"
@@ -206,7 +207,7 @@ def test_control_characters_are_shown_by_their_escape(form: str) -> None:
 
 
 def test_the_console_says_grade_place_reason_evidence_and_change() -> None:
-    text = console.render(answer(producer(line=4, acks="1")), width=400)
+    text = console.render(answer(producer(line=4, acks="1"), topics=THREE), width=400)
     for said in (
         "D at best app → orders   conf/app.properties:4",
         "37 of 37 acknowledged records were lost by leader-crash-behind: followers stand still",
@@ -225,7 +226,7 @@ def test_the_console_says_grade_place_reason_evidence_and_change() -> None:
 
 
 def test_the_worst_stands_first_and_quiet_is_a_line_each() -> None:
-    found = answer(producer("good", **IDEMPOTENT), producer("bad", acks="1"))
+    found = answer(producer("good", **IDEMPOTENT), producer("bad", acks="1"), topics=THREE)
     lines = console.render(found, quiet=True).splitlines()
     assert [line.split()[3 if "best" in line else 1] for line in lines[:2]] == ["bad", "good"]
     assert len(lines) == 3
@@ -241,10 +242,30 @@ def test_what_is_accepted_is_marked_in_text_and_page() -> None:
 
 def test_each_side_of_an_unknown_release_is_said() -> None:
     untold = ProducerConfig(name="untold", client="java", origin=Origin("x.yml", 1), topics=("orders",))
-    text = console.render(answer(untold), width=200)
+    text = console.render(answer(untold, topics=THREE), width=200)
     assert text.startswith("A to D")
     assert "that is if    the client is kafka-clients 3.0.1 or later" in text
     assert "but if        the client is kafka-clients 2.1 to 2.8: D" in text
+
+
+def test_what_is_promised_of_replicas_that_nobody_tells_is_told_with_its_condition() -> None:
+    text = console.render(answer(producer(**IDEMPOTENT)), width=200)
+    assert text.startswith("A to F")
+    assert "that is if    the topic has 3 replicas" in text
+    assert "but if        the topic has one replica, as Kafka makes it by itself: F" in text
+    lossy = console.render(answer(producer(acks="1")), width=400)
+    assert "(then A if the topic has 3 replicas)" in lossy
+    assert "one replica" not in lossy
+    told = console.render(answer(producer(**IDEMPOTENT), topics=THREE), width=200)
+    assert told.startswith("A    app")
+    assert "replicas" not in told.split("producer")[0]
+    (policy,) = [one for one in results(answer(producer(**IDEMPOTENT))) if one["ruleId"] == "policy"]
+    assert policy["level"] == "note"
+    cases = data.as_json(answer(producer(**IDEMPOTENT)))["producers"][0]["cases"]
+    assert [(one["grade"], one["when"]) for one in cases] == [
+        ("A", "the topic has 3 replicas"),
+        ("F", "the topic has one replica, as Kafka makes it by itself"),
+    ]
 
 
 def test_nothing_is_said_to_measure_a_topic_that_nobody_can_write_to() -> None:
@@ -285,7 +306,7 @@ def test_what_is_measured_of_no_topic_with_unclean_elections_can_be_proved() -> 
 
 
 def in_the_dark(*, accepted: bool = False, **settings: Any) -> tuple[AuditAnswer, frozenset[str]]:
-    inputs = Inputs(producers=(producer(**settings),))
+    inputs = Inputs(producers=(producer(**settings),), topics=THREE)
     told = Grader([*matrix(), *dark()]).answer(inputs, StatedByUser(version="2.8.2"))
     return told, baseline.every(told) if accepted else frozenset()
 
@@ -339,7 +360,8 @@ def test_power_loss_fails_a_test_case_only_if_it_is_named(
 
 def test_every_format_says_what_the_last_replica_loses_apart_from_a_power_loss_of_all() -> None:
     cells = [*matrix(), *dark(), cell("last-replica", run("alone-1", 10, lost=5), acks="all")]
-    told = Grader(cells).answer(Inputs(producers=(producer(acks="all"),)), StatedByUser(version="2.8.2"))
+    inputs = Inputs(producers=(producer(acks="all"),), topics=THREE)
+    told = Grader(cells).answer(inputs, StatedByUser(version="2.8.2"))
     sentence = "5 of 10 acknowledged records were lost when the last replica in sync loses power and is back"
     for text in (console.render(told, width=400), page.render(told, style=""), junit.render(told), sarif.render(told)):
         flat = " ".join(text.split())

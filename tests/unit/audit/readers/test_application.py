@@ -296,3 +296,11 @@ def test_spring_boots_acks_override_the_binders(tmp_path) -> None:
     content = STREAM.replace("retries: 3", "acks: 1")
     orders = read(tmp_path, {"application.yml": content}).producers[0]
     assert (values(orders)["acks"], orders.settings["acks"].written) == ("1", "spring.kafka.producer.acks")
+
+
+@pytest.mark.parametrize(("mark", "names"), [("quarkus.http.port=1\n", [""]), ("", ["", " (profile prod)"])])
+def test_what_is_quarkus_is_in_its_profile_prod_by_itself(tmp_path, mark, names) -> None:
+    content = mark + "kafka.bootstrap.servers=localhost:9092\nkafka.acks=1\n%prod.kafka.acks=all\n"
+    producers = read(tmp_path, {"app/application.properties": content}).producers
+    assert [each.name.removeprefix("app") for each in producers] == names
+    assert values(producers[-1])["acks"] == "all"

@@ -279,3 +279,42 @@ objects:
   - {apiVersion: v1, kind: Template, objects: []}
 """
     assert values(only(read(tmp_path, {"t.yaml": content})))["acks"] == "1"
+
+
+BROKER = """  {0}:
+    image: apache/kafka:3.7.0
+    environment:
+      KAFKA_PROCESS_ROLES: broker,controller
+      KAFKA_CONTROLLER_QUORUM_VOTERS: 1@{1}:9093
+      KAFKA_DEFAULT_REPLICATION_FACTOR: 1
+"""
+
+
+@pytest.mark.parametrize(
+    ("controllers", "clusters"), [(("a", "b"), 2), (("localhost", "localhost"), 2), (("a", "a"), 1)]
+)
+def test_brokers_of_one_file_are_of_the_cluster_of_their_controllers(tmp_path, controllers, clusters) -> None:
+    content = "services:\n" + "".join(map(BROKER.format, ("a", "b"), controllers))
+    assert len({each.cluster for each in read(tmp_path, {"compose.yaml": content}).brokers}) == clusters
+
+
+def test_a_broker_that_tells_no_controllers_is_of_the_files_cluster(tmp_path) -> None:
+    content = "services:\n" + BROKER.format("a", "a") + "  b:\n    image: apache/kafka:3.7.0\n"
+    assert len({each.cluster for each in read(tmp_path, {"compose.yaml": content}).brokers}) == 1
+
+
+@pytest.mark.parametrize(
+    ("image", "variable", "count"),
+    [
+        ("confluentinc/cp-ksqldb-server:7.6.0", "KSQL_BOOTSTRAP_SERVERS", 1),
+        ("confluentinc/cp-ksqldb-cli:7.6.0", "KSQL_BOOTSTRAP_SERVERS", 0),
+        ("confluentinc/cp-kafka-rest:7.6.0", "KAFKA_REST_BOOTSTRAP_SERVERS", 1),
+        ("confluentinc/cp-schema-registry:7.6.0", "SCHEMA_REGISTRY_KAFKASTORE_BOOTSTRAP_SERVERS", 0),
+    ],
+)
+def test_an_image_that_sends_by_itself_is_a_producer_of_its_release(tmp_path, image, variable, count) -> None:
+    content = f"services:\n  s:\n    image: {image}\n    environment: {{{variable}: 'k:9092'}}\n"
+    producers = read(tmp_path, {"compose.yaml": content}).producers
+    assert [(each.client, each.release, values(each)) for each in producers] == [
+        ("java", "3.6", {"bootstrap.servers": "k:9092"})
+    ] * count

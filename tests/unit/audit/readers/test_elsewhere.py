@@ -343,3 +343,155 @@ def test_a_producer_of_kafkajs_takes_no_settings_of_librdkafkas(tmp_path) -> Non
     content = "import { Kafka } from 'kafkajs'\nconst old = { 'request.required.acks': 0 }\n"
     content += "const p = new Kafka({ brokers: ['k'] }).producer()\n"
     assert "request.required.acks" not in only(read(tmp_path, {"p.js": content})).settings
+
+
+CONSTANTS = 'package {0};\nclass Names {{ static final String ACKS = "{1}"; static final String OTHER = "0"; }}\n'
+
+
+@pytest.mark.parametrize(
+    ("imports", "folder", "value", "acks"),
+    [
+        ("", "a/b", "Names.ACKS", "1"),
+        ("import a.conf.Names;", "a/conf", "Names.ACKS", "1"),
+        ("import static a.conf.Names.ACKS;", "a/conf", "ACKS", "1"),
+        ("", "a/b", "Names.LATER", None),
+        ("", "a/elsewhere", "Names.ACKS", None),
+    ],
+)
+def test_constants_of_another_class_are_known(tmp_path, imports, folder, value, acks) -> None:
+    made = f'Properties p = new Properties(); p.put("acks", {value}); return new KafkaProducer<>(p);'
+    files = {
+        "src/a/b/Sender.java": MAKES.format(imports, made),
+        f"src/{folder}/Names.java": CONSTANTS.format(folder.replace("/", "."), "1"),
+    }
+    assert known(only(read(tmp_path, files))) == acks
+
+
+GO = """package bus
+import "github.com/confluentinc/confluent-kafka-go/v2/kafka"
+func open() (*kafka.Producer, error) { return kafka.NewProducer(&kafka.ConfigMap{"acks": required}) }
+"""
+
+
+@pytest.mark.parametrize(
+    ("file", "content", "acks"),
+    [
+        ("const.go", 'package bus\nconst required = "1"\n', "1"),
+        ("const.go", 'package bus\nconst (\n\tother = "0"\n\trequired = "all"\n)\n', "all"),
+        ("const_test.go", 'package bus\nconst required = "1"\n', None),
+        ("sub/const.go", 'package sub\nconst required = "1"\n', None),
+        ("const.go", 'package bus\nvar required = "1"\n', None),
+    ],
+)
+def test_constants_of_the_same_package_of_go_are_known(tmp_path, file, content, acks) -> None:
+    assert known(only(read(tmp_path, {"bus/open.go": GO, f"bus/{file}": content}))) == acks
+
+
+@pytest.mark.parametrize(
+    ("imports", "acks"),
+    [
+        ("import { REQUIRED } from './names';", "1"),
+        ("const { REQUIRED } = require('./names');", "1"),
+        ("import { REQUIRED } from 'names';", None),
+        ("import { OTHER } from './names';", None),
+    ],
+)
+def test_constants_that_a_script_imports_are_known(tmp_path, imports, acks) -> None:
+    script = f"import {{ Kafka }} from 'kafkajs';\n{imports}\nconst producer = new Kafka({{}}).producer();\n"
+    script += "producer.send({ topic: 't', acks: REQUIRED, messages: [] });\n"
+    names = "export const REQUIRED = 1;\nexport const OTHER = 0;\n"
+    assert known(only(read(tmp_path, {"src/a.ts": script, "src/names.ts": names}))) == acks
+
+
+SENDS = """package main
+import (
+	"github.com/IBM/sarama"
+	%s"example.com/shop/conf"
+)
+func main() { %s }
+"""
+CONF = """package conf
+import "github.com/IBM/sarama"
+func Sender() *sarama.Config {
+	c := sarama.NewConfig()
+	c.Producer.RequiredAcks = sarama.%s
+	return c
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "body"),
+    [
+        ("", "sarama.NewSyncProducer(servers, conf.Sender())"),
+        ("", "c := conf.Sender()\nsarama.NewSyncProducer(servers, c)"),
+        ("own ", "sarama.NewSyncProducer(servers, own.Sender())"),
+    ],
+)
+def test_a_configuration_of_another_package_of_the_module_is_followed(tmp_path, name, body) -> None:
+    files = {"go.mod": "module example.com/shop\n", "cmd/main.go": SENDS % (name, body)}
+    files["conf/conf.go"] = CONF % "NoResponse"
+    assert known(only(read(tmp_path, files))) == "0"
+    files["go.mod"] = "module example.com/other\n"
+    assert known(only(read(tmp_path / "b", files))) is None
+
+
+TAKES = """package bus
+import "github.com/IBM/sarama"
+func Open(servers []string, config *sarama.Config) (sarama.SyncProducer, error) {
+	return sarama.NewSyncProducer(servers, config)
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("more", "unknown"),
+    [
+        ("", True),
+        ("func Small() *sarama.Config { return sarama.NewConfig() }\n", True),
+        ("func main() { Open(nil, sarama.NewConfig()) }\n", False),
+    ],
+)
+def test_a_configuration_that_a_library_takes_is_unknown(tmp_path, more, unknown) -> None:
+    producer = only(read(tmp_path, {"bus.go": TAKES + more}))
+    assert ("acks" in producer.settings) is unknown
+    assert known(producer) is None
+
+
+ASKS = """import org.apache.kafka.clients.producer.KafkaProducer;
+import com.typesafe.config.*;
+class A {{ Object p() {{
+  Config config = ConfigFactory.load(); Properties p = new Properties();
+  p.put("acks", config.getString("{}")); return new KafkaProducer<>(p);
+}} }}
+"""
+
+
+@pytest.mark.parametrize(("asked", "acks"), [("shop.kafka.acks", "1"), ("kafka.acks", "1"), ("kafka.other", None)])
+def test_what_a_program_asks_its_file_for_is_what_the_file_says(tmp_path, asked, acks) -> None:
+    files = {
+        "pom.xml": "<project/>",
+        "src/main/java/A.java": ASKS.format(asked),
+        "src/main/resources/application.conf": 'shop {\n  kafka { acks = "1", bootstrap.servers = "k:9092" }\n}\n',
+    }
+    assert known(only(read(tmp_path, files))) == acks
+
+
+FACTORY = """import org.springframework.kafka.core.DefaultKafkaProducerFactory;
+class A {{ Object f(Environment env) {{
+  Map<String, Object> p = new HashMap<>(); p.put("acks", env.getProperty({}));
+  return new DefaultKafkaProducerFactory<>(p);
+}} }}
+"""
+
+
+@pytest.mark.parametrize(
+    ("asked", "acks"), [('"kafka.acks"', "1"), ('"shop.acks", "all"', "all"), ('"shop.acks"', None)]
+)
+def test_what_spring_is_asked_for_is_one_producer_with_its_file(tmp_path, asked, acks) -> None:
+    files = {
+        "pom.xml": "<project/>",
+        "src/main/java/A.java": FACTORY.format(asked),
+        "src/main/resources/application.properties": "kafka.acks=1\n" if acks == "1" else "server.port=1\n",
+    }
+    assert known(only(read(tmp_path, files))) == acks

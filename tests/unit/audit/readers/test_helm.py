@@ -79,7 +79,8 @@ def test_values_without_templates_are_read_as_before(tmp_path: Path) -> None:
         ("a:\n  {{- .Values.empty | toYaml | nindent 2 }}", "a:\n  "),
         ("e:\n  {{- toYaml .Values.map | nindent 2 }}\n  b: 2", 'e:\n  <<: {"c": "3"}\n  b: 2'),
         ('e:\n  {{- include "labels" . | nindent 2 }}\n  b: 2', "e:\n  \n  b: 2"),
-        ("{{- range $k, $v := .Values.map }}\n{{ $k }}: {{ $v | quote }}\n{{- end }}", '\nhelm: "{{ $v | quote }}"\n'),
+        ("{{- range $k, $v := .Values.map }}\n{{ $k }}: {{ $v | quote }}\n{{- end }}", '<<: {"c": "3"}\n\n'),
+        ("{{- range $k, $v := .Values.none }}\n{{ $k }}: {{ $v }}\n{{- end }}", '\nhelm: "{{ $v }}"\n'),
         ('{{- $name := default "x" .Values.a -}}\na: 1', "\na: 1"),
         ("{{- if .Values.a }}\na: 2\n{{- end }}", "\na: 2\n"),
         ("a: {{/* told\nlater */}}\nb: 1", "a: \n\nb: 1"),
@@ -105,3 +106,33 @@ def test_a_secret_among_the_values_is_in_nothing_that_is_told(tmp_path: Path) ->
     found = read(tmp_path, files(values) | {"chart/templates/map.yaml": text})
     assert {"sasl.jaas.config", "ssl.key.password"} <= only(found).settings.keys()
     assert "s3cr3t" not in repr(found)
+
+
+LOOP = """apiVersion: apps/v1
+kind: Deployment
+metadata: {name: a}
+spec:
+  template:
+    spec:
+      containers:
+        - name: a
+          env:
+          {{- range $k, $v := .Values.env }}
+            - name: {{ $k }}
+              value: {{ $v | quote }}
+          {{- end }}
+%s"""
+OF_LOOP = "env:\n  SPRING_KAFKA_PRODUCER_ACKS: '1'\n  SPRING_KAFKA_BOOTSTRAP_SERVERS: k:9092\n"
+
+
+def test_variables_that_a_template_loops_over_are_those_of_the_values(tmp_path) -> None:
+    files = {"Chart.yaml": "name: a\n", "values.yaml": OF_LOOP, "templates/d.yaml": LOOP % ""}
+    assert values(only(read(tmp_path, files)))["acks"] == "1"
+    layer = {"values-prod.yaml": "env:\n  SPRING_KAFKA_PRODUCER_ACKS: all\n"}
+    assert not only(read(tmp_path / "b", files | layer)).settings["acks"].known
+
+
+def test_a_loop_beside_other_items_is_left_as_it_is(tmp_path) -> None:
+    more = LOOP % "            - {name: SPRING_KAFKA_PRODUCER_ACKS, value: '0'}\n"
+    files = {"Chart.yaml": "name: a\n", "values.yaml": OF_LOOP, "templates/d.yaml": more}
+    assert values(only(read(tmp_path, files)))["acks"] == "0"

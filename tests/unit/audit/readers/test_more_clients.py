@@ -357,3 +357,146 @@ def test_a_consumer_of_kafkaflows_is_none(tmp_path) -> None:
     content = '\n  .AddConsumer(x => x.Topic("a").WithGroupId("g"))'
     content = FLOW_OF_DOTNET.format(content).replace("new ProducerConfig", "new Y")
     assert read(tmp_path, {"P.cs": content}).producers == ()
+
+
+WOLVERINE = """using Wolverine.Kafka;
+builder.Host.UseWolverine(opts => {
+    opts.UseKafka("k:9092").%s(p => { p.Acks = Acks.Leader; });
+});
+"""
+
+
+@pytest.mark.parametrize(("method", "count"), [("ConfigureProducers", 1), ("ConfigureConsumers", 0)])
+def test_what_wolverine_is_told_of_producers(tmp_path, method, count) -> None:
+    producers = read(tmp_path, {"Program.cs": WOLVERINE % method}).producers
+    assert [(each.client, known(each, "acks")) for each in producers] == [("librdkafka", "1")] * count
+
+
+NEW = "using Confluent.Kafka;\nstatic class S { static %s Make() => new() { Acks = Acks.Leader }; }\n"
+
+
+@pytest.mark.parametrize(("kind", "count"), [("ProducerConfig", 1), ("ConsumerConfig", 0)])
+def test_what_a_method_of_dotnet_returns_has_its_type(tmp_path, kind, count) -> None:
+    producers = read(tmp_path, {"S.cs": NEW % kind}).producers
+    assert [known(each, "acks") for each in producers] == ["1"] * count
+
+
+GOKA = """package main
+import ("github.com/IBM/sarama"; "github.com/lovoo/goka")
+func main() {
+	%s
+	goka.NewEmitter(servers, "t", codec)
+}
+"""
+ALL = "c := goka.DefaultConfig()\n\tc.Producer.RequiredAcks = sarama.WaitForAll\n\tgoka.ReplaceGlobalConfig(c)"
+
+
+@pytest.mark.parametrize(("before", "acks"), [("", None), (ALL, "all")])
+def test_an_emitter_of_gokas(tmp_path, before, acks) -> None:
+    producer = only(read(tmp_path, {"main.go": GOKA % before}))
+    assert (producer.client, known(producer, "acks")) == ("sarama", acks)
+
+
+WRITER = """package mail
+import "github.com/segmentio/kafka-go"
+func open() *kafka.Writer {
+	w := &kafka.Writer{Topic: "t"}
+	%s
+	return w
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("line", "acks"), [("w.RequiredAcks = kafka.RequireOne", "1"), ("other.RequiredAcks = kafka.RequireOne", None)]
+)
+def test_a_field_of_kafka_gos_writer_is_set_later(tmp_path, line, acks) -> None:
+    if acks is None:
+        line += '\n\tother := &kafka.Writer{Topic: "u"}'
+    producers = read(tmp_path, {"open.go": WRITER % line}).producers
+    assert known(producers[0], "acks") == acks
+
+
+def test_a_stream_of_node_rdkafkas(tmp_path) -> None:
+    script = "const K = require('node-rdkafka');\nK.{}.createWriteStream({{}}, {{'acks': 1}}, {{topic: 't'}});\n"
+    producer = only(read(tmp_path, {"bin/tail.js": script.format("Producer"), "package.json": "{}"}))
+    assert (producer.client, known(producer, "acks")) == ("librdkafka", "1")
+    assert read(tmp_path / "b", {"tail.js": script.format("KafkaConsumer")}).producers == ()
+
+
+KAFKAJS = (
+    "const {{ Kafka }} = require('kafkajs');\nconst kafka = new Kafka({{ brokers: [], retry: {{ retries: {} }} }});\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("tail", "retries"),
+    [("const p = kafka.producer();\n", "0"), ("const p = kafka.producer({ retry: { retries: 8 } });\n", "8")],
+)
+def test_how_often_kafkajs_tries_again(tmp_path, tail, retries) -> None:
+    producer = only(read(tmp_path, {"a.js": KAFKAJS.format(0) + tail}))
+    assert known(producer, "retries") == retries
+
+
+def test_how_often_a_client_of_kafkajs_of_another_file_tries_again(tmp_path) -> None:
+    files = {
+        "kafka.js": KAFKAJS.format(0) + "module.exports = kafka;\n",
+        "a.js": "const kafka = require('./kafka');\nconst p = kafka.producer();\n",
+    }
+    assert known(only(read(tmp_path, files)), "retries") == "0"
+    consumer = "kafka.consumer({ groupId: 'g', retry: { retries: 0 } });\nconst p = kafka.producer();\n"
+    made = "const { Kafka } = require('kafkajs');\nconst kafka = new Kafka({});\n"
+    assert known(only(read(tmp_path / "b", {"a.js": made + consumer})), "retries") is None
+
+
+KAFFE = 'import Config\n%sconfig :kaffe,\n  producer: [\n    topics: ["t"],\n    required_acks: %s\n  ]\n'
+
+
+@pytest.mark.parametrize(("value", "acks"), [("1", "1"), ("-1", "-1"), ("acks()", None)])
+def test_kaffe(tmp_path, value, acks) -> None:
+    producer = only(read(tmp_path, {"config/config.exs": KAFFE % ("", value)}))
+    assert (producer.client, known(producer, "acks")) == ("brod", acks)
+    assert lines(producer)["acks"] == "config.exs:5"
+
+
+@pytest.mark.parametrize(
+    ("code", "acks"),
+    [
+        (':brod.start_producer(client, "t", [])', [None]),
+        (':brod.start_producer(client, "t", required_acks: 1)', []),
+        (':brod.start_producer(client, "t", [required_acks: 0])', ["0"]),
+        ('config :brod, clients: [k: [default_producer_config: [required_acks: 1]]]', ["1"]),
+        ('# :brod.start_producer(client, "t", [])', []),
+        ("config :kaffe, consumer: [topics: []]", []),
+        ('producer: [module: {BroadwayKafka.Producer, [hosts: []]}]', []),
+    ],
+)  # fmt: skip
+def test_what_brod_is_started_with(tmp_path, code, acks) -> None:
+    producers = read(tmp_path, {"lib/a.ex": f"defmodule A do\n  {code}\nend\n"}).producers
+    assert [known(each, "acks") for each in producers] == acks
+
+
+PHOBOS = "kafka: {seed_brokers: [k:9092]}\nproducer: {required_acks: 1, max_retries: 0}\n"
+
+
+def test_phobos(tmp_path) -> None:
+    producer = only(read(tmp_path, {"config/phobos.yml": PHOBOS}))
+    assert (producer.client, values(producer)) == ("ruby-kafka", {"acks": "1", "retries": "0"})
+    assert read(tmp_path / "b", {"phobos.yml": PHOBOS.replace("producer", "consumer")}).producers == ()
+
+
+LARAVEL = "<?php\nuse Junges\\Kafka\\Facades\\Kafka;\nKafka::{}('t')->withConfigOption{}->send();\n"
+
+
+@pytest.mark.parametrize(
+    ("method", "options", "acks"),
+    [
+        ("publishOn", "s(['acks' => '1'])", ["1"]),
+        ("publish", "('acks', 'all')", ["all"]),
+        ("publishOn", "s(['acks' => $acks])", [None]),
+        ("consumer", "s(['acks' => '1'])", []),
+    ],
+)
+def test_laravel(tmp_path, method, options, acks) -> None:
+    producers = read(tmp_path, {"app/Job.php": LARAVEL.format(method, options)}).producers
+    assert [known(each, "acks") for each in producers] == acks

@@ -82,3 +82,27 @@ def test_what_is_none(tmp_path, name, content):
 @pytest.mark.parametrize("content", ['rd_kafka_conf_set(c, "acks", ' + "(" * 50_000, "/*" * 50_000, "'" * 100_001])
 def test_a_damaged_file_is_read_at_once(tmp_path, content):
     assert not read(tmp_path, {"a.c": content + "rd_kafka_new(", "b.rb": content + "WaterDrop"}).producers
+
+
+ASKS = """#include <librdkafka/rdkafka.h>
+static void %s(rd_kafka_conf_t *conf) {
+    rd_kafka_conf_set(conf, "acks", "1", e, sizeof(e));
+    rd_kafka_t *rk = rd_kafka_new(RD_KAFKA_PRODUCER, conf, e, sizeof(e));
+    %s;
+}
+static void other(rd_kafka_t *rk) { rd_kafka_producev(rk, RD_KAFKA_V_END); }
+"""
+
+
+@pytest.mark.parametrize(
+    ("function", "does", "count"),
+    [
+        ("list", "rd_kafka_metadata(rk, 1, NULL, &metadata, 5000)", 0),
+        ("send", "rd_kafka_metadata(rk, 1, NULL, &m, 5000); rd_kafka_producev(rk, RD_KAFKA_V_END)", 1),
+        ("send", "loop(rk)", 1),
+        ("unittest_send", "loop(rk)", 0),
+        ("test_send", "loop(rk)", 0),
+    ],
+)
+def test_a_handle_that_only_asks_or_is_of_a_test_is_no_producer(tmp_path, function, does, count) -> None:
+    assert len(read(tmp_path, {"src/a.c": ASKS % (function, does)}).producers) == count

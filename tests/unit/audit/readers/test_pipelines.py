@@ -157,3 +157,36 @@ def test_damage_is_survived_and_a_secret_is_kept_nowhere(tmp_path) -> None:
     holds_up(tmp_path, "config.alloy", ALLOY % "1" + f'// password = "{CANARY}"\n')
     holds_up(tmp_path, "collectd.conf", COLLECTD.replace("<Topic", f'Property "sasl.password" "{CANARY}"\n<Topic', 1))
     holds_up(tmp_path, "flow.json", (NIFI % "x.PublishKafka").replace('"acks"', f'"sasl.password": "{CANARY}", "acks"'))
+
+
+ROUTE = """routes:
+  - id: a
+    plugins:
+      {}:
+        brokers: [{{host: k, port: 9092}}]
+        kafka_topic: access
+        required_acks: 1
+"""
+
+
+@pytest.mark.parametrize(("plugin", "count"), [("kafka-logger", 1), ("http-logger", 0)])
+def test_a_plugin_of_apisix(tmp_path, plugin, count) -> None:
+    producers = read(tmp_path, {"apisix.yaml": ROUTE.format(plugin)}).producers
+    told = [(each.client, values(each)["acks"], each.topics) for each in producers]
+    assert told == [("lua-resty-kafka", "1", ("access",))] * count
+
+
+FLAGS = "--logger_plugin={}\n--logger_kafka_brokers=k:9092\n--logger_kafka_topic=osquery\n"
+
+
+@pytest.mark.parametrize(
+    ("plugin", "more", "acks"),
+    [
+        ("filesystem,kafka_producer", "--logger_kafka_acks=1\n", ["1"]),
+        ("kafka_producer", "", ["all"]),
+        ("filesystem", "--logger_kafka_acks=1\n", []),
+    ],
+)
+def test_flags_of_osquerys(tmp_path, plugin, more, acks) -> None:
+    producers = read(tmp_path, {"osquery.flags": FLAGS.format(plugin) + more}).producers
+    assert [(each.settings.get("acks") or each.presets["acks"]).value for each in producers] == acks

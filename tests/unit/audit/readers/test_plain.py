@@ -179,3 +179,26 @@ def test_words_that_are_like_a_producers_tell_one_only_in_properties(tmp_path) -
     table = '{"producer": {"name": "A", "batch": "1998", "compression": "none"}}'
     assert read(tmp_path / "a", {"producer.json": table}).producers == ()
     assert len(read(tmp_path / "b", {"producer.properties": "aks=1\ncompression=none\n"}).producers) == 1
+
+
+@pytest.mark.parametrize(
+    ("content", "clients"),
+    [
+        ("producer:\n  type: basic\n  acks: '1'\n  bootstrapServers: 'k:9092'\n", ["unknown"]),
+        ("producer.type: async\nmetadata.broker.list: 'k:9092'\n", ["scala"]),
+    ],
+)
+def test_a_kind_of_producer_is_not_the_scala_producers_type(tmp_path, content, clients) -> None:
+    assert [each.client for each in read(tmp_path, {"kafka.yml": content}).producers] == clients
+
+
+@pytest.mark.parametrize(
+    ("file", "content", "count"),
+    [
+        ("client.properties", "bootstrap.servers=k:9092\nretries=5\n", 0),
+        ("producer.properties", "bootstrap.servers=k:9092\nretries=5\n", 1),
+        ("client.properties", "bootstrap.servers=k:9092\nretries=5\nlinger.ms=5\n", 1),
+    ],
+)
+def test_retries_alone_may_be_an_administrators(tmp_path, file, content, count) -> None:
+    assert len(read(tmp_path, {file: content}).producers) == count

@@ -133,3 +133,104 @@ def test_what_is_no_python_is_told(tmp_path) -> None:
 def test_a_module_that_imports_from_its_own_package_is_read(tmp_path) -> None:
     code = "from . import settings\nfrom .. import other\nfrom kafka import KafkaProducer\np = KafkaProducer(acks=0)\n"
     assert values(only(read(tmp_path, {"app.py": code}))) == {"acks": "0"}
+
+
+TOML = '[kafka.producer]\nacks = 1\n"linger.ms" = 5\n[kafka.consumer]\n"group.id" = "g"\n'
+LOADS = "import tomllib\nfrom confluent_kafka import Producer\nwith open('{}', 'rb') as f:\n    s = tomllib.load(f)\n"
+
+
+@pytest.mark.parametrize(
+    ("file", "section", "acks"),
+    [
+        ("conf.toml", '["kafka"]["producer"]', "1"),
+        ("conf.toml", '["kafka"]["nothing"]', None),
+        ("conf.toml", "[name]", None),
+        ("other.toml", '["kafka"]["producer"]', None),
+    ],
+)
+def test_a_part_of_a_file_of_toml_is_followed(tmp_path, file, section, acks) -> None:
+    code = LOADS.format(file) + f"p = Producer(s{section})\n"
+    producers = [each for each in read(tmp_path, {"app.py": code, "conf.toml": TOML}).producers
+                 if each.framework == "python"]  # fmt: skip
+    setting = producers[0].settings["acks"]
+    assert (setting.value if setting.known else None) == acks
+
+
+CONF = """class Conf:
+    def producer(self):
+        return {"acks": "1", "bootstrap.servers": self.servers}
+    def other(self):
+        return load()
+"""
+
+
+@pytest.mark.parametrize(
+    ("code", "acks"),
+    [
+        ("def f(c: Conf):\n    return Producer(c.producer())\n", "1"),
+        ("def f():\n    c = Conf()\n    return Producer(c.producer())\n", "1"),
+        ("def f(c):\n    return Producer(c.producer())\n", None),
+        ("def f(c: Conf):\n    return Producer(c.other())\n", None),
+        ("def f(c: Unknown):\n    return Producer(c.producer())\n", None),
+    ],
+)
+def test_what_a_method_of_an_object_returns_is_followed_if_its_class_is_told(tmp_path, code, acks) -> None:
+    files = {"conf.py": CONF, "app.py": "from confluent_kafka import Producer\nfrom conf import Conf\n" + code}
+    setting = only(read(tmp_path, files)).settings["acks"]
+    assert (setting.value if setting.known else None) == acks
+
+
+@pytest.mark.parametrize(
+    ("code", "told"),
+    [
+        ("app = faust.App('a', broker='kafka://k', producer_acks=1)\n", [("aiokafka", "1")]),
+        ("app = faust.App('a', broker='kafka://k')\nt = app.Table('t')\n", [("aiokafka", "all")]),
+        ("app = faust.App('a', broker='kafka://k')\n", []),
+    ],
+)
+def test_an_application_of_fausts(tmp_path, code, told) -> None:
+    producers = read(tmp_path, {"app.py": "import faust\n" + code}).producers
+    assert [(each.client, (each.settings.get("acks") or each.presets["acks"]).value) for each in producers] == told
+
+
+@pytest.mark.parametrize(("given", "acks"), [("required_acks=0", "0"), ("sync=True", None)])
+def test_a_topic_of_pykafkas(tmp_path, given, acks) -> None:
+    code = f"from pykafka import KafkaClient\np = KafkaClient().topics[b't'].get_producer({given})\n"
+    producer = only(read(tmp_path, {"app.py": code}))
+    assert (producer.client, values(producer).get("acks")) == ("pykafka", acks)
+
+
+NOTEBOOK = """{"cells": [
+ {"cell_type": "markdown", "source": ["producer = KafkaProducer(acks=0)"]},
+ {"cell_type": "code", "source": [
+  "%pip install kafka-python\\n",
+  "from kafka import KafkaProducer\\n",
+  "producer = KafkaProducer(bootstrap_servers='k:9092', acks=1)"]},
+ {"cell_type": "code", "source": "for n in range(3):\\n    producer.send('t', b'x')"}
+], "metadata": {}, "nbformat": 4}
+"""
+
+
+def test_the_code_of_a_notebook_is_read_with_its_lines(tmp_path) -> None:
+    producer = only(read(tmp_path, {"a.ipynb": NOTEBOOK}))
+    assert (producer.client, values(producer)["acks"], producer.topics) == ("kafka-python", "1", ("t",))
+    assert lines(producer)["acks"] == "a.ipynb:6"
+
+
+def test_a_notebook_without_code_of_kafkas_is_passed_over(tmp_path) -> None:
+    inputs = read(tmp_path, {"a.ipynb": NOTEBOOK.replace('"code"', '"raw"'), "b.ipynb": '{"kafka": 1}'})
+    assert (inputs.producers, told(inputs)) == ((), [])
+
+
+@pytest.mark.parametrize(
+    ("sends", "topics"),
+    [
+        ('producer.send("a", b"")\nproducer.send("b", b"")\n', ("a", "b")),
+        ('producer.send("a", b"")\nproducer.send(name, b"")\n', ()),
+        ('socket.send("a")\n', ()),
+        ('producer.send(topic="a", value=b"")\n', ("a",)),
+    ],
+)
+def test_topics_are_those_that_the_only_producer_sends_to(tmp_path, sends, topics) -> None:
+    code = "from kafka import KafkaProducer\nproducer = KafkaProducer(acks=1)\n" + sends
+    assert only(read(tmp_path, {"app.py": code})).topics == topics

@@ -141,3 +141,26 @@ def test_a_crates_table_of_its_own(tmp_path) -> None:
     source = 'use rdkafka::producer::FutureProducer;\nfn f() { ClientConfig::new().set("acks", "1").create() }\n'
     files = {"Cargo.toml": '[dependencies.rdkafka]\nversion = "0.28"\n', "src/main.rs": source}
     assert only(read(tmp_path, files)).since == "1.6.0"
+
+
+@pytest.mark.parametrize(
+    ("file", "content", "coordinates"),
+    [
+        ("V.kt", 'object V { const val kafka = "3.4.1" }', '"org.apache.kafka:kafka-clients:${V.kafka}"'),
+        ("D.kt", 'object D { const val kc = "org.apache.kafka:kafka-clients:3.4.1" }', "D.kc"),
+    ],
+)
+def test_sources_of_a_build_tell_versions(tmp_path, file, content, coordinates) -> None:
+    files = {
+        f"buildSrc/src/main/kotlin/{file}": content,
+        "app/build.gradle.kts": f"dependencies {{ implementation({coordinates}) }}\n",
+    }
+    assert only(read(tmp_path / "a", files | {"app/p.properties": "acks=1\n"})).release == "3.4.1"
+    files = {"build.gradle.kts": files["app/build.gradle.kts"], "p.properties": "acks=1\n"}
+    assert only(read(tmp_path / "b", files)).release is None
+
+
+def test_sources_of_a_build_of_sbt_tell_versions(tmp_path) -> None:
+    scala = 'object D { val v = "2.8.1"; val kc = "org.apache.kafka" % "kafka-clients" % v }\n'
+    files = {"build.sbt": "", "project/D.scala": scala, "core/p.properties": "acks=1\n"}
+    assert only(read(tmp_path, files)).release == "2.8.1"
