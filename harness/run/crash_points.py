@@ -324,7 +324,14 @@ class CrashPoints:
 
     def _of_brokers(self, application: Working, t: Partition, at: CrashPoint) -> events.CrashPoint:
         """What the group's coordinator and the leader of the output say."""
-        ends = self._ends.watch_ends(Partition(application.output, t.number), 0.0)
+        output = Partition(application.output, t.number)
+        # Its leader may have died just now, and the next one is not elected.
+        ends = poll(
+            lambda: self._ends.watch_ends(output, 0.0),
+            ASK_LIMIT_S,
+            until=lambda answer: answer is not None,
+            every_s=AGAIN_S,
+        )
         self._sequence_log.require("the leader says how far the output may be read", ends is not None)
         assert ends is not None
         return _event(

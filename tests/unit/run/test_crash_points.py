@@ -51,14 +51,20 @@ class Stage:
         timeline.listen(self.told.append)
         groups: Any = SimpleNamespace(committed=lambda *_: SimpleNamespace(error=None, offset=4))
         ends: Any = SimpleNamespace(
-            watch_ends=lambda *_: SimpleNamespace(last_stable_offset=5, high_watermark=6),
+            watch_ends=self._watch_ends,
             wait_stable=lambda *_, **__: self.stable.append("asked"),
         )
         self.stable: list[str] = []
+        self.silent = 0
+        """How often the leader of the output does not answer."""
         parts: Any = SimpleNamespace(timeline=timeline)
         self.lines: int | None = 4
         connectors: Any = SimpleNamespace(lines_committed=lambda _: self.lines)
         self.points = CrashPoints(parts, SequenceLog(timeline), groups, cast("Any", None), ends, connectors)
+
+    def _watch_ends(self, *_: Any) -> Any:
+        self.silent -= 1
+        return None if self.silent >= 0 else SimpleNamespace(last_stable_offset=5, high_watermark=6)
 
     def freeze(self, worker: ConnectWorker, written: int) -> events.CrashPoint:
         return self.points.freeze_after_outputs(worker, T, written=written, timeout_s=0.02)
@@ -83,6 +89,20 @@ def test_the_first_that_stands_still_is_returned_and_told_of(stage: Stage) -> No
     (told,) = [one for one in stage.told if isinstance(one, events.CrashPoint)]
     assert (told.process, told.done, told.following, told.round) == ("third", "process", "accept", 2)
     assert (told.committed, told.outputs, told.written) == (4, 5, 6)
+
+
+def test_a_leader_that_is_yet_to_be_elected_is_asked_again(stage: Stage) -> None:
+    stage.silent = 2
+    stage.wait(Member("one", 1))
+    (told,) = [one for one in stage.told if isinstance(one, events.CrashPoint)]
+    assert (told.outputs, told.written) == (5, 6)
+
+
+def test_a_leader_that_never_answers_shows_nothing(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(crash_points, "ASK_LIMIT_S", 0.02)
+    stage.silent = 1_000_000
+    with pytest.raises(PreconditionNotHeld, match="the leader says how far the output may be read"):
+        stage.wait(Member("one", 1))
 
 
 def test_none_that_stands_still_is_waited_for_so_long(stage: Stage) -> None:
