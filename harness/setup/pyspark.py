@@ -1,8 +1,8 @@
 """PySpark of the release that an application is run with, beside that of the analysis.
 
-Spark's source and sink for Kafka are on Maven Central for some releases alone, and the release of the analysis is none
-of these. So the application's process has a PySpark of its own, in a directory of the user's cache, whose digest is
-locked (compose/locks/spark). It comes when a run asks for it: 0.5 GB, in a minute or two.
+Maven Central has Spark's source and sink for Kafka for some releases alone, and not for that of the analysis. So the
+application's process has a PySpark of its own, in a directory of the user's cache, whose digest is locked
+(compose/locks/spark). It comes when a run asks for it: 0.5 GB, in a minute or two.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ from harness.cluster import versions
 from harness.cluster.listings import CHAIN
 from harness.faults import cut
 from harness.faults.answers import Hold, Reset
-from harness.faults.client import KillClient
+from harness.faults.client import FreezeClient, KillClient
 from harness.faults.cut import Cut
 from harness.faults.files import Wipe
 from harness.faults.process import Double
@@ -61,6 +61,9 @@ def steps(run: Run) -> None:
     run.cut([one], [three])
 
     producer = run.producer(settings={"client.id": "to be killed"})
+    producer.send(*run.partition(), timeout_s=30)
+    run.freeze_client(producer)
+    run.thaw_clients()
     producer.send(*run.partition(), timeout_s=30)
     run.kill_client(producer)
 
@@ -116,6 +119,7 @@ def test_every_fault_is_proved_and_heals(version: str, tmp_path: Path) -> None:
     with_reset = [*network[:8], "reset", *network[8:]]
     assert proved == [
         *with_reset,
+        "freeze-client",
         "kill-client",
         "freeze",
         "kill",
@@ -129,7 +133,7 @@ def test_every_fault_is_proved_and_heals(version: str, tmp_path: Path) -> None:
         "wipe",
         "start",
     ]
-    assert [phase for _, phase in phases].count("healed") == len(network) + 1
+    assert [phase for _, phase in phases].count("healed") == len(network) + 2
 
 
 def test_answers_whose_loss_tcp_is_told_of_are_no_hold(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -169,6 +173,12 @@ def client_killed(run: Run) -> None:
     run.kill_client(run.producer())
 
 
+def client_frozen(run: Run) -> None:
+    producer = run.producer()
+    producer.send(*run.partition(), timeout_s=30)
+    run.freeze_client(producer)
+
+
 def doubled(run: Run) -> None:
     run.start_double()
 
@@ -188,6 +198,7 @@ def expected_to_end(run: Run) -> None:
         (held_back, Hold, "no such rule in the kernel"),
         (reset, Reset, "there was none"),
         (client_killed, KillClient, "not by SIGKILL"),
+        (client_frozen, FreezeClient, "threads are not stopped"),
         (expected_to_end, None, "exit code 137: not by itself"),
     ],
     ids=[
@@ -196,12 +207,13 @@ def expected_to_end(run: Run) -> None:
         "answers that are not held back",
         "connections that are not reset",
         "a client that is not killed",
+        "a client that is not frozen",
         "an end that is not its own",
     ],
 )
 def test_a_fault_that_does_nothing_is_noticed(
     sequence: Callable[[Run], None],
-    sabotaged: type[Wipe | Double | Hold | Reset | KillClient] | None,
+    sabotaged: type[Wipe | Double | Hold | Reset | KillClient | FreezeClient] | None,
     seen: str,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,

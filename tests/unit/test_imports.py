@@ -39,8 +39,8 @@ MAY = {
     "kafka_chaos": set(),
 }
 HARNESS = (
-    {"load", "plan", "polling", "processes", "suite"},
-    {"cluster", "patience"},
+    {"load", "plan", "polling", "suite"},
+    {"cluster", "patience", "processes"},
     {"setup", "observers", "removal"},
     {"faults", "workloads"},
     {"subjects"},

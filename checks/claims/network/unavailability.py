@@ -66,7 +66,7 @@ def _led(evidence: RunEvidence, kind: str) -> Iterator[dict[str, Any]]:
 
 
 def _elected_offline(evidence: RunEvidence, row: Mapping[str, Any]) -> bool:
-    """Whether a controller logged, while the broker shut down, that the next leader was elected for want of one."""
+    """Whether a controller logged, while the broker shut down, that it elected a leader because there was none."""
     return any(
         one.event == "election"
         and one.detail == "offline"
