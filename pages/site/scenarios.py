@@ -213,7 +213,7 @@ def legend(outcomes: Sequence[tuple[str, Sequence[tuple[str, str, str, str]]]]) 
 
 def _possible(cell: Value) -> str:
     runs = telling(cell)
-    return f"up to {percent(at_most(0, runs))} of attempts may still lose records" if runs and not cell["lost"] else ""
+    return f"at most {percent(at_most(0, runs))} may lose records" if runs and not cell["lost"] else ""
 
 
 def of(
