@@ -604,8 +604,17 @@ class Clients:
             shared.mkdir(parents=True, exist_ok=True)
             yield shared.resolve()
             return
-        with TemporaryDirectory(prefix="kafka-chaos-") as alone:
-            yield Path(alone)
+        with self._scratch() as alone:
+            yield alone
+
+    @contextmanager
+    def _scratch(self) -> Iterator[Path]:
+        """A directory for the block, beside the run's other live data: what removes that of a dead harness removes this
+        too. A process that was killed may still leave a file there while it is removed.
+        """
+        self._run_dir.data.mkdir(parents=True, exist_ok=True)
+        with TemporaryDirectory(prefix="client-", dir=self._run_dir.data, ignore_cleanup_errors=True) as directory:
+            yield Path(directory).resolve()
 
     @contextmanager
     def connect_worker(
@@ -642,7 +651,7 @@ class Clients:
         to_topic = sink == "kafka"
         self._require_runner("Spark", SPARK, output if to_topic else "")
         place = f"store/output{PARTS}" if sink == "files" else self._place_of("" if to_topic else POSTGRESQL)
-        with TemporaryDirectory(prefix="kafka-chaos-", ignore_cleanup_errors=True) as work:
+        with self._scratch() as work:
             registered = self._register("processor", dict(settings), output=output if to_topic else "", store=place)
             query = SparkQuery(
                 self._told(registered, self._whose),
@@ -651,7 +660,7 @@ class Clients:
                 sink=sink,
                 output=output if to_topic else "",
                 store=place,
-                work=work,
+                work=str(work),
             )
             self._watched(query, t.topic)
             detail = {"input": t.topic, "sink": sink, "output": output if to_topic else place}

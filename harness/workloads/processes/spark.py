@@ -100,10 +100,22 @@ def main() -> None:
             commands.next(POLL_S)
             if not query.isActive:
                 raise HarnessError(f"the query has ended by itself: {str(query.exception()).splitlines()[:1]}")
-        query.stop()
-        spark.stop()
+        end(spark, query, at_once=commands.orphaned)
         writer.flush()
         child.say(done=True)
+    # PySpark would wait for its Java virtual machine, and everything is on record.
+    os._exit(0)
+
+
+def end(spark: Any, query: Any, *, at_once: bool) -> None:
+    """End the query and its Java virtual machine. One that is held before a commit does not stop by itself, so
+    `at_once` the machine is killed.
+    """
+    if at_once:
+        spark.sparkContext._gateway.proc.kill()
+    else:
+        query.stop()
+        spark.stop()
 
 
 if __name__ == "__main__":

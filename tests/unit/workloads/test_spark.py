@@ -21,7 +21,7 @@ from evidence.history.writer import HistoryWriter
 from harness.polling import poll
 from harness.workloads.handles import spark as handles
 from harness.workloads.handles.spark import SparkQuery
-from harness.workloads.processes.spark import lines_on_record
+from harness.workloads.processes.spark import end, lines_on_record
 from harness.workloads.processes.spark_program import BATCHES, ToStore
 from harness.workloads.spark import CommitGate, committed_in
 from harness.workloads.stores import open_store, read_store
@@ -236,3 +236,22 @@ def test_a_query_is_held_once_it_has_come_to_a_commit(query: tuple[SparkQuery, C
 def test_what_a_checkpoint_is_of_is_json(tmp_path: Path) -> None:
     found = checkpoint(tmp_path, batch0=json.dumps({"a.b_c-d": {"0": 2**40}}))
     assert committed_in(found, "a.b_c-d", 0) == 2**40
+
+
+class Ending:
+    """In the place of a session and its query: what was asked of them."""
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+        machine = SimpleNamespace(kill=lambda: self.asked.append("killed"))
+        self.sparkContext = SimpleNamespace(_gateway=SimpleNamespace(proc=machine))
+
+    def stop(self) -> None:
+        self.asked.append("stopped")
+
+
+@pytest.mark.parametrize(("at_once", "asked"), [(False, ["stopped", "stopped"]), (True, ["killed"])])
+def test_a_query_whose_harness_is_gone_is_not_waited_for(at_once: bool, asked: list[str]) -> None:
+    ending = Ending()
+    end(ending, ending, at_once=at_once)
+    assert ending.asked == asked
