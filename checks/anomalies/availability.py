@@ -14,11 +14,12 @@ from checks import excuses
 from checks.anomaly import CLUSTER, GUARANTEES, SETTINGS, anomaly
 from evidence.basis import Basis
 from evidence.events import NO_LEADER, Moment, Unread, of
+from evidence.faults.process import EndProof, StartProof
 from evidence.foreign import foreign_events
 from evidence.nodes import broker
 from evidence.own_ends import own_ends
 from evidence.run import RunRecord
-from evidence.run_state import ALIVE, UP, PartitionInterval, RunState
+from evidence.run_state import ALIVE, DOWN, UP, PartitionInterval, RunState
 
 Evidence = dict[str, Any]
 
@@ -26,13 +27,16 @@ LIMIT_NS: Final = 45_000_000_000
 """Longer than anything here takes that is documented: sessions of a run are a few seconds, replica.lag.time.max.ms at
 most 30 s by default, and the longest recovery of a log in a run some seconds."""
 FINAL: Final = "final"
+DEATH_AND_START: Final = (EndProof, StartProof)
 
 
-def calm_since(run_state: RunState, at_ns: int) -> int:
+def calm_since(run_state: RunState, at_ns: int, dead: str = "") -> int:
     """Since when, at a time, no fault has lasted, no observer was blind, and the machine was not stopped; that time if
-    one of these was otherwise, or if something other than a fault of the run has acted on a node.
+    one of these was otherwise, or if something other than a fault of the run has acted on a node. Death and start of
+    the node `dead` are no such faults.
     """
-    ended = [min(fault.until_ns, at_ns) for fault in run_state.faults if fault.inject_ns <= at_ns]
+    faults = [one for one in run_state.faults if one.node != dead or not issubclass(one.proof_type, DEATH_AND_START)]
+    ended = [min(fault.until_ns, at_ns) for fault in faults if fault.inject_ns <= at_ns]
     blind = [min(end_ns, at_ns) for begin_ns, end_ns, _ in run_state.blind if begin_ns <= at_ns]
     still = [min(end_ns, at_ns) for begin_ns, end_ns in run_state.still if begin_ns <= at_ns]
     acted = [at_ns for one in foreign_events(run_state) if one.acted and one.since_ns <= at_ns]
@@ -71,25 +75,45 @@ def broker_exit(run_state: RunState) -> list[Evidence]:
 def no_leader(run_state: RunState) -> list[Evidence]:
     """A partition had no leader for long, although a replica of its ISR was alive.
 
-    States without a leader that lasted for 45 s in which no fault lasted anywhere, there was a controller, and a member
-    of the ISR was registered and up.
+    States without a leader, or whose leader was dead and not registered, that lasted for 45 s in which no fault lasted
+    anywhere but that death, there was a controller, and a member of the ISR was registered and up.
     """
     found: list[Evidence] = []
     for (topic, partition), intervals in run_state.partitions.items():
         for state in intervals:
-            if state.leader == NO_LEADER and (could := _could_lead(run_state, state)):
-                waited_ms = round((state.end_ns - state.begin_ns) / 1e6)
-                row = {"topic": topic, "partition": partition, "at_ns": state.begin_ns, "without_ms": waited_ms}
-                found.append(row | {"isr": list(state.isr), "could_lead": could})
+            span = _without_leader(run_state, state)
+            if span is not None and (could := _could_lead(run_state, state, *span)):
+                waited_ms = round((span[1] - span[0]) / 1e6)
+                row = {"topic": topic, "partition": partition, "at_ns": span[0], "without_ms": waited_ms}
+                found.append(row | {"leader": state.leader, "isr": list(state.isr), "could_lead": could})
     return found
 
 
-def _could_lead(run_state: RunState, state: PartitionInterval) -> list[str]:
-    """The members of a leaderless partition's ISR that could have led it for long when the state ended."""
-    at_ns = state.end_ns - 1
-    since_ns = max(state.begin_ns, calm_since(run_state, at_ns))
+def _without_leader(run_state: RunState, state: PartitionInterval) -> tuple[int, int] | None:
+    """From when to when nobody led a partition in a state: all the time, or while its leader was down and not
+    registered.
+    """
+    if state.leader == NO_LEADER:
+        return state.begin_ns, state.end_ns
+    node = broker(state.leader)
+    gone = (one for one in run_state.registrations.get(node, ()) if one.value != ALIVE)
+    spans = ((max(one.begin_ns, state.begin_ns), min(one.end_ns, state.end_ns)) for one in gone)
+    return next(
+        (
+            (begin_ns, end_ns)
+            for begin_ns, end_ns in spans
+            if begin_ns < end_ns and run_state.condition_at(node, begin_ns) == DOWN
+        ),
+        None,
+    )
+
+
+def _could_lead(run_state: RunState, state: PartitionInterval, begin_ns: int, end_ns: int) -> list[str]:
+    """The members of a leaderless partition's ISR that could have led it for long at the end of this time."""
+    at_ns, dead = end_ns - 1, "" if state.leader == NO_LEADER else broker(state.leader)
+    since_ns = max(begin_ns, calm_since(run_state, at_ns, dead))
     controller = run_state.controller_at(since_ns)
-    if at_ns - since_ns < LIMIT_NS or controller is None or not controller.value:
+    if at_ns - since_ns < LIMIT_NS or controller is None or controller.value in ("", dead):
         return []
     well = {node: well_since(run_state, node, at_ns) for node in map(broker, state.isr)}
     return [node for node, begun in well.items() if begun is not None and at_ns - max(begun, since_ns) >= LIMIT_NS]

@@ -219,6 +219,53 @@ def test_a_partition_that_nobody_can_be_asked_to_lead(seen: RunState) -> None:
     assert no_leader(seen) == []
 
 
+def dead_leader(*more: Event, until_s: float = 12 + LONG_S, isr: tuple[int, ...] = (1, 2)) -> RunState:
+    """The leader is killed in the tenth second, is taken for dead in the twelfth, and is named on."""
+    killed = [fault(10, "inject", "kill", "broker-1"), fault(11, "verified", "kill", "broker-1")]
+    gone = at(12 * SECOND, Broker(source="kraft", node="broker-1", state="fenced"))
+    back = stated(until_s, 2, isr, epoch=1)
+    up = well("broker-1", "broker-2")
+    return run_state_of(*up, stated(2, 1, isr), *killed, docker(10, "broker-1", "die", 137), gone, back, *more)
+
+
+def test_a_dead_leader_that_is_named_on_though_somebody_could_lead() -> None:
+    (row,) = no_leader(dead_leader())
+    assert (row["leader"], row["could_lead"], row["without_ms"]) == (1, ["broker-2"], LONG_S * 1000)
+    again = fault(11 + LONG_S, "inject", "start", "broker-1", "f2")
+    assert no_leader(dead_leader(again))[0]["could_lead"] == ["broker-2"]
+
+
+@pytest.mark.parametrize(
+    "seen",
+    [
+        dead_leader(until_s=30),
+        dead_leader(isr=(1,)),
+        dead_leader(
+            docker(20, "broker-1", "start"), at(21 * SECOND, Broker(source="kraft", node="broker-1", state="unfenced"))
+        ),
+        dead_leader(docker(20, "broker-2", "die", 137)),
+        dead_leader(fault(13, "inject", "cut", "controller-100, broker-2", "f2")),
+        dead_leader(fault(13, "inject", "kill", "controller-100", "f2")),
+        dead_leader(at(9 * SECOND, Controller(source="kraft", node="broker-1", epoch=2))),
+        dead_leader(at(9 * SECOND, Controller(source="kraft", node=None, epoch=2))),
+        dead_leader(still(30)),
+    ],
+    ids=[
+        "not for long",
+        "nobody else is in sync",
+        "it comes back",
+        "all are dead",
+        "another fault lasts",
+        "the controller is dead",
+        "it was the controller",
+        "no controller",
+        "the machine stood still",
+    ],
+)
+def test_a_dead_leader_that_nobody_can_be_asked_to_replace(seen: RunState) -> None:
+    assert no_leader(seen) == []
+
+
 # stuck-isr
 
 
