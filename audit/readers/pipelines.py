@@ -28,7 +28,7 @@ from audit.readers.collect import Collected, preset
 from audit.readers.format import JSON, PROPERTIES, YAML, Document, Format
 from audit.readers.names import latest, librdkafka_keys, producer_keys, under
 from audit.readers.text import Text
-from audit.readers.tree import MOST, Listing, Node, Table, flatten
+from audit.readers.tree import Node, Table, flatten, tables
 
 # Flume
 
@@ -83,18 +83,9 @@ NIFI_TOPIC: Final = ("topic", "Topic Name")
 
 def _publishers(tree: Node) -> Iterator[Table]:
     """The processors of a flow that publish, wherever its groups have them."""
-    todo: list[Node] = [tree]
-    steps = 0
-    while todo and steps < MOST:
-        steps += 1
-        each = todo.pop()
-        if isinstance(each, Table):
-            if PUBLISHES.fullmatch(each.text("type")) and each.table("properties").items:
-                yield each
-            else:
-                todo += [value for _, _, value in reversed(each.items)]
-        elif isinstance(each, Listing):
-            todo += reversed(each.items)
+    return tables(
+        tree, lambda _, each: bool(PUBLISHES.fullmatch(each.text("type")) and each.table("properties").items)
+    )
 
 
 def _read_nifi(document: Document, reading: Collected) -> bool:
@@ -243,19 +234,7 @@ def _trigger(source: Text, name: str, table: Table, reading: Collected) -> None:
 
 def _loggers(tree: Node) -> Iterator[Table]:
     """What is said of the plugin `kafka-logger`, wherever routes, services and rules have it."""
-    todo: list[Node] = [tree]
-    steps = 0
-    while todo and steps < MOST:
-        steps += 1
-        each = todo.pop()
-        if isinstance(each, Table):
-            for name, _, value in reversed(each.items):
-                if name == "kafka-logger" and isinstance(value, Table) and value.names() & {"brokers", "broker_list"}:
-                    yield value
-                else:
-                    todo.append(value)
-        elif isinstance(each, Listing):
-            todo += reversed(each.items)
+    return tables(tree, lambda name, each: name == "kafka-logger" and bool(each.names() & {"brokers", "broker_list"}))
 
 
 def _read_apisix(document: Document, reading: Collected) -> bool:

@@ -22,7 +22,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextvars import ContextVar
 from functools import lru_cache
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from audit.model import Client, Setting
 from audit.readers.collect import Collected, preset
@@ -562,8 +562,7 @@ def _of_section(source: Text, argument: ast.Subscript, scopes: tuple[Scope, ...]
         path.insert(0, node.slice.value)
         node = node.value
     if isinstance(node, ast.Name):
-        bound_here = [each for scope in scopes for each in _own(scope) if _binds(each, node.id)]
-        value = getattr(bound_here[0], "value", None) if len(bound_here) == 1 else None
+        value = _only_value(node.id, scopes)
         node = value if isinstance(value, ast.expr) else node
     loads = isinstance(node, ast.Call) and _called_name(node) in LOADS
     return _loaded(source, path) if loads else None
@@ -679,8 +678,7 @@ def _class_of(name: str, scope: Scope) -> str:
         told = [each.annotation for each in ast.walk(scope.args) if isinstance(each, ast.arg) and each.arg == name]
         if told and told[0] is not None:
             return told[0].id if isinstance(told[0], ast.Name) else ""
-    bound_here = [each for each in _own(scope) if _binds(each, name)]
-    value = getattr(bound_here[0], "value", None) if len(bound_here) == 1 else None
+    value = _only_value(name, (scope,))
     return value.func.id if isinstance(value, ast.Call) and isinstance(value.func, ast.Name) else ""
 
 
@@ -816,6 +814,12 @@ def _own(scope: Scope) -> Iterator[ast.AST]:
         yield child
         if not isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda):
             yield from _own(child)  # type: ignore[arg-type]
+
+
+def _only_value(name: str, scopes: Sequence[Scope]) -> Any:
+    """What a name is bound to in scopes that bind it once; None if they bind it otherwise, or to no value."""
+    bound = [each for scope in scopes for each in _own(scope) if _binds(each, name)]
+    return getattr(bound[0], "value", None) if len(bound) == 1 else None
 
 
 def _binds(node: ast.AST, name: str) -> bool:

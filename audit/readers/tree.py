@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
@@ -286,6 +286,23 @@ def flatten(node: Node, source: Text, prefix: str = "") -> list[Setting]:
 def _under(prefix: str, name: str) -> str:
     bare = name[1:-1] if name.startswith("[") and name.endswith("]") and not name[1:-1].isdecimal() else name
     return f"{prefix}.{bare}" if prefix else bare
+
+
+def tables(tree: Node, chosen: Callable[[str, Table], bool]) -> Iterator[Table]:
+    """The tables of a tree that are chosen, by the name next to them ("" in a list), in the order of the text. What is
+    in one that is chosen is not looked at.
+    """
+    todo: list[tuple[str, Node]] = [("", tree)]
+    steps = 0
+    while todo and steps < MOST:
+        steps += 1
+        name, each = todo.pop()
+        if isinstance(each, Table) and chosen(name, each):
+            yield each
+        elif isinstance(each, Table):
+            todo += [(key, value) for key, _, value in reversed(each.items)]
+        elif isinstance(each, Listing):
+            todo += [("", one) for one in reversed(each.items)]
 
 
 def inner(node: Node, source: Text, name: str) -> Text:
