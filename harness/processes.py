@@ -7,10 +7,9 @@ import signal
 from pathlib import Path
 from typing import Final
 
+from evidence.faults.clients import STOPPED
 from harness.polling import poll
 
-STOPPED: Final = "T"
-"""The state of a stopped thread."""
 STOP_LIMIT_S: Final = 5.0
 
 

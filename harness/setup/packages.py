@@ -1,4 +1,6 @@
-"""Debian's packages, for the few steps of the set-up that may install: root, on Debian or something made from it."""
+"""Packages of Debian's, for the few steps of the set-up that may install (root, on Debian or something made from it),
+and of the Python registry.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +8,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -107,6 +110,16 @@ def apt(arguments: Sequence[str], *, what: str, echo: Echo, directory: Path | No
                 told = True
         # A lock of this kind cannot be waited for with a limit; asking again is all there is.
         time.sleep(1)
+
+
+def pip_install(
+    lock: Path, target: Path, *options: str, what: str, echo: Echo, timeout_s: float = LIMIT_S
+) -> None:
+    """Install what a lock of pip's names into a directory of its own, each by its digest. Raises HarnessError as `run`
+    does.
+    """
+    command = [sys.executable, "-m", "pip", "install", "--quiet", "--require-hashes", *options]
+    run([*command, "--target", str(target), "--requirement", str(lock)], what=what, echo=echo, timeout_s=timeout_s)
 
 
 def install(packages: Sequence[str], echo: Echo) -> None:

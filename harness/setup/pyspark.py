@@ -7,7 +7,6 @@ application's process has a PySpark of its own, in a directory of the user's cac
 
 from __future__ import annotations
 
-import sys
 import tempfile
 from pathlib import Path
 from typing import Final
@@ -15,7 +14,7 @@ from typing import Final
 from evidence.errors import HarnessError, UsageError
 from harness.setup.cache import cache_dir, exclusive
 from harness.setup.jars import LOCKS, SPARK
-from harness.setup.packages import run
+from harness.setup.packages import pip_install
 from harness.setup.waiting import Echo
 
 RELEASE: Final = "4.2.0"
@@ -36,10 +35,9 @@ def ensure_pyspark(echo: Echo) -> Path:
         echo(f"fetching PySpark {RELEASE} for applications of Spark (0.5 GB, a minute or two)")
         with tempfile.TemporaryDirectory(dir=cache_dir(), prefix=".fetch-") as scratch:
             fetched = Path(scratch) / "packages"
-            command = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--require-hashes"]
-            command += ["--no-compile", "--target", str(fetched), "--requirement", str(LOCK)]
+            what = f"fetching PySpark {RELEASE}"
             try:
-                run(command, what=f"fetching PySpark {RELEASE}", echo=echo, timeout_s=LIMIT_S)
+                pip_install(LOCK, fetched, "--no-deps", "--no-compile", what=what, echo=echo, timeout_s=LIMIT_S)
             except HarnessError as error:
                 raise UsageError(
                     f"applications of Spark need PySpark {RELEASE}, once from the network: {error}"

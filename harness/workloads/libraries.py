@@ -90,9 +90,14 @@ class Library:
         return f"{self.kind}-{self.release}" if self.release else self.kind
 
     @property
+    def _runs_applications(self) -> bool:
+        """Whether it runs a case's applications with jars of a set of its own, and librdkafka sends and reads."""
+        return self.kind in OF_APPLICATIONS or self.kind == SPARK
+
+    @property
     def producers(self) -> Library:
         """Whose producers a run has whose client this is."""
-        if self.kind in OF_APPLICATIONS or self.kind == SPARK:
+        if self._runs_applications:
             return RDKAFKA
         return self if self.hello is None or PRODUCE in self.hello.can else RDKAFKA
 
@@ -226,8 +231,7 @@ class Library:
         if self.hello is not None:
             told = {COMMAND: shlex.split(self.command), "label": self.hello.label, "kafka": version.kafka}
             return {"name": self.name} | told
-        of_its_own = self.kind in OF_APPLICATIONS or self.kind == SPARK
-        jars = of_set(self.kind, self.release) if of_its_own else self.release
+        jars = of_set(self.kind, self.release) if self._runs_applications else self.release
         told = {"name": self.name, "jars": str(resolve(jars, echo)), "java_home": java_home()}
         return told | {"pyspark": str(ensure_pyspark(echo))} if self.kind == SPARK else told
 

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from evidence.errors import HarnessError
-from harness.processes import STOPPED, all_stopped, stop_group
+from evidence.faults.clients import STOPPED
+from harness.processes import all_stopped, stop_group
 from harness.workloads.handles.client import Background, Client, Progress
 from harness.workloads.stores import located
 

