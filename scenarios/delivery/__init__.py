@@ -18,10 +18,10 @@ say, or frozen. Then it continues.
 `delivery-storm` has three members work under a load while members and brokers die, once for each semantics.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 
-from harness.words import Counting, CrashPoint, Partition, Run
+from harness.words import Application, Counting, CrashPoint, Partition, Run
 
 GROUP = "application"
 INPUTS = 20
@@ -50,19 +50,42 @@ SLOW = {"max.poll.interval.ms": "10000"}
 """The longest time that a member may take from poll to poll."""
 
 
-def overtake(run: Run, program: str, stop: CrashPoint, transactional_ids: tuple[str, str] | None = None) -> None:
-    """A program stands still for longer than it may from poll to poll. Another process gets its inputs, and then the
-    first continues.
+Act = Callable[[Run, Application], None]
+"""Something that is done to an application."""
+
+
+def nothing(_run: Run, _application: Application) -> None:
+    """Nothing is done: it stands still."""
+
+
+def continues(_run: Run, application: Application) -> None:
+    """It continues where it stood, until it is stopped."""
+    application.go_on()
+    application.stop()
+
+
+def overtake(
+    run: Run,
+    program: str,
+    stop: CrashPoint,
+    *,
+    taken: Act = nothing,
+    back: Act = continues,
+    members: tuple[Mapping[str, str], Mapping[str, str]] = (SLOW, SLOW),
+    transactional_ids: tuple[str | None, str | None] = (None, None),
+) -> None:
+    """A program stands still, by itself for longer than it may from poll to poll, or something takes its inputs
+    (`taken`). Another process gets them, and then the first is `back`.
     """
     t = run.partition()
     run.send(t, INPUTS)
-    first, second = transactional_ids or (None, None)
-    with run.application(program, t, group=GROUP, stop=stop, settings=SLOW, transactional_id=first) as slow:
-        run.wait_crash_point(slow, t)
-        with run.application(program, t, group=GROUP, settings=SLOW, transactional_id=second):
+    member = partial(run.application, program, t, group=GROUP)
+    with member(stop=stop, settings=members[0], transactional_id=transactional_ids[0]) as first:
+        run.wait_crash_point(first, t)
+        taken(run, first)
+        with member(settings=members[1], transactional_id=transactional_ids[1]):
             run.wait_committed(GROUP, t, INPUTS, timeout_s=LIMIT_S)
-            slow.go_on()
-            slow.stop()
+            back(run, first)
 
 
 STREAMS_LIMIT_S = 240.0

@@ -13,29 +13,29 @@ partitions (eager), or only those that move (`cooperative`, KIP-429); members ha
 broker's setting.
 """
 
-from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from functools import partial
 
 from harness.words import (
     EVERY_VERSION,
     LIBRDKAFKA,
     OFFSETS,
+    Application,
     Basis,
     Case,
     ClusterPlan,
     CrashPoint,
     Documented,
     Run,
+    VersionRange,
     ranges,
     scenario,
 )
-from scenarios.delivery import GROUP, INPUTS, LIMIT_S, NUMBERS, SLOW
+from scenarios.delivery import LIMIT_S, NUMBERS, SLOW, Act, continues, nothing, overtake
 
 PROGRAM = "process-then-commit"
 STOP = CrashPoint("process", "commit", 2)
 Settings = dict[str, str]
-Steps = Callable[..., None]
-"""Of a run and the settings of its members."""
 COOPERATIVE: Settings = {"partition.assignment.strategy": "cooperative-sticky"}
 JAVA_COOPERATIVE: Settings = {
     "partition.assignment.strategy": "org.apache.kafka.clients.consumer.CooperativeStickyAssignor"
@@ -62,61 +62,28 @@ def named(instance: str, settings: Settings) -> Settings:
     return {**settings, "group.instance.id": instance} if "group.instance.id" in settings else settings
 
 
-def slower(run: Run, settings: Settings) -> None:
-    """It stands still for longer than max.poll.interval.ms, and another member gets its inputs meanwhile."""
-    t = run.partition()
-    run.send(t, INPUTS)
-    member = partial(run.application, PROGRAM, t, group=GROUP)
-    with member(stop=STOP, settings=named("a", settings) | SLOW) as first:
-        run.wait_crash_point(first, t)
-        with member(settings=named("b", settings) | SLOW):
-            run.wait_committed(GROUP, t, INPUTS, timeout_s=LIMIT_S)
-            first.go_on()
-            first.stop()
+def killed(run: Run, member: Application) -> None:
+    """It is killed. Its session ends, since nobody asks any more."""
+    run.kill_client(member)
 
 
-def killed(run: Run, settings: Settings) -> None:
-    """It is killed, and another member gets its inputs when its session has ended."""
-    t = run.partition()
-    run.send(t, INPUTS)
-    member = partial(run.application, PROGRAM, t, group=GROUP)
-    with member(stop=STOP, settings=named("a", settings)) as first:
-        run.wait_crash_point(first, t)
-        run.kill_client(first)
-        with member(settings=named("b", settings)):
-            run.wait_committed(GROUP, t, INPUTS, timeout_s=LIMIT_S)
+def frozen(run: Run, member: Application) -> None:
+    """It is frozen. Its session ends, since nobody asks any more."""
+    run.freeze_client(member)
 
 
-def frozen(run: Run, settings: Settings) -> None:
-    """It is frozen until another member has its inputs, which gets them when its session has ended."""
-    t = run.partition()
-    run.send(t, INPUTS)
-    member = partial(run.application, PROGRAM, t, group=GROUP)
-    with member(stop=STOP, settings=named("a", settings)) as first:
-        run.wait_crash_point(first, t)
-        run.freeze_client(first)
-        with member(settings=named("b", settings)):
-            run.wait_committed(GROUP, t, INPUTS, timeout_s=LIMIT_S)
-            run.thaw_clients()
-            first.go_on()
-            first.stop()
+def thawed(run: Run, member: Application) -> None:
+    """It is thawed, and continues."""
+    run.thaw_clients()
+    continues(run, member)
 
 
-def cut(run: Run, settings: Settings) -> None:
-    """It is cut off from the group's coordinator until its session has ended. Then another member begins."""
-    t = run.partition()
-    run.send(t, INPUTS)
-    member = partial(run.application, PROGRAM, t, group=GROUP)
-    with member(stop=STOP, settings=named("a", settings)) as first:
-        run.wait_crash_point(first, t)
-        coordinator = run.leader_of(OFFSETS)
-        run.cut_clients(coordinator)
-        run.wait_log_lines(coordinator, REMOVED, "the member's session has ended", LIMIT_S)
-        run.heal_network()
-        with member(settings=named("b", settings)):
-            run.wait_committed(GROUP, t, INPUTS, timeout_s=LIMIT_S)
-            first.go_on()
-            first.stop()
+def cut(run: Run, _member: Application) -> None:
+    """It is cut off from the group's coordinator until its session has ended."""
+    coordinator = run.leader_of(OFFSETS)
+    run.cut_clients(coordinator)
+    run.wait_log_lines(coordinator, REMOVED, "the member's session has ended", LIMIT_S)
+    run.heal_network()
 
 
 KIP_62 = "KIP-62: a member that does not poll in time leaves the group"
@@ -126,27 +93,54 @@ APPLIES = {
     "KIP-345": ranges.STATIC_MEMBERS_TOLD,
     "KIP-848": ranges.GROUP_COORDINATOR_OF_4,
 }
-SOURCES: Mapping[Steps, str] = {slower: KIP_62, killed: SESSION, frozen: SESSION, cut: SESSION}
 
 
-def documented(steps: Steps, protocol: str) -> list[Documented]:
-    """Nothing is skipped, what was not committed is repeated, and a late commit is refused."""
-    source = SOURCES[steps] + (f"; {protocol}" if protocol else "")
-    claims = NUMBERS if steps is killed else ("late-commit-refused",)
-    return [Documented(required=frozenset({"repeated-processing"}), claims=claims, source=source, basis=Basis.KIP)]
+@dataclass(frozen=True)
+class Loss:
+    """What takes a member's partition, what becomes of the member then, and what is documented of that."""
+
+    taken: Act
+    back: Act = continues
+    source: str = SESSION
+    claims: tuple[str, ...] = ("late-commit-refused",)
+    more: Settings = field(default_factory=dict)
+    """Settings of the members."""
+    applies: VersionRange = EVERY_VERSION
+
+
+LOSSES = {
+    "slower": Loss(taken=nothing, source=KIP_62, more=SLOW),
+    "killed": Loss(taken=killed, back=nothing, claims=NUMBERS),
+    "frozen": Loss(taken=frozen, back=thawed),
+    "cut": Loss(taken=cut, applies=ranges.REMOVED_MEMBERS_LOGGED),
+}
 
 
 def cases(prefix: str, settings: Settings, protocol: str = "") -> dict[str, Case]:
     """A case for each thing that takes a member's partition, with members that have these settings."""
     return {
-        f"{prefix}{steps.__name__}": Case(
+        f"{prefix}{name}": Case(
             client="java" if prefix.startswith("java-") else LIBRDKAFKA,
             cluster=SERVER_SIDE if "group.protocol" in settings else None,
-            steps=partial(steps, settings=settings),
-            documented=documented(steps, protocol),
-            applies=APPLIES.get(protocol, ranges.REMOVED_MEMBERS_LOGGED if steps is cut else EVERY_VERSION),
+            steps=partial(
+                overtake,
+                program=PROGRAM,
+                stop=STOP,
+                taken=loss.taken,
+                back=loss.back,
+                members=(named("a", settings) | loss.more, named("b", settings) | loss.more),
+            ),
+            documented=[
+                Documented(
+                    required=frozenset({"repeated-processing"}),
+                    claims=loss.claims,
+                    source="; ".join(filter(None, (loss.source, protocol))),
+                    basis=Basis.KIP,
+                )
+            ],
+            applies=APPLIES.get(protocol, loss.applies),
         )
-        for steps in SOURCES
+        for name, loss in LOSSES.items()
     }
 
 
