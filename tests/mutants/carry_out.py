@@ -21,6 +21,7 @@ from harness import runner
 from harness.cluster import versions
 from harness.removal import Removals
 from harness.scenario import get_scenario
+from judgement import ledger
 from judgement.report.facts import judge_run
 from tests.mutants import image
 from tests.mutants.registry import Mutant, Where
@@ -58,7 +59,7 @@ def one_line(reason: str) -> str:
 
 
 def row_of(run_dir: RunDir) -> Row:
-    """Judge a run, whatever became of it, and tell it in a row: of a mutant, or of Kafka itself.
+    """Judge a run, whatever became of it, and tell it in a row and in the ledger: of a mutant, or of Kafka itself.
 
     Raises HarnessError for a mutant whose change could not be made.
     """
@@ -71,7 +72,9 @@ def row_of(run_dir: RunDir) -> Row:
         failure = None
     except KafkaChaosError as error:
         failure = str(error)
-    verdict = judge_run(run_dir, analysis_failure=failure).verdict
+    judged = judge_run(run_dir, analysis_failure=failure)
+    ledger.tell(judged)
+    verdict = judged.verdict
     began, ended = run.started_wall_ns, run.ended_wall_ns or run.started_wall_ns
     return Row(
         run=run.run,

@@ -34,7 +34,7 @@ WHY: Final[Mapping[tuple[str, str], str]] = {
         "that left during their session; it is now contradicted by one that was kept for longer than it may be."
     ),
     ("clean-stop-moves-no-leader", "controlled-shutdown"): (
-        "with KRaft a broker waits for leave to end until its leaderships are moved, so this one never ends by itself, "
+        "with KRaft a broker waits for leave to end until its leaderships are moved. So this one never ends by itself, "
         "and is killed after 30 s. leader-moved-before-shutdown is contradicted, but the clean stop itself was none, "
         "and that doubt is put first. On 2.8.2 a broker leaves ZooKeeper 3 s before its process ends, and the "
         "leader that was elected for that passed for one that was moved. Since then the controller's own line counts, "
@@ -108,8 +108,7 @@ def page(every: Sequence[Row], suite: Sequence[Where]) -> str:
         "election up whose epoch they know already), and records that readers are not given of markers-dropped and",
         "commit-marked-as-abort. The judge was made stricter in answer to misses: it times an election from the end of",
         "the session (elections-late), and holds a dead leader that is still named against Kafka",
-        "(dead-broker-not-fenced). Runs of these two on 2.8.2 were as documented, and an error, until they were judged",
-        "again by the mended judge. The machine was busy with other work: times are of no account.",
+        "(dead-broker-not-fenced). The machine was busy with other work: times are of no account.",
         "",
         "Some runs of 4.3.1 have no row. The checkout of 14 was changed while they ran. Those of one round did not",
         "come to their end. The directory of one was taken by another run, and Java refused the changed class of one.",

@@ -24,10 +24,6 @@ WITHOUT_VERDICT = {
     "20261124t121849-isr-shrink-expand-2-8-2-s1-8bad",
     "20261124t122015-unclean-election-disabled-2-8-2-s1-c699",
     "20261124t122104-offline-leader-election-2-8-2-s1-c449",
-    "20261127t115643-reassignment-plain-2-8-2-s1-9ca5",
-    "20261127t120215-isr-shrink-expand-2-8-2-s1-25c1",
-    "20261127t120835-rolling-restart-clean-2-8-2-s1-b454",
-    "20261127t121021-offline-leader-election-2-8-2-s1-6766",
 }
 """Runs of mutants whose verdict no line has: no other may be without one."""
 WITHOUT_LINE = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -12,12 +13,13 @@ from evidence.errors import HarnessError, UsageError
 from evidence.ledger import AnyLine, Excluded, RestoredRun
 from harness.plan import ClusterPlan
 from harness.scenario import get_scenario
-from tests.mutants import image, page, recall_page, registry, rows
+from tests.mutants import carry_out, image, page, recall_page, registry, rows
 from tests.mutants.__main__ import PAGE, RESULTS, Cell, cells, history, merge_into, named, suite
 from tests.mutants.carry_out import hits_of, one_line
 from tests.mutants.recall_page import NEEDS, Affected, exhibits, finds, published
 from tests.mutants.registry import MUTANTS, Mutant, Where
 from tests.mutants.rows import MISSED, NOT_REACHED, NOTICED, OTHERWISE, Row
+from tests.records import run_record
 
 
 def row(**values: object) -> Row:
@@ -246,3 +248,17 @@ def test_recall_runs_no_scenario_of_the_museum() -> None:
     assert {cell.mutant for cell in found} == {"none"}
     assert not [cell for cell in found if get_scenario(cell.where.scenario).exhibit]
     assert all(one.signs for one in exhibits())
+
+
+def test_a_run_is_told_to_the_ledger_of_its_folder_when_it_is_judged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told: list[Any] = []
+    judged = SimpleNamespace(verdict=SimpleNamespace(verdict="unexpected", unexpected=(), claims=(), reasons=()))
+    monkeypatch.setattr(carry_out, "check_run", lambda _: None)
+    monkeypatch.setattr(carry_out, "write_findings", lambda *_: None)
+    monkeypatch.setattr(carry_out, "judge_run", lambda *_, **__: judged)
+    monkeypatch.setattr("judgement.ledger.tell", told.append)
+    run_dir: Any = SimpleNamespace(logs=tmp_path, read_run=lambda: run_record(mutant="m", commit="a" * 40))
+    assert carry_out.row_of(run_dir).verdict == "unexpected"
+    assert told == [judged]
