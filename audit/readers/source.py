@@ -148,7 +148,7 @@ PUTS: Final = frozenset(
     }
 )
 DEEPEST: Final = 400
-MOST: Final = 300
+MOST: Final = 100
 """Producers of one file that are told: each is looked up in the whole file."""
 UNKNOWN: Final = "(not in this file)"
 DECISIVE: Final = ("acks", "enable.idempotence", "retries")
@@ -623,7 +623,7 @@ def _pairs_of(node: Node, above: Sequence[Node], found: _SourceWalk) -> None:
         value = node.child_by_field_name("value") or node.named_children[-1]
         known = _key(key, constants) or FIELDS.get(_text(key).strip("\"'"), "")
         known = known or ("retries" if _is_retry_of_kafkajs(key, above, found) else "")
-        known = known or OF_PLATFORMATIC.get(_text(key) if PLATFORMATIC in found.source.content else "", "")
+        known = known or OF_PLATFORMATIC.get(_text(key) if PLATFORMATIC in _packages(found.source.content) else "", "")
         if known and (known == "retries" or _allowed(found, known, _text(key))):
             _put(known, _value(value, constants), node, above, found)
     elif node.type == "shorthand_property_identifier" and found.language in SCRIPTS:
@@ -662,11 +662,20 @@ FIELDS: Final[Mapping[str, str]] = {
 }
 """Fields of kafka-go's Writer, and of what KafkaJS' producer() and kafka-node's Producer take."""
 PLATFORMATIC: Final = "@platformatic/kafka"
+CONFLUENTS: Final = "confluentinc/kafka-javascript"
+PACKAGES: Final = (CONFLUENTS, "kafkajs", "node-rdkafka", "kafka-node", PLATFORMATIC)
+"""Packages of Node that have a producer, as a script that imports one names it."""
+
+
+@lru_cache(maxsize=8)
+def _packages(content: str) -> frozenset[str]:
+    """Which of them a script names: asked of each call in it, so its text is searched once."""
+    return frozenset(each for each in PACKAGES if each in content)
 
 
 def _is_retry_of_kafkajs(key: Node, above: Sequence[Node], found: _SourceWalk) -> bool:
     """Whether a name is in what KafkaJS is told of retrying, `retry: {retries: 3}`, by a client or a producer."""
-    if found.language not in SCRIPTS or _text(key) != "retries" or "kafkajs" not in found.source.content:
+    if found.language not in SCRIPTS or _text(key) != "retries" or "kafkajs" not in _packages(found.source.content):
         return False
     retry = [each for each in above if each.type == "pair" and _text(each).startswith("retry:")]
     made = next((each for each in reversed(above) if each.type in CALLS | CREATES), None)
@@ -690,7 +699,8 @@ SARAMA: Final[Mapping[str, str]] = {
 def _allowed(found: _SourceWalk, key: str, written: str) -> bool:
     if found.language in SCRIPTS:
         quoted = written.startswith(("'", '"'))
-        return quoted or written in FIELDS or (PLATFORMATIC in found.source.content and written in OF_PLATFORMATIC)
+        of_platformatic = written in OF_PLATFORMATIC and PLATFORMATIC in _packages(found.source.content)
+        return quoted or written in FIELDS or of_platformatic
     return written != "acks"
 
 
@@ -1056,33 +1066,44 @@ def _kind_of_go(content: str, callee: str, name: str, node: Node) -> str:
 
 
 def _kind_of_javascript(found: _SourceWalk, callee: str, name: str, node: Node) -> str:
-    content = found.source.content
+    packages = _packages(found.source.content)
     called = name == "producer" and node.type == "call_expression" and "." in callee
-    if "confluentinc/kafka-javascript" in content and not (node.type == "new_expression" and name in OF_NODE):
+    if CONFLUENTS in packages and not (node.type == "new_expression" and name in OF_NODE):
         return "confluent-javascript" if called else ""
     if called:
-        if "kafkajs" in content:
+        if "kafkajs" in packages:
             return "kafkajs"
         imported = _imported(found.source, callee.partition(".")[0])
-        if "kafkajs" in imported or "confluentinc/kafka-javascript" in imported:
+        if "kafkajs" in imported or CONFLUENTS in imported:
             return "kafkajs" if "kafkajs" in imported else "confluent-javascript"
-    if "node-rdkafka" in content and callee.endswith("Producer.createWriteStream"):
+    if "node-rdkafka" in packages and callee.endswith("Producer.createWriteStream"):
         return "node-rdkafka"
     if node.type != "new_expression" or name not in OF_NODE:
         return ""
-    kinds = {each: each for each in (PLATFORMATIC, "node-rdkafka", "kafka-node")}
-    kinds["confluentinc/kafka-javascript"] = "node-rdkafka"
-    return next((kind for package, kind in kinds.items() if package in content), "")
+    kinds = {each: each for each in (PLATFORMATIC, "node-rdkafka", "kafka-node")} | {CONFLUENTS: "node-rdkafka"}
+    return next((kind for package, kind in kinds.items() if package in packages), "")
+
+
+FROM_BESIDE: Final = re.compile(r"(?:=\s*require\(\s*|\bfrom\s+)[\"'](\.\.?/[\w./-]+)[\"']")
+"""Where a script names a module of its own program that it imports from; the names stand before it."""
+NAMES_LENGTH: Final = 1_000
+
+
+@lru_cache(maxsize=8)
+def _modules_of_names(content: str) -> Mapping[str, str]:
+    """By name, the module beside a script that it imports the name from: asked of each call in it."""
+    found: dict[str, str] = {}
+    for each in FROM_BESIDE.finditer(content):
+        before = re.split(r"[;\n]", content[max(0, each.start() - NAMES_LENGTH) : each.start()])[-1]
+        for name in re.findall(r"\w+", before):
+            found.setdefault(name, each[1])
+    return found
 
 
 def _imported(source: Text, name: str) -> str:
     """The source of the module beside this one that a name is imported from; empty if it cannot be read."""
-    found = re.search(
-        rf"\b{re.escape(name)}\b[^;\n]*?(?:=\s*require\(\s*|\bfrom\s+)[\"'](\.\.?/[\w./-]+)[\"']", source.content
-    )
-    if found is None:
-        return ""
-    path = _module(Path(source.path), found[1])
+    named = _modules_of_names(source.content).get(name)
+    path = _module(Path(source.path), named) if named is not None else None
     return _content(path) if path is not None else ""
 
 
