@@ -7,6 +7,7 @@ possible, and where measured settings differ from those that were asked for. CSV
 from __future__ import annotations
 
 import csv
+import gzip
 import io
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -108,6 +109,11 @@ def as_csv(found: Iterable[dict[str, Any]]) -> str:
     writer.writeheader()
     writer.writerows(found)
     return text.getvalue()
+
+
+def write_csv(found: Iterable[dict[str, Any]], path: Path) -> None:
+    """Rows as a CSV file, compressed by gzip; the same bytes for the same rows."""
+    path.write_bytes(gzip.compress(as_csv(found).encode(), mtime=0))
 
 
 def write_parquet(found: Iterable[dict[str, Any]], path: Path) -> None:

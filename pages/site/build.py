@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from html import unescape
 from pathlib import Path
 from typing import Any, Final
@@ -114,7 +114,6 @@ def pages(described: Mapping[str, Any] | None = None, data: model.Data | None = 
     made["index.html"] = _home(found, atlases)
     made["site.css"] = (TEMPLATES / "site.css").read_text(encoding="utf-8") + "\n" + STYLE
     made[atlas.STYLE] = atlas.style(atlases)
-    made["data/atlas.csv"] = tables.as_csv(tables.rows(atlases))
     made["search.html"] = _search(made)
     return made
 
@@ -284,6 +283,14 @@ def _search(made: Mapping[str, str]) -> str:
     return page("search.html.j2", "search.html", title="Search", section="Search", entries=entries)
 
 
+DATA: Final[Mapping[str, Callable[[Iterable[dict[str, Any]], Path], None]]] = {
+    "data/atlas.csv.gz": tables.write_csv,
+    "data/atlas.parquet": tables.write_parquet,
+}
+"""The Atlas as files for programs, and what writes each. What reads CSV here reads it compressed as well: 2.5 MB would
+be a sixth of what the whole site may take."""
+
+
 def write(folder: Path) -> int:
     """Write the site to a folder; pages that are not made any more are removed. Returns how many files there are."""
     data = model.load()
@@ -292,14 +299,15 @@ def write(folder: Path) -> int:
         file = folder / path
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text, encoding="utf-8")
-    tables.write_parquet(
-        tables.rows(model.atlas(line, data) for line in lines.every()), folder / "data" / "atlas.parquet"
-    )
+    rows = list(tables.rows(model.atlas(line, data) for line in lines.every()))
+    for name, write_rows in DATA.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        write_rows(rows, folder / name)
     for old in folder.rglob("*"):
         name = old.relative_to(folder).as_posix()
-        if old.is_file() and name not in made and name != "data/atlas.parquet":
+        if old.is_file() and name not in made and name not in DATA:
             old.unlink()
-    return len(made) + 1
+    return len(made) + len(DATA)
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -278,5 +279,7 @@ def test_rows_have_the_same_columns_in_every_format(of_28: model.Atlas, tmp_path
     read = pyarrow.parquet.read_table(tmp_path / "atlas.parquet").to_pylist()
     assert read == rows
     assert tables.as_csv(rows).splitlines()[0].split(",") == list(tables.COLUMNS)
+    tables.write_csv(rows, tmp_path / "atlas.csv.gz")
+    assert gzip.decompress((tmp_path / "atlas.csv.gz").read_bytes()).decode() == tables.as_csv(rows)
     lost = [row for row in rows if row["kind"] == "grid" and row["client"] == "java" and row["outcome"] == "lost"]
     assert len(lost) == sum(one.worst == model.LOST for one in of_28.cells("java"))

@@ -64,7 +64,7 @@ class Page(HTMLParser):
 
 def dead(made: dict[str, str]) -> Iterator[tuple[str, str]]:
     parsed = {path: Page(text) for path, text in made.items() if path.endswith(".html")}
-    there = made.keys() | {"data/atlas.parquet"}
+    there = made.keys() | build.DATA.keys()
     for path, one in parsed.items():
         for link in one.links:
             if "://" in link:
