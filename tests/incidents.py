@@ -4,6 +4,11 @@ tests/data/incidents has what a run left (brokers' logs, partitions as they were
 what names its scenario: `pack` copies it and strips the run's name, the scenario's name and the stamps of the container
 engine. Topics keep their names, which no rule reads.
 
+Losses that nobody had looked at are `DECLARED`: the cell of a run that the ledger had no run of, drawn at random for
+each case that documents a loss, and the causes that are right, both written down and committed before the first of
+these runs began. `--unseen RUNS_DIR` reads such runs and adds what was named to results/incidents.csv, a row for each
+run, which is never changed. Their run directories are too many to keep.
+
 The rules were written with the incidents of `WRITTEN_WITH`. Those of `HELD_OUT` were run afterwards, each with its
 cause written down before the run. How many of these were named first by the rules as they then were is `first`; the
 rules were mended after that, so the count of today says less than it. `make incidents` prints both.
@@ -13,6 +18,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import csv
 import io
 import json
 import re
@@ -21,13 +27,15 @@ import sys
 import tarfile
 import tempfile
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Final
 
 from app.cli import main as kafka_chaos
+from evidence.rundir import find_runs, write_atomically
 
 INCIDENTS: Final = Path(__file__).parent / "data" / "incidents"
+UNSEEN: Final = Path(__file__).parents[1] / "results" / "incidents.csv"
 NAMED: Final = re.compile(r"^   ([\w-]+): ", re.MULTILINE)
 STAMP: Final = re.compile(rb"^\d{4}-\d\d-\d\dT[\d:.]+Z (?=\[|\t|\s|at |java|org)", re.MULTILINE)
 """What the engine writes before each line of a container's log."""
@@ -78,10 +86,10 @@ def anonymous(text: bytes, names: Iterable[str]) -> bytes:
     return STAMP.sub(b"", text)
 
 
-def read(name: str) -> list[str]:
+def read(name: str, where: Path = INCIDENTS) -> list[str]:
     """The causes that are named of an incident, in their order."""
     with tempfile.TemporaryDirectory() as folder:
-        with tarfile.open(INCIDENTS / f"{name}.tar.xz") as packed:
+        with tarfile.open(where / f"{name}.tar.xz") as packed:
             packed.extractall(folder, filter="data")
         said = io.StringIO()
         with contextlib.redirect_stdout(said):
@@ -132,6 +140,114 @@ HELD_OUT: Final = (
 )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Declared:
+    """A loss that was not looked at before its cause was written down."""
+
+    cell: str
+    """"scenario/case version"."""
+    causes: tuple[str, ...]
+    """Any of these is right: a leader that was cut off removes its records when it is back (`truncation`), because it
+    had lost its session (`session`)."""
+
+
+POWER: Final = ("power-loss",)
+CUT_OFF: Final = ("truncation", "session")
+OF_HIGH_WATERMARK: Final = ("truncation-to-high-watermark",)
+DECLARED: Final = (
+    Declared(cell="bit-rot/index 0.8.2.2", causes=("damaged-record",)),
+    Declared(cell="blank-disk-replacement/still-in-isr 3.9.2-kraft", causes=("empty-disk",)),
+    Declared(cell="clock-step/follower-ahead 3.9.2-kraft", causes=("clock-ahead",)),
+    Declared(cell="clock-step/leader-ahead 4.4.0", causes=("clock-ahead",)),
+    Declared(cell="coordinator-power-loss/transaction 3.9.2-zk", causes=POWER),
+    Declared(cell="double-failover/default 0.9.0.1", causes=OF_HIGH_WATERMARK),
+    Declared(cell="duplicate-id-counts-as-replica/default 3.9.2-kraft", causes=("duplicate-broker-id",)),
+    Declared(cell="follower-reboot/default 0.9.0.1", causes=OF_HIGH_WATERMARK),
+    Declared(cell="isolated-broker/acks-1 3.9.2-zk", causes=CUT_OFF),
+    Declared(cell="last-replica-standing/min-1-frozen 2.8.2", causes=POWER),
+    Declared(cell="last-replica-standing/min-1-killed 2.2.2", causes=POWER),
+    Declared(cell="last-replica-standing/min-1-stopped 0.9.0.1", causes=POWER),
+    Declared(cell="last-replica-standing/min-2-frozen 2.2.2", causes=POWER),
+    Declared(cell="last-replica-standing/min-2-frozen-elr-off 4.3.1", causes=POWER),
+    Declared(cell="last-replica-standing/min-2-killed 0.8.2.2", causes=POWER),
+    Declared(cell="last-replica-standing/min-2-killed-elr-off 4.3.1", causes=POWER),
+    Declared(cell="last-replica-standing/min-2-killed-elr-on 4.0.2", causes=POWER),
+    Declared(cell="last-replica-standing/min-2-stopped 0.8.2.2", causes=POWER),
+    Declared(cell="last-replica-standing/min-2-stopped-elr-off 4.3.1", causes=POWER),
+    Declared(cell="leader-crash/acks-1 0.11.0.3", causes=("truncation",)),
+    Declared(cell="leader-isolated/acks-1 1.1.1", causes=CUT_OFF),
+    Declared(cell="leader-with-minority/acks-1 1.1.1", causes=CUT_OFF),
+    Declared(cell="museum-aborted-survives/default 1.1.1", causes=("aborted-came-back",)),
+    Declared(cell="museum-false-clean-marker/default 4.3.1", causes=("false-clean-shutdown",)),
+    Declared(cell="museum-forgotten-overrides/default 2.2.2-pinned", causes=("forgotten-overrides",)),
+    Declared(cell="museum-kip-279/default 3.9.2-zk", causes=("unclean-election",)),
+    Declared(cell="museum-marker-compacted/default 0.11.0.3", causes=("marker-compacted",)),
+    Declared(cell="page-cache-only/default 2.8.2-pinned", causes=POWER),
+    Declared(cell="page-cache-only/flush-interval 0.8.2.2", causes=POWER),
+    Declared(cell="page-cache-only/xfs 2.2.2-pinned", causes=POWER),
+    Declared(cell="power-outage-divergence/compressed 3.9.2-pinned", causes=("power-loss", "replicas-differ")),
+    Declared(cell="power-outage-divergence/single 0.11.0.3", causes=POWER),
+    Declared(cell="rack-loss/within 3.9.2-pinned", causes=POWER),
+    Declared(cell="shrink-to-leader/unclean 0.11.0.3", causes=("unclean-election",)),
+    Declared(cell="split-in-halves/acks-1 3.9.2-pinned", causes=CUT_OFF),
+    Declared(cell="unclean-election/default 0.9.0.1", causes=("unclean-election",)),
+    Declared(cell="unclean-election/enabled 0.10.2.2", causes=("unclean-election",)),
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unseen:
+    """What the rules named of a run of a declared cell: a row of results/incidents.csv."""
+
+    run: str
+    cell: str
+    named: str
+    """First; "nothing" if they named nothing."""
+
+
+def read_unseen(path: Path) -> list[Unseen]:
+    """The rows of a table; none if there is no such file."""
+    if not path.exists():
+        return []
+    with path.open(encoding="utf-8", newline="") as file:
+        return [Unseen(**row) for row in csv.DictReader(file)]
+
+
+def unseen(root: Path, known: Sequence[Unseen]) -> list[Unseen]:
+    """The rows of a table and those of the runs below a directory that it has not, by run."""
+    declared, rows = {one.cell for one in DECLARED}, {one.run: one for one in known}
+    for run_dir in find_runs(root):
+        about = run_dir.read_run()
+        cell = f"{about.scenario}/{about.case} {about.version}"
+        if cell in declared and about.run not in rows:
+            with tempfile.TemporaryDirectory() as folder:
+                named = read("incident", pack(run_dir.path, "incident", Path(folder)).parent)
+            rows[about.run] = Unseen(run=about.run, cell=cell, named=next(iter(named), "nothing"))
+    return [rows[run] for run in sorted(rows)]
+
+
+def as_csv(rows: Iterable[Unseen]) -> str:
+    """The table."""
+    text = io.StringIO()
+    writer = csv.DictWriter(text, [field.name for field in fields(Unseen)], lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(asdict(one) for one in rows)
+    return text.getvalue()
+
+
+def named_first(one: Unseen) -> bool:
+    """Whether a cause that was declared right was named first."""
+    return one.named in next(declared.causes for declared in DECLARED if declared.cell == one.cell)
+
+
+def sentence_of_unseen(rows: Sequence[Unseen]) -> str:
+    """The counts of them that docs/lost-records.md publishes."""
+    return (
+        f"Losses of {len(DECLARED)} other cells were drawn at random, and their causes were written down before the "
+        f"first of these runs began: the rules named {sum(map(named_first, rows))} of {len(rows)} first."
+    )
+
+
 def right(one: SavedIncident) -> bool:
     """Whether an incident's cause is named first today."""
     return next(iter(read(one.name)), "nothing") == one.cause
@@ -151,7 +267,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Score all incidents, or pack a run directory."""
     parser = argparse.ArgumentParser(prog="python -m tests.incidents", description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--pack", nargs=2, metavar=("RUN_DIR", "NAME"), help="make an incident of a run directory")
+    parser.add_argument("--unseen", type=Path, metavar="RUNS_DIR", help="what is named of these runs, if declared")
     options = parser.parse_args(arguments)
+    if options.unseen:
+        write_atomically(UNSEEN, as_csv(unseen(options.unseen, read_unseen(UNSEEN))))
+        for row in read_unseen(UNSEEN):
+            print(f"  {'right' if named_first(row) else 'WRONG'}  {row.cell:<50} named: {row.named}")
+        print(sentence_of_unseen(read_unseen(UNSEEN)))
+        return 0
     if options.pack:
         print(pack(Path(options.pack[0]), options.pack[1]))
         return 0

@@ -9,7 +9,8 @@ import pytest
 
 from app import incident, incident_causes, incident_logs
 from app.cli import main
-from harness.scenario import all_scenarios
+from harness.cluster import versions
+from harness.scenario import all_scenarios, get_scenario
 from tests import incidents
 
 FIXTURES = Path(__file__).parents[2] / "data" / "runs"
@@ -155,6 +156,29 @@ def test_every_archive_is_scored_and_its_counts_are_published() -> None:
         assert one.first
     page = (FIXTURES.parents[2] / "docs" / "lost-records.md").read_text()
     assert incidents.sentence(len(incidents.HELD_OUT)) in " ".join(page.split())
+
+
+def test_what_is_declared_documents_a_loss() -> None:
+    for one in incidents.DECLARED:
+        place, _, version = one.cell.partition(" ")
+        scenario, _, case = place.partition("/")
+        documented = get_scenario(scenario).documented_for(versions.get(version), case)
+        assert "lost-write" in documented.required, one.cell
+    assert {cause for one in incidents.DECLARED for cause in one.causes} <= {k.id for k in incident_causes.kinds()}
+    assert len({one.cell for one in incidents.DECLARED}) == len(incidents.DECLARED)
+
+
+def test_a_table_of_unseen_losses_is_read_as_it_was_written(tmp_path: Path) -> None:
+    cell = incidents.DECLARED[0].cell
+    rows = [
+        incidents.Unseen(run="a", cell=cell, named="damaged-record"),
+        incidents.Unseen(run="b", cell=cell, named="nothing"),
+    ]
+    (tmp_path / "table.csv").write_text(incidents.as_csv(rows))
+    assert incidents.read_unseen(tmp_path / "table.csv") == rows
+    assert [incidents.named_first(one) for one in rows] == [True, False]
+    assert "named 1 of 2 first" in incidents.sentence_of_unseen(rows)
+    assert incidents.read_unseen(tmp_path / "none.csv") == []
 
 
 def test_an_incident_names_no_scenario(tmp_path: Path) -> None:
