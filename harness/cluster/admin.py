@@ -408,9 +408,10 @@ class ProtocolAdmin:
                     raise UsageError(f"{what}: the broker refuses: {error.args[0].str()}") from None
                 if time.monotonic() > deadline:
                     raise HarnessError(f"{what}: not done within {TOPIC_LIMIT_S:.0f} s; last answer: {error}") from None
-                if code in {"_TIMED_OUT", "timed out", "NOT_CONTROLLER"}:
+                if code in {"_TIMED_OUT", "timed out", "NOT_CONTROLLER", "_NOENT"}:
                     # A broker may have named one as the controller that was dead, of which it had not heard yet, or
-                    # that is replaced. librdkafka keeps to it until its next metadata (rdkafka_admin.c, 2.x).
+                    # that is replaced. librdkafka keeps to it until its next metadata (rdkafka_admin.c, 2.x). It may
+                    # also know no leader of a partition for 30 s that all brokers name (_NOENT, seen with 3.9.2).
                     self._held = None
 
 

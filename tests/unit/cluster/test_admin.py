@@ -237,7 +237,9 @@ def test_with_kraft_a_default_is_asked_for_by_request_of_a_broker_that_is_there(
     assert asked == [("two", "a", "b")] * bool(brokers)
 
 
-@pytest.mark.parametrize(("name", "clients"), [("_TIMED_OUT", 2), ("NOT_CONTROLLER", 2), ("_TRANSPORT", 1)])
+@pytest.mark.parametrize(
+    ("name", "clients"), [("_TIMED_OUT", 2), ("NOT_CONTROLLER", 2), ("_NOENT", 2), ("_TRANSPORT", 1)]
+)
 def test_a_client_that_knows_no_controller_that_is_one_is_not_asked_again(
     name: str, clients: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
