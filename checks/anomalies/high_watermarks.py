@@ -9,7 +9,8 @@ log-truncated-below-high-watermark: a replica's log ends below a high watermark 
 checkpointed, or below one that its leader had reached. In the second case the replica was in every ISR stated from
 before the record was sent until `QUIET_NS` after it was known to be there. Such a replica had the record, and has cut
 it off. Log ends are those of copies and of truncations in the brokers' logs. A broker that a fault of the run has given
-a blank disk has truncated nothing: high watermarks announced before that do not count against it.
+a blank disk has truncated nothing: high watermarks announced before that do not count against it. Nor do records count
+that somebody had asked to delete before: a follower that was away when all it has was deleted begins its log anew.
 
 read-above-high-watermark: a reader was given a record, and a replica in the ISR did not have it. That replica had been
 in the ISR since before the record was sent, under one leader and without a restart, so it cannot have cut the record
@@ -55,7 +56,7 @@ from checks.view import (
     sender,
 )
 from evidence.basis import Basis
-from evidence.events import Log, Partition, of
+from evidence.events import DeleteRecords, Log, Partition, of
 from evidence.faults.process import PowerLossProof
 from evidence.nodes import number_of
 from evidence.run_state import DOWN, in_isr_throughout, leader_of, one_leader
@@ -139,6 +140,13 @@ class LogEnd:
     seen_by: Mapping[str, Any]
     since_ns: int = 0
     """When its disk was last made blank before that."""
+    deleted: int = 0
+    """The offset before which records had been deleted by request."""
+
+    @property
+    def kept(self) -> int:
+        """The offset from which on records are missing that nobody had asked to delete."""
+        return max(self.end, self.deleted)
 
 
 def log_ends(topic: str, partition: int, copies: Copies) -> list[LogEnd]:
@@ -154,9 +162,14 @@ def log_ends(topic: str, partition: int, copies: Copies) -> list[LogEnd]:
             line_of = {"log_line": line.line}
             found.append(LogEnd(node=line.node, at_ns=line.monotonic_ns, end=max(0, line.offset), seen_by=line_of))
     blank = [fault for fault in copies.run_state.faults if fault.kind == "wipe" and fault.proved_ns is not None]
+    asked = [
+        one for one in of(copies.run_state.events, DeleteRecords) if (one.topic, one.partition) == (topic, partition)
+    ]
     return [
         replace(
-            end, since_ns=max((b.inject_ns for b in blank if b.node == end.node and b.inject_ns < end.at_ns), default=0)
+            end,
+            since_ns=max((b.inject_ns for b in blank if b.node == end.node and b.inject_ns < end.at_ns), default=0),
+            deleted=max((one.before for one in asked if one.at_ns <= end.at_ns), default=0),
         )
         for end in sorted(found, key=lambda end: end.at_ns)
     ]
@@ -174,7 +187,7 @@ def _below_own(ends: Sequence[LogEnd], copies: Copies) -> Iterator[Evidence]:
             if copy.at_ns <= end.at_ns or copy.moment == end.seen_by.get("moment")
         ]
         highest = max(own, key=lambda copy: copy.high_watermark or 0, default=None)
-        if highest is not None and end.end < (highest.high_watermark or 0):
+        if highest is not None and end.kept < (highest.high_watermark or 0):
             yield _truncated(end, highest.high_watermark or 0) | {
                 "announced_by": ITSELF,
                 "announced": {
@@ -200,7 +213,7 @@ def _below_leaders(
     for end in ends:
         owed = [which for brokers, which in in_sync if number_of(end.node) in brokers]
         rows = np.concatenate([np.zeros(0, np.int64), *owed])
-        rows = rows[(reached.known_ns[rows] <= end.at_ns) & (reached.offset[rows] >= end.end)]
+        rows = rows[(reached.known_ns[rows] <= end.at_ns) & (reached.offset[rows] >= end.kept)]
         rows = rows[reached.begun_ns[rows] >= end.since_ns]
         if len(rows):
             furthest = int(rows[np.argmax(reached.offset[rows])])

@@ -15,7 +15,7 @@ from checks.anomalies.high_watermarks import (
 )
 from checks.copies import Copies
 from checks.view import PartitionView
-from evidence.events import Event, Fault, FaultPhase, Log, Partition, Target, of
+from evidence.events import DeleteRecords, Event, Fault, FaultPhase, Log, Partition, Target, of
 from evidence.run_state import RunState
 from evidence.rundir import RunDir
 from tests.proofs import proof as proof_of
@@ -155,6 +155,23 @@ def test_a_blank_disk_has_cut_nothing_off(tmp_path: Path, wipe: Events, found: i
     events.sort(key=lambda event: event.at_ns)
     copies(tmp_path, {"broker-2": TWO}, events, ARMED)
     seen = copies(tmp_path, {"broker-1": TWO, "broker-2": []}, events)
+    assert len(log_truncated_below_high_watermark(seen, view(acked(0), acked(1)))) == found
+
+
+def deletion(before: int, at_s: float, partition: int = 0) -> Events:
+    return [at(int(at_s * SECOND), DeleteRecords(topic="t", partition=partition, before=before))]
+
+
+@pytest.mark.parametrize(
+    ("asked", "found"),
+    [(deletion(2, 4), 0), (deletion(1, 4), 2), (deletion(2, 4, partition=1), 2), (deletion(2, 7), 2), ([], 2)],
+    ids=["all", "the first alone", "another partition", "afterwards", "none"],
+)
+def test_records_that_were_to_be_deleted_are_not_cut_off(tmp_path: Path, asked: Events, found: int) -> None:
+    """A follower that was away begins its log anew (1.1.1: the leader knows no epoch of what is deleted)."""
+    events = [state(1), *asked, moment(ARMED, 5, broker_2=2), truncation("broker-2", 0, 6)]
+    events.sort(key=lambda event: event.at_ns)
+    seen = copies(tmp_path, {"broker-1": TWO, "broker-2": TWO}, events, ARMED)
     assert len(log_truncated_below_high_watermark(seen, view(acked(0), acked(1)))) == found
 
 
