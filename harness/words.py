@@ -33,8 +33,14 @@ from harness.subjects import (
     TimeOuts,
     Topic,
 )
-from harness.workloads.handles.application import NOWHERE, Application, Counting, CrashPoint
-from harness.workloads.handles.client import LoadGenerator, Pending, ScriptedProducer, SendResult
+from harness.workloads.handles.application import NOWHERE, Application, Counting, CrashPoint, StreamsApplication
+from harness.workloads.handles.client import (
+    BackgroundConsumer,
+    LoadGenerator,
+    Pending,
+    ScriptedProducer,
+    SendResult,
+)
 from harness.workloads.settings import LIBRDKAFKA
 
 __all__ = [
@@ -51,6 +57,7 @@ __all__ = [
     "REQUEST_MS",
     "SHARE_STATE",
     "Application",
+    "BackgroundConsumer",
     "Basis",
     "Border",
     "Bug",
@@ -76,6 +83,7 @@ __all__ = [
     "Side",
     "Status",
     "StorePlan",
+    "StreamsApplication",
     "Subject",
     "Subjects",
     "Target",

@@ -22,6 +22,7 @@ TITLES: Final[Mapping[str, str]] = {
     "broker-ids": "Brokers that are given no id, or another one",
     "broker-joins": "A broker joins the cluster",
     "broker-registration": "How long a dead broker stays registered",
+    "broker-storm": "One broker after the other fails, by chance",
     "client-crash": "A producer is killed before it is answered",
     "client-cut-from-leader": "Clients cannot reach the leader, brokers can",
     "clock-step": "A broker's clock is days ahead, or behind",

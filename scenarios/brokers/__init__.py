@@ -7,5 +7,6 @@ are elected by the registrations.
 
 `broker-registration` shows how registrations begin and end, and `duplicate-broker-id` starts a second broker with an id
 in use. `blank-disk-replacement` gives a broker's id to a machine with an empty disk. `isolated-broker` is about a
-leader that has been replaced without knowing it.
+leader that has been replaced without knowing it. `broker-storm` knows no sequence: the seed draws which broker fails,
+how, and what goes on meanwhile.
 """
