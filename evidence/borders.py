@@ -101,6 +101,13 @@ IGNORES_FORMATS: Final = Border(
     Side("3.0.0", "LogConfig.shouldIgnoreMessageFormatVersion: from protocol 3.0-IV1 on"),
 )
 """From this protocol on log.message.format.version is not looked at."""
+CLEAN_STOP_ELECTS_BY_ASSIGNMENT: Final = Border(
+    "0.10",
+    "KAFKA-3670",
+    Side("0.9.0.1", "ControlledShutdownLeaderSelector takes the first of the ISR, as replicas came into it"),
+    Side("0.10.0.0", "ControlledShutdownLeaderSelector takes the first assigned replica that is in the ISR"),
+)
+"""Who leads when a leader is stopped cleanly."""
 API_VERSIONS: Final = Border(
     "0.10",
     "KIP-35",
@@ -464,6 +471,18 @@ REPLICAS_MOVE_IN_KRAFT: Final = Border(
     Side("3.6.2", "ApiKeys has no ASSIGN_REPLICAS_TO_DIRS, so controllers do not know of directories"),
     Side("3.7.0", "ApiKeys.ASSIGN_REPLICAS_TO_DIRS; MetadataVersion.isDirectoryAssignmentSupported, 3.7-IV2"),
 )
+LEADERS_NEED_A_DIRECTORY: Final = Border(
+    "3.7",
+    "KIP-858",
+    Side(
+        "3.6.2", "ReplicationControlManager: whoever is in the ISR and active may lead (ClusterControlManager.isActive)"
+    ),
+    Side(
+        "3.7.0",
+        "ReplicationControlManager.LeaderAcceptor: nor does a replica lead whose directory its broker has not "
+        "registered; handleAssignReplicasToDirs elects nobody when it learns of another directory",
+    ),
+)
 SNAPSHOT_OF_EACH: Final = Border(
     "2.8",
     "KAFKA-9393",
@@ -738,6 +757,13 @@ STATIC_MEMBERS_TOLD: Final = Border(
     Side("2.3.1", "DescribeGroupsResponse.json: versions 0 to 3, which do not name group.instance.id"),
     Side("2.4.0", "DescribeGroupsResponse.json: versions 0 to 5, with GroupInstanceId from 4 on"),
 )
+CONSUMER_PROTOCOL: Final = Border(
+    "3.7",
+    "KIP-848",
+    Side("3.6.2", "KafkaConfig has no group.coordinator.rebalance.protocols"),
+    Side("3.7.0", "KafkaConfig: group.coordinator.rebalance.protocols, by default classic alone"),
+)
+"""Brokers can be told to have groups of the consumer protocol, in preview up to 3.9."""
 GROUP_COORDINATOR_OF_4: Final = Border(
     "4.0",
     "KIP-848",

@@ -172,6 +172,9 @@ DEAD_CONTROLLER_STAYS_IN_ISR: Final = before(borders.CONTROLLER_LOOKS_AFTER_DEAD
 it followed."""
 REBOOTED_FOLLOWER_LOSES: Final = HIGH_WATERMARK_TRUNCATION & DEAD_CONTROLLER_STAYS_IN_ISR
 """A follower that restarts truncates what it had acknowledged, and is still in the ISR: it may be elected so."""
+CLEAN_STOP_ELECTS_BY_ISR: Final = before(
+    borders.CLEAN_STOP_ELECTS_BY_ASSIGNMENT, "a clean stop elects the first of the ISR (before 0.10)"
+)
 UNCLEAN_BY_DEFAULT: Final = before(borders.UNCLEAN_OFF, "before 0.11")
 """unclean.leader.election.enable is true by default."""
 COORDINATORS_READ_TO_HIGH_WATERMARK: Final = before(
@@ -266,6 +269,9 @@ REPLICAS_MOVE: Final = VersionRange(
         >= (borders.REPLICAS_MOVE if version.mode == "zookeeper" else borders.REPLICAS_MOVE_IN_KRAFT).release
     ),
     (borders.REPLICAS_MOVE, borders.REPLICAS_MOVE_IN_KRAFT),
+)
+LEADERS_NEED_A_DIRECTORY: Final = KRAFT & since(
+    borders.LEADERS_NEED_A_DIRECTORY, "a replica leads only in a directory that the controller knows (KIP-858, 3.7)"
 )
 BROKERS_SET_BY_REQUEST: Final = since(
     borders.BROKERS_SET_BY_REQUEST, "brokers' settings are changed by request (KIP-339, 2.3)"
@@ -371,6 +377,7 @@ STATIC_MEMBERS_TOLD: Final = since(
 OFFSETS_EXPIRE_BY_TOPIC: Final = since(
     borders.OFFSETS_EXPIRE_BY_TOPIC, "offsets expire by topic (KIP-496, 2.4 and later)"
 )
+CONSUMER_PROTOCOL: Final = since(borders.CONSUMER_PROTOCOL, "groups of the consumer protocol (KIP-848, 3.7 and later)")
 GROUP_COORDINATOR_OF_4: Final = since(
     borders.GROUP_COORDINATOR_OF_4, "the group coordinator of 4.0 and later (KIP-848)"
 )

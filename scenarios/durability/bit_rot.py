@@ -138,6 +138,9 @@ def filled_by_damaged_index(run: Run) -> None:
     run.start(away)
     run.wait_isr(t, run.replicas_of(t))
     run.copy_replicas("filled")
+    if ranges.CLEAN_STOP_ELECTS_BY_ISR.holds(run.version):
+        run.stop(other)  # the follower that was away is behind it in the ISR
+        run.wait_isr(t, [damaged, away])
     run.stop(damaged)
     run.wait_leader(t, away)
     run.send(t, 2)
