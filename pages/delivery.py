@@ -56,6 +56,7 @@ ACCEPT: Final = "process, then accept"
 OPEN: Final = "application, before the transaction ends"
 BEFORE: Final = "outputs written, before the commit"
 UNANSWERED: Final = "committed, its answer withheld"
+OFFSETS_UNANSWERED: Final = "offsets in its transaction, the answer withheld"
 ROWS: Final = (
     DeliveryCase(code=COMMIT_FIRST, client=ANY, crash="between the two", scenario="at-most-once", case="between"),
     DeliveryCase(
@@ -134,6 +135,8 @@ ROWS: Final = (
             ("Kafka Streams, at_least_once", UNANSWERED, "at-least-once-unanswered"),
             ("Kafka Streams, exactly_once", UNANSWERED, "exactly-once-unanswered"),
             ("Kafka Streams, exactly_once_v2", UNANSWERED, "exactly-once-v2-unanswered"),
+            ("Kafka Streams, exactly_once", OFFSETS_UNANSWERED, "exactly-once-offsets-unanswered"),
+            ("Kafka Streams, exactly_once_v2", OFFSETS_UNANSWERED, "exactly-once-v2-offsets-unanswered"),
         )
     ),
     *(
@@ -142,6 +145,9 @@ ROWS: Final = (
             ("Kafka Streams, at_least_once", "at-least-once"),
             ("Kafka Streams, exactly_once", "exactly-once"),
             ("Kafka Streams, exactly_once_v2", "exactly-once-v2"),
+            ("Kafka Streams, at_least_once, a standby replica", "at-least-once-standby"),
+            ("Kafka Streams, exactly_once, a standby replica", "exactly-once-standby"),
+            ("Kafka Streams, exactly_once_v2, a standby replica", "exactly-once-v2-standby"),
         )
     ),
     *(

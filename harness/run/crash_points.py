@@ -206,6 +206,17 @@ class CrashPoints:
             raise WaitTimeout(f"{application.name}: its store has written no file after {timeout_s:.0f} s")
         self._sequence_log.note(f"the store of {application.name} has written {', '.join(sorted(found))}")
 
+    def wait_store(self, application: StreamsApplication, *, timeout_s: float = STILL_LIMIT_S) -> None:
+        """Wait until an application of Kafka Streams has a store: that of a task, or of its standby replica.
+
+        Raises WaitTimeout if it has none in time, HarnessError if the process has ended.
+        """
+        with self._sequence_log.step("wait until it has a store", process=application.name):
+            found = poll(application.stores, timeout_s, every_s=AGAIN_S, watch=application.require_running)
+        if not found:
+            raise WaitTimeout(f"{application.name}: there is no store in its directory after {timeout_s:.0f} s")
+        self._sequence_log.note(f"{application.name} has {', '.join(sorted(found))}")
+
     def wait_written(self, t: Partition, end: int, *, timeout_s: float = STILL_LIMIT_S) -> None:
         """Wait until a reader of everything can read a partition up to the offset `end`. Raises WaitTimeout if not in
         time.

@@ -19,9 +19,11 @@ say, or frozen. Then it continues.
 """
 
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from functools import partial
+from typing import Protocol
 
-from harness.words import Application, Counting, CrashPoint, Partition, Run
+from harness.words import Application, Counting, CrashPoint, Partition, Run, StreamsApplication
 
 GROUP = "application"
 INPUTS = 20
@@ -97,6 +99,8 @@ TRANSACTION = {"producer.transaction.timeout.ms": "60000"}
 AT_LEAST_ONCE, EXACTLY_ONCE, EXACTLY_ONCE_V2 = "at_least_once", "exactly_once", "exactly_once_v2"
 """Kafka Streams' guarantees, by its names."""
 PARTITIONS = {"offsets.topic.num.partitions": "1", "transaction.state.log.num.partitions": "1"}
+STANDBY = {"num.standby.replicas": "1"}
+OUTPUT = Partition("output", 0)
 CHANGELOG = Partition(f"{GROUP}-counts-changelog", 0)
 """Of the store of an application that counts."""
 
@@ -117,27 +121,75 @@ def count_and_crash(
     continues on the same machine. `first` and `second` say how many inputs of which keys there are, in order. With
     large values the first one is killed when its store has written a file since the commit.
     """
-    t, output = run.partition(), Partition("output", 0)
-    send_keys(run, t, first)
-    streams = partial(run.streams, t, group=GROUP, guarantee=guarantee, counting=counting, state="machine")
-    more = settings_of(guarantee) | {"replication.factor": "3"}
+    streams = counting_streams(run, guarantee, counting, {})
+    with streams(state="machine", settings=SLOW_COMMITS) as application:
+        count_to_the_crash(run, guarantee, first, second, application, flushed=counting.padding_bytes > 0)
+    with streams(state="machine", settings=QUICK_COMMITS):
+        wait_counted(run, first, second)
+
+
+def count_with_standby(run: Run, guarantee: str, first: Mapping[str, int], second: Mapping[str, int]) -> None:
+    """The same of two machines: the other one has a standby replica of the store, and continues from there."""
+    streams = counting_streams(run, guarantee, Counting(), STANDBY)
+    with streams(state="machine", settings=SLOW_COMMITS) as application:
+        run.wait_store(application, timeout_s=STREAMS_LIMIT_S)
+        with streams(state="other", settings=QUICK_COMMITS) as other:
+            run.wait_store(other, timeout_s=STREAMS_LIMIT_S)
+            count_to_the_crash(run, guarantee, first, second, application)
+            wait_counted(run, first, second)
+
+
+class Starts(Protocol):
+    """Starts a process of an application that counts."""
+
+    def __call__(self, *, state: str, settings: Mapping[str, str]) -> AbstractContextManager[StreamsApplication]: ...
+
+
+def counting_streams(run: Run, guarantee: str, counting: Counting, more: Mapping[str, str]) -> Starts:
+    """Processes of one application that counts."""
+
+    def start(*, state: str, settings: Mapping[str, str]) -> AbstractContextManager[StreamsApplication]:
+        given = {**settings, **settings_of(guarantee), "replication.factor": "3", **more}
+        t = run.partition()
+        return run.streams(t, group=GROUP, guarantee=guarantee, counting=counting, state=state, settings=given)
+
+    return start
+
+
+def count_to_the_crash(
+    run: Run,
+    guarantee: str,
+    first: Mapping[str, int],
+    second: Mapping[str, int],
+    application: StreamsApplication,
+    *,
+    flushed: bool = False,
+) -> None:
+    """An application counts the first half, and commits; it counts the second half, and is killed before it commits.
+    `flushed`: when its store has written a file since the commit.
+    """
+    t, output = run.partition(), OUTPUT
     committed, inputs = sum(first.values()), sum(second.values())
-    with streams(settings=SLOW_COMMITS | more) as application:
-        run.wait_committed(GROUP, t, committed, timeout_s=STREAMS_LIMIT_S)
-        ends = [run.wait_stable(one, timeout_s=STREAMS_LIMIT_S).high_watermark for one in (output, CHANGELOG)]
-        files = application.files_of_state()
-        send_keys(run, t, second)
-        run.wait_written(CHANGELOG, ends[1] + inputs, timeout_s=STREAMS_LIMIT_S)
-        if counting.padding_bytes:
-            run.wait_flushed(application, files, timeout_s=STREAMS_LIMIT_S)
-        point = run.freeze_after_outputs(application, t, written=ends[0] + inputs, timeout_s=STREAMS_LIMIT_S)
-        run.require("the second half is not committed", point.committed == committed, committed=point.committed)
-        readable = point.written if guarantee == AT_LEAST_ONCE else ends[0]
-        run.require("its transaction is open, if it has one", point.outputs == readable, outputs=point.outputs)
-        run.kill_client(application)
-    with streams(settings=QUICK_COMMITS | more):
-        run.wait_committed(GROUP, t, committed + inputs, timeout_s=STREAMS_LIMIT_S)
-    run.wait_stable(output, timeout_s=STREAMS_LIMIT_S)
+    send_keys(run, t, first)
+    run.wait_committed(GROUP, t, committed, timeout_s=STREAMS_LIMIT_S)
+    ends = [run.wait_stable(one, timeout_s=STREAMS_LIMIT_S).high_watermark for one in (output, CHANGELOG)]
+    files = application.files_of_state()
+    send_keys(run, t, second)
+    run.wait_written(CHANGELOG, ends[1] + inputs, timeout_s=STREAMS_LIMIT_S)
+    if flushed:
+        run.wait_flushed(application, files, timeout_s=STREAMS_LIMIT_S)
+    point = run.freeze_after_outputs(application, t, written=ends[0] + inputs, timeout_s=STREAMS_LIMIT_S)
+    run.require("the second half is not committed", point.committed == committed, committed=point.committed)
+    readable = point.written if guarantee == AT_LEAST_ONCE else ends[0]
+    run.require("its transaction is open, if it has one", point.outputs == readable, outputs=point.outputs)
+    run.kill_client(application)
+
+
+def wait_counted(run: Run, first: Mapping[str, int], second: Mapping[str, int]) -> None:
+    """All inputs are committed, and no transaction is open in the output."""
+    inputs = sum(first.values()) + sum(second.values())
+    run.wait_committed(GROUP, run.partition(), inputs, timeout_s=STREAMS_LIMIT_S)
+    run.wait_stable(OUTPUT, timeout_s=STREAMS_LIMIT_S)
 
 
 def send_keys(run: Run, t: Partition, keys: Mapping[str, int]) -> None:

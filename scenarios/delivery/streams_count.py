@@ -12,6 +12,10 @@ With at_least_once the changelog has the results of the second half, and the gro
 process counts the second half again, on top of these results. With exactly_once, and exactly_once_v2, changelog,
 outputs and offset are one transaction, which is aborted. The next process removes its store, because it was not closed,
 and restores what is committed. So each result counts each input once.
+
+In the cases `…-standby` there is another machine, whose process has a standby replica of the store
+(num.standby.replicas=1). It follows the changelog, and takes over when the first has died. With transactions it follows
+what is committed alone (KIP-129), so its results are as exact.
 """
 
 from functools import partial
@@ -24,6 +28,7 @@ from scenarios.delivery import (
     NUMBERS,
     PARTITIONS,
     count_and_crash,
+    count_with_standby,
 )
 
 FIRST, SECOND = {"a": 6, "b": 4}, {"a": 3, "b": 3, "c": 4}
@@ -35,10 +40,27 @@ def counts(run: Run, guarantee: str) -> None:
     count_and_crash(run, guarantee, FIRST, SECOND, Counting())
 
 
+def counts_with_standby(run: Run, guarantee: str) -> None:
+    """The same, and the other one has a standby replica of the store."""
+    count_with_standby(run, guarantee, FIRST, SECOND)
+
+
 def exact(source: str) -> list[Documented]:
     """Each input is processed once, and counted once."""
     claims = ["each-input-counted-once", "each-input-processed-once", *NUMBERS]
     return [Documented(claims=claims, source=source, basis=Basis.KIP)]
+
+
+def counted_again(source: str) -> list[Documented]:
+    """What was not committed is processed and counted again."""
+    return [
+        Documented(
+            required=frozenset({"repeated-processing"}),
+            claims=["crash-counts-again-what-was-not-committed", *NUMBERS],
+            source=f"{source}; Kafka documentation, Streams: processing.guarantee",
+            basis=Basis.KIP,
+        )
+    ]
 
 
 scenario(
@@ -53,16 +75,7 @@ scenario(
     cluster=ClusterPlan(settings=PARTITIONS),
     cases={
         "at-least-once": Case(
-            client="streams",
-            steps=partial(counts, guarantee=AT_LEAST_ONCE),
-            documented=[
-                Documented(
-                    required=frozenset({"repeated-processing"}),
-                    claims=["crash-counts-again-what-was-not-committed", *NUMBERS],
-                    source="KIP-129; Kafka documentation, Streams: processing.guarantee",
-                    basis=Basis.KIP,
-                )
-            ],
+            client="streams", steps=partial(counts, guarantee=AT_LEAST_ONCE), documented=counted_again("KIP-129")
         ),
         "exactly-once": Case(
             client="streams",
@@ -74,6 +87,23 @@ scenario(
             client="streams",
             steps=partial(counts, guarantee=EXACTLY_ONCE_V2),
             documented=exact("KIP-129, KIP-447, KIP-732"),
+            applies=ranges.STREAMS_EXACTLY_ONCE_V2,
+        ),
+        "at-least-once-standby": Case(
+            client="streams",
+            steps=partial(counts_with_standby, guarantee=AT_LEAST_ONCE),
+            documented=counted_again("KIP-129; Kafka documentation, Streams: num.standby.replicas"),
+        ),
+        "exactly-once-standby": Case(
+            client="streams",
+            steps=partial(counts_with_standby, guarantee=EXACTLY_ONCE),
+            documented=exact("KIP-129; Kafka documentation, Streams: num.standby.replicas"),
+            applies=ranges.STREAMS_EXACTLY_ONCE,
+        ),
+        "exactly-once-v2-standby": Case(
+            client="streams",
+            steps=partial(counts_with_standby, guarantee=EXACTLY_ONCE_V2),
+            documented=exact("KIP-129, KIP-447, KIP-732; Kafka documentation, Streams: num.standby.replicas"),
             applies=ranges.STREAMS_EXACTLY_ONCE_V2,
         ),
     },

@@ -19,11 +19,26 @@ two reads the request that commits: OffsetCommit, or EndTxn of a transaction (KI
 answer, and withholds it. Then the process is stopped. The group's coordinator says what is committed, and the leader of
 the output that no transaction is open. When the process is killed, nothing is made again: the next one begins where the
 commit ended.
+
+In the cases `…-offsets-unanswered` the answer to TxnOffsetCommit is withheld: the offsets are part of a transaction
+that is still open. It is aborted with its offsets and outputs, and each input is processed once.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import partial
 
-from harness.words import Basis, Case, ClusterPlan, Documented, Partition, Run, ranges, scenario
+from harness.words import (
+    Basis,
+    Case,
+    ClusterPlan,
+    Documented,
+    Partition,
+    Run,
+    StreamsApplication,
+    ranges,
+    scenario,
+)
 from scenarios.delivery import (
     AT_LEAST_ONCE,
     EXACTLY_ONCE,
@@ -79,6 +94,26 @@ def killed_unanswered(run: Run, guarantee: str, request: str) -> None:
     """The application is killed when the second half is committed and the answer to its request has not reached it, and
     another one continues with more inputs.
     """
+    with half_way(run, guarantee) as (first, _):
+        run.withhold_answer(first, request, timeout_s=LIMIT_S)
+        run.freeze_unanswered(first, run.partition(), committed=FIRST + SECOND, timeout_s=LIMIT_S)
+
+
+def killed_with_offsets_unanswered(run: Run, guarantee: str) -> None:
+    """The application is killed when the offsets of the second half are part of its transaction, and it has not learnt
+    so. The transaction is open, and another application continues with more inputs.
+    """
+    with half_way(run, guarantee) as (first, written):
+        run.withhold_answer(first, "TxnOffsetCommit", timeout_s=LIMIT_S)
+        point = run.freeze_after_outputs(first, run.partition(), written=written, timeout_s=LIMIT_S)
+        run.require("the second half is not committed", point.committed == FIRST, committed=point.committed)
+
+
+@contextmanager
+def half_way(run: Run, guarantee: str) -> Iterator[tuple[StreamsApplication, int]]:
+    """An application that has written the outputs of the second half and does not commit them before its interval ends,
+    and where these outputs end. It is killed after the block, and another one continues with more inputs.
+    """
     t, output = run.partition(), Partition("output", 0)
     run.send(t, FIRST)
     streams = partial(run.streams, t, group=GROUP, guarantee=guarantee)
@@ -92,8 +127,7 @@ def killed_unanswered(run: Run, guarantee: str, request: str) -> None:
         readable = end + (SECOND if guarantee == AT_LEAST_ONCE else 0)
         is_open = ends is not None and ends.last_stable_offset == readable
         run.require("its transaction is open, if it has one", is_open, ends=ends)
-        run.withhold_answer(first, request, timeout_s=LIMIT_S)
-        run.freeze_unanswered(first, t, committed=FIRST + SECOND, timeout_s=LIMIT_S)
+        yield first, end + SECOND
         run.kill_client(first)
         run.answer_again()
     run.send(t, INPUTS - FIRST - SECOND)
@@ -171,6 +205,20 @@ scenario(
         "exactly-once-v2-unanswered": Case(
             client="streams",
             steps=partial(killed_unanswered, guarantee=EXACTLY_ONCE_V2, request="EndTxn"),
+            documented=once(f"{V2}, KIP-98"),
+            cluster=RELAYED,
+            applies=ranges.STREAMS_EXACTLY_ONCE_V2,
+        ),
+        "exactly-once-offsets-unanswered": Case(
+            client="streams",
+            steps=partial(killed_with_offsets_unanswered, guarantee=EXACTLY_ONCE),
+            documented=once(f"{V1}, KIP-98"),
+            cluster=RELAYED,
+            applies=ranges.STREAMS_EXACTLY_ONCE,
+        ),
+        "exactly-once-v2-offsets-unanswered": Case(
+            client="streams",
+            steps=partial(killed_with_offsets_unanswered, guarantee=EXACTLY_ONCE_V2),
             documented=once(f"{V2}, KIP-98"),
             cluster=RELAYED,
             applies=ranges.STREAMS_EXACTLY_ONCE_V2,

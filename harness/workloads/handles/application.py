@@ -30,6 +30,8 @@ class CrashPoint:
 
 SORTED = "*.sst"
 """RocksDB's files of sorted records."""
+CURRENT = "CURRENT"
+"""The file that each open database of RocksDB has."""
 NOWHERE = CrashPoint("", "", 0)
 
 
@@ -181,3 +183,10 @@ class StreamsApplication(StoppedFromOutside[ApplicationProgress]):
         """
         found = self._state.rglob(SORTED)
         return frozenset(str(path.relative_to(self._state)) for path in found)
+
+    def stores(self) -> frozenset[str]:
+        """The stores that are open in its directory of state, each by its path there: as an active task has one, and a
+        standby replica.
+        """
+        found = self._state.rglob(CURRENT)
+        return frozenset(str(path.parent.relative_to(self._state)) for path in found)

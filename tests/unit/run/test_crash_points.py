@@ -252,6 +252,17 @@ def test_a_store_has_written_a_file_when_there_is_one_more(stage: Stage) -> None
         stage.points.wait_flushed(streams([before] * 9), before, timeout_s=0.02)
 
 
+def test_a_store_is_there_when_it_has_its_files(stage: Stage) -> None:
+    made: Any = streams([])
+    found = [frozenset[str](), frozenset({"application/0_0/rocksdb/counts"})]
+    made.stores = lambda: found.pop(0)
+    stage.points.wait_store(made, timeout_s=30.0)
+    assert found == []
+    made.stores = frozenset
+    with pytest.raises(WaitTimeout, match="app: there is no store in its directory after 0 s"):
+        stage.points.wait_store(made, timeout_s=0.02)
+
+
 def test_a_partition_is_waited_for_to_its_end(stage: Stage) -> None:
     stage.points.wait_written(T, 6, timeout_s=0.02)
     with pytest.raises(WaitTimeout, match="t-0 ends at 6 after 0 s, not at 7"):
