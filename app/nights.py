@@ -159,6 +159,7 @@ def _ran(
         place=str(place) if place is not None else "",
         code=code,
         setting=(_machine(started.host), load),
+        waited=judged.throughout.cpu if judged.throughout is not None else None,
         verdict=judged.verdict,
         text=judged.text,
         shown={Fact("anomaly", name): True for name in judged.anomalies if name not in judged.permitted}

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from judgement.comparison import Cell, Comparison, Fact, Ran, compare
+from judgement.comparison import Cell, Comparison, Fact, Ran, as_busy, compare
 from judgement.report.comparison import as_json, lines, sentence
 
 SCENARIOS = ("double-failover", "leader-crash", "controller-failover", "isr-shrink-expand", "min-insync-refusal")
@@ -205,6 +205,24 @@ def test_times_of_a_busy_machine_are_not_held_against_those_of_a_quiet_one() -> 
         return replace(slower(one), setting=("Linux, 2 cores", "busy"))
 
     assert compared(busy, 1).changes == ()
+
+
+@pytest.mark.parametrize(("old", "new", "told"), [(60.0, 64.0, True), (60.0, 93.0, False), (None, 93.0, True)])
+def test_times_are_compared_among_runs_whose_machine_was_as_busy(old: float | None, new: float, told: bool) -> None:
+    draw = random.Random(1)
+    before = night("old", 20, draw, lambda one: replace(one, waited=old))
+    after = night("new", 5, draw, lambda one: replace(slower(one), waited=new))
+    found = compare(before, after, names=("a", "b"))
+    assert [change.fact.name for change in found.regressions] == ["leader-elected"] * told
+
+
+def test_runs_are_as_busy_if_their_shares_overlap() -> None:
+    def busy(*shares: float) -> list[Ran]:
+        return [replace(ran(f"{share}", ("s", "", "1"), random.Random(1)), waited=share) for share in shares]
+
+    old, new = as_busy(busy(10, 60, 70), busy(66, 72, 94))
+    assert ([one.waited for one in old], [one.waited for one in new]) == ([70], [66, 72])
+    assert as_busy(busy(10), busy(90)) == ([], [])
 
 
 def test_a_lost_write_of_an_unknown_run_counts_and_what_it_does_not_show_says_nothing() -> None:
