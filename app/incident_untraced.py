@@ -61,6 +61,18 @@ UNTRACED: Final = (
         is_bug=True,
     ),
     Untraced(
+        what="a consumer of the new group protocol committed what was not processed yet (KAFKA-18641)",
+        ask="the consumer's release, 3.7 to 3.9, and whether it had group.protocol=consumer",
+        scenario="museum-commit-between-polls",
+        is_bug=True,
+    ),
+    Untraced(
+        what="a consumer got records after it had committed for a rebalance (KAFKA-14196): they were processed twice",
+        ask="the consumer's release, 3.2.1 or 3.2.2",
+        scenario="museum-polled-while-revoking",
+        is_bug=True,
+    ),
+    Untraced(
         what="a store of Kafka Streams kept the result of an aborted transaction after a crash (KAFKA-20685)",
         ask="the release of the application's Kafka Streams, and what its log says of a checkpoint at its next start",
         scenario="museum-aborted-result-kept",

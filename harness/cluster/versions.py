@@ -186,6 +186,8 @@ OF_EXHIBITS: Final[tuple[Version, ...]] = (
     _zookeeper("2.8.1"),
     _zookeeper("3.1.0"),
     _zookeeper("3.1.1"),
+    _zookeeper("3.2.2"),
+    _zookeeper("3.2.3"),
     _zookeeper("3.5.1", "-zk"),
     _kraft("3.5.1", "-kraft"),
 )
