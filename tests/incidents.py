@@ -33,6 +33,7 @@ from typing import Final
 
 from app.cli import main as kafka_chaos
 from evidence.rundir import find_runs, write_atomically
+from judgement.verdict import read_verdict
 
 INCIDENTS: Final = Path(__file__).parent / "data" / "incidents"
 UNSEEN: Final = Path(__file__).parents[1] / "results" / "incidents.csv"
@@ -214,12 +215,14 @@ def read_unseen(path: Path) -> list[Unseen]:
 
 
 def unseen(root: Path, known: Sequence[Unseen]) -> list[Unseen]:
-    """The rows of a table and those of the runs below a directory that it has not, by run."""
+    """The rows of a table and those of the runs below a directory that it has not, by run; a run counts if it was as
+    documented, so that records are lost in it.
+    """
     declared, rows = {one.cell for one in DECLARED}, {one.run: one for one in known}
     for run_dir in find_runs(root):
         about = run_dir.read_run()
         cell = f"{about.scenario}/{about.case} {about.version}"
-        if cell in declared and about.run not in rows:
+        if cell in declared and about.run not in rows and read_verdict(run_dir).good:
             with tempfile.TemporaryDirectory() as folder:
                 named = read("incident", pack(run_dir.path, "incident", Path(folder)).parent)
             rows[about.run] = Unseen(run=about.run, cell=cell, named=next(iter(named), "nothing"))

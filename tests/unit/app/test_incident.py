@@ -156,6 +156,7 @@ def test_every_archive_is_scored_and_its_counts_are_published() -> None:
         assert one.first
     page = (FIXTURES.parents[2] / "docs" / "lost-records.md").read_text()
     assert incidents.sentence(len(incidents.HELD_OUT)) in " ".join(page.split())
+    assert incidents.sentence_of_unseen(incidents.read_unseen(incidents.UNSEEN)) in " ".join(page.split())
 
 
 def test_what_is_declared_documents_a_loss() -> None:
