@@ -26,11 +26,11 @@ from audit.readers.format import Document
 from audit.readers.helm import RENDERED, chart_of, conditions, has_templates, rendered
 from audit.readers.kubernetes import read_clusters, read_containers
 from audit.readers.names import PRODUCERS, words
+from audit.readers.packages import BuildRelease
 from audit.readers.placeholders import TEMPLATE, Lookup
 from audit.readers.properties import read_properties
 from audit.readers.registry import concerns_kafka, file_names, formats, speaks_of_kafka
 from audit.readers.releases import (
-    BuildRelease,
     beside,
     binder_of,
     contradictions,
@@ -341,8 +341,6 @@ def _with_releases(
     def released(producer: ProducerConfig) -> ProducerConfig:
         path = producer.origin.path
         if options.client is not None or producer.release is not None or path not in tops:
-            return producer
-        if producer.client not in ("java", "scala", "librdkafka", "kafka-python", "unknown"):
             return producer
         client: Client = producer.client
         if client == "unknown":
