@@ -21,10 +21,12 @@ from audit.model import Client, Origin
 from audit.readers.text import Text
 from evidence.releases import numbers
 
-Library = (
-    Client
-    | Literal["kafka-clients", "spring-kafka", "spring-boot", "quarkus", "micronaut-kafka", "stream-binder", "spark"]
-)
+Framework = Literal[
+    "spring-kafka", "quarkus", "micronaut-kafka", "spring-boot",
+    "spark", "flink", "alpakka", "pekko", "vertx", "reactor-kafka",
+]  # fmt: skip
+"""What brings a kafka-clients, each with a table of that name."""
+Library = Client | Framework | Literal["kafka-clients", "stream-binder"]
 
 
 @cache

@@ -12,19 +12,18 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Final, cast
+from typing import Final, Literal, cast, get_args
 
 from audit.defaults import NEVER_MEASURED
 from audit.model import Client, InputProblem
 from audit.readers.packages import READERS as OF_OTHERS
-from audit.readers.packages import BuildRelease, Library, Reader, brought, of_framework
+from audit.readers.packages import BuildRelease, Framework, Library, Reader, brought, of_framework
 from audit.readers.text import Text, decode
 from audit.readers.variables import platform
 from evidence.releases import numbers
 
-ORDER: Final[tuple[Library, ...]] = (
-    "kafka-clients", "spring-kafka", "quarkus", "micronaut-kafka", "spring-boot", "spark",
-)  # fmt: skip
+ORDER: Final[tuple[Framework | Literal["kafka-clients"], ...]] = ("kafka-clients", *get_args(Framework))
+"""What says most directly which kafka-clients there is, first."""
 APACHE: Final = frozenset({"kafka-clients", "kafka-streams", "connect-runtime", "connect-api", "connect-json"})
 """Artifacts of org.apache.kafka that are of one release with kafka-clients."""
 LARGEST: Final = 4_000_000
@@ -205,8 +204,6 @@ def _library(group: str, artifact: str) -> Library | None:
             if artifact in APACHE:
                 return "kafka-clients"
             return "scala" if re.fullmatch(r"kafka_2\.[\d.x]+", artifact) else None
-        case "org.apache.spark":
-            return "spark" if re.match(r"spark-(?:sql|streaming)-kafka-", artifact) else None
         case "org.springframework.kafka":
             return "spring-kafka" if artifact == "spring-kafka" else None
         case "org.springframework.boot":
@@ -215,7 +212,20 @@ def _library(group: str, artifact: str) -> Library | None:
             return "stream-binder" if artifact.startswith("spring-cloud-stream-binder-kafka") else None
         case "io.micronaut.kafka":
             return "micronaut-kafka" if artifact == "micronaut-kafka" else None
-    return "quarkus" if group.startswith("io.quarkus") and artifact.endswith("bom") else None
+    if group.startswith("io.quarkus") and artifact.endswith("bom"):
+        return "quarkus"
+    return next((library for library, name in CONNECTORS.items() if re.match(name, f"{group}:{artifact}")), None)
+
+
+CONNECTORS: Final[Mapping[Framework, str]] = {
+    "spark": r"org\.apache\.spark:spark-(?:sql|streaming)-kafka-",
+    "flink": r"org\.apache\.flink:flink-(?:sql-)?connector-kafka(?:_|$)",
+    "alpakka": r"com\.typesafe\.akka:akka-stream-kafka(?:_|$)",
+    "pekko": r"org\.apache\.pekko:pekko-connectors-kafka(?:_|$)",
+    "vertx": r"io\.vertx:vertx-(?:kafka-client|stack-depchain|dependencies)$",
+    "reactor-kafka": r"io\.projectreactor\.kafka:reactor-kafka$",
+}
+"""The artifacts of what brings a kafka-clients of its own."""
 
 
 def _told(source: Text, offset: int, group: str, artifact: str, release: str) -> Iterator[BuildRelease]:
@@ -289,8 +299,8 @@ def read_gradle(source: Text, inherited: Mapping[str, str]) -> Iterator[BuildRel
     boot = "org.springframework.boot"
     for found in re.finditer(r"""["']org\.springframework\.boot["']\s*\)?\s*version\s*\(?["']([\w.${}-]+)["']""", text):
         yield from _told(source, found.start(), boot, boot, filled(found[1]))
-    for found in re.finditer(r""""(org\.apache\.(?:kafka|spark))"\s*%%?\s*"([\w.-]+)"\s*%\s*"?([\w.-]+)"?""", text):
-        artifact = "kafka_2.x" if found[2] == "kafka" else found[2]
+    for found in re.finditer(r""""([\w.-]+)"\s*%%?\s*"([\w.-]+)"\s*%\s*"?([\w.-]+)"?""", text):
+        artifact = "kafka_2.x" if (found[1], found[2]) == ("org.apache.kafka", "kafka") else found[2]
         yield from _told(source, found.start(), found[1], artifact, str(names.get(found[3], found[3])))
     for found in re.finditer(r"""kafka\.version["'\]]*\s*=\s*["']?(\d[\w.-]*)""", text):
         yield from _told(source, found.start(), "org.apache.kafka", "kafka-clients", found[1])

@@ -28,6 +28,7 @@ from typing import Any, Final
 
 from audit.model import Client, Origin, ProducerConfig, Setting
 from audit.readers.collect import Collected
+from audit.readers.creates import topics_of_beans
 from audit.readers.flink import SENDS as SQL_RUNS
 from audit.readers.flink import pieces_of, placed, read_sql
 from audit.readers.format import Document, Format
@@ -2030,7 +2031,32 @@ def _read(document: Document, reading: Collected) -> bool:
         reading.sources |= named_properties(source, PROPERTY_SOURCE.findall(source.content))
     if source.file.endswith((".java", ".kt", ".scala")) and SQL_RUNS.search(source.content):
         read_sql(placed(source, pieces_of(source.content)), reading)
+    if source.file.endswith((".java", ".kt")) and re.search(r"\bTopicBuilder\b|\bNewTopic\(", source.content):
+        _make_topics(source, reading)
     return read_source(source, reading) if MAKES.search(source.content) else True
+
+
+def _make_topics(source: Text, reading: Collected) -> None:
+    """Add the topics that a program of Java's or Kotlin's makes."""
+    language = source.file.rpartition(".")[2]
+    parser = _parser(language)
+    if parser is None:
+        return
+    tree = parser.parse(source.content.encode(errors="replace"))
+    try:
+        constants = _gather(source, language, tree.root_node).constants
+    except RecursionError:
+        return
+
+    def constant(written: str) -> str | None:
+        text = re.fullmatch(r"\"([^\"]*)\"|(-?\d+)", written)
+        if text is not None:
+            return text[1] if text[1] is not None else text[2]
+        value = constants.get(written.rpartition(".")[2])
+        return value.text if value is not None and value.known else None
+
+    for topic in topics_of_beans(source, constant):
+        reading.topic(topic, "spring")
 
 
 FORMATS: Final = (
@@ -2044,7 +2070,7 @@ FORMATS: Final = (
         files=tuple(f"*.{end}" for end in LANGUAGES if end not in ("kts",)),
         rank=25,
         whole=True,
-        speaks=("twmb/franz-go", "lovoo/goka"),
+        speaks=("twmb/franz-go", "lovoo/goka", "NewTopic"),
         claims=lambda document: document.file.rpartition(".")[2] in LANGUAGES,
         read=_read,
     ),

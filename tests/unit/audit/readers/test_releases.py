@@ -41,6 +41,10 @@ CONFIG = {"java": ("p.properties", "acks=1\n"), "librdkafka": ("p.json", '{"boot
         ("gradle/libs.versions.toml", '[versions]\nkafka = "3.4.0"\n[libraries]\n'
          'kc = { module = "org.apache.kafka:kafka-clients", version.ref = "kafka" }', "java", "3.4.0"),
         ("build.sbt", 'libraryDependencies += "org.apache.kafka" % "kafka-clients" % "2.1.0"', "java", "2.1.0"),
+        ("build.sbt", '"org.apache.pekko" %% "pekko-connectors-kafka" % "1.1.0"', "java", "3.8.0"),
+        ("build.gradle", "implementation 'org.apache.flink:flink-connector-kafka:3.1.0-1.18'", "java", "3.4.0"),
+        ("build.gradle", "implementation 'io.vertx:vertx-kafka-client:4.5.1'", "java", "3.5.0"),
+        ("build.gradle", "implementation 'org.apache.flink:flink-connector-jdbc:3.1.0-1.18'", "java", None),
         ("requirements.txt", "flask\nconfluent-kafka[avro]==2.3.0  # pinned", "librdkafka", "2.3.0"),
         ("requirements.txt", "confluent-kafka>=2.3.0", "librdkafka", None),
         ("poetry.lock", '[[package]]\nname = "confluent-kafka"\nversion = "1.9.2"\n', "librdkafka", "1.9.2"),
