@@ -27,6 +27,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from audit.model import Client, Origin, ProducerConfig, Setting
+from audit.readers.asked import asked_of
 from audit.readers.collect import Collected
 from audit.readers.creates import topics_of_beans
 from audit.readers.flink import SENDS as SQL_RUNS
@@ -384,14 +385,10 @@ def _value(node: Node, constants: Mapping[str, _Value]) -> _Value:
             if re.fullmatch(r'"[^"]*"|-?\d+|true|false', bare)
             else constants.get(bare, _Value(bare, False))
         )
-    if found := re.fullmatch(r"(?:System\.getenv|os\.Getenv|Environment\.GetEnvironmentVariable)\(\"(\w+)\"\)", text):
-        return _Value(f"${{{found[1]}}}")
-    if found := re.fullmatch(r"System\.getenv\(\)\.getOrDefault\(\"(\w+)\",\s*\"([^\"]*)\"\)", text):
-        return _Value(f"${{{found[1]}:{found[2]}}}")
     if found := ASKED.fullmatch(text):
         return _Value(f"${{{found[1]}}}" if found[2] is None else f"${{{found[1]}:{found[2]}}}")
-    if found := re.fullmatch(r"process\.env\.(\w+)", text):
-        return _Value(f"${{{found[1]}}}")
+    if (asked := asked_of(text)) is not None:
+        return _Value(asked)
     return _Value(UNKNOWN, known=False)
 
 
