@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, lru_cache
 from importlib import import_module
@@ -1197,7 +1197,8 @@ def _selected(maker: _Maker, found: _SourceWalk) -> list[_Pair]:
         for each in found.pairs
         if (each.scope != maker.scope or not maker.scope) and each.owner in maker.names and each.owner
     ]
-    shared = [each for each in shared if each not in within]
+    local = {each for each in maker.names if _is_local(each, found.scopes.get(maker.scope, ""))}
+    shared = [each for each in shared if each not in within and not _is_anothers_local(each, local, found)]
     if maker.kind == "spark":
         return inside
     if maker.kind == "beam":
@@ -1206,12 +1207,24 @@ def _selected(maker: _Maker, found: _SourceWalk) -> list[_Pair]:
     known = set(shared)
     shared += [each for each in found.pairs if each.scope in called and each not in known]
     if maker.kind in ("kafkajs", PLATFORMATIC):
-        shared += _at_sends(found)
+        shared += _at_sends(maker, found)
     if maker.kind in ("sarama", "franz-go") and not own:
         shared = [each for each in found.pairs if each not in within]
     within.update(own)
     # What another function puts is there before the producer's own changes it, wherever it stands in the file.
     return sorted([*shared, *own, *inside], key=lambda one: (one in within, one.start))
+
+
+def _is_local(name: str, body: str) -> bool:
+    """Whether a function declares a variable of its own."""
+    declared = rf"(?:[\w>\]]\s+|^\s*){re.escape(name)}\s*(?::[^=\n]{{0,200}})?:?=(?!=)"
+    found = re.search(declared, body, re.MULTILINE)
+    return found is not None and not found[0].lstrip().startswith((f"{name} =", f"{name}="))
+
+
+def _is_anothers_local(pair: _Pair, local: Collection[str], found: _SourceWalk) -> bool:
+    """Whether a setting is put into a variable of another function, of which the maker's own has one of that name."""
+    return pair.owner in local and bool(pair.scope) and _is_local(pair.owner, found.scopes.get(pair.scope, ""))
 
 
 def _settled_pairs(pairs: Sequence[_Pair], maker: _Maker, found: _SourceWalk) -> list[_Pair]:
@@ -1229,10 +1242,26 @@ def _settled_pairs(pairs: Sequence[_Pair], maker: _Maker, found: _SourceWalk) ->
     return [each if each.scope == maker.scope else replace(each, sure=False) for each in pairs]
 
 
-def _at_sends(found: _SourceWalk) -> list[_Pair]:
-    """What KafkaJS' sends ask for: acks is given with the records, not with the producer."""
+def _at_sends(maker: _Maker, found: _SourceWalk) -> list[_Pair]:
+    """What KafkaJS' sends ask for: acks is given with the records, not with the producer. Of several producers of a
+    file each has what is sent with its own name.
+    """
+    own, others = _assigned_to(maker, found), {_assigned_to(each, found) for each in found.makers} - {""}
     asked = [each for each in found.pairs if each.key == "acks" and each.value.text != SPREAD]
+    if own and len(others) > 1:
+        by = {each: _sender(each, found) for each in asked}
+        asked = [each for each in asked if by[each] == own or by[each] not in others]
     return asked if len({each.value for each in asked}) == 1 else [replace(each, sure=False) for each in asked]
+
+
+SEND: Final = re.compile(r"(\w+)\s*\.\s*send(?:Batch)?\(")
+
+
+def _sender(pair: _Pair, found: _SourceWalk) -> str:
+    """What a script sends with, where a setting is given with the records; empty if nothing is seen to."""
+    before = found.source.content.encode(errors="replace")[: pair.start].decode(errors="replace")
+    sends = SEND.findall(before)
+    return sends[-1] if sends else ""
 
 
 def _anothers(pair: _Pair, maker: _Maker, found: _SourceWalk) -> bool:
@@ -1433,7 +1462,8 @@ def _is_set_by_others(maker: _Maker, found: _SourceWalk) -> bool:
 def _assigned_to(maker: _Maker, found: _SourceWalk) -> str:
     """The variable or field that what is made is assigned to; empty if it is to none."""
     before = found.source.content.encode(errors="replace")[max(0, maker.start - 200) : maker.start]
-    told = re.search(r"(?:this\.)?(\w+)\s*(?:\?\?)?=\s*$", before.decode(errors="replace"))
+    before_it = before.decode(errors="replace")
+    told = re.search(r"(?:this\.)?(\w+)\s*(?::\s*[\w.<>]+\s*)?(?:\?\?)?=\s*(?:await\s+)?$", before_it)
     return told[1] if told else ""
 
 
@@ -1743,8 +1773,12 @@ def _add(maker: _Maker, found: _SourceWalk, reading: Collected) -> None:
     followed = bool(pairs) or maker.kind in FOLLOWED or (maker.kind == "KafkaStreams" and not loads)
     followed |= maker.kind == "KafkaSink" and BUILT.search(maker.text) is not None
     name = maker.scope.partition("@")[0]
+    if sum(each.scope == maker.scope and each.kind == maker.kind for each in found.makers) > 1:
+        name = _assigned_to(maker, found) or name  # what tells it from the others
     before = len(reading.producers)
-    if not followed:
+    if not pairs and BUILT_BY_BOOT.search(body + called) and "putAll(" not in body:
+        settings = []  # all that it has is the file's
+    elif not followed:
         settings = [
             Setting(key, UNKNOWN, source.origin(maker.line), known=False, note="decided elsewhere in the program")
             for key in DECISIVE
@@ -1785,6 +1819,8 @@ def _add(maker: _Maker, found: _SourceWalk, reading: Collected) -> None:
     )
 
 
+BUILT_BY_BOOT: Final = re.compile(r"\bbuildProducerProperties\(|\.getProducer\(\)\.buildProperties\(")
+"""Where a program takes what Spring Boot's file says of producers."""
 RETRIES_OF_KAFKAJS: Final = re.compile(
     r"\bKafka\(\s*\{(?:[^{}]|\{[^{}]*\}){0,400}?\bretry:\s*\{[^{}]*\bretries:\s*(\d+)"
 )
@@ -1848,6 +1884,9 @@ def settle(
     """
     made = list(made)
     found = [each for each in producers if not _is_read_by_source(each, made)]
+    apart = _apart(made)
+    replaced: set[int] = set()
+    more: list[ProducerConfig] = []
     bundled: set[object] = set()
     for one in made:
         if SHIPPED.search(one.producer.origin.path):
@@ -1876,6 +1915,12 @@ def settle(
             continue
         if one.kind in SPRING and own.unit:
             beside = [at for at, each in enumerate(found) if each.framework == "spring" and each.unit == own.unit]
+            if beside and id(one) in apart:
+                shared = {"bootstrap.servers": found[beside[0]].settings.get("bootstrap.servers")}
+                known = {key: each for key, each in shared.items() if each is not None}
+                replaced |= set(beside)
+                more.append(dataclasses.replace(own, settings=MappingProxyType({**known, **own.settings})))
+                continue
             if beside:
                 for at in beside:
                     found[at] = _above(found[at], own, fresh=one.fresh and one.followed)
@@ -1897,7 +1942,28 @@ def settle(
             if one.followed and one.kind in MAPS:
                 own = _undecided(own)
         found.append(own)
+    return [each for at, each in enumerate(found) if at not in replaced] + more
+
+
+def _apart(made: Sequence[Made]) -> dict[int, str]:
+    """The factories of Spring's, by identity, that stand in place of Boot's and differ: a module has several."""
+    by_unit: dict[str, list[Made]] = {}
+    for one in made:
+        if one.kind in SPRING:
+            by_unit.setdefault(one.producer.unit, []).append(one)
+    found: dict[int, str] = {}
+    for unit, makers in by_unit.items():
+        decided = {tuple(_decisive(each.producer)) for each in makers}
+        if unit and len(decided) > 1 and all(each.fresh and each.followed for each in makers):
+            found |= {id(each): unit for each in makers}
     return found
+
+
+def _decisive(producer: ProducerConfig) -> Iterator[tuple[str, str]]:
+    """What a source sets of what decides over records."""
+    for key in DECISIVE:
+        if key in producer.settings:
+            yield key, producer.settings[key].value
 
 
 def _is_undecided(own: ProducerConfig) -> bool:

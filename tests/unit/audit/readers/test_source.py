@@ -203,3 +203,67 @@ def test_no_secret_that_a_program_sets_is_kept(tmp_path, name) -> None:
     inputs = read(tmp_path, {name: SECRETS[name]})
     assert "acks" in only(inputs).settings
     assert "PLANTED" not in repr(inputs)
+
+
+KAFKAJS_TWICE = """const { Kafka } = require('kafkajs');
+const kafka = new Kafka({ brokers: ['k'] });
+const orders = kafka.producer({ idempotent: true });
+const metrics: Producer = kafka.producer({ retry: { retries: 0 } });
+const one = () => orders.send({ topic: 'o', acks: -1, messages });
+const two = () => metrics.send({ topic: 'm', acks: 0, messages });
+"""
+
+
+def test_two_producers_of_a_script_have_what_is_sent_with_their_own_names(tmp_path) -> None:
+    found = {each.name: values(each) for each in read(tmp_path, {"bus.js": KAFKAJS_TWICE}).producers}
+    assert found["bus.js, orders"]["acks"] == "-1"
+    assert found["bus.js, metrics"] == {"retries": "0", "acks": "0"}
+    alike = KAFKAJS_TWICE.replace("orders.send", "given.send").replace("metrics.send", "given.send")
+    told = read(tmp_path / "b", {"bus.js": alike}).producers
+    assert all(not each.settings["acks"].known for each in told)
+
+
+FACTORIES = """import org.springframework.kafka.core.DefaultKafkaProducerFactory;
+class C {
+  @Bean ProducerFactory<String, Object> ledger() {
+    Map<String, Object> config = common();
+    config.put(ProducerConfig.ACKS_CONFIG, "all");
+    config.put(ProducerConfig.ENABLE_IDEMPOTENCE_CONFIG, true);
+    return new DefaultKafkaProducerFactory<>(config);
+  }
+  @Bean ProducerFactory<String, byte[]> clicks() {
+    Map<String, Object> config = common();
+    config.put(ProducerConfig.ACKS_CONFIG, "0");
+    return new DefaultKafkaProducerFactory<>(config);
+  }
+  static Map<String, Object> common() {
+    Map<String, Object> config = new HashMap<>();
+    config.put(ProducerConfig.RETRIES_CONFIG, 4);
+    return config;
+  }
+}
+"""
+BOOT = "spring.kafka.bootstrap-servers=k:9092\nspring.kafka.producer.acks=1\n"
+
+
+def test_factories_that_differ_stand_in_place_of_boots(tmp_path) -> None:
+    files = {"pom.xml": "", "application.properties": BOOT, "C.java": FACTORIES}
+    found = {each.name: values(each) for each in read(tmp_path, files).producers}
+    servers = {"bootstrap.servers": "k:9092", "retries": "4"}
+    assert found == {
+        "C.java, ledger": {"acks": "all", "enable.idempotence": "true"} | servers,
+        "C.java, clicks": {"acks": "0"} | servers,
+    }
+    based = FACTORIES.replace("= common()", "= properties.buildProducerProperties(null)")
+    told = read(tmp_path / "b", files | {"C.java": based}).producers
+    assert [each.origin.path.rpartition("/")[2] for each in told] == ["application.properties"]
+
+
+def test_what_only_takes_boots_properties_has_what_the_file_says(tmp_path) -> None:
+    source = """class C { SenderOptions<String, String> make(KafkaProperties properties) {
+      Map<String, Object> props = properties.buildProducerProperties(null);
+      return SenderOptions.<String, String>create(props).stopOnError(false); } }"""
+    files = {"pom.xml": "", "application.properties": BOOT, "C.java": source}
+    assert values(only(read(tmp_path, files)))["acks"] == "1"
+    other = source.replace("return", "props.putAll(others.all()); return")
+    assert not only(read(tmp_path / "b", files | {"C.java": other})).settings["acks"].known
