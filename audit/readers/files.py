@@ -25,7 +25,7 @@ from audit.readers.environments import join_environments
 from audit.readers.format import Document
 from audit.readers.helm import RENDERED, chart_of, conditions, has_templates, rendered
 from audit.readers.kubernetes import read_clusters, read_containers
-from audit.readers.names import PRODUCERS, words
+from audit.readers.names import PRODUCERS, squeezed, words
 from audit.readers.packages import BuildRelease
 from audit.readers.placeholders import TEMPLATE, Lookup
 from audit.readers.properties import read_properties
@@ -294,7 +294,13 @@ def _look_up(unit: str, reading: Collected) -> Lookup:
     }
     named = [told for path, told in reading.sources.items() if unit and path.startswith(unit)]
     said = {key: value for told in named for key, value in told.items()} | said
-    return lambda name: outside(name) if outside(name) is not None else said.get(name)
+    loose = {squeezed(key): value for key, value in said.items()}  # as frameworks bind it to fields
+
+    def told(name: str) -> str | None:
+        given = outside(name)
+        return given if given is not None else said.get(name, loose.get(squeezed(name)) if "." in name else None)
+
+    return told
 
 
 def _with_units(reading: Collected, tops: dict[str, Path]) -> None:

@@ -30,10 +30,11 @@ from audit.model import Client, Origin, ProducerConfig, Setting
 from audit.readers.asked import asked_of
 from audit.readers.collect import Collected
 from audit.readers.creates import topics_of_beans
+from audit.readers.fields import of_dotnet, of_go, of_jvm, of_scala, of_script, path_of
 from audit.readers.flink import SENDS as SQL_RUNS
 from audit.readers.flink import pieces_of, placed, read_sql
 from audit.readers.format import Document, Format
-from audit.readers.names import java_constants, producer_keys, relaxed
+from audit.readers.names import java_constants, producer_keys, relaxed, squeezed
 from audit.readers.node import configured
 from audit.readers.placeholders import Lookup, resolved
 from audit.readers.properties import named_properties
@@ -153,10 +154,14 @@ DEEPEST: Final = 400
 MOST: Final = 100
 """Producers of one file that are told: each is looked up in the whole file."""
 UNKNOWN: Final = "(not in this file)"
+LONGEST: Final = 200
+"""Characters of the longest expression that is followed."""
 DECISIVE: Final = ("acks", "enable.idempotence", "retries")
 SPREAD: Final = "(what another object has)"
 SCRIPTS: Final = ("js", "mjs", "cjs", "ts")
 SPRING: Final = frozenset({"DefaultKafkaProducerFactory", "SenderOptions"})
+ASKING: Final = SPRING | {"KafkaProducer"}
+"""Makers whose settings a program may ask its own file for."""
 CUSTOMIZERS: Final[Mapping[str, str]] = {
     "ProducerConfigCustomizer": "spring-cloud-stream",
     "ClientFactoryCustomizer": "spring-cloud-stream",
@@ -190,6 +195,8 @@ Node = Any
 class _Value:
     text: str
     known: bool = True
+    expression: str = field(default="", compare=False)
+    """What stands in the source, if that is not known by itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -389,7 +396,7 @@ def _value(node: Node, constants: Mapping[str, _Value]) -> _Value:
         return _Value(f"${{{found[1]}}}" if found[2] is None else f"${{{found[1]}:{found[2]}}}")
     if (asked := asked_of(text)) is not None:
         return _Value(asked)
-    return _Value(UNKNOWN, known=False)
+    return _Value(UNKNOWN, known=False, expression=text[:LONGEST])
 
 
 def _key(node: Node, constants: Mapping[str, _Value]) -> str:
@@ -473,12 +480,45 @@ def _gather(source: Text, language: str, root: Node, *, outside: bool = True) ->
         _pairs_of(node, above, found)
         _maker_of(node, above, found)
         _annotated(node, above, found)
+    if outside and found.makers:
+        found.pairs = [_with_field(each, found) for each in found.pairs]
     found.owners = frozenset(each.owner for each in found.pairs)
     found.fillers = frozenset(each.scope.partition("@")[0] for each in found.pairs)
     if "putAll" in source.content:
         bodies = {**found.scopes, "": source.content}
         found.merges = tuple((scope, each) for scope, body in bodies.items() for each in MERGES.finditer(body))
     return found
+
+
+FROM_FIELDS: Final = frozenset(
+    {*DECISIVE, "max.in.flight.requests.per.connection", "max.in.flight", "message.send.max.retries"}
+)
+"""Keys whose values are followed into fields."""
+
+
+def _with_field(pair: _Pair, found: _SourceWalk) -> _Pair:
+    """A setting whose value is a field of the program's own settings, as what that stands for."""
+    expression = pair.value.expression
+    if pair.value.known or not expression or pair.key not in FROM_FIELDS:
+        return pair
+    source, told = found.source, None
+    match found.language:
+        case "java" | "kt" | "kts":
+            told = of_jvm(source, expression, lambda name: _class(source, name, found.language))
+        case "scala":
+            beside = sorted(Path(source.path).parent.glob("*.scala"))[:BESIDE]
+            told = of_scala(expression, (_content(path) for path in beside))
+        case "go":
+            own = sorted(Path(source.path).parent.glob("*.go"))[:BESIDE]
+            files = (*own, *(path for path, _ in _imported_of_go(source)))
+            told = of_go(expression, (_content(path) for path in files if not TESTS.search(path.name)))
+        case "cs":
+            told = of_dotnet(source, expression)
+            told = WRITTEN.get(f"Acks.{told}", told) if told else told  # by the names of the enumeration
+        case "js" | "mjs" | "cjs" | "ts":
+            root = (path_of(expression) or [""])[0]
+            told = of_script(expression, _imported(source, root))
+    return pair if told is None else replace(pair, value=_Value(told))
 
 
 OF_CONSTANTS: Final = re.compile(r"(?<![\w.])([A-Z]\w*)\.([A-Z][A-Z0-9_]*)\b(?!\s*[.(])")
@@ -1108,7 +1148,8 @@ def _imported(source: Text, name: str) -> str:
 def _module(own: Path, named: str) -> Path | None:
     """The file of a script's module that another one imports by its place; None if there is none."""
     at = own.parent / named
-    tried = (at, *(at.parent / f"{at.name}.{end}" for end in SCRIPTS), at / "index.js", at / "index.ts")
+    typed = at.with_suffix(".ts") if at.suffix in (".js", ".mjs") else at  # `./config.js` of what is yet to be compiled
+    tried = (at, typed, *(at.parent / f"{at.name}.{end}" for end in SCRIPTS), at / "index.js", at / "index.ts")
     return next((each for each in tried if each.is_file()), None)
 
 
@@ -1884,6 +1925,8 @@ def settle(
     """
     made = list(made)
     found = [each for each in producers if not _is_read_by_source(each, made)]
+    look_ups = {one.producer.unit: look_up(one.producer.unit) for one in made}
+    found = [each for each in found if not any(_is_of_fields(each, one.producer) for one in made)]
     apart = _apart(made)
     replaced: set[int] = set()
     more: list[ProducerConfig] = []
@@ -1898,12 +1941,12 @@ def settle(
             if what in bundled:
                 continue
             bundled.add(what)
-        own = _filled(_of_component(one, look_up(one.producer.unit)), look_up(one.producer.unit))
+        own = _filled(_of_component(one, look_ups[one.producer.unit]), look_ups[one.producer.unit])
         if one.kind == "handed" and any(each.kind == "rdkafka" and each.producer.unit == own.unit for each in made):
             continue  # it is that one's configuration which is handed to it
         if one.kind in SPRING and _is_undecided(own) and any(_is_applications(each) for each in found):
             continue
-        asked = [at for at, each in enumerate(found) if one.kind in SPRING and _is_asked_for(each, one.producer)]
+        asked = [at for at, each in enumerate(found) if one.kind in ASKING and _is_asked_for(each, one.producer)]
         if asked:
             for at in asked:
                 found[at] = _above(found[at], own, fresh=False)
@@ -1982,6 +2025,14 @@ def _is_asked_for(producer: ProducerConfig, own: ProducerConfig) -> bool:
     """Whether a section of an application's own is what a source of its module asks for."""
     asks = any(_asks_for(each, producer.settings.get(key)) for key, each in own.settings.items())
     return asks and _is_applications(producer) and producer.unit == own.unit
+
+
+def _is_of_fields(producer: ProducerConfig, own: ProducerConfig) -> bool:
+    """Whether a section of an application's own is what a source of its module has in fields of a class."""
+    prefix = producer.spelling.removesuffix("{key}")
+    if not _is_applications(producer) or producer.unit != own.unit or not prefix:
+        return False
+    return any(squeezed(each.value).startswith(squeezed(f"${{{prefix}")) for each in own.settings.values())
 
 
 def _is_read_by_source(producer: ProducerConfig, made: Sequence[Made]) -> bool:
