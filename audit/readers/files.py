@@ -36,6 +36,7 @@ from audit.readers.releases import (
     contradictions,
     least,
     module_of,
+    of_worker_image,
     tells_client,
     told_in,
 )
@@ -364,6 +365,8 @@ def _with_releases(
         found = beside(path, top, client, folders) if client != "unknown" else None
         if producer.framework == "connect" and found is not None and "connect-runtime" not in found[1]:
             found = None  # a plugin is built with one kafka-clients, and runs on its worker's
+        if producer.framework == "connect" and found is None:
+            found = of_worker_image(path, top)
         release, source = found if found is not None else (None, "")
         presets = _of_binder(producer, binder_of(path, folders), release)
         since = "" if release or client not in ("librdkafka", "kafka-python") else least(path, top, client)

@@ -19,7 +19,8 @@ from audit.model import Client, InputProblem
 from audit.readers.packages import READERS as OF_OTHERS
 from audit.readers.packages import BuildRelease, Framework, Library, Reader, brought, of_framework
 from audit.readers.text import Text, decode
-from audit.readers.variables import platform
+from audit.readers.variables import platform, release_of
+from audit.readers.walk import text_of
 from evidence.releases import numbers
 
 ORDER: Final[tuple[Framework | Literal["kafka-clients"], ...]] = ("kafka-clients", *get_args(Framework))
@@ -71,6 +72,28 @@ def beside(path: str, top: Path, client: Client, folders: dict[Path, list[BuildR
             folders[folder] = list(told_in(folder))
         if (found := choose(folders[folder], client)) is not None:
             return found
+        if folder in (top, folder.parent) or (folder / ".git").exists():
+            return None
+        folder = folder.parent
+    return None
+
+
+FROM: Final = re.compile(r"(?mi)^[ \t]*FROM[ \t]+(?:--\S+[ \t]+)*(\S*(?:connect|strimzi/kafka)\S*)")
+
+
+def of_worker_image(path: str, top: Path) -> tuple[str, str] | None:
+    """The release of a worker of Connect's, by the image that a Dockerfile at a path or above it is made from."""
+    folder = Path(path).absolute().parent
+    for _ in range(HIGHEST):
+        found = {}
+        for file in sorted({*folder.glob("Dockerfile*"), *folder.glob("*.Dockerfile")}):
+            source = text_of(file)
+            for image in FROM.finditer(source.content) if source is not None else ():
+                if release := release_of(image[1]):
+                    line = source.line_at(image.start()) if source is not None else 1
+                    found[release] = f"{_shown(file)}:{line}: {image[1]}"
+        if found:
+            return next(iter(found.items())) if len(found) == 1 else None
         if folder in (top, folder.parent) or (folder / ".git").exists():
             return None
         folder = folder.parent

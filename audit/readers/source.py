@@ -760,13 +760,43 @@ def _copied(given: Sequence[Node], above: Sequence[Node], found: _SourceWalk) ->
 
 def _assume_any(other: str, node: Node, above: Sequence[Node], found: _SourceWalk) -> None:
     """Leave unknown what another object of a script may set, unless it is written out in the file."""
-    if _is_literal(other.strip(), found):
+    if _is_literal(other.strip(), found) or _says_nothing(other.strip(), found):
         return
     assigned = next((each for each in reversed(above) if each.type == "assignment_expression"), None)
     left = assigned.child_by_field_name("left") if assigned is not None else None
     owner = _text(left).rpartition(".")[2] if left is not None else ""
     for key in DECISIVE:
         _put(key, _Value(SPREAD, False), node, above, found, owner)
+
+
+OF_OPTIONS: Final = re.compile(
+    r"\.\.\.|Object\.assign|\b(?:acks|retr(?:y|ies)|idempotent|transactionalId|maxInFlight\w*)\b"
+)
+"""What an object has that may decide over records."""
+
+
+def _says_nothing(other: str, found: _SourceWalk) -> bool:
+    """Whether what is spread is what a module beside a script makes, of which nothing decides over records."""
+    called = re.fullmatch(r"(\w+)(?:\([^()]*\))?", other)
+    module = _imported(found.source, called[1]) if called else ""
+    if called is None or not module:
+        return False
+    name = re.escape(called[1])
+    made = re.search(
+        rf"\bfunction\s+{name}\b[^{{}}]*\{{\s*return\s*\{{|\b{name}\b[^=;{{}}]{{0,200}}=\s*(?:\([^()]*\)[^=;{{}}]{{0,100}}=>\s*\(?)?\{{",
+        module,
+    )
+    return made is not None and OF_OPTIONS.search(_braced(module, made.end())) is None
+
+
+def _braced(text: str, start: int) -> str:
+    """What stands in the braces that are open at a place."""
+    depth = 1
+    for at in re.finditer(r"[{}]", text[start:]):
+        depth += 1 if at[0] == "{" else -1
+        if depth == 0:
+            return text[start : start + at.start()]
+    return text[start:]
 
 
 def _is_literal(name: str, found: _SourceWalk) -> bool:
@@ -1223,7 +1253,10 @@ def _selected(maker: _Maker, found: _SourceWalk) -> list[_Pair]:
         return []
     copied = {name for value in _bound(maker, found) for name in _filled_here(value, found)}
     maker = replace(maker, names=maker.names | copied | _makers_of_config(maker, found))
-    called = {scope for scope in found.scopes if scope.partition("@")[0] in maker.names and scope != maker.scope}
+    names = maker.names
+    if maker.kind in OF_SARAMA:
+        names = _calling(names - {maker.scope.partition("@")[0]}, found.scopes)
+    called = {scope for scope in found.scopes if scope.partition("@")[0] in names and scope != maker.scope}
     within = set(inside)
     own = [each for each in found.pairs if each.scope == maker.scope and each not in within and each.scope]
     mine = [each for each in own if each.owner in maker.names]
@@ -1646,10 +1679,20 @@ def _gather_package(found: _SourceWalk, parser: Any) -> None:
             continue
         other = Text(str(path), content)
         there = _gather(other, "go", parser.parse(content.encode(errors="replace")).root_node)
+        followed = _calling(called, there.scopes)
         for scope, text in there.scopes.items():
-            if scope.partition("@")[0] in called and scope not in found.scopes:
+            if scope.partition("@")[0] in followed and scope not in found.scopes:
                 found.scopes[scope] = text
                 found.pairs += [replace(each, other=other) for each in there.pairs if each.scope == scope]
+
+
+def _calling(names: Collection[str], scopes: Mapping[str, str]) -> frozenset[str]:
+    """Functions, and those of the same file that they call, one after another."""
+    found = frozenset(names)
+    for _ in range(GIVES):
+        bodies = [text.partition("{")[2] for scope, text in scopes.items() if scope.partition("@")[0] in found]
+        found |= {name for text in bodies for name in re.findall(r"(?<![\w.])(\w+)\(", text)}
+    return found
 
 
 IMPORTED_OF_GO: Final = re.compile(r"(?m)^[ \t]*(?:import[ \t]+)?(?:(\w+)[ \t]+)?\"([\w.-]+(?:/[\w.-]+)+)\"[ \t]*$")
@@ -1932,15 +1975,10 @@ def settle(
     more: list[ProducerConfig] = []
     bundled: set[object] = set()
     for one in made:
-        if SHIPPED.search(one.producer.origin.path):
-            what = (
-                one.kind,
-                one.producer.name.partition(",")[2],
-                tuple((k, v.value) for k, v in one.producer.settings.items()),
-            )
-            if what in bundled:
-                continue
-            bundled.add(what)
+        what = _copied_of(one)
+        if what is not None and what in bundled:
+            continue
+        bundled.add(what)
         own = _filled(_of_component(one, look_ups[one.producer.unit]), look_ups[one.producer.unit])
         if one.kind == "handed" and any(each.kind == "rdkafka" and each.producer.unit == own.unit for each in made):
             continue  # it is that one's configuration which is handed to it
@@ -1951,23 +1989,22 @@ def settle(
             for at in asked:
                 found[at] = _above(found[at], own, fresh=False)
             continue
+        if one.kind == "micronaut":
+            own, section = _of_micronaut(one, own, found)
+            replaced |= section
         if one.kind == "handed-dotnet" and _is_set_in_another(one, found, made):
             continue
         if one.kind == "customizer":
             _customize(own, found, made)
             continue
-        if one.kind in SPRING and own.unit:
-            beside = [at for at, each in enumerate(found) if each.framework == "spring" and each.unit == own.unit]
-            if beside and id(one) in apart:
-                shared = {"bootstrap.servers": found[beside[0]].settings.get("bootstrap.servers")}
-                known = {key: each for key, each in shared.items() if each is not None}
-                replaced |= set(beside)
-                more.append(dataclasses.replace(own, settings=MappingProxyType({**known, **own.settings})))
-                continue
-            if beside:
-                for at in beside:
-                    found[at] = _above(found[at], own, fresh=one.fresh and one.followed)
-                continue
+        boots = [at for at, each in enumerate(found) if each.framework == "spring" and each.unit == own.unit]
+        if boots and one.kind in SPRING and own.unit:
+            if id(one) in apart:
+                replaced |= set(boots)
+                more.append(_addressed(own, found[boots[0]]))
+            for at in () if id(one) in apart else boots:
+                found[at] = _above(found[at], own, fresh=one.fresh and one.followed)
+            continue
         if one.loads or not one.followed:
             plain = [
                 at
@@ -1988,18 +2025,32 @@ def settle(
     return [each for at, each in enumerate(found) if at not in replaced] + more
 
 
-def _apart(made: Sequence[Made]) -> dict[int, str]:
+def _copied_of(one: Made) -> object:
+    """What copies of one piece of built code have in common; None of a source."""
+    if not SHIPPED.search(one.producer.origin.path):
+        return None
+    settings = tuple((key, each.value) for key, each in one.producer.settings.items())
+    return (one.kind, one.producer.name.partition(",")[2], settings)
+
+
+def _addressed(own: ProducerConfig, boots: ProducerConfig) -> ProducerConfig:
+    """A producer that stands in place of Boot's, with the addresses that Boot's file has."""
+    known = {key: each for key, each in boots.settings.items() if key == "bootstrap.servers"}
+    return dataclasses.replace(own, settings=MappingProxyType({**known, **own.settings}))
+
+
+def _apart(made: Sequence[Made]) -> frozenset[int]:
     """The factories of Spring's, by identity, that stand in place of Boot's and differ: a module has several."""
     by_unit: dict[str, list[Made]] = {}
     for one in made:
         if one.kind in SPRING:
             by_unit.setdefault(one.producer.unit, []).append(one)
-    found: dict[int, str] = {}
+    found: set[int] = set()
     for unit, makers in by_unit.items():
         decided = {tuple(_decisive(each.producer)) for each in makers}
         if unit and len(decided) > 1 and all(each.fresh and each.followed for each in makers):
-            found |= {id(each): unit for each in makers}
-    return found
+            found |= {id(each) for each in makers}
+    return frozenset(found)
 
 
 def _decisive(producer: ProducerConfig) -> Iterator[tuple[str, str]]:
@@ -2007,6 +2058,23 @@ def _decisive(producer: ProducerConfig) -> Iterator[tuple[str, str]]:
     for key in DECISIVE:
         if key in producer.settings:
             yield key, producer.settings[key].value
+
+
+def _of_micronaut(one: Made, own: ProducerConfig, found: Sequence[ProducerConfig]) -> tuple[ProducerConfig, set[int]]:
+    """A client of Micronaut's above the section of its id in the files of its module, or else that of all clients; and
+    the section, if it is the client's alone: by its id, or as it says nothing of what decides over records.
+    """
+    sections = {each.spelling: at for at, each in enumerate(found) if each.unit == own.unit and not each.framework}
+    text = "\n".join(one.content.splitlines()[(own.origin.line or 1) - 1 :][:20])
+    named = re.search(r"KafkaClient\(\s*\"([\w-]+)\"|\b(?:id|value)\s*=\s*\"([\w-]+)\"", text)
+    by_id = sections.get(f"kafka.producers.{named[1] or named[2]}.{{key}}") if named else None
+    at = by_id if by_id is not None else sections.get("kafka.producers.default.{key}")
+    if at is None:
+        return own, set()
+    beneath = found[at].settings
+    alone = by_id is not None or not any(key in DECISIVE for key in beneath)
+    joined = dataclasses.replace(own, settings=MappingProxyType({**beneath, **own.settings}))
+    return joined, {at} if alone else set()
 
 
 def _is_undecided(own: ProducerConfig) -> bool:

@@ -168,3 +168,12 @@ def test_sources_of_a_build_of_sbt_tell_versions(tmp_path) -> None:
     scala = 'object D { val v = "2.8.1"; val kc = "org.apache.kafka" % "kafka-clients" % v }\n'
     files = {"build.sbt": "", "project/D.scala": scala, "core/p.properties": "acks=1\n"}
     assert only(read(tmp_path, files)).release == "2.8.1"
+
+
+def test_the_image_that_a_worker_is_made_from_tells_its_release(tmp_path) -> None:
+    worker = "group.id=w\nconfig.storage.topic=c\nproducer.acks=1\n"
+    docker = "FROM confluentinc/cp-kafka-connect-base:7.5.0\nCOPY worker/ /etc/kafka/\n"
+    producer = only(read(tmp_path, {"Dockerfile": docker, "worker/connect.properties": worker}))
+    assert (producer.release, "Dockerfile:1" in producer.release_from) == ("3.5", True)
+    other = {"Dockerfile": "FROM eclipse-temurin:17\n", "worker/connect.properties": worker}
+    assert only(read(tmp_path / "b", other)).release is None

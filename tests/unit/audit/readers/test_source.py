@@ -267,3 +267,69 @@ def test_what_only_takes_boots_properties_has_what_the_file_says(tmp_path) -> No
     assert values(only(read(tmp_path, files)))["acks"] == "1"
     other = source.replace("return", "props.putAll(others.all()); return")
     assert not only(read(tmp_path / "b", files | {"C.java": other})).settings["acks"].known
+
+
+SHARED = """package kafka
+import "github.com/IBM/sarama"
+func NewConfig(id string) *sarama.Config {
+	c := sarama.NewConfig()
+	c.Producer.Retry.Max = 9
+	return c
+}
+func NewProducerConfig(id string) *sarama.Config {
+	c := NewConfig(id)
+	c.Producer.RequiredAcks = sarama.WaitForAll
+	return c
+}
+"""
+RELAY = """package relay
+import (
+	"github.com/IBM/sarama"
+	"acme/internal/kafka"
+)
+func New(brokers []string) (sarama.SyncProducer, error) {
+	return sarama.NewSyncProducer(brokers, kafka.NewProducerConfig("relay"))
+}
+"""
+
+
+def test_a_configuration_of_sarama_that_one_function_takes_from_another(tmp_path) -> None:
+    files = {"go.mod": "module acme\n", "internal/kafka/c.go": SHARED, "internal/relay/r.go": RELAY}
+    assert values(only(read(tmp_path, files))) == {"retries": "9", "acks": "all"}
+    other = SHARED.replace("c := NewConfig(id)", "c := Load(id)").replace("sarama.NewConfig()", "load()")
+    told = only(read(tmp_path / "b", files | {"internal/kafka/c.go": other}))
+    assert not told.settings["acks"].known
+
+
+SPREADS = """import { Kafka } from 'kafkajs';
+import { options } from './options';
+export const make = (id: string) => { const kafka = new Kafka({ ...options(), clientId: id });
+  return kafka.producer({ idempotent: true }); };
+"""
+
+
+def test_what_is_spread_of_another_module_that_says_nothing(tmp_path) -> None:
+    quiet = (
+        "export function options(): KafkaConfig {\n  return { brokers: ['k'], ssl: { rejectUnauthorized: true } };\n}\n"
+    )
+    assert values(only(read(tmp_path, {"options.ts": quiet, "make.ts": SPREADS}))) == {"enable.idempotence": "true"}
+    loud = quiet.replace("ssl: { rejectUnauthorized: true }", "retry: { retries: n }")
+    assert not only(read(tmp_path / "b", {"options.ts": loud, "make.ts": SPREADS})).settings["retries"].known
+
+
+MICRONAUT = """import io.micronaut.configuration.kafka.annotation.KafkaClient;
+@KafkaClient(id = "jobs", acks = KafkaClient.Acknowledge.ALL)
+public interface Jobs { @Topic("jobs") void send(String job); }
+"""
+CLIENTS = "kafka:\n  producers:\n    default:\n      linger.ms: 5\n"
+
+
+def test_a_client_of_micronauts_stands_above_its_section(tmp_path) -> None:
+    files = {"build.gradle": "", "src/main/java/Jobs.java": MICRONAUT, "src/main/resources/application.yml": CLIENTS}
+    producer = only(read(tmp_path, files))
+    assert (producer.origin.path.rpartition("/")[2], values(producer)) == (
+        "Jobs.java",
+        {"acks": "all", "linger.ms": "5"},
+    )
+    others = files | {"src/main/resources/application.yml": CLIENTS + "      acks: 1\n"}
+    assert len(read(tmp_path / "b", others).producers) == 2
