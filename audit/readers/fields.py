@@ -31,7 +31,7 @@ DEEPEST: Final = 5
 
 
 def path_of(expression: str) -> list[str]:
-    """The names of a path, without conversions and the words of accessors; empty if it is none.
+    """The names of a path, without conversions and the words of accessors; empty if it is another expression.
 
     >>> path_of("messaging.producer().getAcks()"), path_of("kafka.RequiredAcks(cfg.RequiredAcks)"), path_of("a + b.c")
     (['messaging', 'producer', 'acks'], ['cfg', 'RequiredAcks'], [])

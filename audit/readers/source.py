@@ -2100,6 +2100,8 @@ def _is_of_fields(producer: ProducerConfig, own: ProducerConfig) -> bool:
     prefix = producer.spelling.removesuffix("{key}")
     if not _is_applications(producer) or producer.unit != own.unit or not prefix:
         return False
+    if not producer.origin.path.endswith((".yml", ".yaml", ".properties")):
+        return False  # what is asked of HOCON is looked up in its producer
     return any(squeezed(each.value).startswith(squeezed(f"${{{prefix}")) for each in own.settings.values())
 
 
