@@ -185,8 +185,21 @@ MOST: Final = 400
 SOLUTION: Final = ("*.sln", "*.slnx", "Directory.*.props", ".git", "global.json")
 
 
+OF_DOTNET: Final = re.compile(
+    r"(?:(?:Enum\.Parse<\w+>|(?:bool|int|Convert)\.\w+)\(\s*)?\w*[cC]onfig\w*\s*"
+    r"(?:\[\s*\"([\w:]+:\w+)\"\s*\]!?(?:\s*\?\?\s*\"([^\"]*)\")?"
+    r"|\.GetValue(?:<[\w?.]+>)?\(\s*\"([\w:]+:\w+)\"\s*(?:,\s*(?:(Acks\.\w+|-?\d+|true|false)|\"([^\"]*)\")\s*)?\))"
+    r"(?:\s*,\s*(?:true|ignoreCase:\s*true))?\s*\)?"
+)
+"""What a program of .NET's asks its configuration for by a key, and the default."""
+
+
 def of_dotnet(source: Text, expression: str) -> str | None:
     """A property of a class of options: what the only appsettings.json with its section says, or its initializer."""
+    if asked := OF_DOTNET.fullmatch(expression.strip()):
+        said = {value for path in _appsettings(source) if (value := _of_json(path, (asked[1] or asked[3]).split(":")))}
+        default = next((each for each in (asked[2], asked[4], asked[5]) if each is not None), None)
+        return said.pop() if len(said) == 1 else None if said else default and default.removeprefix("Acks.")
     names = path_of(re.sub(r"\.(?:Current)?Value\b(?=\.)", "", expression))
     if len(names) != 2:
         return None
@@ -284,7 +297,8 @@ def of_script(expression: str, module: str) -> str | None:
     told = re.sub(r"[\s};]+$", "", last[1].strip())
     if literal := re.fullmatch(r"['\"]([\w-]*)['\"]|(-?\d+|true|false)", told):
         return literal[1] if literal[1] is not None else literal[2]
-    return asked_of(told) or _of_schema(told, module)
+    own = re.fullmatch(r"[A-Z][A-Z0-9_]*", names[-1]) is not None and "process.env" in module  # of the schema itself
+    return asked_of(told) or _of_schema(f"env.{names[-1]}" if own else told, module)
 
 
 def _of_schema(told: str, module: str) -> str | None:

@@ -375,6 +375,7 @@ def _value(node: Node, constants: Mapping[str, _Value]) -> _Value:
     if (text := _string(node)) is not None:
         return _Value(text)
     text = _text(node).strip()
+    text = text.lstrip("&") if node.type == "reference_expression" else text  # of Rust's
     if text in WRITTEN:
         return _Value(WRITTEN[text])
     if (enumerated := ".".join(text.split(".")[-2:])) in WRITTEN and re.fullmatch(r"[\w.]+", text):
@@ -471,7 +472,7 @@ def _gather(source: Text, language: str, root: Node, *, outside: bool = True) ->
     for node, above in nodes:
         if node.type in DECLARES:
             _constant(node, above, found)
-        elif node.type == "field_declaration":
+        elif node.type in ("field_declaration", "formal_parameter"):
             _injected(node, found)
         if node.type in FUNCTIONS:
             found.scopes[f"{_name_of(node)}@{node.start_byte}"] = _text(node)
@@ -589,10 +590,12 @@ def _constant(node: Node, above: Sequence[Node], found: _SourceWalk) -> None:
 
 
 def _injected(node: Node, found: _SourceWalk) -> None:
-    """Spring's `@Value("${…}") private String ack;`."""
+    """Spring's `@Value("${…}") private String ack;`, and a parameter that has one."""
     if (text := re.search(r'@Value\(\s*(?:value\s*=\s*)?"(\$\{[^"]+\})"', _text(node))) is not None:
-        for each in _named(node, "variable_declarator"):
-            found.constants[_name_of(each)] = _Value(text[1])
+        names = [_name_of(each) for each in (_named(node, "variable_declarator") or [node])]
+        for name in names:  # fields and parameters of one name may have two values
+            known = found.constants.get(name, _Value(text[1]))
+            found.constants[name] = known if known.text == text[1] else _Value(UNKNOWN, known=False)
 
 
 def _method(node: Node) -> str:
@@ -2106,10 +2109,16 @@ def _is_of_fields(producer: ProducerConfig, own: ProducerConfig) -> bool:
 
 
 def _is_read_by_source(producer: ProducerConfig, made: Sequence[Made]) -> bool:
-    """Whether a section of .NET's that has only addresses is what a source reads into a configuration that it makes."""
+    """Whether a section of .NET's is what a source reads into a configuration that it makes: one that it asks for by
+    its keys, or that has only addresses.
+    """
     only_addresses = producer.settings.keys() <= {"bootstrap.servers", "client.id"}
-    section = producer.framework == "" and producer.origin.path.endswith(".json") and only_addresses
-    return section and any(each.kind == "ProducerConfig" for each in made)
+    section = producer.framework == "" and producer.origin.path.endswith(".json")
+    prefix = '"' + producer.spelling.removesuffix("{key}").replace(".", ":")
+    asked = producer.spelling != "{key}" and any(
+        each.kind == "ProducerConfig" and prefix in each.content for each in made
+    )
+    return section and (asked or (only_addresses and any(each.kind == "ProducerConfig" for each in made)))
 
 
 def _is_set_in_another(one: Made, found: Sequence[ProducerConfig], made: Sequence[Made]) -> bool:

@@ -107,3 +107,42 @@ def test_a_field_is_what_the_configuration_says(tmp_path, files, end, told) -> N
 )  # fmt: skip
 def test_what_nothing_is_bound_to_is_unknown(tmp_path, files, end) -> None:
     assert not of(tmp_path, files, end).settings["acks"].known
+
+
+VALUE = """import org.springframework.kafka.core.DefaultKafkaProducerFactory;
+class C { @Bean ProducerFactory<String, String> make(@Value("${app.acks:1}") String acks, String other) {
+  Map<String, Object> map = new HashMap<>();
+  map.put(ProducerConfig.ACKS_CONFIG, acks);
+  map.put(ProducerConfig.RETRIES_CONFIG, other);
+  return new DefaultKafkaProducerFactory<>(map); } }
+"""
+
+
+def test_a_parameter_that_spring_gives_a_value(tmp_path) -> None:
+    settings = of(tmp_path, {"pom.xml": "", "src/main/java/C.java": VALUE}, ".java").settings
+    assert (settings["acks"].value, settings["retries"].known) == ("1", False)
+
+
+ASKS = """using Confluent.Kafka;
+class P { P(IConfiguration configuration) { var config = new ProducerConfig {
+  Acks = Enum.Parse<Acks>(configuration["Kafka:Acks"] ?? "All"),
+  EnableIdempotence = configuration.GetValue<bool>("Kafka:Idempotent", false),
+  MessageSendMaxRetries = configuration.GetValue<int>("Kafka:Retries", usual) }; } }
+"""
+
+
+def test_what_dotnet_asks_its_configuration_for_by_a_key(tmp_path) -> None:
+    files = {"a.csproj": "", "appsettings.json": '{"Kafka": {"Acks": "Leader", "Brokers": "k"}}', "P.cs": ASKS}
+    (producer,) = read(tmp_path, files).producers
+    assert values(producer)["acks"] == "1"
+    assert values(producer)["enable.idempotence"] == "false"
+    assert not producer.settings["message.send.max.retries"].known
+
+
+def test_a_variable_of_a_function_of_rust(tmp_path) -> None:
+    source = """use rdkafka::producer::FutureProducer;
+fn main() { let acks = env::var("ACKS").unwrap_or_else(|_| "1".to_string()); let other = read();
+  let p: FutureProducer = ClientConfig::new().set("acks", &acks).set("retries", &other).create().unwrap(); }
+"""
+    settings = of(tmp_path, {"Cargo.toml": "", "src/main.rs": source}, ".rs").settings
+    assert (settings["acks"].value, settings["retries"].known) == ("1", False)
