@@ -1342,8 +1342,12 @@ def _sender(pair: _Pair, found: _SourceWalk) -> str:
 
 
 def _anothers(pair: _Pair, maker: _Maker, found: _SourceWalk) -> bool:
-    """Whether a setting is in a map that another producer of the same function takes."""
-    return any(pair.owner in each.names for each in found.makers if each is not maker)
+    """Whether a setting is in a map that another producer of the same function takes, or in its arguments."""
+    others = [each for each in found.makers if each.start != maker.start]
+    beside = [each for each in others if not each.start <= maker.start < each.end]
+    return any(pair.owner in each.names for each in others) or any(
+        each.start <= pair.start < each.end for each in beside if pair.other is None
+    )
 
 
 MAPS: Final = frozenset({"KafkaProducer", "DefaultKafkaProducerFactory", "FlinkKafkaProducer"})
@@ -1540,7 +1544,7 @@ def _assigned_to(maker: _Maker, found: _SourceWalk) -> str:
     """The variable or field that what is made is assigned to; empty if it is to none."""
     before = found.source.content.encode(errors="replace")[max(0, maker.start - 200) : maker.start]
     before_it = before.decode(errors="replace")
-    told = re.search(r"(?:this\.)?(\w+)\s*(?::\s*[\w.<>]+\s*)?(?:\?\?)?=\s*(?:await\s+)?$", before_it)
+    told = re.search(r"(?:this\.)?(\w+)\s*(?::\s*[\w.<>]+\s*)?(?:\?\?|:)?=\s*(?:await\s+|&)?$", before_it)
     return told[1] if told else ""
 
 

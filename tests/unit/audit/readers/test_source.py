@@ -333,3 +333,27 @@ def test_a_client_of_micronauts_stands_above_its_section(tmp_path) -> None:
     )
     others = files | {"src/main/resources/application.yml": CLIENTS + "      acks: 1\n"}
     assert len(read(tmp_path / "b", others).producers) == 2
+
+
+IN_ONE_FUNCTION = """import { Kafka } from 'kafkajs';
+export function make(kafka: Kafka) {
+  const orders = kafka.producer({ idempotent: true });
+  const logs = kafka.producer({ allowAutoTopicCreation: false });
+  return { orders, logs };
+}
+"""
+WRITERS = """package main
+import "github.com/segmentio/kafka-go"
+func main() {
+	orders := &kafka.Writer{Topic: "orders", RequiredAcks: kafka.RequireAll}
+	logs := &kafka.Writer{Topic: "logs"}
+}
+"""
+
+
+def test_producers_of_one_function_have_their_own_arguments_and_names(tmp_path) -> None:
+    found = {each.name: values(each) for each in read(tmp_path, {"bus.ts": IN_ONE_FUNCTION}).producers}
+    assert found["bus.ts, orders"]["enable.idempotence"] == "true"
+    assert "true" not in found["bus.ts, logs"].values()
+    writers = {each.name: values(each) for each in read(tmp_path / "b", {"go.mod": "", "main.go": WRITERS}).producers}
+    assert writers == {"main.go, orders": {"acks": "all"}, "main.go, logs": {}}
