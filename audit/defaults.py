@@ -192,9 +192,16 @@ RULES: Final[Mapping[str, Callable[[str], Rules]]] = MappingProxyType(
 
 
 FRAMEWORK_SINCE: Final[Mapping[str, tuple[int, ...]]] = MappingProxyType(
-    {"smallrye": (2, 1), "connect": (0, 9), "streams": (0, 10), "flink": (0, 11), "strimzi": (0, 11)}
+    {
+        "smallrye": (2, 1),
+        "connect": (0, 9),
+        "streams": (0, 10),
+        "flink": (0, 11),
+        "strimzi": (0, 11),
+        "debezium": (2, 5),
+    }
 )
-"""The oldest kafka-clients that a framework ever ran on."""
+"""The oldest kafka-clients that a framework ever ran on; of Debezium Server, which came with Debezium 1.2."""
 
 
 def turns_idempotence_off(release: str) -> bool:

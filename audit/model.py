@@ -128,6 +128,8 @@ class ProducerConfig:
     """Of Kubernetes, if that is told."""
     build: str = ""
     """The directory that its program is built in, if that is not where its configuration is (Compose's `build:`)."""
+    makes: TopicConfig | None = None
+    """What topics are like that it makes itself, where nobody describes them; its name is empty."""
     spelling: str = "{key}"
     """How a further setting is written in this place: `spelled` fills it in."""
     origin: Origin = field(default_factory=lambda: Origin("(nowhere)"))

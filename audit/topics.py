@@ -125,7 +125,8 @@ def topics_of(
 ) -> tuple[ResolvedTopic, ...]:
     """The topics that a producer may write to, each with what is in force; alike ones together.
 
-    Those that its configuration names; else those of --topic; else all that are described for it; else any.
+    Those that its configuration names; else those of --topic; else all that are described for it; else any. One that is
+    not described is as the producer's program makes it, if that is told.
     """
     brokers = brokers_of(producer, inputs.brokers)
     beside = topics_of_unit(producer, brokers, inputs.topics, inputs.brokers, inputs.producers)
@@ -135,7 +136,7 @@ def topics_of(
     names = names or tuple(name for name in described if not name.startswith("__"))
     found: dict[tuple[object, ...], ResolvedTopic] = {}
     for name in dict.fromkeys(names or ("",)):
-        topic = described.get(name)
+        topic = described.get(name) or producer.makes
         own = brokers
         if topic is not None and topic.cluster:
             own = brokers or tuple(one for one in inputs.brokers if one.cluster == topic.cluster)

@@ -239,7 +239,9 @@ def _read_toml(document: Document, reading: Collected) -> bool:
 
 # Blocks: Fluent Bit, Fluentd, Logstash
 
-FLUENT_BIT: Final = re.compile(r"(?im)^[ \t]*\[OUTPUT\][ \t]*\n((?:[ \t]+\S.*\n?|[ \t]*\n|[ \t]*#.*\n)*)")
+YAMLS: Final = (".yml", ".yaml")
+"""Files that may have one of these in a text of theirs."""
+FLUENT_BIT: Final = re.compile(r"(?im)^[ \t]*\[OUTPUT\][ \t]*\n((?:[ \t]+[^\s\[].*\n?|[ \t]*\n|[ \t]*#.*\n)*)")
 FLUENTD: Final = re.compile(r"(?ms)^[ \t]*<(?:match|store)\b[^>]*>(.*?)^[ \t]*</(?:match|store)>")
 FLUENTD_NAMES: Final[Mapping[str, str]] = {
     "required_acks": "acks",
@@ -401,7 +403,7 @@ FORMATS: Final = (
         claims=lambda document: (
             LOGSTASH.search(document.source.content) is not None and "=>" in document.source.content
         ),
-        read=lambda document, reading: _read_logstash(document, reading) or True,
+        read=lambda document, reading: _read_logstash(document, reading) or not document.file.endswith(YAMLS),
     ),
     Format(
         name="Fluentd",
@@ -410,7 +412,7 @@ FORMATS: Final = (
         rank=51,
         whole=True,
         claims=lambda document: FLUENTD.search(document.source.content) is not None,
-        read=lambda document, reading: _read_fluentd(document, reading) or True,
+        read=lambda document, reading: _read_fluentd(document, reading) or not document.file.endswith(YAMLS),
     ),
     Format(
         name="Fluent Bit",
@@ -419,7 +421,7 @@ FORMATS: Final = (
         rank=52,
         whole=True,
         claims=lambda document: FLUENT_BIT.search(document.source.content + "\n") is not None,
-        read=lambda document, reading: _read_fluent_bit(document, reading) or True,
+        read=lambda document, reading: _read_fluent_bit(document, reading) or not document.file.endswith(YAMLS),
     ),
     Format(
         name="Telegraf and Vector, in TOML",

@@ -23,11 +23,12 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path, PurePath
 from typing import Final
 
-from audit.model import InputProblem, Origin, ProducerConfig, Setting
+from audit.model import InputProblem, Origin, ProducerConfig, Setting, TopicConfig
 from audit.readers.collect import Collected, Page, preset
+from audit.readers.creates import FACTOR, made_with
 from audit.readers.format import YAML, Document, Format
 from audit.readers.names import PRODUCERS, dotted, latest, producer_keys, relaxed, squeezed, under
-from audit.readers.placeholders import Lookup
+from audit.readers.placeholders import Lookup, resolved
 from audit.readers.plain import read_prefixed, read_streams
 from audit.readers.profiles import in_force, mentioned, set_active, with_groups
 from audit.readers.text import Text, decode
@@ -265,6 +266,17 @@ class _Stream:
     """The bindings that send, each with the first setting that shows it."""
     transaction: list[Setting]
     """What all producers have instead of their bindings' own where binder.transaction has a prefix."""
+    made: dict[str, list[Setting]]
+    """What topics are made with that bindings send to; where the name is empty, those of all."""
+
+    def topics_of(self, binding: str, settings: Sequence[Setting], look_up: Lookup) -> TopicConfig | None:
+        """What topics are like that a binding makes, unless the binder is told to make none."""
+        never = any(
+            squeezed(each.key).endswith("kafkabinderautocreatetopics") and each.value.lower() == "false"
+            for each in settings
+        )
+        given = [*self.made.get("", []), *(self.made.get(binding, []) if binding else [])]
+        return None if never else made_with(resolved(each, "spring", look_up) for each in given)
 
     def add(self, setting: Setting) -> None:
         """Keep what a setting below spring.cloud.stream says of producers."""
@@ -283,6 +295,8 @@ class _Stream:
     def _add_of_binder(self, setting: Setting, name: str, below: str) -> None:
         if name == "requiredacks":
             self.binder.append(dataclasses.replace(setting, key="acks"))
+        elif name == "replicationfactor":
+            self.made.setdefault("", []).append(_as(setting, FACTOR))
         elif name == "brokers":
             self.binder.append(dataclasses.replace(setting, key="bootstrap.servers"))
         elif name == "configuration" and below:
@@ -300,6 +314,10 @@ class _Stream:
             self.destinations[binding] = setting.value
         if inside.startswith("producer.") or re.search(r"-out-|-out$|^output$", binding):
             self.outputs.setdefault(binding, setting)
+        if kafkas and squeezed(inside) == "producertopicreplicationfactor":
+            self.made.setdefault(binding, []).append(_as(setting, FACTOR))
+        if kafkas and inside.startswith("producer.topic.properties."):
+            self.made.setdefault(binding, []).append(_as(setting, inside.removeprefix("producer.topic.properties.")))
         if kafkas and inside.startswith("producer.configuration."):
             below = inside.removeprefix("producer.configuration.")
             self.bindings.setdefault(binding, []).append(dataclasses.replace(setting, key=below))
@@ -317,7 +335,7 @@ def read_stream(settings: Sequence[Setting], reading: Collected, look_up: Lookup
     built = _built_binders(stream) if stream and not told else set()
     if not told and (not built or built - {"kafka", "kafka-streams"}):
         return False
-    gathered = _Stream([], [], [], {}, {}, {}, [])
+    gathered = _Stream([], [], [], {}, {}, {}, [], {})
     for each in stream:
         gathered.add(each)
     everyones = [
@@ -341,6 +359,7 @@ def read_stream(settings: Sequence[Setting], reading: Collected, look_up: Lookup
             else f"{BINDER}producer-properties.{{key}}",
             presets=[] if streams else [preset("acks", "1", REQUIRED_ACKS, mark.origin)],
             topics=[gathered.destinations.get(binding, "" if binding == "binder" else binding)],
+            makes=gathered.topics_of(binding, stream, look_up),
             style="spring",
             look_up=look_up,
         )

@@ -120,6 +120,7 @@ class Collected:
         release: str | None = None,
         release_from: str = "",
         namespace: str = "",
+        makes: TopicConfig | None = None,
     ) -> None:
         """Add a producer; its placeholders are resolved here, and of settings that are there twice the last counts."""
         look = look_up or self.look_up()
@@ -136,6 +137,7 @@ class Collected:
                 framework=framework,
                 namespace=namespace or self.namespace,
                 build=self.build,
+                makes=makes,
                 spelling=spelling,
                 origin=origin,
             )

@@ -13,8 +13,9 @@ from collections.abc import Iterable, Sequence
 from pathlib import PurePath
 from typing import Final
 
-from audit.model import Origin, ProducerConfig, Setting
+from audit.model import Origin, ProducerConfig, Setting, TopicConfig
 from audit.readers.collect import Collected, preset
+from audit.readers.creates import FACTOR, OF_CONNECTORS, made_with
 from audit.readers.format import JSON, PROPERTIES, YAML, Document, Format
 from audit.readers.names import latest, under
 from audit.readers.placeholders import Style
@@ -62,6 +63,7 @@ def read_worker(
     name: str = "",
     release: str | None = None,
     release_from: str = "",
+    makes: TopicConfig | None = None,
 ) -> None:
     """Add the producer that a worker gives to its source connectors."""
     by_key = latest(settings)
@@ -79,6 +81,7 @@ def read_worker(
         style=style,
         release=release,
         release_from=release_from,
+        makes=makes,
     )
 
 
@@ -119,8 +122,14 @@ def read_connector(
         style=style,
         release=release,
         release_from=release_from,
+        makes=None if sink else made_with(under(settings, _of_topics(kind.value))),
     )
     return True
+
+
+def _of_topics(kind: str) -> str:
+    """What stands before the settings of topics that a connector of a class makes."""
+    return "" if kind.endswith("MirrorSourceConnector") else OF_CONNECTORS
 
 
 def join(producers: Sequence[ProducerConfig]) -> list[ProducerConfig]:
@@ -201,16 +210,21 @@ def _read_mirror(document: Document, reading: Collected) -> bool:
     """MirrorMaker 2 by itself: for each flow that is enabled, the worker of the cluster that is written to."""
     by_key = latest(document.settings)
     enabled = [(found, each) for key, each in by_key.items() if (found := ARROW.fullmatch(key))]
-    targets = dict.fromkeys(found[2] for found, each in enabled if each.value.strip().lower() == "true")
+    flows = [found for found, each in enabled if each.value.strip().lower() == "true"]
+    targets = dict.fromkeys(found[2] for found in flows)
     for target in targets:
         own = under(document.settings, f"{target}.")
         shared = [each for each in document.settings if each.key.startswith("producer.")]
         servers = [each for each in own if each.key == "bootstrap.servers"]
         given = [*under(shared, "producer."), *under(own, "producer.")]
         mark = given[-1] if given else servers[0] if servers else document.settings[0]
+        into = [
+            each for found in flows if found[2] == target for each in under(document.settings, f"{found[1]}->{target}.")
+        ]
+        made = [each for each in (*document.settings, *own, *into) if each.key == FACTOR]
         reading.producer(
             target, [*servers, *given], mark.origin, client="java", framework="connect",
-            spelling=f"{target}.producer.{{key}}", presets=presets(mark.origin), style="none",
+            spelling=f"{target}.producer.{{key}}", presets=presets(mark.origin), style="none", makes=made_with(made),
         )  # fmt: skip
     return bool(targets)
 

@@ -25,17 +25,18 @@ from audit.readers.environments import join_environments
 from audit.readers.format import Document
 from audit.readers.helm import RENDERED, chart_of, conditions, has_templates, rendered
 from audit.readers.kubernetes import read_clusters, read_containers
-from audit.readers.names import PRODUCERS, words
+from audit.readers.names import PRODUCERS, squeezed, words
+from audit.readers.packages import BuildRelease
 from audit.readers.placeholders import TEMPLATE, Lookup
 from audit.readers.properties import read_properties
 from audit.readers.registry import concerns_kafka, file_names, formats, speaks_of_kafka
 from audit.readers.releases import (
-    BuildRelease,
     beside,
     binder_of,
     contradictions,
     least,
     module_of,
+    of_worker_image,
     tells_client,
     told_in,
 )
@@ -294,7 +295,13 @@ def _look_up(unit: str, reading: Collected) -> Lookup:
     }
     named = [told for path, told in reading.sources.items() if unit and path.startswith(unit)]
     said = {key: value for told in named for key, value in told.items()} | said
-    return lambda name: outside(name) if outside(name) is not None else said.get(name)
+    loose = {squeezed(key): value for key, value in said.items()}  # as frameworks bind it to fields
+
+    def told(name: str) -> str | None:
+        given = outside(name)
+        return given if given is not None else said.get(name, loose.get(squeezed(name)) if "." in name else None)
+
+    return told
 
 
 def _with_units(reading: Collected, tops: dict[str, Path]) -> None:
@@ -342,8 +349,6 @@ def _with_releases(
         path = producer.origin.path
         if options.client is not None or producer.release is not None or path not in tops:
             return producer
-        if producer.client not in ("java", "scala", "librdkafka", "kafka-python", "unknown"):
-            return producer
         client: Client = producer.client
         if client == "unknown":
             folder = Path(path).absolute().parent
@@ -360,6 +365,8 @@ def _with_releases(
         found = beside(path, top, client, folders) if client != "unknown" else None
         if producer.framework == "connect" and found is not None and "connect-runtime" not in found[1]:
             found = None  # a plugin is built with one kafka-clients, and runs on its worker's
+        if producer.framework == "connect" and found is None:
+            found = of_worker_image(path, top)
         release, source = found if found is not None else (None, "")
         presets = _of_binder(producer, binder_of(path, folders), release)
         since = "" if release or client not in ("librdkafka", "kafka-python") else least(path, top, client)

@@ -17,6 +17,7 @@ from audit.model import BrokerConfig, InputProblem, Setting, TopicConfig
 from audit.readers.agents import read_operated, read_outputs
 from audit.readers.collect import Collected
 from audit.readers.connect import read_connector, read_worker
+from audit.readers.creates import made_with
 from audit.readers.format import JSON, YAML, Document, Format
 from audit.readers.kustomize import generated
 from audit.readers.names import latest, under
@@ -274,7 +275,12 @@ def _mirror(source: Text, document: Table, reading: Collected) -> None:
             config += _overrides(source, spec.tables("mirrors"))
             own = [*config, Setting("bootstrap.servers", cluster.text("bootstrapServers"), source.origin(cluster.line))]
             told = f"{source.origin(spec.line)}: spec.version {version}"
-            read_worker(source, own, reading, "any", name=_name(document), release=version, release_from=told)
+            mirrored = [each.table("sourceConnector", "config") for each in spec.tables("mirrors")]
+            made = [made_with(_config(source, each)) for each in mirrored]
+            read_worker(
+                source, own, reading, "any", name=_name(document), release=version, release_from=told,
+                makes=made[0] if len({each and each.replication_factor for each in made}) == 1 else None,
+            )  # fmt: skip
 
 
 def _overrides(source: Text, mirrors: Sequence[Table]) -> list[Setting]:

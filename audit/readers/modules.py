@@ -80,13 +80,38 @@ def _whole_imports(module: ast.AST) -> dict[str, str]:
 
 def _settings_of_django(source: Text) -> Text | None:
     """The settings of the Django project that a file is in: the only settings.py in, or directly below, the nearest
-    directory that has one.
+    directory that has one; of a package `settings` the module that its others begin with.
     """
     for folder in Path(source.path).absolute().parents[:HIGHEST]:
         found = [path for path in (folder / "settings.py", *folder.glob("*/settings.py")) if path.is_file()]
         if found:
             return text_of(found[0]) if len(found) == 1 else None
+        packages = [path for path in (folder / "settings", *sorted(folder.glob("*/settings"))) if path.is_dir()]
+        if packages:
+            return _base_of(packages[0]) if len(packages) == 1 else None
     return None
+
+
+BASES: Final = ("base.py", "common.py", "defaults.py", "__init__.py")
+"""Modules of a package of settings that the others begin with, the likeliest first."""
+OF_DEVELOPERS: Final = re.compile(r"(?:test|dev|local|ci|debug)\w*\.py")
+NAMES_KAFKA: Final = re.compile(r"(?mi)^\w*kafka\w*\s*[=\[.]")
+
+
+def _base_of(package: Path) -> Text | None:
+    """The module of a package of settings that the others begin with, if none that runs says anything of Kafka."""
+    base = next((package / name for name in BASES if NAMES_KAFKA.search(_read(package / name))), None)
+    if base is None:
+        return None
+    others = [path for path in sorted(package.glob("*.py"))[:PARSED] if path != base]
+    if any(NAMES_KAFKA.search(_read(path)) for path in others if not OF_DEVELOPERS.fullmatch(path.name)):
+        return None
+    return text_of(base)
+
+
+def _read(path: Path) -> str:
+    found = text_of(path)
+    return found.content if found is not None else ""
 
 
 def module_of(source: Text, node: ast.ImportFrom) -> Text | None:

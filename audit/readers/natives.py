@@ -29,6 +29,8 @@ from pathlib import Path
 from typing import Final
 
 from audit.model import Client, Setting
+from audit.readers import laravel
+from audit.readers.asked import asked_of
 from audit.readers.collect import Collected, preset
 from audit.readers.format import YAML, Document, Format
 from audit.readers.names import producer_keys
@@ -90,7 +92,7 @@ LANGUAGES: Final = (
         SLASHES,
         re.compile(rf"\b(\w+)\s*(?:->|\.)\s*set\s*\(\s*\"([\w.]+)\"\s*,\s*{ARGUMENT}\s*,"),
         re.compile(r"\bProducer::create\s*\(\s*(\w+)"),
-        r"\s*=\s*(?:\w+::)*Conf::create\b",
+        r"\s*(?:[=({]|\.reset\()\s*(?:\w+::)*Conf::create\b",
         r"\b%s\s*(?:->|\.)\s*set\s*\(\s*[^\s\"]",
         r"(?:->|\.)\s*produce\s*\(",
     ),
@@ -144,22 +146,23 @@ def _language(file: str, content: str = "") -> _Language | None:
 
 
 def _value(text: str) -> str | None:
-    """What a literal is; None if it is an expression.
+    """What a literal is, or what is asked of the environment; None if it is another expression.
 
-    >>> _value("'1'"), _value("-1"), _value("acks.c_str()")
-    ('1', '-1', None)
+    >>> _value("'1'"), _value("-1"), _value("acks.c_str()"), _value("env('ACKS', 'all')")
+    ('1', '-1', None, '${ACKS:all}')
     """
     text = text.strip()
     if found := re.fullmatch(r"\"((?:[^\"\\])*)\"|'([^'\\]*)'|(-?\d+|true|false)", text):
         literal = next(each for each in found.groups() if each is not None)
         return None if "#{" in literal or ("$" in literal and text.startswith('"')) else literal
-    return None
+    return asked_of(text)
 
 
 def _settings(source: Text, pairs: Sequence[re.Match[str]]) -> list[Setting]:
     found: dict[str, Setting] = {}
+    php = source.file.endswith(".php")
     for each in pairs:
-        value = _value(each[3])
+        value = _value((php and laravel.value(source, each[3])) or each[3])
         origin = source.origin(source.line_at(each.start(2)))
         one = Setting(each[2], UNKNOWN if value is None else value, origin, known=value is not None)
         known = found.get(one.key)
@@ -196,13 +199,15 @@ def read_natives(source: Text, reading: Collected) -> bool:
         return True
     if language.files == ("*.php",) and _read_laravel(source, text, reading):
         return True
-    pairs = [each for each in language.puts.finditer(text) if each[2] in producer_keys()]
+    text, wrapped = _unwrapped(text) if language.client == "librdkafka" else (text, [])
+    text, shared = _of_laravels(source, text) if language.files == ("*.php",) else (text, [])
+    pairs = [each for each in (*language.puts.finditer(text), *wrapped) if each[2] in producer_keys()]
     if language.files == ("*.php",) and (alias := ALIAS.search(text)):
         text = re.sub(rf"\bnew\s+{alias[1]}\b", lambda found: "new Producer".ljust(len(found[0])), text)
     for maker in islice(language.makes.finditer(text), MOST):
         name = next((each for each in maker.groups() if each), "")
-        own = [each for each in pairs if each[1] == name] or pairs
-        settings = _settings(source, own)
+        own = [each for each in pairs if (each[1] or name) == name] or pairs
+        settings = [*shared, *_settings(source, own)]
         origin = source.origin(source.line_at(maker.start()))
         decides = any(ALIASES.get(each.key, each.key) in DECISIVE for each in settings)
         if language.sends and not decides and re.search(language.sends, text) is None:
@@ -212,8 +217,47 @@ def read_natives(source: Text, reading: Collected) -> bool:
         if (name and _is_open(name, text, language)) or not (settings or language.fresh):
             named = {ALIASES.get(each.key, each.key) for each in settings}
             settings += [Setting(key, UNKNOWN, origin, known=False) for key in DECISIVE if key not in named]
-        reading.producer(source.file, settings, origin, client=language.client, framework="source", style="none")
+        reading.producer(source.file, settings, origin, client=language.client, framework="source", style="spring")
     return True
+
+
+def _of_laravels(source: Text, text: str) -> tuple[str, list[Setting]]:
+    """A text without its loops over sections of Laravel's configuration, and what these set."""
+    found: list[Setting] = []
+    for loop in list(islice(laravel.LOOP.finditer(text), MOST)):
+        if (told := laravel.section(source, loop[1], loop[2])) is not None:
+            file, start, end = told
+            pairs = [each for each in ENTRY_OF_PHP.finditer(file.content, start, end + 1) if each[2] in producer_keys()]
+            found += _settings(file, pairs)
+            text = text[: loop.start()] + re.sub(r"[^\n]", " ", loop[0]) + text[loop.end() :]
+    return text, found
+
+
+WRAPPER: Final = re.compile(r"\b(\w+)\s*\(([^(){};]{1,300})\)\s*(?:const\s*|noexcept\s*)*\{")
+"""In C and C++: where a function begins, its name and its parameters."""
+SETS: Final = re.compile(
+    r"\b(\w+)\s*(?:->|\.)\s*set\s*\(\s*(\w+)\s*,\s*\w|\brd_kafka_(?:topic_)?conf_set\s*\(\s*(\w+)\s*,\s*(\w+)\s*,\s*\w"
+)
+"""In C and C++: where a key that is a name is set, and the configuration and the name."""
+
+
+def _unwrapped(text: str) -> tuple[str, list[re.Match[str]]]:
+    """A text without what its own functions set that are given a key and a value; and what calls of them set."""
+    found: list[re.Match[str]] = []
+    for function in islice(WRAPPER.finditer(text), MOST):
+        end = text.find("\n}", function.end())
+        sets = SETS.search(text, function.end(), end if end >= 0 else len(text))
+        key = (sets[2] or sets[4]) if sets else ""
+        parameters = re.findall(r"(\w+)\s*(?:,|$)", function[2])
+        if sets is None or key not in parameters:
+            continue
+        given = rf"(?:[*&]?\s*(\w+)(?:\.get\(\))?\s*,\s*)?\"([\w.]+)\"\s*,\s*{ARGUMENT}\s*[,)]"
+        call = rf"(?<![\w.>]){function[1]}\s*\(\s*{given}"
+        calls = list(re.finditer(call, text))
+        if calls and len(calls) == len(re.findall(rf"(?<![\w.>]){function[1]}\s*\(", text)) - 1:  # every call of it
+            found += calls
+            text = text[: sets.start()] + " " * (sets.end() - sets.start()) + text[sets.end() :]
+    return text, found
 
 
 OF_METADATA: Final = re.compile(r"\brd_kafka_metadata\s*\(|(?:->|\.)\s*metadata\s*\(")
@@ -287,7 +331,7 @@ def _read_ruby_kafka(source: Text, text: str, reading: Collected) -> bool:
         if "**" in (maker[2] or ""):
             named = {each.key for each in settings}
             settings += [Setting(key, UNKNOWN, origin, known=False) for key in DECISIVE if key not in named]
-        reading.producer(source.file, settings, origin, client="ruby-kafka", framework="source", style="none")
+        reading.producer(source.file, settings, origin, client="ruby-kafka", framework="source", style="spring")
     return True
 
 
@@ -344,7 +388,7 @@ def _read_laravel(source: Text, text: str, reading: Collected) -> bool:
         pairs = [each for each in ENTRY_OF_PHP.finditer(text, maker.start(), maker.end()) if each[2] in producer_keys()]
         origin = source.origin(source.line_at(maker.start()))
         reading.producer(
-            source.file, _settings(source, pairs), origin, client="librdkafka", framework="laravel", style="none"
+            source.file, _settings(source, pairs), origin, client="librdkafka", framework="laravel", style="spring"
         )
     return bool(makers)
 

@@ -10,6 +10,7 @@ import dataclasses
 import re
 from collections.abc import Sequence
 from difflib import get_close_matches
+from pathlib import Path
 from typing import Final
 
 from audit.model import BrokerConfig, Client, Setting
@@ -20,6 +21,7 @@ from audit.readers.names import BROKERS, CONSUMERS, PRODUCERS, WEAK, latest, pro
 from audit.readers.placeholders import Style
 from audit.readers.text import Text
 from audit.readers.tree import Table, flatten
+from audit.readers.walk import text_of
 
 TOPICS: Final = ("topic", "topics", "kafka.topic", "topic.name", "output.topic", "default.topic")
 LONGEST: Final = 300
@@ -130,7 +132,7 @@ def read_prefixed(
     for prefix in prefixes:
         below = under(settings, f"{prefix}.")
         own = [dataclasses.replace(each, key=relaxed(each.key) or each.key) for each in below if _clients(each.key)]
-        if not of_kafka and {each.key for each in own} & PRODUCERS <= WEAK:
+        if not of_kafka and ({each.key for each in own} & PRODUCERS <= WEAK or _is_of_other_brokers(source)):
             continue  # other brokers' producers have retries and batches too
         found = True
         spark = of_spark and prefix.endswith("kafka")
@@ -139,12 +141,30 @@ def read_prefixed(
             own,
             own[0].origin,
             client="java" if spark else client,
-            framework="spark" if spark else "",
+            framework="spark" if spark else "debezium" if prefix.startswith("debezium.sink.") else "",
             spelling=f"{prefix}.{{key}}",
             topics=[*topics, *(each.value for each in below if each.key in TOPICS)] if spark else [],
             style=style,
         )
     return found
+
+
+OTHER_BROKERS: Final = re.compile(
+    r"(?i)rabbit|amqp|pulsar|activemq|artemis|\bnats\b|\bsqs\b|pubsub|servicebus|rocketmq"
+)
+BUILDS: Final = ("pom.xml", "build.gradle", "build.gradle.kts", "build.sbt", "package.json", "requirements.txt")
+HIGHEST: Final = 6
+"""How many directories are looked into for a build file."""
+
+
+def _is_of_other_brokers(source: Text) -> bool:
+    """Whether a file, or the build file nearest to it, speaks of another broker, and neither of them of Kafka."""
+    texts = [source.content]
+    for folder in Path(source.path).absolute().parents[:HIGHEST]:
+        if found := [one for name in BUILDS if (one := text_of(folder / name)) is not None]:
+            texts += [one.content for one in found]
+            break
+    return any(OTHER_BROKERS.search(text) for text in texts) and not any("kafka" in text.lower() for text in texts)
 
 
 def _clients(key: str) -> bool:

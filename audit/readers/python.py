@@ -21,6 +21,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextvars import ContextVar
 from functools import lru_cache
+from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
@@ -30,6 +31,7 @@ from audit.readers.flink import placed, read_sql
 from audit.readers.format import Format
 from audit.readers.modules import bound, imports, module_named, module_of
 from audit.readers.names import producer_keys
+from audit.readers.packages import of_framework
 from audit.readers.text import Text, Unreadable
 from audit.readers.tree import Listing, Scalar, Table, flatten, read_json, read_yaml
 from audit.readers.walk import text_of
@@ -249,10 +251,17 @@ def _classes(tree: ast.Module) -> dict[str, str]:
     return found
 
 
+OF_SPARK: Final = re.compile(r"\bspark-(?:sql|streaming)-kafka-0-10_[\d.]+:(\d+(?:\.\d+)+)")
+"""Where a program names the connector that Spark is to load."""
+
+
 def _sinks(source: Text, tree: ast.Module, reading: Collected) -> bool:
     """Add PySpark's sinks: `.write` or `.writeStream` with `.format("kafka")` and `.option("kafka.acks", …)`."""
     inner: set[ast.expr] = set()
     found = False
+    named = OF_SPARK.search(source.content)
+    release = of_framework("spark", named[1]) if named else None
+    told = f"{source.origin(source.line_at(named.start()))}: {named[0]}, which brings kafka-clients" if named else ""
     for scopes, call in _calls(tree, (tree,)):
         if call in inner:
             continue
@@ -292,7 +301,7 @@ def _sinks(source: Text, tree: ast.Module, reading: Collected) -> bool:
             options.reverse()
             reading.producer(
                 source.file, options, source.origin(call.lineno), client="java", framework="spark",
-                spelling="kafka.{key}", topics=topics, style="spring",
+                spelling="kafka.{key}", topics=topics, style="spring", release=release, release_from=told,
             )  # fmt: skip
             found = True
     return found
@@ -391,7 +400,7 @@ def _of_frameworks(source: Text, tree: ast.Module, reading: Collected) -> bool:
     bytewax = re.search(r"\bbytewax\.connectors\.kafka\b", source.content) is not None
     bytewax &= "bytewax/connectors/" not in source.path  # which hands on what it is given
     faust = re.search(r"(?m)^\s*(?:import|from)\s+faust\b", source.content) is not None
-    faust &= FAUST.search(source.content) is not None
+    faust = faust and _sends_with_faust(source)
     found = False
     for scopes, call in _calls(tree, (tree,)):
         name = _called_name(call)
@@ -427,6 +436,23 @@ def _of_frameworks(source: Text, tree: ast.Module, reading: Collected) -> bool:
 
 FAUST: Final = re.compile(r"\bproducer_\w+\s*=|\.(?:send|cast|send_soon|Table|SetTable|GlobalTable)\(|\bsink\s*=")
 """What an application of Faust's does that sends: a table has a topic of its own."""
+
+
+BESIDE: Final = 100
+"""How many modules of a package are looked into."""
+
+
+def _sends_with_faust(source: Text) -> bool:
+    """Whether an application of Faust's sends: in its own file, or in a module below that imports it."""
+    if FAUST.search(source.content):
+        return True
+    own = Path(source.path)
+    named = re.compile(rf"(?m)^\s*from\s+(?:[\w.]*\b{re.escape(own.stem)}\s+import\b|[\w.]+\s+import\b.*\bapp\b)")
+    for path in islice(own.parent.rglob("*.py"), BESIDE):
+        other = text_of(path) if path != own else None
+        if other is not None and named.search(other.content) and FAUST.search(other.content):
+            return True
+    return False
 
 
 def _of_faust(source: Text, call: ast.Call, reading: Collected) -> None:
@@ -955,6 +981,11 @@ def _constant(value: ast.expr) -> str | None:
 
 def _variable(value: ast.expr) -> tuple[str, str | None]:
     """The environment variable that an expression reads, and its default; ("", None) if it reads none."""
+    if isinstance(value, ast.Call) and ast.unparse(value.func) in ("int", "str") and len(value.args) == 1:
+        return _variable(value.args[0])
+    if isinstance(value, ast.BoolOp) and isinstance(value.op, ast.Or) and len(value.values) == 2:
+        variable, default = _variable(value.values[0])
+        return (variable, _constant(value.values[1])) if variable and default is None else ("", None)
     if isinstance(value, ast.Subscript) and ast.unparse(value.value) in ("os.environ", "environ"):
         return (str(value.slice.value), None) if isinstance(value.slice, ast.Constant) else ("", None)
     if isinstance(value, ast.Call) and ast.unparse(value.func) in (

@@ -2,40 +2,29 @@
 
 Java: kafka-clients itself, or what brings it (spring-kafka, Spring Boot: `audit/known/clients.json`, from their
 builds), in pom.xml, build.gradle(.kts), gradle.properties, libs.versions.toml and build.sbt; the Scala producer is in
-kafka_2.x. For librdkafka, confluent-kafka of Python, Go and .NET have the number of the librdkafka that they bundle.
-Rust's rdkafka-sys has it after a plus. Of `>=2.3` nobody knows what is installed, but that it is no older: where no
-exact release is told, the oldest that is allowed counts as such (`LEAST`). The nearest directory wins, and in it what
-says it most directly.
+kafka_2.x. Files of other builds are `audit.readers.packages`'. Of `>=2.3` nobody knows what is installed, but that it
+is no older: where no exact release is told, the oldest that is allowed counts as such (`LEAST`). The nearest directory
+wins, and in it what says it most directly.
 """
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from functools import cache
-from importlib import resources
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Final, Literal
+from typing import Final, Literal, cast, get_args
 
-from audit.model import Client, InputProblem, Origin
+from audit.defaults import NEVER_MEASURED
+from audit.model import Client, InputProblem
+from audit.readers.packages import READERS as OF_OTHERS
+from audit.readers.packages import BuildRelease, Framework, Library, Reader, brought, of_framework
 from audit.readers.text import Text, decode
-from audit.readers.variables import platform
+from audit.readers.variables import platform, release_of
+from audit.readers.walk import text_of
 from evidence.releases import numbers
 
-Library = Literal[
-    "kafka-clients",
-    "scala",
-    "spring-kafka",
-    "spring-boot",
-    "quarkus",
-    "micronaut-kafka",
-    "librdkafka",
-    "stream-binder",
-    "kafka-python",
-]
-ORDER: Final[tuple[Library, ...]] = ("kafka-clients", "spring-kafka", "quarkus", "micronaut-kafka", "spring-boot")
+ORDER: Final[tuple[Framework | Literal["kafka-clients"], ...]] = ("kafka-clients", *get_args(Framework))
+"""What says most directly which kafka-clients there is, first."""
 APACHE: Final = frozenset({"kafka-clients", "kafka-streams", "connect-runtime", "connect-api", "connect-json"})
 """Artifacts of org.apache.kafka that are of one release with kafka-clients."""
 LARGEST: Final = 4_000_000
@@ -45,41 +34,6 @@ BUILD_FILES: Final = ("pom.xml", "build.gradle", "build.gradle.kts", "build.sbt"
 """Files that make a directory a module."""
 HIGHEST: Final = 12
 """How many directories are looked into above the configuration's own."""
-
-
-@dataclass(frozen=True, slots=True)
-class BuildRelease:
-    """A release that a build file tells."""
-
-    library: Library
-    release: str
-    origin: Origin
-    source: str
-    """Where, and what it is told of: "pom.xml:12: spring-kafka 2.8.1"."""
-
-
-@cache
-def brought() -> Mapping[str, Mapping[str, str]]:
-    """Which kafka-clients each release of spring-kafka and spring-boot brings."""
-    told: dict[str, dict[str, str]] = {}
-    for file in ("clients.json", "frameworks.json"):
-        text = resources.files("audit.known").joinpath(file).read_text(encoding="utf-8")
-        told |= {name: value for name, value in json.loads(text).items() if isinstance(value, dict)}
-    return told
-
-
-def of_framework(name: str, release: str) -> str | None:
-    """The kafka-clients that a release of a framework brings: its own entry's, or the nearest older of the same line.
-
-    >>> of_framework("spring-boot", "2.5.14"), of_framework("spring-kafka", "2.8.1"), of_framework("spring-boot", "0.1")
-    ('2.7.2', '3.0.0', None)
-    """
-    entries = brought()[name]
-    wanted = numbers(release)
-    if release in entries:
-        return entries[release]
-    same = [each for each in entries if numbers(each)[:2] == wanted[:2] and numbers(each) <= wanted]
-    return entries[max(same, key=numbers)] if same else None
 
 
 def binder_of(path: str, folders: dict[Path, list[BuildRelease]]) -> str | None:
@@ -124,12 +78,34 @@ def beside(path: str, top: Path, client: Client, folders: dict[Path, list[BuildR
     return None
 
 
+FROM: Final = re.compile(r"(?mi)^[ \t]*FROM[ \t]+(?:--\S+[ \t]+)*(\S*(?:connect|strimzi/kafka)\S*)")
+
+
+def of_worker_image(path: str, top: Path) -> tuple[str, str] | None:
+    """The release of a worker of Connect's, by the image that a Dockerfile at a path or above it is made from."""
+    folder = Path(path).absolute().parent
+    for _ in range(HIGHEST):
+        found = {}
+        for file in sorted({*folder.glob("Dockerfile*"), *folder.glob("*.Dockerfile")}):
+            source = text_of(file)
+            for image in FROM.finditer(source.content) if source is not None else ():
+                if release := release_of(image[1]):
+                    line = source.line_at(image.start()) if source is not None else 1
+                    found[release] = f"{_shown(file)}:{line}: {image[1]}"
+        if found:
+            return next(iter(found.items())) if len(found) == 1 else None
+        if folder in (top, folder.parent) or (folder / ".git").exists():
+            return None
+        folder = folder.parent
+    return None
+
+
 def choose(told: Iterable[BuildRelease], client: Client) -> tuple[str, str] | None:
     """The release of a client among what a directory tells, and where it is told."""
     by_library: dict[Library, BuildRelease] = {}
-    for each in told:
+    for each in sorted(told, key=lambda each: each.partial):
         by_library.setdefault(each.library, each)
-    if client in ("librdkafka", "scala", "kafka-python"):
+    if client != "java":
         own = by_library.get(client)
         return (own.release, own.source) if own is not None else None
     for library in ORDER:
@@ -148,17 +124,27 @@ def contradictions(told: Iterable[BuildRelease]) -> Iterator[InputProblem]:
     first: dict[Library, BuildRelease] = {}
     for each in told:
         other = first.setdefault(each.library, each)
-        if other.release != each.release:
+        if other.release != each.release and not each.partial and not _is_alike(other, each):
             message = f"{each.library} {each.release} here, and {other.release} in {other.origin}"
             yield InputProblem(
                 each.origin, "release", message, f"{other.release} is taken: say it otherwise with --client"
             )
 
 
+def _is_alike(one: BuildRelease, other: BuildRelease) -> bool:
+    """Whether two releases of a client that was never measured do the same."""
+    rules = NEVER_MEASURED.get(one.library)
+    return rules is not None and rules(one.release) == rules(other.release)
+
+
 def tells_client(told: Iterable[BuildRelease]) -> Client | None:
     """Whose client the build files of a directory speak of, if of one kind only."""
-    kinds: set[Client] = {each.library if each.library in ("librdkafka", "kafka-python") else "java" for each in told}
-    return kinds.pop() if len(kinds) == 1 else None
+    kinds = {each.library if each.library in OWN else "java" for each in told}
+    return cast(Client, kinds.pop()) if len(kinds) == 1 else None
+
+
+OWN: Final = frozenset({"librdkafka", *NEVER_MEASURED})
+"""Clients that are not the Java client, nor brought with it."""
 
 
 def told_in(folder: Path) -> Iterator[BuildRelease]:
@@ -249,7 +235,20 @@ def _library(group: str, artifact: str) -> Library | None:
             return "stream-binder" if artifact.startswith("spring-cloud-stream-binder-kafka") else None
         case "io.micronaut.kafka":
             return "micronaut-kafka" if artifact == "micronaut-kafka" else None
-    return "quarkus" if group.startswith("io.quarkus") and artifact.endswith("bom") else None
+    if group.startswith("io.quarkus") and artifact.endswith("bom"):
+        return "quarkus"
+    return next((library for library, name in CONNECTORS.items() if re.match(name, f"{group}:{artifact}")), None)
+
+
+CONNECTORS: Final[Mapping[Framework, str]] = {
+    "spark": r"org\.apache\.spark:spark-(?:sql|streaming)-kafka-",
+    "flink": r"org\.apache\.flink:flink-(?:sql-)?connector-kafka(?:_|$)",
+    "alpakka": r"com\.typesafe\.akka:akka-stream-kafka(?:_|$)",
+    "pekko": r"org\.apache\.pekko:pekko-connectors-kafka(?:_|$)",
+    "vertx": r"io\.vertx:vertx-(?:kafka-client|stack-depchain|dependencies)$",
+    "reactor-kafka": r"io\.projectreactor\.kafka:reactor-kafka$",
+}
+"""The artifacts of what brings a kafka-clients of its own."""
 
 
 def _told(source: Text, offset: int, group: str, artifact: str, release: str) -> Iterator[BuildRelease]:
@@ -323,9 +322,9 @@ def read_gradle(source: Text, inherited: Mapping[str, str]) -> Iterator[BuildRel
     boot = "org.springframework.boot"
     for found in re.finditer(r"""["']org\.springframework\.boot["']\s*\)?\s*version\s*\(?["']([\w.${}-]+)["']""", text):
         yield from _told(source, found.start(), boot, boot, filled(found[1]))
-    for found in re.finditer(r""""org\.apache\.kafka"\s*%%?\s*"([\w.-]+)"\s*%\s*"?([\w.-]+)"?""", text):
-        artifact = "kafka_2.x" if found[1] == "kafka" else found[1]
-        yield from _told(source, found.start(), "org.apache.kafka", artifact, str(names.get(found[2], found[2])))
+    for found in re.finditer(r""""([\w.-]+)"\s*%%?\s*"([\w.-]+)"\s*%\s*"?([\w.-]+)"?""", text):
+        artifact = "kafka_2.x" if (found[1], found[2]) == ("org.apache.kafka", "kafka") else found[2]
+        yield from _told(source, found.start(), found[1], artifact, str(names.get(found[3], found[3])))
     for found in re.finditer(r"""kafka\.version["'\]]*\s*=\s*["']?(\d[\w.-]*)""", text):
         yield from _told(source, found.start(), "org.apache.kafka", "kafka-clients", found[1])
     for found in re.finditer(r"""(?m)^quarkusPlatformVersion\s*=\s*(\d[\w.-]*)""", text):
@@ -339,32 +338,6 @@ def read_catalog(source: Text, inherited: Mapping[str, str]) -> Iterator[BuildRe
     for found in re.finditer(pattern, source.content):
         version = str(names.get(found[3], found[3]))
         yield from _told(source, found.start(), found[1] or found[2], found[2], version)
-
-
-Reader = Callable[[Text, Mapping[str, str]], Iterator[BuildRelease]]
-
-
-def _librdkafka(pattern: str, of: str) -> Reader:
-    """A reader of lines that tell a client which bundles the librdkafka of the same number."""
-    return _pinned("librdkafka", pattern, lambda number, release: f"{of} {number}, which bundles librdkafka {release}")
-
-
-def _pinned(library: Library, pattern: str, describe: Callable[[str, str], str]) -> Reader:
-    """A reader of lines that tell a library's release; `says` has it in words, by the number that is written."""
-    compiled = re.compile(pattern, re.MULTILINE | re.DOTALL)
-
-    def read(source: Text, inherited: Mapping[str, str]) -> Iterator[BuildRelease]:
-        for found in compiled.finditer(source.content):
-            release = re.sub(r"\.post\d+$", "", found[1])
-            where = source.origin(source.line_at(found.start()))
-            yield BuildRelease(library, release, where, f"{where}: {describe(found[1], release)}")
-
-    return read
-
-
-def _both(*readers: Reader) -> Reader:
-    """A reader that reads what each of these does."""
-    return lambda source, inherited: (told for read in readers for told in read(source, inherited))
 
 
 BARE: Final = r"(\d+(?:\.\d+)*)"
@@ -383,10 +356,13 @@ LEAST: Final[Mapping[str, tuple[tuple[Library, str, Mapping[str, str]], ...]]] =
         ("librdkafka", rf"\[dependencies\.rdkafka\][^\[]*?\bversion\s*=\s*\"[\^~=]?{BARE}", {"0.26": "1.6.0"}),
     ),
     "package.json": (
-        ("librdkafka", r"\"node-rdkafka\"\s*:\s*\"[\^~]?(\d+(?:\.\d+)*)", {"2.12": "1.6.0"}),
-        ("librdkafka", r"\"@confluentinc/kafka-javascript\"\s*:\s*\"[\^~]?v?(\d+(?:\.\d+)*)", {"0.1": "2.3.0"}),
+        ("librdkafka", r"\"node-rdkafka\"\s*:\s*\"[\^~]?(\d+(?:\.\d+)*)", brought()["node-rdkafka"]),
+        (
+            "librdkafka",
+            r"\"@confluentinc/kafka-javascript\"\s*:\s*\"[\^~]?v?(\d+(?:\.\d+)*)",
+            brought()["kafka-javascript"],
+        ),
     ),
-    "Directory.Packages.props": (("librdkafka", rf"Include=\"Confluent\.Kafka\"\s+Version=\"{BARE}\"", {}),),
 }
 """Lines that tell the oldest release that is allowed, by the names of files. A package with numbers of its own has the
 librdkafka that one of its releases brought."""
@@ -420,23 +396,6 @@ def _least_in(file: Path, lines: Iterable[tuple[Library, str, Mapping[str, str]]
     return ""
 
 
-NUMBER: Final = r"(\d+\.\d+\.\d+(?:\.post\d+)?)"
-PYTHON: Final = _both(
-    _librdkafka(rf"""^\s*["']?confluent[-_]kafka(?:\[[\w, -]*\])?\s*={{2,3}}\s*{NUMBER}""", "confluent-kafka"),
-    _pinned(
-        "kafka-python",
-        rf"""^\s*["']?kafka[-_]python(?:\[[\w, -]*\])?\s*={{2,3}}\s*{NUMBER}""",
-        lambda number, _: f"kafka-python {number}",
-    ),
-)
-LOCK: Final = _both(
-    _librdkafka(rf'name = "confluent-kafka"\s+version = "{NUMBER}"', "confluent-kafka"),
-    _pinned(
-        "kafka-python",
-        rf'name = "kafka-python"\s+version = "{NUMBER}"',
-        lambda number, _: f"kafka-python {number}",
-    ),
-)
 READERS: Final[Mapping[str, Reader]] = {
     "pom.xml": read_pom,
     "build.gradle": read_gradle,
@@ -446,19 +405,5 @@ READERS: Final[Mapping[str, Reader]] = {
     "build.sbt": read_gradle,
     "project/*.scala": read_gradle,
     **dict.fromkeys(OF_BUILD, read_gradle),
-    "requirements*.txt": PYTHON,
-    "constraints*.txt": PYTHON,
-    "requirements*.lock": PYTHON,
-    "pyproject.toml": PYTHON,
-    "poetry.lock": LOCK,
-    "uv.lock": LOCK,
-    "pdm.lock": LOCK,
-    "Pipfile.lock": _librdkafka(rf'"confluent-kafka":\s*\{{[^{{}}]*?"version":\s*"=={NUMBER}"', "confluent-kafka"),
-    "go.mod": _librdkafka(rf"confluentinc/confluent-kafka-go(?:/v\d+)?\s+v{NUMBER}", "confluent-kafka-go"),
-    "Cargo.lock": _librdkafka(rf'name = "rdkafka-sys"\s+version = "[\d.]+\+{NUMBER}"', "rdkafka-sys with librdkafka"),
-    "package-lock.json": _librdkafka(rf'"librdkafka":\s*"{NUMBER}"', "node-rdkafka with librdkafka"),
-    "node_modules/node-rdkafka/package.json": _librdkafka(
-        rf'"librdkafka":\s*"{NUMBER}"', "node-rdkafka with librdkafka"
-    ),
-    "*.csproj": _librdkafka(rf'Include="Confluent\.Kafka"\s+Version="{NUMBER}"', "Confluent.Kafka"),
+    **OF_OTHERS,
 }

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, lru_cache
 from importlib import import_module
@@ -27,11 +27,14 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from audit.model import Client, Origin, ProducerConfig, Setting
+from audit.readers.asked import asked_of
 from audit.readers.collect import Collected
+from audit.readers.creates import topics_of_beans
+from audit.readers.fields import of_dotnet, of_go, of_jvm, of_scala, of_script, path_of
 from audit.readers.flink import SENDS as SQL_RUNS
 from audit.readers.flink import pieces_of, placed, read_sql
 from audit.readers.format import Document, Format
-from audit.readers.names import java_constants, producer_keys, relaxed
+from audit.readers.names import java_constants, producer_keys, relaxed, squeezed
 from audit.readers.node import configured
 from audit.readers.placeholders import Lookup, resolved
 from audit.readers.properties import named_properties
@@ -151,10 +154,14 @@ DEEPEST: Final = 400
 MOST: Final = 100
 """Producers of one file that are told: each is looked up in the whole file."""
 UNKNOWN: Final = "(not in this file)"
+LONGEST: Final = 200
+"""Characters of the longest expression that is followed."""
 DECISIVE: Final = ("acks", "enable.idempotence", "retries")
 SPREAD: Final = "(what another object has)"
 SCRIPTS: Final = ("js", "mjs", "cjs", "ts")
 SPRING: Final = frozenset({"DefaultKafkaProducerFactory", "SenderOptions"})
+ASKING: Final = SPRING | {"KafkaProducer"}
+"""Makers whose settings a program may ask its own file for."""
 CUSTOMIZERS: Final[Mapping[str, str]] = {
     "ProducerConfigCustomizer": "spring-cloud-stream",
     "ClientFactoryCustomizer": "spring-cloud-stream",
@@ -188,6 +195,8 @@ Node = Any
 class _Value:
     text: str
     known: bool = True
+    expression: str = field(default="", compare=False)
+    """What stands in the source, if that is not known by itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -366,6 +375,7 @@ def _value(node: Node, constants: Mapping[str, _Value]) -> _Value:
     if (text := _string(node)) is not None:
         return _Value(text)
     text = _text(node).strip()
+    text = text.lstrip("&") if node.type == "reference_expression" else text  # of Rust's
     if text in WRITTEN:
         return _Value(WRITTEN[text])
     if (enumerated := ".".join(text.split(".")[-2:])) in WRITTEN and re.fullmatch(r"[\w.]+", text):
@@ -383,15 +393,11 @@ def _value(node: Node, constants: Mapping[str, _Value]) -> _Value:
             if re.fullmatch(r'"[^"]*"|-?\d+|true|false', bare)
             else constants.get(bare, _Value(bare, False))
         )
-    if found := re.fullmatch(r"(?:System\.getenv|os\.Getenv|Environment\.GetEnvironmentVariable)\(\"(\w+)\"\)", text):
-        return _Value(f"${{{found[1]}}}")
-    if found := re.fullmatch(r"System\.getenv\(\)\.getOrDefault\(\"(\w+)\",\s*\"([^\"]*)\"\)", text):
-        return _Value(f"${{{found[1]}:{found[2]}}}")
     if found := ASKED.fullmatch(text):
         return _Value(f"${{{found[1]}}}" if found[2] is None else f"${{{found[1]}:{found[2]}}}")
-    if found := re.fullmatch(r"process\.env\.(\w+)", text):
-        return _Value(f"${{{found[1]}}}")
-    return _Value(UNKNOWN, known=False)
+    if (asked := asked_of(text)) is not None:
+        return _Value(asked)
+    return _Value(UNKNOWN, known=False, expression=text[:LONGEST])
 
 
 def _key(node: Node, constants: Mapping[str, _Value]) -> str:
@@ -466,7 +472,7 @@ def _gather(source: Text, language: str, root: Node, *, outside: bool = True) ->
     for node, above in nodes:
         if node.type in DECLARES:
             _constant(node, above, found)
-        elif node.type == "field_declaration":
+        elif node.type in ("field_declaration", "formal_parameter"):
             _injected(node, found)
         if node.type in FUNCTIONS:
             found.scopes[f"{_name_of(node)}@{node.start_byte}"] = _text(node)
@@ -475,12 +481,45 @@ def _gather(source: Text, language: str, root: Node, *, outside: bool = True) ->
         _pairs_of(node, above, found)
         _maker_of(node, above, found)
         _annotated(node, above, found)
+    if outside and found.makers:
+        found.pairs = [_with_field(each, found) for each in found.pairs]
     found.owners = frozenset(each.owner for each in found.pairs)
     found.fillers = frozenset(each.scope.partition("@")[0] for each in found.pairs)
     if "putAll" in source.content:
         bodies = {**found.scopes, "": source.content}
         found.merges = tuple((scope, each) for scope, body in bodies.items() for each in MERGES.finditer(body))
     return found
+
+
+FROM_FIELDS: Final = frozenset(
+    {*DECISIVE, "max.in.flight.requests.per.connection", "max.in.flight", "message.send.max.retries"}
+)
+"""Keys whose values are followed into fields."""
+
+
+def _with_field(pair: _Pair, found: _SourceWalk) -> _Pair:
+    """A setting whose value is a field of the program's own settings, as what that stands for."""
+    expression = pair.value.expression
+    if pair.value.known or not expression or pair.key not in FROM_FIELDS:
+        return pair
+    source, told = found.source, None
+    match found.language:
+        case "java" | "kt" | "kts":
+            told = of_jvm(source, expression, lambda name: _class(source, name, found.language))
+        case "scala":
+            beside = sorted(Path(source.path).parent.glob("*.scala"))[:BESIDE]
+            told = of_scala(expression, (_content(path) for path in beside))
+        case "go":
+            own = sorted(Path(source.path).parent.glob("*.go"))[:BESIDE]
+            files = (*own, *(path for path, _ in _imported_of_go(source)))
+            told = of_go(expression, (_content(path) for path in files if not TESTS.search(path.name)))
+        case "cs":
+            told = of_dotnet(source, expression)
+            told = WRITTEN.get(f"Acks.{told}", told) if told else told  # by the names of the enumeration
+        case "js" | "mjs" | "cjs" | "ts":
+            root = (path_of(expression) or [""])[0]
+            told = of_script(expression, _imported(source, root))
+    return pair if told is None else replace(pair, value=_Value(told))
 
 
 OF_CONSTANTS: Final = re.compile(r"(?<![\w.])([A-Z]\w*)\.([A-Z][A-Z0-9_]*)\b(?!\s*[.(])")
@@ -551,10 +590,12 @@ def _constant(node: Node, above: Sequence[Node], found: _SourceWalk) -> None:
 
 
 def _injected(node: Node, found: _SourceWalk) -> None:
-    """Spring's `@Value("${…}") private String ack;`."""
+    """Spring's `@Value("${…}") private String ack;`, and a parameter that has one."""
     if (text := re.search(r'@Value\(\s*(?:value\s*=\s*)?"(\$\{[^"]+\})"', _text(node))) is not None:
-        for each in _named(node, "variable_declarator"):
-            found.constants[_name_of(each)] = _Value(text[1])
+        names = [_name_of(each) for each in (_named(node, "variable_declarator") or [node])]
+        for name in names:  # fields and parameters of one name may have two values
+            known = found.constants.get(name, _Value(text[1]))
+            found.constants[name] = known if known.text == text[1] else _Value(UNKNOWN, known=False)
 
 
 def _method(node: Node) -> str:
@@ -722,13 +763,43 @@ def _copied(given: Sequence[Node], above: Sequence[Node], found: _SourceWalk) ->
 
 def _assume_any(other: str, node: Node, above: Sequence[Node], found: _SourceWalk) -> None:
     """Leave unknown what another object of a script may set, unless it is written out in the file."""
-    if _is_literal(other.strip(), found):
+    if _is_literal(other.strip(), found) or _says_nothing(other.strip(), found):
         return
     assigned = next((each for each in reversed(above) if each.type == "assignment_expression"), None)
     left = assigned.child_by_field_name("left") if assigned is not None else None
     owner = _text(left).rpartition(".")[2] if left is not None else ""
     for key in DECISIVE:
         _put(key, _Value(SPREAD, False), node, above, found, owner)
+
+
+OF_OPTIONS: Final = re.compile(
+    r"\.\.\.|Object\.assign|\b(?:acks|retr(?:y|ies)|idempotent|transactionalId|maxInFlight\w*)\b"
+)
+"""What an object has that may decide over records."""
+
+
+def _says_nothing(other: str, found: _SourceWalk) -> bool:
+    """Whether what is spread is what a module beside a script makes, of which nothing decides over records."""
+    called = re.fullmatch(r"(\w+)(?:\([^()]*\))?", other)
+    module = _imported(found.source, called[1]) if called else ""
+    if called is None or not module:
+        return False
+    name = re.escape(called[1])
+    made = re.search(
+        rf"\bfunction\s+{name}\b[^{{}}]*\{{\s*return\s*\{{|\b{name}\b[^=;{{}}]{{0,200}}=\s*(?:\([^()]*\)[^=;{{}}]{{0,100}}=>\s*\(?)?\{{",
+        module,
+    )
+    return made is not None and OF_OPTIONS.search(_braced(module, made.end())) is None
+
+
+def _braced(text: str, start: int) -> str:
+    """What stands in the braces that are open at a place."""
+    depth = 1
+    for at in re.finditer(r"[{}]", text[start:]):
+        depth += 1 if at[0] == "{" else -1
+        if depth == 0:
+            return text[start : start + at.start()]
+    return text[start:]
 
 
 def _is_literal(name: str, found: _SourceWalk) -> bool:
@@ -1110,7 +1181,8 @@ def _imported(source: Text, name: str) -> str:
 def _module(own: Path, named: str) -> Path | None:
     """The file of a script's module that another one imports by its place; None if there is none."""
     at = own.parent / named
-    tried = (at, *(at.parent / f"{at.name}.{end}" for end in SCRIPTS), at / "index.js", at / "index.ts")
+    typed = at.with_suffix(".ts") if at.suffix in (".js", ".mjs") else at  # `./config.js` of what is yet to be compiled
+    tried = (at, typed, *(at.parent / f"{at.name}.{end}" for end in SCRIPTS), at / "index.js", at / "index.ts")
     return next((each for each in tried if each.is_file()), None)
 
 
@@ -1184,7 +1256,10 @@ def _selected(maker: _Maker, found: _SourceWalk) -> list[_Pair]:
         return []
     copied = {name for value in _bound(maker, found) for name in _filled_here(value, found)}
     maker = replace(maker, names=maker.names | copied | _makers_of_config(maker, found))
-    called = {scope for scope in found.scopes if scope.partition("@")[0] in maker.names and scope != maker.scope}
+    names = maker.names
+    if maker.kind in OF_SARAMA:
+        names = _calling(names - {maker.scope.partition("@")[0]}, found.scopes)
+    called = {scope for scope in found.scopes if scope.partition("@")[0] in names and scope != maker.scope}
     within = set(inside)
     own = [each for each in found.pairs if each.scope == maker.scope and each not in within and each.scope]
     mine = [each for each in own if each.owner in maker.names]
@@ -1199,7 +1274,8 @@ def _selected(maker: _Maker, found: _SourceWalk) -> list[_Pair]:
         for each in found.pairs
         if (each.scope != maker.scope or not maker.scope) and each.owner in maker.names and each.owner
     ]
-    shared = [each for each in shared if each not in within]
+    local = {each for each in maker.names if _is_local(each, found.scopes.get(maker.scope, ""))}
+    shared = [each for each in shared if each not in within and not _is_anothers_local(each, local, found)]
     if maker.kind == "spark":
         return inside
     if maker.kind == "beam":
@@ -1208,12 +1284,24 @@ def _selected(maker: _Maker, found: _SourceWalk) -> list[_Pair]:
     known = set(shared)
     shared += [each for each in found.pairs if each.scope in called and each not in known]
     if maker.kind in ("kafkajs", PLATFORMATIC):
-        shared += _at_sends(found)
+        shared += _at_sends(maker, found)
     if maker.kind in ("sarama", "franz-go") and not own:
         shared = [each for each in found.pairs if each not in within]
     within.update(own)
     # What another function puts is there before the producer's own changes it, wherever it stands in the file.
     return sorted([*shared, *own, *inside], key=lambda one: (one in within, one.start))
+
+
+def _is_local(name: str, body: str) -> bool:
+    """Whether a function declares a variable of its own."""
+    declared = rf"(?:[\w>\]]\s+|^\s*){re.escape(name)}\s*(?::[^=\n]{{0,200}})?:?=(?!=)"
+    found = re.search(declared, body, re.MULTILINE)
+    return found is not None and not found[0].lstrip().startswith((f"{name} =", f"{name}="))
+
+
+def _is_anothers_local(pair: _Pair, local: Collection[str], found: _SourceWalk) -> bool:
+    """Whether a setting is put into a variable of another function, of which the maker's own has one of that name."""
+    return pair.owner in local and bool(pair.scope) and _is_local(pair.owner, found.scopes.get(pair.scope, ""))
 
 
 def _settled_pairs(pairs: Sequence[_Pair], maker: _Maker, found: _SourceWalk) -> list[_Pair]:
@@ -1231,15 +1319,35 @@ def _settled_pairs(pairs: Sequence[_Pair], maker: _Maker, found: _SourceWalk) ->
     return [each if each.scope == maker.scope else replace(each, sure=False) for each in pairs]
 
 
-def _at_sends(found: _SourceWalk) -> list[_Pair]:
-    """What KafkaJS' sends ask for: acks is given with the records, not with the producer."""
+def _at_sends(maker: _Maker, found: _SourceWalk) -> list[_Pair]:
+    """What KafkaJS' sends ask for: acks is given with the records, not with the producer. Of several producers of a
+    file each has what is sent with its own name.
+    """
+    own, others = _assigned_to(maker, found), {_assigned_to(each, found) for each in found.makers} - {""}
     asked = [each for each in found.pairs if each.key == "acks" and each.value.text != SPREAD]
+    if own and len(others) > 1:
+        by = {each: _sender(each, found) for each in asked}
+        asked = [each for each in asked if by[each] == own or by[each] not in others]
     return asked if len({each.value for each in asked}) == 1 else [replace(each, sure=False) for each in asked]
 
 
+SEND: Final = re.compile(r"(\w+)\s*\.\s*send(?:Batch)?\(")
+
+
+def _sender(pair: _Pair, found: _SourceWalk) -> str:
+    """What a script sends with, where a setting is given with the records; empty if nothing is seen to."""
+    before = found.source.content.encode(errors="replace")[: pair.start].decode(errors="replace")
+    sends = SEND.findall(before)
+    return sends[-1] if sends else ""
+
+
 def _anothers(pair: _Pair, maker: _Maker, found: _SourceWalk) -> bool:
-    """Whether a setting is in a map that another producer of the same function takes."""
-    return any(pair.owner in each.names for each in found.makers if each is not maker)
+    """Whether a setting is in a map that another producer of the same function takes, or in its arguments."""
+    others = [each for each in found.makers if each.start != maker.start]
+    beside = [each for each in others if not each.start <= maker.start < each.end]
+    return any(pair.owner in each.names for each in others) or any(
+        each.start <= pair.start < each.end for each in beside if pair.other is None
+    )
 
 
 MAPS: Final = frozenset({"KafkaProducer", "DefaultKafkaProducerFactory", "FlinkKafkaProducer"})
@@ -1435,7 +1543,8 @@ def _is_set_by_others(maker: _Maker, found: _SourceWalk) -> bool:
 def _assigned_to(maker: _Maker, found: _SourceWalk) -> str:
     """The variable or field that what is made is assigned to; empty if it is to none."""
     before = found.source.content.encode(errors="replace")[max(0, maker.start - 200) : maker.start]
-    told = re.search(r"(?:this\.)?(\w+)\s*(?:\?\?)?=\s*$", before.decode(errors="replace"))
+    before_it = before.decode(errors="replace")
+    told = re.search(r"(?:this\.)?(\w+)\s*(?::\s*[\w.<>]+\s*)?(?:\?\?|:)?=\s*(?:await\s+|&)?$", before_it)
     return told[1] if told else ""
 
 
@@ -1577,10 +1686,20 @@ def _gather_package(found: _SourceWalk, parser: Any) -> None:
             continue
         other = Text(str(path), content)
         there = _gather(other, "go", parser.parse(content.encode(errors="replace")).root_node)
+        followed = _calling(called, there.scopes)
         for scope, text in there.scopes.items():
-            if scope.partition("@")[0] in called and scope not in found.scopes:
+            if scope.partition("@")[0] in followed and scope not in found.scopes:
                 found.scopes[scope] = text
                 found.pairs += [replace(each, other=other) for each in there.pairs if each.scope == scope]
+
+
+def _calling(names: Collection[str], scopes: Mapping[str, str]) -> frozenset[str]:
+    """Functions, and those of the same file that they call, one after another."""
+    found = frozenset(names)
+    for _ in range(GIVES):
+        bodies = [text.partition("{")[2] for scope, text in scopes.items() if scope.partition("@")[0] in found]
+        found |= {name for text in bodies for name in re.findall(r"(?<![\w.])(\w+)\(", text)}
+    return found
 
 
 IMPORTED_OF_GO: Final = re.compile(r"(?m)^[ \t]*(?:import[ \t]+)?(?:(\w+)[ \t]+)?\"([\w.-]+(?:/[\w.-]+)+)\"[ \t]*$")
@@ -1745,8 +1864,12 @@ def _add(maker: _Maker, found: _SourceWalk, reading: Collected) -> None:
     followed = bool(pairs) or maker.kind in FOLLOWED or (maker.kind == "KafkaStreams" and not loads)
     followed |= maker.kind == "KafkaSink" and BUILT.search(maker.text) is not None
     name = maker.scope.partition("@")[0]
+    if sum(each.scope == maker.scope and each.kind == maker.kind for each in found.makers) > 1:
+        name = _assigned_to(maker, found) or name  # what tells it from the others
     before = len(reading.producers)
-    if not followed:
+    if not pairs and BUILT_BY_BOOT.search(body + called) and "putAll(" not in body:
+        settings = []  # all that it has is the file's
+    elif not followed:
         settings = [
             Setting(key, UNKNOWN, source.origin(maker.line), known=False, note="decided elsewhere in the program")
             for key in DECISIVE
@@ -1787,6 +1910,8 @@ def _add(maker: _Maker, found: _SourceWalk, reading: Collected) -> None:
     )
 
 
+BUILT_BY_BOOT: Final = re.compile(r"\bbuildProducerProperties\(|\.getProducer\(\)\.buildProperties\(")
+"""Where a program takes what Spring Boot's file says of producers."""
 RETRIES_OF_KAFKAJS: Final = re.compile(
     r"\bKafka\(\s*\{(?:[^{}]|\{[^{}]*\}){0,400}?\bretry:\s*\{[^{}]*\bretries:\s*(\d+)"
 )
@@ -1850,38 +1975,43 @@ def settle(
     """
     made = list(made)
     found = [each for each in producers if not _is_read_by_source(each, made)]
+    look_ups = {one.producer.unit: look_up(one.producer.unit) for one in made}
+    found = [each for each in found if not any(_is_of_fields(each, one.producer) for one in made)]
+    apart = _apart(made)
+    replaced: set[int] = set()
+    more: list[ProducerConfig] = []
     bundled: set[object] = set()
     for one in made:
-        if SHIPPED.search(one.producer.origin.path):
-            what = (
-                one.kind,
-                one.producer.name.partition(",")[2],
-                tuple((k, v.value) for k, v in one.producer.settings.items()),
-            )
-            if what in bundled:
-                continue
-            bundled.add(what)
-        own = _filled(_of_component(one, look_up(one.producer.unit)), look_up(one.producer.unit))
+        what = _copied_of(one)
+        if what is not None and what in bundled:
+            continue
+        bundled.add(what)
+        own = _filled(_of_component(one, look_ups[one.producer.unit]), look_ups[one.producer.unit])
         if one.kind == "handed" and any(each.kind == "rdkafka" and each.producer.unit == own.unit for each in made):
             continue  # it is that one's configuration which is handed to it
         if one.kind in SPRING and _is_undecided(own) and any(_is_applications(each) for each in found):
             continue
-        asked = [at for at, each in enumerate(found) if one.kind in SPRING and _is_asked_for(each, one.producer)]
+        asked = [at for at, each in enumerate(found) if one.kind in ASKING and _is_asked_for(each, one.producer)]
         if asked:
             for at in asked:
                 found[at] = _above(found[at], own, fresh=False)
             continue
+        if one.kind == "micronaut":
+            own, section = _of_micronaut(one, own, found)
+            replaced |= section
         if one.kind == "handed-dotnet" and _is_set_in_another(one, found, made):
             continue
         if one.kind == "customizer":
             _customize(own, found, made)
             continue
-        if one.kind in SPRING and own.unit:
-            beside = [at for at, each in enumerate(found) if each.framework == "spring" and each.unit == own.unit]
-            if beside:
-                for at in beside:
-                    found[at] = _above(found[at], own, fresh=one.fresh and one.followed)
-                continue
+        boots = [at for at, each in enumerate(found) if each.framework == "spring" and each.unit == own.unit]
+        if boots and one.kind in SPRING and own.unit:
+            if id(one) in apart:
+                replaced |= set(boots)
+                more.append(_addressed(own, found[boots[0]]))
+            for at in () if id(one) in apart else boots:
+                found[at] = _above(found[at], own, fresh=one.fresh and one.followed)
+            continue
         if one.loads or not one.followed:
             plain = [
                 at
@@ -1899,7 +2029,59 @@ def settle(
             if one.followed and one.kind in MAPS:
                 own = _undecided(own)
         found.append(own)
-    return found
+    return [each for at, each in enumerate(found) if at not in replaced] + more
+
+
+def _copied_of(one: Made) -> object:
+    """What copies of one piece of built code have in common; None of a source."""
+    if not SHIPPED.search(one.producer.origin.path):
+        return None
+    settings = tuple((key, each.value) for key, each in one.producer.settings.items())
+    return (one.kind, one.producer.name.partition(",")[2], settings)
+
+
+def _addressed(own: ProducerConfig, boots: ProducerConfig) -> ProducerConfig:
+    """A producer that stands in place of Boot's, with the addresses that Boot's file has."""
+    known = {key: each for key, each in boots.settings.items() if key == "bootstrap.servers"}
+    return dataclasses.replace(own, settings=MappingProxyType({**known, **own.settings}))
+
+
+def _apart(made: Sequence[Made]) -> frozenset[int]:
+    """The factories of Spring's, by identity, that stand in place of Boot's and differ: a module has several."""
+    by_unit: dict[str, list[Made]] = {}
+    for one in made:
+        if one.kind in SPRING:
+            by_unit.setdefault(one.producer.unit, []).append(one)
+    found: set[int] = set()
+    for unit, makers in by_unit.items():
+        decided = {tuple(_decisive(each.producer)) for each in makers}
+        if unit and len(decided) > 1 and all(each.fresh and each.followed for each in makers):
+            found |= {id(each) for each in makers}
+    return frozenset(found)
+
+
+def _decisive(producer: ProducerConfig) -> Iterator[tuple[str, str]]:
+    """What a source sets of what decides over records."""
+    for key in DECISIVE:
+        if key in producer.settings:
+            yield key, producer.settings[key].value
+
+
+def _of_micronaut(one: Made, own: ProducerConfig, found: Sequence[ProducerConfig]) -> tuple[ProducerConfig, set[int]]:
+    """A client of Micronaut's above the section of its id in the files of its module, or else that of all clients; and
+    the section, if it is the client's alone: by its id, or as it says nothing of what decides over records.
+    """
+    sections = {each.spelling: at for at, each in enumerate(found) if each.unit == own.unit and not each.framework}
+    text = "\n".join(one.content.splitlines()[(own.origin.line or 1) - 1 :][:20])
+    named = re.search(r"KafkaClient\(\s*\"([\w-]+)\"|\b(?:id|value)\s*=\s*\"([\w-]+)\"", text)
+    by_id = sections.get(f"kafka.producers.{named[1] or named[2]}.{{key}}") if named else None
+    at = by_id if by_id is not None else sections.get("kafka.producers.default.{key}")
+    if at is None:
+        return own, set()
+    beneath = found[at].settings
+    alone = by_id is not None or not any(key in DECISIVE for key in beneath)
+    joined = dataclasses.replace(own, settings=MappingProxyType({**beneath, **own.settings}))
+    return joined, {at} if alone else set()
 
 
 def _is_undecided(own: ProducerConfig) -> bool:
@@ -1920,11 +2102,27 @@ def _is_asked_for(producer: ProducerConfig, own: ProducerConfig) -> bool:
     return asks and _is_applications(producer) and producer.unit == own.unit
 
 
+def _is_of_fields(producer: ProducerConfig, own: ProducerConfig) -> bool:
+    """Whether a section of an application's own is what a source of its module has in fields of a class."""
+    prefix = producer.spelling.removesuffix("{key}")
+    if not _is_applications(producer) or producer.unit != own.unit or not prefix:
+        return False
+    if not producer.origin.path.endswith((".yml", ".yaml", ".properties")):
+        return False  # what is asked of HOCON is looked up in its producer
+    return any(squeezed(each.value).startswith(squeezed(f"${{{prefix}")) for each in own.settings.values())
+
+
 def _is_read_by_source(producer: ProducerConfig, made: Sequence[Made]) -> bool:
-    """Whether a section of .NET's that has only addresses is what a source reads into a configuration that it makes."""
+    """Whether a section of .NET's is what a source reads into a configuration that it makes: one that it asks for by
+    its keys, or that has only addresses.
+    """
     only_addresses = producer.settings.keys() <= {"bootstrap.servers", "client.id"}
-    section = producer.framework == "" and producer.origin.path.endswith(".json") and only_addresses
-    return section and any(each.kind == "ProducerConfig" for each in made)
+    section = producer.framework == "" and producer.origin.path.endswith(".json")
+    prefix = '"' + producer.spelling.removesuffix("{key}").replace(".", ":")
+    asked = producer.spelling != "{key}" and any(
+        each.kind == "ProducerConfig" and prefix in each.content for each in made
+    )
+    return section and (asked or (only_addresses and any(each.kind == "ProducerConfig" for each in made)))
 
 
 def _is_set_in_another(one: Made, found: Sequence[ProducerConfig], made: Sequence[Made]) -> bool:
@@ -2030,7 +2228,32 @@ def _read(document: Document, reading: Collected) -> bool:
         reading.sources |= named_properties(source, PROPERTY_SOURCE.findall(source.content))
     if source.file.endswith((".java", ".kt", ".scala")) and SQL_RUNS.search(source.content):
         read_sql(placed(source, pieces_of(source.content)), reading)
+    if source.file.endswith((".java", ".kt")) and re.search(r"\bTopicBuilder\b|\bNewTopic\(", source.content):
+        _make_topics(source, reading)
     return read_source(source, reading) if MAKES.search(source.content) else True
+
+
+def _make_topics(source: Text, reading: Collected) -> None:
+    """Add the topics that a program of Java's or Kotlin's makes."""
+    language = source.file.rpartition(".")[2]
+    parser = _parser(language)
+    if parser is None:
+        return
+    tree = parser.parse(source.content.encode(errors="replace"))
+    try:
+        constants = _gather(source, language, tree.root_node).constants
+    except RecursionError:
+        return
+
+    def constant(written: str) -> str | None:
+        text = re.fullmatch(r"\"([^\"]*)\"|(-?\d+)", written)
+        if text is not None:
+            return text[1] if text[1] is not None else text[2]
+        value = constants.get(written.rpartition(".")[2])
+        return value.text if value is not None and value.known else None
+
+    for topic in topics_of_beans(source, constant):
+        reading.topic(topic, "spring")
 
 
 FORMATS: Final = (
@@ -2044,7 +2267,7 @@ FORMATS: Final = (
         files=tuple(f"*.{end}" for end in LANGUAGES if end not in ("kts",)),
         rank=25,
         whole=True,
-        speaks=("twmb/franz-go", "lovoo/goka"),
+        speaks=("twmb/franz-go", "lovoo/goka", "NewTopic"),
         claims=lambda document: document.file.rpartition(".")[2] in LANGUAGES,
         read=_read,
     ),

@@ -41,7 +41,7 @@ from audit.topics import StatedByUser
 
 HERE: Final = Path(__file__).parent
 KINDS: Final = ("open", "kept", "blind", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth")
-HELD_OUT: Final[tuple[str, ...]] = ("ninth",)
+HELD_OUT: Final[tuple[str, ...]] = ()
 """Parts that no reader was mended by: their figures are printed, and decide nothing."""
 GOALS: Final = (0.98, 0.95, 0.95)
 FILE: Final = re.compile(r"(?m)^-- (\S+) --\n")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from audit.model import ProducerConfig
@@ -106,3 +108,40 @@ static void other(rd_kafka_t *rk) { rd_kafka_producev(rk, RD_KAFKA_V_END); }
 )
 def test_a_handle_that_only_asks_or_is_of_a_test_is_no_producer(tmp_path, function, does, count) -> None:
     assert len(read(tmp_path, {"src/a.c": ASKS % (function, does)}).producers) == count
+
+
+WRAPPED = """
+void put(RdKafka::Conf& conf, const std::string& name, const std::string& value) {
+  std::string error;
+  if (conf.set(name, value, error) != RdKafka::Conf::CONF_OK) throw 1;
+}
+void make() {
+  std::unique_ptr<RdKafka::Conf> conf(RdKafka::Conf::create(RdKafka::Conf::CONF_GLOBAL));
+  put(*conf, "acks", "1");
+  producer_.reset(RdKafka::Producer::create(conf.get(), error));
+  producer_->produce(topic, 0);
+}
+"""
+
+
+def test_a_function_of_the_program_that_sets_what_it_is_given(tmp_path: Path) -> None:
+    producer = only(read(tmp_path, {"a.cpp": WRAPPED}))
+    assert values(producer) == {"acks": "1"}
+    other = WRAPPED.replace('put(*conf, "acks", "1")', 'put(*conf, name, "1")')
+    assert not only(read(tmp_path / "b", {"a.cpp": other})).settings["acks"].known
+
+
+LARAVEL = """<?php
+return ['producer' => ['acks' => env('KAFKA_ACKS', 'all'), 'enable.idempotence' => 'true'],
+        'consumer' => ['acks' => '0'], 'retries' => 4];
+"""
+
+
+def test_what_a_program_of_laravels_asks_its_configuration_for(tmp_path: Path) -> None:
+    source = "<?php\n$conf = new RdKafka\\Conf();\n"
+    source += "foreach (config('kafka.producer') as $k => $v) { $conf->set($k, $v); }\n"
+    source += "$conf->set('retries', config('kafka.retries'));\n$p = new RdKafka\\Producer($conf);\n"
+    producer = only(read(tmp_path, {"config/kafka.php": LARAVEL, "app/Make.php": source}))
+    assert values(producer) == {"acks": "all", "enable.idempotence": "true", "retries": "4"}
+    other = source.replace("kafka.producer", "other.producer")
+    assert not only(read(tmp_path / "b", {"config/kafka.php": LARAVEL, "app/Make.php": other})).settings["acks"].known

@@ -190,3 +190,24 @@ FLAGS = "--logger_plugin={}\n--logger_kafka_brokers=k:9092\n--logger_kafka_topic
 def test_flags_of_osquerys(tmp_path, plugin, more, acks) -> None:
     producers = read(tmp_path, {"osquery.flags": FLAGS.format(plugin) + more}).producers
     assert [(each.settings.get("acks") or each.presets["acks"]).value for each in producers] == acks
+
+
+MAP = """apiVersion: v1
+kind: ConfigMap
+metadata: {name: fluent-bit}
+data:
+  fluent-bit.conf: |
+    [OUTPUT]
+        Name kafka
+        Brokers k:9092
+        rdkafka.request.required.acks 1
+
+  parsers.conf: |
+    [PARSER]
+        Name cri
+"""
+
+
+def test_a_file_of_another_syntax_inside_yaml_is_read_by_itself(tmp_path) -> None:
+    assert values(only(read(tmp_path, {"configmap.yaml": MAP})))["request.required.acks"] == "1"
+    assert read(tmp_path / "b", {"configmap.yaml": MAP.replace("Name kafka", "Name es")}).producers == ()

@@ -202,3 +202,19 @@ def test_a_kind_of_producer_is_not_the_scala_producers_type(tmp_path, content, c
 )
 def test_retries_alone_may_be_an_administrators(tmp_path, file, content, count) -> None:
     assert len(read(tmp_path, {file: content}).producers) == count
+
+
+def test_a_section_of_another_brokers_producer_is_none(tmp_path) -> None:
+    pom = "<project><artifactId>spring-boot-starter-amqp</artifactId></project>"
+    section = "shop:\n  producer:\n    exchange: e\n    acks: all\n    retries: 3\n"
+    assert read(tmp_path, {"pom.xml": pom, "application.yml": section}).producers == ()
+    both = pom + "<artifactId>spring-kafka</artifactId>"
+    assert len(read(tmp_path / "b", {"pom.xml": both, "application.yml": section}).producers) == 1
+
+
+def test_debezium_server_never_ran_on_a_client_without_retries(tmp_path) -> None:
+    assert (
+        only(read(tmp_path, {"application.properties": "debezium.sink.kafka.producer.acks=1\n"})).framework
+        == "debezium"
+    )
+    assert only(read(tmp_path / "b", {"app.properties": "app.kafka.producer.acks=1\n"})).framework == ""

@@ -234,3 +234,33 @@ def test_a_notebook_without_code_of_kafkas_is_passed_over(tmp_path) -> None:
 def test_topics_are_those_that_the_only_producer_sends_to(tmp_path, sends, topics) -> None:
     code = "from kafka import KafkaProducer\nproducer = KafkaProducer(acks=1)\n" + sends
     assert only(read(tmp_path, {"app.py": code})).topics == topics
+
+
+DJANGO = "import os\nKAFKA_PRODUCER = {'bootstrap.servers': 'k', 'acks': os.environ.get('ACKS') or '1'}\n"
+EMITS = "from confluent_kafka import Producer\nfrom django.conf import settings\nProducer(settings.KAFKA_PRODUCER)\n"
+
+
+def test_settings_of_django_in_a_package(tmp_path) -> None:
+    files = {"shop/settings/base.py": DJANGO, "shop/settings/dev.py": "KAFKA_ON = 0\n", "shop/events/emit.py": EMITS}
+    assert values(only(read(tmp_path, files)))["acks"] == "1"
+    other = files | {"shop/settings/production.py": "KAFKA_PRODUCER['acks'] = 0\n"}
+    assert not only(read(tmp_path / "b", other)).settings["acks"].known
+
+
+def test_an_application_of_fausts_sends_in_another_module(tmp_path) -> None:
+    app = "import faust\napp = faust.App('scores', broker='kafka://k')\n"
+    agent = (
+        "from scoring.app import app\nscores = app.topic('s')\nasync def one(stream):\n    await scores.send(value=1)\n"
+    )
+    producer = only(read(tmp_path, {"scoring/app.py": app, "scoring/agents.py": agent}))
+    assert (producer.client, producer.origin.path.rpartition("/")[2]) == ("aiokafka", "app.py")
+    quiet = agent.replace("await scores.send(value=1)", "pass")
+    assert read(tmp_path / "b", {"scoring/app.py": app, "scoring/agents.py": quiet}).producers == ()
+
+
+def test_the_connector_that_a_program_has_spark_load_tells_its_client(tmp_path) -> None:
+    source = "from pyspark.sql import SparkSession\n"
+    source += "spark.config('spark.jars.packages', 'org.apache.spark:spark-sql-kafka-0-10_2.12:3.4.1')\n"
+    source += "df.write.format('kafka').option('kafka.acks', '1').option('topic', 't').save()\n"
+    assert only(read(tmp_path, {"job.py": source})).release == "3.3.2"
+    assert only(read(tmp_path / "b", {"job.py": source.replace("sql-kafka", "avro")})).release is None

@@ -41,6 +41,10 @@ CONFIG = {"java": ("p.properties", "acks=1\n"), "librdkafka": ("p.json", '{"boot
         ("gradle/libs.versions.toml", '[versions]\nkafka = "3.4.0"\n[libraries]\n'
          'kc = { module = "org.apache.kafka:kafka-clients", version.ref = "kafka" }', "java", "3.4.0"),
         ("build.sbt", 'libraryDependencies += "org.apache.kafka" % "kafka-clients" % "2.1.0"', "java", "2.1.0"),
+        ("build.sbt", '"org.apache.pekko" %% "pekko-connectors-kafka" % "1.1.0"', "java", "3.8.0"),
+        ("build.gradle", "implementation 'org.apache.flink:flink-connector-kafka:3.1.0-1.18'", "java", "3.4.0"),
+        ("build.gradle", "implementation 'io.vertx:vertx-kafka-client:4.5.1'", "java", "3.5.0"),
+        ("build.gradle", "implementation 'org.apache.flink:flink-connector-jdbc:3.1.0-1.18'", "java", None),
         ("requirements.txt", "flask\nconfluent-kafka[avro]==2.3.0  # pinned", "librdkafka", "2.3.0"),
         ("requirements.txt", "confluent-kafka>=2.3.0", "librdkafka", None),
         ("poetry.lock", '[[package]]\nname = "confluent-kafka"\nversion = "1.9.2"\n', "librdkafka", "1.9.2"),
@@ -115,7 +119,7 @@ def test_what_is_built_above_is_not_what_a_container_runs(tmp_path) -> None:
     ("files", "since"),
     [
         ({"requirements.txt": "confluent-kafka>=2.3\n"}, "2.3"),
-        ({"requirements.txt": "confluent-kafka[avro]~=1.9.2\n"}, "1.9.2"),
+        ({"requirements.txt": "confluent-kafka[avro]~=1.5.2\n"}, "1.5.2"),
         ({"pyproject.toml": '[project]\ndependencies = ["x", "confluent-kafka>=2.0,<3"]\n'}, "2.0"),
         ({"pyproject.toml": '[tool.poetry.dependencies]\nconfluent-kafka = "^2.1.0"\n'}, "2.1.0"),
         ({"requirements.txt": "confluent-kafka\nother>=2\n"}, ""),
@@ -164,3 +168,12 @@ def test_sources_of_a_build_of_sbt_tell_versions(tmp_path) -> None:
     scala = 'object D { val v = "2.8.1"; val kc = "org.apache.kafka" % "kafka-clients" % v }\n'
     files = {"build.sbt": "", "project/D.scala": scala, "core/p.properties": "acks=1\n"}
     assert only(read(tmp_path, files)).release == "2.8.1"
+
+
+def test_the_image_that_a_worker_is_made_from_tells_its_release(tmp_path) -> None:
+    worker = "group.id=w\nconfig.storage.topic=c\nproducer.acks=1\n"
+    docker = "FROM confluentinc/cp-kafka-connect-base:7.5.0\nCOPY worker/ /etc/kafka/\n"
+    producer = only(read(tmp_path, {"Dockerfile": docker, "worker/connect.properties": worker}))
+    assert (producer.release, "Dockerfile:1" in producer.release_from) == ("3.5", True)
+    other = {"Dockerfile": "FROM eclipse-temurin:17\n", "worker/connect.properties": worker}
+    assert only(read(tmp_path / "b", other)).release is None

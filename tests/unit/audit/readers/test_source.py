@@ -203,3 +203,157 @@ def test_no_secret_that_a_program_sets_is_kept(tmp_path, name) -> None:
     inputs = read(tmp_path, {name: SECRETS[name]})
     assert "acks" in only(inputs).settings
     assert "PLANTED" not in repr(inputs)
+
+
+KAFKAJS_TWICE = """const { Kafka } = require('kafkajs');
+const kafka = new Kafka({ brokers: ['k'] });
+const orders = kafka.producer({ idempotent: true });
+const metrics: Producer = kafka.producer({ retry: { retries: 0 } });
+const one = () => orders.send({ topic: 'o', acks: -1, messages });
+const two = () => metrics.send({ topic: 'm', acks: 0, messages });
+"""
+
+
+def test_two_producers_of_a_script_have_what_is_sent_with_their_own_names(tmp_path) -> None:
+    found = {each.name: values(each) for each in read(tmp_path, {"bus.js": KAFKAJS_TWICE}).producers}
+    assert found["bus.js, orders"]["acks"] == "-1"
+    assert found["bus.js, metrics"] == {"retries": "0", "acks": "0"}
+    alike = KAFKAJS_TWICE.replace("orders.send", "given.send").replace("metrics.send", "given.send")
+    told = read(tmp_path / "b", {"bus.js": alike}).producers
+    assert all(not each.settings["acks"].known for each in told)
+
+
+FACTORIES = """import org.springframework.kafka.core.DefaultKafkaProducerFactory;
+class C {
+  @Bean ProducerFactory<String, Object> ledger() {
+    Map<String, Object> config = common();
+    config.put(ProducerConfig.ACKS_CONFIG, "all");
+    config.put(ProducerConfig.ENABLE_IDEMPOTENCE_CONFIG, true);
+    return new DefaultKafkaProducerFactory<>(config);
+  }
+  @Bean ProducerFactory<String, byte[]> clicks() {
+    Map<String, Object> config = common();
+    config.put(ProducerConfig.ACKS_CONFIG, "0");
+    return new DefaultKafkaProducerFactory<>(config);
+  }
+  static Map<String, Object> common() {
+    Map<String, Object> config = new HashMap<>();
+    config.put(ProducerConfig.RETRIES_CONFIG, 4);
+    return config;
+  }
+}
+"""
+BOOT = "spring.kafka.bootstrap-servers=k:9092\nspring.kafka.producer.acks=1\n"
+
+
+def test_factories_that_differ_stand_in_place_of_boots(tmp_path) -> None:
+    files = {"pom.xml": "", "application.properties": BOOT, "C.java": FACTORIES}
+    found = {each.name: values(each) for each in read(tmp_path, files).producers}
+    servers = {"bootstrap.servers": "k:9092", "retries": "4"}
+    assert found == {
+        "C.java, ledger": {"acks": "all", "enable.idempotence": "true"} | servers,
+        "C.java, clicks": {"acks": "0"} | servers,
+    }
+    based = FACTORIES.replace("= common()", "= properties.buildProducerProperties(null)")
+    told = read(tmp_path / "b", files | {"C.java": based}).producers
+    assert [each.origin.path.rpartition("/")[2] for each in told] == ["application.properties"]
+
+
+def test_what_only_takes_boots_properties_has_what_the_file_says(tmp_path) -> None:
+    source = """class C { SenderOptions<String, String> make(KafkaProperties properties) {
+      Map<String, Object> props = properties.buildProducerProperties(null);
+      return SenderOptions.<String, String>create(props).stopOnError(false); } }"""
+    files = {"pom.xml": "", "application.properties": BOOT, "C.java": source}
+    assert values(only(read(tmp_path, files)))["acks"] == "1"
+    other = source.replace("return", "props.putAll(others.all()); return")
+    assert not only(read(tmp_path / "b", files | {"C.java": other})).settings["acks"].known
+
+
+SHARED = """package kafka
+import "github.com/IBM/sarama"
+func NewConfig(id string) *sarama.Config {
+	c := sarama.NewConfig()
+	c.Producer.Retry.Max = 9
+	return c
+}
+func NewProducerConfig(id string) *sarama.Config {
+	c := NewConfig(id)
+	c.Producer.RequiredAcks = sarama.WaitForAll
+	return c
+}
+"""
+RELAY = """package relay
+import (
+	"github.com/IBM/sarama"
+	"acme/internal/kafka"
+)
+func New(brokers []string) (sarama.SyncProducer, error) {
+	return sarama.NewSyncProducer(brokers, kafka.NewProducerConfig("relay"))
+}
+"""
+
+
+def test_a_configuration_of_sarama_that_one_function_takes_from_another(tmp_path) -> None:
+    files = {"go.mod": "module acme\n", "internal/kafka/c.go": SHARED, "internal/relay/r.go": RELAY}
+    assert values(only(read(tmp_path, files))) == {"retries": "9", "acks": "all"}
+    other = SHARED.replace("c := NewConfig(id)", "c := Load(id)").replace("sarama.NewConfig()", "load()")
+    told = only(read(tmp_path / "b", files | {"internal/kafka/c.go": other}))
+    assert not told.settings["acks"].known
+
+
+SPREADS = """import { Kafka } from 'kafkajs';
+import { options } from './options';
+export const make = (id: string) => { const kafka = new Kafka({ ...options(), clientId: id });
+  return kafka.producer({ idempotent: true }); };
+"""
+
+
+def test_what_is_spread_of_another_module_that_says_nothing(tmp_path) -> None:
+    quiet = (
+        "export function options(): KafkaConfig {\n  return { brokers: ['k'], ssl: { rejectUnauthorized: true } };\n}\n"
+    )
+    assert values(only(read(tmp_path, {"options.ts": quiet, "make.ts": SPREADS}))) == {"enable.idempotence": "true"}
+    loud = quiet.replace("ssl: { rejectUnauthorized: true }", "retry: { retries: n }")
+    assert not only(read(tmp_path / "b", {"options.ts": loud, "make.ts": SPREADS})).settings["retries"].known
+
+
+MICRONAUT = """import io.micronaut.configuration.kafka.annotation.KafkaClient;
+@KafkaClient(id = "jobs", acks = KafkaClient.Acknowledge.ALL)
+public interface Jobs { @Topic("jobs") void send(String job); }
+"""
+CLIENTS = "kafka:\n  producers:\n    default:\n      linger.ms: 5\n"
+
+
+def test_a_client_of_micronauts_stands_above_its_section(tmp_path) -> None:
+    files = {"build.gradle": "", "src/main/java/Jobs.java": MICRONAUT, "src/main/resources/application.yml": CLIENTS}
+    producer = only(read(tmp_path, files))
+    assert (producer.origin.path.rpartition("/")[2], values(producer)) == (
+        "Jobs.java",
+        {"acks": "all", "linger.ms": "5"},
+    )
+    others = files | {"src/main/resources/application.yml": CLIENTS + "      acks: 1\n"}
+    assert len(read(tmp_path / "b", others).producers) == 2
+
+
+IN_ONE_FUNCTION = """import { Kafka } from 'kafkajs';
+export function make(kafka: Kafka) {
+  const orders = kafka.producer({ idempotent: true });
+  const logs = kafka.producer({ allowAutoTopicCreation: false });
+  return { orders, logs };
+}
+"""
+WRITERS = """package main
+import "github.com/segmentio/kafka-go"
+func main() {
+	orders := &kafka.Writer{Topic: "orders", RequiredAcks: kafka.RequireAll}
+	logs := &kafka.Writer{Topic: "logs"}
+}
+"""
+
+
+def test_producers_of_one_function_have_their_own_arguments_and_names(tmp_path) -> None:
+    found = {each.name: values(each) for each in read(tmp_path, {"bus.ts": IN_ONE_FUNCTION}).producers}
+    assert found["bus.ts, orders"]["enable.idempotence"] == "true"
+    assert "true" not in found["bus.ts, logs"].values()
+    writers = {each.name: values(each) for each in read(tmp_path / "b", {"go.mod": "", "main.go": WRITERS}).producers}
+    assert writers == {"main.go, orders": {"acks": "all"}, "main.go, logs": {}}

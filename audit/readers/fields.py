@@ -1,0 +1,313 @@
+"""What a field of a program's own settings stands for: `settings.acks` is `${app.acks:all}`, or what it is set to.
+
+| language | the settings | the default |
+|---|---|---|
+| Java, Kotlin | a class with `@ConfigurationProperties("app")` or `@ConfigMapping` | an annotation, an initializer |
+| Scala | a class that is made with `acks = config.getString("acks")` | none |
+| Go | a struct with tags of the environment, `envconfig:"ACKS" default:"1"` | in the tag |
+| C# | a class of options, bound to a section of appsettings.json | an initializer; else false |
+| JavaScript | an object of a module that is imported, perhaps of a schema of the environment | in the schema |
+
+A default counts only for settings that are read from outside: what a program's own code puts into an object is unknown.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
+from pathlib import Path
+from typing import Any, Final
+
+from audit.readers.asked import asked_of
+from audit.readers.text import Text
+from audit.readers.walk import text_of
+
+PATH: Final = re.compile(r"(?:this\.)?(\w+)((?:\s*(?:\?|!!)?\.\s*\w+(?:\(\))?)+)")
+"""A name, and the fields and accessors below it."""
+LONGEST: Final = 200
+DEEPEST: Final = 5
+
+
+def path_of(expression: str) -> list[str]:
+    """The names of a path, without conversions and the words of accessors; empty if it is another expression.
+
+    >>> path_of("messaging.producer().getAcks()"), path_of("kafka.RequiredAcks(cfg.RequiredAcks)"), path_of("a + b.c")
+    (['messaging', 'producer', 'acks'], ['cfg', 'RequiredAcks'], [])
+    """
+    text = expression.strip()
+    for _ in range(DEEPEST):
+        if len(text) > LONGEST:
+            return []
+        if found := PATH.fullmatch(text):
+            names = [each.rstrip("()") for each in re.findall(r"\w+(?:\(\))?", found[2])]
+            while len(names) > 1 and names[-1] in ("toString", "toInt", "toMillis", "value", "Value", "name"):
+                names.pop()
+            return [found[1], *(_property(each) for each in names)]
+        inner = re.fullmatch(
+            r"(?:(?:Int\.box|(?:Integer|String)\.valueOf|(?:\w+\.)?RequiredAcks|int\d*|string|Number|String|parseInt)"
+            r"|\(\s*\w+\s*\))\s*\(?\s*([^()]+(?:\(\))?[^()]*?)\s*(?:,\s*10\s*)?\)?",
+            text,
+        )
+        if inner is None:
+            return []
+        text = inner[1].strip()
+    return []
+
+
+def _property(accessor: str) -> str:
+    """The name of what an accessor gives: `getAcks` is `acks`."""
+    found = re.fullmatch(r"(?:get|is)([A-Z]\w*)", accessor)
+    return found[1][0].lower() + found[1][1:] if found else accessor
+
+
+# Java, Kotlin
+
+BOUND: Final = re.compile(
+    r"@(?:ConfigurationProperties|ConfigMapping|ConfigProperties)\(\s*(?:(?:prefix|value)\s*=\s*)?\"([\w.-]+)\""
+)
+"""That a class has the settings below a prefix."""
+
+
+def of_jvm(source: Text, expression: str, find: Callable[[str], Text | None]) -> str | None:
+    """A field of a class that has settings of an application's, as a placeholder; `find` gives a class's file."""
+    names = path_of(expression)
+    names = _from_root(source, names) if names else []
+    if len(names) < 2:
+        return None
+    kind, below = names[0], names[1:]
+    outer, _, nested = kind.partition(".")
+    home = find(outer) or (source if re.search(rf"\b(?:class|record|interface)\s+{outer}\b", source.content) else None)
+    bound_to = BOUND.search(home.content) if home is not None else None
+    if home is None or bound_to is None:
+        return None
+    at = [bound_to[1]]
+    if nested:
+        field = re.search(rf"\b{re.escape(nested)}\s+(\w+)\b|\b(\w+)\s*:\s*{re.escape(nested)}\b", home.content)
+        at += [field[1] or field[2]] if field else []
+    body = _class_body(home.content, nested or outer)
+    for each in below[:-1]:
+        inner = re.search(rf"\b([A-Z]\w*)\s+{re.escape(each)}\b|\b{re.escape(each)}\s*:\s*([A-Z]\w*)", body)
+        if inner is None:
+            return None
+        body = _class_body(home.content, inner[1] or inner[2])
+        at.append(each)
+    default = _default_of_jvm(body, below[-1])
+    name = ".".join([at[0], *(_kebab(each) for each in (*at[1:], below[-1]))])
+    return f"${{{name}}}" if default is None else f"${{{name}:{default}}}"
+
+
+def _from_root(source: Text, names: list[str]) -> list[str]:
+    """A path whose first name is a type: of a variable that is bound to another path, that path and what follows."""
+    for _ in range(DEEPEST):
+        root = re.escape(names[0])
+        made = re.search(
+            rf"\b{root}\s*(?::\s*[\w.<>]+)?\s*=\s*((?:this\.)?\w+(?:\.\w+(?:\(\))?)+)\s*[;\n]", source.content
+        )
+        bound_to = path_of(made[1]) if made else []
+        if not bound_to or bound_to[0] == names[0]:
+            break
+        names = [*bound_to, *names[1:]]
+    root = re.escape(names[0])
+    typed = re.search(rf"\b([A-Z]\w*(?:\.[A-Z]\w*)*)(?:<[^<>]*>)?\s+{root}\b", source.content)
+    typed = typed or re.search(rf"\b{root}\s*:\s*([A-Z]\w*(?:\.[A-Z]\w*)*)", source.content)
+    return [typed[1], *names[1:]] if typed else []
+
+
+def _class_body(content: str, name: str) -> str:
+    """The text of a class or record from its name to the next one of its depth, which is near enough for its fields."""
+    found = re.search(rf"\b(?:class|record|interface)\s+{re.escape(name)}\b", content)
+    if found is None:
+        return ""
+    rest = content[found.end() :]
+    after = re.search(r"\b(?:class|record|interface)\s+[A-Z]\w*\s*[({]", rest)
+    return rest[: after.start()] if after else rest
+
+
+def _default_of_jvm(body: str, name: str) -> str | None:
+    escaped = re.escape(name)
+    given = re.search(
+        rf"@(?:DefaultValue|WithDefault)\(\s*\"([^\"]*)\"\s*\)\s*[\w<>\[\]. ]+\s{escaped}\b",
+        body,
+    )
+    if given is None:
+        literal = r"(?:\"([^\"]*)\"|(-?\d+|true|false))\s*[;,)\n]"
+        made = re.search(rf"\b{escaped}\s*(?::\s*[\w?<>]+)?\s*=\s*{literal}", body)
+        return None if made is None else made[1] if made[1] is not None else made[2]
+    return given[1]
+
+
+def _kebab(name: str) -> str:
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "-", name).lower()
+
+
+def of_scala(expression: str, texts: Iterable[str]) -> str | None:
+    """A field of a class that is made of what a configuration is asked for, by the name that is asked for."""
+    names = path_of(expression)
+    asked = {
+        each
+        for text in texts
+        for each in re.findall(rf"\b{re.escape(names[-1])}\s*=\s*\w+\s*\.\s*get\w+\(\s*\"([\w.-]+)\"\s*\)", text)
+        if names
+    }
+    return f"${{{asked.pop()}}}" if len(asked) == 1 else None
+
+
+# Go
+
+OF_ENVIRONMENT: Final = re.compile(r"\b(?:env|envconfig):\"(\w+)(?:,\s*default=([^\",]*)|[^\"]*)?\"")
+OF_DEFAULT: Final = re.compile(r"\b(?:default|envDefault|env-default):\"([^\"]*)\"")
+
+
+def of_go(expression: str, texts: Iterable[str]) -> str | None:
+    """A field of a struct that is filled from the environment, by its tags; None if two structs do not agree."""
+    names = path_of(expression)
+    if len(names) < 2:
+        return None
+    found: set[str] = set()
+    for text in texts:
+        for tags in re.findall(rf"(?m)^[ \t]*{re.escape(names[-1])}[ \t]+[\w.\[\]*]+[ \t]+`([^`\n]*)`", text):
+            variable, default = OF_ENVIRONMENT.search(tags), OF_DEFAULT.search(tags)
+            told = default[1] if default else variable[2] if variable else None
+            if variable:
+                found.add(f"${{{variable[1]}}}" if told is None else f"${{{variable[1]}:{told}}}")
+            elif told is not None:
+                found.add(told)
+    return found.pop() if len(found) == 1 else None
+
+
+# C#
+
+HIGHEST: Final = 6
+MOST: Final = 400
+"""Files of a solution that are looked into."""
+SOLUTION: Final = ("*.sln", "*.slnx", "Directory.*.props", ".git", "global.json")
+
+
+OF_DOTNET: Final = re.compile(
+    r"(?:(?:Enum\.Parse<\w+>|(?:bool|int|Convert)\.\w+)\(\s*)?\w*[cC]onfig\w*\s*"
+    r"(?:\[\s*\"([\w:]+:\w+)\"\s*\]!?(?:\s*\?\?\s*\"([^\"]*)\")?"
+    r"|\.GetValue(?:<[\w?.]+>)?\(\s*\"([\w:]+:\w+)\"\s*(?:,\s*(?:(Acks\.\w+|-?\d+|true|false)|\"([^\"]*)\")\s*)?\))"
+    r"(?:\s*,\s*(?:true|ignoreCase:\s*true))?\s*\)?"
+)
+"""What a program of .NET's asks its configuration for by a key, and the default."""
+
+
+def of_dotnet(source: Text, expression: str) -> str | None:
+    """A property of a class of options: what the only appsettings.json with its section says, or its initializer."""
+    if asked := OF_DOTNET.fullmatch(expression.strip()):
+        said = {value for path in _appsettings(source) if (value := _of_json(path, (asked[1] or asked[3]).split(":")))}
+        default = next((each for each in (asked[2], asked[4], asked[5]) if each is not None), None)
+        return said.pop() if len(said) == 1 else None if said else default and default.removeprefix("Acks.")
+    names = path_of(re.sub(r"\.(?:Current)?Value\b(?=\.)", "", expression))
+    if len(names) != 2:
+        return None
+    typed = re.search(
+        rf"\b([A-Z]\w*(?:Options|Settings|Config|Configuration))\??\s+{re.escape(names[0])}\b", source.content
+    )
+    typed = typed or re.search(r"\bIOptions(?:Monitor|Snapshot)?<(\w+)>", source.content)
+    if typed is None:
+        return None
+    sources = {path: text for path in islice(_sources(source), MOST) if typed[1] in (text := _read(path))}
+    home = next((text for text in sources.values() if re.search(rf"\bclass\s+{typed[1]}\b", text)), None)
+    section = _section(typed[1], home or "", sources.values())
+    if home is None or not section:
+        return None
+    said = {
+        value for path in _appsettings(source) if (value := _of_json(path, [*section.split(":"), names[1]])) is not None
+    }
+    if len(said) > 1:
+        return None
+    own = re.search(
+        rf"\b(\w+)\??\s+{re.escape(names[1])}\s*\{{[^{{}}]*\}}(?:\s*=\s*(?:\"([^\"]*)\"|(-?\d+|true|false)|\w+\.(\w+)))?",
+        home,
+    )
+    if said or own is None:
+        return said.pop() if said else None
+    given = next((each for each in own.groups()[1:] if each is not None), None)
+    return given if given is not None else "false" if own[1] == "bool" else None
+
+
+def _root(source: Text) -> Path:
+    folders = Path(source.path).absolute().parents[:HIGHEST]
+    return next((each for each in folders if any(any(each.glob(name)) for name in SOLUTION)), folders[0])
+
+
+def _sources(source: Text) -> Iterator[Path]:
+    yield from (path for path in _root(source).rglob("*.cs") if not {"bin", "obj"} & set(path.parts))
+
+
+def _appsettings(source: Text) -> Iterator[Path]:
+    found = _root(source).rglob("appsettings.json")
+    yield from (path for path in islice(found, MOST) if not {"bin", "obj"} & set(path.parts))
+
+
+def _read(path: Path) -> str:
+    found = text_of(path)
+    return found.content if found is not None else ""
+
+
+def _section(kind: str, home: str, texts: Iterable[str]) -> str:
+    """The section that a class of options is bound to; empty if the program does not say."""
+    asks = re.compile(
+        rf"(?:Configure<{kind}>\([^;]{{0,300}}?GetSection|AddOptions<{kind}>\(\)[^;]{{0,200}}?BindConfiguration)"
+        r"\(\s*(?:\"([\w:]+)\"|nameof\((\w+)\)|[\w.]*?(\w+))\s*\)"
+        rf"|GetSection\(\s*(?:\"([\w:]+)\"|nameof\((\w+)\)|[\w.]*?(\w+))\s*\)\s*\.Get<{kind}>"
+    )
+    for text in texts:
+        if found := asks.search(text):
+            literal = found[1] or found[2] or found[4] or found[5]
+            named = re.search(rf"\bconst\s+string\s+{found[3] or found[6]}\s*=\s*\"([\w:]+)\"", home)
+            return literal or (named[1] if named else "")
+    return ""
+
+
+def _of_json(path: Path, names: list[str]) -> str | None:
+    """The value in a file of JSON below some names, whatever their case."""
+    try:
+        node: Any = json.loads(re.sub(r"(?m)^\s*//.*$", "", _read(path).lstrip("\ufeff")))
+    except (ValueError, RecursionError):
+        return None
+    for name in names:
+        found = [value for key, value in node.items() if key.lower() == name.lower()] if isinstance(node, dict) else []
+        if not found:
+            return None
+        node = found[0]
+    return json.dumps(node).strip('"') if isinstance(node, str | int | bool) else None
+
+
+# JavaScript, TypeScript
+
+
+def of_script(expression: str, module: str) -> str | None:
+    """A field of an object that another module of a script makes: a literal, or a variable with its default."""
+    names = path_of(expression)
+    if len(names) < 2 or not module:
+        return None
+    start = 0
+    for name in names[1:-1]:
+        inside = re.compile(rf"\b{re.escape(name)}['\"]?\s*:\s*\{{").search(module, start)
+        if inside is None:
+            return None
+        start = inside.end()
+    last = re.compile(rf"\b{re.escape(names[-1])}['\"]?\s*:\s*([^,\n]+)").search(module, start)
+    if last is None:
+        return None
+    told = re.sub(r"[\s};]+$", "", last[1].strip())
+    if literal := re.fullmatch(r"['\"]([\w-]*)['\"]|(-?\d+|true|false)", told):
+        return literal[1] if literal[1] is not None else literal[2]
+    own = re.fullmatch(r"[A-Z][A-Z0-9_]*", names[-1]) is not None and "process.env" in module  # of the schema itself
+    return asked_of(told) or _of_schema(f"env.{names[-1]}" if own else told, module)
+
+
+def _of_schema(told: str, module: str) -> str | None:
+    """A variable of a schema of the environment, with its default: `ACKS: z.coerce.number().default(1)` of zod."""
+    variable = re.fullmatch(r"\w*(?i:env|config|parsed|vars)\w*\.([A-Z][A-Z0-9_]*)", told)
+    schema = re.search(rf"\b{variable[1]}\s*:\s*([^\n]+)", module) if variable else None
+    if variable is None or schema is None:
+        return None
+    default = re.search(r"\bdefault(?:\(\s*|:\s*)(?:['\"]([^'\"]*)['\"]|(-?\d+|true|false))", schema[1])
+    if default is None:
+        return f"${{{variable[1]}}}"
+    return f"${{{variable[1]}:{default[1] if default[1] is not None else default[2]}}}"
