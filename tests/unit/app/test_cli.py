@@ -233,6 +233,8 @@ def test_list_is_complete_as_json(capsys: pytest.CaptureFixture[str]) -> None:
         "2.8.1",
         "3.1.0",
         "3.1.1",
+        "3.2.2",
+        "3.2.3",
         "3.5.1-zk",
         "3.5.1-kraft",
     }
