@@ -145,12 +145,10 @@ def _kebab(name: str) -> str:
 def of_scala(expression: str, texts: Iterable[str]) -> str | None:
     """A field of a class that is made of what a configuration is asked for, by the name that is asked for."""
     names = path_of(expression)
-    asked = {
-        each
-        for text in texts
-        for each in re.findall(rf"\b{re.escape(names[-1])}\s*=\s*\w+\s*\.\s*get\w+\(\s*\"([\w.-]+)\"\s*\)", text)
-        if names
-    }
+    if not names:
+        return None
+    pattern = re.compile(rf"\b{re.escape(names[-1])}\s*=\s*\w+\s*\.\s*get\w+\(\s*\"([\w.-]+)\"\s*\)")
+    asked = {each for text in texts for each in pattern.findall(text)}
     return f"${{{asked.pop()}}}" if len(asked) == 1 else None
 
 

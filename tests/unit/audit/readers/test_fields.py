@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from audit.model import ProducerConfig
+from audit.readers.fields import of_scala
 from tests.unit.audit.reading import read, values
 
 RECORD = """package a;
@@ -146,3 +147,8 @@ fn main() { let acks = env::var("ACKS").unwrap_or_else(|_| "1".to_string()); let
 """
     settings = of(tmp_path, {"Cargo.toml": "", "src/main.rs": source}, ".rs").settings
     assert (settings["acks"].value, settings["retries"].known) == ("1", False)
+
+
+def test_what_is_no_path_is_no_field_of_scala() -> None:
+    assert of_scala('sys.env("ACKS") + suffix', ['acks = config.getString("kafka.acks")']) is None
+    assert of_scala("settings.acks", ['acks = config.getString("kafka.acks")']) == "${kafka.acks}"
