@@ -67,6 +67,12 @@ UNTRACED: Final = (
         is_bug=True,
     ),
     Untraced(
+        what="a consumer of the new group protocol committed records in the poll that returned them",
+        ask="the consumer's release, 4.2 or later, and whether it had group.protocol=consumer",
+        scenario="museum-poll-commits-ahead",
+        is_bug=True,
+    ),
+    Untraced(
         what="a consumer got records after it had committed for a rebalance (KAFKA-14196): they were processed twice",
         ask="the consumer's release, 3.2.1 or 3.2.2",
         scenario="museum-polled-while-revoking",

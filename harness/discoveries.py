@@ -96,6 +96,22 @@ DISCOVERIES: Final[tuple[Discovery, ...]] = (
         ),
     ),
     Discovery(
+        id="poll-commits-ahead",
+        least="One partition with inputs, one Java consumer with group.protocol=consumer, enable.auto.commit=true and "
+        "auto.commit.interval.ms=1, which polls five records at a time and is killed after its second poll.",
+        seen=Arm(
+            scenario="museum-poll-commits-ahead",
+            on=("4.3.1", "4.4.0"),
+            shows="the committed offset is behind the five records of the second poll, and nobody ever processes them",
+        ),
+        control=Arm(
+            scenario="museum-poll-commits-ahead",
+            on=("4.1.2",),
+            shows="ten times the committed offset is before the records of the second poll, and all are processed",
+        ),
+        beside="It is a race of two threads of the client: the sequence is tried until it is seen, ten times at most.",
+    ),
+    Discovery(
         id="malformed-checkpoint",
         least="A broker is down, one bit makes a letter of a digit in its replication-offset-checkpoint, and it is "
         "started.",

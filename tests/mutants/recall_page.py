@@ -97,6 +97,7 @@ NEEDS: Final[Mapping[str, str]] = {
     "KAFKA-8069": "an upgrade in the middle, and a group without members",
     "KAFKA-9254": "a setting of all brokers that is changed twice while they run",
     "deleted-records-return": "a start of all brokers while no controller is there",
+    "poll-commits-ahead": "Kafka's own consumer of that release, with group.protocol=consumer and automatic commits",
     "observers-spin": "a measure of how busy a broker's threads are",
 }
 """What a bug needs, by its museum's sequence, that no run of a generic scenario has had."""
