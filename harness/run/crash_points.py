@@ -217,6 +217,27 @@ class CrashPoints:
             raise WaitTimeout(f"{application.name}: there is no store in its directory after {timeout_s:.0f} s")
         self._sequence_log.note(f"{application.name} has {', '.join(sorted(found))}")
 
+    def wait_any_at_work(
+        self, applications: Sequence[StreamsApplication], *, timeout_s: float = STILL_LIMIT_S
+    ) -> StreamsApplication:
+        """Wait until one of several processes of an application of Kafka Streams, with one task, has made an output.
+        Returns it: the others have none of the tasks, or a standby replica.
+
+        Raises WaitTimeout if none has in time, HarnessError if one ends.
+        """
+        with self._sequence_log.step("wait until one of the processes is at work"):
+            found = poll(
+                lambda: next((one for one in applications if one.processed()), None),
+                timeout_s,
+                until=lambda working: working is not None,
+                every_s=AGAIN_S,
+            )
+        if found is None:
+            raise WaitTimeout(f"none of {', '.join(one.name for one in applications)} has made an output")
+        found.beside = tuple(one.producer_id for one in applications if one is not found)
+        self._sequence_log.note(f"{found.name} is at work")
+        return found
+
     def wait_written(self, t: Partition, end: int, *, timeout_s: float = STILL_LIMIT_S) -> None:
         """Wait until a reader of everything can read a partition up to the offset `end`. Raises WaitTimeout if not in
         time.

@@ -123,19 +123,23 @@ def count_and_crash(
     """
     streams = counting_streams(run, guarantee, counting, {})
     with streams(state="machine", settings=SLOW_COMMITS) as application:
-        count_to_the_crash(run, guarantee, first, second, application, flushed=counting.padding_bytes > 0)
+        flushed = counting.padding_bytes > 0
+        count_to_the_crash(run, guarantee, first, second, lambda: application, flushed=flushed)
     with streams(state="machine", settings=QUICK_COMMITS):
         wait_counted(run, first, second)
 
 
 def count_with_standby(run: Run, guarantee: str, first: Mapping[str, int], second: Mapping[str, int]) -> None:
-    """The same of two machines: the other one has a standby replica of the store, and continues from there."""
+    """The same of two machines: the one that does not work has a standby replica of the store, and continues from
+    there. Which one works, Streams decides.
+    """
     streams = counting_streams(run, guarantee, Counting(), STANDBY)
-    with streams(state="machine", settings=SLOW_COMMITS) as application:
-        run.wait_store(application, timeout_s=STREAMS_LIMIT_S)
-        with streams(state="other", settings=QUICK_COMMITS) as other:
+    with streams(state="machine", settings=SLOW_COMMITS) as one:
+        run.wait_store(one, timeout_s=STREAMS_LIMIT_S)
+        with streams(state="other", settings=SLOW_COMMITS) as other:
             run.wait_store(other, timeout_s=STREAMS_LIMIT_S)
-            count_to_the_crash(run, guarantee, first, second, application)
+            at_work = partial(run.wait_any_at_work, (one, other), timeout_s=STREAMS_LIMIT_S)
+            count_to_the_crash(run, guarantee, first, second, at_work)
             wait_counted(run, first, second)
 
 
@@ -161,7 +165,7 @@ def count_to_the_crash(
     guarantee: str,
     first: Mapping[str, int],
     second: Mapping[str, int],
-    application: StreamsApplication,
+    at_work: Callable[[], StreamsApplication],
     *,
     flushed: bool = False,
 ) -> None:
@@ -172,6 +176,7 @@ def count_to_the_crash(
     committed, inputs = sum(first.values()), sum(second.values())
     send_keys(run, t, first)
     run.wait_committed(GROUP, t, committed, timeout_s=STREAMS_LIMIT_S)
+    application = at_work()
     ends = [run.wait_stable(one, timeout_s=STREAMS_LIMIT_S).high_watermark for one in (output, CHANGELOG)]
     files = application.files_of_state()
     send_keys(run, t, second)

@@ -13,9 +13,9 @@ process counts the second half again, on top of these results. With exactly_once
 outputs and offset are one transaction, which is aborted. The next process removes its store, because it was not closed,
 and restores what is committed. So each result counts each input once.
 
-In the cases `…-standby` there is another machine, whose process has a standby replica of the store
-(num.standby.replicas=1). It follows the changelog, and takes over when the first has died. With transactions it follows
-what is committed alone (KIP-129), so its results are as exact.
+In the cases `…-standby` there are two machines. The process on one of them does the work, as Streams decides, and the
+other has a standby replica of the store (num.standby.replicas=1). That one follows the changelog, and takes over when
+the first has died. With transactions it follows what is committed alone (KIP-129), so its results are as exact.
 """
 
 from functools import partial

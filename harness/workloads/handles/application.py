@@ -177,6 +177,11 @@ class StreamsApplication(StoppedFromOutside[ApplicationProgress]):
         """Wait until so many outputs were handed to Streams. WaitTimeout, or HarnessError if it has ended."""
         return self._wait(lambda progress: progress.processed >= count, f"{count} outputs", timeout_s)
 
+    def processed(self) -> int:
+        """How many outputs were handed to Streams so far. Raises RecorderDied if the process has ended."""
+        self._hear_all("telling of its outputs")
+        return self._latest.processed
+
     def files_of_state(self) -> frozenset[str]:
         """The files of sorted records that its stores have written (RocksDB's SST files), by their paths in its
         directory of state.

@@ -263,6 +263,18 @@ def test_a_store_is_there_when_it_has_its_files(stage: Stage) -> None:
         stage.points.wait_store(made, timeout_s=0.02)
 
 
+def test_the_process_that_has_made_an_output_is_at_work(stage: Stage) -> None:
+    idle: Any = streams([])
+    working: Any = streams([])
+    made = [0, 0, 3]
+    idle.processed, working.processed = lambda: 0, lambda: made.pop(0)
+    idle.producer_id, working.producer_id = 2, 3
+    assert stage.points.wait_any_at_work([idle, working], timeout_s=30.0) is working
+    assert (made, working.beside) == ([], (2,))
+    with pytest.raises(WaitTimeout, match="none of app has made an output"):
+        stage.points.wait_any_at_work([idle], timeout_s=0.02)
+
+
 def test_a_partition_is_waited_for_to_its_end(stage: Stage) -> None:
     stage.points.wait_written(T, 6, timeout_s=0.02)
     with pytest.raises(WaitTimeout, match="t-0 ends at 6 after 0 s, not at 7"):
