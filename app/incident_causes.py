@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Final
 
 from app import incident_history as history
-from app.incident_logs import LogFile, LogLine, times_around
+from app.incident_logs import LogFile, LogLine, statement, times_around
 from evidence import borders
 from evidence.releases import numbers
 from evidence.text import plural
@@ -36,6 +36,8 @@ LEADS_ON: Final = timedelta(seconds=10)
 """A controller that resigns does so within a few fetch time-outs of the quorum."""
 LOG_GOES_ON: Final = 2048
 """Bytes after a line from which on what did not follow was not cut off."""
+RECOVERS: Final = "Found invalid messages in log segment"
+"""What a recovery says of the place from which on it cuts a log off."""
 ALL_CRASHED: Final = "all-brokers-crashed"
 
 
@@ -136,11 +138,12 @@ def _of_lines(kind: CauseKind, lines: Sequence[LogLine], what: str = "") -> Caus
     lines=("CorruptRecordException", "Record is corrupt"),
 )
 def damaged(evidence: IncidentEvidence, kind: CauseKind) -> Cause | None:
-    """A checksum that is wrong, in copied files or by a log."""
+    """A checksum that is wrong, in copied files or by a log; not at an end that recovery cut off after a crash."""
     faults = [fault for one in evidence.comparisons for fault in one.corrupt]
     if faults:
         return Cause(kind, f"{plural(len(faults), 'damaged place')} in copied files; the first: {faults[0]}")
-    return _of_lines(kind, evidence.lines("corrupt"))
+    # The exception stands by itself below the line that says what was read.
+    return _of_lines(kind, [one for one in evidence.lines("corrupt") if one.time or RECOVERS not in statement(one)])
 
 
 @rule(

@@ -125,6 +125,8 @@ LINES: Final[Mapping[str, re.Pattern[bytes]]] = {
 """What a line of a kind must match beside."""
 VERSION: Final = re.compile(r"Kafka version ?: (\d+(?:\.\d+)+)")
 TIME: Final = re.compile(rb"\[(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d:\d\d)(?:[,.](\d{3}))?")
+BEFORE: Final = 8192
+"""Bytes before a line in which the statement that it belongs to is looked for."""
 AROUND: Final = 40
 """Lines before and after a line of retention whose times are looked at."""
 
@@ -234,6 +236,14 @@ def time_of(line: bytes) -> datetime | None:
     except ValueError:
         return None
     return at.replace(microsecond=1000 * int(found[3] or b"0"))
+
+
+def statement(line: LogLine) -> str:
+    """The last line before a line without a time that has one: what an exception or its trace belongs to."""
+    with line.file.open("rb") as opened:
+        opened.seek(max(0, line.at - BEFORE))
+        before = opened.read(min(line.at, BEFORE)).splitlines()
+    return next((one.decode("utf-8", "replace") for one in reversed(before) if time_of(one) is not None), "")
 
 
 def times_around(line: LogLine) -> list[datetime]:

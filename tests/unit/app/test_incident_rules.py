@@ -308,3 +308,18 @@ def test_an_aborted_transaction_that_no_index_names(
         (partition / "00000000000000000000.txnindex").write_bytes(struct.pack(">hqqqq", 0, indexed, 0, 1, 0))
     case = incident_causes.IncidentEvidence((), (), (partition,), release)
     assert [one.kind.id for one in incident_causes.causes(case)] == causes
+
+
+FOUND = at(6, "WARN Found invalid messages in log segment /d/t-0/0.log at byte offset 9. (kafka.log.LogSegment)")
+RECORD_SIZE = "org.apache.kafka.common.errors.CorruptRecordException: Found record size 0 smaller than minimum (14)\n"
+CHECKSUM = "org.apache.kafka.common.errors.CorruptRecordException: Record is corrupt (stored crc = 1)\n"
+FETCH = at(6, "ERROR [ReplicaManager broker=1] Error processing fetch with max size 9 from client on partition t-0")
+
+
+@pytest.mark.parametrize("exception", [RECORD_SIZE, CHECKSUM])
+def test_an_exception_of_a_recovery_tells_of_no_damaged_disk(tmp_path: Path, exception: str) -> None:
+    trace = "\tat kafka.log.LogSegment.recover(LogSegment.scala:1)\n"
+    assert causes_of(tmp_path, "4.3.1", a=CRASHED + FOUND + exception) == ["power-loss", "crash"]
+    assert causes_of(tmp_path, "4.3.1", a=CRASHED + FOUND + trace + exception) == ["power-loss", "crash"]
+    assert causes_of(tmp_path, "4.3.1", a=CRASHED + FOUND + FETCH + exception)[0] == "damaged-record"
+    assert causes_of(tmp_path, "4.3.1", a=exception) == ["damaged-record"]
