@@ -86,6 +86,13 @@ class IncidentEvidence:
         return [log for log in self.logs if log.is_broker]
 
     @property
+    def unclean(self) -> list[LogLine]:
+        """The lines of unclean elections that chose a replica which may have lacked records."""
+        told = self.lines("unclean")
+        again = set(history.elected_again(self.logs, told))
+        return [line for line in told if line not in again]
+
+    @property
     def by_epoch(self) -> bool:
         """Whether followers truncate by leader epochs, as far as the release and the protocol in the logs tell."""
         told = [line.text.rpartition("= ")[2].partition("-")[0] for line in self.lines("protocol")]
@@ -156,13 +163,17 @@ def damaged(evidence: IncidentEvidence, kind: CauseKind) -> Cause | None:
     also=("museum-kip-279",),
 )
 def differ(evidence: IncidentEvidence, kind: CauseKind) -> Cause | None:
-    """Two records at one offset."""
+    """Two records at one offset. Where a replica outside the ISR was elected, they followed from that."""
+    found = []
+    elected = {history.partition_of(line) for line in evidence.unclean}
     for one in evidence.comparisons:
+        partition = f"{one.topic}-{one.partition}"
         for difference in one.differences:
             if sum(record is not None for record in difference.records.values()) > 1:
-                where = f"{one.topic}-{one.partition}, offset {difference.offset}"
-                return Cause(kind, f"the first is {where} ({', '.join(difference.fields)})")
-    return None
+                told = f"the first is {partition}, offset {difference.offset} ({', '.join(difference.fields)})"
+                found.append(Cause(kind, told, rank=int(partition in elected)))
+                break
+    return min(found, key=lambda one: one.rank, default=None)
 
 
 # In logs
@@ -243,9 +254,9 @@ def false_clean(evidence: IncidentEvidence, kind: CauseKind) -> Cause | None:
 )
 def unclean(evidence: IncidentEvidence, kind: CauseKind) -> Cause | None:
     """A controller says so, or unclean elections are on and a partition had no replica in sync."""
-    if told := evidence.lines("unclean"):
+    if told := evidence.unclean:
         return _of_lines(kind, told)
-    if not evidence.lines("unclean enabled"):
+    if evidence.lines("unclean") or not evidence.lines("unclean enabled"):
         return None
     return _of_lines(
         kind, evidence.lines("no leader"), "unclean elections are enabled, and a partition had no replica in sync left"
@@ -810,11 +821,12 @@ def crashed(evidence: IncidentEvidence, kind: CauseKind) -> Cause | None:
     "had more, so only what a loss of power took is missing",
     do="Find out whether its machine lost power. If not, nothing is lost.",
     scenario="last-replica-standing",
-    lines=("UNCLEAN partition change",),
+    lines=("UNCLEAN partition change", "potential data loss"),
 )
 def last_leader(evidence: IncidentEvidence, kind: CauseKind) -> Cause | None:
-    """The elected replica is the last known leader (KIP-966)."""
-    return _of_lines(kind, evidence.lines("last known leader"))
+    """The elected replica is the last known leader (KIP-966), or by brokers' logs the last that led."""
+    again = history.elected_again(evidence.logs, evidence.lines("unclean"))
+    return _of_lines(kind, [*evidence.lines("last known leader"), *again])
 
 
 @rule(

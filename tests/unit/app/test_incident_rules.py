@@ -9,6 +9,7 @@ import pytest
 
 from app import incident, incident_causes, incident_history, incident_logs, incident_untraced
 from harness.scenario import all_scenarios
+from kafkafiles.side_by_side import compare_directories
 from tests.unit.kafkafiles.encode import R, batch, control_key
 
 HEAD = "INFO Starting log cleanup with a period of 300000 ms. (kafka.log.LogManager)\n"
@@ -323,3 +324,74 @@ def test_an_exception_of_a_recovery_tells_of_no_damaged_disk(tmp_path: Path, exc
     assert causes_of(tmp_path, "4.3.1", a=CRASHED + FOUND + trace + exception) == ["power-loss", "crash"]
     assert causes_of(tmp_path, "4.3.1", a=CRASHED + FOUND + FETCH + exception)[0] == "damaged-record"
     assert causes_of(tmp_path, "4.3.1", a=exception) == ["damaged-record"]
+
+
+def recovers(seconds: float, partition: str = "t-0") -> str:
+    return at(seconds, f"INFO Recovering unflushed segment 0 in log {partition}. (kafka.log.Log)")
+
+
+def elects(seconds: float, broker: int, partition: str = "t,0") -> str:
+    told = f"No broker in ISR is alive for [{partition}]. Elect leader {broker} from live brokers {broker}. "
+    return at(seconds, f"WARN [OfflinePartitionLeaderSelector]: {told}There's potential data loss. (kafka.controller)")
+
+
+def other_leads(seconds: float) -> str:
+    return leads(seconds).replace("Broker 3", "Broker 2")
+
+
+ELECTED = at(
+    9,
+    "INFO [QuorumController id=100] UNCLEAN partition change for t-0 with topic ID x: isr: [] -> [3], leader: -1 -> 3, "
+    "leaderEpoch: 1 -> 2, elr: [2] -> [], lastKnownElr: [3] -> [], partitionEpoch: 4 -> 5",
+)
+
+
+@pytest.mark.parametrize(
+    ("controller", "broker", "other", "causes"),
+    [
+        (elects(9, 3), leads(1) + recovers(5) + leads(10), "", ["crash", "last-leader-again"]),
+        (elects(9, 3), leads(1) + recovers(5) + leads(10), other_leads(0.5), ["crash", "last-leader-again"]),
+        (ELECTED, leads(1) + recovers(5) + leads(10), "", ["crash", "last-leader-again"]),
+        (ELECTED, recovers(5) + leads(10), "", ["unclean-election", "crash"]),
+        (elects(9, 3), leads(1) + recovers(5) + leads(10), other_leads(4), ["unclean-election", "crash"]),
+        (elects(9, 2), leads(1) + recovers(5), "", ["unclean-election", "crash"]),
+        (elects(9, 3, "u,0"), leads(1) + recovers(5), "", ["unclean-election", "crash"]),
+        (elects(9, 3), leads(1) + recovers(5, "u-0"), "", ["unclean-election", "crash"]),
+        (elects(9, 3), recovers(0.5) + leads(1), "", ["unclean-election", "crash"]),
+        (elects(9, 3) + elects(9, 2, "u,0"), leads(1) + recovers(5), "", ["unclean-election", "crash"]),
+    ],
+)
+def test_an_election_of_the_broker_that_led_last_costs_nothing(
+    tmp_path: Path, controller: str, broker: str, other: str, causes: list[str]
+) -> None:
+    assert causes_of(tmp_path, "0.9.0.1", controller=controller, a=broker, b=other)[:2] == causes
+
+
+def test_what_the_last_leader_lacks_was_lost_with_the_power(tmp_path: Path) -> None:
+    torn = at(6, "WARN Corruption found in segment 0 of log t-0, truncating to offset 3. (kafka.log.Log)")
+    text = leads(1) + recovers(5) + torn + leads(10)
+    assert causes_of(tmp_path, "0.8.2.2", controller=elects(9, 3), a=text)[0] == "power-loss"
+    assert causes_of(tmp_path, "0.8.2.2", controller=elects(9, 2), a=text)[0] == "unclean-election"
+
+
+@pytest.mark.parametrize(
+    ("controller", "first"),
+    [
+        ("", "replicas-differ"),
+        (elects(9, 2, "u,0"), "unclean-election"),
+        (elects(9, 2), "unclean-election"),
+        (elects(9, 3), "replicas-differ"),
+    ],
+)
+def test_replicas_that_differ_after_an_unclean_election(tmp_path: Path, controller: str, first: str) -> None:
+    for name in ("a", "b"):
+        partition = tmp_path / name / "t-0"
+        partition.mkdir(parents=True)
+        (partition / "00000000000000000000.log").write_bytes(batch(0, [R(value=name.encode())]))
+    (tmp_path / "broker.log").write_text(leads(1) + recovers(5) + controller)
+    logs = incident_logs.read_all([tmp_path / "broker.log"])
+    case = incident_causes.IncidentEvidence(logs, compare_directories([tmp_path / "a", tmp_path / "b"]), (), "0.9.0.1")
+    told = incident_causes.causes(case)
+    of_other = "u,0" in controller
+    assert [one.kind.id for one in told][: 1 + of_other] == (["replicas-differ", first] if of_other else [first])
+    assert [one.rank for one in told if one.kind.id == "replicas-differ"] == [int(controller == elects(9, 2))]
