@@ -15,6 +15,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Final
 
+from app import incident_ends as ends
 from app import incident_history as history
 from app.incident_logs import LogFile, LogLine, statement, times_around
 from evidence import borders
@@ -91,6 +92,12 @@ class IncidentEvidence:
         told = self.lines("unclean")
         again = set(history.elected_again(self.logs, told))
         return [line for line in told if line not in again]
+
+    @property
+    def led_after_a_cut(self) -> list[LogLine]:
+        """The cuts that removed something, after which that broker led before it was in sync again."""
+        cuts = set(ends.real_cuts(self.logs))
+        return [line for line in history.led_after_a_cut(self.logs) if line in cuts]
 
     @property
     def by_epoch(self) -> bool:
@@ -269,20 +276,43 @@ def unclean(evidence: IncidentEvidence, kind: CauseKind) -> Cause | None:
     do="If all in-sync replicas lost power at one moment, unflushed records are gone. If one kept it, do not start the "
     "others as leaders: compare the replicas first.",
     scenario="page-cache-only",
-    lines=("Found record size 0 ", "Found invalid messages in log segment", "Corruption found in segment"),
+    lines=(
+        "Found record size 0 ",
+        "Found invalid messages in log segment",
+        "Corruption found in segment",
+        " below high watermark ",
+    ),
 )
 def power(evidence: IncidentEvidence, kind: CauseKind) -> Cause | None:
-    """A log that ends in zeros, or torn, on a broker that crashed and whose disk was not full."""
+    """A log that ends in zeros, or torn, or before what had been in it, on a broker that crashed and whose disk was not
+    full.
+    """
     if not evidence.lines("recovering"):
         return None
     # A full disk tears a log as well.
     lines = [line for log in evidence.logs if not log.of("disk") for line in log.of("zeros")]
+    if not lines:
+        return _came_back_shorter(evidence, kind)
     crashed = sum(log.crashes > 0 for log in evidence.brokers)
     return _of_lines(
         kind,
         lines,
         f"{plural(len({line.file for line in lines}), 'broker')} found a log that ends in what was never written; "
         f"{crashed} of {plural(len(evidence.brokers), 'broker')} had not stopped cleanly",
+    )
+
+
+def _came_back_shorter(evidence: IncidentEvidence, kind: CauseKind) -> Cause | None:
+    """A log that was cut off by nobody, and ends before what had been in it."""
+    logs = [log for log in evidence.logs if not log.of("disk")]
+    if told := ends.shorter_than_told(logs):
+        return _of_lines(kind, told, "a broker crashed, and its log came back shorter than the broker had told before")
+    elected = {history.partition_of(line) for line in evidence.unclean}
+    lines = ends.shorter_than_committed(logs, evidence.by_epoch, only_again=bool(evidence.lines("unclean enabled")))
+    return _of_lines(
+        kind,
+        [one for one in lines if history.partition_of(one) not in elected],
+        "a broker crashed, and its log came back without records that a follower knew to be committed",
     )
 
 
@@ -506,10 +536,10 @@ def truncated_to_hw(evidence: IncidentEvidence, kind: CauseKind) -> Cause | None
     """A truncation, without leader epochs, on a broker that led afterwards; or on any, if no log says who led."""
     if evidence.by_epoch:
         return None
-    if lines := history.led_after_a_cut(evidence.logs):
+    if lines := evidence.led_after_a_cut:
         told = "a broker cut its log, and led the partition before it was in sync again"
         return Cause(kind, told, tuple(lines[:3]), rank=-1)
-    return None if history.tells_of_leaders(evidence.logs) else _of_lines(kind, evidence.lines("truncated"))
+    return None if history.tells_of_leaders(evidence.logs) else _of_lines(kind, ends.real_cuts(evidence.logs))
 
 
 @rule(
@@ -524,9 +554,9 @@ def truncated_to_hw(evidence: IncidentEvidence, kind: CauseKind) -> Cause | None
 def truncated(evidence: IncidentEvidence, kind: CauseKind) -> Cause | None:
     """A truncation, with leader epochs or on a broker that remained a follower."""
     told = evidence.by_epoch or history.tells_of_leaders(evidence.logs)
-    if not told or (not evidence.by_epoch and history.led_after_a_cut(evidence.logs)):
+    if not told or (not evidence.by_epoch and evidence.led_after_a_cut):
         return None
-    return _of_lines(kind, evidence.lines("truncated"))
+    return _of_lines(kind, ends.real_cuts(evidence.logs))
 
 
 @rule(

@@ -27,6 +27,8 @@ PIECE: Final = 1 << 20
 BLOCK: Final = 1 << 12
 COUNTED: Final = 10_000
 """Lines of one kind that are kept of a file."""
+KEPT: Final = 600
+"""Characters of a line that are kept."""
 LONGEST: Final = 220
 """Characters of a line that are shown."""
 LITERALS: Final[Mapping[str, tuple[bytes, ...]]] = {
@@ -48,6 +50,10 @@ LITERALS: Final[Mapping[str, tuple[bytes, ...]]] = {
         b"already registered on the path",
     ),
     "truncated": (b"Truncating to offset ", b"Truncating log "),
+    "truncated whole": (b"Truncate and start at offset ",),
+    "below high watermark": (b" below high watermark ",),
+    "loaded": (b"Completed load of ",),
+    "rolled": (b"Rolled new log segment at offset ",),
     "empty directory": (b"No meta.properties file under dir",),
     "retention": (b"retention time ", b"retention size ", b"Scheduling log segment "),
     "default changed": (b"entityPath: brokers/<default>",),
@@ -176,7 +182,7 @@ def read(file: Path) -> LogFile:
             for kind in dict.fromkeys([kind for literal, kind in KIND_OF if literal in line]):
                 must, kept = LINES.get(kind), log.lines.get(kind, [])
                 if len(kept) < COUNTED and (not must or must.search(line)):
-                    text = visible(line.rstrip()[:LONGEST].decode("utf-8", "replace"))
+                    text = visible(line.rstrip()[:KEPT].decode("utf-8", "replace"))
                     log.lines.setdefault(kind, []).append(LogLine(file, begin + at, text, time_of(line)))
     log.releases = list(dict.fromkeys(VERSION.findall("\n".join(one.text for one in log.of("started")))))
     return log

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from app import incident, incident_causes, incident_history, incident_logs, incident_untraced
+from app import incident, incident_causes, incident_ends, incident_history, incident_logs, incident_untraced
 from harness.scenario import all_scenarios
 from kafkafiles.side_by_side import compare_directories
 from tests.unit.kafkafiles.encode import R, batch, control_key
@@ -395,3 +395,132 @@ def test_replicas_that_differ_after_an_unclean_election(tmp_path: Path, controll
     of_other = "u,0" in controller
     assert [one.kind.id for one in told][: 1 + of_other] == (["replicas-differ", first] if of_other else [first])
     assert [one.rank for one in told if one.kind.id == "replicas-differ"] == [int(controller == elects(9, 2))]
+
+
+def loads(seconds: float, end: int) -> str:
+    return at(seconds, f"INFO Completed load of log t-0 with 1 log segments and log end offset {end} in 15 ms (kafka)")
+
+
+def loads_new(seconds: float, end: int) -> str:
+    of = f"dir=/{'d' * 150}/t-0, topicId=bWXkNl43SjiNEufddnpa5g, topic=t, partition=0, highWatermark=0"
+    return at(seconds, f"INFO Completed load of Log({of}, logStartOffset=0, logEndOffset={end}) with 1 segments in 1ms")
+
+
+def starts(seconds: float, end: int, role: str = "Leader") -> str:
+    told = f"{role} t-0 with topic id Some(x) starts at leader epoch 4 from offset {end} with partition epoch 6"
+    return at(seconds, f"INFO [Broker id=1] {told} (state.change.logger)")
+
+
+def shrinks(seconds: float, end: int) -> str:
+    told = f"Shrinking ISR from 1,2 to 1. Leader: (highWatermark: 3, endOffset: {end}). Out of sync replicas: (2)"
+    return at(seconds, f"INFO [Partition t-0 broker=1] {told} (kafka.cluster.Partition)")
+
+
+def rolls(seconds: float, end: int) -> str:
+    return at(seconds, f"INFO [Log partition=t-0, dir=/d] Rolled new log segment at offset {end} in 3 ms. (kafka.log)")
+
+
+CUT_TO_3 = at(4, "INFO [UnifiedLog partition=t-0, dir=/d] Truncating to offset 3 (kafka.log.UnifiedLog)")
+EMPTIED = at(4, "INFO [UnifiedLog partition=t-0, dir=/d] Truncate and start at offset 3 (kafka.log.UnifiedLog)")
+
+
+@pytest.mark.parametrize(
+    ("text", "lost"),
+    [
+        (starts(1, 9) + recovers(5) + loads(6, 3), True),
+        (starts(1, 9, "Follower") + recovers(5) + loads_new(6, 3), True),
+        (shrinks(1, 9) + recovers(5) + loads(6, 3), True),
+        (rolls(1, 9) + recovers(5) + loads(6, 3), True),
+        (loads(1, 9) + recovers(5) + loads(6, 3), True),
+        (starts(1, 9) + rolls(2, 5) + recovers(5) + loads(6, 8), True),
+        (starts(1, 9) + recovers(5) + loads(6, 9), False),
+        (starts(1, 9) + recovers(5) + loads(6, 12), False),
+        (starts(1, 9) + loads(6, 3), False),
+        (starts(1, 9) + recovers(5, "u-0") + loads(6, 3), False),
+        (starts(1, 9) + CUT_TO_3 + recovers(5) + loads(6, 3), False),
+        (starts(1, 9) + EMPTIED + recovers(5) + loads(6, 3), False),
+        (starts(1, 9) + created(4) + recovers(5) + loads(6, 3), False),
+        (starts(1, 9) + recovers(5) + loads(6, 3) + "java.io.IOException: Input/output error\n", False),
+    ],
+)
+def test_a_log_that_comes_back_shorter_than_its_broker_told(tmp_path: Path, text: str, lost: bool) -> None:
+    assert ("power-loss" in causes_of(tmp_path, "4.3.1", a=text)) == lost
+
+
+def below(seconds: float, high_watermark: int, partition: str = "t-0") -> str:
+    told = f"Truncating {partition} to offset 5 below high watermark {high_watermark}"
+    return at(seconds, f"WARN [ReplicaFetcher replicaId=2, leaderId=1, fetcherId=0] {told} (kafka.server)")
+
+
+BACK = recovers(5) + loads(6, 5) + starts(7, 5)
+MAY_BE_STALE = "\tunclean.leader.election.enable = true\n"
+
+
+@pytest.mark.parametrize(
+    ("leader", "follower", "lost"),
+    [
+        (BACK, below(8, 9), True),
+        (BACK, below(8, 5), False),
+        (BACK, below(6.5, 9), False),
+        (BACK, below(8, 9, "u-0"), False),
+        (loads(6, 5) + starts(7, 5), below(8, 9), False),
+        (BACK + starts(7.5, 5, "Follower"), starts(7.5, 7) + below(8, 9), True),
+        (CUT_TO_3 + BACK, below(8, 9), False),
+        (recovers(5) + loads(6, 5) + cut(6.5, 4) + starts(7, 4), below(8, 9), False),
+        (BACK + elects(6.5, 1), below(8, 9), False),
+        (MAY_BE_STALE + BACK, below(8, 9), False),
+        (MAY_BE_STALE + starts(1, 3) + BACK, below(8, 9), True),
+        (BACK, cut(8, 9) + cut(8.1, 5), False),
+    ],
+)
+def test_a_leader_that_comes_back_without_what_was_committed(
+    tmp_path: Path, leader: str, follower: str, lost: bool
+) -> None:
+    assert ("power-loss" in causes_of(tmp_path, "2.2.2", a=leader, b=follower)) == lost
+
+
+@pytest.mark.parametrize(
+    ("follower", "lost"),
+    [
+        (cut(8, 9) + cut(8.1, 5), True),
+        (cut(8, 9), False),
+        (cut(8, 5) + cut(8.1, 5), False),
+        (cut(8, 9) + leads(8.05) + cut(8.1, 5), False),
+        (cut(8, 9) + loads(8.05, 9) + cut(8.1, 5), False),
+    ],
+)
+def test_a_follower_that_cuts_twice_before_there_were_leader_epochs(tmp_path: Path, follower: str, lost: bool) -> None:
+    leader = recovers(5) + loads(6, 5) + leads(7)
+    assert ("power-loss" in causes_of(tmp_path, "0.10.2.2", a=leader, b=id_of(3) + follower)) == lost
+
+
+@pytest.mark.parametrize(
+    ("text", "cuts"),
+    [
+        (loads(1, 3) + cut(2), 0),
+        (loads(1, 3) + follows(1.5) + cut(2), 0),
+        (loads(1, 9) + cut(2), 1),
+        (loads(1, 3) + leads(1.5) + cut(2), 1),
+        (loads(1, 3) + cut(2) + cut(3), 1),
+        (cut(2), 1),
+        ("INFO Truncating to offset 3 (kafka.log.Log)\n", 1),
+    ],
+)
+def test_a_cut_at_the_end_of_a_log_removes_nothing(tmp_path: Path, text: str, cuts: int) -> None:
+    (tmp_path / "a.log").write_text(text)
+    logs = incident_logs.read_all([tmp_path / "a.log"])
+    assert len(incident_ends.real_cuts(logs)) == cuts
+    named = causes_of(tmp_path, "0.10.2.2", a=text, b=leads(1))
+    assert any(one.startswith("truncation") for one in named) == bool(cuts)
+
+
+def test_long_lines_are_read_and_shown_short(tmp_path: Path) -> None:
+    (tmp_path / "a.log").write_text(loads_new(6, 3))
+    logs = incident_logs.read_all([tmp_path / "a.log"])
+    assert incident_ends.end_of("loaded", logs[0].of("loaded")[0]) == 3
+    assert incident_history.partition_of(logs[0].of("loaded")[0]) == "t-0"
+    kind = next(iter(incident_causes.kinds()))
+    cause = incident_causes.Cause(kind, "x", tuple(logs[0].of("loaded")))
+    found = incident.SavedFiles(logs=(tmp_path / "a.log",), parents=())
+    told = incident.text(found, (cause,), (), ((), "x"), (), (), "4.3.1")
+    assert max(len(line) for line in told.splitlines() if "Completed load" in line) <= incident_logs.LONGEST + 5
