@@ -22,7 +22,8 @@ from evidence import borders
 from evidence.releases import numbers
 from evidence.text import plural
 from kafkafiles import batches, columns, errors, indexes
-from kafkafiles.side_by_side import ReplicaComparison
+from kafkafiles.replica import SegmentProblem
+from kafkafiles.side_by_side import ReplicaComparison, fault
 
 JUMP: Final = timedelta(minutes=30)
 """A log whose times go back by so much has a clock that was ahead."""
@@ -94,6 +95,16 @@ class IncidentEvidence:
         return [line for line in told if line not in again]
 
     @property
+    def never_written(self) -> list[tuple[str, list[SegmentProblem]]]:
+        """The ends of copied logs that were never written, by replica; none where files are made in their full size,
+        or a disk was full.
+        """
+        if self.lines("preallocated") or self.lines("disk"):
+            return []
+        found = [(name, one) for comparison in self.comparisons for name, one in comparison.replicas.items()]
+        return [(name, problems) for name, one in found if (problems := ends.never_written(one))]
+
+    @property
     def led_after_a_cut(self) -> list[LogLine]:
         """The cuts that removed something, after which that broker led before it was in sync again."""
         cuts = set(ends.real_cuts(self.logs))
@@ -153,7 +164,8 @@ def _of_lines(kind: CauseKind, lines: Sequence[LogLine], what: str = "") -> Caus
 )
 def damaged(evidence: IncidentEvidence, kind: CauseKind) -> Cause | None:
     """A checksum that is wrong, in copied files or by a log; not at an end that recovery cut off after a crash."""
-    faults = [fault for one in evidence.comparisons for fault in one.corrupt]
+    torn = {fault(name, problem) for name, problems in evidence.never_written for problem in problems}
+    faults = [told for one in evidence.comparisons for told in one.corrupt if told not in torn]
     if faults:
         return Cause(kind, f"{plural(len(faults), 'damaged place')} in copied files; the first: {faults[0]}")
     # The exception stands by itself below the line that says what was read.
@@ -285,8 +297,11 @@ def unclean(evidence: IncidentEvidence, kind: CauseKind) -> Cause | None:
 )
 def power(evidence: IncidentEvidence, kind: CauseKind) -> Cause | None:
     """A log that ends in zeros, or torn, or before what had been in it, on a broker that crashed and whose disk was not
-    full.
+    full; or a copied log that ends in zeros.
     """
+    if copied := evidence.never_written:
+        first = f"{copied[0][0]}, segment {copied[0][1][-1].segment}, byte {copied[0][1][-1].corrupt.position}"
+        return Cause(kind, f"{plural(len(copied), 'copied log')} end in what was never written; the first: {first}")
     if not evidence.lines("recovering"):
         return None
     # A full disk tears a log as well.

@@ -11,11 +11,14 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Final
 
 from app import incident_history as history
 from app.incident_history import BrokerHistory, Lead
 from app.incident_logs import LogFile, LogLine
+from kafkafiles.batches import Corrupt
+from kafkafiles.replica import Replica, SegmentProblem
 
 ENDS: Final = {
     "loaded": re.compile(r"log ?[eE]nd ?[oO]ffset[ =](\d+)"),
@@ -27,6 +30,8 @@ ENDS: Final = {
 }
 """Kinds of lines that tell where a log ends, and how."""
 BELOW: Final = re.compile(r"to offset \d+ below high watermark (\d+)")
+SECTOR: Final = 512
+"""Bytes that a disk writes at once, or a multiple of it: what was never written begins at such a border."""
 GROWS: Final = ("leads", "shrunk", "rolled")
 """Kinds of lines that tell of an end while a log grows."""
 ANEW: Final = ("created", "replica deleted")
@@ -161,3 +166,30 @@ def real_cuts(logs: Sequence[LogFile]) -> list[LogLine]:
             elif kind == "truncated" or "Follower " not in line.text:
                 ends.pop(partition, None)
     return found
+
+
+def never_written(replica: Replica) -> list[SegmentProblem]:
+    """The problems at the end of a copied log that are zeros which no broker wrote: a batch whose end is missing from
+    some sector on, and what follows it up to the end of the file.
+    """
+    if not replica.segments:
+        return []
+    last, found = replica.segments[-1], list[SegmentProblem]()
+    end = last.size
+    for problem in reversed(replica.problems):
+        corrupt = problem.corrupt
+        at_end = problem.segment == last.base_offset and corrupt.position + corrupt.size == end
+        if not at_end or not (corrupt.kind == "zero-padding" or _ends_in_zeros(last.path, corrupt)):
+            break
+        found.append(problem)
+        end = corrupt.position
+    return found
+
+
+def _ends_in_zeros(segment: Path, corrupt: Corrupt) -> bool:
+    """Whether a batch is zeros from the border of a sector on."""
+    with segment.open("rb") as file:
+        file.seek(corrupt.position)
+        data = file.read(corrupt.size)
+    zeros = corrupt.position + len(data.rstrip(b"\0"))
+    return corrupt.kind != "torn" and -(-zeros // SECTOR) * SECTOR < corrupt.position + corrupt.size

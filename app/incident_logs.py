@@ -37,6 +37,7 @@ LITERALS: Final[Mapping[str, tuple[bytes, ...]]] = {
     "broker": (b"Starting log cleanup with a period",),
     "recovering": (b"Recovering unflushed segment",),
     "zeros": (b"Found record size 0 ", b"Found invalid messages in log segment", b"Corruption found in segment"),
+    "preallocated": (b"preallocate = true", b"preallocate -> true"),
     "unclean": (b"potential data loss", b"UNCLEAN partition change"),
     "last known leader": (b"UNCLEAN partition change",),
     "unclean enabled": (b"unclean.leader.election.enable = true", b"unclean.leader.election.enable -> true"),

@@ -524,3 +524,61 @@ def test_long_lines_are_read_and_shown_short(tmp_path: Path) -> None:
     found = incident.SavedFiles(logs=(tmp_path / "a.log",), parents=())
     told = incident.text(found, (cause,), (), ((), "x"), (), (), "4.3.1")
     assert max(len(line) for line in told.splitlines() if "Completed load" in line) <= incident_logs.LONGEST + 5
+
+
+def torn_at(position: int, size: int = 900) -> bytes:
+    """A segment whose second batch is zeros from a byte of the file on."""
+    whole = batch(0, [R()]) + batch(1, [R(value=b"x" * size)])
+    return whole[:position] + bytes(len(whole) - position)
+
+
+def flipped() -> bytes:
+    """A segment whose last batch has another bit."""
+    whole = bytearray(batch(0, [R()]) + batch(1, [R(value=b"x" * 900)]))
+    whole[600] ^= 1
+    return bytes(whole)
+
+
+SOUND = batch(0, [R()])
+
+
+@pytest.mark.parametrize(
+    ("segment", "log", "first"),
+    [
+        (SOUND + bytes(99), "", "power-loss"),
+        (torn_at(512), "", "power-loss"),
+        (torn_at(512) + bytes(99), "", "power-loss"),
+        (SOUND, "", ""),
+        (SOUND + batch(1, [R()])[:-9], "", ""),
+        (torn_at(1030), "", "damaged-record"),
+        (torn_at(512) + batch(2, [R()]), "", "damaged-record"),
+        (flipped(), "", "damaged-record"),
+        (flipped() + bytes(99), "", "damaged-record"),
+        (SOUND + bytes(99), "\tlog.preallocate = true\n", ""),
+        (torn_at(512), "\tlog.preallocate = true\n", "damaged-record"),
+        (SOUND + bytes(99), "java.io.IOException: No space left on device\n", "disk"),
+    ],
+    ids=lambda one: f"{len(one)} bytes" if isinstance(one, bytes) else one.strip(),
+)
+def test_a_copied_log_that_ends_in_what_was_never_written(tmp_path: Path, segment: bytes, log: str, first: str) -> None:
+    for name, data in (("a", segment), ("b", SOUND)):
+        partition = tmp_path / name / "t-0"
+        partition.mkdir(parents=True)
+        (partition / "00000000000000000000.log").write_bytes(data)
+    (tmp_path / "broker.log").write_text(log)
+    logs = incident_logs.read_all([tmp_path / "broker.log"])
+    case = incident_causes.IncidentEvidence(logs, compare_directories([tmp_path / "a", tmp_path / "b"]), (), "2.8.2")
+    assert next((one.kind.id for one in incident_causes.causes(case)), "") == first
+    if first == "power-loss":
+        (told,) = [one.why for one in incident_causes.causes(case) if one.kind.id == "power-loss"]
+        assert "byte" in told
+
+
+def test_zeros_in_the_middle_of_a_copied_log_are_damage(tmp_path: Path) -> None:
+    for name, data in (("a", SOUND + bytes(99)), ("b", SOUND)):
+        partition = tmp_path / name / "t-0"
+        partition.mkdir(parents=True)
+        (partition / "00000000000000000000.log").write_bytes(data)
+        (partition / "00000000000000000001.log").write_bytes(batch(1, [R()]))
+    case = incident_causes.IncidentEvidence((), compare_directories([tmp_path / "a", tmp_path / "b"]), (), "2.8.2")
+    assert [one.kind.id for one in incident_causes.causes(case)] == ["damaged-record"]
