@@ -82,8 +82,8 @@ def shorter_than_committed(logs: Sequence[LogFile], by_epoch: bool, only_again: 
     that was not in sync, only those of a broker that had led last before its crash (`only_again`).
     """
     told = history.brokers(logs)
-    leads, found = history.leads_of(told), []
-    loaded = {id(one): _loaded_after_crashes(one) for one in told}
+    leads, found = history.leads_of(told), dict[LogLine, None]()
+    loads = {id(one): _loads(one) for one in told}
     for follower in told:
         for cut, high_watermark in _cuts_below_committed(follower, by_epoch):
             before = [
@@ -93,10 +93,10 @@ def shorter_than_committed(logs: Sequence[LogFile], by_epoch: bool, only_again: 
             ]
             if not before or (only_again and not (len(before) > 1 and before[-2].broker is before[-1].broker)):
                 continue
-            line = _led_with(before[-1], loaded[id(before[-1].broker)])
-            if line and line not in found and (end_of("loaded", line) or 0) < high_watermark:
-                found.append(line)
-    return found
+            line = _led_with(before[-1], loads[id(before[-1].broker)])
+            if line and (end_of("loaded", line) or 0) < high_watermark:
+                found[line] = None
+    return list(found)
 
 
 def _cuts_below_committed(broker: BrokerHistory, by_epoch: bool) -> Iterator[tuple[LogLine, int]]:
@@ -117,21 +117,23 @@ def _cuts_below_committed(broker: BrokerHistory, by_epoch: bool) -> Iterator[tup
             last.pop(partition, None)
 
 
-def _loaded_after_crashes(broker: BrokerHistory) -> dict[str, list[LogLine]]:
-    """By partition the lines by which a broker loaded a log after a crash, and had not cut it shortly before that."""
-    found: dict[str, list[LogLine]] = defaultdict(list)
+def _loads(broker: BrokerHistory) -> dict[str, list[tuple[LogLine, bool]]]:
+    """By partition the lines by which a broker loaded a log, or cut it, in their order; and whether it was loaded after
+    a crash, and had not been cut shortly before that.
+    """
+    found: dict[str, list[tuple[LogLine, bool]]] = defaultdict(list)
     crashed: set[str] = set()
     cut: dict[str, LogLine] = {}
     for kind, line in lines_of(broker, ("recovering", "loaded", "truncated")):
         partition = history.partition_of(line)
         if kind == "recovering":
             crashed.add(partition)
-        elif kind == "truncated":
+            continue
+        as_left = kind == "loaded" and partition in crashed
+        found[partition].append((line, as_left and not (partition in cut and _soon(cut[partition], line))))
+        crashed.discard(partition)
+        if kind == "truncated":
             cut[partition] = line
-        elif partition in crashed:
-            crashed.discard(partition)
-            if partition not in cut or not _soon(cut[partition], line):
-                found[partition].append(line)
     return found
 
 
@@ -139,17 +141,13 @@ def _soon(first: LogLine, second: LogLine) -> bool:
     return not first.time or not second.time or second.time - first.time < history.BEFORE_FETCHED
 
 
-def _led_with(lead: Lead, loaded: Mapping[str, Sequence[LogLine]]) -> LogLine | None:
-    """The line by which a leader had loaded the log with which it began to lead: the last one after a crash, if it has
+def _led_with(lead: Lead, loads: Mapping[str, Sequence[tuple[LogLine, bool]]]) -> LogLine | None:
+    """The line by which a leader had loaded the log with which it began to lead, if that was after a crash, and it has
     cut nothing off since.
     """
-    partition = history.partition_of(lead.line)
-    before = [line for line in loaded.get(partition, []) if line.time and line.time <= lead.time]
-    if not before:
-        return None
-    again = [*lead.broker.of("truncated"), *lead.broker.of("loaded")]
-    since = [one for one in again if history.partition_of(one) == partition and one.time]
-    return None if any(before[-1].time < one.time <= lead.time for one in since) else before[-1]  # type: ignore[operator]
+    told = loads.get(history.partition_of(lead.line), ())
+    before = [(line, as_left) for line, as_left in told if line.time and line.time <= lead.time]
+    return before[-1][0] if before and before[-1][1] else None
 
 
 def real_cuts(logs: Sequence[LogFile]) -> list[LogLine]:
