@@ -19,6 +19,7 @@ from typing import Any, Final
 
 from app import incident_untraced
 from app.incident_causes import Cause, CauseKind, kinds
+from app.incident_logs import LONGEST
 from evidence.errors import UsageError
 from evidence.text import plural, visible
 from kafkafiles import errors
@@ -106,7 +107,7 @@ def text(
     ]
     for one in causes:
         lines += [f"   {one.kind.id}: {one.kind.means}", f"     {visible(one.why)}"]
-        lines += [f"     {line.file}:\n     {line.text}" for line in one.lines[:1]]
+        lines += [f"     {line.file}:\n     {line.text[:LONGEST]}" for line in one.lines[:1]]
         lines += [f"     do: {one.kind.do}", f"     shown by: kafka-chaos run {one.kind.scenario}"]
     if not (found.logs or found.parents):
         lines.append("   nothing to look at: there is no broker's log and no copied partition, only configuration")

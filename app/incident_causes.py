@@ -15,13 +15,15 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Final
 
+from app import incident_ends as ends
 from app import incident_history as history
-from app.incident_logs import LogFile, LogLine, times_around
+from app.incident_logs import LogFile, LogLine, statement, times_around
 from evidence import borders
 from evidence.releases import numbers
 from evidence.text import plural
 from kafkafiles import batches, columns, errors, indexes
-from kafkafiles.side_by_side import ReplicaComparison
+from kafkafiles.replica import SegmentProblem
+from kafkafiles.side_by_side import ReplicaComparison, fault
 
 JUMP: Final = timedelta(minutes=30)
 """A log whose times go back by so much has a clock that was ahead."""
@@ -36,6 +38,8 @@ LEADS_ON: Final = timedelta(seconds=10)
 """A controller that resigns does so within a few fetch time-outs of the quorum."""
 LOG_GOES_ON: Final = 2048
 """Bytes after a line from which on what did not follow was not cut off."""
+RECOVERS: Final = "Found invalid messages in log segment"
+"""What a recovery says of the place from which on it cuts a log off."""
 ALL_CRASHED: Final = "all-brokers-crashed"
 
 
@@ -82,6 +86,29 @@ class IncidentEvidence:
     def brokers(self) -> list[LogFile]:
         """The logs of brokers."""
         return [log for log in self.logs if log.is_broker]
+
+    @property
+    def unclean(self) -> list[LogLine]:
+        """The lines of unclean elections that chose a replica which may have lacked records."""
+        told = self.lines("unclean")
+        again = set(history.elected_again(self.logs, told))
+        return [line for line in told if line not in again]
+
+    @property
+    def never_written(self) -> list[tuple[str, list[SegmentProblem]]]:
+        """The ends of copied logs that were never written, by replica; none where files are made in their full size,
+        or a disk was full.
+        """
+        if self.lines("preallocated") or self.lines("disk"):
+            return []
+        found = [(name, one) for comparison in self.comparisons for name, one in comparison.replicas.items()]
+        return [(name, problems) for name, one in found if (problems := ends.never_written(one))]
+
+    @property
+    def led_after_a_cut(self) -> list[LogLine]:
+        """The cuts that removed something, after which that broker led before it was in sync again."""
+        cuts = set(ends.real_cuts(self.logs))
+        return [line for line in history.led_after_a_cut(self.logs) if line in cuts]
 
     @property
     def by_epoch(self) -> bool:
@@ -136,11 +163,13 @@ def _of_lines(kind: CauseKind, lines: Sequence[LogLine], what: str = "") -> Caus
     lines=("CorruptRecordException", "Record is corrupt"),
 )
 def damaged(evidence: IncidentEvidence, kind: CauseKind) -> Cause | None:
-    """A checksum that is wrong, in copied files or by a log."""
-    faults = [fault for one in evidence.comparisons for fault in one.corrupt]
+    """A checksum that is wrong, in copied files or by a log; not at an end that recovery cut off after a crash."""
+    torn = {fault(name, problem) for name, problems in evidence.never_written for problem in problems}
+    faults = [told for one in evidence.comparisons for told in one.corrupt if told not in torn]
     if faults:
         return Cause(kind, f"{plural(len(faults), 'damaged place')} in copied files; the first: {faults[0]}")
-    return _of_lines(kind, evidence.lines("corrupt"))
+    # The exception stands by itself below the line that says what was read.
+    return _of_lines(kind, [one for one in evidence.lines("corrupt") if one.time or RECOVERS not in statement(one)])
 
 
 @rule(
@@ -153,13 +182,17 @@ def damaged(evidence: IncidentEvidence, kind: CauseKind) -> Cause | None:
     also=("museum-kip-279",),
 )
 def differ(evidence: IncidentEvidence, kind: CauseKind) -> Cause | None:
-    """Two records at one offset."""
+    """Two records at one offset. Where a replica outside the ISR was elected, they followed from that."""
+    found = []
+    elected = {history.partition_of(line) for line in evidence.unclean}
     for one in evidence.comparisons:
+        partition = f"{one.topic}-{one.partition}"
         for difference in one.differences:
             if sum(record is not None for record in difference.records.values()) > 1:
-                where = f"{one.topic}-{one.partition}, offset {difference.offset}"
-                return Cause(kind, f"the first is {where} ({', '.join(difference.fields)})")
-    return None
+                told = f"the first is {partition}, offset {difference.offset} ({', '.join(difference.fields)})"
+                found.append(Cause(kind, told, rank=int(partition in elected)))
+                break
+    return min(found, key=lambda one: one.rank, default=None)
 
 
 # In logs
@@ -240,9 +273,9 @@ def false_clean(evidence: IncidentEvidence, kind: CauseKind) -> Cause | None:
 )
 def unclean(evidence: IncidentEvidence, kind: CauseKind) -> Cause | None:
     """A controller says so, or unclean elections are on and a partition had no replica in sync."""
-    if told := evidence.lines("unclean"):
+    if told := evidence.unclean:
         return _of_lines(kind, told)
-    if not evidence.lines("unclean enabled"):
+    if evidence.lines("unclean") or not evidence.lines("unclean enabled"):
         return None
     return _of_lines(
         kind, evidence.lines("no leader"), "unclean elections are enabled, and a partition had no replica in sync left"
@@ -255,20 +288,46 @@ def unclean(evidence: IncidentEvidence, kind: CauseKind) -> Cause | None:
     do="If all in-sync replicas lost power at one moment, unflushed records are gone. If one kept it, do not start the "
     "others as leaders: compare the replicas first.",
     scenario="page-cache-only",
-    lines=("Found record size 0 ", "Found invalid messages in log segment", "Corruption found in segment"),
+    lines=(
+        "Found record size 0 ",
+        "Found invalid messages in log segment",
+        "Corruption found in segment",
+        " below high watermark ",
+    ),
 )
 def power(evidence: IncidentEvidence, kind: CauseKind) -> Cause | None:
-    """A log that ends in zeros, or torn, on a broker that crashed and whose disk was not full."""
+    """A log that ends in zeros, or torn, or before what had been in it, on a broker that crashed and whose disk was not
+    full; or a copied log that ends in zeros.
+    """
+    if copied := evidence.never_written:
+        first = f"{copied[0][0]}, segment {copied[0][1][-1].segment}, byte {copied[0][1][-1].corrupt.position}"
+        return Cause(kind, f"{plural(len(copied), 'copied log')} end in what was never written; the first: {first}")
     if not evidence.lines("recovering"):
         return None
     # A full disk tears a log as well.
     lines = [line for log in evidence.logs if not log.of("disk") for line in log.of("zeros")]
+    if not lines:
+        return _came_back_shorter(evidence, kind)
     crashed = sum(log.crashes > 0 for log in evidence.brokers)
     return _of_lines(
         kind,
         lines,
         f"{plural(len({line.file for line in lines}), 'broker')} found a log that ends in what was never written; "
         f"{crashed} of {plural(len(evidence.brokers), 'broker')} had not stopped cleanly",
+    )
+
+
+def _came_back_shorter(evidence: IncidentEvidence, kind: CauseKind) -> Cause | None:
+    """A log that was cut off by nobody, and ends before what had been in it."""
+    logs = [log for log in evidence.logs if not log.of("disk")]
+    if told := ends.shorter_than_told(logs):
+        return _of_lines(kind, told, "a broker crashed, and its log came back shorter than the broker had told before")
+    elected = {history.partition_of(line) for line in evidence.unclean}
+    lines = ends.shorter_than_committed(logs, evidence.by_epoch, only_again=bool(evidence.lines("unclean enabled")))
+    return _of_lines(
+        kind,
+        [one for one in lines if history.partition_of(one) not in elected],
+        "a broker crashed, and its log came back without records that a follower knew to be committed",
     )
 
 
@@ -492,10 +551,10 @@ def truncated_to_hw(evidence: IncidentEvidence, kind: CauseKind) -> Cause | None
     """A truncation, without leader epochs, on a broker that led afterwards; or on any, if no log says who led."""
     if evidence.by_epoch:
         return None
-    if lines := history.led_after_a_cut(evidence.logs):
+    if lines := evidence.led_after_a_cut:
         told = "a broker cut its log, and led the partition before it was in sync again"
         return Cause(kind, told, tuple(lines[:3]), rank=-1)
-    return None if history.tells_of_leaders(evidence.logs) else _of_lines(kind, evidence.lines("truncated"))
+    return None if history.tells_of_leaders(evidence.logs) else _of_lines(kind, ends.real_cuts(evidence.logs))
 
 
 @rule(
@@ -510,9 +569,9 @@ def truncated_to_hw(evidence: IncidentEvidence, kind: CauseKind) -> Cause | None
 def truncated(evidence: IncidentEvidence, kind: CauseKind) -> Cause | None:
     """A truncation, with leader epochs or on a broker that remained a follower."""
     told = evidence.by_epoch or history.tells_of_leaders(evidence.logs)
-    if not told or (not evidence.by_epoch and history.led_after_a_cut(evidence.logs)):
+    if not told or (not evidence.by_epoch and evidence.led_after_a_cut):
         return None
-    return _of_lines(kind, evidence.lines("truncated"))
+    return _of_lines(kind, ends.real_cuts(evidence.logs))
 
 
 @rule(
@@ -807,11 +866,12 @@ def crashed(evidence: IncidentEvidence, kind: CauseKind) -> Cause | None:
     "had more, so only what a loss of power took is missing",
     do="Find out whether its machine lost power. If not, nothing is lost.",
     scenario="last-replica-standing",
-    lines=("UNCLEAN partition change",),
+    lines=("UNCLEAN partition change", "potential data loss"),
 )
 def last_leader(evidence: IncidentEvidence, kind: CauseKind) -> Cause | None:
-    """The elected replica is the last known leader (KIP-966)."""
-    return _of_lines(kind, evidence.lines("last known leader"))
+    """The elected replica is the last known leader (KIP-966), or by brokers' logs the last that led."""
+    again = history.elected_again(evidence.logs, evidence.lines("unclean"))
+    return _of_lines(kind, [*evidence.lines("last known leader"), *again])
 
 
 @rule(

@@ -21,9 +21,13 @@ from app.incident_logs import LogFile, LogLine
 BESIDE: Final = ("server.log", "kafkaserver.out", "controller.log", "state-change.log", "log-cleaner.log")
 """How the names of files begin that one broker writes beside each other."""
 PARTITION: Final = re.compile(
-    r"(?:partition=|[Pp]artition |Leader |Truncating log |Log for partition )"
+    r"(?:partition=|[Pp]artition |Leader |Follower |Truncating (?:log )?|Log for partition |(?:in|of) log "
+    r"|Log\(dir=[^,]*/|alive for |partition change for )"
     r"(?:\[(?P<topic>[\w.-]+),\s?(?P<number>\d+)\]|(?P<name>[\w.-]+-\d+)\b)"
 )
+ELECTED: Final = re.compile(r"Elect leader (\d+) from live|leader: -1 -> (\d+)\b")
+"""Whom an unclean election chose."""
+LEADER: Final = re.compile(r"[Bb]roker(?: id)?[ =](\d+)")
 BROKER: Final = re.compile(r"(?:broker|node)\.id = (\d+)")
 JOINED: Final = re.compile(r"(?:Expanding ISR .*?to|ISR updated to) ([\d,]+)")
 BEFORE_FETCHED: Final = timedelta(minutes=1)
@@ -113,6 +117,51 @@ def leaders_moved(logs: Sequence[LogFile]) -> bool:
     """Whether two brokers led one partition, one after the other."""
     partitions = [partition for one in brokers(logs) for partition in {partition_of(line) for line in led(one)}]
     return len(partitions) > len(set(partitions))
+
+
+@dataclass(frozen=True, slots=True)
+class Lead:
+    """A line by which a broker began to lead a partition, with its time and the broker."""
+
+    time: datetime
+    broker: BrokerHistory
+    line: LogLine
+
+
+def leads_of(told: Iterable[BrokerHistory]) -> dict[str, list[Lead]]:
+    """When which brokers began to lead, by partition, the earliest first."""
+    found: dict[str, list[Lead]] = defaultdict(list)
+    for one in told:
+        for line in led(one):
+            if line.time is not None:
+                found[partition_of(line)].append(Lead(line.time, one, line))
+    return {partition: sorted(leads, key=lambda lead: lead.time) for partition, leads in found.items()}
+
+
+def elected_again(logs: Sequence[LogFile], unclean: Iterable[LogLine]) -> list[LogLine]:
+    """The unclean elections that chose the broker which had led the partition last, and has crashed since: no other
+    replica had more.
+    """
+    told = brokers(logs)
+    leads = leads_of(told)
+    crashes: dict[tuple[str, str], list[LogLine]] = defaultdict(list)
+    for one in told:
+        for line in one.of("recovering"):
+            crashes[str(one.files[0].file), partition_of(line)].append(line)
+    found = []
+    for line in unclean:
+        partition, until = partition_of(line), line.time
+        before = [lead for lead in leads.get(partition, []) if until is not None and lead.time <= until]
+        if before and _is_chosen(before[-1], line):
+            recovered = crashes[str(before[-1].broker.files[0].file), partition]
+            found += [line] if any(_between(one, before[-1].time, until) for one in recovered) else []
+    return found
+
+
+def _is_chosen(lead: Lead, election: LogLine) -> bool:
+    """Whether the broker that led is the one that an election chose."""
+    chosen, leader = ELECTED.search(election.text), LEADER.search(lead.line.text)
+    return bool(chosen and leader and leader[1] == (chosen[1] or chosen[2]))
 
 
 def created_again(logs: Sequence[LogFile]) -> Iterator[LogLine]:

@@ -27,6 +27,8 @@ PIECE: Final = 1 << 20
 BLOCK: Final = 1 << 12
 COUNTED: Final = 10_000
 """Lines of one kind that are kept of a file."""
+KEPT: Final = 600
+"""Characters of a line that are kept."""
 LONGEST: Final = 220
 """Characters of a line that are shown."""
 LITERALS: Final[Mapping[str, tuple[bytes, ...]]] = {
@@ -35,6 +37,7 @@ LITERALS: Final[Mapping[str, tuple[bytes, ...]]] = {
     "broker": (b"Starting log cleanup with a period",),
     "recovering": (b"Recovering unflushed segment",),
     "zeros": (b"Found record size 0 ", b"Found invalid messages in log segment", b"Corruption found in segment"),
+    "preallocated": (b"preallocate = true", b"preallocate -> true"),
     "unclean": (b"potential data loss", b"UNCLEAN partition change"),
     "last known leader": (b"UNCLEAN partition change",),
     "unclean enabled": (b"unclean.leader.election.enable = true", b"unclean.leader.election.enable -> true"),
@@ -48,6 +51,10 @@ LITERALS: Final[Mapping[str, tuple[bytes, ...]]] = {
         b"already registered on the path",
     ),
     "truncated": (b"Truncating to offset ", b"Truncating log "),
+    "truncated whole": (b"Truncate and start at offset ",),
+    "below high watermark": (b" below high watermark ",),
+    "loaded": (b"Completed load of ",),
+    "rolled": (b"Rolled new log segment at offset ",),
     "empty directory": (b"No meta.properties file under dir",),
     "retention": (b"retention time ", b"retention size ", b"Scheduling log segment "),
     "default changed": (b"entityPath: brokers/<default>",),
@@ -125,6 +132,8 @@ LINES: Final[Mapping[str, re.Pattern[bytes]]] = {
 """What a line of a kind must match beside."""
 VERSION: Final = re.compile(r"Kafka version ?: (\d+(?:\.\d+)+)")
 TIME: Final = re.compile(rb"\[(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d:\d\d)(?:[,.](\d{3}))?")
+BEFORE: Final = 8192
+"""Bytes before a line in which the statement that it belongs to is looked for."""
 AROUND: Final = 40
 """Lines before and after a line of retention whose times are looked at."""
 
@@ -174,7 +183,7 @@ def read(file: Path) -> LogFile:
             for kind in dict.fromkeys([kind for literal, kind in KIND_OF if literal in line]):
                 must, kept = LINES.get(kind), log.lines.get(kind, [])
                 if len(kept) < COUNTED and (not must or must.search(line)):
-                    text = visible(line.rstrip()[:LONGEST].decode("utf-8", "replace"))
+                    text = visible(line.rstrip()[:KEPT].decode("utf-8", "replace"))
                     log.lines.setdefault(kind, []).append(LogLine(file, begin + at, text, time_of(line)))
     log.releases = list(dict.fromkeys(VERSION.findall("\n".join(one.text for one in log.of("started")))))
     return log
@@ -234,6 +243,14 @@ def time_of(line: bytes) -> datetime | None:
     except ValueError:
         return None
     return at.replace(microsecond=1000 * int(found[3] or b"0"))
+
+
+def statement(line: LogLine) -> str:
+    """The last line before a line without a time that has one: what an exception or its trace belongs to."""
+    with line.file.open("rb") as opened:
+        opened.seek(max(0, line.at - BEFORE))
+        before = opened.read(min(line.at, BEFORE)).splitlines()
+    return next((one.decode("utf-8", "replace") for one in reversed(before) if time_of(one) is not None), "")
 
 
 def times_around(line: LogLine) -> list[datetime]:

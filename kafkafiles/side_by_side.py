@@ -25,7 +25,7 @@ from kafkafiles.batches import Record
 from kafkafiles.crc import crc32c
 from kafkafiles.errors import FilesError, ParseError, RequestError
 from kafkafiles.options import DEFAULT_LIMIT, add_arguments
-from kafkafiles.replica import Difference, Replica, examine, topic_partition_of
+from kafkafiles.replica import Difference, Replica, SegmentProblem, examine, topic_partition_of
 
 ALIKE: Final = 0
 DIFFERENT: Final = 1
@@ -84,11 +84,7 @@ def _found(directories: Sequence[Path]) -> dict[tuple[str, int], dict[str, Path]
 
 def _compare(at: tuple[str, int], paths: Mapping[str, Path], compacted: bool, limit: int) -> ReplicaComparison:
     examined = examine(paths, compacted=compacted, limit=limit)
-    corrupt = [
-        f"{name}: segment {each.segment}, byte {each.corrupt.position}: {each.corrupt.kind}: {each.corrupt.reason}"
-        for name, replica in examined.replicas.items()
-        for each in replica.corruption
-    ]
+    corrupt = [fault(name, each) for name, replica in examined.replicas.items() for each in replica.corruption]
     corrupt += [f"{name}: {note}" for name, replica in examined.replicas.items() for note in replica.notes]
     return ReplicaComparison(
         topic=at[0],
@@ -98,6 +94,12 @@ def _compare(at: tuple[str, int], paths: Mapping[str, Path], compacted: bool, li
         more=examined.more,
         corrupt=tuple(corrupt),
     )
+
+
+def fault(name: str, problem: SegmentProblem) -> str:
+    """A problem of a replica, as `ReplicaComparison.corrupt` has it."""
+    corrupt = problem.corrupt
+    return f"{name}: segment {problem.segment}, byte {corrupt.position}: {corrupt.kind}: {corrupt.reason}"
 
 
 def _partitions(directory: Path) -> list[Path]:

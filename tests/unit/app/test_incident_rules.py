@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from app import incident, incident_causes, incident_history, incident_logs, incident_untraced
+from app import incident, incident_causes, incident_ends, incident_history, incident_logs, incident_untraced
 from harness.scenario import all_scenarios
+from kafkafiles.side_by_side import compare_directories
 from tests.unit.kafkafiles.encode import R, batch, control_key
 
 HEAD = "INFO Starting log cleanup with a period of 300000 ms. (kafka.log.LogManager)\n"
@@ -308,3 +309,276 @@ def test_an_aborted_transaction_that_no_index_names(
         (partition / "00000000000000000000.txnindex").write_bytes(struct.pack(">hqqqq", 0, indexed, 0, 1, 0))
     case = incident_causes.IncidentEvidence((), (), (partition,), release)
     assert [one.kind.id for one in incident_causes.causes(case)] == causes
+
+
+FOUND = at(6, "WARN Found invalid messages in log segment /d/t-0/0.log at byte offset 9. (kafka.log.LogSegment)")
+RECORD_SIZE = "org.apache.kafka.common.errors.CorruptRecordException: Found record size 0 smaller than minimum (14)\n"
+CHECKSUM = "org.apache.kafka.common.errors.CorruptRecordException: Record is corrupt (stored crc = 1)\n"
+FETCH = at(6, "ERROR [ReplicaManager broker=1] Error processing fetch with max size 9 from client on partition t-0")
+
+
+@pytest.mark.parametrize("exception", [RECORD_SIZE, CHECKSUM])
+def test_an_exception_of_a_recovery_tells_of_no_damaged_disk(tmp_path: Path, exception: str) -> None:
+    trace = "\tat kafka.log.LogSegment.recover(LogSegment.scala:1)\n"
+    assert causes_of(tmp_path, "4.3.1", a=CRASHED + FOUND + exception) == ["power-loss", "crash"]
+    assert causes_of(tmp_path, "4.3.1", a=CRASHED + FOUND + trace + exception) == ["power-loss", "crash"]
+    assert causes_of(tmp_path, "4.3.1", a=CRASHED + FOUND + FETCH + exception)[0] == "damaged-record"
+    assert causes_of(tmp_path, "4.3.1", a=exception) == ["damaged-record"]
+
+
+def recovers(seconds: float, partition: str = "t-0") -> str:
+    return at(seconds, f"INFO Recovering unflushed segment 0 in log {partition}. (kafka.log.Log)")
+
+
+def elects(seconds: float, broker: int, partition: str = "t,0") -> str:
+    told = f"No broker in ISR is alive for [{partition}]. Elect leader {broker} from live brokers {broker}. "
+    return at(seconds, f"WARN [OfflinePartitionLeaderSelector]: {told}There's potential data loss. (kafka.controller)")
+
+
+def other_leads(seconds: float) -> str:
+    return leads(seconds).replace("Broker 3", "Broker 2")
+
+
+ELECTED = at(
+    9,
+    "INFO [QuorumController id=100] UNCLEAN partition change for t-0 with topic ID x: isr: [] -> [3], leader: -1 -> 3, "
+    "leaderEpoch: 1 -> 2, elr: [2] -> [], lastKnownElr: [3] -> [], partitionEpoch: 4 -> 5",
+)
+
+
+@pytest.mark.parametrize(
+    ("controller", "broker", "other", "causes"),
+    [
+        (elects(9, 3), leads(1) + recovers(5) + leads(10), "", ["crash", "last-leader-again"]),
+        (elects(9, 3), leads(1) + recovers(5) + leads(10), other_leads(0.5), ["crash", "last-leader-again"]),
+        (ELECTED, leads(1) + recovers(5) + leads(10), "", ["crash", "last-leader-again"]),
+        (ELECTED, recovers(5) + leads(10), "", ["unclean-election", "crash"]),
+        (elects(9, 3), leads(1) + recovers(5) + leads(10), other_leads(4), ["unclean-election", "crash"]),
+        (elects(9, 2), leads(1) + recovers(5), "", ["unclean-election", "crash"]),
+        (elects(9, 3, "u,0"), leads(1) + recovers(5), "", ["unclean-election", "crash"]),
+        (elects(9, 3), leads(1) + recovers(5, "u-0"), "", ["unclean-election", "crash"]),
+        (elects(9, 3), recovers(0.5) + leads(1), "", ["unclean-election", "crash"]),
+        (elects(9, 3) + elects(9, 2, "u,0"), leads(1) + recovers(5), "", ["unclean-election", "crash"]),
+    ],
+)
+def test_an_election_of_the_broker_that_led_last_costs_nothing(
+    tmp_path: Path, controller: str, broker: str, other: str, causes: list[str]
+) -> None:
+    assert causes_of(tmp_path, "0.9.0.1", controller=controller, a=broker, b=other)[:2] == causes
+
+
+def test_what_the_last_leader_lacks_was_lost_with_the_power(tmp_path: Path) -> None:
+    torn = at(6, "WARN Corruption found in segment 0 of log t-0, truncating to offset 3. (kafka.log.Log)")
+    text = leads(1) + recovers(5) + torn + leads(10)
+    assert causes_of(tmp_path, "0.8.2.2", controller=elects(9, 3), a=text)[0] == "power-loss"
+    assert causes_of(tmp_path, "0.8.2.2", controller=elects(9, 2), a=text)[0] == "unclean-election"
+
+
+@pytest.mark.parametrize(
+    ("controller", "first"),
+    [
+        ("", "replicas-differ"),
+        (elects(9, 2, "u,0"), "unclean-election"),
+        (elects(9, 2), "unclean-election"),
+        (elects(9, 3), "replicas-differ"),
+    ],
+)
+def test_replicas_that_differ_after_an_unclean_election(tmp_path: Path, controller: str, first: str) -> None:
+    for name in ("a", "b"):
+        partition = tmp_path / name / "t-0"
+        partition.mkdir(parents=True)
+        (partition / "00000000000000000000.log").write_bytes(batch(0, [R(value=name.encode())]))
+    (tmp_path / "broker.log").write_text(leads(1) + recovers(5) + controller)
+    logs = incident_logs.read_all([tmp_path / "broker.log"])
+    case = incident_causes.IncidentEvidence(logs, compare_directories([tmp_path / "a", tmp_path / "b"]), (), "0.9.0.1")
+    told = incident_causes.causes(case)
+    of_other = "u,0" in controller
+    assert [one.kind.id for one in told][: 1 + of_other] == (["replicas-differ", first] if of_other else [first])
+    assert [one.rank for one in told if one.kind.id == "replicas-differ"] == [int(controller == elects(9, 2))]
+
+
+def loads(seconds: float, end: int) -> str:
+    return at(seconds, f"INFO Completed load of log t-0 with 1 log segments and log end offset {end} in 15 ms (kafka)")
+
+
+def loads_new(seconds: float, end: int) -> str:
+    of = f"dir=/{'d' * 150}/t-0, topicId=bWXkNl43SjiNEufddnpa5g, topic=t, partition=0, highWatermark=0"
+    return at(seconds, f"INFO Completed load of Log({of}, logStartOffset=0, logEndOffset={end}) with 1 segments in 1ms")
+
+
+def starts(seconds: float, end: int, role: str = "Leader") -> str:
+    told = f"{role} t-0 with topic id Some(x) starts at leader epoch 4 from offset {end} with partition epoch 6"
+    return at(seconds, f"INFO [Broker id=1] {told} (state.change.logger)")
+
+
+def shrinks(seconds: float, end: int) -> str:
+    told = f"Shrinking ISR from 1,2 to 1. Leader: (highWatermark: 3, endOffset: {end}). Out of sync replicas: (2)"
+    return at(seconds, f"INFO [Partition t-0 broker=1] {told} (kafka.cluster.Partition)")
+
+
+def rolls(seconds: float, end: int) -> str:
+    return at(seconds, f"INFO [Log partition=t-0, dir=/d] Rolled new log segment at offset {end} in 3 ms. (kafka.log)")
+
+
+CUT_TO_3 = at(4, "INFO [UnifiedLog partition=t-0, dir=/d] Truncating to offset 3 (kafka.log.UnifiedLog)")
+EMPTIED = at(4, "INFO [UnifiedLog partition=t-0, dir=/d] Truncate and start at offset 3 (kafka.log.UnifiedLog)")
+
+
+@pytest.mark.parametrize(
+    ("text", "lost"),
+    [
+        (starts(1, 9) + recovers(5) + loads(6, 3), True),
+        (starts(1, 9, "Follower") + recovers(5) + loads_new(6, 3), True),
+        (shrinks(1, 9) + recovers(5) + loads(6, 3), True),
+        (rolls(1, 9) + recovers(5) + loads(6, 3), True),
+        (loads(1, 9) + recovers(5) + loads(6, 3), True),
+        (starts(1, 9) + rolls(2, 5) + recovers(5) + loads(6, 8), True),
+        (starts(1, 9) + recovers(5) + loads(6, 9), False),
+        (starts(1, 9) + recovers(5) + loads(6, 12), False),
+        (starts(1, 9) + loads(6, 3), False),
+        (starts(1, 9) + recovers(5, "u-0") + loads(6, 3), False),
+        (starts(1, 9) + CUT_TO_3 + recovers(5) + loads(6, 3), False),
+        (starts(1, 9) + EMPTIED + recovers(5) + loads(6, 3), False),
+        (starts(1, 9) + created(4) + recovers(5) + loads(6, 3), False),
+        (starts(1, 9) + recovers(5) + loads(6, 3) + "java.io.IOException: Input/output error\n", False),
+    ],
+)
+def test_a_log_that_comes_back_shorter_than_its_broker_told(tmp_path: Path, text: str, lost: bool) -> None:
+    assert ("power-loss" in causes_of(tmp_path, "4.3.1", a=text)) == lost
+
+
+def below(seconds: float, high_watermark: int, partition: str = "t-0") -> str:
+    told = f"Truncating {partition} to offset 5 below high watermark {high_watermark}"
+    return at(seconds, f"WARN [ReplicaFetcher replicaId=2, leaderId=1, fetcherId=0] {told} (kafka.server)")
+
+
+BACK = recovers(5) + loads(6, 5) + starts(7, 5)
+MAY_BE_STALE = "\tunclean.leader.election.enable = true\n"
+
+
+@pytest.mark.parametrize(
+    ("leader", "follower", "lost"),
+    [
+        (BACK, below(8, 9), True),
+        (BACK, below(8, 5), False),
+        (BACK, below(6.5, 9), False),
+        (BACK, below(8, 9, "u-0"), False),
+        (loads(6, 5) + starts(7, 5), below(8, 9), False),
+        (BACK + starts(7.5, 5, "Follower"), starts(7.5, 7) + below(8, 9), True),
+        (CUT_TO_3 + BACK, below(8, 9), False),
+        (recovers(5) + loads(6, 5) + cut(6.5, 4) + starts(7, 4), below(8, 9), False),
+        (BACK + elects(6.5, 1), below(8, 9), False),
+        (MAY_BE_STALE + BACK, below(8, 9), False),
+        (MAY_BE_STALE + starts(1, 3) + BACK, below(8, 9), True),
+        (BACK, cut(8, 9) + cut(8.1, 5), False),
+    ],
+)
+def test_a_leader_that_comes_back_without_what_was_committed(
+    tmp_path: Path, leader: str, follower: str, lost: bool
+) -> None:
+    assert ("power-loss" in causes_of(tmp_path, "2.2.2", a=leader, b=follower)) == lost
+
+
+@pytest.mark.parametrize(
+    ("follower", "lost"),
+    [
+        (cut(8, 9) + cut(8.1, 5), True),
+        (cut(8, 9), False),
+        (cut(8, 5) + cut(8.1, 5), False),
+        (cut(8, 9) + leads(8.05) + cut(8.1, 5), False),
+        (cut(8, 9) + loads(8.05, 9) + cut(8.1, 5), False),
+    ],
+)
+def test_a_follower_that_cuts_twice_before_there_were_leader_epochs(tmp_path: Path, follower: str, lost: bool) -> None:
+    leader = recovers(5) + loads(6, 5) + leads(7)
+    assert ("power-loss" in causes_of(tmp_path, "0.10.2.2", a=leader, b=id_of(3) + follower)) == lost
+
+
+@pytest.mark.parametrize(
+    ("text", "cuts"),
+    [
+        (loads(1, 3) + cut(2), 0),
+        (loads(1, 3) + follows(1.5) + cut(2), 0),
+        (loads(1, 9) + cut(2), 1),
+        (loads(1, 3) + leads(1.5) + cut(2), 1),
+        (loads(1, 3) + cut(2) + cut(3), 1),
+        (cut(2), 1),
+        ("INFO Truncating to offset 3 (kafka.log.Log)\n", 1),
+    ],
+)
+def test_a_cut_at_the_end_of_a_log_removes_nothing(tmp_path: Path, text: str, cuts: int) -> None:
+    (tmp_path / "a.log").write_text(text)
+    logs = incident_logs.read_all([tmp_path / "a.log"])
+    assert len(incident_ends.real_cuts(logs)) == cuts
+    named = causes_of(tmp_path, "0.10.2.2", a=text, b=leads(1))
+    assert any(one.startswith("truncation") for one in named) == bool(cuts)
+
+
+def test_long_lines_are_read_and_shown_short(tmp_path: Path) -> None:
+    (tmp_path / "a.log").write_text(loads_new(6, 3))
+    logs = incident_logs.read_all([tmp_path / "a.log"])
+    assert incident_ends.end_of("loaded", logs[0].of("loaded")[0]) == 3
+    assert incident_history.partition_of(logs[0].of("loaded")[0]) == "t-0"
+    kind = next(iter(incident_causes.kinds()))
+    cause = incident_causes.Cause(kind, "x", tuple(logs[0].of("loaded")))
+    found = incident.SavedFiles(logs=(tmp_path / "a.log",), parents=())
+    told = incident.text(found, (cause,), (), ((), "x"), (), (), "4.3.1")
+    assert max(len(line) for line in told.splitlines() if "Completed load" in line) <= incident_logs.LONGEST + 5
+
+
+def torn_at(position: int, size: int = 900) -> bytes:
+    """A segment whose second batch is zeros from a byte of the file on."""
+    whole = batch(0, [R()]) + batch(1, [R(value=b"x" * size)])
+    return whole[:position] + bytes(len(whole) - position)
+
+
+def flipped() -> bytes:
+    """A segment whose last batch has another bit."""
+    whole = bytearray(batch(0, [R()]) + batch(1, [R(value=b"x" * 900)]))
+    whole[600] ^= 1
+    return bytes(whole)
+
+
+SOUND = batch(0, [R()])
+
+
+@pytest.mark.parametrize(
+    ("segment", "log", "first"),
+    [
+        (SOUND + bytes(99), "", "power-loss"),
+        (torn_at(512), "", "power-loss"),
+        (torn_at(512) + bytes(99), "", "power-loss"),
+        (SOUND, "", ""),
+        (SOUND + batch(1, [R()])[:-9], "", ""),
+        (torn_at(1030), "", "damaged-record"),
+        (torn_at(512) + batch(2, [R()]), "", "damaged-record"),
+        (flipped(), "", "damaged-record"),
+        (flipped() + bytes(99), "", "damaged-record"),
+        (SOUND + bytes(99), "\tlog.preallocate = true\n", ""),
+        (torn_at(512), "\tlog.preallocate = true\n", "damaged-record"),
+        (SOUND + bytes(99), "java.io.IOException: No space left on device\n", "disk"),
+    ],
+    ids=lambda one: f"{len(one)} bytes" if isinstance(one, bytes) else one.strip(),
+)
+def test_a_copied_log_that_ends_in_what_was_never_written(tmp_path: Path, segment: bytes, log: str, first: str) -> None:
+    for name, data in (("a", segment), ("b", SOUND)):
+        partition = tmp_path / name / "t-0"
+        partition.mkdir(parents=True)
+        (partition / "00000000000000000000.log").write_bytes(data)
+    (tmp_path / "broker.log").write_text(log)
+    logs = incident_logs.read_all([tmp_path / "broker.log"])
+    case = incident_causes.IncidentEvidence(logs, compare_directories([tmp_path / "a", tmp_path / "b"]), (), "2.8.2")
+    assert next((one.kind.id for one in incident_causes.causes(case)), "") == first
+    if first == "power-loss":
+        (told,) = [one.why for one in incident_causes.causes(case) if one.kind.id == "power-loss"]
+        assert "byte" in told
+
+
+def test_zeros_in_the_middle_of_a_copied_log_are_damage(tmp_path: Path) -> None:
+    for name, data in (("a", SOUND + bytes(99)), ("b", SOUND)):
+        partition = tmp_path / name / "t-0"
+        partition.mkdir(parents=True)
+        (partition / "00000000000000000000.log").write_bytes(data)
+        (partition / "00000000000000000001.log").write_bytes(batch(1, [R()]))
+    case = incident_causes.IncidentEvidence((), compare_directories([tmp_path / "a", tmp_path / "b"]), (), "2.8.2")
+    assert [one.kind.id for one in incident_causes.causes(case)] == ["damaged-record"]
