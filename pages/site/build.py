@@ -227,7 +227,7 @@ def findings_in_words(data: model.Data, atlases: Sequence[model.Atlas]) -> list[
         f"{lost({name: failover[name] for name in old})} runs on {plural(len(old), 'version')} that truncate to the "
         f"high watermark, and in {lost(new)} runs on {plural(len(new), 'version')} with leader epochs (KIP-101).",
         f"A leader whose clock was eight days ahead for a minute deleted acknowledged records in {lost(clock)} runs, "
-        f"on {' and '.join(sorted(clock))}.",
+        f"on {', '.join(sorted(clock))}.",
         f"A second machine with a follower's node.id counted as that follower: records acknowledged with acks=all and "
         f"min.insync.replicas=2 were lost in {lost(double)} runs, on KRaft {', '.join(sorted(double))}.",
     ]

@@ -56,16 +56,22 @@ def _process_band(drawing: Drawing, facts: JudgedRun, node: str, y: float) -> No
             # A plate under the words, or the hatching would run through them.
             drawing.front.append(box(left + 3, y + 1.5, text_width(shown, 10) + 5, 11, "plate"))
             drawing.front.append(text(left + 6, y + 10.5, shown, class_="tiny"))
+    labelled = float(LEFT)
     for registration in _gone(drawing, facts, node):
         x = scale.x(facts.at(registration.begin_ns))
-        drawing.front.append(_gone_mark(facts, node, registration, x, y, dots))
+        begin, end = _gone_room(registration, x, dots)
+        drawing.front.append(_gone_mark(facts, node, registration, x, y, dots, told=begin >= labelled))
+        labelled = max(labelled, end)
+    labelled = float(LEFT)
     for cut_node, interval in facts.cuts:
         begin, end = scale.x(facts.at(interval.begin_ns)), scale.x(facts.at(interval.end_ns))
         if cut_node == node and end - begin >= 0.5:
             about = f"{interval.detail}, until {facts.at(interval.end_ns):.2f} s"
             drawing.middle.append(box(begin, y - 3, end - begin, 20, "struck", about, fill=drawing.fill("cut")))
-            drawing.front.append(box(begin + 3, y + 1.5, text_width(interval.value, 10) + 5, 11, "plate"))
-            drawing.front.append(text(begin + 5, y + 10.5, interval.value, class_="tiny"))
+            if begin + 3 >= labelled:  # the next cut may follow so soon that the word stands there already
+                labelled = begin + 8 + text_width(interval.value, 10)
+                drawing.front.append(box(begin + 3, y + 1.5, text_width(interval.value, 10) + 5, 11, "plate"))
+                drawing.front.append(text(begin + 5, y + 10.5, interval.value, class_="tiny"))
 
 
 def free(begin: float, end: float, taken: Sequence[tuple[float, float]]) -> Iterable[tuple[float, float]]:
@@ -103,8 +109,7 @@ def _words_of_marks(drawing: Drawing, facts: JudgedRun, node: str) -> Iterable[t
     dots = _dots(drawing, facts, node)
     yield from ((x - DOT, x + DOT) for x in dots)
     for registration in _gone(drawing, facts, node):
-        words, left = _gone_words(registration, x := drawing.scale.x(facts.at(registration.begin_ns)), dots)
-        yield min(x - 6, left - 2), max(x + 6, left + text_width(words, 10) + 2)
+        yield _gone_room(registration, drawing.scale.x(facts.at(registration.begin_ns)), dots)
     for cut_node, interval in facts.cuts:
         begin, end = drawing.scale.x(facts.at(interval.begin_ns)), drawing.scale.x(facts.at(interval.end_ns))
         if cut_node == node and end - begin >= 0.5:
@@ -140,13 +145,23 @@ def clear(x: float, width: float, dots: Sequence[float]) -> float:
     return right - width
 
 
-def _gone_mark(facts: JudgedRun, node: str, registration: Interval, x: float, y: float, dots: Sequence[float]) -> str:
-    """A diamond where the cluster noticed that a broker is gone."""
+def _gone_room(registration: Interval, x: float, dots: Sequence[float]) -> tuple[float, float]:
+    """From where to where a diamond and its words stand."""
     words, left = _gone_words(registration, x, dots)
+    return min(x - 6, left - 2), max(x + 6, left + text_width(words, 10) + 2)
+
+
+def _gone_mark(
+    facts: JudgedRun, node: str, registration: Interval, x: float, y: float, dots: Sequence[float], *, told: bool
+) -> str:
+    """A diamond where the cluster noticed that a broker is gone; without words (`told`) where those of another are."""
     about = title(f"{facts.at(registration.begin_ns):.2f} s: the cluster takes {node} for dead ({registration.value})")
-    begin, end = min(x - 6, left - 2), max(x + 6, left + text_width(words, 10) + 2)
-    plate = box(begin, y + 1.5, end - begin, 11, "plate")
     diamond = tag("path", d=f"M{x:.1f} {y + 2.5:.1f}l4.5 4.5l-4.5 4.5l-4.5 -4.5z", fill="var(--controller)")
+    if not told:
+        return tag("g", about + diamond)
+    begin, end = _gone_room(registration, x, dots)
+    words, left = _gone_words(registration, x, dots)
+    plate = box(begin, y + 1.5, end - begin, 11, "plate")
     return tag("g", about + plate + diamond + text(left, y + 10.5, words, class_="tiny"))
 
 
