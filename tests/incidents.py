@@ -288,8 +288,8 @@ def sentence_of_unseen(rows: Sequence[Unseen]) -> str:
     if not again:
         return told
     return (
-        f"{told} The rules were mended by these. Of {len(DECLARED_AGAIN)} further cells, drawn before the mends and "
-        f"read after them, they named {sum(map(named_first, again))} of {len(again)} first."
+        f"{told} The rules were mended by these. They named {sum(map(named_first, again))} of {len(again)} first of "
+        f"{len(DECLARED_AGAIN)} further cells, which were drawn before the mends and read after them."
     )
 
 

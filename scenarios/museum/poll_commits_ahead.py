@@ -65,6 +65,10 @@ POLL_COMMITS_AHEAD = Bug(
     code="AsyncKafkaConsumer.collectFetch (4.3.1) waits for AsyncPollEvent.reconciliationCheckFuture alone, which "
     "ApplicationEventProcessor completes before it calls CommitRequestManager.updateTimerAndMaybeCommit. That commits "
     "SubscriptionState.allConsumed, which collectFetch may have moved by then.",
+    log_patterns=(
+        "joins the consumer group using the consumer protocol",
+        "fenced from the group because the member session",
+    ),
     whose="Java clients",
     mode="kraft",
 )
