@@ -272,10 +272,8 @@ def as_text(found: Mapping[str, Any]) -> str:
     if found["clients"]:
         lines += ["", "of Java clients, whatever the brokers are:"]
     for one in found["clients"]:
-        lines += [
-            f"  {one['bug']}: {one['title']}",
-            f"    {one['releases']}; be on a client of {' or '.join(one['be_on'])}; shown {_in_words(one)}",
-        ]
+        be_on = f"be on a client of {' or '.join(one['be_on'])}" if one["be_on"] else "no client mends it"
+        lines += [f"  {one['bug']}: {one['title']}", f"    {one['releases']}; {be_on}; shown {_in_words(one)}"]
     if found["has_not"]:
         lines += ["", "not there:", *(f"  {bug}: {why}" for bug, why in found["has_not"].items())]
     return "\n".join(lines)

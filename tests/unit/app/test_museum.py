@@ -169,6 +169,13 @@ def test_bugs_of_clients_are_told_by_the_release_of_the_client() -> None:
         assert "    Java clients from 2.1.0 on, fixed in 2.1.1, 2.2.0; be on a client of 2.1.1 or 2.2.0; shown" in text
 
 
+def test_a_bug_of_clients_that_nobody_fixed_names_no_client_to_be_on() -> None:
+    open_still = replace(KRAFTS, whose="Java clients")
+    text = museum.as_text(museum.bugs_of(kraft("4.3.1"), [exhibit("museum-hide", open_still, "4.3.1", "2.8.2")], shown))
+    assert "not fixed" in text
+    assert "; no client mends it; shown" in text
+
+
 def test_a_bug_that_nobody_fixed_leaves_nothing_to_be_on() -> None:
     found = museum.bugs_of(kraft("4.3.1"), [exhibit("museum-hide", KRAFTS, "4.3.1", "2.8.2")], shown)
     assert found["has"][0]["be_on"] == ""
