@@ -101,15 +101,16 @@ DISCOVERIES: Final[tuple[Discovery, ...]] = (
         "auto.commit.interval.ms=1, which polls five records at a time and is killed after its second poll.",
         seen=Arm(
             scenario="museum-poll-commits-ahead",
-            on=("4.3.1", "4.4.0"),
+            on=("4.2.2", "4.3.1", "4.4.0"),
             shows="the committed offset is behind the five records of the second poll, and nobody ever processes them",
         ),
         control=Arm(
             scenario="museum-poll-commits-ahead",
-            on=("4.1.2",),
+            on=("4.0.2", "4.1.2"),
             shows="ten times the committed offset is before the records of the second poll, and all are processed",
         ),
-        beside="It is a race of two threads of the client: the sequence is tried until it is seen, ten times at most.",
+        beside="It is a race of two threads of the client: the sequence is tried until it is seen, ten times at most. "
+        "On 2026-11-27 it was seen in 9 of 19 tries on 4.2.2, 4.3.1 and 4.4.0, and in none of 30 on 4.0.2 and 4.1.2.",
     ),
     Discovery(
         id="malformed-checkpoint",
