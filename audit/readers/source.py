@@ -482,7 +482,7 @@ def _gather(source: Text, language: str, root: Node, *, outside: bool = True) ->
         _maker_of(node, above, found)
         _annotated(node, above, found)
     if outside and found.makers:
-        found.pairs = [_with_field(each, found) for each in found.pairs]
+        found.pairs = _with_fields(found)
     found.owners = frozenset(each.owner for each in found.pairs)
     found.fillers = frozenset(each.scope.partition("@")[0] for each in found.pairs)
     if "putAll" in source.content:
@@ -497,29 +497,58 @@ FROM_FIELDS: Final = frozenset(
 """Keys whose values are followed into fields."""
 
 
-def _with_field(pair: _Pair, found: _SourceWalk) -> _Pair:
-    """A setting whose value is a field of the program's own settings, as what that stands for."""
-    expression = pair.value.expression
-    if pair.value.known or not expression or pair.key not in FROM_FIELDS:
-        return pair
-    source, told = found.source, None
+FIELDS_MOST: Final = 100
+"""Different fields that are followed for one file: each is looked for in other files."""
+
+
+def _with_fields(found: _SourceWalk) -> list[_Pair]:
+    """The settings, those whose value is a field of the program's own settings as what that stands for."""
+    followed = {
+        each.value.expression: None
+        for each in found.pairs
+        if each.value.expression and not each.value.known and each.key in FROM_FIELDS
+    }
+    texts = _texts_beside(found) if followed else []
+    told = {each: _field(each, found, texts) for each in list(followed)[:FIELDS_MOST]}
+    return [
+        replace(each, value=_Value(value))
+        if each.key in FROM_FIELDS and not each.value.known and (value := told.get(each.value.expression)) is not None
+        else each
+        for each in found.pairs
+    ]
+
+
+def _texts_beside(found: _SourceWalk) -> list[str]:
+    """The files of a source's package, and for Go those of the packages that it imports."""
+    own = Path(found.source.path).parent
+    match found.language:
+        case "scala":
+            return [_content(path) for path in sorted(own.glob("*.scala"))[:BESIDE]]
+        case "go":
+            imported = (path for path, _ in _imported_of_go(found.source))
+            files = (*sorted(own.glob("*.go"))[:BESIDE], *imported)
+            return [_content(path) for path in files if not TESTS.search(path.name)]
+        case _:
+            return []
+
+
+def _field(expression: str, found: _SourceWalk, texts: Sequence[str]) -> str | None:
+    """What an expression stands for, if it is a field of the program's own settings."""
+    source = found.source
     match found.language:
         case "java" | "kt" | "kts":
-            told = of_jvm(source, expression, lambda name: _class(source, name, found.language))
+            return of_jvm(source, expression, lambda name: _class(source, name, found.language))
         case "scala":
-            beside = sorted(Path(source.path).parent.glob("*.scala"))[:BESIDE]
-            told = of_scala(expression, (_content(path) for path in beside))
+            return of_scala(expression, texts)
         case "go":
-            own = sorted(Path(source.path).parent.glob("*.go"))[:BESIDE]
-            files = (*own, *(path for path, _ in _imported_of_go(source)))
-            told = of_go(expression, (_content(path) for path in files if not TESTS.search(path.name)))
+            return of_go(expression, texts)
         case "cs":
             told = of_dotnet(source, expression)
-            told = WRITTEN.get(f"Acks.{told}", told) if told else told  # by the names of the enumeration
+            return WRITTEN.get(f"Acks.{told}", told) if told else told  # by the names of the enumeration
         case "js" | "mjs" | "cjs" | "ts":
-            root = (path_of(expression) or [""])[0]
-            told = of_script(expression, _imported(source, root))
-    return pair if told is None else replace(pair, value=_Value(told))
+            return of_script(expression, _imported(source, (path_of(expression) or [""])[0]))
+        case _:
+            return None
 
 
 OF_CONSTANTS: Final = re.compile(r"(?<![\w.])([A-Z]\w*)\.([A-Z][A-Z0-9_]*)\b(?!\s*[.(])")

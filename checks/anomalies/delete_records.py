@@ -23,7 +23,7 @@ from checks.anomaly import (
 )
 from checks.view import EVIDENCE_LIMIT, PartitionView, Rows, reader
 from evidence.basis import Basis
-from evidence.events import DeleteTopic, RecordsDeleted, of
+from evidence.events import DeleteRecords, DeleteTopic, RecordsDeleted, of
 from evidence.run_state import RunState
 from evidence.spans import NEVER_NS
 
@@ -33,6 +33,12 @@ def confirmed(run_state: RunState, topic: str, partition: int) -> list[RecordsDe
     made_again_ns = max((one.at_ns for one in of(run_state.events, DeleteTopic) if one.topic == topic), default=-1)
     answers = [one for one in of(run_state.events, RecordsDeleted) if (one.topic, one.partition) == (topic, partition)]
     return [one for one in answers if one.at_ns > made_again_ns]
+
+
+def asked_before(run_state: RunState, topic: str, partition: int, at_ns: int) -> int:
+    """The offset before which records of a partition were asked to be deleted by then: they may be gone."""
+    asked = [one for one in of(run_state.events, DeleteRecords) if (one.topic, one.partition) == (topic, partition)]
+    return max((one.before for one in asked if one.at_ns <= at_ns), default=0)
 
 
 def nothing_deleted(view: PartitionView, answers: Sequence[RecordsDeleted]) -> bool:

@@ -35,6 +35,7 @@ from typing import Any
 import numpy as np
 
 from checks import excuses
+from checks.anomalies.delete_records import asked_before
 from checks.anomaly import (
     COPIES,
     GUARANTEES,
@@ -56,7 +57,7 @@ from checks.view import (
     sender,
 )
 from evidence.basis import Basis
-from evidence.events import DeleteRecords, Log, Partition, of
+from evidence.events import Log, Partition, of
 from evidence.faults.process import PowerLossProof
 from evidence.nodes import number_of
 from evidence.run_state import DOWN, in_isr_throughout, leader_of, one_leader
@@ -162,14 +163,11 @@ def log_ends(topic: str, partition: int, copies: Copies) -> list[LogEnd]:
             line_of = {"log_line": line.line}
             found.append(LogEnd(node=line.node, at_ns=line.monotonic_ns, end=max(0, line.offset), seen_by=line_of))
     blank = [fault for fault in copies.run_state.faults if fault.kind == "wipe" and fault.proved_ns is not None]
-    asked = [
-        one for one in of(copies.run_state.events, DeleteRecords) if (one.topic, one.partition) == (topic, partition)
-    ]
     return [
         replace(
             end,
             since_ns=max((b.inject_ns for b in blank if b.node == end.node and b.inject_ns < end.at_ns), default=0),
-            deleted=max((one.before for one in asked if one.at_ns <= end.at_ns), default=0),
+            deleted=asked_before(copies.run_state, topic, partition, end.at_ns),
         )
         for end in sorted(found, key=lambda end: end.at_ns)
     ]

@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from checks.anomalies.delete_records import asked_before
 from checks.anomalies.metadata import goes_back, stated_row
 from checks.anomaly import (
     CLUSTER,
@@ -35,7 +36,7 @@ from checks.view import (
     Rows,
 )
 from evidence.basis import Basis
-from evidence.events import DeleteRecords, Partition, of
+from evidence.events import Partition
 from evidence.run_state import UP, RunState, leader_of
 from kafkafiles.checkpoints import LOG_START_OFFSETS, EpochStart, read_offset_checkpoint
 from kafkafiles.errors import ParseError
@@ -184,8 +185,7 @@ def _deleted_before(copies: Copies, copy: Copy) -> int:
     the leader's log begins later, as the broker's file of log starts has it.
     """
     where = (copy.replica.topic, copy.replica.partition)
-    told = [one for one in of(copies.run_state.events, DeleteRecords) if (one.topic, one.partition) == where]
-    asked = max((one.before for one in told if one.at_ns <= copy.at_ns), default=0)
+    asked = asked_before(copies.run_state, *where, copy.at_ns)
     try:
         starts = read_offset_checkpoint(copy.replica.path.parent / LOG_START_OFFSETS).offsets
     except (OSError, ParseError):  # releases before 0.11 have none
