@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
+from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, lru_cache
@@ -245,6 +246,12 @@ class _SourceWalk:
     """The functions of other classes' that were looked into: `Settings.producer`."""
     merges: tuple[tuple[str, re.Match[str]], ...] = ()
     """Where a map is put into another one: the function, and the call in its text."""
+    encoded: bytes = b""
+    """The source as nodes count it: their places are those of bytes."""
+    assigned: frozenset[str] = frozenset()
+    """What a script's producers are assigned to."""
+    sends: tuple[tuple[int, str], ...] = ()
+    """Where a script sends, up to which byte, and with what."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -467,7 +474,7 @@ def _declared(node: Node) -> str:
 
 def _gather(source: Text, language: str, root: Node, *, outside: bool = True) -> _SourceWalk:
     """What a source has. `outside`: with the constants that it takes from other files."""
-    found = _SourceWalk(source, language)
+    found = _SourceWalk(source, language, encoded=source.content.encode(errors="replace"))
     nodes = list(_walk(root))
     for node, above in nodes:
         if node.type in DECLARES:
@@ -483,6 +490,9 @@ def _gather(source: Text, language: str, root: Node, *, outside: bool = True) ->
         _annotated(node, above, found)
     if outside and found.makers:
         found.pairs = _with_fields(found)
+    if language in SCRIPTS:
+        found.assigned = frozenset(_assigned_to(each, found) for each in found.makers) - {""}
+        found.sends = tuple((each.end(), each[1].decode(errors="replace")) for each in SEND.finditer(found.encoded))
     found.owners = frozenset(each.owner for each in found.pairs)
     found.fillers = frozenset(each.scope.partition("@")[0] for each in found.pairs)
     if "putAll" in source.content:
@@ -1296,7 +1306,7 @@ def _selected(maker: _Maker, found: _SourceWalk) -> list[_Pair]:
     own = (
         mine
         if maker.kind in ("watermill", "gocloud", "goka")
-        else mine or [each for each in own if not _anothers(each, maker, found) and each.value.text != SPREAD]
+        else mine or _without_anothers([each for each in own if each.value.text != SPREAD], maker, found)
     )
     shared = [
         each
@@ -1352,7 +1362,7 @@ def _at_sends(maker: _Maker, found: _SourceWalk) -> list[_Pair]:
     """What KafkaJS' sends ask for: acks is given with the records, not with the producer. Of several producers of a
     file each has what is sent with its own name.
     """
-    own, others = _assigned_to(maker, found), {_assigned_to(each, found) for each in found.makers} - {""}
+    own, others = _assigned_to(maker, found), found.assigned
     asked = [each for each in found.pairs if each.key == "acks" and each.value.text != SPREAD]
     if own and len(others) > 1:
         by = {each: _sender(each, found) for each in asked}
@@ -1360,23 +1370,43 @@ def _at_sends(maker: _Maker, found: _SourceWalk) -> list[_Pair]:
     return asked if len({each.value for each in asked}) == 1 else [replace(each, sure=False) for each in asked]
 
 
-SEND: Final = re.compile(r"(\w+)\s*\.\s*send(?:Batch)?\(")
+SEND: Final = re.compile(rb"((?:\w|[\x80-\xff])+)\s*\.\s*send(?:Batch)?\(")
 
 
 def _sender(pair: _Pair, found: _SourceWalk) -> str:
     """What a script sends with, where a setting is given with the records; empty if nothing is seen to."""
-    before = found.source.content.encode(errors="replace")[: pair.start].decode(errors="replace")
-    sends = SEND.findall(before)
-    return sends[-1] if sends else ""
+    at = bisect_right(found.sends, pair.start, key=lambda one: one[0])
+    return found.sends[at - 1][1] if at else ""
 
 
-def _anothers(pair: _Pair, maker: _Maker, found: _SourceWalk) -> bool:
-    """Whether a setting is in a map that another producer of the same function takes, or in its arguments."""
+def _without_anothers(pairs: Sequence[_Pair], maker: _Maker, found: _SourceWalk) -> list[_Pair]:
+    """Settings without those in a map that another producer of the same function takes, or in its arguments."""
+    if not pairs:
+        return []
     others = [each for each in found.makers if each.start != maker.start]
-    beside = [each for each in others if not each.start <= maker.start < each.end]
-    return any(pair.owner in each.names for each in others) or any(
-        each.start <= pair.start < each.end for each in beside if pair.other is None
-    )
+    names = frozenset[str]().union(*(each.names for each in others))
+    spans = _joined(sorted((each.start, each.end) for each in others if not each.start <= maker.start < each.end))
+
+    def in_arguments(pair: _Pair) -> bool:
+        at = bisect_right(spans, pair.start, key=lambda span: span[0])
+        return pair.other is None and at > 0 and pair.start < spans[at - 1][1]
+
+    return [each for each in pairs if each.owner not in names and not in_arguments(each)]
+
+
+def _joined(spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Spans in order, those that overlap as one.
+
+    >>> _joined([(0, 4), (1, 2), (3, 6), (8, 9)])
+    [(0, 6), (8, 9)]
+    """
+    found: list[tuple[int, int]] = []
+    for begin, end in spans:
+        if found and begin <= found[-1][1]:
+            found[-1] = (found[-1][0], max(found[-1][1], end))
+        else:
+            found.append((begin, end))
+    return found
 
 
 MAPS: Final = frozenset({"KafkaProducer", "DefaultKafkaProducerFactory", "FlinkKafkaProducer"})
@@ -1571,8 +1601,7 @@ def _is_set_by_others(maker: _Maker, found: _SourceWalk) -> bool:
 
 def _assigned_to(maker: _Maker, found: _SourceWalk) -> str:
     """The variable or field that what is made is assigned to; empty if it is to none."""
-    before = found.source.content.encode(errors="replace")[max(0, maker.start - 200) : maker.start]
-    before_it = before.decode(errors="replace")
+    before_it = found.encoded[max(0, maker.start - 200) : maker.start].decode(errors="replace")
     told = re.search(r"(?:this\.)?(\w+)\s*(?::\s*[\w.<>]+\s*)?(?:\?\?|:)?=\s*(?:await\s+|&)?$", before_it)
     return told[1] if told else ""
 

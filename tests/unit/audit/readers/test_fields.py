@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from audit.model import ProducerConfig
+from audit.readers import source
 from audit.readers.fields import of_scala
 from tests.unit.audit.reading import read, values
 
@@ -152,3 +155,20 @@ fn main() { let acks = env::var("ACKS").unwrap_or_else(|_| "1".to_string()); let
 def test_what_is_no_path_is_no_field_of_scala() -> None:
     assert of_scala('sys.env("ACKS") + suffix', ['acks = config.getString("kafka.acks")']) is None
     assert of_scala("settings.acks", ['acks = config.getString("kafka.acks")']) == "${kafka.acks}"
+
+
+def test_neighbours_are_read_once_however_many_fields_are_followed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+    content = source._content
+
+    def counting(path: Path) -> str:
+        asked.append(path.name)
+        return content(path)
+
+    monkeypatch.setattr(source, "_content", counting)
+    writers = "".join(f"\t_ = &kafka.Writer{{RequiredAcks: kafka.RequiredAcks(cfg.A{each})}}\n" for each in range(30))
+    main = f'package q\nimport "github.com/segmentio/kafka-go"\nfunc New(cfg Kafka) {{\n{writers}}}\n'
+    read(tmp_path, {"main.go": main, "config.go": TAGS.replace("package config", "package q")})
+    assert asked.count("config.go") <= 3
