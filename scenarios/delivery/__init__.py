@@ -138,7 +138,12 @@ def count_with_standby(run: Run, guarantee: str, first: Mapping[str, int], secon
         run.wait_store(one, timeout_s=STREAMS_LIMIT_S)
         with streams(state="other", settings=SLOW_COMMITS) as other:
             run.wait_store(other, timeout_s=STREAMS_LIMIT_S)
-            at_work = partial(run.wait_any_at_work, (one, other), timeout_s=STREAMS_LIMIT_S)
+
+            def at_work() -> StreamsApplication:
+                working = run.wait_any_at_work((one, other), timeout_s=STREAMS_LIMIT_S)
+                run.wait_store(other if working is one else one, timeout_s=STREAMS_LIMIT_S)
+                return working
+
             count_to_the_crash(run, guarantee, first, second, at_work)
             wait_counted(run, first, second)
 

@@ -5,6 +5,7 @@ Kafka Streams, which is stopped from outside.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -30,8 +31,8 @@ class CrashPoint:
 
 SORTED = "*.sst"
 """RocksDB's files of sorted records."""
-CURRENT = "CURRENT"
-"""The file that each open database of RocksDB has."""
+LOCK = "LOCK"
+"""The file that a process holds open as long as a database of RocksDB is open in it."""
 NOWHERE = CrashPoint("", "", 0)
 
 
@@ -190,8 +191,14 @@ class StreamsApplication(StoppedFromOutside[ApplicationProgress]):
         return frozenset(str(path.relative_to(self._state)) for path in found)
 
     def stores(self) -> frozenset[str]:
-        """The stores that are open in its directory of state, each by its path there: as an active task has one, and a
-        standby replica.
+        """The stores that its process has open in its directory of state, each by its path there: as an active task has
+        one, and a standby replica. One that an earlier task left there is none.
         """
-        found = self._state.rglob(CURRENT)
-        return frozenset(str(path.parent.relative_to(self._state)) for path in found)
+        found: set[str] = set()
+        with suppress(OSError):  # it has ended
+            for number in Path(f"/proc/{self.pid}/fd").iterdir():
+                with suppress(OSError):  # closed in between
+                    path = number.readlink()
+                    if path.name == LOCK and path.is_relative_to(self._state):
+                        found.add(str(path.parent.relative_to(self._state)))
+        return frozenset(found)

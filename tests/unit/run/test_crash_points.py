@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -261,6 +262,20 @@ def test_a_store_is_there_when_it_has_its_files(stage: Stage) -> None:
     made.stores = frozenset
     with pytest.raises(WaitTimeout, match="app: there is no store in its directory after 0 s"):
         stage.points.wait_store(made, timeout_s=0.02)
+
+
+def test_a_store_counts_while_its_process_has_it_open(tmp_path: Path) -> None:
+    made: Any = object.__new__(StreamsApplication)
+    made._state, made._child = tmp_path, SimpleNamespace(pid=os.getpid())
+    folders = [tmp_path / "application" / task / "rocksdb" / "counts" for task in ("0_0", "0_1")]
+    for folder in folders:
+        folder.mkdir(parents=True)
+        (folder / "LOCK").touch()
+    with (folders[0] / "LOCK").open():
+        assert made.stores() == {"application/0_0/rocksdb/counts"}
+    assert made.stores() == set()
+    made._child.pid = 0
+    assert made.stores() == set()
 
 
 def test_the_process_that_has_made_an_output_is_at_work(stage: Stage) -> None:
