@@ -227,6 +227,8 @@ DECLARED_AGAIN: Final = (
 """Drawn after the first ones were named and before their rules were mended: two cases of a scenario at most, of cells
 that are not among the first.
 """
+RIGHT_OF: Final = {one.cell: one.causes for one in (*DECLARED, *DECLARED_AGAIN)}
+"""By cell, the causes of which any is right."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -251,11 +253,11 @@ def unseen(root: Path, known: Sequence[Unseen]) -> list[Unseen]:
     """The rows of a table and those of the runs below a directory that it has not, by run; a run counts if it was as
     documented, so that records are lost in it.
     """
-    declared, rows = {one.cell for one in (*DECLARED, *DECLARED_AGAIN)}, {one.run: one for one in known}
+    rows = {one.run: one for one in known}
     for run_dir in find_runs(root):
         about = run_dir.read_run()
         cell = f"{about.scenario}/{about.case} {about.version}"
-        if cell in declared and about.run not in rows and read_verdict(run_dir).good:
+        if cell in RIGHT_OF and about.run not in rows and read_verdict(run_dir).good:
             with tempfile.TemporaryDirectory() as folder:
                 named = read("incident", pack(run_dir.path, "incident", Path(folder)).parent)
             rows[about.run] = Unseen(run=about.run, cell=cell, named=next(iter(named), "nothing"))
@@ -273,7 +275,7 @@ def as_csv(rows: Iterable[Unseen]) -> str:
 
 def named_first(one: Unseen) -> bool:
     """Whether a cause that was declared right was named first."""
-    return one.named in next(declared.causes for declared in (*DECLARED, *DECLARED_AGAIN) if declared.cell == one.cell)
+    return one.named in RIGHT_OF[one.cell]
 
 
 def sentence_of_unseen(rows: Sequence[Unseen]) -> str:
@@ -315,10 +317,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--unseen", type=Path, metavar="RUNS_DIR", help="what is named of these runs, if declared")
     options = parser.parse_args(arguments)
     if options.unseen:
-        write_atomically(UNSEEN, as_csv(unseen(options.unseen, read_unseen(UNSEEN))))
-        for row in read_unseen(UNSEEN):
+        rows = unseen(options.unseen, read_unseen(UNSEEN))
+        write_atomically(UNSEEN, as_csv(rows))
+        for row in rows:
             print(f"  {'right' if named_first(row) else 'WRONG'}  {row.cell:<50} named: {row.named}")
-        print(sentence_of_unseen(read_unseen(UNSEEN)))
+        print(sentence_of_unseen(rows))
         return 0
     if options.pack:
         print(pack(Path(options.pack[0]), options.pack[1]))

@@ -26,6 +26,7 @@ from harness.words import (
     ranges,
     scenario,
 )
+from scenarios.delivery import BATCH, GROUP, INPUTS, LIMIT_S, NUMBERS
 
 KAFKA_18641 = Bug(
     id="KAFKA-18641",
@@ -47,13 +48,10 @@ KAFKA_18641 = Bug(
     whose="Java clients",
     mode="kraft",
 )
-GROUP = "application"
-INPUTS, BATCH, MORE = 20, 5, 5
+MORE = 5
 AUTOMATIC = {"enable.auto.commit": "true", "auto.commit.interval.ms": "1000", "group.protocol": "consumer"}
 SLOW_S = 12.0
 """Longer than the interval and a round of the network thread: the latter waits for up to five seconds."""
-LIMIT_S = 90.0
-NUMBERS = ("crash-skips-what-was-committed", "crash-repeats-what-was-not-committed")
 
 
 @scenario(

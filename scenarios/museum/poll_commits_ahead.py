@@ -20,7 +20,6 @@ from harness.words import (
     Bug,
     BugStatus,
     Case,
-    ClusterPlan,
     CrashPoint,
     Documented,
     Exhibit,
@@ -30,6 +29,8 @@ from harness.words import (
     ranges,
     scenario,
 )
+from scenarios.delivery import BATCH, GROUP, LIMIT_S, NUMBERS
+from scenarios.delivery.rebalance_while_processing import SERVER_SIDE
 
 POLL_COMMITS_AHEAD = Bug(
     id="poll-commits-ahead",
@@ -72,14 +73,10 @@ POLL_COMMITS_AHEAD = Bug(
     whose="Java clients",
     mode="kraft",
 )
-GROUP = "application"
-BATCH, ATTEMPTS, MORE = 5, 10, 5
+ATTEMPTS, MORE = 10, 5
 INPUTS = (ATTEMPTS + 1) * BATCH
 AUTOMATIC = {"enable.auto.commit": "true", "auto.commit.interval.ms": "1", "group.protocol": "consumer"}
 ANSWERED_S = 1.0
-LIMIT_S = 90.0
-SESSION_MS = "6000"
-NUMBERS = ("crash-skips-what-was-committed", "crash-repeats-what-was-not-committed")
 SOURCE = "AsyncKafkaConsumer.collectFetch, ApplicationEventProcessor (4.2.0 to 4.4.0); KAFKA-18641"
 
 
@@ -93,15 +90,7 @@ SOURCE = "AsyncKafkaConsumer.collectFetch, ApplicationEventProcessor (4.2.0 to 4
         protocol.""",
     exhibit=Exhibit(bug=POLL_COMMITS_AHEAD, affected=("4.3.1", "4.4.0"), fixed=("4.1.2",)),
     applies=ranges.GROUP_COORDINATOR_OF_4,
-    cluster=ClusterPlan(
-        settings={
-            "offsets.topic.num.partitions": "1",
-            "group.consumer.min.session.timeout.ms": SESSION_MS,
-            "group.consumer.session.timeout.ms": SESSION_MS,
-            "group.consumer.min.heartbeat.interval.ms": "1000",
-            "group.consumer.heartbeat.interval.ms": "2000",
-        }
-    ),
+    cluster=SERVER_SIDE,
     cases={
         "default": Case(
             client="java",

@@ -27,6 +27,7 @@ from harness.words import (
     ranges,
     scenario,
 )
+from scenarios.delivery import BATCH, GROUP, INPUTS, LIMIT_S
 
 KAFKA_14196 = Bug(
     id="KAFKA-14196",
@@ -46,8 +47,6 @@ KAFKA_14196 = Bug(
     commits=("56baf6448f0", "14df199af04", "536cdf692fb"),
     whose="Java clients",
 )
-GROUP = "application"
-INPUTS, BATCH = 20, 5
 AUTOMATIC = {
     "enable.auto.commit": "true",
     "auto.commit.interval.ms": "1000",
@@ -59,7 +58,6 @@ PREPARES = rf"Preparing to re\w+ group {GROUP} (?:.* )?with old generation 1\b"
 """Since the second member has asked to join."""
 TOLD_S = 3.0
 """Longer than a heartbeat, whose answer tells that the group rebalances."""
-LIMIT_S = 90.0
 
 
 @scenario(
