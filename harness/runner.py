@@ -496,6 +496,8 @@ def _packet_filters(run: Run, watched: PacketFilters) -> None:
             if node.state()["Running"]:
                 rules, changes = tuple(foreign_rules(node)), watched.changes(node)
                 run.timeline.append(Firewall(node=node.name, rules=rules, changes=changes))
+                if changes is None and (why := watched.refused(node)):
+                    run.note(f"{node.name}: the watching of its packet filter was refused: {' '.join(why.split())}")
         except (HarnessError, DockerException) as error:  # it is paused, or just ended: Docker's events tell of that
             run.note(f"{node.name} does not say which rules its packet filter has: {_one_line(error)}")
 

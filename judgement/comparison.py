@@ -466,6 +466,8 @@ def _strata(sides: tuple[Sequence[Ran], Sequence[Ran]], measure: str) -> Iterato
 def as_busy(old: Sequence[Ran], new: Sequence[Ran]) -> tuple[list[Ran], list[Ran]]:
     """The runs of both sides whose machine was as busy as that of some run of the other side, up to `AS_BUSY`: what
     takes longer while more processes wait for a CPU is not longer by Kafka.
+
+    A run of a kernel that does not tell (`waited` is None) is kept. If a side has only such runs, all are kept.
     """
     shares = [[run.waited for run in side if run.waited is not None] for side in (old, new)]
     if not all(shares):

@@ -59,6 +59,7 @@ class PacketFilters:
     def __init__(self, nodes: Mapping[str, Node]) -> None:
         self._nodes = nodes
         self._pool = ThreadPoolExecutor(thread_name_prefix="packet-filters")
+        self._refused: dict[str, str] = {}
 
     def note(self, event: Event) -> None:
         """Watch a node whose container has started."""
@@ -67,8 +68,10 @@ class PacketFilters:
                 self._pool.submit(self._watch, self._nodes[event.node])
 
     def _watch(self, node: Node) -> None:
-        with suppress(DockerException):  # it has ended again; that nobody watches, the file tells
+        try:
             node.container.exec_run(["sh", "-c", WATCH], user="0", detach=True)
+        except (DockerException, OSError) as error:  # mostly it has ended again; if it runs, the reason is wanted
+            self._refused[node.name] = str(error)
 
     def changes(self, node: Node) -> tuple[str, ...] | None:
         """The changes in a node that runs which no fault of ours made, so far; None if nobody was watching.
@@ -76,6 +79,10 @@ class PacketFilters:
         Raises HarnessError or DockerException if the node does not answer.
         """
         return foreign_changes(listing(node, f"touch {FILE}", f"cat {FILE}"))
+
+    def refused(self, node: Node) -> str | None:
+        """Why the engine last refused to begin the watching of a node; None if it never did."""
+        return self._refused.get(node.name)
 
     def close(self) -> None:
         """Begin to watch no more nodes."""

@@ -98,6 +98,7 @@ def test_each_start_of_a_node_begins_its_watching() -> None:
     command, options = box.asked[0]
     assert (options["detach"], options["user"], FILE in command[-1]) == (True, "0", True)
     assert watched.changes(cast("Any", box)) == ()
+    assert watched.refused(cast("Any", box)) is None
 
 
 def test_a_node_that_has_ended_again_is_no_error() -> None:
@@ -106,5 +107,6 @@ def test_a_node_that_has_ended_again_is_no_error() -> None:
     watched.note(Container(node="broker-1", action="start"))
     watched.close()
     assert box.heard.is_set()
+    assert watched.refused(cast("Any", box)) == "it is not running"
     watched.note(Container(node="broker-1", action="start"))
     assert len(box.asked) == 1
