@@ -113,6 +113,8 @@ class IncidentEvidence:
     @property
     def by_epoch(self) -> bool:
         """Whether followers truncate by leader epochs, as far as the release and the protocol in the logs tell."""
+        if any("is overridden to" in line.text for line in self.lines("broker id")):
+            return False  # a broker before 0.9 tells its settings so, and names no release
         told = [line.text.rpartition("= ")[2].partition("-")[0] for line in self.lines("protocol")]
         oldest = min((numbers(one) for one in told if _is_release(one)), default=borders.LEADER_EPOCHS.release)
         return oldest >= borders.LEADER_EPOCHS.release and (

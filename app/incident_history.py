@@ -28,7 +28,7 @@ PARTITION: Final = re.compile(
 ELECTED: Final = re.compile(r"Elect leader (\d+) from live|leader: -1 -> (\d+)\b")
 """Whom an unclean election chose."""
 LEADER: Final = re.compile(r"[Bb]roker(?: id)?[ =](\d+)")
-BROKER: Final = re.compile(r"(?:broker|node)\.id = (\d+)")
+BROKER: Final = re.compile(r"(?:broker|node)\.id (?:= |is overridden to )(\d+)")
 JOINED: Final = re.compile(r"(?:Expanding ISR .*?to|ISR updated to) ([\d,]+)")
 BEFORE_FETCHED: Final = timedelta(minutes=1)
 """A follower of a live leader has fetched again by then."""

@@ -86,7 +86,7 @@ LITERALS: Final[Mapping[str, tuple[bytes, ...]]] = {
     "isr change lost": (b"Failed to enqueue ISR change state", b"Failed to enqueue `AlterIsr` request"),
     "refused": (b"NotEnoughReplicas",),
     "protocol": (b"inter.broker.protocol.version = ",),
-    "broker id": (b"\tbroker.id = ", b"\tnode.id = "),
+    "broker id": (b"\tbroker.id = ", b"\tnode.id = ", b"Property broker.id is overridden to "),
     "leads": (b"become-leader transition", b"starts at leader epoch", b"starts at Leader Epoch"),
     "isr grew": (b"Expanding ISR", b"ISR updated to"),
     "created": (b"Created log for partition ",),

@@ -65,6 +65,16 @@ def test_a_cut_loses_records_where_its_broker_leads_next(tmp_path: Path, broker:
     assert causes_of(tmp_path, "0.10.2.2", a=id_of(3) + broker, b=id_of(1) + other)[:1] == [cause]
 
 
+def test_a_broker_before_0_9_names_no_release_and_tells_its_settings_otherwise(tmp_path: Path) -> None:
+    id_of_3 = at(0, "INFO Property broker.id is overridden to 3 (kafka.utils.VerifiableProperties)")
+    other = at(0, "INFO Property broker.id is overridden to 1 (kafka.utils.VerifiableProperties)")
+    text = id_of_3 + cut(10) + leads(14)
+    assert causes_of(tmp_path, "", a=text, b=other)[0] == "truncation-to-high-watermark"
+    assert causes_of(tmp_path, "", a=text, b=other + joins(12, "1,3"))[0] == "truncation"
+    consumer = at(0, "INFO Property group.id is overridden to g (kafka.utils.VerifiableProperties)")
+    assert causes_of(tmp_path, "", a=consumer + cut(10) + leads(14), b="")[0] == "truncation"
+
+
 def test_the_order_of_a_cut_and_an_election_is_told_first(tmp_path: Path) -> None:
     unclean = "WARN No broker in ISR is alive for [u,0]. There's potential data loss.\n"
     named = causes_of(tmp_path, "0.10.2.2", a=id_of(3) + unclean + cut(10) + leads(14))
