@@ -15,6 +15,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Final
 
+from app import incident_copies as copies
 from app import incident_ends as ends
 from app import incident_history as history
 from app.incident_logs import LogFile, LogLine, statement, times_around
@@ -175,6 +176,21 @@ def damaged(evidence: IncidentEvidence, kind: CauseKind) -> Cause | None:
 
 
 @rule(
+    id="damaged-index",
+    means="an index beside a copied segment points to another place than its log has: fetches of records there were "
+    "answered from the next segment, without an error, and a replica or a reader has skipped them",
+    do="Move leadership to a replica that has the records, and stop the broker with the damaged index. Delete that "
+    ".index file while it is down: its next start makes it anew. Look at its disk. Empty the replica that skipped "
+    "records, so that it copies everything anew.",
+    scenario="bit-rot",
+)
+def damaged_index(evidence: IncidentEvidence, kind: CauseKind) -> Cause | None:
+    """An index that does not fit its segment, beside records that another replica has skipped."""
+    found = [told for one in evidence.comparisons for told in copies.hiding_indexes(one)]
+    return Cause(kind, found[0]) if found else None
+
+
+@rule(
     id="replicas-differ",
     means="replicas hold different records at one offset, and do not know it: which one is read depends on who leads",
     do="Do not restart brokers. Decide which replica is right, and empty the others while their brokers are "
@@ -190,7 +206,7 @@ def differ(evidence: IncidentEvidence, kind: CauseKind) -> Cause | None:
     for one in evidence.comparisons:
         partition = f"{one.topic}-{one.partition}"
         for difference in one.differences:
-            if sum(record is not None for record in difference.records.values()) > 1:
+            if copies.holds_others(difference):
                 told = f"the first is {partition}, offset {difference.offset} ({', '.join(difference.fields)})"
                 found.append(Cause(kind, told, rank=int(partition in elected)))
                 break

@@ -592,3 +592,49 @@ def test_zeros_in_the_middle_of_a_copied_log_are_damage(tmp_path: Path) -> None:
         (partition / "00000000000000000001.log").write_bytes(batch(1, [R()]))
     case = incident_causes.IncidentEvidence((), compare_directories([tmp_path / "a", tmp_path / "b"]), (), "2.8.2")
     assert [one.kind.id for one in incident_causes.causes(case)] == ["damaged-record"]
+
+
+def indexed(segment: Path, *entries: tuple[int, int]) -> None:
+    segment.with_suffix(".index").write_bytes(b"".join(struct.pack(">Ii", *entry) for entry in entries))
+
+
+@pytest.mark.parametrize(
+    ("entries", "skipped", "causes"),
+    [
+        ([(2, 1 << 20)], True, ["damaged-index"]),
+        ([(2, 1 << 20)], False, []),
+        ([(0, 0)], True, []),
+        ([(2, 90), (1, 80)], True, ["damaged-index"]),
+        ([(2, 1 << 20), (0, 0), (0, 0)], True, []),
+        ([], True, []),
+    ],
+    ids=["behind the end", "nothing skipped", "right", "descends", "still open", "empty"],
+)
+def test_a_damaged_index_is_told_where_a_replica_skipped_records(
+    tmp_path: Path, entries: list[tuple[int, int]], skipped: bool, causes: list[str]
+) -> None:
+    for name in ("a", "b", "c"):
+        partition = tmp_path / name / "t-0"
+        partition.mkdir(parents=True)
+        first = [batch(offset, [R()]) for offset in range(3)]
+        kept = first[:1] if skipped and name == "c" else first
+        (partition / f"{0:020}.log").write_bytes(b"".join(kept))
+        (partition / f"{3:020}.log").write_bytes(batch(3, [R()]))
+    indexed(tmp_path / "a" / "t-0" / f"{0:020}.log", *entries)
+    compared = compare_directories([tmp_path / name for name in ("a", "b", "c")])
+    case = incident_causes.IncidentEvidence((), compared, (), "2.8.2")
+    assert [one.kind.id for one in incident_causes.causes(case)] == causes
+
+
+def test_a_record_that_is_missing_is_no_other_record(tmp_path: Path) -> None:
+    for name, offsets in (("a", (0, 1, 2)), ("b", (0, 1, 2)), ("c", (0, 2))):
+        partition = tmp_path / name / "t-0"
+        partition.mkdir(parents=True)
+        value = b"other" if name == "c" else b""
+        text = [batch(one, [R(value=value if one == 2 else b"")]) for one in offsets]
+        (partition / f"{0:020}.log").write_bytes(b"".join(text))
+    compared = compare_directories([tmp_path / "a", tmp_path / "b"])
+    assert not incident_causes.causes(incident_causes.IncidentEvidence((), compared, (), "2.8.2"))
+    compared = compare_directories([tmp_path / name for name in ("a", "b", "c")])
+    (told,) = incident_causes.causes(incident_causes.IncidentEvidence((), compared, (), "2.8.2"))
+    assert (told.kind.id, "offset 2" in told.why) == ("replicas-differ", True)
