@@ -96,6 +96,11 @@ class IncidentEvidence:
         return [line for line in told if line not in again]
 
     @property
+    def outside(self) -> list[LogLine]:
+        """The lines by which a replica began to lead that the last leader had removed from the ISR."""
+        return history.elected_outside(self.logs) if self.lines("unclean enabled") else []
+
+    @property
     def never_written(self) -> list[tuple[str, list[SegmentProblem]]]:
         """The ends of copied logs that were never written, by replica; none where files are made in their full size,
         or a disk was full.
@@ -202,7 +207,7 @@ def damaged_index(evidence: IncidentEvidence, kind: CauseKind) -> Cause | None:
 def differ(evidence: IncidentEvidence, kind: CauseKind) -> Cause | None:
     """Two records at one offset. Where a replica outside the ISR was elected, they followed from that."""
     found = []
-    elected = {history.partition_of(line) for line in evidence.unclean}
+    elected = {history.partition_of(line) for line in (*evidence.unclean, *evidence.outside)}
     for one in evidence.comparisons:
         partition = f"{one.topic}-{one.partition}"
         for difference in one.differences:
@@ -293,6 +298,8 @@ def unclean(evidence: IncidentEvidence, kind: CauseKind) -> Cause | None:
     """A controller says so, or unclean elections are on and a partition had no replica in sync."""
     if told := evidence.unclean:
         return _of_lines(kind, told)
+    if led := evidence.outside:
+        return _of_lines(kind, led, "unclean elections are enabled, and a replica led that was not in the ISR")
     if evidence.lines("unclean") or not evidence.lines("unclean enabled"):
         return None
     return _of_lines(
@@ -340,7 +347,7 @@ def _came_back_shorter(evidence: IncidentEvidence, kind: CauseKind) -> Cause | N
     logs = [log for log in evidence.logs if not log.of("disk")]
     if told := ends.shorter_than_told(logs):
         return _of_lines(kind, told, "a broker crashed, and its log came back shorter than the broker had told before")
-    elected = {history.partition_of(line) for line in evidence.unclean}
+    elected = {history.partition_of(line) for line in (*evidence.unclean, *evidence.outside)}
     lines = ends.shorter_than_committed(logs, evidence.by_epoch, only_again=bool(evidence.lines("unclean enabled")))
     return _of_lines(
         kind,

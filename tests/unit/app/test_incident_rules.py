@@ -638,3 +638,49 @@ def test_a_record_that_is_missing_is_no_other_record(tmp_path: Path) -> None:
     compared = compare_directories([tmp_path / name for name in ("a", "b", "c")])
     (told,) = incident_causes.causes(incident_causes.IncidentEvidence((), compared, (), "2.8.2"))
     assert (told.kind.id, "offset 2" in told.why) == ("replicas-differ", True)
+
+
+def starts_epoch(seconds: float, broker: int, partition: str = "t-0") -> str:
+    told = f"{partition} starts at Leader Epoch 1 from offset 3. Previous Leader Epoch was: 0 (kafka.cluster.Partition)"
+    return at(seconds, f"INFO [Partition {partition} broker={broker}] {told}")
+
+
+def changes(seconds: float, verb: str, old: str, new: str, partition: str = "t-0") -> str:
+    told = f"{verb} ISR from {old} to {new}. Leader: (highWatermark: 3, endOffset: 4). Out of sync replicas: x."
+    return at(seconds, f"INFO [Partition {partition} broker=1] {told} (kafka.cluster.Partition)")
+
+
+def updated(seconds: float, isr: str) -> str:
+    return at(seconds, f"INFO [Partition t-0 broker=1] ISR updated to [{isr}] and zkVersion updated to [3] (kafka)")
+
+
+def of(release: str) -> str:
+    return at(0, f"INFO Kafka version: {release} (org.apache.kafka.common.utils.AppInfoParser)")
+
+
+SHRUNK = starts_epoch(1, 1) + changes(5, "Shrinking", "1,3,2", "1")
+SKIPS = at(6, "INFO [Partition t-0 broker=1] Cached zkVersion [3] not equal to that in zookeeper, skip updating ISR")
+SILENCE = at(4, "WARN Client session timed out, have not heard from server in 4001ms for sessionid 0x1 (org.apache)")
+
+
+@pytest.mark.parametrize(
+    ("leader", "other", "unclean"),
+    [
+        (of("2.2.2") + SHRUNK, starts_epoch(9, 3), True),
+        (of("2.2.2") + SHRUNK, starts_epoch(3, 3), False),
+        (of("2.2.2") + SHRUNK, starts_epoch(9, 3, "u-0"), False),
+        (of("2.2.2") + SHRUNK + changes(6, "Expanding", "1", "1,3"), starts_epoch(9, 3), False),
+        (of("2.2.2") + SHRUNK + changes(6, "Expanding", "1", "1,2"), starts_epoch(9, 3), True),
+        (of("2.2.2") + SHRUNK + starts_epoch(8, 1), "", False),
+        (of("2.2.2") + SHRUNK + starts_epoch(8, 1), starts_epoch(9, 3), False),
+        (of("2.2.2") + SHRUNK + SKIPS, starts_epoch(9, 3), False),
+        (of("2.2.2") + SHRUNK + SILENCE, starts_epoch(9, 3), False),
+        (of("2.2.2") + starts_epoch(1, 1), starts_epoch(9, 3), False),
+        (of("2.4.1") + SHRUNK, starts_epoch(9, 3), False),
+        (of("2.4.1") + SHRUNK + updated(5.1, "1"), starts_epoch(9, 3), True),
+        (of("2.4.1") + SHRUNK + updated(5.1, "1") + updated(7, "1,3"), starts_epoch(9, 3), False),
+    ],
+)
+def test_a_leader_from_outside_the_isr(tmp_path: Path, leader: str, other: str, unclean: bool) -> None:
+    assert ("unclean-election" in causes_of(tmp_path, "2.2.2", a=MAY_BE_STALE + leader, b=other)) == unclean
+    assert "unclean-election" not in causes_of(tmp_path, "2.2.2", a=leader, b=other)
