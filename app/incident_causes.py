@@ -111,6 +111,13 @@ class IncidentEvidence:
         return [(name, problems) for name, one in found if (problems := ends.never_written(one))]
 
     @property
+    def lost_power(self) -> list[LogLine]:
+        """The lines of brokers whose logs lost an end that they had had, by their own lines or by their followers'."""
+        logs = [log for log in self.logs if not log.of("disk")]  # a full disk tears a log as well
+        torn = [line for log in logs for line in log.of("zeros")] if self.lines("recovering") else []
+        return [*torn, *ends.shorter_than_told(logs), *ends.shorter_than_copied(logs)]
+
+    @property
     def led_after_a_cut(self) -> list[LogLine]:
         """The cuts that removed something, after which that broker led before it was in sync again."""
         cuts = set(ends.real_cuts(self.logs))
@@ -295,9 +302,14 @@ def false_clean(evidence: IncidentEvidence, kind: CauseKind) -> Cause | None:
     lines=("potential data loss", "UNCLEAN partition change", "Failed to elect leader for partition"),
 )
 def unclean(evidence: IncidentEvidence, kind: CauseKind) -> Cause | None:
-    """A controller says so, or unclean elections are on and a partition had no replica in sync."""
+    """A controller says so, or unclean elections are on and a partition had no replica in sync. Where the last leader
+    and who was elected had lost power, this followed from that.
+    """
     if told := evidence.unclean:
-        return _of_lines(kind, told)
+        lost = evidence.lost_power
+        by_power = all(history.fell_with_its_leader(evidence.logs, one, lost) for one in told)
+        found = _of_lines(kind, told)
+        return replace(found, rank=int(by_power)) if found else None
     if led := evidence.outside:
         return _of_lines(kind, led, "unclean elections are enabled, and a replica led that was not in the ISR")
     if evidence.lines("unclean") or not evidence.lines("unclean enabled"):
@@ -347,6 +359,10 @@ def _came_back_shorter(evidence: IncidentEvidence, kind: CauseKind) -> Cause | N
     logs = [log for log in evidence.logs if not log.of("disk")]
     if told := ends.shorter_than_told(logs):
         return _of_lines(kind, told, "a broker crashed, and its log came back shorter than the broker had told before")
+    if told := ends.shorter_than_copied(logs):
+        return _of_lines(
+            kind, told, "a leader crashed, and its log came back without what a follower had copied from it"
+        )
     elected = {history.partition_of(line) for line in (*evidence.unclean, *evidence.outside)}
     lines = ends.shorter_than_committed(logs, evidence.by_epoch, only_again=bool(evidence.lines("unclean enabled")))
     return _of_lines(

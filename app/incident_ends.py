@@ -99,6 +99,65 @@ def shorter_than_committed(logs: Sequence[LogFile], by_epoch: bool, only_again: 
     return list(found)
 
 
+def shorter_than_copied(logs: Sequence[LogFile]) -> list[LogLine]:
+    """The lines by which the last leader of a partition loaded its log after a crash, if that ends before the log of a
+    follower that crashed too: a follower has copied all of it from the leader, so the leader had more.
+    """
+    told = history.brokers(logs)
+    leads = history.leads_of(told)
+    loads = [(one, _loads(one)) for one in told]
+    found = []
+    for leader, of_leader in loads:
+        for partition, lines in of_leader.items():
+            for line, as_left in lines:
+                led = _last_lead(leads.get(partition, ()), line)
+                if not as_left or led is None or led.broker is not leader:
+                    continue
+                others = [(one, _next_load(lines.get(partition, ()), led, line)) for one, lines in loads]
+                if any(
+                    load is not None
+                    and (end_of("loaded", load) or 0) > (end_of("loaded", line) or 0)
+                    and _has_copied(one, led, line, load, leads[partition])
+                    for one, load in others
+                    if one is not leader
+                ):
+                    found.append(line)
+    return found
+
+
+def _last_lead(leads: Sequence[Lead], line: LogLine) -> Lead | None:
+    before = [one for one in leads if line.time and one.time <= line.time]
+    return before[-1] if before else None
+
+
+def _next_load(loads: Sequence[tuple[LogLine, bool]], led: Lead, line: LogLine) -> LogLine | None:
+    """The line by which a broker loaded its log first since another one led, if that was after a crash, and at the time
+    of the leader's own, for which `line` stands.
+    """
+    after = ((one, left) for one, left in loads if end_of("loaded", one) and one.time and one.time > led.time)
+    first, as_left = next(after, (None, False))
+    if first is None or not as_left or line.time is None or first.time is None:
+        return None
+    return first if abs(first.time - line.time) < history.BEFORE_FETCHED else None
+
+
+def _has_copied(follower: BrokerHistory, led: Lead, line: LogLine, load: LogLine, leads: Sequence[Lead]) -> bool:
+    """Whether all that a follower had when it crashed was in its leader's log: it has been in sync with it, or nobody
+    else has led since the follower created its log. And it has copied nothing since the leader is back.
+    """
+    if line.time is None or load.time is None:
+        return False
+    if any(one.broker is not led.broker and led.time < one.time <= load.time for one in leads):
+        return False
+    joined = [one.time for one in led.broker.of("isr grew") if one.time and history.joins(follower, one, line)]
+    if any(line.time <= at <= load.time for at in joined):
+        return False
+    if any(led.time <= at <= line.time for at in joined):
+        return True
+    created = any(history.partition_of(one) == history.partition_of(line) for one in follower.of("created"))
+    return created and all(one.broker is led.broker for one in leads if one.time <= load.time)
+
+
 def _cuts_below_committed(broker: BrokerHistory, by_epoch: bool) -> Iterator[tuple[LogLine, int]]:
     """Cuts of a follower below its high watermark, each with that. Before leader epochs a follower first cuts its log
     to the high watermark; if it has to cut more at once, its leader's log ends before that.

@@ -103,12 +103,12 @@ def _led_soon(broker: BrokerHistory, cut: LogLine, joined: Iterable[LogLine]) ->
             continue
         if not cut.time <= line.time <= cut.time + BEFORE_FETCHED:
             continue
-        if not any(_joins(broker, one, cut) and _between(one, cut.time, line.time) for one in joined):
+        if not any(joins(broker, one, cut) and _between(one, cut.time, line.time) for one in joined):
             return True
     return False
 
 
-def _joins(broker: BrokerHistory, line: LogLine, other: LogLine) -> bool:
+def joins(broker: BrokerHistory, line: LogLine, other: LogLine) -> bool:
     """Whether a leader says with this line that the broker is in sync, of the partition that another line is about."""
     members = JOINED.search(line.text)
     if not members or partition_of(line) != partition_of(other):
@@ -170,6 +170,28 @@ def _is_chosen(lead: Lead, election: LogLine) -> bool:
     """Whether the broker that led is the one that an election chose."""
     chosen, leader = ELECTED.search(election.text), LEADER.search(lead.line.text)
     return bool(chosen and leader and leader[1] == (chosen[1] or chosen[2]))
+
+
+def fell_with_its_leader(logs: Sequence[LogFile], election: LogLine, lost: Iterable[LogLine]) -> bool:
+    """Whether an unclean election followed from a loss of power: `lost` tells that the last leader lost the end of its
+    log, and the broker that was elected had crashed since that one led, and has not only been slow.
+    """
+    told, partition, until = brokers(logs), partition_of(election), election.time
+    before = [one for one in leads_of(told).get(partition, []) if until is not None and one.time < until]
+    led = before[-1] if before else None
+    if led is None:
+        return False
+    files = {log.file for log in led.broker.files}
+    lost_there = any(
+        one.file in files and partition_of(one) == partition and one.time and one.time > led.time for one in lost
+    )
+    chosen = ELECTED.search(election.text) or LEADER.search(election.text)
+    return lost_there and any(
+        partition_of(line) == partition and _between(line, led.time, until)
+        for one in told
+        if chosen and one.id in chosen.groups()
+        for line in one.of("recovering")
+    )
 
 
 def elected_outside(logs: Sequence[LogFile]) -> list[LogLine]:

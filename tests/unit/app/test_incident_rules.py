@@ -684,3 +684,63 @@ SILENCE = at(4, "WARN Client session timed out, have not heard from server in 40
 def test_a_leader_from_outside_the_isr(tmp_path: Path, leader: str, other: str, unclean: bool) -> None:
     assert ("unclean-election" in causes_of(tmp_path, "2.2.2", a=MAY_BE_STALE + leader, b=other)) == unclean
     assert "unclean-election" not in causes_of(tmp_path, "2.2.2", a=leader, b=other)
+
+
+def leads_as(seconds: float, broker: int) -> str:
+    return leads(seconds).replace("Broker 3", f"Broker {broker}")
+
+
+def comes_back(seconds: float, end: int) -> str:
+    return recovers(seconds) + loads(seconds + 0.1, end)
+
+
+def own(broker: int) -> str:
+    """The first lines of a broker that holds a partition from its beginning."""
+    return id_of(broker) + created(0.5) + loads(0.6, 0)
+
+
+LED = own(1) + leads_as(1, 1)
+DISK_FULL = "java.io.IOException: No space left on device\n"
+
+
+@pytest.mark.parametrize(
+    ("leader", "follower", "lost"),
+    [
+        (LED + comes_back(50, 5), own(2) + comes_back(51, 7), True),
+        (LED + comes_back(50, 5) + leads_as(51, 1), own(2) + comes_back(52, 7), True),
+        (LED + comes_back(50, 5), own(2) + comes_back(49, 7), True),
+        (LED + comes_back(50, 7), own(2) + comes_back(51, 7), False),
+        (LED + comes_back(50, 7), own(2) + comes_back(51, 5), False),
+        (LED + loads(50, 5), own(2) + comes_back(51, 7), False),
+        (LED + comes_back(50, 5), own(2) + loads(51, 7), False),
+        (LED + comes_back(50, 5), own(2) + comes_back(200, 7), False),
+        (LED + comes_back(50, 5), own(2) + leads_as(30, 2) + comes_back(51, 7), False),
+        (LED + comes_back(50, 5), own(2) + leads_as(0.9, 2) + comes_back(51, 7), False),
+        (LED + comes_back(50, 5), id_of(2) + comes_back(51, 7), False),
+        (LED + joins(20, "1,2") + comes_back(50, 5), id_of(2) + comes_back(51, 7), True),
+        (LED + joins(20, "1,3") + comes_back(50, 5), id_of(2) + comes_back(51, 7), False),
+        (LED + comes_back(50, 5) + leads_as(51, 1) + joins(52, "1,2"), own(2) + comes_back(60, 7), False),
+        (LED + cut(49, 5) + comes_back(50, 5), own(2) + comes_back(51, 7), False),
+    ],
+)
+def test_a_leader_that_comes_back_with_less_than_a_follower_has_copied(
+    tmp_path: Path, leader: str, follower: str, lost: bool
+) -> None:
+    assert ("power-loss" in causes_of(tmp_path, "0.10.2.2", a=leader, b=follower)) == lost
+
+
+@pytest.mark.parametrize(
+    ("controller", "leader", "follower", "first"),
+    [
+        (elects(51, 2), LED + comes_back(52, 5), own(2) + comes_back(50, 7), "power-loss"),
+        (elects(51, 2), LED + comes_back(52, 7), own(2) + comes_back(50, 5), "unclean-election"),
+        (elects(51, 2), LED + comes_back(52, 5), own(2), "unclean-election"),
+        (elects(51, 3), LED + comes_back(52, 5), own(2) + comes_back(50, 7), "unclean-election"),
+        (elects(51, 2, "u,0"), LED + comes_back(52, 5), own(2) + comes_back(50, 7), "unclean-election"),
+        (elects(51, 2), LED + comes_back(52, 5) + DISK_FULL, own(2) + comes_back(50, 7), "unclean-election"),
+    ],
+)
+def test_an_unclean_election_after_all_have_lost_power(
+    tmp_path: Path, controller: str, leader: str, follower: str, first: str
+) -> None:
+    assert causes_of(tmp_path, "0.10.2.2", a=leader, b=follower, c=controller)[0] == first
