@@ -214,7 +214,10 @@ def damaged_index(evidence: IncidentEvidence, kind: CauseKind) -> Cause | None:
 def differ(evidence: IncidentEvidence, kind: CauseKind) -> Cause | None:
     """Two records at one offset. Where a replica outside the ISR was elected, they followed from that."""
     found = []
-    elected = {history.partition_of(line) for line in (*evidence.unclean, *evidence.outside)}
+    lines = [*evidence.unclean, *evidence.outside]
+    if not evidence.by_epoch and evidence.lines("unclean enabled"):  # with epochs replicas truncate to what is alike
+        lines += evidence.lines("no leader")
+    elected = {history.partition_of(line) for line in lines}
     for one in evidence.comparisons:
         partition = f"{one.topic}-{one.partition}"
         for difference in one.differences:
@@ -612,7 +615,8 @@ def truncated(evidence: IncidentEvidence, kind: CauseKind) -> Cause | None:
     told = evidence.by_epoch or history.tells_of_leaders(evidence.logs)
     if not told or (not evidence.by_epoch and evidence.led_after_a_cut):
         return None
-    return _of_lines(kind, ends.real_cuts(evidence.logs))
+    again = set(ends.copied_again(evidence.logs))
+    return _of_lines(kind, [line for line in ends.real_cuts(evidence.logs) if line not in again])
 
 
 @rule(

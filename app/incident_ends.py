@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Final
 
@@ -222,6 +223,25 @@ def real_cuts(logs: Sequence[LogFile]) -> list[LogLine]:
                 ends[partition] = end
             elif kind == "truncated" or "Follower " not in line.text:
                 ends.pop(partition, None)
+    return found
+
+
+def copied_again(logs: Sequence[LogFile]) -> list[LogLine]:
+    """The first cuts of logs just loaded whose leader had as much: before leader epochs each follower cuts its log to
+    its high watermark, and copies what it removed again.
+    """
+    told = history.brokers(logs)
+    leads = history.leads_of(told)
+    loads = {id(one): _loads(one) for one in told}
+    found = []
+    for follower in told:
+        for partition, lines in loads[id(follower)].items():
+            for (load, as_left), (cut, _) in pairwise(lines):
+                led = _last_lead(leads.get(partition, ()), cut)
+                if as_left and led and led.broker is not follower and end_of("loaded", cut) is None:
+                    line = _led_with(led, loads[id(led.broker)])
+                    if line and (end_of("loaded", line) or 0) >= (end_of("loaded", load) or 0):
+                        found.append(cut)
     return found
 
 

@@ -407,6 +407,25 @@ def test_replicas_that_differ_after_an_unclean_election(tmp_path: Path, controll
     assert [one.rank for one in told if one.kind.id == "replicas-differ"] == [int(controller == elects(9, 2))]
 
 
+@pytest.mark.parametrize(
+    ("protocol", "partition", "first"),
+    [("0.10.2-IV0", "t-0", "unclean-election"), ("1.1-IV0", "t-0", "replicas-differ"), ("0.10.2", "u-0", "replicas")],
+)
+def test_replicas_that_differ_after_an_election_failed(
+    tmp_path: Path, protocol: str, partition: str, first: str
+) -> None:
+    for name in ("a", "b"):
+        folder = tmp_path / name / "t-0"
+        folder.mkdir(parents=True)
+        (folder / "00000000000000000000.log").write_bytes(batch(0, [R(value=name.encode())]))
+    failed = f"Controller 3 epoch 1 failed to change state for partition {partition} from OfflinePartition to OnlinePar"
+    text = MAY_BE_STALE + f"\tinter.broker.protocol.version = {protocol}\n" + at(9, f"ERROR {failed}tition (state)")
+    (tmp_path / "broker.log").write_text(text)
+    logs = incident_logs.read_all([tmp_path / "broker.log"])
+    case = incident_causes.IncidentEvidence(logs, compare_directories([tmp_path / "a", tmp_path / "b"]), (), "2.2.2")
+    assert incident_causes.causes(case)[0].kind.id.startswith(first)
+
+
 def loads(seconds: float, end: int) -> str:
     return at(seconds, f"INFO Completed load of log t-0 with 1 log segments and log end offset {end} in 15 ms (kafka)")
 
@@ -744,3 +763,17 @@ def test_an_unclean_election_after_all_have_lost_power(
     tmp_path: Path, controller: str, leader: str, follower: str, first: str
 ) -> None:
     assert causes_of(tmp_path, "0.10.2.2", a=leader, b=follower, c=controller)[0] == first
+
+
+@pytest.mark.parametrize(
+    ("leader", "follower", "removed"),
+    [
+        (LED + comes_back(50, 9) + leads_as(51, 1), own(2) + comes_back(52, 9) + cut(53, 5), False),
+        (LED + comes_back(50, 8) + leads_as(51, 1), own(2) + comes_back(52, 9) + cut(53, 5), True),
+        (LED + comes_back(50, 9) + leads_as(51, 1), own(2) + comes_back(52, 9) + cut(53, 5) + cut(54, 4), True),
+        (LED + leads_as(51, 1), own(2) + comes_back(52, 9) + cut(53, 5), True),
+        (LED + comes_back(50, 9), own(2) + leads_as(51, 2) + comes_back(52, 9) + cut(53, 5), True),
+    ],
+)
+def test_what_a_leader_has_is_copied_again(tmp_path: Path, leader: str, follower: str, removed: bool) -> None:
+    assert ("truncation" in causes_of(tmp_path, "0.10.2.2", a=leader, b=follower)) == removed
