@@ -212,18 +212,20 @@ def damaged_index(evidence: IncidentEvidence, kind: CauseKind) -> Cause | None:
     also=("museum-kip-279",),
 )
 def differ(evidence: IncidentEvidence, kind: CauseKind) -> Cause | None:
-    """Two records at one offset. Where a replica outside the ISR was elected, they followed from that."""
+    """Two records at one offset. Where a replica outside the ISR was elected, or power was lost, they followed from
+    that.
+    """
     found = []
     lines = [*evidence.unclean, *evidence.outside]
-    if not evidence.by_epoch and evidence.lines("unclean enabled"):  # with epochs replicas truncate to what is alike
-        lines += evidence.lines("no leader")
-    elected = {history.partition_of(line) for line in lines}
+    if not evidence.by_epoch:  # with epochs replicas truncate to what is alike
+        lines += [*evidence.lost_power, *(evidence.lines("no leader") if evidence.lines("unclean enabled") else ())]
+    explained = {history.partition_of(line) for line in lines}
     for one in evidence.comparisons:
         partition = f"{one.topic}-{one.partition}"
         for difference in one.differences:
             if copies.holds_others(difference):
                 told = f"the first is {partition}, offset {difference.offset} ({', '.join(difference.fields)})"
-                found.append(Cause(kind, told, rank=int(partition in elected)))
+                found.append(Cause(kind, told, rank=int(partition in explained)))
                 break
     return min(found, key=lambda one: one.rank, default=None)
 

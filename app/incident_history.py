@@ -25,7 +25,7 @@ BESIDE: Final = ("server.log", "kafkaserver.out", "controller.log", "state-chang
 """How the names of files begin that one broker writes beside each other."""
 PARTITION: Final = re.compile(
     r"(?:partition=|[Pp]artition |Leader |Follower |Truncating (?:log )?|Log for partition |(?:in|of) log "
-    r"|Log\(dir=[^,]*/|alive for |partition change for )"
+    r"|Log\(dir=[^,]*/|log segment \S*/|alive for |partition change for )"
     r"(?:\[(?P<topic>[\w.-]+),\s?(?P<number>\d+)\]|(?P<name>[\w.-]+-\d+)\b)"
 )
 ELECTED: Final = re.compile(r"Elect leader (\d+) from live|leader: -1 -> (\d+)\b")

@@ -102,6 +102,8 @@ def test_files_of_one_broker_are_one_history(tmp_path: Path) -> None:
         ("INFO [Broker id=1] Leader t-0 with topic id Some(x) starts at leader epoch 0", "t-0"),
         ("INFO [UnifiedLog partition=__consumer_offsets-7, dir=/d] Truncating to offset 9", "__consumer_offsets-7"),
         ("INFO Log for partition t-0 is renamed to /d/t-0.x-delete and is scheduled for deletion", "t-0"),
+        ("WARN Found invalid messages in log segment /d/t-0/00000000000000000000.log at byte offset 9: x", "t-0"),
+        ("INFO Scheduling log segment 0 for log t-0 for deletion.", ""),
         ("INFO nothing", ""),
     ],
 )
@@ -384,10 +386,15 @@ def test_what_the_last_leader_lacks_was_lost_with_the_power(tmp_path: Path) -> N
     assert causes_of(tmp_path, "0.8.2.2", controller=elects(9, 2), a=text)[0] == "unclean-election"
 
 
+TORN = at(6, "WARN Found invalid messages in log segment /d/t-0/00000000000000000000.log at byte offset 9: x (kafka)")
+
+
 @pytest.mark.parametrize(
     ("controller", "first"),
     [
         ("", "replicas-differ"),
+        (TORN, "power-loss"),
+        (TORN.replace("t-0", "u-0"), "replicas-differ"),
         (elects(9, 2, "u,0"), "unclean-election"),
         (elects(9, 2), "unclean-election"),
         (elects(9, 3), "replicas-differ"),
@@ -404,7 +411,8 @@ def test_replicas_that_differ_after_an_unclean_election(tmp_path: Path, controll
     told = incident_causes.causes(case)
     of_other = "u,0" in controller
     assert [one.kind.id for one in told][: 1 + of_other] == (["replicas-differ", first] if of_other else [first])
-    assert [one.rank for one in told if one.kind.id == "replicas-differ"] == [int(controller == elects(9, 2))]
+    follows_from = controller in (elects(9, 2), TORN)
+    assert [one.rank for one in told if one.kind.id == "replicas-differ"] == [int(follows_from)]
 
 
 @pytest.mark.parametrize(
