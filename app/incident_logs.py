@@ -32,7 +32,7 @@ KEPT: Final = 600
 LONGEST: Final = 220
 """Characters of a line that are shown."""
 LITERALS: Final[Mapping[str, tuple[bytes, ...]]] = {
-    "started": (b"Kafka version",),
+    "started": (b"Kafka version", b"Property broker.id is overridden to "),  # the second one before 0.9
     "stopped cleanly": (b"shut down completed",),
     "broker": (b"Starting log cleanup with a period",),
     "recovering": (b"Recovering unflushed segment",),

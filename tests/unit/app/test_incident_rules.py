@@ -140,6 +140,10 @@ def started(seconds: float) -> str:
     return at(seconds, "INFO Kafka version: 4.3.1 (org.apache.kafka.common.utils.AppInfoParser)")
 
 
+def started_old(seconds: float) -> str:
+    return at(seconds, "INFO Property broker.id is overridden to 3 (kafka.utils.VerifiableProperties)")
+
+
 def deleted(seconds: float) -> str:
     return at(
         seconds, "INFO Log for partition t-0 is renamed to /data/t-0.1-delete and is scheduled for deletion (kafka)"
@@ -150,6 +154,8 @@ def deleted(seconds: float) -> str:
     ("text", "causes"),
     [
         (started(1) + created(2) + started(10) + created(11), ["empty-disk"]),
+        (started_old(1) + created(2) + started_old(10) + created(11), ["empty-disk"]),
+        (started_old(1) + created(2) + created(11), []),
         (started(1) + created(2) + started(10) + created(11, "u-0"), []),
         (started(1) + created(2) + created(11), []),
         (started(1) + created(2) + deleted(3) + started(10) + created(11), []),
