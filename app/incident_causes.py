@@ -311,8 +311,7 @@ def unclean(evidence: IncidentEvidence, kind: CauseKind) -> Cause | None:
     and who was elected had lost power, this followed from that.
     """
     if told := evidence.unclean:
-        lost = evidence.lost_power
-        by_power = all(history.fell_with_its_leader(evidence.logs, one, lost) for one in told)
+        by_power = history.fell_with_their_leaders(evidence.logs, told, evidence.lost_power) == told
         found = _of_lines(kind, told)
         return replace(found, rank=int(by_power)) if found else None
     if led := evidence.outside:

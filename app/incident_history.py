@@ -9,6 +9,7 @@ with these names are one broker's. Any other file is a broker of its own.
 from __future__ import annotations
 
 import re
+from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -172,26 +173,34 @@ def _is_chosen(lead: Lead, election: LogLine) -> bool:
     return bool(chosen and leader and leader[1] == (chosen[1] or chosen[2]))
 
 
-def fell_with_its_leader(logs: Sequence[LogFile], election: LogLine, lost: Iterable[LogLine]) -> bool:
-    """Whether an unclean election followed from a loss of power: `lost` tells that the last leader lost the end of its
+def fell_with_their_leaders(
+    logs: Sequence[LogFile], elections: Iterable[LogLine], lost: Iterable[LogLine]
+) -> list[LogLine]:
+    """The unclean elections that followed from a loss of power: `lost` tells that the last leader lost the end of its
     log, and the broker that was elected had crashed since that one led, and has not only been slow.
     """
-    told, partition, until = brokers(logs), partition_of(election), election.time
-    before = [one for one in leads_of(told).get(partition, []) if until is not None and one.time < until]
-    led = before[-1] if before else None
-    if led is None:
-        return False
-    files = {log.file for log in led.broker.files}
-    lost_there = any(
-        one.file in files and partition_of(one) == partition and one.time and one.time > led.time for one in lost
-    )
-    chosen = ELECTED.search(election.text) or LEADER.search(election.text)
-    return lost_there and any(
-        partition_of(line) == partition and _between(line, led.time, until)
-        for one in told
-        if chosen and one.id in chosen.groups()
-        for line in one.of("recovering")
-    )
+    told = brokers(logs)
+    leads = leads_of(told)
+    lost_ends: dict[tuple[Path, str], list[LogLine]] = defaultdict(list)
+    for line in lost:
+        lost_ends[line.file, partition_of(line)].append(line)
+    crashes: dict[tuple[str, str], list[LogLine]] = defaultdict(list)
+    for one in told:
+        name = one.id
+        for line in one.of("recovering"):
+            crashes[name, partition_of(line)].append(line)
+    found = []
+    for election in elections:
+        partition, until, chosen = partition_of(election), election.time, ELECTED.search(election.text)
+        before = [one for one in leads.get(partition, []) if until is not None and one.time < until]
+        if not before or not chosen:
+            continue
+        led, elected = before[-1], chosen[1] or chosen[2]
+        ends = [line for log in led.broker.files for line in lost_ends[log.file, partition]]
+        if any(line.time and line.time > led.time for line in ends):
+            crashed = crashes[elected, partition]
+            found += [election] if any(_between(line, led.time, until) for line in crashed) else []
+    return found
 
 
 def elected_outside(logs: Sequence[LogFile]) -> list[LogLine]:
@@ -207,26 +216,26 @@ def elected_outside(logs: Sequence[LogFile]) -> list[LogLine]:
         for last, lead in pairwise(leads):
             isrs = [isr for at, isr in written[id(last.broker)].get(partition, ()) if last.time <= at <= lead.time]
             chosen = LEADER.search(lead.line.text) if EPOCH.search(lead.line.text) else None
-            if isrs and chosen and chosen[1] not in isrs[-1]:
+            if isrs and isrs[-1] and chosen and chosen[1] not in isrs[-1]:
                 found.append(lead.line)
     return found
 
 
 def _written_isrs(broker: BrokerHistory) -> dict[str, list[tuple[datetime, list[str]]]]:
     """The ISRs that a leader wrote, by partition, with the times of its lines. Before 2.4 leaders say what they are
-    about to write: if the connection to ZooKeeper was bad near that time, it does not count.
+    about to write: if the connection to ZooKeeper was bad near that time, nobody is said to be in the ISR.
     """
     says_written = any(
         numbers(one) >= borders.ISR_WRITTEN_LOGGED.release for log in broker.files for one in log.releases
     )
-    failed = [line.time for line in broker.of("isr not written") if line.time]
+    failed = sorted(line.time for line in broker.of("isr not written") if line.time)
     found: dict[str, list[tuple[datetime, list[str]]]] = defaultdict(list)
     for line in sorted([*broker.of("shrunk"), *broker.of("isr grew")], key=lambda one: (str(one.time), one.at)):
         isr = (WRITTEN_ISR if says_written else CHANGES_ISR).search(line.text)
         if isr and line.time:
-            near = () if says_written else (at for at in failed if abs(at - line.time) < SILENT)
-            found[partition_of(line)].append((line.time, [] if any(near) else isr[1].split(",")))
-    return {partition: told for partition, told in found.items() if all(isr for _, isr in told)}
+            near = bisect_left(failed, line.time + SILENT) > bisect_right(failed, line.time - SILENT)
+            found[partition_of(line)].append((line.time, [] if near and not says_written else isr[1].split(",")))
+    return found
 
 
 def created_again(logs: Sequence[LogFile]) -> Iterator[LogLine]:

@@ -708,6 +708,7 @@ SILENCE = at(4, "WARN Client session timed out, have not heard from server in 40
         (of("2.2.2") + SHRUNK + starts_epoch(8, 1), starts_epoch(9, 3), False),
         (of("2.2.2") + SHRUNK + SKIPS, starts_epoch(9, 3), False),
         (of("2.2.2") + SHRUNK + SILENCE, starts_epoch(9, 3), False),
+        (of("2.2.2") + SILENCE + SHRUNK + changes(90, "Shrinking", "1,3", "1"), starts_epoch(95, 3), True),
         (of("2.2.2") + starts_epoch(1, 1), starts_epoch(9, 3), False),
         (of("2.4.1") + SHRUNK, starts_epoch(9, 3), False),
         (of("2.4.1") + SHRUNK + updated(5.1, "1"), starts_epoch(9, 3), True),
