@@ -115,7 +115,13 @@ class IncidentEvidence:
         """The lines of brokers whose logs lost an end that they had had, by their own lines or by their followers'."""
         logs = [log for log in self.logs if not log.of("disk")]  # a full disk tears a log as well
         torn = [line for log in logs for line in log.of("zeros")] if self.lines("recovering") else []
-        return [*torn, *ends.shorter_than_told(logs), *ends.shorter_than_copied(logs)]
+        return [*torn, *ends.shorter_than_told(logs), *ends.shorter_than_copied(logs), *self.lost_committed]
+
+    @property
+    def lost_committed(self) -> list[LogLine]:
+        """Those of brokers that were in sync when their partition had lost its leader."""
+        logs = [log for log in self.logs if not log.of("disk")]
+        return [] if self.by_epoch else ends.shorter_than_in_sync(logs)
 
     @property
     def led_after_a_cut(self) -> list[LogLine]:
@@ -311,9 +317,9 @@ def unclean(evidence: IncidentEvidence, kind: CauseKind) -> Cause | None:
     and who was elected had lost power, this followed from that.
     """
     if told := evidence.unclean:
-        by_power = history.fell_with_their_leaders(evidence.logs, told, evidence.lost_power) == told
+        fell = history.fell_with_their_leaders(evidence.logs, told, evidence.lost_power, evidence.lost_committed)
         found = _of_lines(kind, told)
-        return replace(found, rank=int(by_power)) if found else None
+        return replace(found, rank=int(fell == told)) if found else None
     if led := evidence.outside:
         return _of_lines(kind, led, "unclean elections are enabled, and a replica led that was not in the ISR")
     if evidence.lines("unclean") or not evidence.lines("unclean enabled"):
@@ -367,6 +373,8 @@ def _came_back_shorter(evidence: IncidentEvidence, kind: CauseKind) -> Cause | N
         return _of_lines(
             kind, told, "a leader crashed, and its log came back without what a follower had copied from it"
         )
+    if told := evidence.lost_committed:
+        return _of_lines(kind, told, "a broker crashed in sync, and its log came back without what was committed")
     elected = {history.partition_of(line) for line in (*evidence.unclean, *evidence.outside)}
     lines = ends.shorter_than_committed(logs, evidence.by_epoch, only_again=bool(evidence.lines("unclean enabled")))
     return _of_lines(

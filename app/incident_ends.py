@@ -31,6 +31,8 @@ ENDS: Final = {
 }
 """Kinds of lines that tell where a log ends, and how."""
 BELOW: Final = re.compile(r"to offset \d+ below high watermark (\d+)")
+LEFT: Final = re.compile(r'"leader":-1,.*"isr":\[([\d,]+)\]')
+"""Who was in sync when a partition had lost its leader, as controllers up to 1.0 say."""
 SECTOR: Final = 512
 """Bytes that a disk writes at once, or a multiple of it: what was never written begins at such a border."""
 GROWS: Final = ("leads", "shrunk", "rolled")
@@ -139,7 +141,7 @@ def _next_load(loads: Sequence[tuple[LogLine, bool]], led: Lead, line: LogLine) 
     first, as_left = next(after, (None, False))
     if first is None or not as_left or line.time is None or first.time is None:
         return None
-    return first if abs(first.time - line.time) < history.BEFORE_FETCHED else None
+    return first if _near(first, line) else None
 
 
 def _has_copied(follower: BrokerHistory, led: Lead, line: LogLine, load: LogLine, leads: Sequence[Lead]) -> bool:
@@ -157,6 +159,38 @@ def _has_copied(follower: BrokerHistory, led: Lead, line: LogLine, load: LogLine
         return True
     created = any(history.partition_of(one) == history.partition_of(line) for one in follower.of("created"))
     return created and all(one.broker is led.broker for one in leads if one.time <= load.time)
+
+
+def shorter_than_in_sync(logs: Sequence[LogFile]) -> list[LogLine]:
+    """The lines by which a broker loaded a log after a crash that ends below a high watermark of before it, if the
+    broker was in sync when the partition had lost its leader. Controllers up to 1.0 tell the latter. A follower without
+    leader epochs tells its high watermark: it cuts its log there when it follows for the first time since its start.
+    """
+    told = history.brokers(logs)
+    loads = [(one, _loads(one)) for one in told]
+    found = dict[LogLine, None]()
+    for line in (line for one in told for line in one.of("isr left")):
+        left, partition = LEFT.search(line.text), history.partition_of(line)
+        if left is None or line.time is None:
+            continue
+        starts = [(one, _first_start(of_broker.get(partition, ()), line)) for one, of_broker in loads]
+        known = [start for _, start in starts if start and start[1]]
+        for one, start in starts:
+            if start and one.id in left[1].split(","):
+                near = [mark for load, mark in known if load is not start[0] and _near(load, start[0])]
+                if (end_of("loaded", start[0]) or 0) < max(near, default=0):
+                    found[start[0]] = None
+    return list(found)
+
+
+def _first_start(loads: Sequence[tuple[LogLine, bool]], line: LogLine) -> tuple[LogLine, int] | None:
+    """The line by which a broker loaded a log first after another line, if that was after a crash; with it the high
+    watermark at which it cut the log next, 0 if it did not.
+    """
+    after = [one for one in loads if one[0].time and line.time and one[0].time > line.time]
+    if not after or not after[0][1]:
+        return None
+    return after[0][0], (end_of("truncated", after[1][0]) or 0) if len(after) > 1 else 0
 
 
 def _cuts_below_committed(broker: BrokerHistory, by_epoch: bool) -> Iterator[tuple[LogLine, int]]:
@@ -195,6 +229,10 @@ def _loads(broker: BrokerHistory) -> dict[str, list[tuple[LogLine, bool]]]:
         if kind == "truncated":
             cut[partition] = line
     return found
+
+
+def _near(one: LogLine, other: LogLine) -> bool:
+    return bool(one.time and other.time and abs(one.time - other.time) < history.BEFORE_FETCHED)
 
 
 def _soon(first: LogLine, second: LogLine) -> bool:

@@ -174,10 +174,11 @@ def _is_chosen(lead: Lead, election: LogLine) -> bool:
 
 
 def fell_with_their_leaders(
-    logs: Sequence[LogFile], elections: Iterable[LogLine], lost: Iterable[LogLine]
+    logs: Sequence[LogFile], elections: Iterable[LogLine], lost: Iterable[LogLine], in_sync: Iterable[LogLine]
 ) -> list[LogLine]:
-    """The unclean elections that followed from a loss of power: `lost` tells that the last leader lost the end of its
-    log, and the broker that was elected had crashed since that one led, and has not only been slow.
+    """The unclean elections that followed from a loss of power. The broker that was elected had crashed since the last
+    leader led, and has not only been slow. And `lost` tells that the last leader lost the end of its log, or `in_sync`
+    that the elected one did, which had been in sync.
     """
     told = brokers(logs)
     leads = leads_of(told)
@@ -185,6 +186,8 @@ def fell_with_their_leaders(
     for line in lost:
         lost_ends[line.file, partition_of(line)].append(line)
     crashes: dict[tuple[str, str], list[LogLine]] = defaultdict(list)
+    ids = {log.file: one.id for one in told for log in one.files}
+    lacks = {(ids.get(line.file, ""), partition_of(line)) for line in in_sync}
     for one in told:
         name = one.id
         for line in one.of("recovering"):
@@ -197,9 +200,9 @@ def fell_with_their_leaders(
             continue
         led, elected = before[-1], chosen[1] or chosen[2]
         ends = [line for log in led.broker.files for line in lost_ends[log.file, partition]]
-        if any(line.time and line.time > led.time for line in ends):
-            crashed = crashes[elected, partition]
-            found += [election] if any(_between(line, led.time, until) for line in crashed) else []
+        crashed = any(_between(line, led.time, until) for line in crashes[elected, partition])
+        if crashed and ((elected, partition) in lacks or any(line.time and line.time > led.time for line in ends)):
+            found.append(election)
     return found
 
 

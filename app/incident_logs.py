@@ -84,6 +84,7 @@ LITERALS: Final[Mapping[str, tuple[bytes, ...]]] = {
     ),
     "shrunk": (b"Shrinking ISR",),
     "isr not written": (b"skip updating ISR", b"have not heard from server in", b"read additional data from server"),
+    "isr left": (b"New leader and ISR for partition",),
     "isr change lost": (b"Failed to enqueue ISR change state", b"Failed to enqueue `AlterIsr` request"),
     "refused": (b"NotEnoughReplicas",),
     "protocol": (b"inter.broker.protocol.version = ",),

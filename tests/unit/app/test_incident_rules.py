@@ -792,3 +792,50 @@ def test_an_unclean_election_after_all_have_lost_power(
 )
 def test_what_a_leader_has_is_copied_again(tmp_path: Path, leader: str, follower: str, removed: bool) -> None:
     assert ("truncation" in causes_of(tmp_path, "0.10.2.2", a=leader, b=follower)) == removed
+
+
+def left(seconds: float, leader: int, isr: str) -> str:
+    told = f'{{"leader":{leader},"leader_epoch":1,"isr":[{isr}]}}'
+    return at(seconds, f"INFO [Controller 4]: New leader and ISR for partition [t,0] is {told} (kafka.controller)")
+
+
+KNOWS = own(2) + comes_back(50, 9) + cut(51, 8)
+
+
+@pytest.mark.parametrize(
+    ("controller", "knows", "other", "lost"),
+    [
+        (left(40, -1, "3,2"), KNOWS, own(3) + comes_back(52, 5), True),
+        (left(40, -1, "3,2"), KNOWS, own(3) + comes_back(49, 5), True),
+        (left(40, -1, "2"), KNOWS, own(3) + comes_back(52, 5), False),
+        (left(40, 1, "3,2"), KNOWS, own(3) + comes_back(52, 5), False),
+        (left(40, -1, "3,2"), KNOWS, own(3) + comes_back(52, 8), False),
+        (left(40, -1, "3,2"), KNOWS, own(3) + loads(52, 5), False),
+        (left(40, -1, "3,2"), KNOWS, own(3) + loads(45, 4) + comes_back(52, 5), False),
+        (left(40, -1, "3,2"), KNOWS, own(3) + comes_back(200, 5), False),
+        (left(60, -1, "3,2"), KNOWS, own(3) + comes_back(52, 5), False),
+        (left(40, -1, "3,2"), own(2) + comes_back(50, 9), own(3) + comes_back(52, 5), False),
+        ("", KNOWS, own(3) + comes_back(52, 5), False),
+    ],
+)
+def test_a_broker_in_sync_that_comes_back_below_a_high_watermark(
+    tmp_path: Path, controller: str, knows: str, other: str, lost: bool
+) -> None:
+    texts = {"a": own(1) + leads_as(1, 1), "b": knows, "c": other, "d": controller}
+    assert ("power-loss" in causes_of(tmp_path, "0.9.0.1", **texts)) == lost
+    assert "power-loss" not in causes_of(tmp_path, "0.11.0.3", **texts)
+
+
+@pytest.mark.parametrize(
+    ("elected", "other", "first"),
+    [
+        (3, own(3) + comes_back(49, 5), "power-loss"),
+        (3, own(3) + comes_back(49, 8), "unclean-election"),
+        (2, own(3) + comes_back(49, 5), "unclean-election"),
+    ],
+)
+def test_an_unclean_election_of_a_broker_that_was_in_sync_and_lost_power(
+    tmp_path: Path, elected: int, other: str, first: str
+) -> None:
+    texts = {"a": own(1) + leads_as(1, 1), "b": KNOWS, "c": other, "d": left(40, -1, "3,2") + elects(50.5, elected)}
+    assert causes_of(tmp_path, "0.9.0.1", **texts)[0] == first
