@@ -15,6 +15,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Final
 
+from app import incident_copies as copies
 from app import incident_ends as ends
 from app import incident_history as history
 from app.incident_logs import LogFile, LogLine, statement, times_around
@@ -95,6 +96,11 @@ class IncidentEvidence:
         return [line for line in told if line not in again]
 
     @property
+    def outside(self) -> list[LogLine]:
+        """The lines by which a replica began to lead that the last leader had removed from the ISR."""
+        return history.elected_outside(self.logs) if self.lines("unclean enabled") else []
+
+    @property
     def never_written(self) -> list[tuple[str, list[SegmentProblem]]]:
         """The ends of copied logs that were never written, by replica; none where files are made in their full size,
         or a disk was full.
@@ -105,6 +111,19 @@ class IncidentEvidence:
         return [(name, problems) for name, one in found if (problems := ends.never_written(one))]
 
     @property
+    def lost_power(self) -> list[LogLine]:
+        """The lines of brokers whose logs lost an end that they had had, by their own lines or by their followers'."""
+        logs = [log for log in self.logs if not log.of("disk")]  # a full disk tears a log as well
+        torn = [line for log in logs for line in log.of("zeros")] if self.lines("recovering") else []
+        return [*torn, *ends.shorter_than_told(logs), *ends.shorter_than_copied(logs), *self.lost_committed]
+
+    @property
+    def lost_committed(self) -> list[LogLine]:
+        """Those of brokers that were in sync when their partition had lost its leader."""
+        logs = [log for log in self.logs if not log.of("disk")]
+        return [] if self.by_epoch else ends.shorter_than_in_sync(logs)
+
+    @property
     def led_after_a_cut(self) -> list[LogLine]:
         """The cuts that removed something, after which that broker led before it was in sync again."""
         cuts = set(ends.real_cuts(self.logs))
@@ -113,6 +132,8 @@ class IncidentEvidence:
     @property
     def by_epoch(self) -> bool:
         """Whether followers truncate by leader epochs, as far as the release and the protocol in the logs tell."""
+        if any("is overridden to" in line.text for line in self.lines("broker id")):
+            return False  # a broker before 0.9 tells its settings so, and names no release
         told = [line.text.rpartition("= ")[2].partition("-")[0] for line in self.lines("protocol")]
         oldest = min((numbers(one) for one in told if _is_release(one)), default=borders.LEADER_EPOCHS.release)
         return oldest >= borders.LEADER_EPOCHS.release and (
@@ -173,6 +194,21 @@ def damaged(evidence: IncidentEvidence, kind: CauseKind) -> Cause | None:
 
 
 @rule(
+    id="damaged-index",
+    means="an index beside a copied segment points to another place than its log has: fetches of records there were "
+    "answered from the next segment, without an error, and a replica or a reader has skipped them",
+    do="Move leadership to a replica that has the records, and stop the broker with the damaged index. Delete that "
+    ".index file while it is down: its next start makes it anew. Look at its disk. Empty the replica that skipped "
+    "records, so that it copies everything anew.",
+    scenario="bit-rot",
+)
+def damaged_index(evidence: IncidentEvidence, kind: CauseKind) -> Cause | None:
+    """An index that does not fit its segment, beside records that another replica has skipped."""
+    found = [told for one in evidence.comparisons for told in copies.hiding_indexes(one)]
+    return Cause(kind, found[0]) if found else None
+
+
+@rule(
     id="replicas-differ",
     means="replicas hold different records at one offset, and do not know it: which one is read depends on who leads",
     do="Do not restart brokers. Decide which replica is right, and empty the others while their brokers are "
@@ -182,15 +218,20 @@ def damaged(evidence: IncidentEvidence, kind: CauseKind) -> Cause | None:
     also=("museum-kip-279",),
 )
 def differ(evidence: IncidentEvidence, kind: CauseKind) -> Cause | None:
-    """Two records at one offset. Where a replica outside the ISR was elected, they followed from that."""
+    """Two records at one offset. Where a replica outside the ISR was elected, or power was lost, they followed from
+    that.
+    """
     found = []
-    elected = {history.partition_of(line) for line in evidence.unclean}
+    lines = [*evidence.unclean, *evidence.outside]
+    if not evidence.by_epoch:  # with epochs replicas truncate to what is alike
+        lines += [*evidence.lost_power, *(evidence.lines("no leader") if evidence.lines("unclean enabled") else ())]
+    explained = {history.partition_of(line) for line in lines}
     for one in evidence.comparisons:
         partition = f"{one.topic}-{one.partition}"
         for difference in one.differences:
-            if sum(record is not None for record in difference.records.values()) > 1:
+            if copies.holds_others(difference):
                 told = f"the first is {partition}, offset {difference.offset} ({', '.join(difference.fields)})"
-                found.append(Cause(kind, told, rank=int(partition in elected)))
+                found.append(Cause(kind, told, rank=int(partition in explained)))
                 break
     return min(found, key=lambda one: one.rank, default=None)
 
@@ -272,9 +313,15 @@ def false_clean(evidence: IncidentEvidence, kind: CauseKind) -> Cause | None:
     lines=("potential data loss", "UNCLEAN partition change", "Failed to elect leader for partition"),
 )
 def unclean(evidence: IncidentEvidence, kind: CauseKind) -> Cause | None:
-    """A controller says so, or unclean elections are on and a partition had no replica in sync."""
+    """A controller says so, or unclean elections are on and a partition had no replica in sync. Where the last leader
+    and who was elected had lost power, this followed from that.
+    """
     if told := evidence.unclean:
-        return _of_lines(kind, told)
+        fell = history.fell_with_their_leaders(evidence.logs, told, evidence.lost_power, evidence.lost_committed)
+        found = _of_lines(kind, told)
+        return replace(found, rank=int(fell == told)) if found else None
+    if led := evidence.outside:
+        return _of_lines(kind, led, "unclean elections are enabled, and a replica led that was not in the ISR")
     if evidence.lines("unclean") or not evidence.lines("unclean enabled"):
         return None
     return _of_lines(
@@ -322,7 +369,13 @@ def _came_back_shorter(evidence: IncidentEvidence, kind: CauseKind) -> Cause | N
     logs = [log for log in evidence.logs if not log.of("disk")]
     if told := ends.shorter_than_told(logs):
         return _of_lines(kind, told, "a broker crashed, and its log came back shorter than the broker had told before")
-    elected = {history.partition_of(line) for line in evidence.unclean}
+    if told := ends.shorter_than_copied(logs):
+        return _of_lines(
+            kind, told, "a leader crashed, and its log came back without what a follower had copied from it"
+        )
+    if told := evidence.lost_committed:
+        return _of_lines(kind, told, "a broker crashed in sync, and its log came back without what was committed")
+    elected = {history.partition_of(line) for line in (*evidence.unclean, *evidence.outside)}
     lines = ends.shorter_than_committed(logs, evidence.by_epoch, only_again=bool(evidence.lines("unclean enabled")))
     return _of_lines(
         kind,
@@ -571,7 +624,8 @@ def truncated(evidence: IncidentEvidence, kind: CauseKind) -> Cause | None:
     told = evidence.by_epoch or history.tells_of_leaders(evidence.logs)
     if not told or (not evidence.by_epoch and evidence.led_after_a_cut):
         return None
-    return _of_lines(kind, ends.real_cuts(evidence.logs))
+    again = set(ends.copied_again(evidence.logs))
+    return _of_lines(kind, [line for line in ends.real_cuts(evidence.logs) if line not in again])
 
 
 @rule(

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Final
 
@@ -30,6 +31,8 @@ ENDS: Final = {
 }
 """Kinds of lines that tell where a log ends, and how."""
 BELOW: Final = re.compile(r"to offset \d+ below high watermark (\d+)")
+LEFT: Final = re.compile(r'"leader":-1,.*"isr":\[([\d,]+)\]')
+"""Who was in sync when a partition had lost its leader, as controllers up to 1.0 say."""
 SECTOR: Final = 512
 """Bytes that a disk writes at once, or a multiple of it: what was never written begins at such a border."""
 GROWS: Final = ("leads", "shrunk", "rolled")
@@ -99,6 +102,97 @@ def shorter_than_committed(logs: Sequence[LogFile], by_epoch: bool, only_again: 
     return list(found)
 
 
+def shorter_than_copied(logs: Sequence[LogFile]) -> list[LogLine]:
+    """The lines by which the last leader of a partition loaded its log after a crash, if that ends before the log of a
+    follower that crashed too: a follower has copied all of it from the leader, so the leader had more.
+    """
+    told = history.brokers(logs)
+    leads = history.leads_of(told)
+    loads = [(one, _loads(one)) for one in told]
+    found = []
+    for leader, of_leader in loads:
+        for partition, lines in of_leader.items():
+            for line, as_left in lines:
+                led = _last_lead(leads.get(partition, ()), line)
+                if not as_left or led is None or led.broker is not leader:
+                    continue
+                others = [(one, _next_load(lines.get(partition, ()), led, line)) for one, lines in loads]
+                if any(
+                    load is not None
+                    and (end_of("loaded", load) or 0) > (end_of("loaded", line) or 0)
+                    and _has_copied(one, led, line, load, leads[partition])
+                    for one, load in others
+                    if one is not leader
+                ):
+                    found.append(line)
+    return found
+
+
+def _last_lead(leads: Sequence[Lead], line: LogLine) -> Lead | None:
+    before = [one for one in leads if line.time and one.time <= line.time]
+    return before[-1] if before else None
+
+
+def _next_load(loads: Sequence[tuple[LogLine, bool]], led: Lead, line: LogLine) -> LogLine | None:
+    """The line by which a broker loaded its log first since another one led, if that was after a crash, and at the time
+    of the leader's own, for which `line` stands.
+    """
+    after = ((one, left) for one, left in loads if end_of("loaded", one) and one.time and one.time > led.time)
+    first, as_left = next(after, (None, False))
+    if first is None or not as_left or line.time is None or first.time is None:
+        return None
+    return first if _near(first, line) else None
+
+
+def _has_copied(follower: BrokerHistory, led: Lead, line: LogLine, load: LogLine, leads: Sequence[Lead]) -> bool:
+    """Whether all that a follower had when it crashed was in its leader's log: it has been in sync with it, or nobody
+    else has led since the follower created its log. And it has copied nothing since the leader is back.
+    """
+    if line.time is None or load.time is None:
+        return False
+    if any(one.broker is not led.broker and led.time < one.time <= load.time for one in leads):
+        return False
+    joined = [one.time for one in led.broker.of("isr grew") if one.time and history.joins(follower, one, line)]
+    if any(line.time <= at <= load.time for at in joined):
+        return False
+    if any(led.time <= at <= line.time for at in joined):
+        return True
+    created = any(history.partition_of(one) == history.partition_of(line) for one in follower.of("created"))
+    return created and all(one.broker is led.broker for one in leads if one.time <= load.time)
+
+
+def shorter_than_in_sync(logs: Sequence[LogFile]) -> list[LogLine]:
+    """The lines by which a broker loaded a log after a crash that ends below a high watermark of before it, if the
+    broker was in sync when the partition had lost its leader. Controllers up to 1.0 tell the latter. A follower without
+    leader epochs tells its high watermark: it cuts its log there when it follows for the first time since its start.
+    """
+    told = history.brokers(logs)
+    loads = [(one, _loads(one)) for one in told]
+    found = dict[LogLine, None]()
+    for line in (line for one in told for line in one.of("isr left")):
+        left, partition = LEFT.search(line.text), history.partition_of(line)
+        if left is None or line.time is None:
+            continue
+        starts = [(one, _first_start(of_broker.get(partition, ()), line)) for one, of_broker in loads]
+        known = [start for _, start in starts if start and start[1]]
+        for one, start in starts:
+            if start and one.id in left[1].split(","):
+                near = [mark for load, mark in known if load is not start[0] and _near(load, start[0])]
+                if (end_of("loaded", start[0]) or 0) < max(near, default=0):
+                    found[start[0]] = None
+    return list(found)
+
+
+def _first_start(loads: Sequence[tuple[LogLine, bool]], line: LogLine) -> tuple[LogLine, int] | None:
+    """The line by which a broker loaded a log first after another line, if that was after a crash; with it the high
+    watermark at which it cut the log next, 0 if it did not.
+    """
+    after = [one for one in loads if one[0].time and line.time and one[0].time > line.time]
+    if not after or not after[0][1]:
+        return None
+    return after[0][0], (end_of("truncated", after[1][0]) or 0) if len(after) > 1 else 0
+
+
 def _cuts_below_committed(broker: BrokerHistory, by_epoch: bool) -> Iterator[tuple[LogLine, int]]:
     """Cuts of a follower below its high watermark, each with that. Before leader epochs a follower first cuts its log
     to the high watermark; if it has to cut more at once, its leader's log ends before that.
@@ -137,6 +231,10 @@ def _loads(broker: BrokerHistory) -> dict[str, list[tuple[LogLine, bool]]]:
     return found
 
 
+def _near(one: LogLine, other: LogLine) -> bool:
+    return bool(one.time and other.time and abs(one.time - other.time) < history.BEFORE_FETCHED)
+
+
 def _soon(first: LogLine, second: LogLine) -> bool:
     return not first.time or not second.time or second.time - first.time < history.BEFORE_FETCHED
 
@@ -163,6 +261,25 @@ def real_cuts(logs: Sequence[LogFile]) -> list[LogLine]:
                 ends[partition] = end
             elif kind == "truncated" or "Follower " not in line.text:
                 ends.pop(partition, None)
+    return found
+
+
+def copied_again(logs: Sequence[LogFile]) -> list[LogLine]:
+    """The first cuts of logs just loaded whose leader had as much: before leader epochs each follower cuts its log to
+    its high watermark, and copies what it removed again.
+    """
+    told = history.brokers(logs)
+    leads = history.leads_of(told)
+    loads = {id(one): _loads(one) for one in told}
+    found = []
+    for follower in told:
+        for partition, lines in loads[id(follower)].items():
+            for (load, as_left), (cut, _) in pairwise(lines):
+                led = _last_lead(leads.get(partition, ()), cut)
+                if as_left and led and led.broker is not follower and end_of("loaded", cut) is None:
+                    line = _led_with(led, loads[id(led.broker)])
+                    if line and (end_of("loaded", line) or 0) >= (end_of("loaded", load) or 0):
+                        found.append(cut)
     return found
 
 

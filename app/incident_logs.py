@@ -32,7 +32,7 @@ KEPT: Final = 600
 LONGEST: Final = 220
 """Characters of a line that are shown."""
 LITERALS: Final[Mapping[str, tuple[bytes, ...]]] = {
-    "started": (b"Kafka version",),
+    "started": (b"Kafka version", b"Property broker.id is overridden to "),  # the second one before 0.9
     "stopped cleanly": (b"shut down completed",),
     "broker": (b"Starting log cleanup with a period",),
     "recovering": (b"Recovering unflushed segment",),
@@ -83,10 +83,12 @@ LITERALS: Final[Mapping[str, tuple[bytes, ...]]] = {
         b"has expired, closing socket",
     ),
     "shrunk": (b"Shrinking ISR",),
+    "isr not written": (b"skip updating ISR", b"have not heard from server in", b"read additional data from server"),
+    "isr left": (b"New leader and ISR for partition",),
     "isr change lost": (b"Failed to enqueue ISR change state", b"Failed to enqueue `AlterIsr` request"),
     "refused": (b"NotEnoughReplicas",),
     "protocol": (b"inter.broker.protocol.version = ",),
-    "broker id": (b"\tbroker.id = ", b"\tnode.id = "),
+    "broker id": (b"\tbroker.id = ", b"\tnode.id = ", b"Property broker.id is overridden to "),
     "leads": (b"become-leader transition", b"starts at leader epoch", b"starts at Leader Epoch"),
     "isr grew": (b"Expanding ISR", b"ISR updated to"),
     "created": (b"Created log for partition ",),

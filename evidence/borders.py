@@ -433,6 +433,14 @@ DELETION_REASON_LOGGED: Final = Border(
     Side("1.0.1", "Log.deleteOldSegments says why, and not of which partition: Log has no logIdent"),
     Side("1.0.2", "Log.deleteOldSegments says why, after logIdent, which names the partition"),
 )
+ISR_WRITTEN_LOGGED: Final = Border(
+    "2.4",
+    "KAFKA-8371",
+    Side(
+        "2.3.1", "Partition.maybeUpdateIsrAndVersion traces that the ISR is updated; maybeShrinkIsr says what is tried"
+    ),
+    Side("2.4.0", "Partition.maybeUpdateIsrAndVersion says at INFO that the ISR is updated"),
+)
 DELETES_RECORDS: Final = Border(
     "0.11",
     "KIP-107",

@@ -65,6 +65,16 @@ def test_a_cut_loses_records_where_its_broker_leads_next(tmp_path: Path, broker:
     assert causes_of(tmp_path, "0.10.2.2", a=id_of(3) + broker, b=id_of(1) + other)[:1] == [cause]
 
 
+def test_a_broker_before_0_9_names_no_release_and_tells_its_settings_otherwise(tmp_path: Path) -> None:
+    id_of_3 = at(0, "INFO Property broker.id is overridden to 3 (kafka.utils.VerifiableProperties)")
+    other = at(0, "INFO Property broker.id is overridden to 1 (kafka.utils.VerifiableProperties)")
+    text = id_of_3 + cut(10) + leads(14)
+    assert causes_of(tmp_path, "", a=text, b=other)[0] == "truncation-to-high-watermark"
+    assert causes_of(tmp_path, "", a=text, b=other + joins(12, "1,3"))[0] == "truncation"
+    consumer = at(0, "INFO Property group.id is overridden to g (kafka.utils.VerifiableProperties)")
+    assert causes_of(tmp_path, "", a=consumer + cut(10) + leads(14), b="")[0] == "truncation"
+
+
 def test_the_order_of_a_cut_and_an_election_is_told_first(tmp_path: Path) -> None:
     unclean = "WARN No broker in ISR is alive for [u,0]. There's potential data loss.\n"
     named = causes_of(tmp_path, "0.10.2.2", a=id_of(3) + unclean + cut(10) + leads(14))
@@ -92,6 +102,8 @@ def test_files_of_one_broker_are_one_history(tmp_path: Path) -> None:
         ("INFO [Broker id=1] Leader t-0 with topic id Some(x) starts at leader epoch 0", "t-0"),
         ("INFO [UnifiedLog partition=__consumer_offsets-7, dir=/d] Truncating to offset 9", "__consumer_offsets-7"),
         ("INFO Log for partition t-0 is renamed to /d/t-0.x-delete and is scheduled for deletion", "t-0"),
+        ("WARN Found invalid messages in log segment /d/t-0/00000000000000000000.log at byte offset 9: x", "t-0"),
+        ("INFO Scheduling log segment 0 for log t-0 for deletion.", ""),
         ("INFO nothing", ""),
     ],
 )
@@ -128,6 +140,10 @@ def started(seconds: float) -> str:
     return at(seconds, "INFO Kafka version: 4.3.1 (org.apache.kafka.common.utils.AppInfoParser)")
 
 
+def started_old(seconds: float) -> str:
+    return at(seconds, "INFO Property broker.id is overridden to 3 (kafka.utils.VerifiableProperties)")
+
+
 def deleted(seconds: float) -> str:
     return at(
         seconds, "INFO Log for partition t-0 is renamed to /data/t-0.1-delete and is scheduled for deletion (kafka)"
@@ -138,6 +154,8 @@ def deleted(seconds: float) -> str:
     ("text", "causes"),
     [
         (started(1) + created(2) + started(10) + created(11), ["empty-disk"]),
+        (started_old(1) + created(2) + started_old(10) + created(11), ["empty-disk"]),
+        (started_old(1) + created(2) + created(11), []),
         (started(1) + created(2) + started(10) + created(11, "u-0"), []),
         (started(1) + created(2) + created(11), []),
         (started(1) + created(2) + deleted(3) + started(10) + created(11), []),
@@ -374,10 +392,15 @@ def test_what_the_last_leader_lacks_was_lost_with_the_power(tmp_path: Path) -> N
     assert causes_of(tmp_path, "0.8.2.2", controller=elects(9, 2), a=text)[0] == "unclean-election"
 
 
+TORN = at(6, "WARN Found invalid messages in log segment /d/t-0/00000000000000000000.log at byte offset 9: x (kafka)")
+
+
 @pytest.mark.parametrize(
     ("controller", "first"),
     [
         ("", "replicas-differ"),
+        (TORN, "power-loss"),
+        (TORN.replace("t-0", "u-0"), "replicas-differ"),
         (elects(9, 2, "u,0"), "unclean-election"),
         (elects(9, 2), "unclean-election"),
         (elects(9, 3), "replicas-differ"),
@@ -394,7 +417,27 @@ def test_replicas_that_differ_after_an_unclean_election(tmp_path: Path, controll
     told = incident_causes.causes(case)
     of_other = "u,0" in controller
     assert [one.kind.id for one in told][: 1 + of_other] == (["replicas-differ", first] if of_other else [first])
-    assert [one.rank for one in told if one.kind.id == "replicas-differ"] == [int(controller == elects(9, 2))]
+    follows_from = controller in (elects(9, 2), TORN)
+    assert [one.rank for one in told if one.kind.id == "replicas-differ"] == [int(follows_from)]
+
+
+@pytest.mark.parametrize(
+    ("protocol", "partition", "first"),
+    [("0.10.2-IV0", "t-0", "unclean-election"), ("1.1-IV0", "t-0", "replicas-differ"), ("0.10.2", "u-0", "replicas")],
+)
+def test_replicas_that_differ_after_an_election_failed(
+    tmp_path: Path, protocol: str, partition: str, first: str
+) -> None:
+    for name in ("a", "b"):
+        folder = tmp_path / name / "t-0"
+        folder.mkdir(parents=True)
+        (folder / "00000000000000000000.log").write_bytes(batch(0, [R(value=name.encode())]))
+    failed = f"Controller 3 epoch 1 failed to change state for partition {partition} from OfflinePartition to OnlinePar"
+    text = MAY_BE_STALE + f"\tinter.broker.protocol.version = {protocol}\n" + at(9, f"ERROR {failed}tition (state)")
+    (tmp_path / "broker.log").write_text(text)
+    logs = incident_logs.read_all([tmp_path / "broker.log"])
+    case = incident_causes.IncidentEvidence(logs, compare_directories([tmp_path / "a", tmp_path / "b"]), (), "2.2.2")
+    assert incident_causes.causes(case)[0].kind.id.startswith(first)
 
 
 def loads(seconds: float, end: int) -> str:
@@ -582,3 +625,217 @@ def test_zeros_in_the_middle_of_a_copied_log_are_damage(tmp_path: Path) -> None:
         (partition / "00000000000000000001.log").write_bytes(batch(1, [R()]))
     case = incident_causes.IncidentEvidence((), compare_directories([tmp_path / "a", tmp_path / "b"]), (), "2.8.2")
     assert [one.kind.id for one in incident_causes.causes(case)] == ["damaged-record"]
+
+
+def indexed(segment: Path, *entries: tuple[int, int]) -> None:
+    segment.with_suffix(".index").write_bytes(b"".join(struct.pack(">Ii", *entry) for entry in entries))
+
+
+@pytest.mark.parametrize(
+    ("entries", "skipped", "causes"),
+    [
+        ([(2, 1 << 20)], True, ["damaged-index"]),
+        ([(2, 1 << 20)], False, []),
+        ([(0, 0)], True, []),
+        ([(2, 90), (1, 80)], True, ["damaged-index"]),
+        ([(2, 1 << 20), (0, 0), (0, 0)], True, []),
+        ([], True, []),
+    ],
+    ids=["behind the end", "nothing skipped", "right", "descends", "still open", "empty"],
+)
+def test_a_damaged_index_is_told_where_a_replica_skipped_records(
+    tmp_path: Path, entries: list[tuple[int, int]], skipped: bool, causes: list[str]
+) -> None:
+    for name in ("a", "b", "c"):
+        partition = tmp_path / name / "t-0"
+        partition.mkdir(parents=True)
+        first = [batch(offset, [R()]) for offset in range(3)]
+        kept = first[:1] if skipped and name == "c" else first
+        (partition / f"{0:020}.log").write_bytes(b"".join(kept))
+        (partition / f"{3:020}.log").write_bytes(batch(3, [R()]))
+    indexed(tmp_path / "a" / "t-0" / f"{0:020}.log", *entries)
+    compared = compare_directories([tmp_path / name for name in ("a", "b", "c")])
+    case = incident_causes.IncidentEvidence((), compared, (), "2.8.2")
+    assert [one.kind.id for one in incident_causes.causes(case)] == causes
+
+
+def test_a_record_that_is_missing_is_no_other_record(tmp_path: Path) -> None:
+    for name, offsets in (("a", (0, 1, 2)), ("b", (0, 1, 2)), ("c", (0, 2))):
+        partition = tmp_path / name / "t-0"
+        partition.mkdir(parents=True)
+        value = b"other" if name == "c" else b""
+        text = [batch(one, [R(value=value if one == 2 else b"")]) for one in offsets]
+        (partition / f"{0:020}.log").write_bytes(b"".join(text))
+    compared = compare_directories([tmp_path / "a", tmp_path / "b"])
+    assert not incident_causes.causes(incident_causes.IncidentEvidence((), compared, (), "2.8.2"))
+    compared = compare_directories([tmp_path / name for name in ("a", "b", "c")])
+    (told,) = incident_causes.causes(incident_causes.IncidentEvidence((), compared, (), "2.8.2"))
+    assert (told.kind.id, "offset 2" in told.why) == ("replicas-differ", True)
+
+
+def starts_epoch(seconds: float, broker: int, partition: str = "t-0") -> str:
+    told = f"{partition} starts at Leader Epoch 1 from offset 3. Previous Leader Epoch was: 0 (kafka.cluster.Partition)"
+    return at(seconds, f"INFO [Partition {partition} broker={broker}] {told}")
+
+
+def changes(seconds: float, verb: str, old: str, new: str, partition: str = "t-0") -> str:
+    told = f"{verb} ISR from {old} to {new}. Leader: (highWatermark: 3, endOffset: 4). Out of sync replicas: x."
+    return at(seconds, f"INFO [Partition {partition} broker=1] {told} (kafka.cluster.Partition)")
+
+
+def updated(seconds: float, isr: str) -> str:
+    return at(seconds, f"INFO [Partition t-0 broker=1] ISR updated to [{isr}] and zkVersion updated to [3] (kafka)")
+
+
+def of(release: str) -> str:
+    return at(0, f"INFO Kafka version: {release} (org.apache.kafka.common.utils.AppInfoParser)")
+
+
+SHRUNK = starts_epoch(1, 1) + changes(5, "Shrinking", "1,3,2", "1")
+SKIPS = at(6, "INFO [Partition t-0 broker=1] Cached zkVersion [3] not equal to that in zookeeper, skip updating ISR")
+SILENCE = at(4, "WARN Client session timed out, have not heard from server in 4001ms for sessionid 0x1 (org.apache)")
+
+
+@pytest.mark.parametrize(
+    ("leader", "other", "unclean"),
+    [
+        (of("2.2.2") + SHRUNK, starts_epoch(9, 3), True),
+        (of("2.2.2") + SHRUNK, starts_epoch(3, 3), False),
+        (of("2.2.2") + SHRUNK, starts_epoch(9, 3, "u-0"), False),
+        (of("2.2.2") + SHRUNK + changes(6, "Expanding", "1", "1,3"), starts_epoch(9, 3), False),
+        (of("2.2.2") + SHRUNK + changes(6, "Expanding", "1", "1,2"), starts_epoch(9, 3), True),
+        (of("2.2.2") + SHRUNK + starts_epoch(8, 1), "", False),
+        (of("2.2.2") + SHRUNK + starts_epoch(8, 1), starts_epoch(9, 3), False),
+        (of("2.2.2") + SHRUNK + SKIPS, starts_epoch(9, 3), False),
+        (of("2.2.2") + SHRUNK + SILENCE, starts_epoch(9, 3), False),
+        (of("2.2.2") + SILENCE + SHRUNK + changes(90, "Shrinking", "1,3", "1"), starts_epoch(95, 3), True),
+        (of("2.2.2") + starts_epoch(1, 1), starts_epoch(9, 3), False),
+        (of("2.4.1") + SHRUNK, starts_epoch(9, 3), False),
+        (of("2.4.1") + SHRUNK + updated(5.1, "1"), starts_epoch(9, 3), True),
+        (of("2.4.1") + SHRUNK + updated(5.1, "1") + updated(7, "1,3"), starts_epoch(9, 3), False),
+    ],
+)
+def test_a_leader_from_outside_the_isr(tmp_path: Path, leader: str, other: str, unclean: bool) -> None:
+    assert ("unclean-election" in causes_of(tmp_path, "2.2.2", a=MAY_BE_STALE + leader, b=other)) == unclean
+    assert "unclean-election" not in causes_of(tmp_path, "2.2.2", a=leader, b=other)
+
+
+def leads_as(seconds: float, broker: int) -> str:
+    return leads(seconds).replace("Broker 3", f"Broker {broker}")
+
+
+def comes_back(seconds: float, end: int) -> str:
+    return recovers(seconds) + loads(seconds + 0.1, end)
+
+
+def own(broker: int) -> str:
+    """The first lines of a broker that holds a partition from its beginning."""
+    return id_of(broker) + created(0.5) + loads(0.6, 0)
+
+
+LED = own(1) + leads_as(1, 1)
+DISK_FULL = "java.io.IOException: No space left on device\n"
+
+
+@pytest.mark.parametrize(
+    ("leader", "follower", "lost"),
+    [
+        (LED + comes_back(50, 5), own(2) + comes_back(51, 7), True),
+        (LED + comes_back(50, 5) + leads_as(51, 1), own(2) + comes_back(52, 7), True),
+        (LED + comes_back(50, 5), own(2) + comes_back(49, 7), True),
+        (LED + comes_back(50, 7), own(2) + comes_back(51, 7), False),
+        (LED + comes_back(50, 7), own(2) + comes_back(51, 5), False),
+        (LED + loads(50, 5), own(2) + comes_back(51, 7), False),
+        (LED + comes_back(50, 5), own(2) + loads(51, 7), False),
+        (LED + comes_back(50, 5), own(2) + comes_back(200, 7), False),
+        (LED + comes_back(50, 5), own(2) + leads_as(30, 2) + comes_back(51, 7), False),
+        (LED + comes_back(50, 5), own(2) + leads_as(0.9, 2) + comes_back(51, 7), False),
+        (LED + comes_back(50, 5), id_of(2) + comes_back(51, 7), False),
+        (LED + joins(20, "1,2") + comes_back(50, 5), id_of(2) + comes_back(51, 7), True),
+        (LED + joins(20, "1,3") + comes_back(50, 5), id_of(2) + comes_back(51, 7), False),
+        (LED + comes_back(50, 5) + leads_as(51, 1) + joins(52, "1,2"), own(2) + comes_back(60, 7), False),
+        (LED + cut(49, 5) + comes_back(50, 5), own(2) + comes_back(51, 7), False),
+    ],
+)
+def test_a_leader_that_comes_back_with_less_than_a_follower_has_copied(
+    tmp_path: Path, leader: str, follower: str, lost: bool
+) -> None:
+    assert ("power-loss" in causes_of(tmp_path, "0.10.2.2", a=leader, b=follower)) == lost
+
+
+@pytest.mark.parametrize(
+    ("controller", "leader", "follower", "first"),
+    [
+        (elects(51, 2), LED + comes_back(52, 5), own(2) + comes_back(50, 7), "power-loss"),
+        (elects(51, 2), LED + comes_back(52, 7), own(2) + comes_back(50, 5), "unclean-election"),
+        (elects(51, 2), LED + comes_back(52, 5), own(2), "unclean-election"),
+        (elects(51, 3), LED + comes_back(52, 5), own(2) + comes_back(50, 7), "unclean-election"),
+        (elects(51, 2, "u,0"), LED + comes_back(52, 5), own(2) + comes_back(50, 7), "unclean-election"),
+        (elects(51, 2), LED + comes_back(52, 5) + DISK_FULL, own(2) + comes_back(50, 7), "unclean-election"),
+    ],
+)
+def test_an_unclean_election_after_all_have_lost_power(
+    tmp_path: Path, controller: str, leader: str, follower: str, first: str
+) -> None:
+    assert causes_of(tmp_path, "0.10.2.2", a=leader, b=follower, c=controller)[0] == first
+
+
+@pytest.mark.parametrize(
+    ("leader", "follower", "removed"),
+    [
+        (LED + comes_back(50, 9) + leads_as(51, 1), own(2) + comes_back(52, 9) + cut(53, 5), False),
+        (LED + comes_back(50, 8) + leads_as(51, 1), own(2) + comes_back(52, 9) + cut(53, 5), True),
+        (LED + comes_back(50, 9) + leads_as(51, 1), own(2) + comes_back(52, 9) + cut(53, 5) + cut(54, 4), True),
+        (LED + leads_as(51, 1), own(2) + comes_back(52, 9) + cut(53, 5), True),
+        (LED + comes_back(50, 9), own(2) + leads_as(51, 2) + comes_back(52, 9) + cut(53, 5), True),
+    ],
+)
+def test_what_a_leader_has_is_copied_again(tmp_path: Path, leader: str, follower: str, removed: bool) -> None:
+    assert ("truncation" in causes_of(tmp_path, "0.10.2.2", a=leader, b=follower)) == removed
+
+
+def left(seconds: float, leader: int, isr: str) -> str:
+    told = f'{{"leader":{leader},"leader_epoch":1,"isr":[{isr}]}}'
+    return at(seconds, f"INFO [Controller 4]: New leader and ISR for partition [t,0] is {told} (kafka.controller)")
+
+
+KNOWS = own(2) + comes_back(50, 9) + cut(51, 8)
+
+
+@pytest.mark.parametrize(
+    ("controller", "knows", "other", "lost"),
+    [
+        (left(40, -1, "3,2"), KNOWS, own(3) + comes_back(52, 5), True),
+        (left(40, -1, "3,2"), KNOWS, own(3) + comes_back(49, 5), True),
+        (left(40, -1, "2"), KNOWS, own(3) + comes_back(52, 5), False),
+        (left(40, 1, "3,2"), KNOWS, own(3) + comes_back(52, 5), False),
+        (left(40, -1, "3,2"), KNOWS, own(3) + comes_back(52, 8), False),
+        (left(40, -1, "3,2"), KNOWS, own(3) + loads(52, 5), False),
+        (left(40, -1, "3,2"), KNOWS, own(3) + loads(45, 4) + comes_back(52, 5), False),
+        (left(40, -1, "3,2"), KNOWS, own(3) + comes_back(200, 5), False),
+        (left(60, -1, "3,2"), KNOWS, own(3) + comes_back(52, 5), False),
+        (left(40, -1, "3,2"), own(2) + comes_back(50, 9), own(3) + comes_back(52, 5), False),
+        ("", KNOWS, own(3) + comes_back(52, 5), False),
+    ],
+)
+def test_a_broker_in_sync_that_comes_back_below_a_high_watermark(
+    tmp_path: Path, controller: str, knows: str, other: str, lost: bool
+) -> None:
+    texts = {"a": own(1) + leads_as(1, 1), "b": knows, "c": other, "d": controller}
+    assert ("power-loss" in causes_of(tmp_path, "0.9.0.1", **texts)) == lost
+    assert "power-loss" not in causes_of(tmp_path, "0.11.0.3", **texts)
+
+
+@pytest.mark.parametrize(
+    ("elected", "other", "first"),
+    [
+        (3, own(3) + comes_back(49, 5), "power-loss"),
+        (3, own(3) + comes_back(49, 8), "unclean-election"),
+        (2, own(3) + comes_back(49, 5), "unclean-election"),
+    ],
+)
+def test_an_unclean_election_of_a_broker_that_was_in_sync_and_lost_power(
+    tmp_path: Path, elected: int, other: str, first: str
+) -> None:
+    texts = {"a": own(1) + leads_as(1, 1), "b": KNOWS, "c": other, "d": left(40, -1, "3,2") + elects(50.5, elected)}
+    assert causes_of(tmp_path, "0.9.0.1", **texts)[0] == first
