@@ -21,6 +21,7 @@ from audit.readers.check import check
 from audit.readers.collect import Collected, Options
 from audit.readers.compose import read_env
 from audit.readers.connect import join
+from audit.readers.creates import topic_asked
 from audit.readers.environments import join_environments
 from audit.readers.format import Document
 from audit.readers.helm import RENDERED, chart_of, conditions, has_templates, rendered
@@ -317,6 +318,8 @@ def _with_units(reading: Collected, tops: dict[str, Path]) -> None:
         made = dataclasses.replace(one.producer, unit=unit(one.producer.origin))
         reading.made[at] = dataclasses.replace(one, producer=made)
     reading.brokers = [dataclasses.replace(each, unit=unit(each.origin)) for each in reading.brokers]
+    asked = [topic_asked(each, _look_up(unit(each.origin), reading)) for each in reading.beans]
+    reading.topics += [each for each in asked if each is not None]
     reading.topics = [dataclasses.replace(each, unit=unit(each.origin)) for each in reading.topics]
     uses: dict[str, set[bool]] = {}
     for path, sends in reading.uses.items():

@@ -477,9 +477,12 @@ def _gather(source: Text, language: str, root: Node, *, outside: bool = True) ->
     found = _SourceWalk(source, language, encoded=source.content.encode(errors="replace"))
     nodes = list(_walk(root))
     for node, above in nodes:
-        if node.type in DECLARES:
+        if node.type == "property_declaration" and _named(node, "modifiers") and "@Value" in source.content:
+            if not _injected(node, found):
+                _constant(node, above, found)
+        elif node.type in DECLARES:
             _constant(node, above, found)
-        elif node.type in ("field_declaration", "formal_parameter"):
+        elif node.type in INJECTED:
             _injected(node, found)
         if node.type in FUNCTIONS:
             found.scopes[f"{_name_of(node)}@{node.start_byte}"] = _text(node)
@@ -628,13 +631,22 @@ def _constant(node: Node, above: Sequence[Node], found: _SourceWalk) -> None:
     found.constants[name] = told if known is None or known == told else _Value(UNKNOWN, known=False)
 
 
-def _injected(node: Node, found: _SourceWalk) -> None:
-    """Spring's `@Value("${…}") private String ack;`, and a parameter that has one."""
-    if (text := re.search(r'@Value\(\s*(?:value\s*=\s*)?"(\$\{[^"]+\})"', _text(node))) is not None:
+INJECTED: Final = frozenset({"field_declaration", "formal_parameter", "parameter", "class_parameter"})
+"""Nodes of fields and parameters, in Java and in Kotlin, whose annotations are in them or before them."""
+OF_VALUE: Final = re.compile(r'@(?:\w+:)?Value\(\s*(?:value\s*=\s*)?"\\?(\$\{[^"]+\})"')
+
+
+def _injected(node: Node, found: _SourceWalk) -> bool:
+    """Keep Spring's `@Value("${…}") private String ack;`, and a parameter that has one; whether it is one."""
+    before = node.prev_named_sibling if node.type == "parameter" else None
+    annotated = before is not None and before.type == "parameter_modifiers"
+    text = OF_VALUE.search((_text(before) if annotated else "") + _text(node))
+    if text is not None:
         names = [_name_of(each) for each in (_named(node, "variable_declarator") or [node])]
         for name in names:  # fields and parameters of one name may have two values
             known = found.constants.get(name, _Value(text[1]))
             found.constants[name] = known if known.text == text[1] else _Value(UNKNOWN, known=False)
+    return text is not None
 
 
 def _method(node: Node) -> str:
@@ -2299,7 +2311,7 @@ def _make_topics(source: Text, reading: Collected) -> None:
         return
     tree = parser.parse(source.content.encode(errors="replace"))
     try:
-        constants = _gather(source, language, tree.root_node).constants
+        found = _gather(source, language, tree.root_node)
     except RecursionError:
         return
 
@@ -2307,11 +2319,12 @@ def _make_topics(source: Text, reading: Collected) -> None:
         text = re.fullmatch(r"\"([^\"]*)\"|(-?\d+)", written)
         if text is not None:
             return text[1] if text[1] is not None else text[2]
-        value = constants.get(written.rpartition(".")[2])
-        return value.text if value is not None and value.known else None
+        value = found.constants.get(written.rpartition(".")[2])
+        if value is not None:
+            return value.text if value.known else None
+        return _field(written, found, [])
 
-    for topic in topics_of_beans(source, constant):
-        reading.topic(topic, "spring")
+    reading.beans += topics_of_beans(source, constant)
 
 
 FORMATS: Final = (
