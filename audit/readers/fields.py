@@ -4,7 +4,6 @@
 |---|---|---|
 | Java, Kotlin | a class with `@ConfigurationProperties("app")` or `@ConfigMapping` | an annotation, an initializer |
 | Scala | a class that is made with `acks = config.getString("acks")` | none |
-| Go | a struct with tags of the environment, `envconfig:"ACKS" default:"1"` | in the tag |
 | C# | a class of options, bound to a section of appsettings.json | an initializer; else false |
 | JavaScript | an object of a module that is imported, perhaps of a schema of the environment | in the schema |
 
@@ -21,6 +20,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from audit.readers.asked import asked_of
+from audit.readers.node import asked_of_config
+from audit.readers.scripts import imported, of_environment, passed, scripts_of, workspace_of
 from audit.readers.text import Text
 from audit.readers.walk import text_of
 
@@ -152,29 +153,6 @@ def of_scala(expression: str, texts: Iterable[str]) -> str | None:
     return f"${{{asked.pop()}}}" if len(asked) == 1 else None
 
 
-# Go
-
-OF_ENVIRONMENT: Final = re.compile(r"\b(?:env|envconfig):\"(\w+)(?:,\s*default=([^\",]*)|[^\"]*)?\"")
-OF_DEFAULT: Final = re.compile(r"\b(?:default|envDefault|env-default):\"([^\"]*)\"")
-
-
-def of_go(expression: str, texts: Iterable[str]) -> str | None:
-    """A field of a struct that is filled from the environment, by its tags; None if two structs do not agree."""
-    names = path_of(expression)
-    if len(names) < 2:
-        return None
-    found: set[str] = set()
-    for text in texts:
-        for tags in re.findall(rf"(?m)^[ \t]*{re.escape(names[-1])}[ \t]+[\w.\[\]*]+[ \t]+`([^`\n]*)`", text):
-            variable, default = OF_ENVIRONMENT.search(tags), OF_DEFAULT.search(tags)
-            told = default[1] if default else variable[2] if variable else None
-            if variable:
-                found.add(f"${{{variable[1]}}}" if told is None else f"${{{variable[1]}:{told}}}")
-            elif told is not None:
-                found.add(told)
-    return found.pop() if len(found) == 1 else None
-
-
 # C#
 
 HIGHEST: Final = 6
@@ -277,26 +255,113 @@ def _of_json(path: Path, names: list[str]) -> str | None:
 
 # JavaScript, TypeScript
 
+NEST: Final = re.compile(
+    r"[\w.]*[cC]onfig\w*\.get(?:OrThrow)?(?:<[^<>()]*>)?\(\s*['\"]([\w.]+)['\"]\s*"
+    r"(?:,\s*(?:['\"]([^'\"]*)['\"]|(-?\d+|true|false))\s*)?(?:,\s*\{[^{}]*\}\s*)?\)!?"
+)
+"""What a service of settings is asked for, as NestJS' is: a variable, or a path of names, and the default."""
+CONVERSION: Final = re.compile(r"(?:Number|parseInt|String|Boolean)\(\s*(.+?)\s*(?:,\s*10\s*)?\)|\+\s*(\w[\w.]*)")
+LITERAL: Final = re.compile(r"['\"]([\w-]*)['\"]|(-?\d+|true|false)")
 
-def of_script(expression: str, module: str) -> str | None:
+
+def of_script(
+    source: Text, expression: str, function: str = "", called: str = "", owner: str = "", depth: int = 0
+) -> tuple[str, str] | None:
+    """What an expression of a script stands for, and the file of settings that says so: a field of an object that
+    another module makes, what node-config or a service of settings is asked for, or a parameter that every call of its
+    function gives the same. `function` is the text of what it stands in, `called` its name, `owner` its class.
+    """
+    text = re.sub(r"\s+as\s+\w+$", "", expression.strip())
+    if depth > DEEPEST or len(text) > LONGEST:
+        return None
+    if inner := CONVERSION.fullmatch(text):
+        return of_script(source, inner[1] or inner[2], function, called, owner, depth + 1) or _plain(text)
+    if (told := asked_of_config(source, text)) is not None:
+        return told
+    if (asked := NEST.fullmatch(text)) is not None:
+        return _of_service(source, asked[1], asked[2] if asked[2] is not None else asked[3])
+    if (plain := _plain(text)) is not None:
+        return plain
+    if re.fullmatch(r"\w+", text):
+        if (taken := of_environment(source.content).get(text)) is not None:
+            return taken, ""
+        given = passed(source, called, owner, text, function) if called else None
+        values = {_of_argument(where, each, depth) for where, each in given or ()}
+        return values.pop() if len(values) == 1 else None
+    module = imported(source, (path_of(text) or [""])[0])
+    value = of_module(text, module, depth) if module is not None else None
+    return (value, "") if value is not None else None
+
+
+def _of_argument(source: Text, given: str, depth: int) -> tuple[str, str] | None:
+    return of_script(source, given, depth=depth + 1) if given else None
+
+
+def _plain(text: str) -> tuple[str, str] | None:
+    """A literal, or what the environment is asked for."""
+    if literal := LITERAL.fullmatch(text):
+        return (literal[1] if literal[1] is not None else literal[2]), ""
+    asked = asked_of(text)
+    return (asked, "") if asked is not None else None
+
+
+def _of_service(source: Text, name: str, default: str | None) -> tuple[str, str] | None:
+    """What a service of settings says: a variable of the environment, or a field of what is registered with it."""
+    texts = scripts_of(workspace_of(Path(source.path)))
+    if "." not in name and name.isupper():
+        if default is None:
+            schemas = {told for text in texts if (told := _of_schema(f"env.{name}", text.content)) and ":" in told}
+            return (schemas.pop(), "") if len(schemas) == 1 else (f"${{{name}}}", "")
+        return f"${{{name}:{default}}}", ""
+    first, _, rest = name.partition(".")
+    for text in texts:
+        registered = re.search(rf"\bregisterAs\(\s*['\"]{re.escape(first)}['\"]", text.content)
+        loaded = re.search(r"\bexport\s+default\s*(?:async\s*)?(?:\(\)|function\s*\w*\(\))", text.content)
+        at = registered or (loaded if "config" in text.file else None)
+        if at is not None and rest:
+            part = Text(text.path, text.content[at.end() :])
+            if (value := of_module(f"x.{rest if registered else name}", part)) is not None:
+                return value, ""
+    return None
+
+
+def of_module(expression: str, module: Text, depth: int = 0) -> str | None:
     """A field of an object that another module of a script makes: a literal, or a variable with its default."""
     names = path_of(expression)
-    if len(names) < 2 or not module:
+    content = module.content
+    if len(names) < 2 or not content or depth > DEEPEST:
         return None
     start = 0
-    for name in names[1:-1]:
-        inside = re.compile(rf"\b{re.escape(name)}['\"]?\s*:\s*\{{").search(module, start)
+    for at, name in enumerate(names[1:-1], 1):
+        inside = re.compile(rf"\b{re.escape(name)}['\"]?\s*:\s*\{{").search(content, start)
         if inside is None:
-            return None
+            return _of_part(names[at:], module, start, depth)
         start = inside.end()
-    last = re.compile(rf"\b{re.escape(names[-1])}['\"]?\s*:\s*([^,\n]+)").search(module, start)
+    last = re.compile(rf"\b{re.escape(names[-1])}['\"]?\s*:\s*([^,\n]+)").search(content, start)
     if last is None:
         return None
     told = re.sub(r"[\s};]+$", "", last[1].strip())
-    if literal := re.fullmatch(r"['\"]([\w-]*)['\"]|(-?\d+|true|false)", told):
-        return literal[1] if literal[1] is not None else literal[2]
-    own = re.fullmatch(r"[A-Z][A-Z0-9_]*", names[-1]) is not None and "process.env" in module  # of the schema itself
-    return asked_of(told) or _of_schema(f"env.{names[-1]}" if own else told, module)
+    if (plain := _plain(told)) is not None:
+        return plain[0]
+    if re.fullmatch(r"\w+", told) and (bound := re.search(rf"\bconst\s+{told}\b[^=;\n]{{0,80}}=\s*([^;\n]+)", content)):
+        taken = of_environment(content).get(told)
+        inner = _plain(bound[1].strip())
+        return taken or (inner[0] if inner is not None else None)
+    own = re.fullmatch(r"[A-Z][A-Z0-9_]*", names[-1]) is not None and "process.env" in content  # of the schema itself
+    return of_environment(content).get(told) or _of_schema(f"env.{names[-1]}" if own else told, content)
+
+
+def _of_part(names: list[str], module: Text, start: int, depth: int) -> str | None:
+    """A field below what a module has of another one, or in a constant of its own: `{ kafka: kafkaConfig }`."""
+    part = re.compile(rf"\b{re.escape(names[0])}\b(?:\s*:\s*(\w+))?\s*[,\n}}]").search(module.content, start)
+    if part is None:
+        return None
+    name = part[1] or names[0]
+    made = re.search(rf"\b(?:const|let|var)\s+{re.escape(name)}\b[^=;]{{0,100}}=\s*\{{", module.content)
+    if made is not None:
+        return of_module(".".join(["x", *names[1:]]), Text(module.path, module.content[made.end() :]), depth + 1)
+    other = imported(module, name)
+    return of_module(".".join([name, *names[1:]]), other, depth + 1) if other is not None else None
 
 
 def _of_schema(told: str, module: str) -> str | None:

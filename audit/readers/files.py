@@ -15,6 +15,7 @@ from types import MappingProxyType
 from typing import Final
 
 from audit.model import Client, InputProblem, Inputs, Origin, ProducerConfig, Setting
+from audit.readers import keyed, objects, scripts
 from audit.readers.application import FILE as APPLICATION
 from audit.readers.application import read_applications
 from audit.readers.check import check
@@ -71,6 +72,9 @@ def read_paths(paths: Sequence[str | Path], options: Options | None = None) -> I
     reading = Collected(options or Options(), is_file=file_names().fullmatch)
     reading.nested = lambda inside: _nested(inside, reading)
     reading.offer = lambda source, table: _offered(source, table, reading)
+    keyed.forget()
+    objects.forget()
+    scripts.forget()
     tops: dict[str, Path] = {}
     named = [str(path) for path in paths]
     if STDIN in named:

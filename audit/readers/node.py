@@ -42,6 +42,45 @@ def configured(source: Text, text: str) -> list[Setting] | None:
     return found
 
 
+OF_CONFIG: Final = r"\bconfig\.get(?:<[^<>()]*>)?\(\s*['\"]([\w.]+)['\"]\s*\)"
+ASKS: Final = re.compile(rf"(?:{OF_CONFIG}|(\w+))((?:\??\.\w+)*)")
+OF_NAMES: Final = re.compile(rf"\b(?:const|let|var)\s*\{{([^{{}}]*)\}}\s*=\s*{OF_CONFIG}")
+
+
+def asked_of_config(source: Text, expression: str) -> tuple[str, str] | None:
+    """What node-config's files say of an expression, and which of them: `settings.acks` of
+    `const settings = config.get('kafka')`; None if it is nothing of theirs, or they do not agree.
+    """
+    found = ASKS.fullmatch(expression.strip()) if IMPORTED.search(source.content) else None
+    if found is None:
+        return None
+    root = found[1] or _bound_to(source, found[2])
+    path = ".".join(each for each in (root or "", *re.split(r"\??\.", found[3])) if each)
+    said = [(one, layer.path) for layer in _layers(source) if path and (one := _value_at(layer, path)) is not None]
+    return said[0] if root is not None and said and len({one for one, _ in said}) == 1 else None
+
+
+def _bound_to(source: Text, name: str) -> str | None:
+    """The path of node-config's that a name of a script stands for; None if it is none of its."""
+    if name == "config":
+        return ""
+    bound = re.search(rf"\b(?:const|let|var)\s+{re.escape(name)}\b[^=;\n]{{0,100}}=\s*{OF_CONFIG}\s*(?:;|\n|$)", source.content)
+    if bound is not None:
+        return bound[1]
+    for names, path in OF_NAMES.findall(source.content):
+        for each in names.split(","):
+            taken, _, own = (one.strip() for one in each.partition(":"))
+            if (own or taken) == name:
+                return f"{path}.{taken}"
+    return None
+
+
+def _value_at(layer: Text, path: str) -> str | None:
+    above, _, last = path.rpartition(".")
+    told = [each for each in _at(layer, above) if each.key == last] if above else []
+    return told[-1].value if told else None
+
+
 def _layers(source: Text) -> Iterator[Text]:
     """The files of the nearest directory of node-config's."""
     folders = [each / "config" for each in Path(source.path).absolute().parents[:HIGHEST]]

@@ -29,8 +29,9 @@ from audit.model import Client, Setting
 from audit.readers.collect import Collected, preset
 from audit.readers.flink import placed, read_sql
 from audit.readers.format import Format
-from audit.readers.modules import bound, imports, module_named, module_of
+from audit.readers.modules import bound, imports, module_named, module_of, tree_of
 from audit.readers.names import producer_keys
+from audit.readers.objects import Place, is_never_given, stands_for
 from audit.readers.packages import of_framework
 from audit.readers.text import Text, Unreadable
 from audit.readers.tree import Listing, Scalar, Table, flatten, read_json, read_yaml
@@ -955,11 +956,14 @@ def _within(source: Text, value: ast.expr, scopes: tuple[Scope, ...], prefix: st
         found = _followed(source, at, value, scopes or (MODULE.get(),))
     if found is not None:
         return found
+    if is_never_given(Place(source, MODULE.get(), value)):
+        return []
     return [Setting(prefix + key, UNKNOWN, source.origin(value.lineno), known=False) for key in DECISIVE]
 
 
 def _setting(source: Text, key: str, value: ast.expr) -> Setting:
-    source, value = bound(source, MODULE.get(), value)
+    place = _final(Place(source, MODULE.get(), value))
+    source, value = place.source, place.value
     line = value.lineno
     text = _constant(value)
     if text is not None:
@@ -968,6 +972,33 @@ def _setting(source: Text, key: str, value: ast.expr) -> Setting:
     if not variable:
         return Setting(key, "(an expression)", source.origin(line), known=False)
     return Setting(key, f"${{{variable}}}" if default is None else f"${{{variable}:{default}}}", source.origin(line))
+
+
+STEPS: Final = 8
+"""How often what stands for an expression is followed further."""
+
+
+def _final(place: Place) -> Place:
+    """What an expression stands for in the end: a constant, a variable of the environment, or what is not told."""
+    for _ in range(STEPS):
+        value = place.value
+        if isinstance(value, ast.Call) and ast.unparse(value.func) in ("int", "str") and len(value.args) == 1:
+            inner = value.args[0]
+            if not isinstance(inner, ast.Name | ast.Attribute):
+                return place
+            place = dataclasses.replace(place, value=inner)
+            continue
+        if not isinstance(value, ast.Name | ast.Attribute):
+            return place
+        source, told = bound(place.source, place.tree, value)
+        if told is not value:
+            tree = place.tree if source is place.source else tree_of(source)
+            place = Place(source, tree if tree is not None else place.tree, told)
+        elif (further := stands_for(place)) is not None:
+            place = further
+        else:
+            return place
+    return place
 
 
 def _constant(value: ast.expr) -> str | None:

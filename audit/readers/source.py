@@ -31,7 +31,7 @@ from audit.model import Client, Origin, ProducerConfig, Setting
 from audit.readers.asked import asked_of
 from audit.readers.collect import Collected
 from audit.readers.creates import topics_of_beans
-from audit.readers.fields import of_dotnet, of_go, of_jvm, of_scala, of_script, path_of
+from audit.readers.fields import of_dotnet, of_jvm, of_scala, of_script, path_of
 from audit.readers.flink import SENDS as SQL_RUNS
 from audit.readers.flink import pieces_of, placed, read_sql
 from audit.readers.format import Document, Format
@@ -39,6 +39,8 @@ from audit.readers.names import java_constants, producer_keys, relaxed, squeezed
 from audit.readers.node import configured
 from audit.readers.placeholders import Lookup, resolved
 from audit.readers.properties import named_properties
+from audit.readers.scripts import imported, module_of, of_environment, passed
+from audit.readers.structs import of_go
 from audit.readers.text import Text, Unreadable
 from audit.readers.walk import LARGEST
 
@@ -252,6 +254,8 @@ class _SourceWalk:
     """What a script's producers are assigned to."""
     sends: tuple[tuple[int, str], ...] = ()
     """Where a script sends, up to which byte, and with what."""
+    taken: set[str] = field(default_factory=set)
+    """The files of settings that values were found in, by their whole paths."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -267,6 +271,8 @@ class Made:
     followed: bool
     content: str = field(default="", repr=False)
     """Of its source, which may name the file."""
+    files: frozenset[str] = frozenset()
+    """The files of settings that its values are from, by their whole paths."""
 
 
 @cache
@@ -365,9 +371,26 @@ WRITTEN: Final[Mapping[str, str]] = {
 
 
 ASKED: Final = re.compile(
-    r"[\w.]+\.(?:getString|getInt|getProperty|getRequiredProperty)\(\s*\"([\w.-]+)\"\s*(?:,\s*\"([^\"]*)\"\s*)?\)"
+    r"[\w.]+\.(?:getString|getInt|getLong|getBoolean|getProperty|getRequiredProperty|getValue)"
+    r"\(\s*\"([\w.-]+)\"\s*(?:,\s*[\w.]+(?:\.class|::class(?:\.java)?)\s*)?(?:,\s*(?:\"([^\"]*)\"|(-?\d+|true|false))\s*)?\)"
+    r"(?:\s*\?:\s*\"([^\"]*)\")?"
 )
 """What a program asks the settings of its own for, by their name in its files, and the default."""
+OF_KTOR: Final = re.compile(
+    r"[\w.]+\.property(?:OrNull)?\(\s*\"([\w.-]+)\"\s*\)\??\.getString\(\)(?:\s*\?:\s*\"([^\"]*)\")?"
+)
+AS_TEXT: Final = re.compile(r"(?:String\.valueOf|Integer\.toString|Int\.box|Integer\.valueOf)\((.+)\)|(.+?)\.toString(?:\(\))?", re.DOTALL)
+
+
+def _asked(text: str) -> _Value | None:
+    """What a program of the JVM's asks its settings for, as a placeholder."""
+    inner = AS_TEXT.fullmatch(text) if len(text) < LONGEST else None
+    text = (inner[1] or inner[2]).strip() if inner else text
+    found = ASKED.fullmatch(text) or OF_KTOR.fullmatch(text)
+    if found is None:
+        return None
+    default = next((each for each in found.groups()[1:] if each is not None), None)
+    return _Value(f"${{{found[1]}}}" if default is None else f"${{{found[1]}:{default}}}")
 
 
 def _value(node: Node, constants: Mapping[str, _Value]) -> _Value:
@@ -393,6 +416,8 @@ def _value(node: Node, constants: Mapping[str, _Value]) -> _Value:
         return _Value(text.replace("_", "").rstrip("lL"))
     if text.rpartition(".")[2] in constants and re.fullmatch(r"[\w.]+", text):
         return constants[text.rpartition(".")[2]]
+    if (asked := _asked(text)) is not None:
+        return asked
     if found := re.fullmatch(r"(?:String|Integer|Boolean|Objects)\.(?:valueOf|toString)\((.+)\)", text, re.DOTALL):
         bare = found[1].strip()
         return (
@@ -400,10 +425,8 @@ def _value(node: Node, constants: Mapping[str, _Value]) -> _Value:
             if re.fullmatch(r'"[^"]*"|-?\d+|true|false', bare)
             else constants.get(bare, _Value(bare, False))
         )
-    if found := ASKED.fullmatch(text):
-        return _Value(f"${{{found[1]}}}" if found[2] is None else f"${{{found[1]}:{found[2]}}}")
-    if (asked := asked_of(text)) is not None:
-        return _Value(asked)
+    if (variable := asked_of(text)) is not None:
+        return _Value(variable)
     return _Value(UNKNOWN, known=False, expression=text[:LONGEST])
 
 
@@ -486,6 +509,8 @@ def _gather(source: Text, language: str, root: Node, *, outside: bool = True) ->
             _injected(node, found)
         if node.type in FUNCTIONS:
             found.scopes[f"{_name_of(node)}@{node.start_byte}"] = _text(node)
+    if language in SCRIPTS:
+        found.constants |= {name: _Value(value) for name, value in of_environment(source.content).items()}
     found.constants = {**_constants_elsewhere(source, language), **found.constants} if outside else found.constants
     for node, above in nodes:
         _pairs_of(node, above, found)
@@ -510,6 +535,8 @@ FROM_FIELDS: Final = frozenset(
 """Keys whose values are followed into fields."""
 
 
+BY_SCOPE: Final = frozenset({"go", *SCRIPTS})
+"""Languages in which a name is followed by the function that it stands in."""
 FIELDS_MOST: Final = 100
 """Different fields that are followed for one file: each is looked for in other files."""
 
@@ -517,18 +544,19 @@ FIELDS_MOST: Final = 100
 def _with_fields(found: _SourceWalk) -> list[_Pair]:
     """The settings, those whose value is a field of the program's own settings as what that stands for."""
     followed = {
-        each.value.expression: None
+        (each.value.expression, each.scope if found.language in BY_SCOPE else ""): None
         for each in found.pairs
         if each.value.expression and not each.value.known and each.key in FROM_FIELDS
     }
     texts = _texts_beside(found) if followed else []
-    told = {each: _field(each, found, texts) for each in list(followed)[:FIELDS_MOST]}
-    return [
-        replace(each, value=_Value(value))
-        if each.key in FROM_FIELDS and not each.value.known and (value := told.get(each.value.expression)) is not None
-        else each
-        for each in found.pairs
-    ]
+    told = {each: _field(each[0], found, texts, each[1]) for each in list(followed)[:FIELDS_MOST]}
+
+    def filled(pair: _Pair) -> _Pair:
+        asked = (pair.value.expression, pair.scope if found.language in BY_SCOPE else "")
+        value = told.get(asked) if pair.key in FROM_FIELDS and not pair.value.known else None
+        return replace(pair, value=_Value(value)) if value is not None else pair
+
+    return [filled(each) for each in found.pairs]
 
 
 def _texts_beside(found: _SourceWalk) -> list[str]:
@@ -545,8 +573,10 @@ def _texts_beside(found: _SourceWalk) -> list[str]:
             return []
 
 
-def _field(expression: str, found: _SourceWalk, texts: Sequence[str]) -> str | None:
-    """What an expression stands for, if it is a field of the program's own settings."""
+def _field(expression: str, found: _SourceWalk, texts: Sequence[str], scope: str = "") -> str | None:
+    """What an expression stands for, if it is a field of the program's own settings; `scope` is the function that it
+    stands in.
+    """
     source = found.source
     match found.language:
         case "java" | "kt" | "kts":
@@ -554,14 +584,33 @@ def _field(expression: str, found: _SourceWalk, texts: Sequence[str]) -> str | N
         case "scala":
             return of_scala(expression, texts)
         case "go":
-            return of_go(expression, texts)
+            answer = of_go(expression, found.scopes.get(scope, ""), source.path, (source.content, *texts))
+            found.taken |= {answer.file} if answer is not None and answer.file else set()
+            return _as_written(answer.value) if answer is not None else None
         case "cs":
-            told = of_dotnet(source, expression)
-            return WRITTEN.get(f"Acks.{told}", told) if told else told  # by the names of the enumeration
+            of_options = of_dotnet(source, expression)
+            return WRITTEN.get(f"Acks.{of_options}", of_options) if of_options else of_options  # by the enumeration
         case "js" | "mjs" | "cjs" | "ts":
-            return of_script(expression, _imported(source, (path_of(expression) or [""])[0]))
+            own = found.scopes.get(scope, "")
+            told = of_script(source, expression, own, scope.partition("@")[0], _class_around(scope, found))
+            found.taken |= {told[1]} if told is not None and told[1] else set()
+            return _as_written(told[0]) if told is not None else None
         case _:
             return None
+
+
+def _class_around(scope: str, found: _SourceWalk) -> str:
+    """The class whose constructor a function of a script is; empty if it is none."""
+    start = int(scope.rpartition("@")[2] or 0)
+    before = found.encoded[:start].decode(errors="replace") if scope.startswith("constructor@") else ""
+    named = re.findall(r"\bclass\s+(\w+)", before)
+    return named[-1] if named else ""
+
+
+def _as_written(text: str) -> str:
+    """A text, or the default of a placeholder, in which a constant of a library stands as what it is."""
+    name, colon, default = text.rstrip("}").partition(":")
+    return f"{name}:{WRITTEN[default]}}}" if colon and default in WRITTEN else WRITTEN.get(text, text)
 
 
 OF_CONSTANTS: Final = re.compile(r"(?<![\w.])([A-Z]\w*)\.([A-Z][A-Z0-9_]*)\b(?!\s*[.(])")
@@ -599,7 +648,7 @@ def _files_of_constants(source: Text, language: str) -> Iterator[tuple[Text, fro
     elif language in SCRIPTS:
         for names, where in FROM.findall(source.content):
             taken = frozenset(each.partition(" as ")[0].strip() for each in names.split(","))
-            if any(re.fullmatch(r"[A-Z][A-Z0-9_]*", each) for each in taken) and (module := _module(own, where)):
+            if any(re.fullmatch(r"[A-Z][A-Z0-9_]*", each) for each in taken) and (module := module_of(own, where)):
                 yield Text(str(module), _content(module)), taken
     elif language in ("java", "kt", "scala"):
         classes: dict[str, set[str]] = {}
@@ -660,8 +709,19 @@ def _put(key: str, value: _Value, node: Node, above: Sequence[Node], found: _Sou
     if key:
         # A field of another object's may be null, and is then not set.
         sure = _sure(above) and not (key == "transactional.id" and not value.known and _is_field(node, found))
-        pair = _Pair(key, value, node.start_point[0] + 1, _scope(above), owner or _owner(above), sure, node.start_byte)
-        found.pairs.append(pair)
+        owner = _result_of(owner, above, found) if owner and found.language in ("scala", "kt", "kts") else owner or _owner(above)
+        found.pairs.append(_Pair(key, value, node.start_point[0] + 1, _scope(above), owner, sure, node.start_byte))
+
+
+def _result_of(owner: str, above: Sequence[Node], found: _SourceWalk) -> str:
+    """What a map is called outside of the block that makes it: `val props = { val p = new Properties(); …; p }`."""
+    for each in reversed(above):
+        if each.type in FUNCTIONS:
+            break
+        if each.type in DECLARES and (name := _name_of(each)) != owner:
+            end = found.encoded[max(each.start_byte, each.end_byte - 100) : each.end_byte].decode(errors="replace")
+            return name if re.search(rf"\b{re.escape(owner)}\s*\}}\s*\Z", end) else owner
+    return owner
 
 
 def _is_field(node: Node, found: _SourceWalk) -> bool:
@@ -715,6 +775,8 @@ def _pairs_of(node: Node, above: Sequence[Node], found: _SourceWalk) -> None:
         value = node.child_by_field_name("value") or node.named_children[-1]
         known = _key(key, constants) or FIELDS.get(_text(key).strip("\"'"), "")
         known = known or ("retries" if _is_retry_of_kafkajs(key, above, found) else "")
+        if _text(key) == "retry" and value.type in ("identifier", "member_expression", "call_expression"):
+            _retried(value, above, found)
         known = known or OF_PLATFORMATIC.get(_text(key) if PLATFORMATIC in _packages(found.source.content) else "", "")
         if known and (known == "retries" or _allowed(found, known, _text(key))):
             _put(known, _value(value, constants), node, above, found)
@@ -774,6 +836,17 @@ def _is_retry_of_kafkajs(key: Node, above: Sequence[Node], found: _SourceWalk) -
     return bool(retry) and made is not None and re.search(r"(?:\bKafka|\.producer)$", _callee(made)) is not None
 
 
+def _retried(value: Node, above: Sequence[Node], found: _SourceWalk) -> None:
+    """Add how often KafkaJS tries again, where `retry` is not written out: what `settings.retry.retries` stands for."""
+    made = next((each for each in reversed(above) if each.type in CALLS | CREATES), None)
+    if made is None or "kafkajs" not in _packages(found.source.content):
+        return
+    if re.search(r"(?:\bKafka|\.producer)$", _callee(made)) is None:
+        return
+    if (told := _field(f"{_text(value)}.retries", found, [], _scope(above))) is not None:
+        _put("retries", _Value(told), value, above, found)
+
+
 OF_PLATFORMATIC: Final[Mapping[str, str]] = {
     "retries": "retries",
     "maxInflights": "max.in.flight.requests.per.connection",
@@ -816,11 +889,22 @@ def _assume_any(other: str, node: Node, above: Sequence[Node], found: _SourceWal
     """Leave unknown what another object of a script may set, unless it is written out in the file."""
     if _is_literal(other.strip(), found) or _says_nothing(other.strip(), found):
         return
+    if _is_never_given(other.strip(), _scope(above), found):
+        return
     assigned = next((each for each in reversed(above) if each.type == "assignment_expression"), None)
     left = assigned.child_by_field_name("left") if assigned is not None else None
     owner = _text(left).rpartition(".")[2] if left is not None else ""
     for key in DECISIVE:
         _put(key, _Value(SPREAD, False), node, above, found, owner)
+
+
+def _is_never_given(name: str, scope: str, found: _SourceWalk) -> bool:
+    """Whether what is spread is a parameter that is empty by default, and that no call of the program gives."""
+    called, owner = scope.partition("@")[0], _class_around(scope, found)
+    if not re.fullmatch(r"\w+", name) or not called:
+        return False
+    each = passed(found.source, called, owner, name, found.scopes.get(scope, ""))
+    return bool(each) and all(given in ("", "{}", "undefined") for _, given in each or ())
 
 
 OF_OPTIONS: Final = re.compile(
@@ -1206,35 +1290,10 @@ def _kind_of_javascript(found: _SourceWalk, callee: str, name: str, node: Node) 
     return next((kind for package, kind in kinds.items() if package in packages), "")
 
 
-FROM_BESIDE: Final = re.compile(r"(?:=\s*require\(\s*|\bfrom\s+)[\"'](\.\.?/[\w./-]+)[\"']")
-"""Where a script names a module of its own program that it imports from; the names stand before it."""
-NAMES_LENGTH: Final = 1_000
-
-
-@lru_cache(maxsize=8)
-def _modules_of_names(content: str) -> Mapping[str, str]:
-    """By name, the module beside a script that it imports the name from: asked of each call in it."""
-    found: dict[str, str] = {}
-    for each in FROM_BESIDE.finditer(content):
-        before = re.split(r"[;\n]", content[max(0, each.start() - NAMES_LENGTH) : each.start()])[-1]
-        for name in re.findall(r"\w+", before):
-            found.setdefault(name, each[1])
-    return found
-
-
 def _imported(source: Text, name: str) -> str:
-    """The source of the module beside this one that a name is imported from; empty if it cannot be read."""
-    named = _modules_of_names(source.content).get(name)
-    path = _module(Path(source.path), named) if named is not None else None
-    return _content(path) if path is not None else ""
-
-
-def _module(own: Path, named: str) -> Path | None:
-    """The file of a script's module that another one imports by its place; None if there is none."""
-    at = own.parent / named
-    typed = at.with_suffix(".ts") if at.suffix in (".js", ".mjs") else at  # `./config.js` of what is yet to be compiled
-    tried = (at, typed, *(at.parent / f"{at.name}.{end}" for end in SCRIPTS), at / "index.js", at / "index.ts")
-    return next((each for each in tried if each.is_file()), None)
+    """The source of the module of the program that a name is imported from; empty if it cannot be read."""
+    text = imported(source, name)
+    return text.content if text is not None else ""
 
 
 def _kind_of_call(found: _SourceWalk, callee: str, name: str, node: Node) -> str:
@@ -1976,7 +2035,10 @@ def _add(maker: _Maker, found: _SourceWalk, reading: Collected) -> None:
     )
     producer = reading.producers.pop(before)
     reading.made.append(
-        Made(producer, maker.kind, fresh=not based, loads=loads, followed=followed, content=source.content)
+        Made(
+            producer, maker.kind, fresh=not based, loads=loads, followed=followed, content=source.content,
+            files=frozenset(found.taken),
+        )  # fmt: skip
     )
 
 
@@ -2044,7 +2106,8 @@ def settle(
     `look_up` gives a module's own look-up of placeholders: what its application's files say.
     """
     made = list(made)
-    found = [each for each in producers if not _is_read_by_source(each, made)]
+    files = frozenset[str]().union(*(one.files for one in made))
+    found = [each for each in producers if not _is_read_by_source(each, made) and not _is_section_of(each, files)]
     look_ups = {one.producer.unit: look_up(one.producer.unit) for one in made}
     found = [each for each in found if not any(_is_of_fields(each, one.producer) for one in made)]
     apart = _apart(made)
@@ -2064,7 +2127,7 @@ def settle(
         asked = [at for at, each in enumerate(found) if one.kind in ASKING and _is_asked_for(each, one.producer)]
         if asked:
             for at in asked:
-                found[at] = _above(found[at], own, fresh=False)
+                found[at] = _above(_as_asked(found[at], own), own, fresh=False)
             continue
         if one.kind == "micronaut":
             own, section = _of_micronaut(one, own, found)
@@ -2172,6 +2235,16 @@ def _is_asked_for(producer: ProducerConfig, own: ProducerConfig) -> bool:
     return asks and _is_applications(producer) and producer.unit == own.unit
 
 
+def _as_asked(section: ProducerConfig, own: ProducerConfig) -> ProducerConfig:
+    """A section of a file as the source that asks for it has it: with the keys that it puts the values under."""
+    settings = dict(section.settings)
+    for key, each in own.settings.items():
+        for named in [one for one in section.settings.values() if one.key != key and _asks_for(each, one)]:
+            settings.pop(named.key, None)
+            settings[key] = dataclasses.replace(named, key=key)
+    return dataclasses.replace(section, settings=MappingProxyType(settings), client=own.client)
+
+
 def _is_of_fields(producer: ProducerConfig, own: ProducerConfig) -> bool:
     """Whether a section of an application's own is what a source of its module has in fields of a class."""
     prefix = producer.spelling.removesuffix("{key}")
@@ -2193,6 +2266,11 @@ def _is_read_by_source(producer: ProducerConfig, made: Sequence[Made]) -> bool:
         each.kind == "ProducerConfig" and prefix in each.content for each in made
     )
     return section and (asked or (only_addresses and any(each.kind == "ProducerConfig" for each in made)))
+
+
+def _is_section_of(producer: ProducerConfig, files: Collection[str]) -> bool:
+    """Whether it is a section of a file that a program's producer has its settings of."""
+    return producer.framework == "" and str(Path(producer.origin.path).absolute()) in files
 
 
 def _is_set_in_another(one: Made, found: Sequence[ProducerConfig], made: Sequence[Made]) -> bool:
