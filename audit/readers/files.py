@@ -15,7 +15,7 @@ from types import MappingProxyType
 from typing import Final
 
 from audit.model import Client, InputProblem, Inputs, Origin, ProducerConfig, Setting
-from audit.readers import keyed, objects, scripts
+from audit.readers import calls, keyed, objects, scripts
 from audit.readers.application import FILE as APPLICATION
 from audit.readers.application import read_applications
 from audit.readers.check import check
@@ -75,6 +75,7 @@ def read_paths(paths: Sequence[str | Path], options: Options | None = None) -> I
     keyed.forget()
     objects.forget()
     scripts.forget()
+    calls.forget()
     tops: dict[str, Path] = {}
     named = [str(path) for path in paths]
     if STDIN in named:

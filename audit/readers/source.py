@@ -28,6 +28,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from audit.model import Client, Origin, ProducerConfig, Setting
+from audit.readers import calls
 from audit.readers.asked import asked_of
 from audit.readers.collect import Collected
 from audit.readers.creates import topics_of_beans
@@ -254,6 +255,8 @@ class _SourceWalk:
     """What a script's producers are assigned to."""
     sends: tuple[tuple[int, str], ...] = ()
     """Where a script sends, up to which byte, and with what."""
+    brought: set[int] = field(default_factory=set)
+    """Where producers are made with a map of which the only caller of their function is known."""
     taken: set[str] = field(default_factory=set)
     """The files of settings that values were found in, by their whole paths."""
 
@@ -535,7 +538,7 @@ FROM_FIELDS: Final = frozenset(
 """Keys whose values are followed into fields."""
 
 
-BY_SCOPE: Final = frozenset({"go", *SCRIPTS})
+BY_SCOPE: Final = frozenset({"go", "java", "kt", "scala", "cs", "rs", *SCRIPTS})
 """Languages in which a name is followed by the function that it stands in."""
 FIELDS_MOST: Final = 100
 """Different fields that are followed for one file: each is looked for in other files."""
@@ -573,10 +576,106 @@ def _texts_beside(found: _SourceWalk) -> list[str]:
             return []
 
 
-def _field(expression: str, found: _SourceWalk, texts: Sequence[str], scope: str = "") -> str | None:
-    """What an expression stands for, if it is a field of the program's own settings; `scope` is the function that it
-    stands in.
+def _field(expression: str, found: _SourceWalk, texts: Sequence[str], scope: str = "", depth: int = 0) -> str | None:
+    """What an expression stands for, if it is a field of the program's own settings, or what a function is given that
+    every call of it gives the same; `scope` is the function that it stands in.
     """
+    told = _field_of_settings(expression, found, texts, scope)
+    return _given_by_calls(expression, found, scope, depth) if told is None else told
+
+
+PARAMETER: Final = re.compile(r"(?:this\.)?(\w+)")
+CONVERTED: Final = re.compile(
+    r"(?:String\.valueOf|Integer\.valueOf|Integer\.parseInt|Boolean\.toString|(?:\w+\.)?RequiredAcks|int\d*|string)\((.+)\)"
+    r"|\(\w+\)\s*(.+)|(.+?)\.(?:toString(?:\(\))?|to_string\(\)|as_str\(\)|toInt\(\)|ToString\(\))|&(.+)"
+)
+STEPS: Final = 3
+"""How many functions are followed that hand on what they are given."""
+
+
+def _given_by_calls(expression: str, found: _SourceWalk, scope: str, depth: int) -> str | None:
+    """What every call gives a parameter of a function, or of a constructor: directly, or as the field that it is
+    assigned to.
+    """
+    if found.language not in ("java", "kt", "scala", "cs", "go", "rs") or depth > STEPS:
+        return None
+    text = expression.strip()
+    if inner := CONVERTED.fullmatch(text):
+        text = next(each for each in inner.groups() if each is not None).strip()
+    named = PARAMETER.fullmatch(text.removeprefix("self."))
+    parameter = _parameter(named[1], scope, found) if named else None
+    if parameter is None:
+        return None
+    name, function, called, made = parameter
+    parameters = calls.parameters_of(function, found.language)
+    told = calls.calls_of(calls.root_of(found.source.path), found.language, called, made=made)
+    values = {_told_by_call(each, each.argument(parameters, name), found.language, depth) for each in told}
+    return values.pop() if len(values) == 1 else None
+
+
+def _parameter(name: str, scope: str, found: _SourceWalk) -> tuple[str, str, str, bool] | None:
+    """Of which function a name is a parameter, or of which constructor the field of that name is assigned from one:
+    (the parameter, the function's text, its name, whether it makes an object).
+    """
+    language, content = found.language, found.source.content
+    own = found.scopes.get(scope, "")
+    if own and any(each == name for each, _ in calls.parameters_of(own.partition("{")[0] or own, language)):
+        called = scope.partition("@")[0]
+        made = re.search(rf"\bclass\s+{re.escape(called)}\b", content) is not None if called else False
+        if language == "rs" and called == "new" and (owner := re.search(r"\bimpl(?:<[^<>]*>)?\s+(\w+)", content)):
+            called = f"{owner[1]}::new"
+        return name, own, called, made
+    for each in re.finditer(r"\b(?:class|record)\s+(\w+)(?:<[^<>]*>)?(?:\s+@?\w+)*\s*(?=\()", content):
+        if any(one == name for one, _ in calls.parameters_of(content[each.start() :], language)):
+            return name, content[each.start() :], each[1], True
+    assigned = re.search(rf"(?:this\.|\b_?){re.escape(name.lstrip('_'))}\s*=\s*(\w+)\s*[;\n]", content)
+    if assigned is None or language not in ("java", "cs"):
+        return None
+    for key, text in found.scopes.items():
+        function = key.partition("@")[0]
+        constructs = re.search(rf"\bclass\s+{re.escape(function)}\b", content) is not None and assigned[0].strip() in text
+        if constructs and any(each == assigned[1] for each, _ in calls.parameters_of(text, language)):
+            return assigned[1], text, function, True
+    return None
+
+
+LITERAL: Final = re.compile(r"&?\"([^\"\\$]*)\"(?:\.to_string\(\)|\.into\(\))?|(-?\d+|true|false)")
+
+
+def _told_by_call(call: calls.Call, given: str, language: str, depth: int) -> str | None:
+    """What an argument of a call is: a literal, a constant, what is asked for, or a parameter once more."""
+    given = given.strip()
+    if literal := LITERAL.fullmatch(given):
+        return literal[1] if literal[1] is not None else literal[2]
+    if given in WRITTEN:
+        return WRITTEN[given]
+    asked = _asked(given)
+    if asked is not None or (variable := asked_of(given)) is not None:
+        return asked.text if asked is not None else variable
+    walk, scope = _around(call, language)
+    known = walk.constants.get(given.rpartition(".")[2]) if re.fullmatch(r"[\w.]+", given) else None
+    if known is not None and known.known:
+        return known.text
+    return _field(given, walk, _texts_beside(walk), scope, depth + 1)
+
+
+def _around(call: calls.Call, language: str) -> tuple[_SourceWalk, str]:
+    """What the source of a call has, and the function that the call stands in."""
+    walk = _walk_of(call.source, language)
+    at = len(call.source.content[: call.at].encode(errors="replace"))
+    spans = ((int(key.partition("@")[2]), len(text.encode(errors="replace")), key) for key, text in walk.scopes.items())
+    return walk, max(((begin, key) for begin, length, key in spans if begin <= at < begin + length), default=(0, ""))[1]
+
+
+@lru_cache(maxsize=16)
+def _walk_of(source: Text, language: str) -> _SourceWalk:
+    """What a source has by itself."""
+    parser = _parser(language)
+    return _gather(source, language, parser.parse(source.content.encode(errors="replace")).root_node, outside=False)
+
+
+def _field_of_settings(expression: str, found: _SourceWalk, texts: Sequence[str], scope: str) -> str | None:
+    """What an expression stands for, if it is a field of the program's own settings."""
     source = found.source
     match found.language:
         case "java" | "kt" | "kts":
@@ -1517,7 +1616,7 @@ def _with_outside(
     if maker.kind == "kafkajs":  # acks is given with the records
         settings = [each for each in settings if each.key in FIELDS.values()]  # librdkafka's are another producer's
         return [each for each in settings if (each.key, each.value) != ("acks", SPREAD)]
-    if maker.kind not in MAPS or based or empty:
+    if maker.kind not in MAPS or based or empty or maker.start in found.brought:
         return settings
     if found.language == "scala" and ADDED.search(found.scopes.get(maker.scope, "")):
         return _with_unknown([_made_unknown(each, note) for each in settings], maker, origin)
@@ -1771,6 +1870,7 @@ def read_source(source: Text, reading: Collected) -> bool:
         _gather_package(found, parser)
     elif language in ("java", "kt", "scala"):
         _gather_classes(found, language, parser)
+        _gather_callers(found, language)
     _customized(found, reading)
     before = len(reading.made)
     fields: set[str] = set()
@@ -1877,6 +1977,49 @@ def _gather_classes(found: _SourceWalk, language: str, parser: Any) -> None:
             found.scopes[at] = there.scopes[key]
             found.pairs += [replace(each, other=other, scope=at) for each in there.pairs if each.scope == key]
         found.classes |= {called}
+
+
+def _gather_callers(found: _SourceWalk, language: str) -> None:
+    """Add what the only call of a function puts into the map that the function makes a producer with."""
+    for maker in found.makers:
+        name = _given(maker)
+        if maker.kind not in MAPS or not name or not _is_parameter(maker, found.scopes.get(maker.scope, "")):
+            continue
+        function = found.scopes[maker.scope]
+        parameters = calls.parameters_of(function, language)
+        if all(each != name for each, _ in parameters):
+            continue
+        called = maker.scope.partition("@")[0]
+        made = re.search(rf"\bclass\s+{re.escape(called)}\b", found.source.content) is not None
+        told = calls.calls_of(calls.root_of(found.source.path), language, called, made=made)
+        if len(told) != 1 or Path(told[0].source.path).absolute() == Path(found.source.path).absolute():
+            continue
+        pairs = _pairs_of_argument(told[0], told[0].argument(parameters, name), language)
+        if pairs:
+            start = int(maker.scope.partition("@")[2])
+            found.pairs += [replace(each, scope=maker.scope, owner=name, start=start) for each in pairs]
+            found.brought.add(maker.start)
+
+
+def _pairs_of_argument(call: calls.Call, given: str, language: str) -> list[_Pair]:
+    """The settings of a map that a call hands on: a variable of the caller's, or what a function returns to it."""
+    walk, scope = _around(call, language)
+    pairs: list[_Pair] = []
+    if re.fullmatch(r"\w+", given):
+        pairs = [each for each in walk.pairs if each.owner == given and each.scope in (scope, "")]
+        body = walk.scopes.get(scope, walk.source.content)
+        bound = re.search(rf"(?<![\w.]){given}\s*(?::\s*[\w<>\[\], .?]+)?=(?!=)\s*([^;\n]+)", body)
+        given = bound[1].strip() if bound and not FRESH.match(bound[1].strip()) else ""
+        if "putAll(" in body or (bound is None and not pairs):
+            return []
+    if function := re.match(r"(?:(\w+)\.)?(\w+)\(", given):
+        other = _class(call.source, function[1], language) if function[1] and function[1][0].isupper() else None
+        there = _walk_of(other, language) if other is not None else walk
+        taken = {key for key in there.scopes if key.partition("@")[0] == function[2]}
+        if not taken or any(re.search(r"\bputAll\(|\.load\(", there.scopes[key]) for key in taken):
+            return []
+        pairs = [replace(each, other=there.source) for each in there.pairs if each.scope in taken] + pairs
+    return [each if each.other is not None else replace(each, other=walk.source) for each in pairs]
 
 
 def _class(source: Text, name: str, language: str) -> Text | None:

@@ -1,0 +1,131 @@
+"""Who calls a function of a program, and with what: in Java, Kotlin, Scala, C#, Go and Rust, by their text.
+
+A value that a function only takes is told by its callers, if all of them give the same. Files of one module count, and
+no tests. A class is called where it is made.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Final
+
+from audit.readers.scripts import arguments_of
+from audit.readers.text import Text
+from audit.readers.walk import OF_TESTS, SKIPPED, text_of
+
+ROOTS: Final = (".git", "settings.gradle", "settings.gradle.kts", "go.mod", "build.sbt", "Cargo.toml", "pom.xml",
+                "build.gradle", "build.gradle.kts", "global.json")  # fmt: skip
+"""Files that a module has at its root."""
+HIGHEST: Final = 12
+MOST: Final = 400
+"""Sources of a module that are searched."""
+TESTS: Final = re.compile(r"(?:Tests?|IT|Spec)\.\w+$|_test\.go$")
+TYPED_FIRST: Final = frozenset({"java", "cs"})
+"""Languages in which a parameter's type stands before its name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A call: the source that it is in, where, and its arguments."""
+
+    source: Text
+    at: int
+    given: tuple[str, ...]
+
+    def argument(self, parameters: tuple[tuple[str, str], ...], name: str) -> str:
+        """What it gives a parameter, or the parameter's default; empty if neither is told."""
+        for each in self.given:
+            if named := re.match(rf"{re.escape(name)}\s*(?:=(?!=)|:(?!:))\s*(.+)", each, re.DOTALL):
+                return named[1]
+        at = next(place for place, (each, _) in enumerate(parameters) if each == name)
+        return self.given[at] if at < len(self.given) else parameters[at][1]
+
+
+def parameters_of(function: str, language: str) -> tuple[tuple[str, str], ...]:
+    """The parameters of a function, or of a class's own constructor, each with its default."""
+    head = re.match(r"func\s*\([^()]*\)", function)
+    opened = re.compile(r"\(").search(function, head.end() if head else 0)
+    if opened is None:
+        return ()
+    given, _ = arguments_of(function, opened.end())
+    found = []
+    for each in given:
+        bare = re.sub(r"@(?:\w+:)?\w+(?:\((?:[^()]|\([^()]*\))*\))?\s*", "", each).strip()
+        bare, _, default = bare.partition("=")
+        if language in TYPED_FIRST:
+            names = re.findall(r"\w+", bare)[-1:]
+        elif language == "go":
+            names = re.findall(r"\w+", bare)[:1]
+        else:
+            before = re.findall(r"\w+", bare.partition(":")[0])
+            names = before[-1:]
+        found.append((names[0] if names else "", default.strip()))
+    return tuple(found)
+
+
+@lru_cache(maxsize=64)
+def calls_of(root: Path, language: str, name: str, *, made: bool) -> tuple[Call, ...]:
+    """The calls of a function, or the places where objects of a class are made."""
+    before = r"\bnew\s+(?:\w+\.)*" if made and language in TYPED_FIRST else r"(?<![\w@])"
+    head = re.compile(rf"{before}{re.escape(name)}\s*(?:<[^<>()]*>|\[[^\[\]()]*\])?\(")
+    declares = re.compile(r"\b(?:fun|def|func|fn|class|record|object)\s+(?:<[^<>]*>\s*|\([^()]*\)\s*)?$|\b[\w>\]?]+\s+$")
+    found: list[Call] = []
+    for text in sources_of(root, language):
+        for each in head.finditer(text.content) if name in text.content else ():
+            lead = text.content[max(0, each.start() - 200) : each.start()]
+            given, end = arguments_of(text.content, each.end())
+            declared = declares.search(lead) is not None and not re.search(r"\b(?:return|new|throw|else|in|=)\s+$", lead)
+            if not made and declared:
+                continue
+            if re.search(r"\b(?:class|fun|def|func|fn|record)\s+(?:\w+\.)?$", lead):
+                continue
+            if not re.match(r"\s*(?:throws [\w., ]+)?\{", text.content[end:]) or language in ("kt", "scala", "rs", "cs"):
+                found.append(Call(text, each.start(), tuple(given)))
+    return tuple(found)
+
+
+def root_of(path: str) -> Path:
+    """The highest directory above a source that has the files of a module's root, below that of the repository."""
+    folders = Path(path).absolute().parents[:HIGHEST]
+    found = folders[0]
+    for each in folders:
+        if any((each / name).exists() for name in ROOTS) or any(each.glob("*.sln")) or any(each.glob("*.csproj")):
+            found = each
+        if (each / ".git").exists():
+            break
+    return found
+
+
+@lru_cache(maxsize=4)
+def sources_of(root: Path, language: str) -> tuple[Text, ...]:
+    """The sources of a language in a module, without tests."""
+    found = (text_of(path) for path in _walked(root, f".{language}"))
+    return tuple(each for each in found if each is not None)
+
+
+def _walked(root: Path, end: str) -> Iterator[Path]:
+    found = 0
+    for folder, folders, names in os.walk(root):
+        inside = os.path.basename(folder) == "src"
+        folders[:] = sorted(
+            each
+            for each in folders
+            if each not in SKIPPED and not OF_TESTS.fullmatch(each) and not (inside and each in ("test", "it"))
+        )
+        for name in sorted(names):
+            if name.endswith(end) and not TESTS.search(name):
+                found += 1
+                yield Path(folder) / name
+        if found > MOST:
+            return
+
+
+def forget() -> None:
+    """Read files anew when they are asked for next."""
+    sources_of.cache_clear()
+    calls_of.cache_clear()
