@@ -14,12 +14,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
 from audit.readers.asked import asked_of
+from audit.readers.keyed import said_below
 from audit.readers.node import asked_of_config
 from audit.readers.scripts import imported, of_environment, passed, scripts_of, workspace_of
 from audit.readers.text import Text
@@ -170,13 +171,18 @@ OF_DOTNET: Final = re.compile(
 """What a program of .NET's asks its configuration for by a key, and the default."""
 
 
-def of_dotnet(source: Text, expression: str) -> str | None:
-    """A property of a class of options: what the only appsettings.json with its section says, or its initializer."""
+def of_dotnet(source: Text, expression: str) -> tuple[str, str] | None:
+    """A property of a class of options: what the only appsettings.json with its section says, or its initializer; and
+    that file, if there is one.
+    """
     if asked := OF_DOTNET.fullmatch(expression.strip()):
-        said = {value for path in _appsettings(source) if (value := _of_json(path, (asked[1] or asked[3]).split(":")))}
+        said = {value: str(path) for path in _appsettings(source)
+                if (value := _of_json(path, (asked[1] or asked[3]).split(":")))}  # fmt: skip
         default = next((each for each in (asked[2], asked[4], asked[5]) if each is not None), None)
-        return said.pop() if len(said) == 1 else None if said else default and default.removeprefix("Acks.")
-    names = path_of(re.sub(r"\.(?:Current)?Value\b(?=\.)", "", expression))
+        if said or default is None:
+            return next(iter(said.items())) if len(said) == 1 else None
+        return default.removeprefix("Acks."), ""
+    names = path_of(_of_local(source, re.sub(r"\.(?:Current)?Value\b(?=\.)", "", expression)))
     if len(names) != 2:
         return None
     typed = re.search(
@@ -191,7 +197,9 @@ def of_dotnet(source: Text, expression: str) -> str | None:
     if home is None or not section:
         return None
     said = {
-        value for path in _appsettings(source) if (value := _of_json(path, [*section.split(":"), names[1]])) is not None
+        value: str(path)
+        for path in _appsettings(source)
+        if (value := _of_json(path, [*section.split(":"), names[1]])) is not None
     }
     if len(said) > 1:
         return None
@@ -200,14 +208,23 @@ def of_dotnet(source: Text, expression: str) -> str | None:
         home,
     )
     if said or own is None:
-        return said.pop() if said else None
+        return next(iter(said.items()), None)
     given = next((each for each in own.groups()[1:] if each is not None), None)
-    return given if given is not None else "false" if own[1] == "bool" else None
+    value = given if given is not None else "false" if own[1] == "bool" else None
+    return (value, "") if value is not None else None
+
+
+def _of_local(source: Text, expression: str) -> str:
+    """An expression with what its first name is bound to, if that is what options have: `var o = options.Value`."""
+    root, dot, rest = expression.strip().partition(".")
+    bound = re.search(rf"\b(?:var|\w+)\s+{re.escape(root)}\s*=\s*(\w+)\.(?:Current)?Value\s*;", source.content) if dot else None
+    return f"{bound[1]}.{rest}" if bound else expression
 
 
 def _root(source: Text) -> Path:
     folders = Path(source.path).absolute().parents[:HIGHEST]
-    return next((each for each in folders if any(any(each.glob(name)) for name in SOLUTION)), folders[0])
+    found = (each for names in (SOLUTION, ("*.csproj",)) for each in folders if any(any(each.glob(name)) for name in names))
+    return next(found, folders[0])
 
 
 def _sources(source: Text) -> Iterator[Path]:
@@ -253,6 +270,43 @@ def _of_json(path: Path, names: list[str]) -> str | None:
     return json.dumps(node).strip('"') if isinstance(node, str | int | bool) else None
 
 
+# Files of settings, by any library
+
+
+def of_file(source: Text, expression: str) -> tuple[str, str] | None:
+    """What the files of a program say of a path of names, where a library binds them to a class: `conf.kafka.acks`."""
+    names = path_of(expression.strip().lstrip("&").removesuffix(".as_str()").removesuffix(".clone()").removeprefix("self."))
+    told = said_below(source.path, names[1:]) if len(names) > 2 else None
+    return (told.value, told.path) if told is not None else None
+
+
+OF_CLAP: Final = re.compile(r"\benv\s*=\s*\"(\w+)\"|\bdefault_value(?:_t)?\s*=\s*(?:\"([^\"]*)\"|(-?\d+|true|false))")
+
+
+def of_rust(source: Text, expression: str, texts: Iterable[str]) -> tuple[str, str] | None:
+    """A field of a struct of Rust's that a file of settings or arguments of a command are read into."""
+    if (told := of_file(source, expression)) is not None:
+        return told
+    names = path_of(expression.strip().lstrip("&").removesuffix(".as_str()").removesuffix(".clone()").removeprefix("self."))
+    if len(names) < 2:
+        return None
+    field = re.compile(rf"((?:#\[[^\]]*\]\s*)+)(?:pub(?:\(\w+\))?\s+)?{re.escape(names[-1])}\s*:")
+    found = {each[1] for text in texts for each in field.finditer(text)}
+    if len(found) != 1:
+        return None
+    attributes = found.pop()
+    parts = [each.groups() for each in OF_CLAP.finditer(attributes)]
+    variable = next((each[0] for each in parts if each[0]), None)
+    default = next((each[1] if each[1] is not None else each[2] for each in parts if not each[0]), None)
+    function = re.search(r"\bserde\([^()]*default\s*=\s*\"(\w+)\"", attributes)
+    for text in texts if function and default is None else ():
+        body = re.search(rf"\bfn\s+{function[1]}\(\)[^{{]*\{{\s*(?:\"([^\"]*)\"|(-?\d+|true|false))", text)  # type: ignore[index]
+        default = (body[1] if body[1] is not None else body[2]) if body else default
+    if variable is None:
+        return (default, "") if default is not None else None
+    return (f"${{{variable}}}" if default is None else f"${{{variable}:{default}}}"), ""
+
+
 # JavaScript, TypeScript
 
 NEST: Final = re.compile(
@@ -288,9 +342,48 @@ def of_script(
         given = passed(source, called, owner, text, function) if called else None
         values = {_of_argument(where, each, depth) for where, each in given or ()}
         return values.pop() if len(values) == 1 else None
-    module = imported(source, (path_of(text) or [""])[0])
-    value = of_module(text, module, depth) if module is not None else None
+    names = path_of(text)
+    module = imported(source, names[0]) if names else None
+    value = of_module(text, module, depth) if module is not None else _of_own(names, source, depth)
     return (value, "") if value is not None else None
+
+
+def _of_own(names: Sequence[str], source: Text, depth: int) -> str | None:
+    """A field of an object, or an enumeration, of the script itself: `const ACKS = { ALL: -1 }`."""
+    if len(names) < 2:
+        return None
+    made = re.compile(rf"\b(?:(?:const|let|var)\s+{re.escape(names[0])}\b[^=;]{{0,100}}=\s*(?:Object\.freeze\(\s*)?|enum\s+{re.escape(names[0])}\s*)\{{")
+    found = made.search(source.content)
+    if found is None:
+        return None
+    inside = _braced(source.content, found.end())
+    if found[0].startswith("enum"):
+        inside = re.sub(r"\b(\w+)\s*=", r"\1:", inside)
+    return of_module(".".join(["x", *names[1:]]), Text(source.path, inside), depth + 1)
+
+
+def _braced(text: str, start: int) -> str:
+    """What stands in the braces that are open at a place."""
+    level = 1
+    for at in re.finditer(r"[{}]", text[start : start + 20_000]):
+        level += 1 if at[0] == "{" else -1
+        if level == 0:
+            return text[start : start + at.start()]
+    return text[start : start + 20_000]
+
+
+def _value_from(content: str, start: int) -> str:
+    """What stands from a place on to the comma, brace or line that ends it."""
+    level = 0
+    for at in range(start, min(len(content), start + LONGEST)):
+        letter = content[at]
+        if letter in "([{":
+            level += 1
+        elif letter in ")]}":
+            level -= 1
+        if level < 0 or (not level and letter in ",;\n"):
+            return content[start:at].strip()
+    return content[start : start + LONGEST].strip()
 
 
 def _of_argument(source: Text, given: str, depth: int) -> tuple[str, str] | None:
@@ -337,10 +430,10 @@ def of_module(expression: str, module: Text, depth: int = 0) -> str | None:
         if inside is None:
             return _of_part(names[at:], module, start, depth)
         start = inside.end()
-    last = re.compile(rf"\b{re.escape(names[-1])}['\"]?\s*:\s*([^,\n]+)").search(content, start)
+    last = re.compile(rf"\b{re.escape(names[-1])}['\"]?\s*:\s*").search(content, start)
     if last is None:
         return None
-    told = re.sub(r"[\s};]+$", "", last[1].strip())
+    told = _value_from(content, last.end())
     if (plain := _plain(told)) is not None:
         return plain[0]
     if re.fullmatch(r"\w+", told) and (bound := re.search(rf"\bconst\s+{told}\b[^=;\n]{{0,80}}=\s*([^;\n]+)", content)):

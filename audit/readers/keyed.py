@@ -1,6 +1,6 @@
 """What a program's own configuration files say of what its source asks for by a path of names: `kafka.producer.acks`.
 
-Files of YAML, JSON and TOML count that lie in the source's module, but no tests, charts or samples. A path is found by
+Files of YAML, JSON, TOML, HOCON and INI count that lie in the source's module, but no tests, charts or samples. A path is found by
 its whole length, or below something that names an environment or the application. What several files say otherwise of
 one path is unknown.
 """
@@ -12,23 +12,27 @@ import os
 import re
 import tomllib
 from collections.abc import Iterator, Sequence
+from configparser import ConfigParser
+from configparser import Error as ConfigError
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
 from audit.model import Setting
+from audit.readers.hocon import read_hocon
 from audit.readers.names import squeezed
 from audit.readers.text import Text, Unreadable
 from audit.readers.tree import Table, flatten, read_json, read_yaml
 from audit.readers.walk import OF_TESTS, SKIPPED, text_of
 
-KINDS: Final = (".yaml", ".yml", ".json", ".toml")
-MODULES: Final = ("go.mod", "package.json", "Cargo.toml", "pyproject.toml", "requirements.txt", "setup.py", ".git")
+KINDS: Final = (".yaml", ".yml", ".json", ".toml", ".ini", ".cfg", ".conf", ".hocon")
+MODULES: Final = ("go.mod", "package.json", "Cargo.toml", "pyproject.toml", "requirements.txt", "setup.py", ".git",
+                  "build.sbt", "pom.xml", "build.gradle", "build.gradle.kts")  # fmt: skip
 NO_PLACES: Final = frozenset({"charts", "chart", "helm", "templates", "docs", "k8s", "kubernetes", "manifests", "test"})
 """Directories whose files configure something else than the program by itself."""
 NO_FILES: Final = re.compile(
-    r"(?:docker-)?compose\b|package(?:-lock)?\.json|tsconfig|Cargo\.toml|pyproject\.toml|custom-environment-variables"
+    r"(?:docker-)?compose\b|setup\.cfg|tox\.ini|pytest\.ini|alembic\.ini|mypy\.ini|package(?:-lock)?\.json|tsconfig|Cargo\.toml|pyproject\.toml|custom-environment-variables"
     r"|\..*|.*(?:example|sample|template|\bdist\b|schema|swagger|openapi|values|test).*"
 )
 """Files that are no configuration of a running program's."""
@@ -73,6 +77,14 @@ def said(path: str, names: Sequence[str]) -> Told | None:
     running = [each for each in found if not OF_DEVELOPERS.fullmatch(os.path.basename(each[0]))] or found
     values = {value for _, value in running}
     return Told(values.pop(), running[0][0]) if len(values) == 1 else None
+
+
+def said_below(path: str, names: Sequence[str]) -> Told | None:
+    """What the files of a source's module say of a path of names, of which the first may not be the files': those of
+    what only holds the settings, as in `app.config.kafka.acks`.
+    """
+    tried = (said(path, names[start:]) for start in range(len(names)) if start < len(names) - 1 or len(names) < 2)
+    return next((each for each in tried if each is not None), None)
 
 
 def has_section(path: str, names: Sequence[str]) -> bool:
@@ -142,7 +154,11 @@ def _settings(text: Text) -> list[Setting]:
             text = Text(text.path, json.dumps(tomllib.loads(text.content), default=str), name="x.json")
         except ValueError:
             return []
+    if text.file.endswith((".ini", ".cfg")):
+        return _of_ini(text)
     try:
+        if text.file.endswith((".conf", ".hocon")):
+            return flatten(read_hocon(text), text)
         documents = read_yaml(text) if text.file.endswith((".yml", ".yaml")) else read_json(text)
         tables = [each for each in documents.nodes if isinstance(each, Table)]
         if any({"apiVersion", "kind"} <= each.names() or "services" in each.names() for each in tables):
@@ -150,3 +166,20 @@ def _settings(text: Text) -> list[Setting]:
         return [one for each in tables for one in flatten(each, text)]
     except (Unreadable, RecursionError):
         return []
+
+
+def _of_ini(text: Text) -> list[Setting]:
+    """The settings of an INI file, below the names of its sections."""
+    parser = ConfigParser(interpolation=None, strict=False, allow_no_value=True)
+    try:
+        parser.read_string(text.content)
+    except (ConfigError, ValueError):
+        return []
+    sections = [(name, dict(parser.items(name))) for name in parser.sections()]
+    sections += [("DEFAULT", dict(parser.defaults()))] if parser.defaults() else []
+    return [
+        Setting(f"{name}.{key}", value.strip(), text.origin())
+        for name, own in sections
+        for key, value in own.items()
+        if value is not None
+    ]

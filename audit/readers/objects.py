@@ -476,9 +476,11 @@ def _constructed(kind: Kind, own: Kind, name: str, default: ast.expr | None) -> 
         for each in ast.walk(kind.owner)
         if isinstance(each, ast.Call) and isinstance(each.func, ast.Name) and each.func.id == "cls"
     ]
+    factory = re.compile(rf"\b(?:default_)?factory\s*=\s*(?:\w+\.)?{re.escape(kind.owner.name)}\b")
+    bare = any(factory.search(text.content) for text in _sources(root_of(kind.source.path)))
     names = [each.target.id for each in own.owner.body
              if isinstance(each, ast.AnnAssign) and isinstance(each.target, ast.Name)]  # fmt: skip
-    found: list[Place] = []
+    found: list[Place] = [Place(own.source, own.tree, default)] if bare and default is not None else []
     for each in made:
         call = _call(each)
         if any(isinstance(one, ast.Starred) for one in call.args) or None in _words(call):

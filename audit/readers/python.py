@@ -33,6 +33,7 @@ from audit.readers.modules import bound, imports, module_named, module_of, tree_
 from audit.readers.names import producer_keys
 from audit.readers.objects import Place, is_never_given, stands_for
 from audit.readers.packages import of_framework
+from audit.readers.pyfiles import of_loaded_file, option_of, variable_of_helper
 from audit.readers.text import Text, Unreadable
 from audit.readers.tree import Listing, Scalar, Table, flatten, read_json, read_yaml
 from audit.readers.walk import text_of
@@ -969,9 +970,23 @@ def _setting(source: Text, key: str, value: ast.expr) -> Setting:
     if text is not None:
         return Setting(key, text, source.origin(line))
     variable, default = _variable(value)
+    if not variable and (asked := variable_of_helper(_bare(value), place.tree)) is not None:
+        variable, default = asked[0], _constant(asked[1]) if asked[1] is not None else None
     if not variable:
-        return Setting(key, "(an expression)", source.origin(line), known=False)
+        told, beside = of_loaded_file(dataclasses.replace(place, value=_bare(value)))
+        if told is not None:
+            LOADED.get().add(told.path)
+            return Setting(key, told.value, source.origin(line), note=f"of {Path(told.path).name}")
+        given = _constant(beside) if beside is not None else None
+        return Setting(key, given or "(an expression)", source.origin(line), known=given is not None)
     return Setting(key, f"${{{variable}}}" if default is None else f"${{{variable}:{default}}}", source.origin(line))
+
+
+def _bare(value: ast.expr) -> ast.expr:
+    """A value without conversions."""
+    while isinstance(value, ast.Call) and ast.unparse(value.func) in ("int", "str", "bool") and len(value.args) == 1:
+        value = value.args[0]
+    return value
 
 
 STEPS: Final = 8
@@ -996,6 +1011,8 @@ def _final(place: Place) -> Place:
             place = Place(source, tree if tree is not None else place.tree, told)
         elif (further := stands_for(place)) is not None:
             place = further
+        elif (default := option_of(place)) is not None:
+            place = dataclasses.replace(place, value=default)
         else:
             return place
     return place

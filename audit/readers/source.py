@@ -32,7 +32,7 @@ from audit.readers import calls
 from audit.readers.asked import asked_of
 from audit.readers.collect import Collected
 from audit.readers.creates import topics_of_beans
-from audit.readers.fields import of_dotnet, of_jvm, of_scala, of_script, path_of
+from audit.readers.fields import of_dotnet, of_file, of_jvm, of_rust, of_scala, of_script
 from audit.readers.flink import SENDS as SQL_RUNS
 from audit.readers.flink import pieces_of, placed, read_sql
 from audit.readers.format import Document, Format
@@ -566,8 +566,8 @@ def _texts_beside(found: _SourceWalk) -> list[str]:
     """The files of a source's package, and for Go those of the packages that it imports."""
     own = Path(found.source.path).parent
     match found.language:
-        case "scala":
-            return [_content(path) for path in sorted(own.glob("*.scala"))[:BESIDE]]
+        case "scala" | "rs" as end:
+            return [_content(path) for path in sorted(own.glob(f"*.{end}"))[:BESIDE]]
         case "go":
             imported = (path for path, _ in _imported_of_go(found.source))
             files = (*sorted(own.glob("*.go"))[:BESIDE], *imported)
@@ -679,23 +679,32 @@ def _field_of_settings(expression: str, found: _SourceWalk, texts: Sequence[str]
     source = found.source
     match found.language:
         case "java" | "kt" | "kts":
-            return of_jvm(source, expression, lambda name: _class(source, name, found.language))
+            bound_to = of_jvm(source, expression, lambda name: _class(source, name, found.language))
+            return bound_to if bound_to is not None else _taken(of_file(source, expression), found)
         case "scala":
-            return of_scala(expression, texts)
+            asked = of_scala(expression, texts)
+            return asked if asked is not None else _taken(of_file(source, expression), found)
+        case "rs":
+            return _taken(of_rust(source, expression, texts), found)
         case "go":
             answer = of_go(expression, found.scopes.get(scope, ""), source.path, (source.content, *texts))
             found.taken |= {answer.file} if answer is not None and answer.file else set()
             return _as_written(answer.value) if answer is not None else None
         case "cs":
-            of_options = of_dotnet(source, expression)
-            return WRITTEN.get(f"Acks.{of_options}", of_options) if of_options else of_options  # by the enumeration
+            told = of_dotnet(source, expression)
+            value = _taken(told, found)
+            return WRITTEN.get(f"Acks.{value}", value) if value else value  # by the names of the enumeration
         case "js" | "mjs" | "cjs" | "ts":
             own = found.scopes.get(scope, "")
-            told = of_script(source, expression, own, scope.partition("@")[0], _class_around(scope, found))
-            found.taken |= {told[1]} if told is not None and told[1] else set()
-            return _as_written(told[0]) if told is not None else None
+            return _taken(of_script(source, expression, own, scope.partition("@")[0], _class_around(scope, found)), found)
         case _:
             return None
+
+
+def _taken(told: tuple[str, str] | None, found: _SourceWalk) -> str | None:
+    """A value, and kept which file of settings it is from."""
+    found.taken |= {told[1]} if told is not None and told[1] else set()
+    return _as_written(told[0]) if told is not None else None
 
 
 def _class_around(scope: str, found: _SourceWalk) -> str:
@@ -2152,6 +2161,9 @@ def _add(maker: _Maker, found: _SourceWalk, reading: Collected) -> None:
     if maker.kind == "kafkajs" and (client := _imported(source, maker.text.partition(".")[0])):
         given = RETRIES_OF_KAFKAJS.search(client) if all(each.key != "retries" for each in settings) else None
         settings += [Setting("retries", given[1], source.origin(maker.line), note="of the client")] if given else []
+    if maker.kind == "kafkajs" and (options := _options_of(maker, found)) is not None:
+        settings = [each for each in settings if each.key not in options]
+        settings += [Setting(key, value, source.origin(maker.line)) for key, value in options.items() if value]
     if maker.kind == "kafkajs" and (asked := configured(source, maker.text)) is not None:
         named = [replace(each, key=FIELDS[each.key]) for each in asked if each.key in FIELDS]
         settings = [each for each in settings if each.known] + named
@@ -2183,6 +2195,25 @@ def _add(maker: _Maker, found: _SourceWalk, reading: Collected) -> None:
             files=frozenset(found.taken),
         )  # fmt: skip
     )
+
+
+OPTIONS: Final[Mapping[str, str]] = {
+    "idempotent": "enable.idempotence",
+    "maxInFlightRequests": "max.in.flight.requests.per.connection",
+    "transactionalId": "transactional.id",
+}
+
+
+def _options_of(maker: _Maker, found: _SourceWalk) -> dict[str, str] | None:
+    """What KafkaJS' producer is made with, if that is an object of another module: each key with its value, empty if
+    the object does not have it; None if it cannot be followed.
+    """
+    given = re.search(r"\.producer\(\s*(\w+(?:\.\w+)*)\s*\)$", maker.text)
+    module = _imported(found.source, given[1].partition(".")[0]) if given else ""
+    if given is None or not module:
+        return None
+    told = {key: _field(f"{given[1]}.{name}", found, [], maker.scope) for name, key in OPTIONS.items()}
+    return {key: value or "" for key, value in told.items()} if any(told.values()) else None
 
 
 BUILT_BY_BOOT: Final = re.compile(r"\bbuildProducerProperties\(|\.getProducer\(\)\.buildProperties\(")

@@ -1,0 +1,144 @@
+"""What a Python source asks for by names: its files (`config["kafka"]["acks"]` of YAML, JSON, TOML or INI that it loads),
+the arguments of its command (`args.acks`), and the helpers that read the environment (`config("ACKS", default="all")`).
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from typing import Final
+
+from audit.readers.keyed import Told, said
+from audit.readers.modules import imports, named
+from audit.readers.objects import Function, Place, function_at, stands_for
+
+LOADS: Final = frozenset({"load", "loads", "safe_load", "full_load", "unsafe_load"})
+PARSERS: Final = re.compile(r"\b(?:Raw|Safe)?ConfigParser\(")
+GETS: Final = frozenset({"get", "getint", "getboolean", "getfloat"})
+DEEPEST: Final = 4
+HELPER: Final = re.compile(r"(?:\w+\.)*(?:env|config|environ)(?:\.(?:str|int|bool|get|get_value|float))?")
+"""What helpers that read a variable are called: of environs, django-environ, decouple, Starlette."""
+LIBRARIES: Final = re.compile(r"\b(?:environs?|decouple|starlette|envparse|dotenv)\b")
+
+
+def variable_of_helper(value: ast.expr, module: ast.Module) -> tuple[str, ast.expr | None] | None:
+    """The variable that a helper is asked for, and its default; None if it is no such call."""
+    if not isinstance(value, ast.Call) or not value.args or not HELPER.fullmatch(ast.unparse(value.func)):
+        return None
+    first = value.args[0]
+    if not isinstance(first, ast.Constant) or not re.fullmatch(r"[A-Z][A-Z0-9_]*", str(first.value)):
+        return None
+    if not any(LIBRARIES.search(ast.unparse(each)) for each in module.body if isinstance(each, ast.Import | ast.ImportFrom)):
+        return None
+    default = next((each.value for each in value.keywords if each.arg == "default"), None)
+    return str(first.value), default or (value.args[1] if len(value.args) > 1 else None)
+
+
+def option_of(place: Place) -> ast.expr | None:
+    """The default of an argument of the command: `args.acks` of argparse, a parameter that click or Typer fills."""
+    value = place.value
+    if isinstance(value, ast.Attribute) and isinstance(value.value, ast.Name):
+        return _of_argparse(place, value.attr) if _parses(place, value.value.id) else None
+    function = function_at(place.tree, value)
+    return _of_click(function, value.id) if isinstance(value, ast.Name) and function is not None else None
+
+
+def _parses(place: Place, name: str) -> bool:
+    """Whether a name is bound to what a command was called with, or a function takes it under its usual name."""
+    bound = re.search(rf"(?m)^\s*{re.escape(name)}(?:\s*,\s*\w+)?\s*(?::[^=\n]+)?=\s*[\w.]*pars\w*\(", place.source.content)
+    return bound is not None or (name in ("args", "opts", "options") and ".parse_args(" in place.source.content)
+
+
+def _of_argparse(place: Place, attribute: str) -> ast.expr | None:
+    found: list[ast.expr | None] = []
+    for each in ast.walk(place.tree):
+        if isinstance(each, ast.Call) and isinstance(each.func, ast.Attribute) and each.func.attr == "add_argument":
+            words = {word.arg: word.value for word in each.keywords}
+            names = [str(one.value).lstrip("-").replace("-", "_") for one in each.args if isinstance(one, ast.Constant)]
+            dest = words.get("dest")
+            if attribute in ([str(dest.value)] if isinstance(dest, ast.Constant) else names):
+                found.append(words.get("default"))
+    return found[0] if len(found) == 1 else None
+
+
+def _of_click(function: Function, name: str) -> ast.expr | None:
+    for each in function.decorator_list:
+        if isinstance(each, ast.Call) and ast.unparse(each.func).endswith("option"):
+            names = [str(one.value).lstrip("-").replace("-", "_") for one in each.args if isinstance(one, ast.Constant)]
+            if name in names:
+                return next((word.value for word in each.keywords if word.arg == "default"), None)
+    return None
+
+
+def of_loaded_file(place: Place) -> tuple[Told | None, ast.expr | None]:
+    """What a file that the source loads says of an expression, and the default beside it."""
+    path: list[str] = []
+    default: ast.expr | None = None
+    node = place.value
+    for _ in range(20):
+        if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant):
+            path.insert(0, str(node.slice.value))
+            node = node.value
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in GETS:
+            names = [str(each.value) if isinstance(each, ast.Constant) else "" for each in node.args]
+            parser = _is_parser(place, node.func.value)
+            taken = names[:2] if parser and len(names) > 1 else names[:1]
+            if not taken or not all(taken):
+                return None, None
+            words = {each.arg: each.value for each in node.keywords}
+            if not path:
+                default = words.get("fallback") or (node.args[1] if not parser and len(node.args) > 1 else None)
+            path[:0] = taken
+            node = node.func.value
+        else:
+            break
+    if not path or node is place.value or not _is_loaded(place, node, 0):
+        return None, None
+    return said(place.source.path, path), default
+
+
+def _is_parser(place: Place, node: ast.expr) -> bool:
+    value = _bound(place, node)
+    return value is not None and PARSERS.search(ast.unparse(value)) is not None
+
+
+def _bound(place: Place, node: ast.expr) -> ast.expr | None:
+    """What a name is bound to, once, in its function or its file."""
+    if not isinstance(node, ast.Name):
+        return None
+    own = named(place.tree).get(node.id)
+    return own
+
+
+def _is_loaded(place: Place, node: ast.expr, depth: int) -> bool:
+    """Whether an expression is what a file was read into: by itself, a name, a field, or what a function returns."""
+    if depth > DEEPEST:
+        return False
+    text = ast.unparse(node)
+    if isinstance(node, ast.Call):
+        last = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+        if last in LOADS or PARSERS.search(text):
+            return True
+        bodies = [each for each in ast.walk(place.tree) if isinstance(each, ast.FunctionDef) and each.name == last]
+        if bodies:
+            return any(_loads(each) for each in bodies)
+        return last in imports(place.tree) and re.search(r"(?i)(?:load|read|get)_?\w*(?:config|settings)", last) is not None
+    if isinstance(node, ast.Name):
+        bound = _bound(place, node)
+        if bound is not None:
+            return _is_loaded(place, bound, depth + 1)
+        further = stands_for(Place(place.source, place.tree, node))
+        if further is not None:
+            return _is_loaded(further, further.value, depth + 1)
+        return node.id in imports(place.tree) and re.fullmatch(r"(?i)(?:config|cfg|conf|settings)", node.id) is not None
+    if isinstance(node, ast.Attribute):
+        further = stands_for(Place(place.source, place.tree, node))
+        return further is not None and _is_loaded(further, further.value, depth + 1)
+    if isinstance(node, ast.Subscript):
+        return _is_loaded(place, node.value, depth + 1)
+    return False
+
+
+def _loads(function: ast.AST) -> bool:
+    called = (each.func for each in ast.walk(function) if isinstance(each, ast.Call))
+    return any((each.attr if isinstance(each, ast.Attribute) else getattr(each, "id", "")) in LOADS for each in called)
