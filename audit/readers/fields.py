@@ -22,7 +22,7 @@ from typing import Any, Final
 from audit.readers.asked import asked_of
 from audit.readers.keyed import said_below
 from audit.readers.node import asked_of_config
-from audit.readers.scripts import imported, of_environment, passed, scripts_of, workspace_of
+from audit.readers.scripts import closing, imported, of_environment, passed, scripts_of, workspace_of
 from audit.readers.text import Text
 from audit.readers.walk import text_of
 
@@ -175,7 +175,7 @@ def of_dotnet(source: Text, expression: str) -> tuple[str, str] | None:
     """A property of a class of options: what the only appsettings.json with its section says, or its initializer; and
     that file, if there is one.
     """
-    if asked := OF_DOTNET.fullmatch(expression.strip()):
+    if asked := OF_DOTNET.fullmatch(_of_sections(source, expression.strip())):
         said = {value: str(path) for path in _appsettings(source)
                 if (value := _of_json(path, (asked[1] or asked[3]).split(":")))}  # fmt: skip
         default = next((each for each in (asked[2], asked[4], asked[5]) if each is not None), None)
@@ -212,6 +212,16 @@ def of_dotnet(source: Text, expression: str) -> tuple[str, str] | None:
     given = next((each for each in own.groups()[1:] if each is not None), None)
     value = given if given is not None else "false" if own[1] == "bool" else None
     return (value, "") if value is not None else None
+
+
+def _of_sections(source: Text, expression: str) -> str:
+    """An expression with the whole key where it asks a section: `section["Acks"]` of `GetSection("Kafka")`."""
+    asked = re.search(r"\b(\w+)(?:\[\s*\"|\.GetValue(?:<[\w?.]+>)?\(\s*\")(\w+)\"", expression)
+    bound = re.search(rf"\b{asked[1]}\s*=\s*[^;]{{0,100}}?\bGet(?:Required)?Section\(\s*\"([\w:]+)\"\s*\)\s*;", source.content) if asked else None
+    if asked is None or bound is None:
+        return expression
+    whole = expression[: asked.start(2)] + f"{bound[1]}:{asked[2]}" + expression[asked.end(2) :]
+    return whole.replace(f"{asked[1]}[", "configuration[").replace(f"{asked[1]}.GetValue", "configuration.GetValue")
 
 
 def _of_local(source: Text, expression: str) -> str:
@@ -273,17 +283,17 @@ def _of_json(path: Path, names: list[str]) -> str | None:
 # Files of settings, by any library
 
 
-def of_file(source: Text, expression: str) -> tuple[str, str] | None:
+def of_file(source: Text, expression: str) -> str | None:
     """What the files of a program say of a path of names, where a library binds them to a class: `conf.kafka.acks`."""
     names = path_of(expression.strip().lstrip("&").removesuffix(".as_str()").removesuffix(".clone()").removeprefix("self."))
     told = said_below(source.path, names[1:]) if len(names) > 2 else None
-    return (told.value, told.path) if told is not None else None
+    return told.value if told is not None and told.known else None
 
 
 OF_CLAP: Final = re.compile(r"\benv\s*=\s*\"(\w+)\"|\bdefault_value(?:_t)?\s*=\s*(?:\"([^\"]*)\"|(-?\d+|true|false))")
 
 
-def of_rust(source: Text, expression: str, texts: Iterable[str]) -> tuple[str, str] | None:
+def of_rust(source: Text, expression: str, texts: Iterable[str]) -> str | None:
     """A field of a struct of Rust's that a file of settings or arguments of a command are read into."""
     if (told := of_file(source, expression)) is not None:
         return told
@@ -303,8 +313,8 @@ def of_rust(source: Text, expression: str, texts: Iterable[str]) -> tuple[str, s
         body = re.search(rf"\bfn\s+{function[1]}\(\)[^{{]*\{{\s*(?:\"([^\"]*)\"|(-?\d+|true|false))", text)  # type: ignore[index]
         default = (body[1] if body[1] is not None else body[2]) if body else default
     if variable is None:
-        return (default, "") if default is not None else None
-    return (f"${{{variable}}}" if default is None else f"${{{variable}:{default}}}"), ""
+        return default
+    return f"${{{variable}}}" if default is None else f"${{{variable}:{default}}}"
 
 
 # JavaScript, TypeScript
@@ -356,20 +366,10 @@ def _of_own(names: Sequence[str], source: Text, depth: int) -> str | None:
     found = made.search(source.content)
     if found is None:
         return None
-    inside = _braced(source.content, found.end())
+    inside = source.content[found.end() : closing(source.content, found.end())]
     if found[0].startswith("enum"):
         inside = re.sub(r"\b(\w+)\s*=", r"\1:", inside)
     return of_module(".".join(["x", *names[1:]]), Text(source.path, inside), depth + 1)
-
-
-def _braced(text: str, start: int) -> str:
-    """What stands in the braces that are open at a place."""
-    level = 1
-    for at in re.finditer(r"[{}]", text[start : start + 20_000]):
-        level += 1 if at[0] == "{" else -1
-        if level == 0:
-            return text[start : start + at.start()]
-    return text[start : start + 20_000]
 
 
 def _value_from(content: str, start: int) -> str:

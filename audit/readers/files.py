@@ -89,6 +89,7 @@ def read_paths(paths: Sequence[str | Path], options: Options | None = None) -> I
     read_applications(reading)
     read_containers(reading)  # before files of variables: they may be what a ConfigMap is made of
     read_dockerfiles(reading)
+    reading.fillings |= keyed.TAKEN
     reading.producers = [each for each in reading.producers if not _is_file_of_others(each, reading)]
     for path, source in reading.env_files.items():
         if path not in reading.named_env_files and not _is_sample(path, reading):

@@ -55,11 +55,15 @@ Paths = tuple[tuple[tuple[str, ...], str], ...]
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """What a file says of a path."""
+    """What files say of a path."""
 
     value: str
-    path: str
-    """The whole path of the file."""
+    known: bool = True
+    """Whether they agree."""
+
+
+TAKEN: Final[set[str]] = set()
+"""The files in which something was found that a source asks for, by their whole paths, since `forget`."""
 
 
 def root_of(path: str) -> Path:
@@ -69,14 +73,15 @@ def root_of(path: str) -> Path:
 
 
 def said(path: str, names: Sequence[str]) -> Told | None:
-    """What the files of a source's module say of a path of names; None if none does, or they do not agree."""
+    """What the files of a source's module say of a path of names; None if none does."""
     wanted = tuple(squeezed(each) for each in ".".join(names).split("."))
     if not wanted or not all(wanted) or sum(map(len, wanted)) > LONGEST:
         return None
     found = [(file, value) for file, told in _files(root_of(path)) if (value := _at(told, wanted)) is not None]
     running = [each for each in found if not OF_DEVELOPERS.fullmatch(os.path.basename(each[0]))] or found
-    values = {value for _, value in running}
-    return Told(values.pop(), running[0][0]) if len(values) == 1 else None
+    TAKEN.update(file for file, _ in found)
+    values = sorted({value for _, value in running})
+    return Told(values[0], known=len(values) == 1) if values else None
 
 
 def said_below(path: str, names: Sequence[str]) -> Told | None:
@@ -128,6 +133,7 @@ def _files(root: Path) -> tuple[tuple[str, Paths], ...]:
 def forget() -> None:
     """Read files anew when they are asked for next."""
     _files.cache_clear()
+    TAKEN.clear()
 
 
 def _paths(root: Path) -> Iterator[Path]:

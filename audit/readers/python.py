@@ -31,7 +31,7 @@ from audit.readers.flink import placed, read_sql
 from audit.readers.format import Format
 from audit.readers.modules import bound, imports, module_named, module_of, tree_of
 from audit.readers.names import producer_keys
-from audit.readers.objects import Place, is_never_given, stands_for
+from audit.readers.objects import Place, function_at, given, is_never_given, kind_of, stands_for
 from audit.readers.packages import of_framework
 from audit.readers.pyfiles import of_loaded_file, option_of, variable_of_helper
 from audit.readers.text import Text, Unreadable
@@ -542,12 +542,14 @@ def _followed(source: Text, call: ast.Call, argument: ast.expr, scopes: tuple[Sc
             continue
         inside = list(_own(scope))
         bound = [node for node in inside if _binds(node, argument.id)]
-        given = (
+        taken = (
             []
             if isinstance(scope, ast.Module)
             else [each.arg for each in ast.walk(scope.args) if isinstance(each, ast.arg)]
         )
-        if argument.id in given or len(bound) > 1:
+        if argument.id in taken and not bound and isinstance(scope, FUNCTIONS):
+            return _of_callers(Place(source, MODULE.get(), argument), scope, inside)
+        if argument.id in taken or len(bound) > 1:
             return None
         if not bound:
             continue
@@ -558,6 +560,31 @@ def _followed(source: Text, call: ast.Call, argument: ast.expr, scopes: tuple[Sc
         until = call.lineno if scope is scopes[-1] else None
         return _changed(source, argument.id, scope, inside, settings, until)
     return _of_package(source, scopes[0], argument.id, called=False)
+
+
+def _of_callers(place: Place, function: ast.FunctionDef | ast.AsyncFunctionDef, inside: list[ast.AST]) -> list[Setting] | None:
+    """The settings of a dictionary that a function takes, if its only call hands one on and nothing changes it."""
+    name = place.value.id if isinstance(place.value, ast.Name) else ""
+    following = FOLLOWING.get(())
+    handed = given(place, function, name) if function not in following and len(following) <= DEEPEST else None
+    if handed is None or any(_changes(each, name) or _hands_on(each, name) for each in inside if not _makes(each)):
+        return None
+    around: tuple[Scope, ...] = (handed.tree,)
+    own = function_at(handed.tree, handed.value)
+    around = (handed.tree, own) if own is not None else around
+    tokens = BOUND.set(_dictionaries(handed.tree)), MODULE.set(handed.tree), FOLLOWING.set((*following, function))
+    try:
+        at = ast.copy_location(ast.Call(ast.Name("dict"), [handed.value], []), handed.value)
+        return _followed(handed.source, at, handed.value, around)
+    finally:
+        BOUND.reset(tokens[0])
+        MODULE.reset(tokens[1])
+        FOLLOWING.reset(tokens[2])
+
+
+def _makes(node: ast.AST) -> bool:
+    """Whether a call makes a producer, which takes the dictionary as it is."""
+    return isinstance(node, ast.Call) and _called_name(node) in CLASSES | {*OTHERS}
 
 
 def _made(source: Text, value: ast.expr, scopes: tuple[Scope, ...]) -> list[Setting] | None:
@@ -669,6 +696,7 @@ def _returned(source: Text, call: ast.Call, name: str, scopes: tuple[Scope, ...]
     if isinstance(call.func, ast.Attribute):
         if getattr(call.func.value, "id", "") not in ("self", "cls"):
             own = _of_method(source, call.func, scopes) if scopes else None
+            own = own or _of_objects_method(source, call.func)
             return own or (_of_attribute(source, scopes[0], call.func, called=True) if scopes else None)
         outer = scopes[: max((at + 1 for at, each in enumerate(scopes) if isinstance(each, ast.ClassDef)), default=0)]
     if not outer:
@@ -695,6 +723,20 @@ def _of_method(source: Text, function: ast.Attribute, scopes: tuple[Scope, ...])
     tokens = BOUND.set(_dictionaries(tree)), MODULE.set(tree)
     try:
         return _of_function(home, methods[0], (tree, found[0]))
+    finally:
+        BOUND.reset(tokens[0])
+        MODULE.reset(tokens[1])
+
+
+def _of_objects_method(source: Text, function: ast.Attribute) -> list[Setting] | None:
+    """The settings of what a method returns of an object whose class is told anywhere: `settings.kafka.producer()`."""
+    kind = kind_of(Place(source, MODULE.get(), function.value))
+    methods = _functions(kind.owner).get(function.attr, ()) if kind is not None else ()
+    if kind is None or len(methods) != 1:
+        return None
+    tokens = BOUND.set(_dictionaries(kind.tree)), MODULE.set(kind.tree)
+    try:
+        return _of_function(kind.source, methods[0], (kind.tree, kind.owner))
     finally:
         BOUND.reset(tokens[0])
         MODULE.reset(tokens[1])
@@ -975,8 +1017,7 @@ def _setting(source: Text, key: str, value: ast.expr) -> Setting:
     if not variable:
         told, beside = of_loaded_file(dataclasses.replace(place, value=_bare(value)))
         if told is not None:
-            LOADED.get().add(told.path)
-            return Setting(key, told.value, source.origin(line), note=f"of {Path(told.path).name}")
+            return Setting(key, told.value if told.known else UNKNOWN, source.origin(line), known=told.known)
         given = _constant(beside) if beside is not None else None
         return Setting(key, given or "(an expression)", source.origin(line), known=given is not None)
     return Setting(key, f"${{{variable}}}" if default is None else f"${{{variable}:{default}}}", source.origin(line))

@@ -273,3 +273,27 @@ def of_environment(content: str) -> dict[str, str]:
                 default = one[3] if one[3] is not None else one[4]
                 found[one[2] or one[1]] = f"${{{one[1]}}}" if default is None else f"${{{one[1]}:{default}}}"
     return found
+
+
+def object_of(content: str, names: Sequence[str], root: str) -> tuple[int, int]:
+    """Where the object stands in a module that a path of names leads to; of no names, what the module exports."""
+    begun = re.search(
+        rf"\b(?:const|let|var)\s+{re.escape(root)}\b[^=;]{{0,100}}=\s*\{{|module\.exports\s*=\s*\{{|export\s+default\s*\{{", content
+    )
+    start, end = (begun.end(), closing(content, begun.end())) if begun else (0, len(content))
+    for name in names:
+        inside = re.compile(rf"\b{re.escape(name)}['\"]?\s*[:=]\s*\{{").search(content, start, end)
+        if inside is None:
+            return 0, 0
+        start, end = inside.end(), closing(content, inside.end())
+    return start, end
+
+
+def closing(text: str, start: int) -> int:
+    """Where the brace closes that is open at a place."""
+    level = 1
+    for at in re.finditer(r"[{}]", text[start : start + 20_000]):
+        level += 1 if at[0] == "{" else -1
+        if level == 0:
+            return start + at.start()
+    return min(len(text), start + 20_000)

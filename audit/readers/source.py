@@ -40,7 +40,7 @@ from audit.readers.names import java_constants, producer_keys, relaxed, squeezed
 from audit.readers.node import configured
 from audit.readers.placeholders import Lookup, resolved
 from audit.readers.properties import named_properties
-from audit.readers.scripts import imported, module_of, of_environment, passed
+from audit.readers.scripts import arguments_of, imported, module_of, object_of, of_environment, passed
 from audit.readers.structs import of_go
 from audit.readers.text import Text, Unreadable
 from audit.readers.walk import LARGEST
@@ -216,6 +216,8 @@ class _Pair:
     start: int
     other: Text | None = None
     """The file that it is in, if it is another one than the maker's."""
+    case: tuple[str, tuple[str, ...]] = ("", ())
+    """In Go, in a case of a `switch`: what is asked, and the texts of the case; empty for all others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -559,7 +561,26 @@ def _with_fields(found: _SourceWalk) -> list[_Pair]:
         value = told.get(asked) if pair.key in FROM_FIELDS and not pair.value.known else None
         return replace(pair, value=_Value(value)) if value is not None else pair
 
-    return [filled(each) for each in found.pairs]
+    return _of_cases([filled(each) for each in found.pairs], found, texts)
+
+
+def _of_cases(pairs: Sequence[_Pair], found: _SourceWalk, texts: Sequence[str]) -> list[_Pair]:
+    """Settings, those in cases of a `switch` only where what is asked is told: then the one of that case."""
+    asked = {(each.case[0], each.scope): None for each in pairs if each.case[0]}
+    if not asked:
+        return list(pairs)
+    texts = texts or _texts_beside(found)
+    told = {each: _field(each[0], found, texts, each[1]) for each in list(asked)[:FIELDS_MOST]}
+    labels = {one for each in pairs for one in each.case[1]}
+    kept = []
+    for each in pairs:
+        value = told.get((each.case[0], each.scope)) if each.case[0] else None
+        value = value if value is None or not (default := re.fullmatch(r"\$\{\w+:([^{}]*)\}", value)) else default[1]
+        if value is None or value.startswith("${"):
+            kept.append(each)
+        elif value in each.case[1] or (not each.case[1] and value not in labels):
+            kept.append(replace(each, sure=True))
+    return kept
 
 
 def _texts_beside(found: _SourceWalk) -> list[str]:
@@ -647,8 +668,8 @@ def _told_by_call(call: calls.Call, given: str, language: str, depth: int) -> st
     given = given.strip()
     if literal := LITERAL.fullmatch(given):
         return literal[1] if literal[1] is not None else literal[2]
-    if given in WRITTEN:
-        return WRITTEN[given]
+    if (enumerated := ".".join(given.split(".")[-2:])) in WRITTEN:
+        return WRITTEN[enumerated]
     asked = _asked(given)
     if asked is not None or (variable := asked_of(given)) is not None:
         return asked.text if asked is not None else variable
@@ -680,16 +701,15 @@ def _field_of_settings(expression: str, found: _SourceWalk, texts: Sequence[str]
     match found.language:
         case "java" | "kt" | "kts":
             bound_to = of_jvm(source, expression, lambda name: _class(source, name, found.language))
-            return bound_to if bound_to is not None else _taken(of_file(source, expression), found)
+            return bound_to if bound_to is not None else _written(of_file(source, expression))
         case "scala":
             asked = of_scala(expression, texts)
-            return asked if asked is not None else _taken(of_file(source, expression), found)
+            return asked if asked is not None else _written(of_file(source, expression))
         case "rs":
-            return _taken(of_rust(source, expression, texts), found)
+            return _written(of_rust(source, expression, texts))
         case "go":
             answer = of_go(expression, found.scopes.get(scope, ""), source.path, (source.content, *texts))
-            found.taken |= {answer.file} if answer is not None and answer.file else set()
-            return _as_written(answer.value) if answer is not None else None
+            return _as_written(answer.value) if answer is not None and answer.known else None
         case "cs":
             told = of_dotnet(source, expression)
             value = _taken(told, found)
@@ -699,6 +719,10 @@ def _field_of_settings(expression: str, found: _SourceWalk, texts: Sequence[str]
             return _taken(of_script(source, expression, own, scope.partition("@")[0], _class_around(scope, found)), found)
         case _:
             return None
+
+
+def _written(text: str | None) -> str | None:
+    return _as_written(text) if text is not None else None
 
 
 def _taken(told: tuple[str, str] | None, found: _SourceWalk) -> str | None:
@@ -818,7 +842,18 @@ def _put(key: str, value: _Value, node: Node, above: Sequence[Node], found: _Sou
         # A field of another object's may be null, and is then not set.
         sure = _sure(above) and not (key == "transactional.id" and not value.known and _is_field(node, found))
         owner = _result_of(owner, above, found) if owner and found.language in ("scala", "kt", "kts") else owner or _owner(above)
-        found.pairs.append(_Pair(key, value, node.start_point[0] + 1, _scope(above), owner, sure, node.start_byte))
+        pair = _Pair(key, value, node.start_point[0] + 1, _scope(above), owner, sure, node.start_byte)
+        found.pairs.append(replace(pair, case=_case(above)) if found.language == "go" and not sure else pair)
+
+
+def _case(above: Sequence[Node]) -> tuple[str, tuple[str, ...]]:
+    """The case of a `switch` of Go's that a node stands in."""
+    around = [each for each in reversed(above) if each.type in (*CONDITIONS, "expression_case", "default_case")][:2]
+    if len(around) < 2 or around[1].type != "expression_switch_statement" or "case" not in around[0].type:
+        return "", ()
+    asked, given = around[1].child_by_field_name("value"), around[0].child_by_field_name("value")
+    labels = re.findall(r"\"([^\"]*)\"|(-?\d+)", _text(given)) if given is not None else []
+    return (_text(asked) if asked is not None else ""), tuple("".join(each) for each in labels)
 
 
 def _result_of(owner: str, above: Sequence[Node], found: _SourceWalk) -> str:
@@ -1617,7 +1652,7 @@ def _with_outside(
         return _with_unknown(settings, maker, origin, DECISIVE[1:]) if foreign else settings
     if maker.kind in CONFIGURED:
         return _with_unknown(settings, maker, origin) if CONFIGURED[maker.kind](maker, found) else settings
-    if maker.kind in ("node-rdkafka", "kafka-node") and _has_options(maker, found):
+    if maker.kind in ("node-rdkafka", "kafka-node") and maker.start not in found.brought and _has_options(maker, found):
         settings = [_made_unknown(each, note) if each.key == "acks" else each for each in settings]
         return _with_unknown(settings, maker, origin, ("acks",))
     if maker.kind == "beam" and not pairs and re.search(r"withProducerConfigUpdates\(\s*(?!Map\.of\b)\w", maker.text):
@@ -1880,6 +1915,8 @@ def read_source(source: Text, reading: Collected) -> bool:
     elif language in ("java", "kt", "scala"):
         _gather_classes(found, language, parser)
         _gather_callers(found, language)
+    elif language in SCRIPTS:
+        _gather_objects(found, language)
     _customized(found, reading)
     before = len(reading.made)
     fields: set[str] = set()
@@ -1986,6 +2023,27 @@ def _gather_classes(found: _SourceWalk, language: str, parser: Any) -> None:
             found.scopes[at] = there.scopes[key]
             found.pairs += [replace(each, other=other, scope=at) for each in there.pairs if each.scope == key]
         found.classes |= {called}
+
+
+def _gather_objects(found: _SourceWalk, language: str) -> None:
+    """Add what objects of other modules have that a script makes its producers with: `new Producer(config.kafka)`."""
+    for maker in found.makers:
+        opened = maker.text.find("(") if maker.kind in OF_LIBRDKAFKA else -1
+        given = arguments_of(maker.text, opened + 1)[0] if opened >= 0 else []
+        for each in given:
+            root = re.fullmatch(r"(\w+)(?:\.\w+)*", each)
+            module = imported(found.source, root[1]) if root else None
+            if root is None or module is None:
+                continue
+            start, end = object_of(module.content, each.split(".")[1:], root[1])
+            begin, until = (len(module.content[:at].encode(errors="replace")) for at in (start, end))
+            pairs = [one for one in _walk_of(module, language).pairs if begin <= one.start < until]
+            own = [replace(one, other=module, scope=maker.scope, owner=root[1], start=maker.start) for one in pairs]
+            found.pairs += own
+            found.brought |= {maker.start} if own else set()
+
+
+OF_LIBRDKAFKA: Final = frozenset({"node-rdkafka", "confluent-javascript"})
 
 
 def _gather_callers(found: _SourceWalk, language: str) -> None:

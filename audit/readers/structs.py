@@ -45,10 +45,11 @@ Structs = Mapping[str, Mapping[str, Fields]]
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What an expression stands for, as text or placeholder, and the file that says so, if one does."""
+    """What an expression stands for, as text or placeholder."""
 
     value: str
-    file: str = ""
+    known: bool = True
+    """Whether the files that say it agree."""
 
 
 def of_go(expression: str, scope: str, path: str, texts: Sequence[str]) -> Answer | None:
@@ -91,7 +92,7 @@ def _asked(expression: str, scope: str, path: str, texts: Sequence[str]) -> Answ
 def _of_path(names: Sequence[str], path: str, texts: Sequence[str]) -> Answer | None:
     """What the program's files say of a path, or else its default."""
     told = said(path, names)
-    return Answer(told.value, told.path) if told is not None else _default(names, texts)
+    return Answer(told.value, told.known) if told is not None else _default(names, texts)
 
 
 def _default(names: Sequence[str], texts: Iterable[str]) -> Answer | None:
@@ -304,4 +305,4 @@ def _through(cases: Mapping[str, str], answer: Answer | None) -> Answer | None:
     made = cases.get(text, cases.get(text.lower(), cases.get(OTHERWISE))) if text is not None else None
     if made is None:
         return None
-    return Answer(made if placeholder is None else f"${{{placeholder[1]}:{made}}}", answer.file)
+    return Answer(made if placeholder is None else f"${{{placeholder[1]}:{made}}}", answer.known)
