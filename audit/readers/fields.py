@@ -22,7 +22,7 @@ from typing import Any, Final
 from audit.readers.asked import asked_of
 from audit.readers.keyed import said_below
 from audit.readers.node import asked_of_config
-from audit.readers.scripts import closing, imported, of_environment, passed, scripts_of, workspace_of
+from audit.readers.scripts import closing, imported, of_environment, parameters_of, passed, scripts_of, workspace_of
 from audit.readers.text import Text
 from audit.readers.walk import text_of
 
@@ -192,7 +192,7 @@ def of_dotnet(source: Text, expression: str) -> tuple[str, str] | None:
     if typed is None:
         return None
     sources = {path: text for path in islice(_sources(source), MOST) if typed[1] in (text := _read(path))}
-    home = next((text for text in sources.values() if re.search(rf"\bclass\s+{typed[1]}\b", text)), None)
+    home = next((text for text in sources.values() if re.search(rf"\b(?:class|record)\s+{typed[1]}\b", text)), None)
     section = _section(typed[1], home or "", sources.values())
     if home is None or not section:
         return None
@@ -353,9 +353,51 @@ def of_script(
         values = {_of_argument(where, each, depth) for where, each in given or ()}
         return values.pop() if len(values) == 1 else None
     names = path_of(text)
-    module = imported(source, names[0]) if names else None
+    if not names:
+        return None
+    if names[0] == "this" or (called and any(each == names[0] for each, _ in parameters_of(function))):
+        return _of_object(source, names, function, called, owner, depth)
+    module = imported(source, names[0])
     value = of_module(text, module, depth) if module is not None else _of_own(names, source, depth)
-    return (value, "") if value is not None else None
+    if value is not None:
+        return value, module.path if module is not None and module.file.endswith(".json") else ""
+    loads = LOADS.search(module.content if module is not None else source.content)
+    told = said_below(source.path, names[1:]) if loads is not None else None
+    return (told.value, "") if told is not None and told.known else None
+
+
+LOADS: Final = re.compile(r"\b(?:yaml|YAML|jsyaml|toml|TOML|ini|JSON)\.(?:load|safeLoad|parse)\(|\breadFileSync\(|\bnconf\b")
+"""Where a script reads a file of settings."""
+
+
+def _of_object(
+    source: Text, names: Sequence[str], function: str, called: str, owner: str, depth: int
+) -> tuple[str, str] | None:
+    """A field of an object of a class, or of a parameter that every call gives."""
+    at = 1 if names[0] == "this" else 0
+    name, rest = names[at], list(names[at + 1 :])
+    if at and (made := _property_of(source, name)) is not None:
+        return of_script(source, ".".join([made, *rest]), depth=depth + 1)
+    classes = re.findall(r"\bclass\s+(\w+)", source.content) if at else []
+    if at and len(classes) == 1 and (constructor := re.search(r"\bconstructor\s*\(", source.content)):
+        function, called, owner = source.content[constructor.start() :], "constructor", classes[0]
+    values: set[tuple[str, str] | None] = set()
+    for where, each in passed(source, called, owner, name, function) or ():
+        if each.startswith("{") and rest:
+            inside = of_module(".".join(["x", *rest]), Text(where.path, each[1:]), depth + 1)
+            values.add((inside, "") if inside is not None else None)
+        else:
+            values.add(of_script(where, ".".join([each, *rest]), depth=depth + 1) if each else None)
+    return values.pop() if len(values) == 1 else None
+
+
+def _property_of(source: Text, name: str) -> str | None:
+    """What a class of a script gives a property of its own, where that is done once."""
+    pattern = rf"(?m)^[ \t]*(?:(?:private|public|protected|readonly|static)\s+)*{re.escape(name)}\s*(?::[^=;\n]+)?=\s*"
+    found = [each.end() for each in re.finditer(pattern, source.content)]
+    found += [each.end() for each in re.finditer(rf"\bthis\.{re.escape(name)}\s*=(?!=)\s*", source.content)]
+    told = _value_from(source.content, found[0]) if len(found) == 1 else ""
+    return told if told and told != name else None
 
 
 def _of_own(names: Sequence[str], source: Text, depth: int) -> str | None:

@@ -205,7 +205,7 @@ def _calls_to(place: Place, function: Function) -> tuple[Place, ...]:
 def calls_of(root: Path, name: str) -> tuple[Place, ...]:
     """The calls of what has a name, in the Python files of a module that are no tests."""
     found = []
-    for text in _sources(root):
+    for text in sources_of(root):
         tree = tree_of(text) if f"{name}(" in text.content else None
         for each in ast.walk(tree) if tree is not None else ():
             if isinstance(each, ast.Call) and _last(each.func) == name and tree is not None:
@@ -214,7 +214,8 @@ def calls_of(root: Path, name: str) -> tuple[Place, ...]:
 
 
 @lru_cache(maxsize=2)
-def _sources(root: Path) -> tuple[Text, ...]:
+def sources_of(root: Path) -> tuple[Text, ...]:
+    """The Python files of a module that are no tests."""
     found = (text_of(path) for path in _paths(root))
     return tuple(each for each in found if each is not None)
 
@@ -234,7 +235,7 @@ def _paths(root: Path) -> Iterator[Path]:
 def forget() -> None:
     """Read files anew when they are asked for next."""
     calls_of.cache_clear()
-    _sources.cache_clear()
+    sources_of.cache_clear()
 
 
 def _last(function: ast.expr) -> str:
@@ -477,7 +478,7 @@ def _constructed(kind: Kind, own: Kind, name: str, default: ast.expr | None) -> 
         if isinstance(each, ast.Call) and isinstance(each.func, ast.Name) and each.func.id == "cls"
     ]
     factory = re.compile(rf"\b(?:default_)?factory\s*=\s*(?:\w+\.)?{re.escape(kind.owner.name)}\b")
-    bare = any(factory.search(text.content) for text in _sources(root_of(kind.source.path)))
+    bare = any(factory.search(text.content) for text in sources_of(root_of(kind.source.path)))
     names = [each.target.id for each in own.owner.body
              if isinstance(each, ast.AnnAssign) and isinstance(each.target, ast.Name)]  # fmt: skip
     found: list[Place] = [Place(own.source, own.tree, default)] if bare and default is not None else []

@@ -6,11 +6,15 @@ from __future__ import annotations
 
 import ast
 import re
+from pathlib import Path
 from typing import Final
 
-from audit.readers.keyed import Told, said
-from audit.readers.modules import imports, named
-from audit.readers.objects import Function, Place, function_at, stands_for
+from audit.model import Setting
+from audit.readers.keyed import TAKEN, Told, root_of, said
+from audit.readers.modules import imports, module_of, named, tree_of
+from audit.readers.objects import Function, Place, function_at, sources_of, stands_for
+from audit.readers.text import Text
+from audit.readers.walk import text_of
 
 LOADS: Final = frozenset({"load", "loads", "safe_load", "full_load", "unsafe_load"})
 PARSERS: Final = re.compile(r"\b(?:Raw|Safe)?ConfigParser\(")
@@ -72,6 +76,15 @@ def _of_click(function: Function, name: str) -> ast.expr | None:
 
 def of_loaded_file(place: Place) -> tuple[Told | None, ast.expr | None]:
     """What a file that the source loads says of an expression, and the default beside it."""
+    for attributes in (False, True):
+        path, default, root = _path_of(place, attributes=attributes)
+        if path and root is not place.value and _is_loaded(place, root, 0, boxed=attributes):
+            return said(place.source.path, path), default
+    return None, None
+
+
+def _path_of(place: Place, *, attributes: bool) -> tuple[list[str], ast.expr | None, ast.expr]:
+    """The names that an expression asks for, the default beside them, and of what; names of attributes too, or not."""
     path: list[str] = []
     default: ast.expr | None = None
     node = place.value
@@ -84,17 +97,38 @@ def of_loaded_file(place: Place) -> tuple[Told | None, ast.expr | None]:
             parser = _is_parser(place, node.func.value)
             taken = names[:2] if parser and len(names) > 1 else names[:1]
             if not taken or not all(taken):
-                return None, None
+                return [], None, node
             words = {each.arg: each.value for each in node.keywords}
             if not path:
                 default = words.get("fallback") or (node.args[1] if not parser and len(node.args) > 1 else None)
             path[:0] = taken
             node = node.func.value
+        elif attributes and isinstance(node, ast.Attribute):
+            path.insert(0, node.attr)
+            node = node.value
         else:
             break
-    if not path or node is place.value or not _is_loaded(place, node, 0):
-        return None, None
-    return said(place.source.path, path), default
+    return path, default, node
+
+
+def of_flask(place: Place) -> Place | None:
+    """What `app.config["KAFKA_ACKS"]` of Flask stands for: the only value that a class or module of settings gives it."""
+    node = place.value
+    named_by = node.slice if isinstance(node, ast.Subscript) else None
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "get" and node.args:
+        named_by, node = node.args[0], node.func
+    if not isinstance(node, ast.Subscript | ast.Attribute) or not ast.unparse(node.value).endswith("app.config"):
+        return None
+    name = str(named_by.value) if isinstance(named_by, ast.Constant) else ""
+    found = [
+        Place(text, tree, each.value)
+        for text in sources_of(root_of(place.source.path))
+        if name.isupper() and re.search(rf"(?m)^\s*{re.escape(name)}\s*(?::[^=\n]+)?=", text.content)
+        and (tree := tree_of(text)) is not None
+        for each in ast.walk(tree)
+        if isinstance(each, ast.Assign) and [ast.unparse(one) for one in each.targets] == [name]
+    ]  # fmt: skip
+    return found[0] if len({ast.unparse(each.value) for each in found}) == 1 else None
 
 
 def _is_parser(place: Place, node: ast.expr) -> bool:
@@ -110,11 +144,21 @@ def _bound(place: Place, node: ast.expr) -> ast.expr | None:
     return own
 
 
-def _is_loaded(place: Place, node: ast.expr, depth: int) -> bool:
+BOXES: Final = re.compile(r"\b(?:Dynaconf|LazySettings|OmegaConf\.load|Box|Munch|SimpleNamespace)\(")
+"""What makes an object whose attributes are the settings of a file."""
+
+
+def _is_loaded(place: Place, node: ast.expr, depth: int, *, boxed: bool = False) -> bool:
     """Whether an expression is what a file was read into: by itself, a name, a field, or what a function returns."""
     if depth > DEEPEST:
         return False
     text = ast.unparse(node)
+    if boxed:
+        bound = _bound(place, node)
+        function = function_at(place.tree, node)
+        hydra = function is not None and isinstance(node, ast.Name) and f"{node.id}: DictConfig" in ast.unparse(function.args)
+        imported = isinstance(node, ast.Name) and node.id in imports(place.tree) and _is_boxed_elsewhere(place, node.id)
+        return hydra or imported or (bound is not None and BOXES.match(ast.unparse(bound)) is not None)
     if isinstance(node, ast.Call):
         last = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
         if last in LOADS or PARSERS.search(text):
@@ -139,6 +183,41 @@ def _is_loaded(place: Place, node: ast.expr, depth: int) -> bool:
     return False
 
 
+def _is_boxed_elsewhere(place: Place, name: str) -> bool:
+    node, original = imports(place.tree)[name]
+    home = module_of(place.source, node)
+    tree = tree_of(home) if home is not None else None
+    bound = named(tree).get(original) if tree is not None else None
+    return bound is not None and BOXES.match(ast.unparse(bound)) is not None
+
+
 def _loads(function: ast.AST) -> bool:
     called = (each.func for each in ast.walk(function) if isinstance(each, ast.Call))
     return any((each.attr if isinstance(each, ast.Attribute) else getattr(each, "id", "")) in LOADS for each in called)
+
+
+INI: Final = ("*.ini", "*.cfg", "*.conf", "*.properties", "*.config")
+SECTION: Final = re.compile(r"(?m)^\[([^\]\n]+)\][ \t]*$")
+PAIR: Final = re.compile(r"(?m)^[ \t]*([\w.-]+)[ \t]*[=:][ \t]*(.*?)[ \t]*$")
+
+
+def section_of_ini(source: Text, name: str) -> list[Setting] | None:
+    """The settings of a section of the only INI file beside a source, or a directory above, that has it."""
+    for folder in Path(source.path).absolute().parents[:2]:
+        texts = [text for kind in INI for path in sorted(folder.glob(kind)) if (text := text_of(path)) is not None]
+        found = [(text, part) for text in texts if (part := _section(text, name)) is not None]
+        if found:
+            TAKEN.update(text.path for text, _ in found)
+            return found[0][1] if len(found) == 1 else None
+    return None
+
+
+def _section(text: Text, name: str) -> list[Setting] | None:
+    """The settings of a section of an INI file, with its lines; None if it has no such section."""
+    heads = list(SECTION.finditer(text.content))
+    at = next((place for place, each in enumerate(heads) if each[1].lower() == name.lower()), None)
+    if at is None:
+        return None
+    end = heads[at + 1].start() if at + 1 < len(heads) else len(text.content)
+    pairs = PAIR.finditer(text.content, heads[at].end(), end)
+    return [Setting(each[1], each[2], text.origin(text.line_at(each.start()))) for each in pairs]

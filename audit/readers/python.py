@@ -33,7 +33,7 @@ from audit.readers.modules import bound, imports, module_named, module_of, tree_
 from audit.readers.names import producer_keys
 from audit.readers.objects import Place, function_at, given, is_never_given, kind_of, stands_for
 from audit.readers.packages import of_framework
-from audit.readers.pyfiles import of_loaded_file, option_of, variable_of_helper
+from audit.readers.pyfiles import PARSERS, of_flask, of_loaded_file, option_of, section_of_ini, variable_of_helper
 from audit.readers.text import Text, Unreadable
 from audit.readers.tree import Listing, Scalar, Table, flatten, read_json, read_yaml
 from audit.readers.walk import text_of
@@ -619,6 +619,8 @@ def _of_section(source: Text, argument: ast.Subscript, scopes: tuple[Scope, ...]
     if isinstance(node, ast.Name):
         value = _only_value(node.id, scopes)
         node = value if isinstance(value, ast.expr) else node
+    if isinstance(node, ast.Call) and PARSERS.search(ast.unparse(node)) and len(path) == 1:
+        return section_of_ini(source, path[0])
     loads = isinstance(node, ast.Call) and _called_name(node) in LOADS
     return _loaded(source, path) if loads else None
 
@@ -942,6 +944,8 @@ def _changed(
         elif isinstance(node, ast.Call) and (method := _method(node, name)) not in {"", *READS}:
             plain = method == "update" and len(node.args) == 1 and not node.keywords
             more = _literal(source, node.args[0]) if plain else None
+            if plain and more is None and isinstance(node.args[0], ast.Subscript):
+                more = _of_section(source, node.args[0], (scope, MODULE.get()))
         if more is None:
             return None
         sure = id(node) in always
@@ -1006,6 +1010,8 @@ def _within(source: Text, value: ast.expr, scopes: tuple[Scope, ...], prefix: st
 
 def _setting(source: Text, key: str, value: ast.expr) -> Setting:
     place = _final(Place(source, MODULE.get(), value))
+    flask = of_flask(dataclasses.replace(place, value=_bare(place.value)))
+    place = place if flask is None else _final(flask)
     source, value = place.source, place.value
     line = value.lineno
     text = _constant(value)

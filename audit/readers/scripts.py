@@ -160,6 +160,7 @@ def _walked(root: Path, wanted: object) -> Iterator[Path]:
 
 def _file(at: Path) -> Path | None:
     """The file of a module by its place without its end; None if there is none."""
+    at = Path(os.path.normpath(at))
     typed = at.with_suffix(".ts") if at.suffix in (".js", ".mjs") else at  # `./config.js` of what is yet to be compiled
     tried = (at, typed, *(at.parent / f"{at.name}.{end}" for end in KINDS), at / "index.ts", at / "index.js")
     return next((each for each in tried if each.is_file()), None)
@@ -297,3 +298,16 @@ def closing(text: str, start: int) -> int:
         if level == 0:
             return start + at.start()
     return min(len(text), start + 20_000)
+
+
+def returned_object(source: Text, name: str) -> Text | None:
+    """The object that a function returns at once, of a script or of what it imports it from; None if it is no such."""
+    own = re.compile(
+        rf"\bfunction\s+{re.escape(name)}\b[^{{}}]*\{{\s*return\s*\{{"
+        rf"|\b{re.escape(name)}\b[^=;{{}}]{{0,200}}=\s*\([^()]*\)[^=;{{}}]{{0,100}}=>\s*(?:\(\s*|\{{\s*return\s*)\{{"
+    )
+    for text in (source, imported(source, name)):
+        found = own.search(text.content) if text is not None else None
+        if text is not None and found is not None:
+            return Text(text.path, text.content[found.end() : closing(text.content, found.end())])
+    return None

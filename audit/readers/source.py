@@ -32,7 +32,7 @@ from audit.readers import calls
 from audit.readers.asked import asked_of
 from audit.readers.collect import Collected
 from audit.readers.creates import topics_of_beans
-from audit.readers.fields import of_dotnet, of_file, of_jvm, of_rust, of_scala, of_script
+from audit.readers.fields import of_dotnet, of_file, of_jvm, of_module, of_rust, of_scala, of_script
 from audit.readers.flink import SENDS as SQL_RUNS
 from audit.readers.flink import pieces_of, placed, read_sql
 from audit.readers.format import Document, Format
@@ -40,7 +40,15 @@ from audit.readers.names import java_constants, producer_keys, relaxed, squeezed
 from audit.readers.node import configured
 from audit.readers.placeholders import Lookup, resolved
 from audit.readers.properties import named_properties
-from audit.readers.scripts import arguments_of, imported, module_of, object_of, of_environment, passed
+from audit.readers.scripts import (
+    arguments_of,
+    imported,
+    module_of,
+    object_of,
+    of_environment,
+    passed,
+    returned_object,
+)
 from audit.readers.structs import of_go
 from audit.readers.text import Text, Unreadable
 from audit.readers.walk import LARGEST
@@ -384,6 +392,8 @@ ASKED: Final = re.compile(
 OF_KTOR: Final = re.compile(
     r"[\w.]+\.property(?:OrNull)?\(\s*\"([\w.-]+)\"\s*\)\??\.getString\(\)(?:\s*\?:\s*\"([^\"]*)\")?"
 )
+OF_NAME: Final = re.compile(r"(?:\w+\.)?(?:RequiredAcks|int\d*|Itoa|Number|parseInt)\(\s*(\w+)\s*(?:,\s*10\s*)?\)")
+"""A conversion of what a name stands for."""
 AS_TEXT: Final = re.compile(r"(?:String\.valueOf|Integer\.toString|Int\.box|Integer\.valueOf)\((.+)\)|(.+?)\.toString(?:\(\))?", re.DOTALL)
 
 
@@ -421,6 +431,8 @@ def _value(node: Node, constants: Mapping[str, _Value]) -> _Value:
         return _Value(text.replace("_", "").rstrip("lL"))
     if text.rpartition(".")[2] in constants and re.fullmatch(r"[\w.]+", text):
         return constants[text.rpartition(".")[2]]
+    if (converted := OF_NAME.fullmatch(text)) and (known := constants.get(converted[1])) is not None:
+        return known
     if (asked := _asked(text)) is not None:
         return asked
     if found := re.fullmatch(r"(?:String|Integer|Boolean|Objects)\.(?:valueOf|toString)\((.+)\)", text, re.DOTALL):
@@ -747,6 +759,8 @@ def _as_written(text: str) -> str:
 
 OF_CONSTANTS: Final = re.compile(r"(?<![\w.])([A-Z]\w*)\.([A-Z][A-Z0-9_]*)\b(?!\s*[.(])")
 """A constant of another class's: `Settings.ACKS`."""
+OF_OBJECTS: Final = re.compile(r"(?<![\w.])([A-Z]\w*)\.([a-z]\w*)\b(?!\s*[.(])")
+"""A value of an object of Kotlin's or Scala's: `Settings.acks`."""
 STATIC: Final = re.compile(r"(?m)^import\s+static\s+[\w.]+\.([A-Z]\w*)\.(?:[A-Z][A-Z0-9_]*|\*)\s*;")
 FROM: Final = re.compile(
     r"(?m)^\s*(?:import\s*(?:type\s*)?|(?:const|let|var)\s*)\{([^{}]*)\}\s*(?:from|=\s*require\()\s*[\"'](\.\.?/[\w./-]+)[\"']"
@@ -784,7 +798,8 @@ def _files_of_constants(source: Text, language: str) -> Iterator[tuple[Text, fro
                 yield Text(str(module), _content(module)), taken
     elif language in ("java", "kt", "scala"):
         classes: dict[str, set[str]] = {}
-        for owner, name in OF_CONSTANTS.findall(source.content):
+        objects = OF_OBJECTS.findall(source.content) if language in ("kt", "scala") else []
+        for owner, name in (*OF_CONSTANTS.findall(source.content), *objects):
             classes.setdefault(owner, set()).add(name)
         for owner in STATIC.findall(source.content):
             classes.setdefault(owner, set()).update(re.findall(r"(?<![\w.])[A-Z][A-Z0-9_]*\b", source.content))
@@ -822,12 +837,25 @@ def _injected(node: Node, found: _SourceWalk) -> bool:
     before = node.prev_named_sibling if node.type == "parameter" else None
     annotated = before is not None and before.type == "parameter_modifiers"
     text = OF_VALUE.search((_text(before) if annotated else "") + _text(node))
-    if text is not None:
+    given = text[1] if text is not None else _of_property(node)
+    if given:
         names = [_name_of(each) for each in (_named(node, "variable_declarator") or [node])]
         for name in names:  # fields and parameters of one name may have two values
-            known = found.constants.get(name, _Value(text[1]))
-            found.constants[name] = known if known.text == text[1] else _Value(UNKNOWN, known=False)
-    return text is not None
+            known = found.constants.get(name, _Value(given))
+            found.constants[name] = known if known.text == given else _Value(UNKNOWN, known=False)
+    return bool(given)
+
+
+PROPERTY: Final = re.compile(r"@(?:\w+:)?(?:ConfigProperty|Property)\(([^()]*)\)")
+"""What MicroProfile and Micronaut give a field or parameter."""
+
+
+def _of_property(node: Node) -> str:
+    """The placeholder that a field or parameter stands for by MicroProfile's or Micronaut's annotation; empty if none."""
+    found = PROPERTY.search(_text(node))
+    name = re.search(r"\bname\s*=\s*\"([\w.-]+)\"", found[1]) if found else None
+    default = re.search(r"\bdefaultValue\s*=\s*\"([^\"]*)\"", found[1]) if found else None
+    return "" if name is None else f"${{{name[1]}:{default[1]}}}" if default else f"${{{name[1]}}}"
 
 
 def _method(node: Node) -> str:
@@ -2266,9 +2294,14 @@ def _options_of(maker: _Maker, found: _SourceWalk) -> dict[str, str] | None:
     """What KafkaJS' producer is made with, if that is an object of another module: each key with its value, empty if
     the object does not have it; None if it cannot be followed.
     """
-    given = re.search(r"\.producer\(\s*(\w+(?:\.\w+)*)\s*\)$", maker.text)
-    module = _imported(found.source, given[1].partition(".")[0]) if given else ""
-    if given is None or not module:
+    given = re.search(r"\.producer\(\s*(\w+(?:\.\w+)*)(\(\))?\s*\)$", maker.text)
+    if given is None:
+        return None
+    if given[2]:
+        part = returned_object(found.source, given[1])
+        told = {key: of_module(f"x.{name}", part) for name, key in OPTIONS.items()} if part is not None else {}
+        return {key: value or "" for key, value in told.items()} if part is not None else None
+    if not _imported(found.source, given[1].partition(".")[0]):
         return None
     told = {key: _field(f"{given[1]}.{name}", found, [], maker.scope) for name, key in OPTIONS.items()}
     return {key: value or "" for key, value in told.items()} if any(told.values()) else None

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Final
 
+from audit.readers.asked import asked_of
 from audit.readers.keyed import has_section, said
 
 DEEPEST: Final = 5
@@ -111,8 +112,10 @@ def _of_struct(names: Sequence[str], scope: str, path: str, texts: Sequence[str]
     above, prefix = _above(kind, structs, home)
     at = list(above)
     last: Field | None = None
+    holder = kind
     for name in names[1:]:
         if last is not None:
+            holder = last.kind
             given = PREFIX.search(last.tags)
             prefix += given[1] if given else ""
             fields, home = (last.inside, home) if last.inside else _look_up(last.kind, structs, home)
@@ -121,7 +124,39 @@ def _of_struct(names: Sequence[str], scope: str, path: str, texts: Sequence[str]
             return None
         told = OF_FILE.search(last.tags)
         at.append(told[1] if told else name)
-    return None if last is None else _of_files(at, last, path, texts) or _of_tags(last, prefix)
+    if last is None:
+        return None
+    return _of_files(at, last, path, texts) or _of_tags(last, prefix) or _of_literals(holder, names[-1], texts)
+
+
+def _of_literals(kind: str, name: str, texts: Sequence[str]) -> Answer | None:
+    """What the only struct of a kind that is written out has in a field: a literal, or what the environment says."""
+    found: set[str | None] = set()
+    for text in dict.fromkeys(texts) if kind else ():
+        for each in re.finditer(rf"(?<!struct )(?<!type ){re.escape(kind)}\{{", text):
+            body = text[each.end() : each.end() + LARGEST]
+            given = re.search(rf"\b{re.escape(name)}:\s*([^\n]+?),?\s*(?:\n|\}}|//)", body[: _closing(body)])
+            literal = re.fullmatch(r"\"([^\"]*)\"|(-?\d+|true|false)", given[1]) if given else None
+            if literal is not None:
+                found.add(literal[1] if literal[1] is not None else literal[2])
+            elif given is not None:
+                found.add(asked_of(given[1]))
+    value = found.pop() if len(found) == 1 else None
+    return Answer(value) if value is not None else None
+
+
+LARGEST: Final = 4_000
+"""Characters of a struct that is written out."""
+
+
+def _closing(text: str) -> int:
+    """Where the brace closes that is open at the beginning of a text."""
+    level = 1
+    for each in re.finditer(r"[{}]", text):
+        level += 1 if each[0] == "{" else -1
+        if level == 0:
+            return each.start()
+    return len(text)
 
 
 def _look_up(name: str, structs: Structs, home: str) -> tuple[Fields, str]:
