@@ -73,18 +73,27 @@ def calls_of(root: Path, language: str, name: str, *, made: bool) -> tuple[Call,
     """The calls of a function, or the places where objects of a class are made."""
     before = r"\bnew\s+(?:\w+\.)*" if made and language in TYPED_FIRST else r"(?<![\w@])"
     head = re.compile(rf"{before}{re.escape(name)}\s*(?:<[^<>()]*>|\[[^\[\]()]*\])?\(")
-    declares = re.compile(r"\b(?:fun|def|func|fn|class|record|object)\s+(?:<[^<>]*>\s*|\([^()]*\)\s*)?$|\b[\w>\]?]+\s+$")
+    declares = re.compile(
+        r"\b(?:fun|def|func|fn|class|record|object)\s+(?:<[^<>]*>\s*|\([^()]*\)\s*)?$|\b[\w>\]?]+\s+$"
+    )
     found: list[Call] = []
     for text in sources_of(root, language):
         for each in head.finditer(text.content) if name in text.content else ():
             lead = text.content[max(0, each.start() - 200) : each.start()]
             given, end = arguments_of(text.content, each.end())
-            declared = declares.search(lead) is not None and not re.search(r"\b(?:return|new|throw|else|in|=)\s+$", lead)
+            declared = declares.search(lead) is not None and not re.search(
+                r"\b(?:return|new|throw|else|in|=)\s+$", lead
+            )
             if not made and declared:
                 continue
             if re.search(r"\b(?:class|fun|def|func|fn|record)\s+(?:\w+\.)?$", lead):
                 continue
-            if not re.match(r"\s*(?:throws [\w., ]+)?\{", text.content[end:]) or language in ("kt", "scala", "rs", "cs"):
+            if not re.match(r"\s*(?:throws [\w., ]+)?\{", text.content[end:]) or language in (
+                "kt",
+                "scala",
+                "rs",
+                "cs",
+            ):
                 found.append(Call(text, each.start(), tuple(given)))
     return tuple(found)
 

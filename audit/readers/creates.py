@@ -36,13 +36,13 @@ def made_with(settings: Iterable[Setting]) -> TopicConfig | None:
 
 
 BUILDER: Final = re.compile(
-    r"\bTopicBuilder\s*\.\s*name\(\s*([^()]+?)\s*\)((?:\s*\.\s*\w+\((?:[^()]|\([^()]*\)){0,400}\)){0,20})"
+    r"\bTopicBuilder\s*\.\s*name\(\s*((?:[^()]|\(\)){1,200}?)\s*\)((?:\s*\.\s*\w+\((?:[^()]|\([^()]*\)){0,400}\)){0,20})"
 )
 PLAIN: Final = re.compile(
-    r"\bNewTopic\(\s*([^(),]+?)\s*,\s*[^(),]+(?:\([^()]*\))?\s*,\s*((?:\(\s*short\s*\)\s*)?[^(),]+(?:\([^()]*\))?)\s*\)"
+    r"\bNewTopic\(\s*((?:[^(),]|\(\)){1,200}?)\s*,\s*[^(),]+(?:\([^()]*\))?\s*,\s*((?:\(\s*short\s*\)\s*)?[^(),]+(?:\([^()]*\))?)\s*\)"
     r"(\s*\.\s*configs\((?:[^()]|\([^()]*\)){0,400}\))?"
 )
-REPLICAS: Final = re.compile(r"\.\s*replicas\(\s*([^()]+?)\s*\)")
+REPLICAS: Final = re.compile(r"\.\s*replicas\(\s*((?:[^()]|\(\)){1,200}?)\s*\)")
 LEAST: Final = re.compile(r"(?:\bMIN_IN_SYNC_REPLICAS_CONFIG|\"min\.insync\.replicas\")\s*(?:,|to)\s*\"?([\w.]+)\"?")
 
 
@@ -89,6 +89,4 @@ def topic_asked(asked: AskedTopic, look_up: Lookup) -> TopicConfig | None:
     if least.known and least.text:
         own = {"min.insync.replicas": Setting("min.insync.replicas", least.text, asked.origin)}
     factor = int(replicas.text) if replicas.known and re.fullmatch(r"[1-9]\d{0,3}", replicas.text) else None
-    return TopicConfig(
-        name=name.text, replication_factor=factor, settings=MappingProxyType(own), origin=asked.origin
-    )
+    return TopicConfig(name=name.text, replication_factor=factor, settings=MappingProxyType(own), origin=asked.origin)

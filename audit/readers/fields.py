@@ -217,7 +217,13 @@ def of_dotnet(source: Text, expression: str) -> tuple[str, str] | None:
 def _of_sections(source: Text, expression: str) -> str:
     """An expression with the whole key where it asks a section: `section["Acks"]` of `GetSection("Kafka")`."""
     asked = re.search(r"\b(\w+)(?:\[\s*\"|\.GetValue(?:<[\w?.]+>)?\(\s*\")(\w+)\"", expression)
-    bound = re.search(rf"\b{asked[1]}\s*=\s*[^;]{{0,100}}?\bGet(?:Required)?Section\(\s*\"([\w:]+)\"\s*\)\s*;", source.content) if asked else None
+    bound = (
+        re.search(
+            rf"\b{asked[1]}\s*=\s*[^;]{{0,100}}?\bGet(?:Required)?Section\(\s*\"([\w:]+)\"\s*\)\s*;", source.content
+        )
+        if asked
+        else None
+    )
     if asked is None or bound is None:
         return expression
     whole = expression[: asked.start(2)] + f"{bound[1]}:{asked[2]}" + expression[asked.end(2) :]
@@ -227,13 +233,19 @@ def _of_sections(source: Text, expression: str) -> str:
 def _of_local(source: Text, expression: str) -> str:
     """An expression with what its first name is bound to, if that is what options have: `var o = options.Value`."""
     root, dot, rest = expression.strip().partition(".")
-    bound = re.search(rf"\b(?:var|\w+)\s+{re.escape(root)}\s*=\s*(\w+)\.(?:Current)?Value\s*;", source.content) if dot else None
+    bound = (
+        re.search(rf"\b(?:var|\w+)\s+{re.escape(root)}\s*=\s*(\w+)\.(?:Current)?Value\s*;", source.content)
+        if dot
+        else None
+    )
     return f"{bound[1]}.{rest}" if bound else expression
 
 
 def _root(source: Text) -> Path:
     folders = Path(source.path).absolute().parents[:HIGHEST]
-    found = (each for names in (SOLUTION, ("*.csproj",)) for each in folders if any(any(each.glob(name)) for name in names))
+    found = (
+        each for names in (SOLUTION, ("*.csproj",)) for each in folders if any(any(each.glob(name)) for name in names)
+    )
     return next(found, folders[0])
 
 
@@ -285,7 +297,9 @@ def _of_json(path: Path, names: list[str]) -> str | None:
 
 def of_file(source: Text, expression: str) -> str | None:
     """What the files of a program say of a path of names, where a library binds them to a class: `conf.kafka.acks`."""
-    names = path_of(expression.strip().lstrip("&").removesuffix(".as_str()").removesuffix(".clone()").removeprefix("self."))
+    names = path_of(
+        expression.strip().lstrip("&").removesuffix(".as_str()").removesuffix(".clone()").removeprefix("self.")
+    )
     told = said_below(source.path, names[1:]) if len(names) > 2 else None
     return told.value if told is not None and told.known else None
 
@@ -297,7 +311,9 @@ def of_rust(source: Text, expression: str, texts: Iterable[str]) -> str | None:
     """A field of a struct of Rust's that a file of settings or arguments of a command are read into."""
     if (told := of_file(source, expression)) is not None:
         return told
-    names = path_of(expression.strip().lstrip("&").removesuffix(".as_str()").removesuffix(".clone()").removeprefix("self."))
+    names = path_of(
+        expression.strip().lstrip("&").removesuffix(".as_str()").removesuffix(".clone()").removeprefix("self.")
+    )
     if len(names) < 2:
         return None
     field = re.compile(rf"((?:#\[[^\]]*\]\s*)+)(?:pub(?:\(\w+\))?\s+)?{re.escape(names[-1])}\s*:")
@@ -362,11 +378,13 @@ def of_script(
     if value is not None:
         return value, module.path if module is not None and module.file.endswith(".json") else ""
     loads = LOADS.search(module.content if module is not None else source.content)
-    told = said_below(source.path, names[1:]) if loads is not None else None
-    return (told.value, "") if told is not None and told.known else None
+    of_files = said_below(source.path, names[1:]) if loads is not None else None
+    return (of_files.value, "") if of_files is not None and of_files.known else None
 
 
-LOADS: Final = re.compile(r"\b(?:yaml|YAML|jsyaml|toml|TOML|ini|JSON)\.(?:load|safeLoad|parse)\(|\breadFileSync\(|\bnconf\b")
+LOADS: Final = re.compile(
+    r"\b(?:yaml|YAML|jsyaml|toml|TOML|ini|JSON)\.(?:load|safeLoad|parse)\(|\breadFileSync\(|\bnconf\b"
+)
 """Where a script reads a file of settings."""
 
 
@@ -404,7 +422,9 @@ def _of_own(names: Sequence[str], source: Text, depth: int) -> str | None:
     """A field of an object, or an enumeration, of the script itself: `const ACKS = { ALL: -1 }`."""
     if len(names) < 2:
         return None
-    made = re.compile(rf"\b(?:(?:const|let|var)\s+{re.escape(names[0])}\b[^=;]{{0,100}}=\s*(?:Object\.freeze\(\s*)?|enum\s+{re.escape(names[0])}\s*)\{{")
+    made = re.compile(
+        rf"\b(?:(?:const|let|var)\s+{re.escape(names[0])}\b[^=;]{{0,100}}=\s*(?:Object\.freeze\(\s*)?|enum\s+{re.escape(names[0])}\s*)\{{"
+    )
     found = made.search(source.content)
     if found is None:
         return None

@@ -1,8 +1,8 @@
 """What a program's own configuration files say of what its source asks for by a path of names: `kafka.producer.acks`.
 
-Files of YAML, JSON, TOML, HOCON and INI count that lie in the source's module, but no tests, charts or samples. A path is found by
-its whole length, or below something that names an environment or the application. What several files say otherwise of
-one path is unknown.
+Files of YAML, JSON, TOML, HOCON and INI count that lie in the source's module, but no tests, charts or samples. A path
+is found by its whole length, or below something that names an environment or the application. What several files say
+otherwise of one path is unknown.
 """
 
 from __future__ import annotations
@@ -184,8 +184,7 @@ def _of_ini(text: Text) -> list[Setting]:
     sections = [(name, dict(parser.items(name))) for name in parser.sections()]
     sections += [("DEFAULT", dict(parser.defaults()))] if parser.defaults() else []
     return [
-        Setting(f"{name}.{key}", value.strip(), text.origin())
+        Setting(f"{name}.{key}", str(value or "").strip(), text.origin())
         for name, own in sections
         for key, value in own.items()
-        if value is not None
     ]

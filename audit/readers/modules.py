@@ -205,8 +205,9 @@ def _binds_attribute(node: ast.stmt, name: str) -> bool:
 def variable_of(
     owner: ast.ClassDef, attribute: str, value: ast.expr | None, above: str | None = None
 ) -> ast.expr | None:
-    """A field of pydantic's settings as the variable that it is read from: `os.getenv("PREFIX_FIELD", default)`. `above`
-    is what the variables of a part of the settings begin with.
+    """A field of pydantic's settings as the variable that it is read from: `os.getenv("PREFIX_FIELD", default)`.
+
+    `above` is what the variables of a part of the settings begin with.
     """
     variable = ""
     if isinstance(value, ast.Call) and ast.unparse(value.func).endswith("Field"):

@@ -64,7 +64,9 @@ def _bound_to(source: Text, name: str) -> str | None:
     """The path of node-config's that a name of a script stands for; None if it is none of its."""
     if name == "config":
         return ""
-    bound = re.search(rf"\b(?:const|let|var)\s+{re.escape(name)}\b[^=;\n]{{0,100}}=\s*{OF_CONFIG}\s*(?:;|\n|$)", source.content)
+    bound = re.search(
+        rf"\b(?:const|let|var)\s+{re.escape(name)}\b[^=;\n]{{0,100}}=\s*{OF_CONFIG}\s*(?:;|\n|$)", source.content
+    )
     if bound is not None:
         return bound[1]
     for names, path in OF_NAMES.findall(source.content):

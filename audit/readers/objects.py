@@ -160,7 +160,9 @@ def given(place: Place, function: Function, name: str) -> Place | None:
         default = _default(function, name)
         if passed is None and default is None:
             return None
-        found.append(replace(each, value=passed) if passed is not None else replace(place, value=default or place.value))
+        found.append(
+            replace(each, value=passed) if passed is not None else replace(place, value=default or place.value)
+        )
     return _agreed(found)
 
 
@@ -274,7 +276,8 @@ def _kind_of_name(place: Place, value: ast.Name, depth: int) -> Kind | None:
         return Kind(place.source, place.tree, owner) if owner is not None else None
     function = function_at(place.tree, value)
     if function is not None:
-        told = next((each.annotation for each in ast.walk(function.args) if getattr(each, "arg", "") == value.id), None)
+        taken = (each for each in ast.walk(function.args) if isinstance(each, ast.arg))
+        told = next((each.annotation for each in taken if each.arg == value.id), None)
         if told is not None:
             return _annotated(place, told, depth)
         if value.id in _parameters(function):
@@ -415,7 +418,9 @@ def _bases(kind: Kind) -> list[Kind]:
 def _statement(kind: Kind, name: str) -> tuple[Kind, ast.stmt | None]:
     """The statement of a class, or of one that it inherits from, that binds a field."""
     for each in _bases(kind):
-        bound = [one for one in each.owner.body if isinstance(one, ast.Assign | ast.AnnAssign) and _targets(one) == [name]]
+        bound = [
+            one for one in each.owner.body if isinstance(one, ast.Assign | ast.AnnAssign) and _targets(one) == [name]
+        ]
         if bound:
             return each, bound[0] if len(bound) == 1 else None
     return kind, None
@@ -426,7 +431,9 @@ def _assigned(kind: Kind, name: str) -> Place | None:
     found = [
         each.value
         for each in ast.walk(kind.owner)
-        if isinstance(each, ast.Assign | ast.AnnAssign) and each.value is not None and _targets(each) == [f"self.{name}"]
+        if isinstance(each, ast.Assign | ast.AnnAssign)
+        and each.value is not None
+        and _targets(each) == [f"self.{name}"]
     ]
     return Place(kind.source, kind.tree, found[0]) if len(found) == 1 else None
 
@@ -465,7 +472,9 @@ def _unwrapped(value: ast.expr | None) -> ast.expr | None:
 
 def _is_filled(kind: Kind) -> bool:
     """Whether what is made of a class is given its fields: a dataclass, a model of pydantic's, a named tuple."""
-    decorated = any(re.search(r"dataclass|\battrs?\b|define|frozen", ast.unparse(each)) for each in kind.owner.decorator_list)
+    decorated = any(
+        re.search(r"dataclass|\battrs?\b|define|frozen", ast.unparse(each)) for each in kind.owner.decorator_list
+    )
     return decorated or any(re.search(r"BaseModel|NamedTuple|Struct\b", ast.unparse(each)) for each in kind.owner.bases)
 
 

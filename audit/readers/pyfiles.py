@@ -1,5 +1,6 @@
-"""What a Python source asks for by names: its files (`config["kafka"]["acks"]` of YAML, JSON, TOML or INI that it loads),
-the arguments of its command (`args.acks`), and the helpers that read the environment (`config("ACKS", default="all")`).
+"""What a Python source asks for by names: what it loads from files of YAML, JSON, TOML or INI
+(`config["kafka"]["acks"]`), the arguments of its command (`args.acks`), and helpers that read the environment
+(`config("ACKS", default="all")`).
 """
 
 from __future__ import annotations
@@ -32,7 +33,9 @@ def variable_of_helper(value: ast.expr, module: ast.Module) -> tuple[str, ast.ex
     first = value.args[0]
     if not isinstance(first, ast.Constant) or not re.fullmatch(r"[A-Z][A-Z0-9_]*", str(first.value)):
         return None
-    if not any(LIBRARIES.search(ast.unparse(each)) for each in module.body if isinstance(each, ast.Import | ast.ImportFrom)):
+    if not any(
+        LIBRARIES.search(ast.unparse(each)) for each in module.body if isinstance(each, ast.Import | ast.ImportFrom)
+    ):
         return None
     default = next((each.value for each in value.keywords if each.arg == "default"), None)
     return str(first.value), default or (value.args[1] if len(value.args) > 1 else None)
@@ -49,7 +52,9 @@ def option_of(place: Place) -> ast.expr | None:
 
 def _parses(place: Place, name: str) -> bool:
     """Whether a name is bound to what a command was called with, or a function takes it under its usual name."""
-    bound = re.search(rf"(?m)^\s*{re.escape(name)}(?:\s*,\s*\w+)?\s*(?::[^=\n]+)?=\s*[\w.]*pars\w*\(", place.source.content)
+    bound = re.search(
+        rf"(?m)^\s*{re.escape(name)}(?:\s*,\s*\w+)?\s*(?::[^=\n]+)?=\s*[\w.]*pars\w*\(", place.source.content
+    )
     return bound is not None or (name in ("args", "opts", "options") and ".parse_args(" in place.source.content)
 
 
@@ -112,7 +117,7 @@ def _path_of(place: Place, *, attributes: bool) -> tuple[list[str], ast.expr | N
 
 
 def of_flask(place: Place) -> Place | None:
-    """What `app.config["KAFKA_ACKS"]` of Flask stands for: the only value that a class or module of settings gives it."""
+    """What `app.config["KAFKA_ACKS"]` of Flask stands for: the only value that settings of the program give it."""
     node = place.value
     named_by = node.slice if isinstance(node, ast.Subscript) else None
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "get" and node.args:
@@ -156,7 +161,11 @@ def _is_loaded(place: Place, node: ast.expr, depth: int, *, boxed: bool = False)
     if boxed:
         bound = _bound(place, node)
         function = function_at(place.tree, node)
-        hydra = function is not None and isinstance(node, ast.Name) and f"{node.id}: DictConfig" in ast.unparse(function.args)
+        hydra = (
+            function is not None
+            and isinstance(node, ast.Name)
+            and f"{node.id}: DictConfig" in ast.unparse(function.args)
+        )
         imported = isinstance(node, ast.Name) and node.id in imports(place.tree) and _is_boxed_elsewhere(place, node.id)
         return hydra or imported or (bound is not None and BOXES.match(ast.unparse(bound)) is not None)
     if isinstance(node, ast.Call):
@@ -166,7 +175,10 @@ def _is_loaded(place: Place, node: ast.expr, depth: int, *, boxed: bool = False)
         bodies = [each for each in ast.walk(place.tree) if isinstance(each, ast.FunctionDef) and each.name == last]
         if bodies:
             return any(_loads(each) for each in bodies)
-        return last in imports(place.tree) and re.search(r"(?i)(?:load|read|get)_?\w*(?:config|settings)", last) is not None
+        return (
+            last in imports(place.tree)
+            and re.search(r"(?i)(?:load|read|get)_?\w*(?:config|settings)", last) is not None
+        )
     if isinstance(node, ast.Name):
         bound = _bound(place, node)
         if bound is not None:

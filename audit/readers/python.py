@@ -562,7 +562,9 @@ def _followed(source: Text, call: ast.Call, argument: ast.expr, scopes: tuple[Sc
     return _of_package(source, scopes[0], argument.id, called=False)
 
 
-def _of_callers(place: Place, function: ast.FunctionDef | ast.AsyncFunctionDef, inside: list[ast.AST]) -> list[Setting] | None:
+def _of_callers(
+    place: Place, function: ast.FunctionDef | ast.AsyncFunctionDef, inside: list[ast.AST]
+) -> list[Setting] | None:
     """The settings of a dictionary that a function takes, if its only call hands one on and nothing changes it."""
     name = place.value.id if isinstance(place.value, ast.Name) else ""
     following = FOLLOWING.get(())
@@ -931,7 +933,7 @@ def _changed(
 
     A change that is made only under a condition leaves its value unknown.
     """
-    always = {id(one) for statement in scope.body for one in (statement, getattr(statement, "value", None))}
+    always = {id(one) for statement in _done(scope.body) for one in (statement, getattr(statement, "value", None))}
     for node in inside:
         more: list[Setting] | None = []
         if until is not None and getattr(node, "lineno", 0) > until:
@@ -945,12 +947,24 @@ def _changed(
             plain = method == "update" and len(node.args) == 1 and not node.keywords
             more = _literal(source, node.args[0]) if plain else None
             if plain and more is None and isinstance(node.args[0], ast.Subscript):
-                more = _of_section(source, node.args[0], (scope, MODULE.get()))
+                more = _of_section(
+                    source, node.args[0], (scope, MODULE.get()) if scope is not MODULE.get() else (scope,)
+                )
         if more is None:
             return None
         sure = id(node) in always
         settings = [*settings, *(each if sure else dataclasses.replace(each, known=False) for each in more)]
     return settings
+
+
+def _done(body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
+    """The statements that are done in any case: those of a `with` too, and what a program does that is called."""
+    for each in body:
+        yield each
+        if isinstance(each, ast.With | ast.AsyncWith | ast.Try) or (
+            isinstance(each, ast.If) and ast.unparse(each.test) == "__name__ == '__main__'"
+        ):
+            yield from _done(each.body)
 
 
 def _method(call: ast.Call, name: str) -> str:

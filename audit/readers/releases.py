@@ -332,13 +332,16 @@ def read_gradle(source: Text, inherited: Mapping[str, str]) -> Iterator[BuildRel
     for found in re.finditer(r"""kafka\.version["'\]]*\s*=\s*["']?(\d[\w.-]*)""", text):
         yield from _told(source, found.start(), "org.apache.kafka", "kafka-clients", found[1])
     for found in re.finditer(IN_MICRONAUT, text):
-        yield from _told(source, found.start(), "io.micronaut.platform", "micronaut-platform", filled(found[1] or found[2]))
+        yield from _told(
+            source, found.start(), "io.micronaut.platform", "micronaut-platform", filled(found[1] or found[2])
+        )
     for found in re.finditer(r"""(?m)^quarkusPlatformVersion\s*=\s*(\d[\w.-]*)""", text):
         yield from _told(source, found.start(), "io.quarkus", "quarkus-bom", found[1])
 
 
 IN_MICRONAUT: Final = re.compile(
-    r"""(?m)^[ \t]*micronaut[ \t]*\{(?:[^{}]|\{[^{}]*\}){0,800}?\bversion[ \t]*(?:=[ \t]*|\([ \t]*|[ \t]+)["']?([\w.${}-]+)"""
+    r"""(?m)^[ \t]*micronaut[ \t]*\{(?:[^{}]|\{[^{}]*\}){0,800}?"""
+    r"""\bversion[ \t]*(?:=[ \t]*|\([ \t]*|[ \t]+)["']?([\w.${}-]+)"""
     r"""|^micronautVersion[ \t]*=[ \t]*([\d.]+)"""
 )
 """How Gradle's plugin of Micronaut is told the platform's release."""

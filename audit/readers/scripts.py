@@ -39,7 +39,9 @@ def modules_of_names(content: str) -> Mapping[str, str]:
     """By name, the module that a script imports the name from: asked of each call in it."""
     found: dict[str, str] = {}
     for each in FROM.finditer(content):
-        before = re.split(r";|\n(?=\s*(?:import|const|let|var|export)\b)", content[max(0, each.start() - NAMES_LENGTH) : each.start()])[-1]
+        before = re.split(
+            r";|\n(?=\s*(?:import|const|let|var|export)\b)", content[max(0, each.start() - NAMES_LENGTH) : each.start()]
+        )[-1]
         for name in re.findall(r"\w+", before):
             found.setdefault(name, each[1])
     return found
@@ -67,7 +69,9 @@ def _exporting(path: Path, name: str, depth: int = 0) -> Text | None:
 
 def _defines(content: str, name: str) -> bool:
     escaped = re.escape(name)
-    return re.search(rf"\b(?:const|let|var|function|class|enum)\s+{escaped}\b|\bexports\.{escaped}\b", content) is not None
+    return (
+        re.search(rf"\b(?:const|let|var|function|class|enum)\s+{escaped}\b|\bexports\.{escaped}\b", content) is not None
+    )
 
 
 def module_of(own: Path, named: str) -> Path | None:
@@ -88,7 +92,9 @@ def _roots(own: Path) -> list[Path]:
 def _of_alias(root: Path, named: str) -> Path | None:
     """A module by an alias for a directory of a package's sources."""
     short = re.sub(r"^(?:@|~)/", "", named)
-    tried = [root / "src" / short, root / short] if short != named else [root / named] if named.startswith("src/") else []
+    tried = (
+        [root / "src" / short, root / short] if short != named else [root / named] if named.startswith("src/") else []
+    )
     for alias, target in _aliases(root):
         if alias.endswith("*") and named.startswith(alias[:-1]):
             tried.append(root / target.replace("*", named[len(alias) - 1 :]))
@@ -126,7 +132,9 @@ def workspace_of(own: Path) -> Path:
     folders = own.absolute().parents[:HIGHEST]
     for each in folders:
         manifest = text_of(each / "package.json")
-        if (manifest is not None and '"workspaces"' in manifest.content) or any((each / one).exists() for one in WORKSPACE):
+        if (manifest is not None and '"workspaces"' in manifest.content) or any(
+            (each / one).exists() for one in WORKSPACE
+        ):
             return each
     return next((each for each in folders if (each / "package.json").is_file()), folders[0])
 
@@ -169,7 +177,10 @@ def _file(at: Path) -> Path | None:
 @lru_cache(maxsize=2)
 def scripts_of(root: Path) -> tuple[Text, ...]:
     """The scripts of a workspace that are no tests."""
-    found = (text_of(path) for path in _walked(root, lambda name: re.search(r"\.[cm]?[jt]s$", name) and not TESTS.search(name)))
+    found = (
+        text_of(path)
+        for path in _walked(root, lambda name: re.search(r"\.[cm]?[jt]s$", name) and not TESTS.search(name))
+    )
     return tuple(each for each in found if each is not None)
 
 
@@ -182,7 +193,9 @@ def forget() -> None:
 @lru_cache(maxsize=64)
 def calls_of(root: Path, name: str) -> tuple[tuple[Text, tuple[str, ...]], ...]:
     """The arguments of each call of a function, or of a class that is made, in a workspace."""
-    head = re.compile(rf"(?<!function )(?<!class )(?<![\w.#]){re.escape(name)}\s*(?:<[^<>()]*>)?\(|\.{re.escape(name)}\(")
+    head = re.compile(
+        rf"(?<!function )(?<!class )(?<![\w.#]){re.escape(name)}\s*(?:<[^<>()]*>)?\(|\.{re.escape(name)}\("
+    )
     found: list[tuple[Text, tuple[str, ...]]] = []
     for text in scripts_of(root):
         for each in head.finditer(text.content) if name in text.content else ():
@@ -212,8 +225,13 @@ def arguments_of(text: str, start: int) -> tuple[list[str], int]:
             begin = at + 1
         elif letter == ")":
             last = text[begin:at].strip()
-            return (found + [last] if last else found), at + 1
+            return ([*found, last] if last else found), at + 1
     return found, end
+
+
+PARAMETER: Final = re.compile(
+    r"(?:(?:private|public|protected|readonly|@\w+(?:\([^()]*\))?)\s+)*(\w+)\??\s*(?::[^=]*)?(?:=\s*(.*))?$", re.DOTALL
+)
 
 
 def parameters_of(function: str) -> list[tuple[str, str]]:
@@ -224,8 +242,7 @@ def parameters_of(function: str) -> list[tuple[str, str]]:
     given, _ = arguments_of(function, opened.end())
     found = []
     for each in given:
-        one = re.match(r"(?:(?:private|public|protected|readonly|@\w+(?:\([^()]*\))?)\s+)*(\w+)\??\s*(?::[^=]*)?(?:=\s*(.*))?$",
-                       each, re.DOTALL)  # fmt: skip
+        one = PARAMETER.match(each)
         found.append((one[1], (one[2] or "").strip()) if one else ("", ""))
     return found
 
@@ -269,7 +286,9 @@ def of_environment(content: str) -> dict[str, str]:
     found: dict[str, str] = {}
     for names in ENVIRONMENT.findall(content):
         for each in re.split(r",", names):
-            one = re.fullmatch(r"\s*(\w+)(?:\s*:\s*(\w+))?(?:\s*=\s*(?:['\"]([^'\"]*)['\"]|(-?\d+|true|false)))?\s*", each)
+            one = re.fullmatch(
+                r"\s*(\w+)(?:\s*:\s*(\w+))?(?:\s*=\s*(?:['\"]([^'\"]*)['\"]|(-?\d+|true|false)))?\s*", each
+            )
             if one is not None:
                 default = one[3] if one[3] is not None else one[4]
                 found[one[2] or one[1]] = f"${{{one[1]}}}" if default is None else f"${{{one[1]}:{default}}}"
@@ -279,7 +298,8 @@ def of_environment(content: str) -> dict[str, str]:
 def object_of(content: str, names: Sequence[str], root: str) -> tuple[int, int]:
     """Where the object stands in a module that a path of names leads to; of no names, what the module exports."""
     begun = re.search(
-        rf"\b(?:const|let|var)\s+{re.escape(root)}\b[^=;]{{0,100}}=\s*\{{|module\.exports\s*=\s*\{{|export\s+default\s*\{{", content
+        rf"\b(?:const|let|var)\s+{re.escape(root)}\b[^=;]{{0,100}}=\s*\{{|module\.exports\s*=\s*\{{|export\s+default\s*\{{",
+        content,
     )
     start, end = (begun.end(), closing(content, begun.end())) if begun else (0, len(content))
     for name in names:

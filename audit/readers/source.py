@@ -394,7 +394,9 @@ OF_KTOR: Final = re.compile(
 )
 OF_NAME: Final = re.compile(r"(?:\w+\.)?(?:RequiredAcks|int\d*|Itoa|Number|parseInt)\(\s*(\w+)\s*(?:,\s*10\s*)?\)")
 """A conversion of what a name stands for."""
-AS_TEXT: Final = re.compile(r"(?:String\.valueOf|Integer\.toString|Int\.box|Integer\.valueOf)\((.+)\)|(.+?)\.toString(?:\(\))?", re.DOTALL)
+AS_TEXT: Final = re.compile(
+    r"(?:String\.valueOf|Integer\.toString|Int\.box|Integer\.valueOf)\((.+)\)|(.+?)\.toString(?:\(\))?", re.DOTALL
+)
 
 
 def _asked(text: str) -> _Value | None:
@@ -666,7 +668,9 @@ def _parameter(name: str, scope: str, found: _SourceWalk) -> tuple[str, str, str
         return None
     for key, text in found.scopes.items():
         function = key.partition("@")[0]
-        constructs = re.search(rf"\bclass\s+{re.escape(function)}\b", content) is not None and assigned[0].strip() in text
+        constructs = (
+            re.search(rf"\bclass\s+{re.escape(function)}\b", content) is not None and assigned[0].strip() in text
+        )
         if constructs and any(each == assigned[1] for each, _ in calls.parameters_of(text, language)):
             return assigned[1], text, function, True
     return None
@@ -728,7 +732,9 @@ def _field_of_settings(expression: str, found: _SourceWalk, texts: Sequence[str]
             return WRITTEN.get(f"Acks.{value}", value) if value else value  # by the names of the enumeration
         case "js" | "mjs" | "cjs" | "ts":
             own = found.scopes.get(scope, "")
-            return _taken(of_script(source, expression, own, scope.partition("@")[0], _class_around(scope, found)), found)
+            return _taken(
+                of_script(source, expression, own, scope.partition("@")[0], _class_around(scope, found)), found
+            )
         case _:
             return None
 
@@ -851,7 +857,7 @@ PROPERTY: Final = re.compile(r"@(?:\w+:)?(?:ConfigProperty|Property)\(([^()]*)\)
 
 
 def _of_property(node: Node) -> str:
-    """The placeholder that a field or parameter stands for by MicroProfile's or Micronaut's annotation; empty if none."""
+    """The placeholder that a field or parameter has by MicroProfile's or Micronaut's annotation; empty if none."""
     found = PROPERTY.search(_text(node))
     name = re.search(r"\bname\s*=\s*\"([\w.-]+)\"", found[1]) if found else None
     default = re.search(r"\bdefaultValue\s*=\s*\"([^\"]*)\"", found[1]) if found else None
@@ -869,7 +875,11 @@ def _put(key: str, value: _Value, node: Node, above: Sequence[Node], found: _Sou
     if key:
         # A field of another object's may be null, and is then not set.
         sure = _sure(above) and not (key == "transactional.id" and not value.known and _is_field(node, found))
-        owner = _result_of(owner, above, found) if owner and found.language in ("scala", "kt", "kts") else owner or _owner(above)
+        owner = (
+            _result_of(owner, above, found)
+            if owner and found.language in ("scala", "kt", "kts")
+            else owner or _owner(above)
+        )
         pair = _Pair(key, value, node.start_point[0] + 1, _scope(above), owner, sure, node.start_byte)
         found.pairs.append(replace(pair, case=_case(above)) if found.language == "go" and not sure else pair)
 
@@ -2277,9 +2287,14 @@ def _add(maker: _Maker, found: _SourceWalk, reading: Collected) -> None:
     producer = reading.producers.pop(before)
     reading.made.append(
         Made(
-            producer, maker.kind, fresh=not based, loads=loads, followed=followed, content=source.content,
+            producer,
+            maker.kind,
+            fresh=not based,
+            loads=loads,
+            followed=followed,
+            content=source.content,
             files=frozenset(found.taken),
-        )  # fmt: skip
+        )
     )
 
 

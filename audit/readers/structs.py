@@ -300,7 +300,9 @@ def _body(lines: Sequence[str], depth: int) -> tuple[dict[str, Field], int]:
     return found, at
 
 
-CASE: Final = re.compile(r"\bcase\s+([^:\n]+):((?:(?!\b(?:case|default)\b).)*)|\bdefault\s*:((?:(?!\bcase\b).)*)", re.DOTALL)
+CASE: Final = re.compile(
+    r"\bcase\s+([^:\n]+):((?:(?!\b(?:case|default)\b).)*)|\bdefault\s*:((?:(?!\bcase\b).)*)", re.DOTALL
+)
 RETURN: Final = re.compile(r"\breturn\s+&?([\w.()]+)")
 OTHERWISE: Final = "\0"
 """What stands for every other text."""
@@ -309,7 +311,7 @@ OTHERWISE: Final = "\0"
 def _cases(function: str, texts: Sequence[str]) -> dict[str, str]:
     """What a function of the program's makes of texts, by `switch`; empty if it has none."""
     head = re.compile(rf"(?ms)^func\s+(?:\([^()]*\)\s*)?{re.escape(function)}\([^()]*\)[^{{\n]*\{{(.*?)^\}}")
-    body = next((found[1] for text in texts if (found := head.search(text))), "")
+    body = next((one[1] for text in texts if (one := head.search(text))), "")
     found: dict[str, str] = {}
     if len(body) > 4_000 or "switch" not in body:
         return found

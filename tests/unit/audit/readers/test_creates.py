@@ -67,7 +67,8 @@ BUILD = {"pom.xml": "<project/>"}
 ANNOTATED = [
     ("T.java", '@Bean NewTopic t(@Value("${app.topic}") String name) { return new NewTopic(name, 6, (short) 3); }'),
     ("T.kt", '@Bean fun t(@Value("\\${app.topic}") name: String) = TopicBuilder.name(name).replicas(3).build()'),
-    ("T.kt", '@Value("\\${app.topic}") lateinit var name: String\n fun t() = TopicBuilder.name(name).replicas(3).build()'),
+    ("T.kt", '@Value("\\${app.topic}") lateinit var name: String\n'
+     " fun t() = TopicBuilder.name(name).replicas(3).build()"),
     ("T.java", '@Value("${app.topic}") String n; @Value("${app.replicas}") int r;\n'
      "NewTopic t() { return TopicBuilder.name(n).replicas(r).build(); }"),
 ]  # fmt: skip

@@ -180,7 +180,8 @@ def test_the_image_that_a_worker_is_made_from_tells_its_release(tmp_path) -> Non
 
 
 CLIENT = (
-    'import io.micronaut.configuration.kafka.annotation.KafkaClient;\n@KafkaClient(acks = KafkaClient.Acknowledge.ALL)\n'
+    "import io.micronaut.configuration.kafka.annotation.KafkaClient;\n"
+    "@KafkaClient(acks = KafkaClient.Acknowledge.ALL)\n"
     "public interface C {}\n"
 )
 
@@ -189,7 +190,7 @@ CLIENT = (
     ("file", "content", "release"),
     [
         ("build.gradle", 'micronaut {\n  version("4.3.5")\n  runtime("netty")\n}\n', "3.6.1"),
-        ("build.gradle.kts", 'micronaut {\n  processing {\n    incremental(true)\n  }\n  version = "4.9.1"\n}\n', "3.9.1"),
+        ("build.gradle.kts", 'micronaut {\n  processing {\n    x(true)\n  }\n  version = "4.9.1"\n}\n', "3.9.1"),
         ("gradle.properties", "micronautVersion=3.8.2\n", "2.8.2"),
         ("pom.xml", "<parent><groupId>io.micronaut.platform</groupId><artifactId>micronaut-parent</artifactId>"
          "<version>4.2.1</version></parent>", "3.6.0"),
