@@ -68,36 +68,41 @@ def parameters_of(function: str, language: str) -> tuple[tuple[str, str], ...]:
     return tuple(found)
 
 
-@lru_cache(maxsize=64)
+CALLED: Final = re.compile(r"(?<![\w@])((?:\w+::)?\w+)\s*(?:<[^<>()\n]{0,100}>|\[[^\[\]()\n]{0,100}\])?\(")
+MADE: Final = re.compile(r"\bnew\s+(?:\w+\.)*$")
+DECLARES: Final = re.compile(r"\b(?:fun|def|func|fn)\s+(?:<[^<>]*>\s*|\([^()]*\)\s*|\w+\.)?$|\b[\w>\]?]+\s+$")
+USES: Final = re.compile(r"\b(?:return|new|throw|else|in|await|yield)\s+$|=\s*$")
+HEADS: Final = re.compile(r"\b(?:class|record|object|fun|def|func|fn)\s+(?:\w+\.)?$")
+BODY: Final = re.compile(r"\s*(?:throws [\w., ]+)?\{")
+
+
+@lru_cache(maxsize=4)
+def _called(root: Path, language: str) -> dict[str, list[tuple[Text, int, int]]]:
+    """By name, every place in the sources of a module where it may be called: where it and its arguments begin."""
+    found: dict[str, list[tuple[Text, int, int]]] = {}
+    for text in sources_of(root, language):
+        for each in CALLED.finditer(text.content):
+            found.setdefault(each[1], []).append((text, each.start(), each.end()))
+    return found
+
+
 def calls_of(root: Path, language: str, name: str, *, made: bool) -> tuple[Call, ...]:
     """The calls of a function, or the places where objects of a class are made."""
-    before = r"\bnew\s+(?:\w+\.)*" if made and language in TYPED_FIRST else r"(?<![\w@])"
-    head = re.compile(rf"{before}{re.escape(name)}\s*(?:<[^<>()]*>|\[[^\[\]()]*\])?\(")
-    declares = re.compile(
-        r"\b(?:fun|def|func|fn|class|record|object)\s+(?:<[^<>]*>\s*|\([^()]*\)\s*)?$|\b[\w>\]?]+\s+$"
-    )
     found: list[Call] = []
-    for text in sources_of(root, language):
-        for each in head.finditer(text.content) if name in text.content else ():
-            lead = text.content[max(0, each.start() - 200) : each.start()]
-            given, end = arguments_of(text.content, each.end())
-            declared = declares.search(lead) is not None and not re.search(
-                r"\b(?:return|new|throw|else|in|=)\s+$", lead
-            )
-            if not made and declared:
-                continue
-            if re.search(r"\b(?:class|fun|def|func|fn|record)\s+(?:\w+\.)?$", lead):
-                continue
-            if not re.match(r"\s*(?:throws [\w., ]+)?\{", text.content[end:]) or language in (
-                "kt",
-                "scala",
-                "rs",
-                "cs",
-            ):
-                found.append(Call(text, each.start(), tuple(given)))
+    for text, begin, opened in _called(root, language).get(name, ()):
+        lead = text.content[max(0, begin - 200) : begin]
+        by_new = made and language in TYPED_FIRST
+        if HEADS.search(lead) or (by_new and not MADE.search(lead)):
+            continue
+        if not made and DECLARES.search(lead) and not USES.search(lead):
+            continue
+        given, end = arguments_of(text.content, opened)
+        if language not in ("java", "go") or by_new or not BODY.match(text.content, end):
+            found.append(Call(text, begin, tuple(given)))
     return tuple(found)
 
 
+@lru_cache(maxsize=64)
 def root_of(path: str) -> Path:
     """The highest directory above a source that has the files of a module's root, below that of the repository."""
     folders = Path(path).absolute().parents[:HIGHEST]
@@ -137,4 +142,5 @@ def _walked(root: Path, end: str) -> Iterator[Path]:
 def forget() -> None:
     """Read files anew when they are asked for next."""
     sources_of.cache_clear()
-    calls_of.cache_clear()
+    _called.cache_clear()
+    root_of.cache_clear()

@@ -66,6 +66,7 @@ TAKEN: Final[set[str]] = set()
 """The files in which something was found that a source asks for, by their whole paths, since `forget`."""
 
 
+@lru_cache(maxsize=64)
 def root_of(path: str) -> Path:
     """The directory of the module that a source is in, or its own if nothing tells one."""
     folders = Path(path).absolute().parents[:HIGHEST]
@@ -133,6 +134,7 @@ def _files(root: Path) -> tuple[tuple[str, Paths], ...]:
 def forget() -> None:
     """Read files anew when they are asked for next."""
     _files.cache_clear()
+    root_of.cache_clear()
     TAKEN.clear()
 
 

@@ -25,6 +25,8 @@ from audit.readers.walk import OF_TESTS, SKIPPED, text_of
 FUNCTIONS: Final = (ast.FunctionDef, ast.AsyncFunctionDef)
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 DEEPEST: Final = 8
+PARSED: Final = 64
+"""Files whose names are kept by line, since many expressions are asked for in each."""
 MOST: Final = 400
 """Python files of a module that are searched for calls."""
 TESTS: Final = re.compile(r"(?:test_.+|.+_test|conftest)\.py")
@@ -88,29 +90,27 @@ def is_never_given(place: Place) -> bool:
 # Where a node stands
 
 
-@lru_cache(maxsize=8)
-def _owners(tree: ast.Module) -> tuple[Function | ast.ClassDef, ...]:
-    found = ast.walk(tree)
-    return tuple(each for each in found if isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef))
+@lru_cache(maxsize=PARSED)
+def _owners(tree: ast.Module) -> tuple[dict[int, Function], dict[int, ast.ClassDef]]:
+    """By line, the innermost function, and the innermost class, of a file."""
+    functions: dict[int, Function] = {}
+    classes: dict[int, ast.ClassDef] = {}
+    for each in ast.walk(tree):  # what is inside comes after what it is in
+        if isinstance(each, ast.ClassDef):
+            classes |= dict.fromkeys(range(each.lineno, (each.end_lineno or each.lineno) + 1), each)
+        elif isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef):
+            functions |= dict.fromkeys(range(each.lineno, (each.end_lineno or each.lineno) + 1), each)
+    return functions, classes
 
 
 def function_at(tree: ast.Module, node: ast.AST) -> Function | None:
     """The innermost function that a node stands in."""
-    line = getattr(node, "lineno", 0)
-    around = [each for each in _owners(tree) if _spans(each, line) and not isinstance(each, ast.ClassDef)]
-    found = max(around, key=lambda each: each.lineno, default=None)
-    return found if isinstance(found, FUNCTIONS) else None
+    return _owners(tree)[0].get(getattr(node, "lineno", 0))
 
 
 def class_at(tree: ast.Module, node: ast.AST) -> ast.ClassDef | None:
     """The innermost class that a node stands in."""
-    line = getattr(node, "lineno", 0)
-    around = [each for each in _owners(tree) if isinstance(each, ast.ClassDef) and _spans(each, line)]
-    return max(around, key=lambda each: each.lineno, default=None)
-
-
-def _spans(node: Function | ast.ClassDef, line: int) -> bool:
-    return node.lineno <= line <= (node.end_lineno or node.lineno)
+    return _owners(tree)[1].get(getattr(node, "lineno", 0))
 
 
 def _local(place: Place, name: str) -> Place | None:
@@ -203,16 +203,21 @@ def _calls_to(place: Place, function: Function) -> tuple[Place, ...]:
     return calls_of(root_of(place.source.path), name)
 
 
-@lru_cache(maxsize=64)
 def calls_of(root: Path, name: str) -> tuple[Place, ...]:
     """The calls of what has a name, in the Python files of a module that are no tests."""
-    found = []
+    return tuple(_calls(root).get(name, ()))
+
+
+@lru_cache(maxsize=2)
+def _calls(root: Path) -> dict[str, list[Place]]:
+    """Every call in the Python files of a module, by what is called."""
+    found: dict[str, list[Place]] = {}
     for text in sources_of(root):
-        tree = tree_of(text) if f"{name}(" in text.content else None
+        tree = tree_of(text)
         for each in ast.walk(tree) if tree is not None else ():
-            if isinstance(each, ast.Call) and _last(each.func) == name and tree is not None:
-                found.append(Place(text, tree, each))
-    return tuple(found)
+            if isinstance(each, ast.Call) and tree is not None:
+                found.setdefault(_last(each.func), []).append(Place(text, tree, each))
+    return found
 
 
 @lru_cache(maxsize=2)
@@ -236,7 +241,8 @@ def _paths(root: Path) -> Iterator[Path]:
 
 def forget() -> None:
     """Read files anew when they are asked for next."""
-    calls_of.cache_clear()
+    _calls.cache_clear()
+    _made_by_factory.cache_clear()
     sources_of.cache_clear()
 
 
@@ -296,8 +302,18 @@ def _kind_of_name(place: Place, value: ast.Name, depth: int) -> Kind | None:
 
 
 def _class(place: Place, name: str) -> Kind | None:
-    owner = next((each for each in place.tree.body if isinstance(each, ast.ClassDef) and each.name == name), None)
+    owner = _names_of(place.tree)[0].get(name)
     return Kind(place.source, place.tree, owner) if owner is not None else None
+
+
+@lru_cache(maxsize=PARSED)
+def _names_of(tree: ast.Module) -> tuple[dict[str, ast.ClassDef], dict[str, list[Function]]]:
+    """The classes and the functions of a file, by their names."""
+    functions: dict[str, list[Function]] = {}
+    for each in tree.body:
+        if isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef):
+            functions.setdefault(each.name, []).append(each)
+    return {each.name: each for each in reversed(tree.body) if isinstance(each, ast.ClassDef)}, functions
 
 
 def _annotated(place: Place, annotation: ast.expr, depth: int) -> Kind | None:
@@ -356,7 +372,7 @@ def result_of(function: Function) -> ast.expr | None:
 
 def _function(place: Place, name: str) -> tuple[Text, ast.Module, Function] | None:
     """A function of a file, or of one that it imports it from."""
-    own = [each for each in place.tree.body if isinstance(each, FUNCTIONS) and each.name == name]
+    own = _names_of(place.tree)[1].get(name, [])
     if own:
         return (place.source, place.tree, own[0]) if len(own) == 1 else None
     node, original = imports(place.tree).get(name, (None, ""))
@@ -364,7 +380,7 @@ def _function(place: Place, name: str) -> tuple[Text, ast.Module, Function] | No
     tree = tree_of(home) if home is not None else None
     if home is None or tree is None:
         return None
-    there = [each for each in tree.body if isinstance(each, FUNCTIONS) and each.name == original]
+    there = _names_of(tree)[1].get(original, [])
     return (home, tree, there[0]) if len(there) == 1 else None
 
 
@@ -486,8 +502,7 @@ def _constructed(kind: Kind, own: Kind, name: str, default: ast.expr | None) -> 
         for each in ast.walk(kind.owner)
         if isinstance(each, ast.Call) and isinstance(each.func, ast.Name) and each.func.id == "cls"
     ]
-    factory = re.compile(rf"\b(?:default_)?factory\s*=\s*(?:\w+\.)?{re.escape(kind.owner.name)}\b")
-    bare = any(factory.search(text.content) for text in sources_of(root_of(kind.source.path)))
+    bare = _made_by_factory(root_of(kind.source.path), kind.owner.name)
     names = [each.target.id for each in own.owner.body
              if isinstance(each, ast.AnnAssign) and isinstance(each.target, ast.Name)]  # fmt: skip
     found: list[Place] = [Place(own.source, own.tree, default)] if bare and default is not None else []
@@ -502,3 +517,10 @@ def _constructed(kind: Kind, own: Kind, name: str, default: ast.expr | None) -> 
             return None
         found.append(replace(each, value=passed) if passed is not None else Place(own.source, own.tree, default))  # type: ignore[arg-type]
     return _agreed(found) if found else None
+
+
+@lru_cache(maxsize=64)
+def _made_by_factory(root: Path, name: str) -> bool:
+    """Whether a class is what makes the default of a field."""
+    factory = re.compile(rf"\b(?:default_)?factory\s*=\s*(?:\w+\.)?{re.escape(name)}\b")
+    return any(factory.search(text.content) for text in sources_of(root))

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import re
+from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
@@ -52,10 +53,15 @@ def option_of(place: Place) -> ast.expr | None:
 
 def _parses(place: Place, name: str) -> bool:
     """Whether a name is bound to what a command was called with, or a function takes it under its usual name."""
-    bound = re.search(
-        rf"(?m)^\s*{re.escape(name)}(?:\s*,\s*\w+)?\s*(?::[^=\n]+)?=\s*[\w.]*pars\w*\(", place.source.content
-    )
-    return bound is not None or (name in ("args", "opts", "options") and ".parse_args(" in place.source.content)
+    names = _parsed_names(place.source.content)
+    return name in names or (bool(names) and name in ("args", "opts", "options"))
+
+
+@lru_cache(maxsize=8)
+def _parsed_names(content: str) -> frozenset[str]:
+    """The names of a source that are bound to what a command was called with; "" if something only returns it."""
+    bound = re.findall(r"(?m)^\s*(\w+)(?:\s*,\s*\w+)?\s*(?::[^=\n]+)?=\s*[\w.]*pars\w*\(", content)
+    return frozenset([*bound, ""] if ".parse_args(" in content else bound)
 
 
 def _of_argparse(place: Place, attribute: str) -> ast.expr | None:

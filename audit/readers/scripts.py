@@ -127,6 +127,7 @@ def _of_workspace(own: Path, named: str) -> Path | None:
     return None
 
 
+@lru_cache(maxsize=64)
 def workspace_of(own: Path) -> Path:
     """The directory of the workspace that a script is in, or of its package."""
     folders = own.absolute().parents[:HIGHEST]
@@ -186,23 +187,37 @@ def scripts_of(root: Path) -> tuple[Text, ...]:
 
 def forget() -> None:
     """Read files anew when they are asked for next."""
-    for each in (scripts_of, _packages, _aliases, calls_of):
+    for each in (scripts_of, workspace_of, _packages, _aliases, _called, _below):
         each.cache_clear()
 
 
-@lru_cache(maxsize=64)
+CALLED: Final = re.compile(r"(?<![\w#$])(\w+)\s*(?:<[^<>()\n]{0,100}>)?\(")
+
+
+@lru_cache(maxsize=2)
+def _called(root: Path) -> dict[str, list[tuple[Text, int, int]]]:
+    """By name, every place in the scripts of a workspace where it may be called: where it and its arguments begin."""
+    found: dict[str, list[tuple[Text, int, int]]] = {}
+    for text in scripts_of(root):
+        for each in CALLED.finditer(text.content):
+            found.setdefault(each[1], []).append((text, each.start(), each.end()))
+    return found
+
+
 def calls_of(root: Path, name: str) -> tuple[tuple[Text, tuple[str, ...]], ...]:
     """The arguments of each call of a function, or of a class that is made, in a workspace."""
-    head = re.compile(
-        rf"(?<!function )(?<!class )(?<![\w.#]){re.escape(name)}\s*(?:<[^<>()]*>)?\(|\.{re.escape(name)}\("
-    )
     found: list[tuple[Text, tuple[str, ...]]] = []
-    for text in scripts_of(root):
-        for each in head.finditer(text.content) if name in text.content else ():
-            given, end = arguments_of(text.content, each.end())
-            if not re.match(r"\s*(?::[^;={}\n]{0,100})?\{|\s*=>", text.content[end:]):  # of a method, or a function
-                found.append((text, tuple(given)))
+    for text, begin, opened in _called(root).get(name, ()):
+        if text.content[max(0, begin - 9) : begin].endswith(("function ", "class ")):
+            continue
+        given, end = arguments_of(text.content, opened)
+        if not DEFINES.match(text.content, end):
+            found.append((text, tuple(given)))
     return tuple(found)
+
+
+DEFINES: Final = re.compile(r"\s*(?::[^;={}\n]{0,100})?\{|\s*=>")
+"""What stands behind the parameters of a method or function that is defined, and behind no call."""
 
 
 def arguments_of(text: str, start: int) -> tuple[list[str], int]:
@@ -268,13 +283,20 @@ def _made_as(root: Path, owner: str) -> Sequence[str]:
     """The names by which objects of a class are made: its own, and those of classes below it without constructors."""
     found = [owner]
     for name in found:
-        below = re.compile(rf"\bclass\s+(\w+)(?:<[^<>]*>)?\s+extends\s+{re.escape(name)}\b")
-        for text in scripts_of(root) if name and len(found) < MOST else ():
-            for each in below.finditer(text.content):
-                rest = text.content[each.end() :]
-                body = rest[: after.start()] if (after := re.search(r"\bclass\s+\w+", rest)) else rest
-                own = re.search(r"\bconstructor\s*\(", body)
-                found += [each[1]] if own is None and each[1] not in found else []
+        found += [each for each in _below(root).get(name, ()) if each not in found and len(found) < MOST]
+    return found
+
+
+@lru_cache(maxsize=2)
+def _below(root: Path) -> dict[str, list[str]]:
+    """The classes of a workspace that have no constructor of their own, by the class that they inherit from."""
+    found: dict[str, list[str]] = {}
+    for text in scripts_of(root):
+        heads = list(re.finditer(r"\bclass\s+(\w+)(?:<[^<>]*>)?(?:\s+extends\s+(\w+))?", text.content))
+        for each, after in zip(heads, [*heads[1:], None], strict=False):
+            body = text.content[each.end() : after.start() if after is not None else len(text.content)]
+            if each[2] and re.search(r"\bconstructor\s*\(", body) is None:
+                found.setdefault(each[2], []).append(each[1])
     return found
 
 
