@@ -25,6 +25,10 @@ HIGHEST: Final = 12
 MOST: Final = 400
 """Sources of a module that are searched."""
 TESTS: Final = re.compile(r"(?:Tests?|IT|Spec)\.\w+$|_test\.go$")
+LONGEST: Final = 4_000
+"""Characters of the longest list of parameters that is looked at."""
+NESTED: Final = 3
+"""How deep the types of parameters are nested."""
 TYPED_FIRST: Final = frozenset({"java", "cs"})
 """Languages in which a parameter's type stands before its name."""
 
@@ -52,7 +56,10 @@ def parameters_of(function: str, language: str) -> tuple[tuple[str, str], ...]:
     opened = re.compile(r"\(").search(function, head.end() if head else 0)
     if opened is None:
         return ()
-    given, _ = arguments_of(function, opened.end())
+    text = function[opened.end() : opened.end() + LONGEST]
+    for _ in range(NESTED):
+        text = re.sub(r"<[^<>()]*>", "", text)
+    given, _ = arguments_of(text, 0)
     found = []
     for each in given:
         bare = re.sub(r"@(?:\w+:)?\w+(?:\((?:[^()]|\([^()]*\))*\))?\s*", "", each).strip()

@@ -78,7 +78,10 @@ def said(path: str, names: Sequence[str]) -> Told | None:
     wanted = tuple(squeezed(each) for each in ".".join(names).split("."))
     if not wanted or not all(wanted) or sum(map(len, wanted)) > LONGEST:
         return None
-    found = [(file, value) for file, told in _files(root_of(path)) if (value := _at(told, wanted)) is not None]
+    files = _files(root_of(path))
+    found = [(file, value) for file, told in files if (value := _at(told, wanted)) is not None]
+    if len(wanted) > 1:  # a file that has the section of what is asked for is what is asked
+        TAKEN.update(file for file, told in files if any(key[: len(wanted) - 1] == wanted[:-1] for key, _ in told))
     running = [each for each in found if not OF_DEVELOPERS.fullmatch(os.path.basename(each[0]))] or found
     TAKEN.update(file for file, _ in found)
     values = sorted({value for _, value in running})

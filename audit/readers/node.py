@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from audit.model import Setting
+from audit.readers.keyed import TAKEN
 from audit.readers.names import latest
 from audit.readers.text import Text, Unreadable
 from audit.readers.tree import Table, flatten, read_json, read_yaml
@@ -56,7 +57,9 @@ def asked_of_config(source: Text, expression: str) -> tuple[str, str] | None:
         return None
     root = found[1] or _bound_to(source, found[2])
     path = ".".join(each for each in (root or "", *re.split(r"\??\.", found[3])) if each)
-    said = [(one, layer.path) for layer in _layers(source) if path and (one := _value_at(layer, path)) is not None]
+    layers = list(_layers(source)) if root is not None and path else []
+    TAKEN.update(layer.path for layer in layers if "." in path and _at(layer, path.rpartition(".")[0]))
+    said = [(one, layer.path) for layer in layers if (one := _value_at(layer, path)) is not None]
     return said[0] if root is not None and said and len({one for one, _ in said}) == 1 else None
 
 

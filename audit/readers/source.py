@@ -681,7 +681,7 @@ LITERAL: Final = re.compile(r"&?\"([^\"\\$]*)\"(?:\.to_string\(\)|\.into\(\))?|(
 
 def _told_by_call(call: calls.Call, given: str, language: str, depth: int) -> str | None:
     """What an argument of a call is: a literal, a constant, what is asked for, or a parameter once more."""
-    given = given.strip()
+    given = given.strip().lstrip("&")
     if literal := LITERAL.fullmatch(given):
         return literal[1] if literal[1] is not None else literal[2]
     if (enumerated := ".".join(given.split(".")[-2:])) in WRITTEN:

@@ -135,7 +135,7 @@ def _of_literals(kind: str, name: str, texts: Sequence[str]) -> Answer | None:
     for text in dict.fromkeys(texts) if kind else ():
         for each in re.finditer(rf"(?<!struct )(?<!type ){re.escape(kind)}\{{", text):
             body = text[each.end() : each.end() + LARGEST]
-            given = re.search(rf"\b{re.escape(name)}:\s*([^\n]+?),?\s*(?:\n|\}}|//)", body[: _closing(body)])
+            given = re.search(rf"\b{re.escape(name)}:\s*([^\n]+?),?\s*(?:\n|\}}|//|$)", body[: _closing(body)])
             literal = re.fullmatch(r"\"([^\"]*)\"|(-?\d+|true|false)", given[1]) if given else None
             if literal is not None:
                 found.add(literal[1] if literal[1] is not None else literal[2])
