@@ -369,6 +369,7 @@ def of_script(
         values = {_of_argument(where, each, depth) for where, each in given or ()}
         return values.pop() if len(values) == 1 else None
     names = path_of(text)
+    names = ["this", *names] if text.startswith("this.") and names[:1] != ["this"] and names else names
     if not names:
         return None
     if names[0] == "this" or (called and any(each == names[0] for each, _ in parameters_of(function))):

@@ -122,11 +122,11 @@ def _parsed(content: str) -> ast.Module:
         return ast.parse(re.sub(r"(?m)^(\s*)type (\w+)(?:\[[^\n=]*\])? = ", r"\1\2 = ", older))
 
 
-BOUND: Final[ContextVar[Mapping[str, ast.Dict]]] = ContextVar("BOUND")
+BOUND: Final[ContextVar[Mapping[str, ast.expr]]] = ContextVar("BOUND")
 """Of the source that is read: dictionaries that a name of its module is bound to, once."""
 
 
-def _dictionaries(tree: ast.Module) -> dict[str, ast.Dict]:
+def _dictionaries(tree: ast.Module) -> dict[str, ast.expr]:
     """The dictionaries that names of a module are bound to, where that is done once and nothing is put in."""
     bound = [each for each in tree.body if isinstance(each, ast.Assign) and len(each.targets) == 1]
     names = Counter(each.targets[0].id for each in bound if isinstance(each.targets[0], ast.Name))
@@ -141,10 +141,16 @@ def _dictionaries(tree: ast.Module) -> dict[str, ast.Dict]:
         each.targets[0].id: each.value
         for each in bound
         if isinstance(each.targets[0], ast.Name)
-        and isinstance(each.value, ast.Dict)
+        and (isinstance(each.value, ast.Dict) or _is_dict_of_words(each.value))
         and names[each.targets[0].id] == 1
         and each.targets[0].id not in changed
     }
+
+
+def _is_dict_of_words(value: ast.expr) -> bool:
+    """Whether an expression is `dict(acks=1, …)`."""
+    called = isinstance(value, ast.Call) and isinstance(value.func, ast.Name) and value.func.id == "dict"
+    return called and isinstance(value, ast.Call) and bool(value.keywords) and not value.args
 
 
 MODULE: Final[ContextVar[ast.Module]] = ContextVar("MODULE")

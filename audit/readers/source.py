@@ -32,7 +32,7 @@ from audit.readers import calls
 from audit.readers.asked import asked_of
 from audit.readers.collect import Collected
 from audit.readers.creates import topics_of_beans
-from audit.readers.fields import of_dotnet, of_file, of_jvm, of_module, of_rust, of_scala, of_script
+from audit.readers.fields import of_dotnet, of_file, of_jvm, of_module, of_rust, of_scala, of_script, path_of
 from audit.readers.flink import SENDS as SQL_RUNS
 from audit.readers.flink import pieces_of, placed, read_sql
 from audit.readers.format import Document, Format
@@ -431,6 +431,8 @@ def _value(node: Node, constants: Mapping[str, _Value]) -> _Value:
         return _Value(WRITTEN[f"kafka.{found[1]}"])
     if re.fullmatch(r"-?\d[\d_]*[lL]?|true|false", text):
         return _Value(text.replace("_", "").rstrip("lL"))
+    if text in constants:  # of another package's in Go
+        return constants[text]
     if text.rpartition(".")[2] in constants and re.fullmatch(r"[\w.]+", text):
         return constants[text.rpartition(".")[2]]
     if (converted := OF_NAME.fullmatch(text)) and (known := constants.get(converted[1])) is not None:
@@ -616,7 +618,28 @@ def _field(expression: str, found: _SourceWalk, texts: Sequence[str], scope: str
     every call of it gives the same; `scope` is the function that it stands in.
     """
     told = _field_of_settings(expression, found, texts, scope)
-    return _given_by_calls(expression, found, scope, depth) if told is None else told
+    told = _given_by_calls(expression, found, scope, depth) if told is None else told
+    return _of_constructed(expression, found, depth) if told is None else told
+
+
+def _of_constructed(expression: str, found: _SourceWalk, depth: int) -> str | None:
+    """A field of an object, if every place in the module that makes one of its class gives the field the same."""
+    names = path_of(expression) if found.language in ("java", "kt", "scala", "cs") and depth <= STEPS else []
+    if len(names) != 2:
+        return None
+    root = re.escape(names[0])
+    typed = re.search(rf"\b([A-Z]\w*)\s+{root}\b|\b{root}\s*:\s*([A-Z]\w*)", found.source.content)
+    kind = (typed[1] or typed[2]) if typed else ""
+    where = calls.root_of(found.source.path)
+    head = re.compile(rf"\b(?:class|record)\s+{re.escape(kind)}\b\s*(?=\()")
+    for text in calls.sources_of(where, found.language) if kind else ():
+        if at := head.search(text.content):
+            parameters = calls.parameters_of(text.content[at.start() :], found.language)
+            name = next((each for each, _ in parameters if each.lower() == names[1].lower()), "")
+            made = calls.calls_of(where, found.language, kind, made=True) if name else ()
+            told = {_told_by_call(each, each.argument(parameters, name), found.language, depth) for each in made}
+            return told.pop() if len(told) == 1 else None
+    return None
 
 
 PARAMETER: Final = re.compile(r"(?:this\.)?(\w+)")
@@ -765,6 +788,10 @@ def _as_written(text: str) -> str:
 
 OF_CONSTANTS: Final = re.compile(r"(?<![\w.])([A-Z]\w*)\.([A-Z][A-Z0-9_]*)\b(?!\s*[.(])")
 """A constant of another class's: `Settings.ACKS`."""
+OF_MEMBERS: Final = re.compile(r"=\s*([A-Z]\w*)\.([A-Z]\w*)\b(?!\s*[.(])")
+"""A constant of another class's of C#, where it is assigned: `Defaults.Acks`."""
+LIBRARIES: Final = frozenset({"Acks", "CompressionType", "SecurityProtocol", "SaslMechanism", "Partitioner"})
+"""Enumerations of Confluent.Kafka's."""
 OF_OBJECTS: Final = re.compile(r"(?<![\w.])([A-Z]\w*)\.([a-z]\w*)\b(?!\s*[.(])")
 """A value of an object of Kotlin's or Scala's: `Settings.acks`."""
 STATIC: Final = re.compile(r"(?m)^import\s+static\s+[\w.]+\.([A-Z]\w*)\.(?:[A-Z][A-Z0-9_]*|\*)\s*;")
@@ -782,7 +809,9 @@ def _constants_elsewhere(source: Text, language: str) -> dict[str, _Value]:
     for other, names in _files_of_constants(source, language):
         parser = _parser(language)
         root = parser.parse(other.content.encode(errors="replace")).root_node
-        for name, value in _gather(other, language, root, outside=False).constants.items():
+        package = f"{Path(other.path).parent.name}." if any("." in each for each in names or ()) else ""
+        for own, value in _gather(other, language, root, outside=False).constants.items():
+            name = package + own
             if names is None or name in names:
                 known = found.get(name, value)
                 found[name] = value if known == value else _Value(UNKNOWN, known=False)
@@ -797,11 +826,23 @@ def _files_of_constants(source: Text, language: str) -> Iterator[tuple[Text, fro
             content = _content(path) if path.name != own.name and not TESTS.search(path.name) else ""
             if re.search(r"(?m)^const\b", content):
                 yield Text(str(path), "".join(GO_CONSTANTS.findall(content))), None
+        for path, _ in _imported_of_go(source):
+            names = re.findall(rf"(?<![\w.]){re.escape(path.parent.name)}\.([A-Z]\w*)\b(?!\()", source.content)
+            content = _content(path) if names and not TESTS.search(path.name) else ""
+            if re.search(r"(?m)^const\b", content):
+                own_names = frozenset(f"{path.parent.name}.{each}" for each in names)
+                yield Text(str(path), "".join(GO_CONSTANTS.findall(content))), own_names
     elif language in SCRIPTS:
         for names, where in FROM.findall(source.content):
             taken = frozenset(each.partition(" as ")[0].strip() for each in names.split(","))
             if any(re.fullmatch(r"[A-Z][A-Z0-9_]*", each) for each in taken) and (module := module_of(own, where)):
                 yield Text(str(module), _content(module)), taken
+    elif language == "cs":
+        asked = {(owner, name) for owner, name in OF_MEMBERS.findall(source.content) if owner not in LIBRARIES}
+        for text in calls.sources_of(calls.root_of(source.path), "cs") if asked else ():
+            owners = set(re.findall(r"\bclass\s+(\w+)", text.content)) if str(own) != text.path else set()
+            if members := frozenset(name for owner, name in asked if owner in owners):
+                yield text, members
     elif language in ("java", "kt", "scala"):
         classes: dict[str, set[str]] = {}
         objects = OF_OBJECTS.findall(source.content) if language in ("kt", "scala") else []
@@ -1363,12 +1404,18 @@ IMPORTED: Final = re.compile(
 SUPPLIES: Final = re.compile(r"\b(?:implements|extends|:)\s[^{]{0,200}\b\w*KafkaClientSupplier\b")
 
 
+@lru_cache(maxsize=8)
+def _has(pattern: re.Pattern[str], content: str) -> bool:
+    """Whether a source has something: asked of each call in it."""
+    return pattern.search(content) is not None
+
+
 def _kind_of_jvm(found: _SourceWalk, callee: str, name: str, node: Node) -> str:
     content = found.source.content
     makes = node.type in CREATES or found.language in ("kt", "kts", "scala")
     # Camel, Pulsar and others have a KafkaProducer of their own.
-    kafkas = name != "KafkaProducer" or IMPORTED.search(content) is not None or "." in callee
-    if name == "KafkaProducer" and SUPPLIES.search(content):
+    kafkas = name != "KafkaProducer" or _has(IMPORTED, content) or "." in callee
+    if name == "KafkaProducer" and _has(SUPPLIES, content):
         return ""  # Kafka Streams' producer, which it is asked for
     if found.language in ("kt", "kts") and _is_own_function(name, len(_arguments(node)), content):
         return ""
@@ -1583,6 +1630,7 @@ def _selected(maker: _Maker, found: _SourceWalk) -> list[_Pair]:
     return sorted([*shared, *own, *inside], key=lambda one: (one in within, one.start))
 
 
+@lru_cache(maxsize=8_192)
 def _is_local(name: str, body: str) -> bool:
     """Whether a function declares a variable of its own."""
     declared = rf"(?:[\w>\]]\s+|^\s*){re.escape(name)}\s*(?::[^=\n]{{0,200}})?:?=(?!=)"
@@ -2066,7 +2114,8 @@ def _gather_classes(found: _SourceWalk, language: str, parser: Any) -> None:
 def _gather_objects(found: _SourceWalk, language: str) -> None:
     """Add what objects of other modules have that a script makes its producers with: `new Producer(config.kafka)`."""
     for maker in found.makers:
-        opened = maker.text.find("(") if maker.kind in OF_LIBRDKAFKA else -1
+        made = max(maker.text.rfind(".producer"), 0)  # behind what the client is made with
+        opened = maker.text.find("(", made) if maker.kind in OF_LIBRDKAFKA else -1
         given = arguments_of(maker.text, opened + 1)[0] if opened >= 0 else []
         for each in given:
             root = re.fullmatch(r"(\w+)(?:\.\w+)*", each)

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Final
 
+from audit.readers import calls
 from audit.readers.asked import asked_of
 from audit.readers.keyed import has_section, said
 
@@ -126,7 +127,8 @@ def _of_struct(names: Sequence[str], scope: str, path: str, texts: Sequence[str]
         at.append(told[1] if told else name)
     if last is None:
         return None
-    return _of_files(at, last, path, texts) or _of_tags(last, prefix) or _of_literals(holder, names[-1], texts)
+    sources = [each.content for each in calls.sources_of(calls.root_of(path), "go")]
+    return _of_files(at, last, path, texts) or _of_tags(last, prefix) or _of_literals(holder, names[-1], sources)
 
 
 def _of_literals(kind: str, name: str, texts: Sequence[str]) -> Answer | None:
@@ -140,11 +142,13 @@ def _of_literals(kind: str, name: str, texts: Sequence[str]) -> Answer | None:
             if literal is not None:
                 found.add(literal[1] if literal[1] is not None else literal[2])
             elif given is not None:
-                found.add(asked_of(given[1]))
+                found.add(given[1] if CONSTANT.fullmatch(given[1]) else asked_of(given[1]))
     value = found.pop() if len(found) == 1 else None
     return Answer(value) if value is not None else None
 
 
+CONSTANT: Final = re.compile(r"\w+\.(?:WaitForAll|WaitForLocal|NoResponse|Require(?:All|One|None))")
+"""What sarama and kafka-go call acks."""
 LARGEST: Final = 4_000
 """Characters of a struct that is written out."""
 

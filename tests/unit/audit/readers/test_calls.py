@@ -100,3 +100,44 @@ def test_a_map_that_the_only_call_hands_on(tmp_path, calls, told) -> None:
 )  # fmt: skip
 def test_the_parameters_of_a_function(function, language, names) -> None:
     assert [name for name, _ in parameters_of(function, language)] == names
+
+
+RECORD = {"a/S.java": "package a;\npublic record S(String servers, String acks) {}\n"}
+TAKES = """package a;
+import org.apache.kafka.clients.producer.*;
+public class P {
+  P(S s) {
+    Properties p = new Properties();
+    p.put("acks", s.acks());
+    new KafkaProducer<String, String>(p);
+  }
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("made", "told"),
+    [('new S("k", "1");', "1"), ('new S("k", "1"); new S("k", "0");', None), ('new S("k", load());', None), ("", None)],
+)
+def test_a_field_of_a_record_is_what_it_is_made_with(tmp_path, made, told) -> None:
+    files = {"a/P.java": TAKES, "a/Main.java": f"package a;\nclass Main {{ void f() {{ {made} }} }}\n", **RECORD}
+    found = only(read(tmp_path, files)).settings["acks"]
+    assert (found.value if found.known else None) == told
+
+
+@pytest.mark.parametrize(
+    ("files", "told"),
+    [
+        ({"q/q.go": GO.replace("= acks", "= limits.Acks"),
+          "limits/l.go": "package limits\nconst Acks = sarama.NoResponse\n"}, "0"),
+        ({"q/q.go": GO.replace("= acks", "= limits.Acks"), "limits/l.go": "package limits\nvar Acks = f()\n"}, None),
+        ({"P.cs": CS.replace("Acks = acks", "Acks = Defaults.Sure"),
+          "D.cs": "static class Defaults { public const Acks Sure = Acks.All; }\n"}, "all"),
+        ({"P.cs": CS.replace("Acks = acks", "Acks = Defaults.Sure"), "D.cs": "static class Others { }\n"}, None),
+    ],
+)  # fmt: skip
+def test_a_constant_of_another_package_or_class(tmp_path, files, told) -> None:
+    files = {name: text.replace('"github.com/IBM/sarama"', '(\n\t"github.com/IBM/sarama"\n\t"x/limits"\n)')
+             for name, text in files.items()}  # fmt: skip
+    found = only(read(tmp_path, {"go.mod": "module x\n", "a.csproj": "<Project/>", **files})).settings["acks"]
+    assert (found.value if found.known else None) == told
