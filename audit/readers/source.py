@@ -773,7 +773,7 @@ def _taken(told: tuple[str, str] | None, found: _SourceWalk) -> str | None:
 
 
 def _class_around(scope: str, found: _SourceWalk) -> str:
-    """The class whose constructor a function of a script is; empty if it is none."""
+    """The class that a constructor of a script makes objects of; empty for other functions."""
     start = int(scope.rpartition("@")[2] or 0)
     before = found.encoded[:start].decode(errors="replace") if scope.startswith("constructor@") else ""
     named = re.findall(r"\bclass\s+(\w+)", before)
