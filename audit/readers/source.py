@@ -516,6 +516,10 @@ def _declared(node: Node) -> str:
     return ""
 
 
+REASSIGNED: Final = re.compile(r"\bthis\.(\w+)\s*=(?!=)\s*(?![\"\d-]|true\b|false\b)")
+"""A field that is set to something else, by a setter or a constructor."""
+
+
 def _gather(source: Text, language: str, root: Node, *, outside: bool = True) -> _SourceWalk:
     """What a source has. `outside`: with the constants that it takes from other files."""
     found = _SourceWalk(source, language, encoded=source.content.encode(errors="replace"))
@@ -530,6 +534,9 @@ def _gather(source: Text, language: str, root: Node, *, outside: bool = True) ->
             _injected(node, found)
         if node.type in FUNCTIONS:
             found.scopes[f"{_name_of(node)}@{node.start_byte}"] = _text(node)
+    for name in REASSIGNED.findall(source.content) if language in ("java", "kt", "cs") else ():
+        if name in found.constants and not found.constants[name].text.startswith("${"):  # no longer what it begins with
+            found.constants[name] = _Value(UNKNOWN, known=False, expression=name)
     if language in SCRIPTS:
         found.constants |= {name: _Value(value) for name, value in of_environment(source.content).items()}
     found.constants = {**_constants_elsewhere(source, language), **found.constants} if outside else found.constants

@@ -141,3 +141,19 @@ def test_a_constant_of_another_package_or_class(tmp_path, files, told) -> None:
              for name, text in files.items()}  # fmt: skip
     found = only(read(tmp_path, {"go.mod": "module x\n", "a.csproj": "<Project/>", **files})).settings["acks"]
     assert (found.value if found.known else None) == told
+
+
+@pytest.mark.parametrize(
+    ("setter", "told"),
+    [
+        ("", "all"),
+        ("void setAcks(String acks) { this.acks = acks; }", None),
+        ('void weak() { this.other = "1"; }', "all"),
+    ],
+)
+def test_a_field_that_is_set_again_is_not_what_it_begins_with(tmp_path, setter, told) -> None:
+    source = 'package a;\nimport org.apache.kafka.clients.producer.*;\nclass P {\n  private String acks = "all";\n'
+    source += f'  {setter}\n  void f() {{ Properties p = new Properties(); p.put("acks", acks); '
+    source += "new KafkaProducer<String, String>(p); }\n}\n"
+    found = only(read(tmp_path, {"a/P.java": source})).settings["acks"]
+    assert (found.value if found.known else None) == told
