@@ -11,7 +11,9 @@ import re
 from typing import Final
 
 QUOTED: Final = r"(?:\"([^\"\\$#{}]*)\"|'([^'\\$#{}]*)'|(-?\d+|true|false))"
-TAIL: Final = r"(?:\s*\.\s*(?:to_?string|into|to_owned|as_str|to_?int|to_i|to_s|trim)\(?\)?)*"
+TAIL: Final = (
+    r"(?:\s*\??\.\s*(?:to_?string|into|to_owned|as_str|to_?int|toInt(?:OrNull)?|toBoolean|to_i|to_s|trim)\(?\)?)*"
+)
 NAME: Final = r"[\"'](\w+)[\"']"
 CALLED: Final = re.compile(
     rf"(?:[\w.:\\]*?)\w*(?i:env)\w*(?:\(\))?(?:\s*\.\s*(?:get|fetch|getOrDefault|getOrElse|get_or))?"

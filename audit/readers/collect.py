@@ -20,6 +20,7 @@ from audit.model import (
     Setting,
     TopicConfig,
 )
+from audit.readers.creates import AskedTopic
 from audit.readers.helm import Chart
 from audit.readers.names import latest, whose
 from audit.readers.placeholders import Lookup, Style, environment, resolved
@@ -81,6 +82,8 @@ class Collected:
     dockerfiles: list[Text] = field(default_factory=list)
     """Dockerfiles, until it is known which services are built of them."""
     named_env_files: set[str] = field(default_factory=set)
+    beans: list[AskedTopic] = field(default_factory=list)
+    """Topics that programs make, until it is known what their applications' files say of them."""
     sources: dict[str, Mapping[str, str]] = field(default_factory=dict)
     """The .properties that a program of Spring's names (`@PropertySource`), by their whole path, and what they say."""
     fillings: set[str] = field(default_factory=set)
@@ -168,6 +171,7 @@ class Collected:
             len(self.env_files)
             + len(self.dockerfiles)
             + len(self.made)
+            + len(self.beans)
             + len(self.config_maps)
             + len(self.containers)
             + len(self.pools)

@@ -8,12 +8,14 @@ are beans: `TopicBuilder.name(…).replicas(…)` and `new NewTopic(…)`.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
 
-from audit.model import Setting, TopicConfig
+from audit.model import Origin, Setting, TopicConfig
 from audit.readers.names import latest
+from audit.readers.placeholders import Lookup, resolve
 from audit.readers.text import Text
 
 FACTOR: Final = "replication.factor"
@@ -34,18 +36,30 @@ def made_with(settings: Iterable[Setting]) -> TopicConfig | None:
 
 
 BUILDER: Final = re.compile(
-    r"\bTopicBuilder\s*\.\s*name\(\s*([^()]+?)\s*\)((?:\s*\.\s*\w+\((?:[^()]|\([^()]*\)){0,400}\)){0,20})"
+    r"\bTopicBuilder\s*\.\s*name\(\s*((?:[^()]|\(\)){1,200}?)\s*\)((?:\s*\.\s*\w+\((?:[^()]|\([^()]*\)){0,400}\)){0,20})"
 )
 PLAIN: Final = re.compile(
-    r"\bNewTopic\(\s*([^(),]+?)\s*,\s*[^(),]+(?:\([^()]*\))?\s*,\s*((?:\(\s*short\s*\)\s*)?[^(),]+(?:\([^()]*\))?)\s*\)"
+    r"\bNewTopic\(\s*((?:[^(),]|\(\)){1,200}?)\s*,\s*[^(),]+(?:\([^()]*\))?\s*,\s*((?:\(\s*short\s*\)\s*)?[^(),]+(?:\([^()]*\))?)\s*\)"
     r"(\s*\.\s*configs\((?:[^()]|\([^()]*\)){0,400}\))?"
 )
-REPLICAS: Final = re.compile(r"\.\s*replicas\(\s*([^()]+?)\s*\)")
+REPLICAS: Final = re.compile(r"\.\s*replicas\(\s*((?:[^()]|\(\)){1,200}?)\s*\)")
 LEAST: Final = re.compile(r"(?:\bMIN_IN_SYNC_REPLICAS_CONFIG|\"min\.insync\.replicas\")\s*(?:,|to)\s*\"?([\w.]+)\"?")
 
 
-def topics_of_beans(source: Text, constant: Callable[[str], str | None]) -> Iterator[TopicConfig]:
-    """The topics that a source makes; `constant` gives what an expression is, as far as it is written out."""
+@dataclass(frozen=True, slots=True)
+class AskedTopic:
+    """A topic that a source makes, with texts that may be placeholders of its application's files."""
+
+    name: str
+    replicas: str
+    """Empty if it is not told."""
+    least: str
+    """Of min.insync.replicas, empty if it is not told."""
+    origin: Origin
+
+
+def topics_of_beans(source: Text, constant: Callable[[str], str | None]) -> Iterator[AskedTopic]:
+    """The topics that a source makes; `constant` gives what an expression is, as far as it is told."""
     for found in BUILDER.finditer(source.content):
         replicas = REPLICAS.search(found[2])
         yield from _topic(source, found, found[1], replicas[1] if replicas else "", found[2], constant)
@@ -55,22 +69,24 @@ def topics_of_beans(source: Text, constant: Callable[[str], str | None]) -> Iter
 
 def _topic(
     source: Text, at: re.Match[str], name: str, replicas: str, more: str, constant: Callable[[str], str | None]
-) -> Iterator[TopicConfig]:
-    """A topic by the expressions that tell its name and replicas; none if its name is not written out."""
+) -> Iterator[AskedTopic]:
+    """A topic by the expressions that tell its name and replicas; none if its name is not told."""
     called = constant(name)
     bare = re.sub(r"\(\s*short\s*\)|\.toShort\(\)", "", replicas).strip()
-    factor = constant(bare) if bare else None
-    if called is None or not re.fullmatch(r"[\w.-]+", called):
-        return
-    origin = source.origin(source.line_at(at.start()))
     least = LEAST.search(more)
-    told = constant(least[1]) if least else None
-    own: Mapping[str, Setting] = {}
-    if told is not None:
-        own = {"min.insync.replicas": Setting("min.insync.replicas", told, origin)}
-    yield TopicConfig(
-        name=called,
-        replication_factor=int(factor) if factor is not None and re.fullmatch(r"[1-9]\d{0,3}", factor) else None,
-        settings=MappingProxyType(dict(own)),
-        origin=origin,
-    )
+    if called is not None:
+        factor = (constant(bare) if bare else None) or ""
+        own = (constant(least[1]) if least else None) or ""
+        yield AskedTopic(called, factor, own, source.origin(source.line_at(at.start())))
+
+
+def topic_asked(asked: AskedTopic, look_up: Lookup) -> TopicConfig | None:
+    """A topic with what its application's files say of its name and replicas; None if its name is not known."""
+    name, replicas, least = (resolve(each, "spring", look_up) for each in (asked.name, asked.replicas, asked.least))
+    if not name.known or not re.fullmatch(r"[\w.-]+", name.text):
+        return None
+    own: dict[str, Setting] = {}
+    if least.known and least.text:
+        own = {"min.insync.replicas": Setting("min.insync.replicas", least.text, asked.origin)}
+    factor = int(replicas.text) if replicas.known and re.fullmatch(r"[1-9]\d{0,3}", replicas.text) else None
+    return TopicConfig(name=name.text, replication_factor=factor, settings=MappingProxyType(own), origin=asked.origin)

@@ -4,7 +4,6 @@
 |---|---|---|
 | Java, Kotlin | a class with `@ConfigurationProperties("app")` or `@ConfigMapping` | an annotation, an initializer |
 | Scala | a class that is made with `acks = config.getString("acks")` | none |
-| Go | a struct with tags of the environment, `envconfig:"ACKS" default:"1"` | in the tag |
 | C# | a class of options, bound to a section of appsettings.json | an initializer; else false |
 | JavaScript | an object of a module that is imported, perhaps of a schema of the environment | in the schema |
 
@@ -15,12 +14,15 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
 from audit.readers.asked import asked_of
+from audit.readers.keyed import said_below
+from audit.readers.node import asked_of_config
+from audit.readers.scripts import closing, imported, of_environment, parameters_of, passed, scripts_of, workspace_of
 from audit.readers.text import Text
 from audit.readers.walk import text_of
 
@@ -152,29 +154,6 @@ def of_scala(expression: str, texts: Iterable[str]) -> str | None:
     return f"${{{asked.pop()}}}" if len(asked) == 1 else None
 
 
-# Go
-
-OF_ENVIRONMENT: Final = re.compile(r"\b(?:env|envconfig):\"(\w+)(?:,\s*default=([^\",]*)|[^\"]*)?\"")
-OF_DEFAULT: Final = re.compile(r"\b(?:default|envDefault|env-default):\"([^\"]*)\"")
-
-
-def of_go(expression: str, texts: Iterable[str]) -> str | None:
-    """A field of a struct that is filled from the environment, by its tags; None if two structs do not agree."""
-    names = path_of(expression)
-    if len(names) < 2:
-        return None
-    found: set[str] = set()
-    for text in texts:
-        for tags in re.findall(rf"(?m)^[ \t]*{re.escape(names[-1])}[ \t]+[\w.\[\]*]+[ \t]+`([^`\n]*)`", text):
-            variable, default = OF_ENVIRONMENT.search(tags), OF_DEFAULT.search(tags)
-            told = default[1] if default else variable[2] if variable else None
-            if variable:
-                found.add(f"${{{variable[1]}}}" if told is None else f"${{{variable[1]}:{told}}}")
-            elif told is not None:
-                found.add(told)
-    return found.pop() if len(found) == 1 else None
-
-
 # C#
 
 HIGHEST: Final = 6
@@ -192,13 +171,18 @@ OF_DOTNET: Final = re.compile(
 """What a program of .NET's asks its configuration for by a key, and the default."""
 
 
-def of_dotnet(source: Text, expression: str) -> str | None:
-    """A property of a class of options: what the only appsettings.json with its section says, or its initializer."""
-    if asked := OF_DOTNET.fullmatch(expression.strip()):
-        said = {value for path in _appsettings(source) if (value := _of_json(path, (asked[1] or asked[3]).split(":")))}
+def of_dotnet(source: Text, expression: str) -> tuple[str, str] | None:
+    """A property of a class of options: what the only appsettings.json with its section says, or its initializer; and
+    that file, if there is one.
+    """
+    if asked := OF_DOTNET.fullmatch(_of_sections(source, expression.strip())):
+        said = {value: str(path) for path in _appsettings(source)
+                if (value := _of_json(path, (asked[1] or asked[3]).split(":")))}  # fmt: skip
         default = next((each for each in (asked[2], asked[4], asked[5]) if each is not None), None)
-        return said.pop() if len(said) == 1 else None if said else default and default.removeprefix("Acks.")
-    names = path_of(re.sub(r"\.(?:Current)?Value\b(?=\.)", "", expression))
+        if said or default is None:
+            return next(iter(said.items())) if len(said) == 1 else None
+        return default.removeprefix("Acks."), ""
+    names = path_of(_of_local(source, re.sub(r"\.(?:Current)?Value\b(?=\.)", "", expression)))
     if len(names) != 2:
         return None
     typed = re.search(
@@ -208,12 +192,14 @@ def of_dotnet(source: Text, expression: str) -> str | None:
     if typed is None:
         return None
     sources = {path: text for path in islice(_sources(source), MOST) if typed[1] in (text := _read(path))}
-    home = next((text for text in sources.values() if re.search(rf"\bclass\s+{typed[1]}\b", text)), None)
+    home = next((text for text in sources.values() if re.search(rf"\b(?:class|record)\s+{typed[1]}\b", text)), None)
     section = _section(typed[1], home or "", sources.values())
     if home is None or not section:
         return None
     said = {
-        value for path in _appsettings(source) if (value := _of_json(path, [*section.split(":"), names[1]])) is not None
+        value: str(path)
+        for path in _appsettings(source)
+        if (value := _of_json(path, [*section.split(":"), names[1]])) is not None
     }
     if len(said) > 1:
         return None
@@ -222,14 +208,45 @@ def of_dotnet(source: Text, expression: str) -> str | None:
         home,
     )
     if said or own is None:
-        return said.pop() if said else None
+        return next(iter(said.items()), None)
     given = next((each for each in own.groups()[1:] if each is not None), None)
-    return given if given is not None else "false" if own[1] == "bool" else None
+    value = given if given is not None else "false" if own[1] == "bool" else None
+    return (value, "") if value is not None else None
+
+
+def _of_sections(source: Text, expression: str) -> str:
+    """An expression with the whole key where it asks a section: `section["Acks"]` of `GetSection("Kafka")`."""
+    asked = re.search(r"\b(\w+)(?:\[\s*\"|\.GetValue(?:<[\w?.]+>)?\(\s*\")(\w+)\"", expression)
+    bound = (
+        re.search(
+            rf"\b{asked[1]}\s*=\s*[^;]{{0,100}}?\bGet(?:Required)?Section\(\s*\"([\w:]+)\"\s*\)\s*;", source.content
+        )
+        if asked
+        else None
+    )
+    if asked is None or bound is None:
+        return expression
+    whole = expression[: asked.start(2)] + f"{bound[1]}:{asked[2]}" + expression[asked.end(2) :]
+    return whole.replace(f"{asked[1]}[", "configuration[").replace(f"{asked[1]}.GetValue", "configuration.GetValue")
+
+
+def _of_local(source: Text, expression: str) -> str:
+    """An expression with what its first name is bound to, if that is what options have: `var o = options.Value`."""
+    root, dot, rest = expression.strip().partition(".")
+    bound = (
+        re.search(rf"\b(?:var|\w+)\s+{re.escape(root)}\s*=\s*(\w+)\.(?:Current)?Value\s*;", source.content)
+        if dot
+        else None
+    )
+    return f"{bound[1]}.{rest}" if bound else expression
 
 
 def _root(source: Text) -> Path:
     folders = Path(source.path).absolute().parents[:HIGHEST]
-    return next((each for each in folders if any(any(each.glob(name)) for name in SOLUTION)), folders[0])
+    found = (
+        each for names in (SOLUTION, ("*.csproj",)) for each in folders if any(any(each.glob(name)) for name in names)
+    )
+    return next(found, folders[0])
 
 
 def _sources(source: Text) -> Iterator[Path]:
@@ -275,28 +292,232 @@ def _of_json(path: Path, names: list[str]) -> str | None:
     return json.dumps(node).strip('"') if isinstance(node, str | int | bool) else None
 
 
+# Files of settings, by any library
+
+
+def of_file(source: Text, expression: str) -> str | None:
+    """What the files of a program say of a path of names, where a library binds them to a class: `conf.kafka.acks`."""
+    names = path_of(
+        expression.strip().lstrip("&").removesuffix(".as_str()").removesuffix(".clone()").removeprefix("self.")
+    )
+    told = said_below(source.path, names[1:]) if len(names) > 2 else None
+    return told.value if told is not None and told.known else None
+
+
+OF_CLAP: Final = re.compile(r"\benv\s*=\s*\"(\w+)\"|\bdefault_value(?:_t)?\s*=\s*(?:\"([^\"]*)\"|(-?\d+|true|false))")
+
+
+def of_rust(source: Text, expression: str, texts: Iterable[str]) -> str | None:
+    """A field of a struct of Rust's that a file of settings or arguments of a command are read into."""
+    if (told := of_file(source, expression)) is not None:
+        return told
+    names = path_of(
+        expression.strip().lstrip("&").removesuffix(".as_str()").removesuffix(".clone()").removeprefix("self.")
+    )
+    if len(names) < 2:
+        return None
+    field = re.compile(rf"((?:#\[[^\]]*\]\s*)+)(?:pub(?:\(\w+\))?\s+)?{re.escape(names[-1])}\s*:")
+    found = {each[1] for text in texts for each in field.finditer(text)}
+    if len(found) != 1:
+        return None
+    attributes = found.pop()
+    parts = [each.groups() for each in OF_CLAP.finditer(attributes)]
+    variable = next((each[0] for each in parts if each[0]), None)
+    default = next((each[1] if each[1] is not None else each[2] for each in parts if not each[0]), None)
+    function = re.search(r"\bserde\([^()]*default\s*=\s*\"(\w+)\"", attributes)
+    for text in texts if function and default is None else ():
+        body = re.search(rf"\bfn\s+{function[1]}\(\)[^{{]*\{{\s*(?:\"([^\"]*)\"|(-?\d+|true|false))", text)  # type: ignore[index]
+        default = (body[1] if body[1] is not None else body[2]) if body else default
+    if variable is None:
+        return default
+    return f"${{{variable}}}" if default is None else f"${{{variable}:{default}}}"
+
+
 # JavaScript, TypeScript
 
+NEST: Final = re.compile(
+    r"[\w.]*[cC]onfig\w*\.get(?:OrThrow)?(?:<[^<>()]*>)?\(\s*['\"]([\w.]+)['\"]\s*"
+    r"(?:,\s*(?:['\"]([^'\"]*)['\"]|(-?\d+|true|false))\s*)?(?:,\s*\{[^{}]*\}\s*)?\)!?"
+)
+"""What a service of settings is asked for, as NestJS' is: a variable, or a path of names, and the default."""
+CONVERSION: Final = re.compile(r"(?:Number|parseInt|String|Boolean)\(\s*(.+?)\s*(?:,\s*10\s*)?\)|\+\s*(\w[\w.]*)")
+LITERAL: Final = re.compile(r"['\"]([\w-]*)['\"]|(-?\d+|true|false)")
 
-def of_script(expression: str, module: str) -> str | None:
+
+def of_script(
+    source: Text, expression: str, function: str = "", called: str = "", owner: str = "", depth: int = 0
+) -> tuple[str, str] | None:
+    """What an expression of a script stands for, and the file of settings that says so: a field of an object that
+    another module makes, what node-config or a service of settings is asked for, or a parameter that every call of its
+    function gives the same. `function` is the text of what it stands in, `called` its name, `owner` its class.
+    """
+    text = re.sub(r"\s+as\s+\w+$", "", expression.strip())
+    if depth > DEEPEST or len(text) > LONGEST:
+        return None
+    if inner := CONVERSION.fullmatch(text):
+        return of_script(source, inner[1] or inner[2], function, called, owner, depth + 1) or _plain(text)
+    if (told := asked_of_config(source, text)) is not None:
+        return told
+    if (asked := NEST.fullmatch(text)) is not None:
+        return _of_service(source, asked[1], asked[2] if asked[2] is not None else asked[3])
+    if (plain := _plain(text)) is not None:
+        return plain
+    if re.fullmatch(r"\w+", text):
+        if (taken := of_environment(source.content).get(text)) is not None:
+            return taken, ""
+        given = passed(source, called, owner, text, function) if called else None
+        values = {_of_argument(where, each, depth) for where, each in given or ()}
+        return values.pop() if len(values) == 1 else None
+    names = path_of(text)
+    names = ["this", *names] if text.startswith("this.") and names[:1] != ["this"] and names else names
+    if not names:
+        return None
+    if names[0] == "this" or (called and any(each == names[0] for each, _ in parameters_of(function))):
+        return _of_object(source, names, function, called, owner, depth)
+    module = imported(source, names[0])
+    value = of_module(text, module, depth) if module is not None else _of_own(names, source, depth)
+    if value is not None:
+        return value, module.path if module is not None and module.file.endswith(".json") else ""
+    loads = LOADS.search(module.content if module is not None else source.content)
+    of_files = said_below(source.path, names[1:]) if loads is not None else None
+    return (of_files.value, "") if of_files is not None and of_files.known else None
+
+
+LOADS: Final = re.compile(
+    r"\b(?:yaml|YAML|jsyaml|toml|TOML|ini|JSON)\.(?:load|safeLoad|parse)\(|\breadFileSync\(|\bnconf\b"
+)
+"""Where a script reads a file of settings."""
+
+
+def _of_object(
+    source: Text, names: Sequence[str], function: str, called: str, owner: str, depth: int
+) -> tuple[str, str] | None:
+    """A field of an object of a class, or of a parameter that every call gives."""
+    at = 1 if names[0] == "this" else 0
+    name, rest = names[at], list(names[at + 1 :])
+    if at and (made := _property_of(source, name)) is not None:
+        return of_script(source, ".".join([made, *rest]), depth=depth + 1)
+    classes = re.findall(r"\bclass\s+(\w+)", source.content) if at else []
+    if at and len(classes) == 1 and (constructor := re.search(r"\bconstructor\s*\(", source.content)):
+        function, called, owner = source.content[constructor.start() :], "constructor", classes[0]
+    values: set[tuple[str, str] | None] = set()
+    for where, each in passed(source, called, owner, name, function) or ():
+        if each.startswith("{") and rest:
+            inside = of_module(".".join(["x", *rest]), Text(where.path, each[1:]), depth + 1)
+            values.add((inside, "") if inside is not None else None)
+        else:
+            values.add(of_script(where, ".".join([each, *rest]), depth=depth + 1) if each else None)
+    return values.pop() if len(values) == 1 else None
+
+
+def _property_of(source: Text, name: str) -> str | None:
+    """What a class of a script gives a property of its own, where that is done once."""
+    pattern = rf"(?m)^[ \t]*(?:(?:private|public|protected|readonly|static)\s+)*{re.escape(name)}\s*(?::[^=;\n]+)?=\s*"
+    found = [each.end() for each in re.finditer(pattern, source.content)]
+    found += [each.end() for each in re.finditer(rf"\bthis\.{re.escape(name)}\s*=(?!=)\s*", source.content)]
+    told = _value_from(source.content, found[0]) if len(found) == 1 else ""
+    return told if told and told != name else None
+
+
+def _of_own(names: Sequence[str], source: Text, depth: int) -> str | None:
+    """A field of an object, or an enumeration, of the script itself: `const ACKS = { ALL: -1 }`."""
+    if len(names) < 2:
+        return None
+    made = re.compile(
+        rf"\b(?:(?:const|let|var)\s+{re.escape(names[0])}\b[^=;]{{0,100}}=\s*(?:Object\.freeze\(\s*)?|enum\s+{re.escape(names[0])}\s*)\{{"
+    )
+    found = made.search(source.content)
+    if found is None:
+        return None
+    inside = source.content[found.end() : closing(source.content, found.end())]
+    if found[0].startswith("enum"):
+        inside = re.sub(r"\b(\w+)\s*=", r"\1:", inside)
+    return of_module(".".join(["x", *names[1:]]), Text(source.path, inside), depth + 1)
+
+
+def _value_from(content: str, start: int) -> str:
+    """What stands from a place on to the comma, brace or line that ends it."""
+    level = 0
+    for at in range(start, min(len(content), start + LONGEST)):
+        letter = content[at]
+        if letter in "([{":
+            level += 1
+        elif letter in ")]}":
+            level -= 1
+        if level < 0 or (not level and letter in ",;\n"):
+            return content[start:at].strip()
+    return content[start : start + LONGEST].strip()
+
+
+def _of_argument(source: Text, given: str, depth: int) -> tuple[str, str] | None:
+    return of_script(source, given, depth=depth + 1) if given else None
+
+
+def _plain(text: str) -> tuple[str, str] | None:
+    """A literal, or what the environment is asked for."""
+    if literal := LITERAL.fullmatch(text):
+        return (literal[1] if literal[1] is not None else literal[2]), ""
+    asked = asked_of(text)
+    return (asked, "") if asked is not None else None
+
+
+def _of_service(source: Text, name: str, default: str | None) -> tuple[str, str] | None:
+    """What a service of settings says: a variable of the environment, or a field of what is registered with it."""
+    texts = scripts_of(workspace_of(Path(source.path)))
+    if "." not in name and name.isupper():
+        if default is None:
+            schemas = {told for text in texts if (told := _of_schema(f"env.{name}", text.content)) and ":" in told}
+            return (schemas.pop(), "") if len(schemas) == 1 else (f"${{{name}}}", "")
+        return f"${{{name}:{default}}}", ""
+    first, _, rest = name.partition(".")
+    for text in texts:
+        registered = re.search(rf"\bregisterAs\(\s*['\"]{re.escape(first)}['\"]", text.content)
+        loaded = re.search(r"\bexport\s+default\s*(?:async\s*)?(?:\(\)|function\s*\w*\(\))", text.content)
+        at = registered or (loaded if "config" in text.file else None)
+        if at is not None and rest:
+            part = Text(text.path, text.content[at.end() :])
+            if (value := of_module(f"x.{rest if registered else name}", part)) is not None:
+                return value, ""
+    return None
+
+
+def of_module(expression: str, module: Text, depth: int = 0) -> str | None:
     """A field of an object that another module of a script makes: a literal, or a variable with its default."""
     names = path_of(expression)
-    if len(names) < 2 or not module:
+    content = module.content
+    if len(names) < 2 or not content or depth > DEEPEST:
         return None
     start = 0
-    for name in names[1:-1]:
-        inside = re.compile(rf"\b{re.escape(name)}['\"]?\s*:\s*\{{").search(module, start)
+    for at, name in enumerate(names[1:-1], 1):
+        inside = re.compile(rf"\b{re.escape(name)}['\"]?\s*:\s*\{{").search(content, start)
         if inside is None:
-            return None
+            return _of_part(names[at:], module, start, depth)
         start = inside.end()
-    last = re.compile(rf"\b{re.escape(names[-1])}['\"]?\s*:\s*([^,\n]+)").search(module, start)
+    last = re.compile(rf"\b{re.escape(names[-1])}['\"]?\s*:\s*").search(content, start)
     if last is None:
         return None
-    told = re.sub(r"[\s};]+$", "", last[1].strip())
-    if literal := re.fullmatch(r"['\"]([\w-]*)['\"]|(-?\d+|true|false)", told):
-        return literal[1] if literal[1] is not None else literal[2]
-    own = re.fullmatch(r"[A-Z][A-Z0-9_]*", names[-1]) is not None and "process.env" in module  # of the schema itself
-    return asked_of(told) or _of_schema(f"env.{names[-1]}" if own else told, module)
+    told = _value_from(content, last.end())
+    if (plain := _plain(told)) is not None:
+        return plain[0]
+    if re.fullmatch(r"\w+", told) and (bound := re.search(rf"\bconst\s+{told}\b[^=;\n]{{0,80}}=\s*([^;\n]+)", content)):
+        taken = of_environment(content).get(told)
+        inner = _plain(bound[1].strip())
+        return taken or (inner[0] if inner is not None else None)
+    own = re.fullmatch(r"[A-Z][A-Z0-9_]*", names[-1]) is not None and "process.env" in content  # of the schema itself
+    return of_environment(content).get(told) or _of_schema(f"env.{names[-1]}" if own else told, content)
+
+
+def _of_part(names: list[str], module: Text, start: int, depth: int) -> str | None:
+    """A field below what a module has of another one, or in a constant of its own: `{ kafka: kafkaConfig }`."""
+    part = re.compile(rf"\b{re.escape(names[0])}\b(?:\s*:\s*(\w+))?\s*[,\n}}]").search(module.content, start)
+    if part is None:
+        return None
+    name = part[1] or names[0]
+    made = re.search(rf"\b(?:const|let|var)\s+{re.escape(name)}\b[^=;]{{0,100}}=\s*\{{", module.content)
+    if made is not None:
+        return of_module(".".join(["x", *names[1:]]), Text(module.path, module.content[made.end() :]), depth + 1)
+    other = imported(module, name)
+    return of_module(".".join([name, *names[1:]]), other, depth + 1) if other is not None else None
 
 
 def _of_schema(told: str, module: str) -> str | None:

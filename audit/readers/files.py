@@ -15,12 +15,14 @@ from types import MappingProxyType
 from typing import Final
 
 from audit.model import Client, InputProblem, Inputs, Origin, ProducerConfig, Setting
+from audit.readers import calls, keyed, objects, scripts
 from audit.readers.application import FILE as APPLICATION
 from audit.readers.application import read_applications
 from audit.readers.check import check
 from audit.readers.collect import Collected, Options
 from audit.readers.compose import read_env
 from audit.readers.connect import join
+from audit.readers.creates import topic_asked
 from audit.readers.environments import join_environments
 from audit.readers.format import Document
 from audit.readers.helm import RENDERED, chart_of, conditions, has_templates, rendered
@@ -70,6 +72,10 @@ def read_paths(paths: Sequence[str | Path], options: Options | None = None) -> I
     reading = Collected(options or Options(), is_file=file_names().fullmatch)
     reading.nested = lambda inside: _nested(inside, reading)
     reading.offer = lambda source, table: _offered(source, table, reading)
+    keyed.forget()
+    objects.forget()
+    scripts.forget()
+    calls.forget()
     tops: dict[str, Path] = {}
     named = [str(path) for path in paths]
     if STDIN in named:
@@ -83,6 +89,7 @@ def read_paths(paths: Sequence[str | Path], options: Options | None = None) -> I
     read_applications(reading)
     read_containers(reading)  # before files of variables: they may be what a ConfigMap is made of
     read_dockerfiles(reading)
+    reading.fillings |= keyed.TAKEN
     reading.producers = [each for each in reading.producers if not _is_file_of_others(each, reading)]
     for path, source in reading.env_files.items():
         if path not in reading.named_env_files and not _is_sample(path, reading):
@@ -317,6 +324,8 @@ def _with_units(reading: Collected, tops: dict[str, Path]) -> None:
         made = dataclasses.replace(one.producer, unit=unit(one.producer.origin))
         reading.made[at] = dataclasses.replace(one, producer=made)
     reading.brokers = [dataclasses.replace(each, unit=unit(each.origin)) for each in reading.brokers]
+    asked = [topic_asked(each, _look_up(unit(each.origin), reading)) for each in reading.beans]
+    reading.topics += [each for each in asked if each is not None]
     reading.topics = [dataclasses.replace(each, unit=unit(each.origin)) for each in reading.topics]
     uses: dict[str, set[bool]] = {}
     for path, sends in reading.uses.items():

@@ -384,7 +384,10 @@ FORMATS: Final = (
         claims=lambda document: (
             document.file.endswith((".conf", ".hocon"))
             and SPEAKS.search(document.source.content) is not None
-            and BLOCK.search(document.source.content) is not None
+            and (
+                BLOCK.search(document.source.content) is not None
+                or document.file in ("application.conf", "reference.conf")
+            )
         ),
         read=_read,
     ),

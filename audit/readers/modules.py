@@ -137,7 +137,8 @@ def _has(above: Path, name: str, here: Path) -> bool:
 
 
 @lru_cache(maxsize=PARSED)
-def _tree(source: Text) -> ast.Module | None:
+def tree_of(source: Text) -> ast.Module | None:
+    """The tree of another file; None if it is not Python."""
     try:
         return ast.parse(source.content)
     except (SyntaxError, RecursionError, ValueError, MemoryError):
@@ -164,19 +165,19 @@ def _imported(source: Text, module: ast.Module, value: ast.Name) -> tuple[Text, 
     """The constant that a name is in the module that it is imported from."""
     node, original = imports(module).get(value.id, (None, ""))
     other = module_of(source, node) if node is not None else None
-    tree = _tree(other) if other is not None else None
+    tree = tree_of(other) if other is not None else None
     told = named(tree).get(original) if tree is not None else None
     return (other, told) if other is not None and told is not None else (source, value)
 
 
 def _field(source: Text, module: ast.Module, value: ast.Attribute, owner: str) -> tuple[Text, ast.expr]:
     """A field: of a module (`config.ACKS`), of a class, or of the settings that a name is bound to."""
-    if (other := module_named(source, module, owner)) is not None and (tree := _tree(other)) is not None:
+    if (other := module_named(source, module, owner)) is not None and (tree := tree_of(other)) is not None:
         told = named(tree).get(value.attr)
         return (other, told) if told is not None else (source, value)
     node, original = imports(module).get(owner, (None, owner))
     home = module_of(source, node) if node is not None else source
-    tree = module if node is None else _tree(home) if home is not None else None
+    tree = module if node is None else tree_of(home) if home is not None else None
     told = _of_class(tree, original, value.attr) if tree is not None else None
     return (home, told) if home is not None and told is not None else (source, value)
 
@@ -193,7 +194,7 @@ def _of_class(tree: ast.Module, name: str, attribute: str) -> ast.expr | None:
     value = getattr(found[0], "value", None) if len(found) == 1 else None
     if not any(ast.unparse(base).endswith("BaseSettings") for base in owner.bases):
         return value if not made or isinstance(value, ast.Constant) else None
-    return _variable(owner, attribute, value)
+    return variable_of(owner, attribute, value)
 
 
 def _binds_attribute(node: ast.stmt, name: str) -> bool:
@@ -201,15 +202,26 @@ def _binds_attribute(node: ast.stmt, name: str) -> bool:
     return any(isinstance(each, ast.Name) and each.id == name for each in targets)
 
 
-def _variable(owner: ast.ClassDef, attribute: str, value: ast.expr | None) -> ast.expr | None:
-    """A field of pydantic's settings as the variable that it is read from: `os.getenv("PREFIX_FIELD", default)`."""
+def variable_of(
+    owner: ast.ClassDef, attribute: str, value: ast.expr | None, above: str | None = None
+) -> ast.expr | None:
+    """A field of pydantic's settings as the variable that it is read from: `os.getenv("PREFIX_FIELD", default)`.
+
+    `above` is what the variables of a part of the settings begin with.
+    """
+    variable = ""
     if isinstance(value, ast.Call) and ast.unparse(value.func).endswith("Field"):
         words = {word.arg: word.value for word in value.keywords}
-        if words.keys() & {"alias", "validation_alias", "env", "default_factory"}:
+        told = next((words[each] for each in ("validation_alias", "alias", "env") if each in words), None)
+        if told is not None and not (isinstance(told, ast.Constant) and isinstance(told.value, str)):
             return None
+        if "default_factory" in words:
+            return None
+        variable = str(told.value).upper() if isinstance(told, ast.Constant) else ""
         value = value.args[0] if value.args else words.get("default")
     prefix = re.search(r"env_prefix\s*=\s*['\"](\w*)['\"]", ast.unparse(owner))
-    given: list[ast.expr] = [ast.Constant(((prefix[1] if prefix else "") + attribute).upper())]
+    begins = above if above is not None else prefix[1] if prefix else ""
+    given: list[ast.expr] = [ast.Constant(variable or (begins + attribute).upper())]
     given += [value] if isinstance(value, ast.Constant) and value.value is not Ellipsis else []
     made = ast.Call(ast.Attribute(ast.Name("os"), "getenv"), given, [])
     return ast.fix_missing_locations(ast.copy_location(made, value or owner))

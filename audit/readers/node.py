@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from audit.model import Setting
+from audit.readers.keyed import TAKEN
 from audit.readers.names import latest
 from audit.readers.text import Text, Unreadable
 from audit.readers.tree import Table, flatten, read_json, read_yaml
@@ -40,6 +41,49 @@ def configured(source: Text, text: str) -> list[Setting] | None:
         said = [each[key] for each in settings if key in each]
         found.append(replace(said[0], known=len({each.value for each in said}) == 1))
     return found
+
+
+OF_CONFIG: Final = r"\bconfig\.get(?:<[^<>()]*>)?\(\s*['\"]([\w.]+)['\"]\s*\)"
+ASKS: Final = re.compile(rf"(?:{OF_CONFIG}|(\w+))((?:\??\.\w+)*)")
+OF_NAMES: Final = re.compile(rf"\b(?:const|let|var)\s*\{{([^{{}}]*)\}}\s*=\s*{OF_CONFIG}")
+
+
+def asked_of_config(source: Text, expression: str) -> tuple[str, str] | None:
+    """What node-config's files say of an expression, and which of them: `settings.acks` of
+    `const settings = config.get('kafka')`; None if it is nothing of theirs, or they do not agree.
+    """
+    found = ASKS.fullmatch(expression.strip()) if IMPORTED.search(source.content) else None
+    if found is None:
+        return None
+    root = found[1] or _bound_to(source, found[2])
+    path = ".".join(each for each in (root or "", *re.split(r"\??\.", found[3])) if each)
+    layers = list(_layers(source)) if root is not None and path else []
+    TAKEN.update(layer.path for layer in layers if "." in path and _at(layer, path.rpartition(".")[0]))
+    said = [(one, layer.path) for layer in layers if (one := _value_at(layer, path)) is not None]
+    return said[0] if root is not None and said and len({one for one, _ in said}) == 1 else None
+
+
+def _bound_to(source: Text, name: str) -> str | None:
+    """The path of node-config's that a name of a script stands for; None if it is none of its."""
+    if name == "config":
+        return ""
+    bound = re.search(
+        rf"\b(?:const|let|var)\s+{re.escape(name)}\b[^=;\n]{{0,100}}=\s*{OF_CONFIG}\s*(?:;|\n|$)", source.content
+    )
+    if bound is not None:
+        return bound[1]
+    for names, path in OF_NAMES.findall(source.content):
+        for each in names.split(","):
+            taken, _, own = (one.strip() for one in each.partition(":"))
+            if (own or taken) == name:
+                return f"{path}.{taken}"
+    return None
+
+
+def _value_at(layer: Text, path: str) -> str | None:
+    above, _, last = path.rpartition(".")
+    told = [each for each in _at(layer, above) if each.key == last] if above else []
+    return told[-1].value if told else None
 
 
 def _layers(source: Text) -> Iterator[Text]:

@@ -22,7 +22,7 @@ from audit.readers.text import Text
 from evidence.releases import numbers
 
 Framework = Literal[
-    "spring-kafka", "quarkus", "micronaut-kafka", "spring-boot",
+    "spring-kafka", "quarkus", "micronaut-kafka", "micronaut", "spring-boot",
     "spark", "flink", "alpakka", "pekko", "vertx", "reactor-kafka",
 ]  # fmt: skip
 """What brings a kafka-clients, each with a table of that name."""

@@ -29,9 +29,11 @@ from audit.model import Client, Setting
 from audit.readers.collect import Collected, preset
 from audit.readers.flink import placed, read_sql
 from audit.readers.format import Format
-from audit.readers.modules import bound, imports, module_named, module_of
+from audit.readers.modules import bound, imports, module_named, module_of, tree_of
 from audit.readers.names import producer_keys
+from audit.readers.objects import Place, function_at, given, is_never_given, kind_of, stands_for
 from audit.readers.packages import of_framework
+from audit.readers.pyfiles import PARSERS, of_flask, of_loaded_file, option_of, section_of_ini, variable_of_helper
 from audit.readers.text import Text, Unreadable
 from audit.readers.tree import Listing, Scalar, Table, flatten, read_json, read_yaml
 from audit.readers.walk import text_of
@@ -120,11 +122,11 @@ def _parsed(content: str) -> ast.Module:
         return ast.parse(re.sub(r"(?m)^(\s*)type (\w+)(?:\[[^\n=]*\])? = ", r"\1\2 = ", older))
 
 
-BOUND: Final[ContextVar[Mapping[str, ast.Dict]]] = ContextVar("BOUND")
+BOUND: Final[ContextVar[Mapping[str, ast.expr]]] = ContextVar("BOUND")
 """Of the source that is read: dictionaries that a name of its module is bound to, once."""
 
 
-def _dictionaries(tree: ast.Module) -> dict[str, ast.Dict]:
+def _dictionaries(tree: ast.Module) -> dict[str, ast.expr]:
     """The dictionaries that names of a module are bound to, where that is done once and nothing is put in."""
     bound = [each for each in tree.body if isinstance(each, ast.Assign) and len(each.targets) == 1]
     names = Counter(each.targets[0].id for each in bound if isinstance(each.targets[0], ast.Name))
@@ -139,10 +141,16 @@ def _dictionaries(tree: ast.Module) -> dict[str, ast.Dict]:
         each.targets[0].id: each.value
         for each in bound
         if isinstance(each.targets[0], ast.Name)
-        and isinstance(each.value, ast.Dict)
+        and (isinstance(each.value, ast.Dict) or _is_dict_of_words(each.value))
         and names[each.targets[0].id] == 1
         and each.targets[0].id not in changed
     }
+
+
+def _is_dict_of_words(value: ast.expr) -> bool:
+    """Whether an expression is `dict(acks=1, …)`."""
+    called = isinstance(value, ast.Call) and isinstance(value.func, ast.Name) and value.func.id == "dict"
+    return called and isinstance(value, ast.Call) and bool(value.keywords) and not value.args
 
 
 MODULE: Final[ContextVar[ast.Module]] = ContextVar("MODULE")
@@ -540,12 +548,14 @@ def _followed(source: Text, call: ast.Call, argument: ast.expr, scopes: tuple[Sc
             continue
         inside = list(_own(scope))
         bound = [node for node in inside if _binds(node, argument.id)]
-        given = (
+        taken = (
             []
             if isinstance(scope, ast.Module)
             else [each.arg for each in ast.walk(scope.args) if isinstance(each, ast.arg)]
         )
-        if argument.id in given or len(bound) > 1:
+        if argument.id in taken and not bound and isinstance(scope, FUNCTIONS):
+            return _of_callers(Place(source, MODULE.get(), argument), scope, inside)
+        if argument.id in taken or len(bound) > 1:
             return None
         if not bound:
             continue
@@ -556,6 +566,33 @@ def _followed(source: Text, call: ast.Call, argument: ast.expr, scopes: tuple[Sc
         until = call.lineno if scope is scopes[-1] else None
         return _changed(source, argument.id, scope, inside, settings, until)
     return _of_package(source, scopes[0], argument.id, called=False)
+
+
+def _of_callers(
+    place: Place, function: ast.FunctionDef | ast.AsyncFunctionDef, inside: list[ast.AST]
+) -> list[Setting] | None:
+    """The settings of a dictionary that a function takes, if its only call hands one on and nothing changes it."""
+    name = place.value.id if isinstance(place.value, ast.Name) else ""
+    following = FOLLOWING.get(())
+    handed = given(place, function, name) if function not in following and len(following) <= DEEPEST else None
+    if handed is None or any(_changes(each, name) or _hands_on(each, name) for each in inside if not _makes(each)):
+        return None
+    around: tuple[Scope, ...] = (handed.tree,)
+    own = function_at(handed.tree, handed.value)
+    around = (handed.tree, own) if own is not None else around
+    tokens = BOUND.set(_dictionaries(handed.tree)), MODULE.set(handed.tree), FOLLOWING.set((*following, function))
+    try:
+        at = ast.copy_location(ast.Call(ast.Name("dict"), [handed.value], []), handed.value)
+        return _followed(handed.source, at, handed.value, around)
+    finally:
+        BOUND.reset(tokens[0])
+        MODULE.reset(tokens[1])
+        FOLLOWING.reset(tokens[2])
+
+
+def _makes(node: ast.AST) -> bool:
+    """Whether a call makes a producer, which takes the dictionary as it is."""
+    return isinstance(node, ast.Call) and _called_name(node) in CLASSES | {*OTHERS}
 
 
 def _made(source: Text, value: ast.expr, scopes: tuple[Scope, ...]) -> list[Setting] | None:
@@ -590,6 +627,8 @@ def _of_section(source: Text, argument: ast.Subscript, scopes: tuple[Scope, ...]
     if isinstance(node, ast.Name):
         value = _only_value(node.id, scopes)
         node = value if isinstance(value, ast.expr) else node
+    if isinstance(node, ast.Call) and PARSERS.search(ast.unparse(node)) and len(path) == 1:
+        return section_of_ini(source, path[0])
     loads = isinstance(node, ast.Call) and _called_name(node) in LOADS
     return _loaded(source, path) if loads else None
 
@@ -667,6 +706,7 @@ def _returned(source: Text, call: ast.Call, name: str, scopes: tuple[Scope, ...]
     if isinstance(call.func, ast.Attribute):
         if getattr(call.func.value, "id", "") not in ("self", "cls"):
             own = _of_method(source, call.func, scopes) if scopes else None
+            own = own or _of_objects_method(source, call.func)
             return own or (_of_attribute(source, scopes[0], call.func, called=True) if scopes else None)
         outer = scopes[: max((at + 1 for at, each in enumerate(scopes) if isinstance(each, ast.ClassDef)), default=0)]
     if not outer:
@@ -693,6 +733,20 @@ def _of_method(source: Text, function: ast.Attribute, scopes: tuple[Scope, ...])
     tokens = BOUND.set(_dictionaries(tree)), MODULE.set(tree)
     try:
         return _of_function(home, methods[0], (tree, found[0]))
+    finally:
+        BOUND.reset(tokens[0])
+        MODULE.reset(tokens[1])
+
+
+def _of_objects_method(source: Text, function: ast.Attribute) -> list[Setting] | None:
+    """The settings of what a method returns of an object whose class is told anywhere: `settings.kafka.producer()`."""
+    kind = kind_of(Place(source, MODULE.get(), function.value))
+    methods = _functions(kind.owner).get(function.attr, ()) if kind is not None else ()
+    if kind is None or len(methods) != 1:
+        return None
+    tokens = BOUND.set(_dictionaries(kind.tree)), MODULE.set(kind.tree)
+    try:
+        return _of_function(kind.source, methods[0], (kind.tree, kind.owner))
     finally:
         BOUND.reset(tokens[0])
         MODULE.reset(tokens[1])
@@ -885,7 +939,7 @@ def _changed(
 
     A change that is made only under a condition leaves its value unknown.
     """
-    always = {id(one) for statement in scope.body for one in (statement, getattr(statement, "value", None))}
+    always = {id(one) for statement in _done(scope.body) for one in (statement, getattr(statement, "value", None))}
     for node in inside:
         more: list[Setting] | None = []
         if until is not None and getattr(node, "lineno", 0) > until:
@@ -898,11 +952,25 @@ def _changed(
         elif isinstance(node, ast.Call) and (method := _method(node, name)) not in {"", *READS}:
             plain = method == "update" and len(node.args) == 1 and not node.keywords
             more = _literal(source, node.args[0]) if plain else None
+            if plain and more is None and isinstance(node.args[0], ast.Subscript):
+                more = _of_section(
+                    source, node.args[0], (scope, MODULE.get()) if scope is not MODULE.get() else (scope,)
+                )
         if more is None:
             return None
         sure = id(node) in always
         settings = [*settings, *(each if sure else dataclasses.replace(each, known=False) for each in more)]
     return settings
+
+
+def _done(body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
+    """The statements that are done in any case: those of a `with` too, and what a program does that is called."""
+    for each in body:
+        yield each
+        if isinstance(each, ast.With | ast.AsyncWith | ast.Try) or (
+            isinstance(each, ast.If) and ast.unparse(each.test) == "__name__ == '__main__'"
+        ):
+            yield from _done(each.body)
 
 
 def _method(call: ast.Call, name: str) -> str:
@@ -955,19 +1023,66 @@ def _within(source: Text, value: ast.expr, scopes: tuple[Scope, ...], prefix: st
         found = _followed(source, at, value, scopes or (MODULE.get(),))
     if found is not None:
         return found
+    if is_never_given(Place(source, MODULE.get(), value)):
+        return []
     return [Setting(prefix + key, UNKNOWN, source.origin(value.lineno), known=False) for key in DECISIVE]
 
 
 def _setting(source: Text, key: str, value: ast.expr) -> Setting:
-    source, value = bound(source, MODULE.get(), value)
+    place = _final(Place(source, MODULE.get(), value))
+    flask = of_flask(dataclasses.replace(place, value=_bare(place.value)))
+    place = place if flask is None else _final(flask)
+    source, value = place.source, place.value
     line = value.lineno
     text = _constant(value)
     if text is not None:
         return Setting(key, text, source.origin(line))
     variable, default = _variable(value)
+    if not variable and (asked := variable_of_helper(_bare(value), place.tree)) is not None:
+        variable, default = asked[0], _constant(asked[1]) if asked[1] is not None else None
     if not variable:
-        return Setting(key, "(an expression)", source.origin(line), known=False)
+        told, beside = of_loaded_file(dataclasses.replace(place, value=_bare(value)))
+        if told is not None:
+            return Setting(key, told.value if told.known else UNKNOWN, source.origin(line), known=told.known)
+        given = _constant(beside) if beside is not None else None
+        return Setting(key, given or "(an expression)", source.origin(line), known=given is not None)
     return Setting(key, f"${{{variable}}}" if default is None else f"${{{variable}:{default}}}", source.origin(line))
+
+
+def _bare(value: ast.expr) -> ast.expr:
+    """A value without conversions."""
+    while isinstance(value, ast.Call) and ast.unparse(value.func) in ("int", "str", "bool") and len(value.args) == 1:
+        value = value.args[0]
+    return value
+
+
+STEPS: Final = 8
+"""How often what stands for an expression is followed further."""
+
+
+def _final(place: Place) -> Place:
+    """What an expression stands for in the end: a constant, a variable of the environment, or what is not told."""
+    for _ in range(STEPS):
+        value = place.value
+        if isinstance(value, ast.Call) and ast.unparse(value.func) in ("int", "str") and len(value.args) == 1:
+            inner = value.args[0]
+            if not isinstance(inner, ast.Name | ast.Attribute):
+                return place
+            place = dataclasses.replace(place, value=inner)
+            continue
+        if not isinstance(value, ast.Name | ast.Attribute):
+            return place
+        source, told = bound(place.source, place.tree, value)
+        if told is not value:
+            tree = place.tree if source is place.source else tree_of(source)
+            place = Place(source, tree if tree is not None else place.tree, told)
+        elif (further := stands_for(place)) is not None:
+            place = further
+        elif (default := option_of(place)) is not None:
+            place = dataclasses.replace(place, value=default)
+        else:
+            return place
+    return place
 
 
 def _constant(value: ast.expr) -> str | None:

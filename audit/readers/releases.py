@@ -235,11 +235,15 @@ def _library(group: str, artifact: str) -> Library | None:
             return "stream-binder" if artifact.startswith("spring-cloud-stream-binder-kafka") else None
         case "io.micronaut.kafka":
             return "micronaut-kafka" if artifact == "micronaut-kafka" else None
+        case "io.micronaut.platform" | "io.micronaut":
+            return "micronaut" if artifact in OF_MICRONAUT else None
     if group.startswith("io.quarkus") and artifact.endswith("bom"):
         return "quarkus"
     return next((library for library, name in CONNECTORS.items() if re.match(name, f"{group}:{artifact}")), None)
 
 
+OF_MICRONAUT: Final = frozenset({"micronaut-platform", "micronaut-parent", "micronaut-bom"})
+"""What brings a micronaut-kafka of its own line."""
 CONNECTORS: Final[Mapping[Framework, str]] = {
     "spark": r"org\.apache\.spark:spark-(?:sql|streaming)-kafka-",
     "flink": r"org\.apache\.flink:flink-(?:sql-)?connector-kafka(?:_|$)",
@@ -327,8 +331,20 @@ def read_gradle(source: Text, inherited: Mapping[str, str]) -> Iterator[BuildRel
         yield from _told(source, found.start(), found[1], artifact, str(names.get(found[3], found[3])))
     for found in re.finditer(r"""kafka\.version["'\]]*\s*=\s*["']?(\d[\w.-]*)""", text):
         yield from _told(source, found.start(), "org.apache.kafka", "kafka-clients", found[1])
+    for found in re.finditer(IN_MICRONAUT, text):
+        yield from _told(
+            source, found.start(), "io.micronaut.platform", "micronaut-platform", filled(found[1] or found[2])
+        )
     for found in re.finditer(r"""(?m)^quarkusPlatformVersion\s*=\s*(\d[\w.-]*)""", text):
         yield from _told(source, found.start(), "io.quarkus", "quarkus-bom", found[1])
+
+
+IN_MICRONAUT: Final = re.compile(
+    r"""(?m)^[ \t]*micronaut[ \t]*\{(?:[^{}]|\{[^{}]*\}){0,800}?"""
+    r"""\bversion[ \t]*(?:=[ \t]*|\([ \t]*|[ \t]+)["']?([\w.${}-]+)"""
+    r"""|^micronautVersion[ \t]*=[ \t]*([\d.]+)"""
+)
+"""How Gradle's plugin of Micronaut is told the platform's release."""
 
 
 def read_catalog(source: Text, inherited: Mapping[str, str]) -> Iterator[BuildRelease]:

@@ -28,10 +28,11 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from audit.model import Client, Origin, ProducerConfig, Setting
+from audit.readers import calls
 from audit.readers.asked import asked_of
 from audit.readers.collect import Collected
 from audit.readers.creates import topics_of_beans
-from audit.readers.fields import of_dotnet, of_go, of_jvm, of_scala, of_script, path_of
+from audit.readers.fields import of_dotnet, of_file, of_jvm, of_module, of_rust, of_scala, of_script, path_of
 from audit.readers.flink import SENDS as SQL_RUNS
 from audit.readers.flink import pieces_of, placed, read_sql
 from audit.readers.format import Document, Format
@@ -39,6 +40,16 @@ from audit.readers.names import java_constants, producer_keys, relaxed, squeezed
 from audit.readers.node import configured
 from audit.readers.placeholders import Lookup, resolved
 from audit.readers.properties import named_properties
+from audit.readers.scripts import (
+    arguments_of,
+    imported,
+    module_of,
+    object_of,
+    of_environment,
+    passed,
+    returned_object,
+)
+from audit.readers.structs import of_go
 from audit.readers.text import Text, Unreadable
 from audit.readers.walk import LARGEST
 
@@ -213,6 +224,8 @@ class _Pair:
     start: int
     other: Text | None = None
     """The file that it is in, if it is another one than the maker's."""
+    case: tuple[str, tuple[str, ...]] = ("", ())
+    """In Go, in a case of a `switch`: what is asked, and the texts of the case; empty for all others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,6 +265,10 @@ class _SourceWalk:
     """What a script's producers are assigned to."""
     sends: tuple[tuple[int, str], ...] = ()
     """Where a script sends, up to which byte, and with what."""
+    brought: set[int] = field(default_factory=set)
+    """Where producers are made with a map of which the only caller of their function is known."""
+    taken: set[str] = field(default_factory=set)
+    """The files of settings that values were found in, by their whole paths."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -267,6 +284,8 @@ class Made:
     followed: bool
     content: str = field(default="", repr=False)
     """Of its source, which may name the file."""
+    files: frozenset[str] = frozenset()
+    """The files of settings that its values are from, by their whole paths."""
 
 
 @cache
@@ -365,9 +384,30 @@ WRITTEN: Final[Mapping[str, str]] = {
 
 
 ASKED: Final = re.compile(
-    r"[\w.]+\.(?:getString|getInt|getProperty|getRequiredProperty)\(\s*\"([\w.-]+)\"\s*(?:,\s*\"([^\"]*)\"\s*)?\)"
+    r"[\w.]+\.(?:getString|getInt|getLong|getBoolean|getProperty|getRequiredProperty|getValue)"
+    r"\(\s*\"([\w.-]+)\"\s*(?:,\s*[\w.]+(?:\.class|::class(?:\.java)?)\s*)?(?:,\s*(?:\"([^\"]*)\"|(-?\d+|true|false))\s*)?\)"
+    r"(?:\s*\?:\s*\"([^\"]*)\")?"
 )
 """What a program asks the settings of its own for, by their name in its files, and the default."""
+OF_KTOR: Final = re.compile(
+    r"[\w.]+\.property(?:OrNull)?\(\s*\"([\w.-]+)\"\s*\)\??\.getString\(\)(?:\s*\?:\s*\"([^\"]*)\")?"
+)
+OF_NAME: Final = re.compile(r"(?:\w+\.)?(?:RequiredAcks|int\d*|Itoa|Number|parseInt)\(\s*(\w+)\s*(?:,\s*10\s*)?\)")
+"""A conversion of what a name stands for."""
+AS_TEXT: Final = re.compile(
+    r"(?:String\.valueOf|Integer\.toString|Int\.box|Integer\.valueOf)\((.+)\)|(.+?)\.toString(?:\(\))?", re.DOTALL
+)
+
+
+def _asked(text: str) -> _Value | None:
+    """What a program of the JVM's asks its settings for, as a placeholder."""
+    inner = AS_TEXT.fullmatch(text) if len(text) < LONGEST else None
+    text = (inner[1] or inner[2]).strip() if inner else text
+    found = ASKED.fullmatch(text) or OF_KTOR.fullmatch(text)
+    if found is None:
+        return None
+    default = next((each for each in found.groups()[1:] if each is not None), None)
+    return _Value(f"${{{found[1]}}}" if default is None else f"${{{found[1]}:{default}}}")
 
 
 def _value(node: Node, constants: Mapping[str, _Value]) -> _Value:
@@ -391,8 +431,14 @@ def _value(node: Node, constants: Mapping[str, _Value]) -> _Value:
         return _Value(WRITTEN[f"kafka.{found[1]}"])
     if re.fullmatch(r"-?\d[\d_]*[lL]?|true|false", text):
         return _Value(text.replace("_", "").rstrip("lL"))
+    if text in constants:  # of another package's in Go
+        return constants[text]
     if text.rpartition(".")[2] in constants and re.fullmatch(r"[\w.]+", text):
         return constants[text.rpartition(".")[2]]
+    if (converted := OF_NAME.fullmatch(text)) and (known := constants.get(converted[1])) is not None:
+        return known
+    if (asked := _asked(text)) is not None:
+        return asked
     if found := re.fullmatch(r"(?:String|Integer|Boolean|Objects)\.(?:valueOf|toString)\((.+)\)", text, re.DOTALL):
         bare = found[1].strip()
         return (
@@ -400,10 +446,8 @@ def _value(node: Node, constants: Mapping[str, _Value]) -> _Value:
             if re.fullmatch(r'"[^"]*"|-?\d+|true|false', bare)
             else constants.get(bare, _Value(bare, False))
         )
-    if found := ASKED.fullmatch(text):
-        return _Value(f"${{{found[1]}}}" if found[2] is None else f"${{{found[1]}:{found[2]}}}")
-    if (asked := asked_of(text)) is not None:
-        return _Value(asked)
+    if (variable := asked_of(text)) is not None:
+        return _Value(variable)
     return _Value(UNKNOWN, known=False, expression=text[:LONGEST])
 
 
@@ -472,17 +516,29 @@ def _declared(node: Node) -> str:
     return ""
 
 
+REASSIGNED: Final = re.compile(r"\bthis\.(\w+)\s*=(?!=)\s*(?![\"\d-]|true\b|false\b)")
+"""A field that is set to something else, by a setter or a constructor."""
+
+
 def _gather(source: Text, language: str, root: Node, *, outside: bool = True) -> _SourceWalk:
     """What a source has. `outside`: with the constants that it takes from other files."""
     found = _SourceWalk(source, language, encoded=source.content.encode(errors="replace"))
     nodes = list(_walk(root))
     for node, above in nodes:
-        if node.type in DECLARES:
+        if node.type == "property_declaration" and _named(node, "modifiers") and "@Value" in source.content:
+            if not _injected(node, found):
+                _constant(node, above, found)
+        elif node.type in DECLARES:
             _constant(node, above, found)
-        elif node.type in ("field_declaration", "formal_parameter"):
+        elif node.type in INJECTED:
             _injected(node, found)
         if node.type in FUNCTIONS:
             found.scopes[f"{_name_of(node)}@{node.start_byte}"] = _text(node)
+    for name in REASSIGNED.findall(source.content) if language in ("java", "kt", "cs") else ():
+        if name in found.constants and not found.constants[name].text.startswith("${"):  # no longer what it begins with
+            found.constants[name] = _Value(UNKNOWN, known=False, expression=name)
+    if language in SCRIPTS:
+        found.constants |= {name: _Value(value) for name, value in of_environment(source.content).items()}
     found.constants = {**_constants_elsewhere(source, language), **found.constants} if outside else found.constants
     for node, above in nodes:
         _pairs_of(node, above, found)
@@ -507,6 +563,8 @@ FROM_FIELDS: Final = frozenset(
 """Keys whose values are followed into fields."""
 
 
+BY_SCOPE: Final = frozenset({"go", "java", "kt", "scala", "cs", "rs", *SCRIPTS})
+"""Languages in which a name is followed by the function that it stands in."""
 FIELDS_MOST: Final = 100
 """Different fields that are followed for one file: each is looked for in other files."""
 
@@ -514,26 +572,46 @@ FIELDS_MOST: Final = 100
 def _with_fields(found: _SourceWalk) -> list[_Pair]:
     """The settings, those whose value is a field of the program's own settings as what that stands for."""
     followed = {
-        each.value.expression: None
+        (each.value.expression, each.scope if found.language in BY_SCOPE else ""): None
         for each in found.pairs
         if each.value.expression and not each.value.known and each.key in FROM_FIELDS
     }
     texts = _texts_beside(found) if followed else []
-    told = {each: _field(each, found, texts) for each in list(followed)[:FIELDS_MOST]}
-    return [
-        replace(each, value=_Value(value))
-        if each.key in FROM_FIELDS and not each.value.known and (value := told.get(each.value.expression)) is not None
-        else each
-        for each in found.pairs
-    ]
+    told = {each: _field(each[0], found, texts, each[1]) for each in list(followed)[:FIELDS_MOST]}
+
+    def filled(pair: _Pair) -> _Pair:
+        asked = (pair.value.expression, pair.scope if found.language in BY_SCOPE else "")
+        value = told.get(asked) if pair.key in FROM_FIELDS and not pair.value.known else None
+        return replace(pair, value=_Value(value)) if value is not None else pair
+
+    return _of_cases([filled(each) for each in found.pairs], found, texts)
+
+
+def _of_cases(pairs: Sequence[_Pair], found: _SourceWalk, texts: Sequence[str]) -> list[_Pair]:
+    """Settings, those in cases of a `switch` only where what is asked is told: then the one of that case."""
+    asked = {(each.case[0], each.scope): None for each in pairs if each.case[0]}
+    if not asked:
+        return list(pairs)
+    texts = texts or _texts_beside(found)
+    told = {each: _field(each[0], found, texts, each[1]) for each in list(asked)[:FIELDS_MOST]}
+    labels = {one for each in pairs for one in each.case[1]}
+    kept = []
+    for each in pairs:
+        value = told.get((each.case[0], each.scope)) if each.case[0] else None
+        value = value if value is None or not (default := re.fullmatch(r"\$\{\w+:([^{}]*)\}", value)) else default[1]
+        if value is None or value.startswith("${"):
+            kept.append(each)
+        elif value in each.case[1] or (not each.case[1] and value not in labels):
+            kept.append(replace(each, sure=True))
+    return kept
 
 
 def _texts_beside(found: _SourceWalk) -> list[str]:
     """The files of a source's package, and for Go those of the packages that it imports."""
     own = Path(found.source.path).parent
     match found.language:
-        case "scala":
-            return [_content(path) for path in sorted(own.glob("*.scala"))[:BESIDE]]
+        case "scala" | "rs" as end:
+            return [_content(path) for path in sorted(own.glob(f"*.{end}"))[:BESIDE]]
         case "go":
             imported = (path for path, _ in _imported_of_go(found.source))
             files = (*sorted(own.glob("*.go"))[:BESIDE], *imported)
@@ -542,27 +620,187 @@ def _texts_beside(found: _SourceWalk) -> list[str]:
             return []
 
 
-def _field(expression: str, found: _SourceWalk, texts: Sequence[str]) -> str | None:
+def _field(expression: str, found: _SourceWalk, texts: Sequence[str], scope: str = "", depth: int = 0) -> str | None:
+    """What an expression stands for, if it is a field of the program's own settings, or what a function is given that
+    every call of it gives the same; `scope` is the function that it stands in.
+    """
+    told = _field_of_settings(expression, found, texts, scope)
+    told = _given_by_calls(expression, found, scope, depth) if told is None else told
+    return _of_constructed(expression, found, depth) if told is None else told
+
+
+def _of_constructed(expression: str, found: _SourceWalk, depth: int) -> str | None:
+    """A field of an object, if every place in the module that makes one of its class gives the field the same."""
+    names = path_of(expression) if found.language in ("java", "kt", "scala", "cs") and depth <= STEPS else []
+    if len(names) != 2:
+        return None
+    root = re.escape(names[0])
+    typed = re.search(rf"\b([A-Z]\w*)\s+{root}\b|\b{root}\s*:\s*([A-Z]\w*)", found.source.content)
+    kind = (typed[1] or typed[2]) if typed else ""
+    where = calls.root_of(found.source.path)
+    head = re.compile(rf"\b(?:class|record)\s+{re.escape(kind)}\b\s*(?=\()")
+    for text in calls.sources_of(where, found.language) if kind else ():
+        if at := head.search(text.content):
+            parameters = calls.parameters_of(text.content[at.start() :], found.language)
+            name = next((each for each, _ in parameters if each.lower() == names[1].lower()), "")
+            made = calls.calls_of(where, found.language, kind, made=True) if name else ()
+            told = {_told_by_call(each, each.argument(parameters, name), found.language, depth) for each in made}
+            return told.pop() if len(told) == 1 else None
+    return None
+
+
+PARAMETER: Final = re.compile(r"(?:this\.)?(\w+)")
+CONVERTED: Final = re.compile(
+    r"(?:String\.valueOf|Integer\.valueOf|Integer\.parseInt|Boolean\.toString|(?:\w+\.)?RequiredAcks|int\d*|string)\((.+)\)"
+    r"|\(\w+\)\s*(.+)|(.+?)\.(?:toString(?:\(\))?|to_string\(\)|as_str\(\)|toInt\(\)|ToString\(\))|&(.+)"
+)
+STEPS: Final = 3
+"""How many functions are followed that hand on what they are given."""
+
+
+def _given_by_calls(expression: str, found: _SourceWalk, scope: str, depth: int) -> str | None:
+    """What every call gives a parameter of a function, or of a constructor: directly, or as the field that it is
+    assigned to.
+    """
+    if found.language not in ("java", "kt", "scala", "cs", "go", "rs") or depth > STEPS:
+        return None
+    text = expression.strip()
+    if inner := CONVERTED.fullmatch(text):
+        text = next(each for each in inner.groups() if each is not None).strip()
+    named = PARAMETER.fullmatch(text.removeprefix("self."))
+    parameter = _parameter(named[1], scope, found) if named else None
+    if parameter is None:
+        return None
+    name, function, called, made = parameter
+    parameters = calls.parameters_of(function, found.language)
+    told = calls.calls_of(calls.root_of(found.source.path), found.language, called, made=made)
+    values = {_told_by_call(each, each.argument(parameters, name), found.language, depth) for each in told}
+    return values.pop() if len(values) == 1 else None
+
+
+def _parameter(name: str, scope: str, found: _SourceWalk) -> tuple[str, str, str, bool] | None:
+    """Of which function a name is a parameter, or of which constructor the field of that name is assigned from one:
+    (the parameter, the function's text, its name, whether it makes an object).
+    """
+    language, content = found.language, found.source.content
+    own = found.scopes.get(scope, "")
+    if own and any(each == name for each, _ in calls.parameters_of(own.partition("{")[0] or own, language)):
+        called = scope.partition("@")[0]
+        made = re.search(rf"\bclass\s+{re.escape(called)}\b", content) is not None if called else False
+        if language == "rs" and called == "new" and (owner := re.search(r"\bimpl(?:<[^<>]*>)?\s+(\w+)", content)):
+            called = f"{owner[1]}::new"
+        return name, own, called, made
+    for each in re.finditer(r"\b(?:class|record)\s+(\w+)(?:<[^<>]*>)?(?:\s+@?\w+)*\s*(?=\()", content):
+        if any(one == name for one, _ in calls.parameters_of(content[each.start() :], language)):
+            return name, content[each.start() :], each[1], True
+    assigned = re.search(rf"(?:this\.|\b_?){re.escape(name.lstrip('_'))}\s*=\s*(\w+)\s*[;\n]", content)
+    if assigned is None or language not in ("java", "cs"):
+        return None
+    for key, text in found.scopes.items():
+        function = key.partition("@")[0]
+        constructs = (
+            re.search(rf"\bclass\s+{re.escape(function)}\b", content) is not None and assigned[0].strip() in text
+        )
+        if constructs and any(each == assigned[1] for each, _ in calls.parameters_of(text, language)):
+            return assigned[1], text, function, True
+    return None
+
+
+LITERAL: Final = re.compile(r"&?\"([^\"\\$]*)\"(?:\.to_string\(\)|\.into\(\))?|(-?\d+|true|false)")
+
+
+def _told_by_call(call: calls.Call, given: str, language: str, depth: int) -> str | None:
+    """What an argument of a call is: a literal, a constant, what is asked for, or a parameter once more."""
+    given = given.strip().lstrip("&")
+    if literal := LITERAL.fullmatch(given):
+        return literal[1] if literal[1] is not None else literal[2]
+    if (enumerated := ".".join(given.split(".")[-2:])) in WRITTEN:
+        return WRITTEN[enumerated]
+    asked = _asked(given)
+    if asked is not None or (variable := asked_of(given)) is not None:
+        return asked.text if asked is not None else variable
+    walk, scope = _around(call, language)
+    known = walk.constants.get(given.rpartition(".")[2]) if re.fullmatch(r"[\w.]+", given) else None
+    if known is not None and known.known:
+        return known.text
+    return _field(given, walk, _texts_beside(walk), scope, depth + 1)
+
+
+def _around(call: calls.Call, language: str) -> tuple[_SourceWalk, str]:
+    """What the source of a call has, and the function that the call stands in."""
+    walk = _walk_of(call.source, language)
+    at = len(call.source.content[: call.at].encode(errors="replace"))
+    spans = ((int(key.partition("@")[2]), len(text.encode(errors="replace")), key) for key, text in walk.scopes.items())
+    return walk, max(((begin, key) for begin, length, key in spans if begin <= at < begin + length), default=(0, ""))[1]
+
+
+@lru_cache(maxsize=16)
+def _walk_of(source: Text, language: str) -> _SourceWalk:
+    """What a source has by itself."""
+    parser = _parser(language)
+    return _gather(source, language, parser.parse(source.content.encode(errors="replace")).root_node, outside=False)
+
+
+def _field_of_settings(expression: str, found: _SourceWalk, texts: Sequence[str], scope: str) -> str | None:
     """What an expression stands for, if it is a field of the program's own settings."""
     source = found.source
     match found.language:
         case "java" | "kt" | "kts":
-            return of_jvm(source, expression, lambda name: _class(source, name, found.language))
+            bound_to = of_jvm(source, expression, lambda name: _class(source, name, found.language))
+            return bound_to if bound_to is not None else _written(of_file(source, expression))
         case "scala":
-            return of_scala(expression, texts)
+            asked = of_scala(expression, texts)
+            return asked if asked is not None else _written(of_file(source, expression))
+        case "rs":
+            return _written(of_rust(source, expression, texts))
         case "go":
-            return of_go(expression, texts)
+            answer = of_go(expression, found.scopes.get(scope, ""), source.path, (source.content, *texts))
+            return _as_written(answer.value) if answer is not None and answer.known else None
         case "cs":
             told = of_dotnet(source, expression)
-            return WRITTEN.get(f"Acks.{told}", told) if told else told  # by the names of the enumeration
+            value = _taken(told, found)
+            return WRITTEN.get(f"Acks.{value}", value) if value else value  # by the names of the enumeration
         case "js" | "mjs" | "cjs" | "ts":
-            return of_script(expression, _imported(source, (path_of(expression) or [""])[0]))
+            own = found.scopes.get(scope, "")
+            return _taken(
+                of_script(source, expression, own, scope.partition("@")[0], _class_around(scope, found)), found
+            )
         case _:
             return None
 
 
+def _written(text: str | None) -> str | None:
+    return _as_written(text) if text is not None else None
+
+
+def _taken(told: tuple[str, str] | None, found: _SourceWalk) -> str | None:
+    """A value, and kept which file of settings it is from."""
+    found.taken |= {told[1]} if told is not None and told[1] else set()
+    return _as_written(told[0]) if told is not None else None
+
+
+def _class_around(scope: str, found: _SourceWalk) -> str:
+    """The class that a constructor of a script makes objects of; empty for other functions."""
+    start = int(scope.rpartition("@")[2] or 0)
+    before = found.encoded[:start].decode(errors="replace") if scope.startswith("constructor@") else ""
+    named = re.findall(r"\bclass\s+(\w+)", before)
+    return named[-1] if named else ""
+
+
+def _as_written(text: str) -> str:
+    """A text, or the default of a placeholder, in which a constant of a library stands as what it is."""
+    name, colon, default = text.rstrip("}").partition(":")
+    return f"{name}:{WRITTEN[default]}}}" if colon and default in WRITTEN else WRITTEN.get(text, text)
+
+
 OF_CONSTANTS: Final = re.compile(r"(?<![\w.])([A-Z]\w*)\.([A-Z][A-Z0-9_]*)\b(?!\s*[.(])")
 """A constant of another class's: `Settings.ACKS`."""
+OF_MEMBERS: Final = re.compile(r"=\s*([A-Z]\w*)\.([A-Z]\w*)\b(?!\s*[.(])")
+"""A constant of another class's of C#, where it is assigned: `Defaults.Acks`."""
+LIBRARIES: Final = frozenset({"Acks", "CompressionType", "SecurityProtocol", "SaslMechanism", "Partitioner"})
+"""Enumerations of Confluent.Kafka's."""
+OF_OBJECTS: Final = re.compile(r"(?<![\w.])([A-Z]\w*)\.([a-z]\w*)\b(?!\s*[.(])")
+"""A value of an object of Kotlin's or Scala's: `Settings.acks`."""
 STATIC: Final = re.compile(r"(?m)^import\s+static\s+[\w.]+\.([A-Z]\w*)\.(?:[A-Z][A-Z0-9_]*|\*)\s*;")
 FROM: Final = re.compile(
     r"(?m)^\s*(?:import\s*(?:type\s*)?|(?:const|let|var)\s*)\{([^{}]*)\}\s*(?:from|=\s*require\()\s*[\"'](\.\.?/[\w./-]+)[\"']"
@@ -578,7 +816,9 @@ def _constants_elsewhere(source: Text, language: str) -> dict[str, _Value]:
     for other, names in _files_of_constants(source, language):
         parser = _parser(language)
         root = parser.parse(other.content.encode(errors="replace")).root_node
-        for name, value in _gather(other, language, root, outside=False).constants.items():
+        package = f"{Path(other.path).parent.name}." if any("." in each for each in names or ()) else ""
+        for own, value in _gather(other, language, root, outside=False).constants.items():
+            name = package + own
             if names is None or name in names:
                 known = found.get(name, value)
                 found[name] = value if known == value else _Value(UNKNOWN, known=False)
@@ -593,14 +833,27 @@ def _files_of_constants(source: Text, language: str) -> Iterator[tuple[Text, fro
             content = _content(path) if path.name != own.name and not TESTS.search(path.name) else ""
             if re.search(r"(?m)^const\b", content):
                 yield Text(str(path), "".join(GO_CONSTANTS.findall(content))), None
+        for path, _ in _imported_of_go(source):
+            names = re.findall(rf"(?<![\w.]){re.escape(path.parent.name)}\.([A-Z]\w*)\b(?!\()", source.content)
+            content = _content(path) if names and not TESTS.search(path.name) else ""
+            if re.search(r"(?m)^const\b", content):
+                own_names = frozenset(f"{path.parent.name}.{each}" for each in names)
+                yield Text(str(path), "".join(GO_CONSTANTS.findall(content))), own_names
     elif language in SCRIPTS:
         for names, where in FROM.findall(source.content):
             taken = frozenset(each.partition(" as ")[0].strip() for each in names.split(","))
-            if any(re.fullmatch(r"[A-Z][A-Z0-9_]*", each) for each in taken) and (module := _module(own, where)):
+            if any(re.fullmatch(r"[A-Z][A-Z0-9_]*", each) for each in taken) and (module := module_of(own, where)):
                 yield Text(str(module), _content(module)), taken
+    elif language == "cs":
+        asked = {(owner, name) for owner, name in OF_MEMBERS.findall(source.content) if owner not in LIBRARIES}
+        for text in calls.sources_of(calls.root_of(source.path), "cs") if asked else ():
+            owners = set(re.findall(r"\bclass\s+(\w+)", text.content)) if str(own) != text.path else set()
+            if members := frozenset(name for owner, name in asked if owner in owners):
+                yield text, members
     elif language in ("java", "kt", "scala"):
         classes: dict[str, set[str]] = {}
-        for owner, name in OF_CONSTANTS.findall(source.content):
+        objects = OF_OBJECTS.findall(source.content) if language in ("kt", "scala") else []
+        for owner, name in (*OF_CONSTANTS.findall(source.content), *objects):
             classes.setdefault(owner, set()).add(name)
         for owner in STATIC.findall(source.content):
             classes.setdefault(owner, set()).update(re.findall(r"(?<![\w.])[A-Z][A-Z0-9_]*\b", source.content))
@@ -628,13 +881,35 @@ def _constant(node: Node, above: Sequence[Node], found: _SourceWalk) -> None:
     found.constants[name] = told if known is None or known == told else _Value(UNKNOWN, known=False)
 
 
-def _injected(node: Node, found: _SourceWalk) -> None:
-    """Spring's `@Value("${…}") private String ack;`, and a parameter that has one."""
-    if (text := re.search(r'@Value\(\s*(?:value\s*=\s*)?"(\$\{[^"]+\})"', _text(node))) is not None:
+INJECTED: Final = frozenset({"field_declaration", "formal_parameter", "parameter", "class_parameter"})
+"""Nodes of fields and parameters, in Java and in Kotlin, whose annotations are in them or before them."""
+OF_VALUE: Final = re.compile(r'@(?:\w+:)?Value\(\s*(?:value\s*=\s*)?"\\?(\$\{[^"]+\})"')
+
+
+def _injected(node: Node, found: _SourceWalk) -> bool:
+    """Keep Spring's `@Value("${…}") private String ack;`, and a parameter that has one; whether it is one."""
+    before = node.prev_named_sibling if node.type == "parameter" else None
+    annotated = before is not None and before.type == "parameter_modifiers"
+    text = OF_VALUE.search((_text(before) if annotated else "") + _text(node))
+    given = text[1] if text is not None else _of_property(node)
+    if given:
         names = [_name_of(each) for each in (_named(node, "variable_declarator") or [node])]
         for name in names:  # fields and parameters of one name may have two values
-            known = found.constants.get(name, _Value(text[1]))
-            found.constants[name] = known if known.text == text[1] else _Value(UNKNOWN, known=False)
+            known = found.constants.get(name, _Value(given))
+            found.constants[name] = known if known.text == given else _Value(UNKNOWN, known=False)
+    return bool(given)
+
+
+PROPERTY: Final = re.compile(r"@(?:\w+:)?(?:ConfigProperty|Property)\(([^()]*)\)")
+"""What MicroProfile and Micronaut give a field or parameter."""
+
+
+def _of_property(node: Node) -> str:
+    """The placeholder that a field or parameter has by MicroProfile's or Micronaut's annotation; empty if none."""
+    found = PROPERTY.search(_text(node))
+    name = re.search(r"\bname\s*=\s*\"([\w.-]+)\"", found[1]) if found else None
+    default = re.search(r"\bdefaultValue\s*=\s*\"([^\"]*)\"", found[1]) if found else None
+    return "" if name is None else f"${{{name[1]}:{default[1]}}}" if default else f"${{{name[1]}}}"
 
 
 def _method(node: Node) -> str:
@@ -648,8 +923,34 @@ def _put(key: str, value: _Value, node: Node, above: Sequence[Node], found: _Sou
     if key:
         # A field of another object's may be null, and is then not set.
         sure = _sure(above) and not (key == "transactional.id" and not value.known and _is_field(node, found))
-        pair = _Pair(key, value, node.start_point[0] + 1, _scope(above), owner or _owner(above), sure, node.start_byte)
-        found.pairs.append(pair)
+        owner = (
+            _result_of(owner, above, found)
+            if owner and found.language in ("scala", "kt", "kts")
+            else owner or _owner(above)
+        )
+        pair = _Pair(key, value, node.start_point[0] + 1, _scope(above), owner, sure, node.start_byte)
+        found.pairs.append(replace(pair, case=_case(above)) if found.language == "go" and not sure else pair)
+
+
+def _case(above: Sequence[Node]) -> tuple[str, tuple[str, ...]]:
+    """The case of a `switch` of Go's that a node stands in."""
+    around = [each for each in reversed(above) if each.type in (*CONDITIONS, "expression_case", "default_case")][:2]
+    if len(around) < 2 or around[1].type != "expression_switch_statement" or "case" not in around[0].type:
+        return "", ()
+    asked, given = around[1].child_by_field_name("value"), around[0].child_by_field_name("value")
+    labels = re.findall(r"\"([^\"]*)\"|(-?\d+)", _text(given)) if given is not None else []
+    return (_text(asked) if asked is not None else ""), tuple("".join(each) for each in labels)
+
+
+def _result_of(owner: str, above: Sequence[Node], found: _SourceWalk) -> str:
+    """What a map is called outside of the block that makes it: `val props = { val p = new Properties(); …; p }`."""
+    for each in reversed(above):
+        if each.type in FUNCTIONS:
+            break
+        if each.type in DECLARES and (name := _name_of(each)) != owner:
+            end = found.encoded[max(each.start_byte, each.end_byte - 100) : each.end_byte].decode(errors="replace")
+            return name if re.search(rf"\b{re.escape(owner)}\s*\}}\s*\Z", end) else owner
+    return owner
 
 
 def _is_field(node: Node, found: _SourceWalk) -> bool:
@@ -703,6 +1004,8 @@ def _pairs_of(node: Node, above: Sequence[Node], found: _SourceWalk) -> None:
         value = node.child_by_field_name("value") or node.named_children[-1]
         known = _key(key, constants) or FIELDS.get(_text(key).strip("\"'"), "")
         known = known or ("retries" if _is_retry_of_kafkajs(key, above, found) else "")
+        if _text(key) == "retry" and value.type in ("identifier", "member_expression", "call_expression"):
+            _retried(value, above, found)
         known = known or OF_PLATFORMATIC.get(_text(key) if PLATFORMATIC in _packages(found.source.content) else "", "")
         if known and (known == "retries" or _allowed(found, known, _text(key))):
             _put(known, _value(value, constants), node, above, found)
@@ -762,6 +1065,17 @@ def _is_retry_of_kafkajs(key: Node, above: Sequence[Node], found: _SourceWalk) -
     return bool(retry) and made is not None and re.search(r"(?:\bKafka|\.producer)$", _callee(made)) is not None
 
 
+def _retried(value: Node, above: Sequence[Node], found: _SourceWalk) -> None:
+    """Add how often KafkaJS tries again, where `retry` is not written out: what `settings.retry.retries` stands for."""
+    made = next((each for each in reversed(above) if each.type in CALLS | CREATES), None)
+    if made is None or "kafkajs" not in _packages(found.source.content):
+        return
+    if re.search(r"(?:\bKafka|\.producer)$", _callee(made)) is None:
+        return
+    if (told := _field(f"{_text(value)}.retries", found, [], _scope(above))) is not None:
+        _put("retries", _Value(told), value, above, found)
+
+
 OF_PLATFORMATIC: Final[Mapping[str, str]] = {
     "retries": "retries",
     "maxInflights": "max.in.flight.requests.per.connection",
@@ -804,11 +1118,22 @@ def _assume_any(other: str, node: Node, above: Sequence[Node], found: _SourceWal
     """Leave unknown what another object of a script may set, unless it is written out in the file."""
     if _is_literal(other.strip(), found) or _says_nothing(other.strip(), found):
         return
+    if _is_never_given(other.strip(), _scope(above), found):
+        return
     assigned = next((each for each in reversed(above) if each.type == "assignment_expression"), None)
     left = assigned.child_by_field_name("left") if assigned is not None else None
     owner = _text(left).rpartition(".")[2] if left is not None else ""
     for key in DECISIVE:
         _put(key, _Value(SPREAD, False), node, above, found, owner)
+
+
+def _is_never_given(name: str, scope: str, found: _SourceWalk) -> bool:
+    """Whether what is spread is a parameter that is empty by default, and that no call of the program gives."""
+    called, owner = scope.partition("@")[0], _class_around(scope, found)
+    if not re.fullmatch(r"\w+", name) or not called:
+        return False
+    each = passed(found.source, called, owner, name, found.scopes.get(scope, ""))
+    return bool(each) and all(given in ("", "{}", "undefined") for _, given in each or ())
 
 
 OF_OPTIONS: Final = re.compile(
@@ -1086,12 +1411,18 @@ IMPORTED: Final = re.compile(
 SUPPLIES: Final = re.compile(r"\b(?:implements|extends|:)\s[^{]{0,200}\b\w*KafkaClientSupplier\b")
 
 
+@lru_cache(maxsize=8)
+def _has(pattern: re.Pattern[str], content: str) -> bool:
+    """Whether a source has something: asked of each call in it."""
+    return pattern.search(content) is not None
+
+
 def _kind_of_jvm(found: _SourceWalk, callee: str, name: str, node: Node) -> str:
     content = found.source.content
     makes = node.type in CREATES or found.language in ("kt", "kts", "scala")
     # Camel, Pulsar and others have a KafkaProducer of their own.
-    kafkas = name != "KafkaProducer" or IMPORTED.search(content) is not None or "." in callee
-    if name == "KafkaProducer" and SUPPLIES.search(content):
+    kafkas = name != "KafkaProducer" or _has(IMPORTED, content) or "." in callee
+    if name == "KafkaProducer" and _has(SUPPLIES, content):
         return ""  # Kafka Streams' producer, which it is asked for
     if found.language in ("kt", "kts") and _is_own_function(name, len(_arguments(node)), content):
         return ""
@@ -1194,35 +1525,10 @@ def _kind_of_javascript(found: _SourceWalk, callee: str, name: str, node: Node) 
     return next((kind for package, kind in kinds.items() if package in packages), "")
 
 
-FROM_BESIDE: Final = re.compile(r"(?:=\s*require\(\s*|\bfrom\s+)[\"'](\.\.?/[\w./-]+)[\"']")
-"""Where a script names a module of its own program that it imports from; the names stand before it."""
-NAMES_LENGTH: Final = 1_000
-
-
-@lru_cache(maxsize=8)
-def _modules_of_names(content: str) -> Mapping[str, str]:
-    """By name, the module beside a script that it imports the name from: asked of each call in it."""
-    found: dict[str, str] = {}
-    for each in FROM_BESIDE.finditer(content):
-        before = re.split(r"[;\n]", content[max(0, each.start() - NAMES_LENGTH) : each.start()])[-1]
-        for name in re.findall(r"\w+", before):
-            found.setdefault(name, each[1])
-    return found
-
-
 def _imported(source: Text, name: str) -> str:
-    """The source of the module beside this one that a name is imported from; empty if it cannot be read."""
-    named = _modules_of_names(source.content).get(name)
-    path = _module(Path(source.path), named) if named is not None else None
-    return _content(path) if path is not None else ""
-
-
-def _module(own: Path, named: str) -> Path | None:
-    """The file of a script's module that another one imports by its place; None if there is none."""
-    at = own.parent / named
-    typed = at.with_suffix(".ts") if at.suffix in (".js", ".mjs") else at  # `./config.js` of what is yet to be compiled
-    tried = (at, typed, *(at.parent / f"{at.name}.{end}" for end in SCRIPTS), at / "index.js", at / "index.ts")
-    return next((each for each in tried if each.is_file()), None)
+    """The source of the module of the program that a name is imported from; empty if it cannot be read."""
+    text = imported(source, name)
+    return text.content if text is not None else ""
 
 
 def _kind_of_call(found: _SourceWalk, callee: str, name: str, node: Node) -> str:
@@ -1331,6 +1637,7 @@ def _selected(maker: _Maker, found: _SourceWalk) -> list[_Pair]:
     return sorted([*shared, *own, *inside], key=lambda one: (one in within, one.start))
 
 
+@lru_cache(maxsize=8_192)
 def _is_local(name: str, body: str) -> bool:
     """Whether a function declares a variable of its own."""
     declared = rf"(?:[\w>\]]\s+|^\s*){re.escape(name)}\s*(?::[^=\n]{{0,200}})?:?=(?!=)"
@@ -1438,7 +1745,7 @@ def _with_outside(
         return _with_unknown(settings, maker, origin, DECISIVE[1:]) if foreign else settings
     if maker.kind in CONFIGURED:
         return _with_unknown(settings, maker, origin) if CONFIGURED[maker.kind](maker, found) else settings
-    if maker.kind in ("node-rdkafka", "kafka-node") and _has_options(maker, found):
+    if maker.kind in ("node-rdkafka", "kafka-node") and maker.start not in found.brought and _has_options(maker, found):
         settings = [_made_unknown(each, note) if each.key == "acks" else each for each in settings]
         return _with_unknown(settings, maker, origin, ("acks",))
     if maker.kind == "beam" and not pairs and re.search(r"withProducerConfigUpdates\(\s*(?!Map\.of\b)\w", maker.text):
@@ -1446,7 +1753,7 @@ def _with_outside(
     if maker.kind == "kafkajs":  # acks is given with the records
         settings = [each for each in settings if each.key in FIELDS.values()]  # librdkafka's are another producer's
         return [each for each in settings if (each.key, each.value) != ("acks", SPREAD)]
-    if maker.kind not in MAPS or based or empty:
+    if maker.kind not in MAPS or based or empty or maker.start in found.brought:
         return settings
     if found.language == "scala" and ADDED.search(found.scopes.get(maker.scope, "")):
         return _with_unknown([_made_unknown(each, note) for each in settings], maker, origin)
@@ -1700,6 +2007,9 @@ def read_source(source: Text, reading: Collected) -> bool:
         _gather_package(found, parser)
     elif language in ("java", "kt", "scala"):
         _gather_classes(found, language, parser)
+        _gather_callers(found, language)
+    elif language in SCRIPTS:
+        _gather_objects(found, language)
     _customized(found, reading)
     before = len(reading.made)
     fields: set[str] = set()
@@ -1806,6 +2116,71 @@ def _gather_classes(found: _SourceWalk, language: str, parser: Any) -> None:
             found.scopes[at] = there.scopes[key]
             found.pairs += [replace(each, other=other, scope=at) for each in there.pairs if each.scope == key]
         found.classes |= {called}
+
+
+def _gather_objects(found: _SourceWalk, language: str) -> None:
+    """Add what objects of other modules have that a script makes its producers with: `new Producer(config.kafka)`."""
+    for maker in found.makers:
+        made = max(maker.text.rfind(".producer"), 0)  # behind what the client is made with
+        opened = maker.text.find("(", made) if maker.kind in OF_LIBRDKAFKA else -1
+        given = arguments_of(maker.text, opened + 1)[0] if opened >= 0 else []
+        for each in given:
+            root = re.fullmatch(r"(\w+)(?:\.\w+)*", each)
+            module = imported(found.source, root[1]) if root else None
+            if root is None or module is None:
+                continue
+            start, end = object_of(module.content, each.split(".")[1:], root[1])
+            begin, until = (len(module.content[:at].encode(errors="replace")) for at in (start, end))
+            pairs = [one for one in _walk_of(module, language).pairs if begin <= one.start < until]
+            own = [replace(one, other=module, scope=maker.scope, owner=root[1], start=maker.start) for one in pairs]
+            found.pairs += own
+            found.brought |= {maker.start} if own else set()
+
+
+OF_LIBRDKAFKA: Final = frozenset({"node-rdkafka", "confluent-javascript"})
+
+
+def _gather_callers(found: _SourceWalk, language: str) -> None:
+    """Add what the only call of a function puts into the map that the function makes a producer with."""
+    for maker in found.makers:
+        name = _given(maker)
+        if maker.kind not in MAPS or not name or not _is_parameter(maker, found.scopes.get(maker.scope, "")):
+            continue
+        function = found.scopes[maker.scope]
+        parameters = calls.parameters_of(function, language)
+        if all(each != name for each, _ in parameters):
+            continue
+        called = maker.scope.partition("@")[0]
+        made = re.search(rf"\bclass\s+{re.escape(called)}\b", found.source.content) is not None
+        told = calls.calls_of(calls.root_of(found.source.path), language, called, made=made)
+        if len(told) != 1 or Path(told[0].source.path).absolute() == Path(found.source.path).absolute():
+            continue
+        pairs = _pairs_of_argument(told[0], told[0].argument(parameters, name), language)
+        if pairs:
+            start = int(maker.scope.partition("@")[2])
+            found.pairs += [replace(each, scope=maker.scope, owner=name, start=start) for each in pairs]
+            found.brought.add(maker.start)
+
+
+def _pairs_of_argument(call: calls.Call, given: str, language: str) -> list[_Pair]:
+    """The settings of a map that a call hands on: a variable of the caller's, or what a function returns to it."""
+    walk, scope = _around(call, language)
+    pairs: list[_Pair] = []
+    if re.fullmatch(r"\w+", given):
+        pairs = [each for each in walk.pairs if each.owner == given and each.scope in (scope, "")]
+        body = walk.scopes.get(scope, walk.source.content)
+        bound = re.search(rf"(?<![\w.]){given}\s*(?::\s*[\w<>\[\], .?]+)?=(?!=)\s*([^;\n]+)", body)
+        given = bound[1].strip() if bound and not FRESH.match(bound[1].strip()) else ""
+        if "putAll(" in body or (bound is None and not pairs):
+            return []
+    if function := re.match(r"(?:(\w+)\.)?(\w+)\(", given):
+        other = _class(call.source, function[1], language) if function[1] and function[1][0].isupper() else None
+        there = _walk_of(other, language) if other is not None else walk
+        taken = {key for key in there.scopes if key.partition("@")[0] == function[2]}
+        if not taken or any(re.search(r"\bputAll\(|\.load\(", there.scopes[key]) for key in taken):
+            return []
+        pairs = [replace(each, other=there.source) for each in there.pairs if each.scope in taken] + pairs
+    return [each if each.other is not None else replace(each, other=walk.source) for each in pairs]
 
 
 def _class(source: Text, name: str, language: str) -> Text | None:
@@ -1938,6 +2313,9 @@ def _add(maker: _Maker, found: _SourceWalk, reading: Collected) -> None:
     if maker.kind == "kafkajs" and (client := _imported(source, maker.text.partition(".")[0])):
         given = RETRIES_OF_KAFKAJS.search(client) if all(each.key != "retries" for each in settings) else None
         settings += [Setting("retries", given[1], source.origin(maker.line), note="of the client")] if given else []
+    if maker.kind == "kafkajs" and (options := _options_of(maker, found)) is not None:
+        settings = [each for each in settings if each.key not in options]
+        settings += [Setting(key, value, source.origin(maker.line)) for key, value in options.items() if value]
     if maker.kind == "kafkajs" and (asked := configured(source, maker.text)) is not None:
         named = [replace(each, key=FIELDS[each.key]) for each in asked if each.key in FIELDS]
         settings = [each for each in settings if each.known] + named
@@ -1964,8 +2342,40 @@ def _add(maker: _Maker, found: _SourceWalk, reading: Collected) -> None:
     )
     producer = reading.producers.pop(before)
     reading.made.append(
-        Made(producer, maker.kind, fresh=not based, loads=loads, followed=followed, content=source.content)
+        Made(
+            producer,
+            maker.kind,
+            fresh=not based,
+            loads=loads,
+            followed=followed,
+            content=source.content,
+            files=frozenset(found.taken),
+        )
     )
+
+
+OPTIONS: Final[Mapping[str, str]] = {
+    "idempotent": "enable.idempotence",
+    "maxInFlightRequests": "max.in.flight.requests.per.connection",
+    "transactionalId": "transactional.id",
+}
+
+
+def _options_of(maker: _Maker, found: _SourceWalk) -> dict[str, str] | None:
+    """What KafkaJS' producer is made with, if that is an object of another module: each key with its value, empty if
+    the object does not have it; None if it cannot be followed.
+    """
+    given = re.search(r"\.producer\(\s*(\w+(?:\.\w+)*)(\(\))?\s*\)$", maker.text)
+    if given is None:
+        return None
+    if given[2]:
+        part = returned_object(found.source, given[1])
+        told = {key: of_module(f"x.{name}", part) for name, key in OPTIONS.items()} if part is not None else {}
+        return {key: value or "" for key, value in told.items()} if part is not None else None
+    if not _imported(found.source, given[1].partition(".")[0]):
+        return None
+    told = {key: _field(f"{given[1]}.{name}", found, [], maker.scope) for name, key in OPTIONS.items()}
+    return {key: value or "" for key, value in told.items()} if any(told.values()) else None
 
 
 BUILT_BY_BOOT: Final = re.compile(r"\bbuildProducerProperties\(|\.getProducer\(\)\.buildProperties\(")
@@ -2032,7 +2442,8 @@ def settle(
     `look_up` gives a module's own look-up of placeholders: what its application's files say.
     """
     made = list(made)
-    found = [each for each in producers if not _is_read_by_source(each, made)]
+    files = frozenset[str]().union(*(one.files for one in made))
+    found = [each for each in producers if not _is_read_by_source(each, made) and not _is_section_of(each, files)]
     look_ups = {one.producer.unit: look_up(one.producer.unit) for one in made}
     found = [each for each in found if not any(_is_of_fields(each, one.producer) for one in made)]
     apart = _apart(made)
@@ -2052,7 +2463,7 @@ def settle(
         asked = [at for at, each in enumerate(found) if one.kind in ASKING and _is_asked_for(each, one.producer)]
         if asked:
             for at in asked:
-                found[at] = _above(found[at], own, fresh=False)
+                found[at] = _above(_as_asked(found[at], own), own, fresh=False)
             continue
         if one.kind == "micronaut":
             own, section = _of_micronaut(one, own, found)
@@ -2160,6 +2571,16 @@ def _is_asked_for(producer: ProducerConfig, own: ProducerConfig) -> bool:
     return asks and _is_applications(producer) and producer.unit == own.unit
 
 
+def _as_asked(section: ProducerConfig, own: ProducerConfig) -> ProducerConfig:
+    """A section of a file as the source that asks for it has it: with the keys that it puts the values under."""
+    settings = dict(section.settings)
+    for key, each in own.settings.items():
+        for named in [one for one in section.settings.values() if one.key != key and _asks_for(each, one)]:
+            settings.pop(named.key, None)
+            settings[key] = dataclasses.replace(named, key=key)
+    return dataclasses.replace(section, settings=MappingProxyType(settings), client=own.client)
+
+
 def _is_of_fields(producer: ProducerConfig, own: ProducerConfig) -> bool:
     """Whether a section of an application's own is what a source of its module has in fields of a class."""
     prefix = producer.spelling.removesuffix("{key}")
@@ -2181,6 +2602,11 @@ def _is_read_by_source(producer: ProducerConfig, made: Sequence[Made]) -> bool:
         each.kind == "ProducerConfig" and prefix in each.content for each in made
     )
     return section and (asked or (only_addresses and any(each.kind == "ProducerConfig" for each in made)))
+
+
+def _is_section_of(producer: ProducerConfig, files: Collection[str]) -> bool:
+    """Whether it is a section of a file that a program's producer has its settings of."""
+    return producer.framework == "" and str(Path(producer.origin.path).absolute()) in files
 
 
 def _is_set_in_another(one: Made, found: Sequence[ProducerConfig], made: Sequence[Made]) -> bool:
@@ -2299,7 +2725,7 @@ def _make_topics(source: Text, reading: Collected) -> None:
         return
     tree = parser.parse(source.content.encode(errors="replace"))
     try:
-        constants = _gather(source, language, tree.root_node).constants
+        found = _gather(source, language, tree.root_node)
     except RecursionError:
         return
 
@@ -2307,11 +2733,12 @@ def _make_topics(source: Text, reading: Collected) -> None:
         text = re.fullmatch(r"\"([^\"]*)\"|(-?\d+)", written)
         if text is not None:
             return text[1] if text[1] is not None else text[2]
-        value = constants.get(written.rpartition(".")[2])
-        return value.text if value is not None and value.known else None
+        value = found.constants.get(written.rpartition(".")[2])
+        if value is not None:
+            return value.text if value.known else None
+        return _field(written, found, [])
 
-    for topic in topics_of_beans(source, constant):
-        reading.topic(topic, "spring")
+    reading.beans += topics_of_beans(source, constant)
 
 
 FORMATS: Final = (

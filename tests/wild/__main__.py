@@ -6,9 +6,9 @@ written before they were tried, each at its time; readers were mended by them si
 wrong in trees that packages ship, in shapes of our own. `fifth` was written by someone who had not read the readers,
 and was measured once before any mend; so were `sixth`, after those mends, `seventh`, by whoever made those that `sixth`
 led to, and `eighth` and `ninth`, after that by others who had not read the readers. As it was written, `ninth` was
-0.843, 0.909 and 0.853, without a false A; it is 1.000 in each by now. `tenth` was written after that, by a third, and
-is held out. docs/audit.md has what each set was. A part that is held out is measured, and decides nothing. Ends with 1
-if a goal of another part is missed.
+0.843, 0.909 and 0.853, without a false A; it is 1.000 in each by now. So is `tenth`, which was written after that, by a
+third: as it was written, 0.962, 1.000 and 0.899, without a false A. docs/audit.md has what each set was. A part that is
+held out is measured, and decides nothing. Ends with 1 if a goal of another part is missed.
 """
 
 from __future__ import annotations

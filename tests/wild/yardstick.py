@@ -42,7 +42,7 @@ from audit.topics import StatedByUser
 HERE: Final = Path(__file__).parent
 WRITTEN_SINCE: Final = ("second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
 KINDS: Final = ("open", "kept", "blind", *WRITTEN_SINCE)
-HELD_OUT: Final[tuple[str, ...]] = ("tenth",)
+HELD_OUT: Final[tuple[str, ...]] = ()
 """Parts that no reader was mended by: their figures are printed, and decide nothing."""
 GOALS: Final = (0.98, 0.95, 0.95)
 FILE: Final = re.compile(r"(?m)^-- (\S+) --\n")

@@ -60,3 +60,27 @@ def test_topics_that_are_beans(tmp_path, expression, told) -> None:
 def test_topics_of_tests_are_nobodys(tmp_path) -> None:
     source = HEAD + '  NewTopic t() { return new NewTopic("orders", 6, (short) 3); }\n}\n'
     assert read(tmp_path, {"src/test/java/T.java": source}).topics == ()
+
+
+APPLICATION = "app.topic=orders\napp.replicas=3\n"
+BUILD = {"pom.xml": "<project/>"}
+ANNOTATED = [
+    ("T.java", '@Bean NewTopic t(@Value("${app.topic}") String name) { return new NewTopic(name, 6, (short) 3); }'),
+    ("T.kt", '@Bean fun t(@Value("\\${app.topic}") name: String) = TopicBuilder.name(name).replicas(3).build()'),
+    ("T.kt", '@Value("\\${app.topic}") lateinit var name: String\n'
+     " fun t() = TopicBuilder.name(name).replicas(3).build()"),
+    ("T.java", '@Value("${app.topic}") String n; @Value("${app.replicas}") int r;\n'
+     "NewTopic t() { return TopicBuilder.name(n).replicas(r).build(); }"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("file", "body"), ANNOTATED)
+def test_what_topics_are_called_is_told_by_the_applications_files(tmp_path, file, body) -> None:
+    source = f"import org.springframework.kafka.config.TopicBuilder\nclass T {{\n {body}\n}}\n"
+    files = BUILD | {f"src/{file}": source, "src/application.properties": APPLICATION}
+    assert [(each.name, each.replication_factor) for each in read(tmp_path, files).topics] == [("orders", 3)]
+
+
+@pytest.mark.parametrize(("file", "body"), ANNOTATED)
+def test_a_topic_whose_name_nobody_tells_is_none(tmp_path, file, body) -> None:
+    assert read(tmp_path, BUILD | {f"src/{file}": f"class T {{\n {body}\n}}\n"}).topics == ()

@@ -62,7 +62,8 @@ def test_djangos_settings_are_those_of_the_only_project(tmp_path, more, known) -
         ('acks: str = Field("0")', "0", True),
         ("acks: str = Field(default='0', description='d')", "0", True),
         ("acks: str", "", False),
-        ('acks: str = Field("0", alias="X")', "", False),
+        ('acks: str = Field("0", alias="APP_ACKS")', "0", True),
+        ('acks: str = Field("0", alias=NAME)', "", False),
     ],
 )
 def test_a_field_of_pydantics_settings_is_a_variable(tmp_path, field, value, known) -> None:

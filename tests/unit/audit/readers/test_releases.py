@@ -177,3 +177,25 @@ def test_the_image_that_a_worker_is_made_from_tells_its_release(tmp_path) -> Non
     assert (producer.release, "Dockerfile:1" in producer.release_from) == ("3.5", True)
     other = {"Dockerfile": "FROM eclipse-temurin:17\n", "worker/connect.properties": worker}
     assert only(read(tmp_path / "b", other)).release is None
+
+
+CLIENT = (
+    "import io.micronaut.configuration.kafka.annotation.KafkaClient;\n"
+    "@KafkaClient(acks = KafkaClient.Acknowledge.ALL)\n"
+    "public interface C {}\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("file", "content", "release"),
+    [
+        ("build.gradle", 'micronaut {\n  version("4.3.5")\n  runtime("netty")\n}\n', "3.6.1"),
+        ("build.gradle.kts", 'micronaut {\n  processing {\n    x(true)\n  }\n  version = "4.9.1"\n}\n', "3.9.1"),
+        ("gradle.properties", "micronautVersion=3.8.2\n", "2.8.2"),
+        ("pom.xml", "<parent><groupId>io.micronaut.platform</groupId><artifactId>micronaut-parent</artifactId>"
+         "<version>4.2.1</version></parent>", "3.6.0"),
+        ("build.gradle", 'micronaut {\n  runtime("netty")\n}\nversion("4.3.5")\n', None),
+    ],
+)  # fmt: skip
+def test_a_platform_of_micronauts_brings_a_client(tmp_path, file, content, release) -> None:
+    assert only(read(tmp_path, {file: content, "C.java": CLIENT})).release == release
