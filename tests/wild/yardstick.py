@@ -40,9 +40,12 @@ from audit.readers.log import read_logs
 from audit.topics import StatedByUser
 
 HERE: Final = Path(__file__).parent
-WRITTEN_SINCE: Final = ("second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
+WRITTEN_SINCE: Final = (
+    *("second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth"),
+    *("eleventh", "twelfth", "thirteenth"),
+)
 KINDS: Final = ("open", "kept", "blind", *WRITTEN_SINCE)
-HELD_OUT: Final[tuple[str, ...]] = ()
+HELD_OUT: Final[tuple[str, ...]] = ("eleventh", "twelfth", "thirteenth")
 """Parts that no reader was mended by: their figures are printed, and decide nothing."""
 GOALS: Final = (0.98, 0.95, 0.95)
 FILE: Final = re.compile(r"(?m)^-- (\S+) --\n")
