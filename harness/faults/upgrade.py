@@ -117,7 +117,10 @@ class Upgrade(Start):
         path = poll(lambda: broker_jar(_command_line(pid)), ANSWER_LIMIT_S, every_s=POLL_S, watch=self._watch)
         if path is None:
             raise FaultUnproved(f"{self.node.name}: no jar of a broker is on the command line of its process {pid}")
-        name, digest = path.rpartition("/")[2], self.node.run_inside("sha256sum", path).split()[0]
+        name, said = path.rpartition("/")[2], self.node.run_inside("sha256sum", path)
+        digest = said.partition(" ")[0].strip()
+        if not digest:  # an engine whose machine stands still has answered with nothing
+            raise FaultUnproved(f"{self.node.name} does not say the checksum of {path}")
         if digest not in self.digests.values():
             raise FaultUnproved(
                 f"{self.node.name} runs {name} ({digest[:12]}…), which is not one of {self.version.kafka}"

@@ -268,10 +268,11 @@ def test_an_upgrade_is_proved_by_the_process_itself(monkeypatch: pytest.MonkeyPa
     [
         (started(), "bash\0entrypoint", SPOKEN, "no jar of a broker"),
         (started(inside="6" * 64), CLASS_PATH, SPOKEN, "which is not one of 0.11.0.3"),
+        (started(inside=""), CLASS_PATH, SPOKEN, "does not say the checksum of"),
         (started(), CLASS_PATH, None, "does not say what it speaks"),
         (started(running=False), CLASS_PATH, SPOKEN, "ended at once with 1"),
     ],
-    ids=["no jar", "another jar", "no answer", "no process"],
+    ids=["no jar", "another jar", "no checksum", "no answer", "no process"],
 )
 def test_an_upgrade_that_did_not_happen_is_unproved(
     node: Any, line: str, spoken: Offer | None, why: str, monkeypatch: pytest.MonkeyPatch
