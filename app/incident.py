@@ -107,8 +107,12 @@ def releases_of(kind: CauseKind) -> str:
 def row(kind: CauseKind) -> str:
     """A cause as a row of docs/lost-records.md; without lines, as one of its table of copied files."""
     releases = releases_of(kind)
-    means = f"**{releases[0].upper()}{releases[1:]}:** {kind.means}" if releases else kind.means
+    means = f"**{_capital(releases)}.** {_capital(kind.means)}" if releases else kind.means
     return _row(fragments(kind), f"{means} (`{kind.scenario}`)", kind.do)
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
 
 
 def sign_row(sign: Sign) -> str:
@@ -207,7 +211,7 @@ def text(
     elif len(releases) > 1:
         lines.append(f"   the logs name several releases: {', '.join(releases)}")
     for bug in bugs:
-        remedy = f"be on {bug['be_on']}" if bug["be_on"] else "no release mends it"
+        remedy = f"fixed in {', '.join(bug['fixed_in'])} or later" if bug["fixed_in"] else "no release mends it"
         lines.append(f"   {bug['bug']}: {bug['title']} ({remedy}); affected: {bug['whom']}")
     lines += ["", "4  Settings"]
     lines += [f"   {one}" for one in settings] or ["   no producer's configuration was found"]

@@ -244,8 +244,8 @@ def too_large(evidence: IncidentEvidence, kind: CauseKind) -> Cause | None:
 
 @rule(
     id="false-clean-shutdown",
-    means="a broker with a torn log was started without its controllers, and gave up with the mark of a clean stop: "
-    "its next start checked nothing, and a later one cut off the records since (KAFKA-15375)",
+    means="a broker with a torn log was started without its controllers, and gave up with the mark of a clean stop. "
+    "Its next start checked nothing, and a later one cut off the records since (KAFKA-15375)",
     do="Start controllers before brokers. Move to 3.5.2 or later. Read the records from another replica: this broker "
     "has lost them.",
     scenario="museum-false-clean-marker",
@@ -576,7 +576,7 @@ def truncated(evidence: IncidentEvidence, kind: CauseKind) -> Cause | None:
 
 @rule(
     id="marker-compacted",
-    means="transactions write to a compacted topic that has keys of four bytes which are 0 or 1: the cleaner "
+    means="transactions write to a compacted topic that has keys of four bytes which are 0 or 1. The cleaner "
     "takes commit "
     "markers for out of date, and committed records vanish when the leader moves (KAFKA-14055)",
     do="Move to 3.0.2, 3.1.2, 3.2.1 or later. Until then use other keys, or stop compaction of this topic.",

@@ -17,6 +17,7 @@ from markupsafe import Markup
 
 import results
 from evidence.text import plural
+from harness.harms import HARM_ORDER, harm_of
 from judgement.rates import telling
 from judgement.report.timeline_svg import STYLE
 from pages import counted, delivery, guide, museum, pictures
@@ -154,9 +155,9 @@ def _bugs(told: Mapping[str, Any], data: model.Data, every: Sequence[model.Atlas
     groups = [
         (
             harm,
-            [(one, _shown(one, data)) for one in exhibits if model.harm_of(data.scenarios[one["name"]]) == harm],
+            [(one, _shown(one, data)) for one in exhibits if harm_of(data.scenarios[one["name"]]) == harm],
         )
-        for harm in model.HARM_ORDER
+        for harm in HARM_ORDER
     ]
     return page(
         "bugs.html.j2",
@@ -164,7 +165,7 @@ def _bugs(told: Mapping[str, Any], data: model.Data, every: Sequence[model.Atlas
         title="Kafka bugs by release",
         section="Kafka bugs",
         scenarios=names,
-        groups=groups,
+        groups=[(harm, bugs) for harm, bugs in groups if bugs],
         atlases=[one for one in every if not one.line.pinned],
     )
 
