@@ -271,7 +271,6 @@ DESCRIPTION: Final = re.compile(r'<meta name="description" content="([^"]*)">')
 
 ROW: Final = re.compile(r"<tr>(.*?)</tr>", re.DOTALL)
 CELL: Final = re.compile(r"<t[dh][^>]*>(.*?)</t[dh]>", re.DOTALL)
-HREF: Final = re.compile(r'<a href="([^"]+)"')
 LINES: Final = "what-log-lines-mean"
 """The section of the page on lost records that has an index of lines."""
 
@@ -306,7 +305,7 @@ def _words(text: str) -> str:
 
 
 def entries_of_pages(made: Mapping[str, str]) -> Iterator[SearchEntry]:
-    """A line for each page; the pages of the navigation and of the Atlas come first."""
+    """A line for each page; the pages of the navigation come first."""
     main = {path for _, path in NAV}
     for path in sorted(made):
         text = made[path]
@@ -318,7 +317,7 @@ def entries_of_pages(made: Mapping[str, str]) -> Iterator[SearchEntry]:
                 path=path,
                 first=unescape(first),
                 words=f"{_words(text)} {ACKS if path.startswith('atlas/') else ''}".strip(),
-                main=path in main or path.startswith("atlas/"),
+                main=path in main,
             )
 
 
@@ -329,24 +328,16 @@ ACKS: Final = "acks=0 acks=1 acks=all enable.idempotence min.insync.replicas flu
 def entries_of_lines(lost: str) -> Iterator[SearchEntry]:
     """A line for each log line of the index on the page on lost records."""
     begin = lost.find(f'id="{LINES}"')
-    index = lost[begin : lost.find("<h2", begin)] if begin >= 0 else ""
+    index = lost[begin : lost.find("</table>", begin)] if begin >= 0 else ""
     for row in ROW.findall(index):
         cells = [plain(one) for one in CELL.findall(row)]
         if "<td" in row and "<code>" in row.partition("</td>")[0]:
             yield SearchEntry(title=f"Log line: {cells[0]}", path=f"{OWN[LOST][0]}#{LINES}", first=cells[1], main=True)
 
 
-def entries_of_bugs(bugs: str) -> Iterator[SearchEntry]:
-    """A line for each bug, by its number."""
-    for row in ROW.findall(bugs[: bugs.find('id="releases"')]):
-        cells, href = [plain(one) for one in CELL.findall(row)], HREF.search(row)
-        if href and "<td" in row:
-            yield SearchEntry(title=f"{cells[0]}: {cells[1]}", path=href[1], first=f"Affected: {cells[2]}.")
-
-
 def _search(made: Mapping[str, str]) -> str:
     lost = made.get(OWN[LOST][0], "")
-    entries = [*entries_of_pages(made), *entries_of_lines(lost), *entries_of_bugs(made.get("bugs.html", ""))]
+    entries = [*entries_of_pages(made), *entries_of_lines(lost)]
     return page(
         "search.html.j2",
         "search.html",
