@@ -12,7 +12,7 @@ network.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -20,6 +20,7 @@ from typing import Any, Final
 from app import incident_untraced
 from app.incident_causes import Cause, CauseKind, kinds
 from app.incident_logs import LONGEST
+from app.incident_signs import SIGNS, SeenSign, Sign, told
 from evidence.errors import UsageError
 from evidence.text import plural, visible
 from kafkafiles import errors
@@ -66,15 +67,77 @@ def nothing_read(places: Sequence[Path]) -> UsageError:
     )
 
 
+TOGETHER: Final[Mapping[str, tuple[str, ...]]] = {
+    "false-clean-shutdown": ("unable to register with the controller quorum",),
+    "too-large-to-copy": ("Unexpected error occurred while processing data for partition",),
+    "power-loss": ("Recovering unflushed segment",),
+    "reassigned-to-one": ("Shrinking ISR",),
+    "follower-refused-batch": ("Error due to",),
+    "forgotten-overrides": ("retention time",),
+}
+"""Strings that a cause needs beside one of its other lines."""
+NAMED: Final = re.compile(r"KAFKA-\d+")
+WHOLE: Final[Mapping[str, str]] = {"ession expired": "Session expired", "leaned log ": "Cleaned log"}
+"""Strings that are looked for without their first letter, as a reader sees them."""
+ON_ANY_RELEASE: Final = frozenset({"transaction-timed-out"})
+"""Causes that name a bug and are met without it."""
+
+
+def fragments(kind: CauseKind) -> str:
+    """The strings by which logs tell of a cause: any of them, or all of them."""
+    needed = TOGETHER.get(kind.id, ())
+    others = [f"`{WHOLE.get(line, line).strip()}`" for line in kind.lines if line not in needed]
+    any_of = f"any of: {', '.join(others)}" if len(others) > 1 else "".join(others)
+    beside = "".join(f"`{line}`" for line in needed)
+    if not needed:
+        return any_of
+    return f"{any_of}; and {beside}" if len(others) > 1 else f"all of: {any_of}, {beside}"
+
+
+def releases_of(kind: CauseKind) -> str:
+    """The releases that have the one bug that a cause names: "from 0.11.0.0 on, fixed in 3.6.0"; "" of others."""
+    from harness.scenario import get_scenario  # only for the page, for it loads every scenario
+
+    exhibit = get_scenario(kind.scenario).exhibit
+    named = NAMED.findall(kind.means)
+    only = kind.id not in ON_ANY_RELEASE and exhibit is not None and named == [exhibit.bug.id]
+    return exhibit.bug.releases if exhibit and only else ""
+
+
 def row(kind: CauseKind) -> str:
-    """A cause as a row of docs/lost-records.md."""
-    lines = ", ".join(f"`{line.strip()}`" for line in kind.lines) or "(copied files)"
-    return f"| {lines} | {kind.means} | {kind.do} | `{kind.scenario}` |"
+    """A cause as a row of docs/lost-records.md; without lines, as one of its table of copied files."""
+    releases = releases_of(kind)
+    means = f"**{_capital(releases)}.** {_capital(kind.means)}" if releases else kind.means
+    return _row(fragments(kind), f"{means} (`{kind.scenario}`)", kind.do)
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def sign_row(sign: Sign) -> str:
+    """A sign as a row of docs/lost-records.md."""
+    return _row(f"`{sign.line}`", f"{sign.means} (`{sign.scenario}`)", sign.do)
+
+
+def _row(*cells: str) -> str:
+    return f"| {' | '.join(one for one in cells if one)} |"
 
 
 def table() -> str:
-    """Every cause, for docs/lost-records.md: `python -m app.incident` prints it."""
-    return "\n".join(["| log line | what happened | what to do | shown by |", "|---|---|---|---|", *map(row, kinds())])
+    """Every cause that lines of logs tell of, and every sign, for docs/lost-records.md: by the first string.
+
+    `python -m app.incident` prints it, and the table of copied files.
+    """
+    rows = [*(row(kind) for kind in kinds() if kind.lines), *map(sign_row, SIGNS)]
+    ordered = sorted(rows, key=lambda one: one.split("`")[1].casefold())
+    return "\n".join(["| log line | what happened | what to do |", "|---|---|---|", *ordered])
+
+
+def table_of_files() -> str:
+    """Every cause that shows in copied files alone."""
+    rows = (row(kind) for kind in kinds() if not kind.lines)
+    return "\n".join(["| what happened | what to do |", "|---|---|", *rows])
 
 
 def replicas(parents: Sequence[Path]) -> tuple[list[ReplicaComparison], str]:
@@ -87,6 +150,16 @@ def replicas(parents: Sequence[Path]) -> tuple[list[ReplicaComparison], str]:
         return [], str(error)
 
 
+def nothing_named(found: SavedFiles, lines_read: int, *, signs: bool) -> Iterator[str]:
+    """What to say where no cause was named: how much was read, and that this excludes nothing."""
+    if found.logs:
+        known = "names a cause by itself" if signs else "is known"
+        yield f"   {plural(lines_read, 'log line')} read in {plural(len(found.logs), 'file')}: no line {known}."
+    else:
+        yield "   no log was read, and the copied partitions show no cause"
+    yield "   This does not mean that nothing was lost: a log that was not saved tells nothing."
+
+
 def text(
     found: SavedFiles,
     causes: Sequence[Cause],
@@ -95,8 +168,10 @@ def text(
     bugs: Sequence[Mapping[str, Any]],
     settings: Sequence[str],
     version: str,
+    signs: Sequence[SeenSign] = (),
+    lines_read: int = 0,
 ) -> str:
-    """The answer for people."""
+    """The answer for people. `lines_read`: of all logs."""
     comparisons, why = compared
     lines = [
         f"read: {plural(len(found.logs), 'log file')}, {plural(len(found.parents), 'log directory')}".replace(
@@ -104,6 +179,7 @@ def text(
         ),
         "",
         "1  What the files tell, the surest cause first",
+        *(["   Copy every broker before you do any of this."] if causes or signs else []),
     ]
     for one in causes:
         lines += [f"   {one.kind.id}: {one.kind.means}", f"     {visible(one.why)}"]
@@ -112,7 +188,9 @@ def text(
     if not (found.logs or found.parents):
         lines.append("   nothing to look at: there is no broker's log and no copied partition, only configuration")
     elif not causes:
-        lines.append("   none of the known causes; a log that was not saved tells nothing")
+        lines += list(nothing_named(found, lines_read, signs=bool(signs)))
+    for sign in signs:
+        lines += told(sign)
     lines.append("   Brokers' files tell nothing of these; ask the clients:")
     lines += [f"     {one.what}: look at {one.ask}" for one in incident_untraced.of(version)]
     lines += ["", "2  Replicas"]
@@ -133,7 +211,7 @@ def text(
     elif len(releases) > 1:
         lines.append(f"   the logs name several releases: {', '.join(releases)}")
     for bug in bugs:
-        remedy = f"be on {bug['be_on']}" if bug["be_on"] else "no release mends it"
+        remedy = f"fixed in {', '.join(bug['fixed_in'])} or later" if bug["fixed_in"] else "no release mends it"
         lines.append(f"   {bug['bug']}: {bug['title']} ({remedy}); affected: {bug['whom']}")
     lines += ["", "4  Settings"]
     lines += [f"   {one}" for one in settings] or ["   no producer's configuration was found"]
@@ -148,4 +226,4 @@ def text(
 
 
 if __name__ == "__main__":
-    print(table())
+    print(table(), table_of_files(), sep="\n\n")

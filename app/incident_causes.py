@@ -285,8 +285,8 @@ def too_large(evidence: IncidentEvidence, kind: CauseKind) -> Cause | None:
 
 @rule(
     id="false-clean-shutdown",
-    means="a broker with a torn log was started without its controllers, and gave up with the mark of a clean stop: "
-    "its next start checked nothing, and a later one cut off the records since (KAFKA-15375)",
+    means="a broker with a torn log was started without its controllers, and gave up with the mark of a clean stop. "
+    "Its next start checked nothing, and a later one cut off the records since (KAFKA-15375)",
     do="Start controllers before brokers. Move to 3.5.2 or later. Read the records from another replica: this broker "
     "has lost them.",
     scenario="museum-false-clean-marker",
@@ -439,8 +439,8 @@ def long_name(evidence: IncidentEvidence, kind: CauseKind) -> Cause | None:
 
 @rule(
     id="reassigned-to-one",
-    means="a reassignment ended while the replicas that stay were out of sync, and the last good copy but one was "
-    "deleted (KAFKA-15665)",
+    means="a reassignment ended while the replicas that stay were out of sync. The old replicas were deleted, and one "
+    "good copy is left (KAFKA-15665)",
     do="Do not remove the new replica: it may be the only good copy. Move to 3.8.0 or later. Before a reassignment, "
     "wait until every ISR is whole.",
     scenario="museum-reassigned-to-one",
@@ -501,8 +501,8 @@ def ids_given_twice(evidence: IncidentEvidence, kind: CauseKind) -> Cause | None
 
 @rule(
     id="follower-refused-batch",
-    means="a follower refused a batch of its leader: its fetcher ended, and it copies no partition from that leader "
-    "any more",
+    means="up to 1.1.0: a follower refused a batch of its leader (KAFKA-6003, KAFKA-6975). Its fetcher thread ended, "
+    "and it copies no partition from that leader any more",
     do="Do not stop the leader: it may have the only copy. Move to 1.0.2, 1.1.1, 2.0.0 or later, then restart the "
     "follower.",
     scenario="museum-unknown-sequence",
@@ -522,7 +522,7 @@ def refused_batch(evidence: IncidentEvidence, kind: CauseKind) -> Cause | None:
     means="a leader has given up changing an ISR (KAFKA-14010): a replica stays out of it although it has every "
     "record, or stays in it and holds up acks=all",
     do="Restart the brokers that logged the line, one after the other, or move the partition's leadership. Then move "
-    "to 3.2.1 or later.",
+    "to 3.1.0 or later.",
     scenario="museum-isr-change-lost",
     lines=("Failed to enqueue ISR change state",),
 )
@@ -630,7 +630,7 @@ def truncated(evidence: IncidentEvidence, kind: CauseKind) -> Cause | None:
 
 @rule(
     id="marker-compacted",
-    means="transactions write to a compacted topic that has keys of four bytes which are 0 or 1: the cleaner "
+    means="transactions write to a compacted topic that has keys of four bytes which are 0 or 1. The cleaner "
     "takes commit "
     "markers for out of date, and committed records vanish when the leader moves (KAFKA-14055)",
     do="Move to 3.0.2, 3.1.2, 3.2.1 or later. Until then use other keys, or stop compaction of this topic.",
@@ -721,7 +721,8 @@ def aborted_without_index(partition: Path) -> int | None:
 @rule(
     id="group-not-loaded",
     means="a coordinator did not load the offsets of its groups: they go back, or cannot commit",
-    do="Look the bugs of this release up below; move to a release that has none of them.",
+    do="Look up the known bugs of your release (`kafka-chaos museum --version V`). Move to a release that has none of "
+    "them.",
     scenario="museum-unloadable-group",
     lines=(
         "Error loading offsets from",
@@ -780,8 +781,8 @@ def expired(evidence: IncidentEvidence, kind: CauseKind) -> Cause | None:
     id="open-transaction",
     means="a transaction in a copied partition has no marker: readers under read_committed wait, or skip what "
     "it committed",
-    do="Look the bugs of this release up below: markers were lost by compaction, by unclean elections and by losses of "
-    "power. kafka-transactions.sh shows the producer, and can abort it.",
+    do="Look up the known bugs of your release (`kafka-chaos museum --version V`): markers were lost by compaction, by "
+    "unclean elections and by losses of power. kafka-transactions.sh shows the producer, and can abort it.",
     scenario="museum-late-produce",
     also=("museum-marker-lost",),
 )
@@ -838,7 +839,7 @@ def without_controllers(evidence: IncidentEvidence, kind: CauseKind) -> Cause | 
     id="replication-stopped",
     means="a follower's fetcher failed: it copies nothing more of the partitions that the line names",
     do="Do not stop the leader: it may have the only copy. Restart the follower, and look whether it returns to the "
-    "ISR. If it fails again, look the bugs of this release up below.",
+    "ISR. If it fails again, look up the known bugs of your release (`kafka-chaos museum --version V`).",
     scenario="museum-segment-below-batch",
     lines=("Error due to", "marked as failed"),
 )

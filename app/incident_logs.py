@@ -51,6 +51,8 @@ LITERALS: Final[Mapping[str, tuple[bytes, ...]]] = {
         b"already registered on the path",
     ),
     "truncated": (b"Truncating to offset ", b"Truncating log "),
+    "announced to high watermark": (b"Truncating partition ",),
+    "announced by epoch": (b"Truncating partition ",),
     "truncated whole": (b"Truncate and start at offset ",),
     "below high watermark": (b" below high watermark ",),
     "loaded": (b"Completed load of ",),
@@ -110,7 +112,12 @@ ANY: Final = "|".join(re.escape(one.decode()) for of_kind in LITERALS.values() f
 METADATA: Final = "__cluster_metadata"
 """The log that controllers recover too."""
 LINES: Final[Mapping[str, re.Pattern[bytes]]] = {
-    "truncated": re.compile(rb"Truncating to offset \d+|Truncating log \S+ to offset [1-9]\d*\.(?!.*has no effect)"),
+    "truncated": re.compile(
+        rb"Truncating to offset \d+|Truncating log \S+ to offset [1-9]\d*(?![\d])(?!.*has no effect)"
+    ),
+    # 2.3 to 3.4 say "to local high watermark", later releases "due to local high watermark" or "due to leader epoch".
+    "announced to high watermark": re.compile(rb"Truncating partition \S+ .*to local high watermark"),
+    "announced by epoch": re.compile(rb"Truncating partition \S+ .*due to leader epoch"),
     "retention": re.compile(
         rb"due to (?:log )?retention (?:time|size)|Scheduling log segment \d+ for log \S+ for deletion"
     ),
@@ -161,6 +168,7 @@ class LogFile:
     lines: dict[str, list[LogLine]] = field(default_factory=dict)
     """By kind."""
     releases: list[str] = field(default_factory=list)
+    lines_read: int = 0
 
     def of(self, kind: str) -> list[LogLine]:
         """The lines of a kind."""
@@ -181,6 +189,7 @@ def read(file: Path) -> LogFile:
     """The lines of a log that tell of a cause."""
     log = LogFile(file)
     for begin, piece in _pieces(file):
+        log.lines_read += piece.count(b"\n") + (not piece.endswith(b"\n"))
         for at, line in _lines(piece):
             for kind in dict.fromkeys([kind for literal, kind in KIND_OF if literal in line]):
                 must, kept = LINES.get(kind), log.lines.get(kind, [])

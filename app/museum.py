@@ -24,6 +24,7 @@ from harness.bugs import Bug, Exhibit, numbers
 from harness.cluster import apache, versions
 from harness.cluster.builds import Build
 from harness.cluster.versions import Mode, Version
+from harness.harms import HARM_ORDER, LOSES, harm_of
 from harness.scenario import Scenario, all_scenarios
 
 Shown = Callable[[str, str, str], str]
@@ -76,12 +77,6 @@ def ways(name: str, known: Sequence[str]) -> list[AskedReleases]:
         )
         for mode in modes
     ]
-
-
-def remedy(bug: Bug, version: Version) -> str:
-    """The nearest later release without the bug; "" if there is none."""
-    later = [fixed for fixed in bug.fixed if numbers(fixed) > version.release]
-    return later[0] if later else ""
 
 
 def free_of_mended(version: Version, bugs: Sequence[Bug]) -> str:
@@ -159,7 +154,10 @@ def bugs_of(asked: AskedReleases, scenarios: Sequence[Scenario], shown: Shown) -
         bug = made.exhibit.bug
         affected = [version for version in asked.versions if bug.affects(version)]
         if bug.whose != "brokers":
-            clients.append(_of_clients(made, made.exhibit, shown))
+            if bug.mode in (None, asked.mode):
+                clients.append(_of_clients(made, made.exhibit, asked, shown))
+            else:
+                lacks[bug.id] = why_not(bug, asked)
         elif affected and all(is_unknown(bug, version) for version in affected):
             unknown.append(bug.id)
         elif affected:
@@ -171,8 +169,9 @@ def bugs_of(asked: AskedReleases, scenarios: Sequence[Scenario], shown: Shown) -
         "version": asked.name,
         "releases": asked.releases,
         "mode": asked.mode,
+        "of_brokers": len(bugs),
         "free_of_mended": free_of_mended(newest, bugs),
-        "has": has,
+        "has": sorted(has, key=lambda one: HARM_ORDER.index(one["harm"])),
         "has_not": dict(sorted(lacks.items())),
         "unknown": unknown,
         "clients": clients,
@@ -192,12 +191,14 @@ def _of_brokers(made: Scenario, exhibit: Exhibit, affected: Sequence[Version], s
     return {
         "bug": bug.id,
         "title": bug.title,
+        "harm": harm_of(made),
         "whom": bug.whom,
         "releases": bug.releases,
         "came": bug.came,
         "in": [version.kafka for version in affected],
         "known_by": known_by(made, exhibit, affected, shown),
-        "be_on": remedy(bug, affected[-1]),
+        "fixed_in": (fixed := list(bug.fixed_after(affected[-1].release))),
+        "be_on": next(iter(fixed), ""),
         "status": bug.status.as_json() if bug.status else None,
         "until_then": made.operator,
         "scenario": made.name,
@@ -206,10 +207,11 @@ def _of_brokers(made: Scenario, exhibit: Exhibit, affected: Sequence[Version], s
     }
 
 
-def _of_clients(made: Scenario, exhibit: Exhibit, shown: Shown) -> dict[str, Any]:
-    """What is told of a bug of Java's client."""
+def _of_clients(made: Scenario, exhibit: Exhibit, asked: AskedReleases, shown: Shown) -> dict[str, Any]:
+    """What is told of a bug of Java's client; `in` are the releases that are asked for whose clients have it."""
     bug = exhibit.bug
     told: dict[str, Any] = {"bug": bug.id, "title": bug.title, "whom": bug.whom, "releases": bug.releases}
+    told |= {"harm": harm_of(made), "in": [one.kafka for one in asked.versions if bug.is_in(one.release)]}
     told |= {"came": bug.came, "be_on": list(bug.fixed)}
     return told | {"until_then": made.operator, "scenario": made.name} | _shown_on(made, exhibit, shown)
 
@@ -241,26 +243,27 @@ def _others(made: Scenario, version: str, shown: Shown) -> dict[str, str]:
 
 def as_text(found: Mapping[str, Any]) -> str:
     """The same for people."""
-    every = len(found["has"]) + len(found["has_not"]) + len(found["unknown"])
     mode = {"zookeeper": "with ZooKeeper", "kraft": "with KRaft"}[found["mode"]]
     releases = found["releases"]
     of = "" if releases == [found["version"]] else f" ({', '.join(releases)})"
-    what = f"{len(found['has'])} of the museum's {every} bugs of brokers can happen there"
-    lines = [f"Kafka {found['version']} {mode}{of}: {what}"]
+    lose = sum(one["harm"] == LOSES for one in found["has"])
+    what = f"{len(found['has'])} of the museum's {found['of_brokers']} bugs of brokers can happen there"
+    lines = [f"Kafka {found['version']} {mode}{of}: {what}, {lose} of them {'loses' if lose == 1 else 'lose'} records"]
     if found["has"] and found["free_of_mended"]:
         lines.append(f"The first release with every fix that there is: {found['free_of_mended']}")
     for one in found["has"]:
         lines += [
             "",
             f"{one['bug']}: {one['title']}",
+            f"  harm        {one['harm']}",
             f"  whom        {one['whom']}",
             f"  releases    {one['releases']}",
             f"  source      {one['came']}",
             *([f"  of these    {', '.join(one['in'])}"] if one["in"] != releases else []),
             f"  known by    {one['known_by']}",
-            f"  be on       {one['be_on'] or 'no release of brokers mends it'}",
+            f"  fixed in    {_fixed_in(one['fixed_in']) or 'no release of brokers'}",
             *([f"  status      {one['status']['on']}: {one['status']['told']}"] if one["status"] else []),
-            f"  until then  {one['until_then']}",
+            f"  {'until then' if one['fixed_in'] else 'what to do'}  {one['until_then']}",
             f"  shown       {_in_words(one)}",
             *(
                 f"  also        --case {case}, {', '.join(f'on {version} {count}' for version, count in seen.items())}"
@@ -269,14 +272,29 @@ def as_text(found: Mapping[str, Any]) -> str:
         ]
     if found["unknown"]:
         lines += ["", f"not known, since it is newer than what was looked at: {', '.join(found['unknown'])}"]
-    if found["clients"]:
-        lines += ["", "of Java clients, whatever the brokers are:"]
-    for one in found["clients"]:
-        be_on = f"be on a client of {' or '.join(one['be_on'])}" if one["be_on"] else "no client mends it"
-        lines += [f"  {one['bug']}: {one['title']}", f"    {one['releases']}; {be_on}; shown {_in_words(one)}"]
+    lines += _clients(found)
     if found["has_not"]:
         lines += ["", "not there:", *(f"  {bug}: {why}" for bug, why in found["has_not"].items())]
     return "\n".join(lines)
+
+
+def _fixed_in(releases: Sequence[str]) -> str:
+    return f"{', '.join(releases)} or later" if releases else ""
+
+
+def _clients(found: Mapping[str, Any]) -> list[str]:
+    """The bugs of Java clients: in full those of the releases that are asked for, in a line each the others."""
+    own = [one for one in found["clients"] if one["in"]]
+    others = [one for one in found["clients"] if not one["in"]]
+    lines = ["", f"of Java clients of {found['version']}, whatever the brokers are:"] if own else []
+    for one in own:
+        fixed = f"fixed in clients {_fixed_in(one['be_on'])}" if one["be_on"] else "no client mends it"
+        lines += [f"  {one['bug']}: {one['title']}", f"    {one['harm']}; {one['releases']}"]
+        lines += [f"    {fixed}; shown {_in_words(one)}"]
+    if others:
+        lines += ["", "of Java clients of other releases, if yours are not of this one:"]
+        lines += [f"  {one['bug']}: {one['title']} ({one['releases']})" for one in others]
+    return lines
 
 
 def _in_words(one: Mapping[str, Any]) -> str:

@@ -512,7 +512,9 @@ def _answers(command: AddCommand) -> None:
     pages.add_argument(
         "--settings", action="append", default=[], metavar="FILE", help="mark the column that these producers fall in"
     )
-    pages.add_argument("--client", choices=("java", "librdkafka"), default="java", help="whose grid (default: java)")
+    pages.add_argument(
+        "--client", choices=("java", "librdkafka"), help="whose grid, and whose settings (default: java, or the file's)"
+    )
     pages.add_argument("--all", action="store_true", help="the whole page: settings, bugs, a move")
     pages.add_argument("--format", choices=("text", "csv", "json", "parquet"), default="text", help="(default text)")
     pages.add_argument("--output", type=_file, metavar="FILE", help="write there")

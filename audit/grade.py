@@ -258,6 +258,8 @@ class Fix:
     """Faults in which, with the change and not without, sends are refused."""
     before: Cost | None = None
     after: Cost | None = None
+    remains: str = ""
+    """Why the grade is no better, in a few words: "losses by broker-restart"; "" if it is better."""
 
     @property
     def effects(self) -> tuple[Effect, ...]:
@@ -365,6 +367,19 @@ class ProducerCase:
             few, of = len(_graded(self.not_measured)), len(_graded(self.applies))
             return GRADES["A"] + (f"; {few} of {of} faults are not measured" if self.at_best else "")
         return f"{finding.sentence} by {finding.fault}: {FAULTS[finding.fault]}"
+
+    @property
+    def rests_on(self) -> str:
+        """What the grade is given for, in a few words: "losses by broker-restart"; "" where nothing is."""
+        finding = self.worst
+        if self.breaches and (
+            finding is None or ORDER.index(self.breaches[0].letter) > _weight(finding, self.policy)[0]
+        ):
+            if not self.breaches[0].fault.startswith(REFUSED_SENDS):
+                return self.breaches[0].fault
+            return f"sends that fail for good{', as retries=0' if self.resolved.retries.value == 0 else ''}"
+        nouns = {"loss": "losses", "duplicate": "duplicates", "reorder": "reordering"}
+        return f"{nouns[finding.effect]} by {finding.fault}" if finding else ""
 
     def has(self, effect: Effect) -> tuple[MeasuredHarm, ...]:
         """The findings of one effect, worst first."""
@@ -700,6 +715,7 @@ class Grader:
             refuses=tuple(fault for fault in FAULTS if fault in _graded(refusing(made) - refusing(case))),
             before=cost(case.covered, made.covered),
             after=cost(made.covered, case.covered),
+            remains=made.rests_on if made.grade == case.grade else "",
         )
 
 
@@ -743,6 +759,8 @@ def _breaches(
     return sorted(found, key=lambda one: -ORDER.index(one.letter))
 
 
+REFUSED_SENDS: Final = "refused-"
+"""How the name of a breach begins whose sends failed for good."""
 REPLICATION: Final = "https://kafka.apache.org/documentation/#replication"
 MIN_ISR: Final = "https://kafka.apache.org/documentation/#topicconfigs_min.insync.replicas"
 
@@ -776,7 +794,7 @@ def _refusals(covered: Mapping[str, Covering]) -> Iterator[Breach]:
                 f"{one.failed} of {one.sent} sends failed, and are not in the log, by {one.fault}: {FAULTS[one.fault]}"
             )
             yield Breach(
-                fault=f"refused-{one.fault}",
+                fault=f"{REFUSED_SENDS}{one.fault}",
                 letter=GRADE_IF_LOST[one.fault],
                 sentence=sentence,
                 source=f"run {one.run}",

@@ -143,6 +143,15 @@ class Bug:
         """The release with which the fix came from the development branch."""
         return numbers(self.fixed[-1]) if self.fixed else None
 
+    def fixed_after(self, release: Release) -> tuple[str, ...]:
+        """The releases that mend it and are later than one: the first of each line, since lines between may have it."""
+        return tuple(fixed for fixed in self.fixed if numbers(fixed) > release)
+
+    @property
+    def upgrade(self) -> str:
+        """What to move to, in a sentence; "" if no release mends it."""
+        return f"Move {self.whose} to {', '.join(self.fixed)} or later." if self.fixed else ""
+
     @property
     def releases(self) -> str:
         """The releases that have it, in words: "KRaft, from 3.3.0 on, fixed in 3.8.0"."""
@@ -204,6 +213,7 @@ class Exhibit:
             "since": self.bug.since.first,
             "came": self.bug.came,
             "commits": list(self.bug.commits),
+            "upgrade": self.bug.upgrade,
             "affected": list(self.affected),
             "fixed": list(self.fixed),
             "fixed_case": self.fixed_case,

@@ -20,9 +20,12 @@ NOT_RUN: Final = "not run"
 
 
 def shown(name: str, version: str, data: Value, case: str = DEFAULT_CASE) -> str:
-    """How often a case of a scenario ended as documented on a version: "5 of 5"."""
+    """How often a case of a scenario ended as documented on a version, of the runs that say something: "5 of 5".
+
+    Every page and command that tells of such runs says it by this function.
+    """
     cell = results.cells_of(data, name, case).get(version)
-    return f"{cell['good']} of {cell['runs']}" if cell and cell["runs"] else NOT_RUN
+    return f"{cell['good']} of {telling(cell)}" if cell and telling(cell) else NOT_RUN
 
 
 def contradicted(cell: Value) -> int:

@@ -318,7 +318,7 @@ def named_first(one: Unseen) -> bool:
 
 
 def sentence_of_unseen(rows: Sequence[Unseen]) -> str:
-    """The counts of them that docs/lost-records.md publishes."""
+    """The counts of them that docs/trust.md publishes."""
     first, again, third = (
         [one for one in rows if one.cell in {declared.cell for declared in of}]
         for of in (DECLARED, DECLARED_AGAIN, DECLARED_THIRD)
@@ -347,7 +347,7 @@ def right(one: SavedIncident) -> bool:
 
 
 def sentence(named: int) -> str:
-    """The counts that docs/lost-records.md publishes; `named` of `HELD_OUT` are right today."""
+    """The counts that docs/trust.md publishes; `named` of `HELD_OUT` are right today."""
     first = sum(one.first == one.cause for one in HELD_OUT)
     return (
         f"The cause is named first in {len(WRITTEN_WITH)} of the {len(WRITTEN_WITH)} incidents that the rules were "

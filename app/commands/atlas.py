@@ -17,7 +17,7 @@ from typing import Final
 from app.output import result
 from audit.cells import Settings
 from audit.grade import Grader
-from audit.model import Inputs
+from audit.model import Client, Inputs
 from audit.readers import Options, read_paths
 from audit.topics import StatedByUser
 from evidence.errors import UsageError
@@ -32,7 +32,7 @@ def run(options: argparse.Namespace) -> int:
     """Print pages, or write them as data."""
     data = model.load()
     found = lines.asked(options.version) if options.version else lines.every()
-    settings = _settings(options.settings, found) if options.settings else {}
+    settings = _settings(options.settings, found, options.client) if options.settings else {}
     if options.format in ("csv", "parquet", "json"):
         rows = list(tables.rows(model.atlas(line, data) for line in found))
         if options.format == "parquet":
@@ -77,9 +77,13 @@ def _listed(found: Sequence[lines.ReleaseLine], data: model.Data) -> str:
     return "\n".join(rows) + "\n"
 
 
-def _settings(paths: Sequence[str], found: Sequence[lines.ReleaseLine]) -> dict[str, list[tuple[str, Settings]]]:
-    """The settings of every producer in files, by line: its name, and what is in force."""
-    inputs: Inputs = read_paths(paths, Options(profiles=(), env={}, client=None, release=None))
+def _settings(
+    paths: Sequence[str], found: Sequence[lines.ReleaseLine], client: Client | None
+) -> dict[str, list[tuple[str, Settings]]]:
+    """The settings of every producer in files, by line: its name, and what is in force. `client`: whose they are, if
+    that is said; else it is told by the file.
+    """
+    inputs: Inputs = read_paths(paths, Options(profiles=(), env={}, client=client, release=None))
     told: dict[str, list[tuple[str, Settings]]] = {}
     grader = Grader(())
     for line in found:
@@ -89,8 +93,9 @@ def _settings(paths: Sequence[str], found: Sequence[lines.ReleaseLine]) -> dict[
             (f"{row.producer.name} ({row.producer.origin})", case.settings) for row in answer.rows for case in row.cases
         ]
     if not any(told.values()):
-        problems = "; ".join(map(str, inputs.problems)) or "no producer is configured there"
-        raise UsageError(f"{', '.join(paths)}: {problems}; `kafka-chaos audit` says what it reads")
+        nothing = f"{', '.join(paths)}: no producer is configured there"
+        problems = "; ".join(map(str, inputs.problems)) or nothing
+        raise UsageError(f"{problems}; `kafka-chaos audit` says what it reads")
     return told
 
 
@@ -102,7 +107,7 @@ def _pages(
     width: int,
 ) -> list[str]:
     """The page of a line, once for each of somebody's producers; once without."""
-    mine, client = settings.get(line.name) or [], options.client
+    mine, client = settings.get(line.name) or [], options.client or "java"
     move = _move(line, data)
     moves = moving.sentences(move) if move else []
     if not mine:

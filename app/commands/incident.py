@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import results
-from app import incident, incident_causes, incident_logs, museum
+from app import incident, incident_causes, incident_logs, incident_signs, museum
 from app.output import result
 from audit import matrix
 from audit.grade import Grader
@@ -34,7 +34,20 @@ def run(options: argparse.Namespace) -> int:
     compared = incident.replicas(found.parents)
     case = incident_causes.IncidentEvidence(logs, compared[0], found.partitions, version)
     settings = _settings(inputs, version)
-    result(incident.text(found, incident_causes.causes(case), releases, compared, bugs, settings, version), end="")
+    causes = incident_causes.causes(case)
+    signs = list(incident_signs.seen(logs, {one.kind.id for one in causes}))
+    told = incident.text(
+        found,
+        causes,
+        releases,
+        compared,
+        bugs,
+        settings,
+        version,
+        signs=signs,
+        lines_read=sum(log.lines_read for log in logs),
+    )
+    result(told, end="")
     return 0
 
 

@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Collection, Iterator, Sequence
 
 from audit import baseline
-from audit.grade import EFFECTS, ORDER, REFUSED, AuditAnswer, ProducerCase, ProducerRow
+from audit.grade import EFFECTS, ORDER, REFUSED, REFUSED_SENDS, AuditAnswer, ProducerCase, ProducerRow
 from audit.owners import owners_of
 from audit.report import words
 from evidence.text import plural, visible
@@ -81,8 +81,13 @@ def _case(row: ProducerRow, case: ProducerCase, accepted: Collection[str], width
     if told := words.measured_with(case):
         yield from _labelled("measured", told, width)
     label = "policy"
-    for breach in case.breaches:
-        mark = " [accepted]" if baseline.is_accepted(row, breach, accepted) else ""
+    accepted_ones = {one for one in case.breaches if baseline.is_accepted(row, one, accepted)}
+    refusals = [one for one in case.breaches if one.fault.startswith(REFUSED_SENDS) and one not in accepted_ones]
+    if refusals:
+        yield from _labelled(label, words.refused_sends(refusals), width)
+        label = ""
+    for breach in (one for one in case.breaches if one not in refusals):
+        mark = " [accepted]" if breach in accepted_ones else ""
         yield from _labelled(label, f"{breach.letter}: {breach.sentence} ({breach.source}){mark}", width)
         label = ""
     label = "power loss"

@@ -13,7 +13,9 @@ from audit.grade import (
     NOT_MEASURED,
     ORDER,
     REFUSED,
+    REFUSED_SENDS,
     AuditAnswer,
+    Breach,
     Cost,
     Fix,
     MeasuredHarm,
@@ -26,6 +28,7 @@ from audit.proof import HARM, Proof, contradicts
 from audit.resolve import Value, World, conditions
 from audit.topics import IF_THREE, with_one_replica
 from evidence.basis import OWN_RUNS, Basis
+from evidence.text import plural
 from results import MEASURED_ON, RATE_PER_S
 
 VERB = {"loss": "loses", "duplicate": "duplicates", "reorder": "reorders"}
@@ -209,7 +212,8 @@ def fix(case: ProducerCase, one: Fix) -> str:
         sentence = f"{changes}: removes the {_and([NOUN[each] for each in removed])}"
         if not any(finding.graded for finding in one.removes):
             sentence += f" by {_and(sorted({finding.fault for finding in one.removes}))}"
-    sentence += f" (then {grade(one)}{_if_three(case, one)})"
+    remains = f", for {one.remains}" if one.remains else ""
+    sentence += f" (then {grade(one)}{_if_three(case, one)}{remains})"
     if one.brings:
         brought = sorted({f"{NOUN[finding.effect]} by {finding.fault}" for finding in one.brings})
         sentence += f"; brings {', '.join(brought)}"
@@ -236,9 +240,25 @@ def _change(change: SettingChange, home: Origin) -> str:
 
 
 def harmless(case: ProducerCase) -> str:
-    """The faults that were measured and did no harm, with what is not as it was asked for."""
+    """The faults that were measured and did no harm, in how many runs, with what is not as it was asked for."""
     differs = dict.fromkeys(text for name in case.harmless for text in case.covered[name].differs)
-    return ", ".join(case.harmless) + (f" ({'; '.join(differs)})" if differs else "")
+    by_runs: dict[int, list[str]] = {}
+    for name in case.harmless:
+        by_runs.setdefault(len(case.covered[name].cell.runs), []).append(name)
+    told = (
+        f"{', '.join(names)} (in {plural(runs, 'run')}{' each' if len(names) > 1 else ''})"
+        for runs, names in sorted(by_runs.items(), reverse=True)
+    )
+    return "; ".join(told) + (f" ({'; '.join(differs)})" if differs else "")
+
+
+def refused_sends(breaches: Sequence[Breach]) -> str:
+    """The sends that failed for good and that the policy grades, in a line: "F: sends fail for good by rack-lost"."""
+    by_letter: dict[str, list[str]] = {}
+    for one in breaches:
+        by_letter.setdefault(one.letter, []).append(one.fault.removeprefix(REFUSED_SENDS))
+    first, *others = (f"{letter}: {_and(faults)}" for letter, faults in by_letter.items())
+    return "; ".join([first.replace(": ", ": sends fail for good by ", 1), *others])
 
 
 def refuses(case: ProducerCase) -> str:

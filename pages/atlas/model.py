@@ -23,11 +23,11 @@ from audit.known import known
 from evidence.borders import ELIGIBLE_LEADERS_BY_DEFAULT, KRAFT_ONLY, KRAFT_SINCE
 from evidence.errors import UsageError
 from evidence.releases import numbers
-from evidence.run import DEFAULT_CASE
 from harness.cluster import apache, versions
 from harness.cluster.builds import Build
 from harness.cluster.ranges import EVERY_VERSION
 from harness.cluster.versions import Version
+from harness.harms import HARM_ORDER, harm_of
 from harness.scenario import Scenario, all_scenarios
 from judgement.rates import telling
 from judgement.sampling import at_most, between, percent
@@ -35,6 +35,7 @@ from pages.atlas import columns as columns_of
 from pages.atlas import events
 from pages.atlas.columns import ACKS_1, FLUSHED, RECOMMENDED, Column
 from pages.atlas.lines import ReleaseLine
+from pages.counted import NOT_RUN, shown
 from results import Value
 
 LOST: Final = "loses"
@@ -81,23 +82,6 @@ COUNTS: Final[Mapping[str, str]] = {
     "reorders": "reordered",
     "refuses": "refused",
 }
-
-HARMS: Final[tuple[tuple[str, frozenset[str]], ...]] = (
-    (
-        "loses records",
-        frozenset({"lost-write", "replica-divergence", "resurrected", "misdelivered", "transaction-half-committed"}),
-    ),
-    ("breaks transactions", frozenset({"aborted-read", "stuck-last-stable-offset"})),
-    (
-        "loses groups' positions",
-        frozenset({"committed-offset-lost", "committed-offset-regression", "group-unavailable"}),
-    ),
-    ("writes records twice", frozenset({"duplicate"})),
-)
-"""Kinds of harm, the worst first, each with the anomalies that show it."""
-STOPS: Final = "stops brokers, replication or failover"
-"""The harm of all other bugs."""
-HARM_ORDER: Final = (*(name for name, _ in HARMS), STOPS)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -268,7 +252,7 @@ class BugOnPage:
     releases: tuple[str, ...]
     """Those of the line that have it."""
     fixed: str
-    """The nearest later release without it; "" if none is."""
+    """The later releases that mend it, the first of each line: "3.0.2, 3.1.2, 3.2.1"; "" if none is."""
     status: str
     """Where it stands, if no release of brokers mends it."""
     shown: str
@@ -595,15 +579,6 @@ def _forever(text: str) -> str:
 # Bugs
 
 
-def harm_of(made: Scenario) -> str:
-    """What kind of harm a bug does: by what its exhibit must show on a release that has it."""
-    exhibit = made.exhibit
-    if exhibit is None:
-        return STOPS
-    required = made.documented_for(versions.get(exhibit.affected[-1])).required
-    return next((name for name, anomalies in HARMS if anomalies & set(required)), STOPS)
-
-
 def _bugs(line: ReleaseLine, data: Data, whose: str) -> Iterator[BugOnPage]:
     for made in data.scenarios.values():
         exhibit = made.exhibit
@@ -614,7 +589,6 @@ def _bugs(line: ReleaseLine, data: Data, whose: str) -> Iterator[BugOnPage]:
         has = [version for version in own if bug.affects(version)]
         if line.version(line.newest) not in has:
             continue
-        later = [fixed for fixed in bug.fixed if numbers(fixed) > numbers(line.newest)]
         yield BugOnPage(
             id=bug.id,
             scenario=made.name,
@@ -622,7 +596,7 @@ def _bugs(line: ReleaseLine, data: Data, whose: str) -> Iterator[BugOnPage]:
             whom=bug.whom,
             harm=harm_of(made),
             releases=tuple(version.kafka for version in has),
-            fixed=later[0] if later else "",
+            fixed=", ".join(bug.fixed_after(numbers(line.newest))),
             status="" if bug.status is None else f"{bug.status.state} (looked up {bug.status.on})",
             shown=_shown(made, exhibit.affected, line, data),
             until_then=made.operator,
@@ -660,12 +634,11 @@ def releases_free_of_mended(line: ReleaseLine, data: Data) -> list[str]:
 
 def _shown(made: Scenario, affected: Iterable[str], line: ReleaseLine, data: Data) -> str:
     """How often the bug showed itself, on the version nearest to the line's."""
-    ran = results.cells_of(data.runs, made.name, DEFAULT_CASE)
-    there = [name for name in affected if name in ran and telling(ran[name])]
-    if not there:
-        return "not run"
-    name = min(there, key=lambda one: distance(one.partition("-")[0], line.newest))
-    return f"{ran[name]['good']} of {telling(ran[name])} on {name}"
+    ran = {name: seen for name in affected if (seen := shown(made.name, name, data.runs)) != NOT_RUN}
+    if not ran:
+        return NOT_RUN
+    name = min(ran, key=lambda one: distance(one.partition("-")[0], line.newest))
+    return f"{ran[name]} on {name}"
 
 
 def _by_harm(found: Iterable[BugOnPage]) -> tuple[BugOnPage, ...]:

@@ -10,11 +10,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from evidence.text import plural
+from harness.harms import HARM_ORDER
 from judgement.sampling import at_most
 from pages.atlas import columns, lines
 from pages.atlas.columns import FLUSHED, RECOMMENDED
 from pages.atlas.events import EVENTS
-from pages.atlas.model import DOES_NOT_APPLY, HARM_ORDER, HOLE, LOST, Atlas, BugOnPage, Data, atlas
+from pages.atlas.model import DOES_NOT_APPLY, HOLE, LOST, Atlas, BugOnPage, Data, atlas
 
 COMPARED = (columns.ACKS_1, RECOMMENDED, FLUSHED)
 """The columns whose losses are compared: those of the figures at the top of a page."""

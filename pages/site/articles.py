@@ -6,7 +6,7 @@ Links to other documents become links to their pages; what is in the repository 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import PurePosixPath
 from typing import Final
@@ -33,6 +33,10 @@ OF_CHECKOUT: Final = re.compile(
     r"^(?:Pages marked \*\*built\*\*|`make site` builds all of it).*?(?:\n\n|\Z)", re.MULTILINE | re.DOTALL
 )
 """Paragraphs of docs/README.md that say which of its links work in a checkout."""
+FIRST: Final = re.compile(r".*?</h1>(?:\s*<blockquote>.*?</blockquote>)?", re.DOTALL)
+"""A title, and the box below it: a quotation that a document begins with."""
+HEADED: Final = re.compile(r"<th[^>]*>(.*?)</th>", re.DOTALL)
+ROW: Final = re.compile(r"<tr>(.*?)</tr>", re.DOTALL)
 SECTION: Final = re.compile(r'<h2 id="([^"]+)">(.*?)</h2>', re.DOTALL)
 LISTED: Final = 4
 """A document of so many sections begins with a list of them."""
@@ -95,18 +99,34 @@ def on_the_site(text: str) -> str:
 
 
 def _with_contents(made: str) -> str:
-    """A document with a list of its sections below its title, if there are many."""
+    """A document with a list of its sections below its title, if there are many; below what it begins with in a box."""
     found = SECTION.findall(made)
     if len(found) < LISTED:
         return made
     links = " · ".join(f'<a href="#{anchor}">{TAGS.sub("", words)}</a>' for anchor, words in found)
-    place = made.index("</h1>") + len("</h1>") if "</h1>" in made else 0
+    first = FIRST.match(made)
+    place = first.end() if first else 0
     return f'{made[:place]}\n<nav class="contents" aria-label="On this page">{links}</nav>\n{made[place:]}'
 
 
 def _table(found: re.Match[str]) -> str:
-    look = "plain stack" if found[1].count("<th>") <= NARROW else "plain"
-    return f'<div class="scroll"><table class="{look}">\n{found[1]}{found[2]}</table></div>'
+    """A table that scrolls; a narrow one becomes cards on a phone, whose cells have the heads of their columns."""
+    if found[1].count("<th>") > NARROW:
+        return f'<div class="scroll"><table class="plain">\n{found[1]}{found[2]}</table></div>'
+    heads = [TAGS.sub("", one) for one in HEADED.findall(found[1])]
+    body = ROW.sub(lambda row: f"<tr>{_headed(row[1], heads)}</tr>", found[2])
+    return f'<div class="scroll"><table class="plain stack">\n{found[1]}{body}</table></div>'
+
+
+def _headed(row: str, heads: Sequence[str]) -> str:
+    """The cells of a row, all but the first with the head of their column.
+
+    >>> _headed('<td>a</td><td class="b">b</td>', ["x", "y"])
+    '<td>a</td><td data-head="y" class="b">b</td>'
+    """
+    first, *others = row.split("<td")[1:]
+    cells = (f'<td data-head="{head}"{cell}' for head, cell in zip(heads[1:], others, strict=True))
+    return "".join([f"<td{first}", *cells])
 
 
 def _link(target: str, text: str, path: str, sites: Mapping[str, str], up: str) -> str:

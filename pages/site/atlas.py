@@ -9,6 +9,7 @@ from functools import partial
 
 from markupsafe import Markup, escape
 
+from harness.harms import HARM_ORDER
 from pages.atlas import columns, events, model, moving
 from pages.atlas.lines import ReleaseLine
 from pages.site import words
@@ -105,7 +106,7 @@ def of_line(
         move_short=moving.short(move) if move else "",
         move_sentences=[_with_bugs(text, move) for text in moving.sentences(move)] if move else [],
         fixed_here=model.fixed_in_line(line, data),
-        harms=model.HARM_ORDER,
+        harms=HARM_ORDER,
     )
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from html import unescape
 from pathlib import Path
 from typing import Any, Final
@@ -17,6 +18,7 @@ from markupsafe import Markup
 
 import results
 from evidence.text import plural
+from harness.harms import HARM_ORDER, harm_of
 from judgement.rates import telling
 from judgement.report.timeline_svg import STYLE
 from pages import counted, delivery, guide, museum, pictures
@@ -25,13 +27,14 @@ from pages.atlas.columns import ACKS_1
 from pages.compact import compact
 from pages.scenarios import described as describe
 from pages.site import articles, atlas, chapters, finding_articles, scenarios
-from pages.site.render import TEMPLATES, page
+from pages.site.render import NAV, TEMPLATES, page
 from pages.statements import page as statements
 
 ROOT: Final = Path(__file__).parents[2]
 DOCS: Final = ROOT / "docs"
+LOST: Final = "docs/lost-records.md"
 OWN: Final[Mapping[str, tuple[str, str]]] = {
-    "docs/lost-records.md": ("lost.html", "I lost records"),
+    LOST: ("lost.html", "I lost records"),
     "docs/audit.md": ("settings.html", "Your settings"),
     "docs/in-your-ci.md": ("ci.html", "In your CI"),
     "docs/trust.md": ("trust.html", "Can I trust it?"),
@@ -154,9 +157,9 @@ def _bugs(told: Mapping[str, Any], data: model.Data, every: Sequence[model.Atlas
     groups = [
         (
             harm,
-            [(one, _shown(one, data)) for one in exhibits if model.harm_of(data.scenarios[one["name"]]) == harm],
+            [(one, _shown(one, data)) for one in exhibits if harm_of(data.scenarios[one["name"]]) == harm],
         )
-        for harm in model.HARM_ORDER
+        for harm in HARM_ORDER
     ]
     return page(
         "bugs.html.j2",
@@ -164,7 +167,7 @@ def _bugs(told: Mapping[str, Any], data: model.Data, every: Sequence[model.Atlas
         title="Kafka bugs by release",
         section="Kafka bugs",
         scenarios=names,
-        groups=groups,
+        groups=[(harm, bugs) for harm, bugs in groups if bugs],
         atlases=[one for one in every if not one.line.pinned],
     )
 
@@ -266,21 +269,83 @@ TAGS: Final = re.compile(r"<[^>]+>")
 DESCRIPTION: Final = re.compile(r'<meta name="description" content="([^"]*)">')
 
 
+ROW: Final = re.compile(r"<tr>(.*?)</tr>", re.DOTALL)
+CELL: Final = re.compile(r"<t[dh][^>]*>(.*?)</t[dh]>", re.DOTALL)
+LINES: Final = "what-log-lines-mean"
+"""The section of the page on lost records that has an index of lines."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchEntry:
+    """A line of the search page."""
+
+    title: str
+    path: str
+    first: str = ""
+    """Its first sentence."""
+    words: str = ""
+    """By which it is found beside these."""
+    main: bool = False
+    """Whether it comes before others that are found as well."""
+
+
+def plain(text: str) -> str:
+    r"""HTML as text.
+
+    >>> plain("any of: <code>a</code>,\n <code>b</code>")
+    'any of: a, b'
+    """
+    return " ".join(unescape(TAGS.sub("", text)).split())
+
+
 def _words(text: str) -> str:
     """The words by which a page is found beside its title: of its headings and of its code."""
     parts = " ".join(TAGS.sub(" ", found) for found in WORDS.findall(text))
-    return " ".join(sorted(set(re.findall(r"[\w.-]{3,}", unescape(parts).lower()))))[:600]
+    return " ".join(sorted(set(re.findall(r"[\w.=-]{3,}", unescape(parts).lower()))))[:600]
 
 
-def _search(made: Mapping[str, str]) -> str:
-    entries = []
+def entries_of_pages(made: Mapping[str, str]) -> Iterator[SearchEntry]:
+    """A line for each page; the pages of the navigation come first."""
+    main = {path for _, path in NAV}
     for path in sorted(made):
         text = made[path]
         title, about = TITLE.search(text), DESCRIPTION.search(text)
         if path.endswith(".html") and title:
             first = about[1] if about and about[1] != title[1] else ""
-            entries.append((Markup(title[1]), path, Markup(first), _words(text)))
-    return page("search.html.j2", "search.html", title="Search", section="Search", entries=entries)
+            yield SearchEntry(
+                title=unescape(title[1]),
+                path=path,
+                first=unescape(first),
+                words=f"{_words(text)} {ACKS if path.startswith('atlas/') else ''}".strip(),
+                main=path in main,
+            )
+
+
+ACKS: Final = "acks=0 acks=1 acks=all enable.idempotence min.insync.replicas flush.messages"
+"""Settings that pages of the Atlas are about, which stand in its tables alone."""
+
+
+def entries_of_lines(lost: str) -> Iterator[SearchEntry]:
+    """A line for each log line of the index on the page on lost records."""
+    begin = lost.find(f'id="{LINES}"')
+    index = lost[begin : lost.find("</table>", begin)] if begin >= 0 else ""
+    for row in ROW.findall(index):
+        cells = [plain(one) for one in CELL.findall(row)]
+        if "<td" in row and "<code>" in row.partition("</td>")[0]:
+            yield SearchEntry(title=f"Log line: {cells[0]}", path=f"{OWN[LOST][0]}#{LINES}", first=cells[1], main=True)
+
+
+def _search(made: Mapping[str, str]) -> str:
+    lost = made.get(OWN[LOST][0], "")
+    entries = [*entries_of_pages(made), *entries_of_lines(lost)]
+    return page(
+        "search.html.j2",
+        "search.html",
+        title="Search",
+        section="Search",
+        entries=entries,
+        index=f"{OWN[LOST][0]}#{LINES}",
+    )
 
 
 DATA: Final[Mapping[str, Callable[[Iterable[dict[str, Any]], Path], None]]] = {

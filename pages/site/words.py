@@ -235,13 +235,9 @@ def clients(atlas: Atlas) -> str:
     bugs = atlas.client_bugs
     if not bugs:
         return ""
-    told = "; ".join(
-        f"{bug.id} {bug.harm}{f', fixed in {bug.fixed}' if bug.fixed else ''}" for bug in bugs
-    )  # fmt: skip
-    return (
-        f"Java clients of {atlas.line.newest} have {plural(len(bugs), 'known bug')} of their own: {told}. A newer "
-        "client works with these brokers."
-    )
+    told = "; ".join(f"{bug.id} {bug.harm}, {f'fixed in {bug.fixed}' if bug.fixed else 'not fixed'}" for bug in bugs)
+    newer = " A newer client works with these brokers." if any(bug.fixed for bug in bugs) else ""
+    return f"Java clients of {atlas.line.newest} have {plural(len(bugs), 'known bug')} of their own: {told}.{newer}"
 
 
 def bug_lead(atlas: Atlas) -> str:

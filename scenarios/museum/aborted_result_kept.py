@@ -64,8 +64,8 @@ scenario(
     claim="""After a crash, Kafka Streams with exactly_once_v2 uses a store that has the result of a transaction which
         was aborted. Its next results count that input twice.""",
     source="KAFKA-20685",
-    operator="""Be on 4.2.2 or 4.3.0, or later. Before that, remove the directory of state (state.dir) of an application
-        that has crashed before it is started again: it is restored from the changelog.""",
+    operator="""Before an application that has crashed is started again, remove its directory of state (state.dir): it
+        is restored from the changelog.""",
     exhibit=Exhibit(bug=KAFKA_20685, affected=("4.1.2",), fixed=("4.3.1",)),
     applies=ranges.STREAMS_EXACTLY_ONCE_V2,
     cluster=ClusterPlan(settings=PARTITIONS),

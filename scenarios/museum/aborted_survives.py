@@ -54,8 +54,8 @@ CLEANED_LIMIT_S = 90.0
     claim="""In a compacted topic a record of an aborted transaction permanently replaces the committed record of
         its key, for all readers.""",
     source="KAFKA-13727, KIP-98",
-    operator="""Before 2.8.2, 3.0.2 and 3.1.1 set log.cleaner.dedupe.buffer.size so that the cleaner's map holds all
-        keys between two passes (24 bytes for each key and thread), if transactions write to compacted topics.""",
+    operator="""If transactions write to compacted topics, set log.cleaner.dedupe.buffer.size so that the cleaner's map
+        holds all keys between two passes (24 bytes for each key and thread).""",
     needs=["transactions"],
     exhibit=Exhibit(bug=KAFKA_13727, affected=("2.2.2",), fixed=("2.8.2",)),
     applies=ranges.TRANSACTIONS,

@@ -106,8 +106,8 @@ scenario(
     claim="""An offset commit that a coordinator acknowledged is missing when the group asks again. Its broker had lost
         the leadership, and answered because of the next leader's high watermark.""",
     source="KAFKA-20634",
-    operator="""Be on 4.3.1 or later. A group whose offsets went back processes records twice; if it starts at the end
-        of a topic without a commit (auto.offset.reset=latest), it skips them.""",
+    operator="""A group whose offsets went back processes records twice; if it starts at the end of a topic without a
+        commit (auto.offset.reset=latest), it skips them.""",
     exhibit=Exhibit(bug=KAFKA_20634, affected=("4.1.2",), fixed=("4.3.1",)),
     applies=ranges.GROUP_COORDINATOR_OF_4,
     cluster=ClusterPlan(

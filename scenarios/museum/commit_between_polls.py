@@ -59,8 +59,8 @@ SLOW_S = 12.0
     claim="""A consumer of the new group protocol commits records by the clock that its application has received and not
         processed. If the application dies then, these records are never processed.""",
     source="KAFKA-18641, KIP-848",
-    operator="""With Java clients before 4.0 do not use group.protocol=consumer with automatic commits: set
-        enable.auto.commit=false and commit what was processed, or keep the classic protocol.""",
+    operator="""Do not use group.protocol=consumer with automatic commits: set enable.auto.commit=false and commit what
+        was processed, or keep the classic protocol.""",
     exhibit=Exhibit(bug=KAFKA_18641, affected=("3.9.2-kraft",), fixed=("4.0.2",)),
     applies=ranges.CONSUMER_PROTOCOL & ranges.KRAFT,
     cluster=ClusterPlan(

@@ -49,9 +49,9 @@ WATCHED_S = 30.0
     claim="""After records were deleted up to the middle of a batch, a follower that returns never joins the ISR again.
         This concerns that partition and all others that it fetches from the same leader.""",
     source="KAFKA-6975, KIP-107",
-    operator="""Before 1.0.2 and 1.1.1 do not delete records by request while a follower is away, or only up to the
-        first record of a batch. If a fetcher thread has stopped and partitions stay under-replicated, stop the
-        follower, delete up to the end of the batch, and start it again.""",
+    operator="""Do not delete records by request while a follower is away, or only up to the first record of a batch. If
+        a fetcher thread has stopped and partitions stay under-replicated, stop the follower, delete up to the end of
+        the batch, and start it again.""",
     exhibit=Exhibit(bug=KAFKA_6975, affected=("0.11.0.3",), fixed=("1.1.1",)),
     applies=ranges.DELETES_RECORDS,
     cluster=ClusterPlan(brokers=(1, 2), controller=3, settings={"replica.lag.time.max.ms": "6000"}),

@@ -61,8 +61,8 @@ scenario(
     claim="""After a crash, Kafka Streams with exactly_once restores its store and keeps the result of a transaction
         which was aborted. Its next results count that input twice.""",
     source="KAFKA-7192",
-    operator="""Be on 2.1 or later. Before that, remove the directory of state (state.dir) of an application that has
-        crashed before it is started again: it is restored from the changelog.""",
+    operator="""Before an application that has crashed is started again, remove its directory of state (state.dir): it
+        is restored from the changelog.""",
     exhibit=Exhibit(bug=KAFKA_7192, affected=("0.11.0.3",), fixed=("2.8.2",)),
     applies=ranges.STREAMS_EXACTLY_ONCE,
     cluster=ClusterPlan(settings=PARTITIONS),

@@ -41,8 +41,8 @@ CHECK_S = 2.0
     claim="""A live consumer group that has read everything loses its committed offsets, and reads all records again
         after its restart.""",
     source="KAFKA-4682, KIP-211",
-    operator="""Before 2.1, set offsets.retention.minutes far above the longest time in which a topic may be silent
-        (a weekend, a holiday): the defaults are a day, and a week in 2.0.""",
+    operator="""Set offsets.retention.minutes far above the longest time in which a topic may be silent (a weekend, a
+        holiday): the default is a day, and a week in 2.0.""",
     needs=["groups"],
     exhibit=Exhibit(bug=KAFKA_4682, affected=("1.1.1",), fixed=("2.2.2",)),
     applies=ranges.GROUPS_COORDINATED,

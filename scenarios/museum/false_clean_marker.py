@@ -56,9 +56,8 @@ SKIPPED = r"Skipping recovery of \d+ logs? .*since clean shutdown file was found
     claim="""Records that were acknowledged after a crash, behind a torn end of the log that the broker did not check,
         are lost by the next crash of the broker's process.""",
     source="KAFKA-15375",
-    operator="""With KRaft before 3.5.2 start the controllers before the brokers. If a broker that had crashed gave up
-        because it found no controller, delete .kafka_cleanshutdown in its log directories before it is started
-        again.""",
+    operator="""Start the controllers before the brokers. If a broker that had crashed gave up because it found no
+        controller, delete .kafka_cleanshutdown in its log directories before it is started again.""",
     exhibit=Exhibit(bug=KAFKA_15375, affected=("3.5.1-kraft",), fixed=("3.9.2-kraft",)),
     applies=ranges.KRAFT,
     cluster=ClusterPlan(

@@ -55,9 +55,8 @@ LIMIT_S = 60.0
     claim="""A topic with retention.ms=-1 loses all of its acknowledged records, on all replicas, because an unrelated
         broker setting was changed twice.""",
     source="KAFKA-9254",
-    operator="""From 1.1 to 2.4.0 do not change cluster-wide broker settings while brokers run, or restart each broker
-        after the first change and before its next pass of retention. The broker may not use the values that
-        describe-configs shows.""",
+    operator="""Do not change cluster-wide broker settings while brokers run, or restart each broker after the first
+        change and before its next pass of retention. The broker may not use the values that describe-configs shows.""",
     exhibit=Exhibit(bug=KAFKA_9254, affected=("2.2.2",), fixed=("2.8.2",)),
     applies=ranges.DYNAMIC_BROKER_SETTINGS,
     cluster=ClusterPlan(

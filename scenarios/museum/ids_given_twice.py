@@ -43,9 +43,9 @@ BEFORE, AFTER = 1, 3
     claim="""After a migration from ZooKeeper to KRaft without any failure, records of new idempotent producers are
         acknowledged with acks=all and are on no disk. Brokers take them for retries of another producer's records.""",
     source="KAFKA-15552, KIP-866, KIP-98",
-    operator="""Do not migrate to KRaft on 3.4, on 3.5 before 3.5.2, or on 3.6.0: upgrade first. After such a migration
-        the first thousand producer ids are used a second time. Brokers remember the old ones for
-        producer.id.expiration.ms, a day by default, whether their producers live or not.""",
+    operator="""Do not migrate to KRaft before the upgrade. After such a migration the first thousand producer ids are
+        used a second time. Brokers remember the old ones for producer.id.expiration.ms, a day by default, whether their
+        producers live or not.""",
     needs=["idempotence"],
     exhibit=Exhibit(bug=KAFKA_15552, affected=("3.5.1-zk",), fixed=("3.9.2-zk",)),
     applies=ranges.MIGRATES_TO_KRAFT,

@@ -37,8 +37,8 @@ PATIENT = {f"{broker}:controller.quorum.fetch.timeout.ms": "20000" for broker in
     claim="""While the active controller is cut off from the other controllers alone, a partition whose leader dies gets
         no other leader, although an in-sync replica is up and most controllers agree.""",
     source="KAFKA-15489, KIP-595",
-    operator="""With KRaft before 3.7, alert if two nodes report to be the active controller (ActiveControllerCount),
-        and stop the one with the lower epoch by hand.""",
+    operator="""Alert if two nodes report to be the active controller (ActiveControllerCount), and stop the one with the
+        lower epoch by hand.""",
     exhibit=Exhibit(bug=KAFKA_15489, affected=("3.5.1-kraft",), fixed=("3.9.2-kraft",)),
     applies=ranges.KRAFT,
     cluster=ClusterPlan(brokers=(1, 2), controllers=3, settings={"min.insync.replicas": "1"} | PATIENT),

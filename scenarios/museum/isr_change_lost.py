@@ -118,8 +118,8 @@ scenario(
     claim="""A controller loses its session with ZooKeeper while a leader asks it to change an ISR. The leader never
         asks again: a replica stays out of the ISR although it has every record, or stays in and holds up acks=all.""",
     source="KAFKA-14010, KAFKA-13254, KIP-497",
-    operator="""Up to 3.0, alert on partitions that stay under-replicated while all brokers run, and look for "Failed to
-        enqueue ISR change state" in the leader's log. A restart of that leader ends it. Move to 3.2.1 or later.""",
+    operator="""Alert on partitions that stay under-replicated while all brokers run. Look for "Failed to enqueue ISR
+        change state" in the leader's log. A restart of that leader ends it.""",
     exhibit=Exhibit(bug=KAFKA_14010, affected=("2.8.2",), fixed=("3.1.1",)),
     applies=ranges.CONTROLLER_CHANGES_ISR,
     needs=["acks-1"],

@@ -59,9 +59,9 @@ DIVERGED = frozenset({"replica-divergence", "leader-epoch-regression"})
         offsets. No log line, metric or consumer ever shows it. The current leader decides which record a consumer
         gets.""",
     source="KAFKA-6361, KIP-279",
-    operator="""Before 2.0, replicas may differ permanently after several unclean elections in a row. Keep
-        unclean.leader.election.enable=false; where it was on, compare replicas (kafka-replica-verification), and empty
-        the disk of one that differs.""",
+    operator="""Keep unclean.leader.election.enable=false. Where it was on, replicas may differ permanently after
+        several unclean elections in a row: compare them (kafka-replica-verification), and empty the disk of one that
+        differs.""",
     needs=["acks-1"],
     exhibit=Exhibit(bug=KAFKA_6361, affected=("1.1.1",), fixed=("2.2.2",)),
     applies=ranges.TRUNCATES_BY_EPOCH_WITH_ZOOKEEPER,

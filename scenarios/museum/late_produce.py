@@ -91,9 +91,9 @@ scenario(
     claim="""A record of a transaction that arrives after the transaction was aborted permanently keeps every later
         record of the partition from consumers under read_committed.""",
     source="KAFKA-14402, KIP-890",
-    operator="""Be on 3.6 or later, and leave transaction.partition.verification.enable on. Before, look for open
-        transactions that are older than transaction.max.timeout.ms (kafka-transactions find-hanging, 3.0 and later),
-        and abort them.""",
+    operator="""Look for open transactions that are older than transaction.max.timeout.ms (kafka-transactions
+        find-hanging, 3.0 and later), and abort them. After the upgrade, leave transaction.partition.verification.enable
+        on.""",
     needs=["transactions"],
     exhibit=Exhibit(bug=KAFKA_14402, affected=("2.8.2",), fixed=("3.9.2-kraft", "4.3.1")),
     applies=ranges.TRANSACTIONS,

@@ -38,8 +38,8 @@ LONGEST = ("long-topic-name-" * 16)[:249]
     claim="""After one request to delete a topic with a long name, every broker that holds the topic exits within
         seconds, and again after each restart.""",
     source="KAFKA-4893",
-    operator="""Before 2.2.2, keep topics' names under 214 characters, and do not delete one that has more. If it
-        happened: stop the other brokers too, delete /admin/delete_topics/NAME in ZooKeeper, then start all.""",
+    operator="""Keep topics' names under 214 characters, and do not delete one that has more. If it happened: stop the
+        other brokers too, delete /admin/delete_topics/NAME in ZooKeeper, then start all.""",
     exhibit=Exhibit(bug=KAFKA_4893, affected=("1.1.1",), fixed=("2.2.2",)),
     applies=ranges.TOPICS_BY_REQUEST,
     cluster=ClusterPlan(settings={"delete.topic.enable": "true"}),

@@ -57,8 +57,8 @@ SOON = {"message.timeout.ms": "5000"}
     claim="""A topic that was deleted and created again while a broker was down has no replica on that broker, and
         refuses writes with acks=all, until that broker is restarted once more.""",
     source="KAFKA-14616",
-    operator="""With KRaft before 3.7, do not create a topic again under its old name while a broker is down. If it
-        happened, restart that broker once more.""",
+    operator="""Do not create a topic again under its old name while a broker is down. If it happened, restart that
+        broker once more.""",
     exhibit=Exhibit(bug=KAFKA_14616, affected=("3.5.1-kraft",), fixed=("3.9.2-kraft",)),
     applies=ranges.KRAFT,
     documented=[

@@ -50,8 +50,8 @@ MARKER = (1, 1)
     claim="""After a leader was moved to a new replica, a record that a transaction had committed long before is lost,
         because another record of the compacted topic has the integer 1 as its key.""",
     source="KAFKA-14055, KIP-98",
-    operator="""Before 3.0.2, 3.1.2 and 3.2.1 do not use keys of four bytes that are 0 or 1 (an integer serializer makes
-        such) in compacted topics that transactions write to.""",
+    operator="""In compacted topics that transactions write to, do not use keys of four bytes that are 0 or 1. An
+        integer serializer writes such keys.""",
     needs=["transactions"],
     exhibit=Exhibit(bug=KAFKA_14055, affected=("2.8.2",), fixed=("3.9.2-zk",)),
     applies=ranges.TRANSACTIONS,

@@ -69,9 +69,8 @@ LIMIT_S = 60.0
     claim="""Records that were sent to one topic, and acknowledged there, are also read in another topic to which no
         client sent them. A Java producer wrote them into a request whose records had expired.""",
     source="KAFKA-19012",
-    operator="""Update the Java client to 3.9.2, 4.0.2, 4.1.2 or 4.2.0; the broker's release does not matter. Until then
-        set a long delivery.timeout.ms. A reader can recognise misplaced records by their key or schema; checksums do
-        not show it.""",
+    operator="""Set a long delivery.timeout.ms. The broker's release does not matter. A reader can recognise misplaced
+        records by their key or schema; checksums do not show it.""",
     exhibit=Exhibit(bug=KAFKA_19012, affected=("3.5.1-kraft",), fixed=("3.9.2-kraft",)),
     applies=ranges.JAVA_SINCE_2_8,
     cluster=ClusterPlan(session_timeout_ms=60_000),

@@ -33,8 +33,8 @@ KAFKA_13598 = Bug(
     claim="""A Java producer with default settings writes a record twice when its acknowledgement gets lost, though
         idempotence is documented as its default.""",
     source="KAFKA-13598, KIP-679",
-    operator="""With Java clients 3.0.0 and 3.1.0 set enable.idempotence=true, or use 3.0.1, 3.1.1 or later. With any
-        client, set the options that you rely on: defaults differ between libraries and releases.""",
+    operator="""Set enable.idempotence=true. With any client, set the options that you rely on: defaults differ between
+        libraries and releases.""",
     exhibit=Exhibit(bug=KAFKA_13598, affected=("3.1.0",), fixed=("3.1.1",)),
     applies=ranges.JAVA_IDEMPOTENT & ranges.JAVA_DEFAULTS_HAVE_ROOM,
     cases={

@@ -34,8 +34,7 @@ LAST = 60
     claim="""After the death of its coordinator a group that had committed offset 60 gets an offset that it committed
         long before, and processes everything since then again.""",
     source="KAFKA-5600",
-    operator="""Do not run 0.11.0.0: each failover or restart of a broker sends busy groups back. Every later release
-        has the fix.""",
+    operator="""Expect that each failover or restart of a broker sends busy groups back.""",
     exhibit=Exhibit(bug=KAFKA_5600, affected=("0.11.0.0",), fixed=("0.11.0.3",)),
     applies=ranges.GROUPS_COORDINATED,
     cluster=ClusterPlan(settings={"offsets.topic.segment.bytes": "2000", "log.cleaner.enable": "false"}),

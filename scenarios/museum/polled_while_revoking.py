@@ -65,8 +65,8 @@ TOLD_S = 3.0
     claim="""A member whose group rebalances is given records after it has committed, and gives its partition up. The
         next owner gets the same records.""",
     source="KAFKA-14196",
-    operator="""With Java clients 3.2.1 and 3.2.2 expect records to be processed twice at each rebalance: use 3.2.3 or
-        later, or the CooperativeStickyAssignor. With any client, automatic commits repeat after a crash.""",
+    operator="""Expect records to be processed twice at each rebalance, or use the CooperativeStickyAssignor. With any
+        client, automatic commits repeat after a crash.""",
     exhibit=Exhibit(bug=KAFKA_14196, affected=("3.2.2",), fixed=("3.2.3",)),
     applies=ranges.POLLS_ARE_LIMITED,
     cluster=ClusterPlan(settings={"offsets.topic.num.partitions": "1"}),

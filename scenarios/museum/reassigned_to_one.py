@@ -14,7 +14,7 @@ from harness.words import LOST, Basis, Border, Bug, ClusterPlan, Documented, Exh
 
 KAFKA_15665 = Bug(
     id="KAFKA-15665",
-    title="a reassignment deletes the last good copy but one, and leaves a single replica in sync",
+    title="a reassignment deletes good copies until one is left: a single replica stays in sync",
     whom="clusters that reassign a partition while a replica that stays is out of sync",
     since=Border(
         "3.0.0",
@@ -37,8 +37,8 @@ KAFKA_15665 = Bug(
     claim="""A reassignment ends with one in-sync replica of the three that were requested, and has deleted the only
         other good copy. When that one disk fails, every acknowledged record is lost.""",
     source="KAFKA-15665",
-    operator="""With KRaft before 3.8, do not reassign a partition while a replica that stays is out of sync. Look at
-        the ISR first (kafka-topics --describe --under-replicated-partitions), and bring back those replicas.""",
+    operator="""Do not reassign a partition while a replica that stays is out of sync. Look at the ISR first
+        (kafka-topics --describe --under-replicated-partitions), and bring back those replicas.""",
     exhibit=Exhibit(bug=KAFKA_15665, affected=("3.5.1-kraft",), fixed=("3.9.2-kraft",)),
     applies=ranges.KRAFT,
     cluster=ClusterPlan(

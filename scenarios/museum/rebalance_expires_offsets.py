@@ -36,8 +36,8 @@ RETENTION_S = 60.0
     claim="""A group that has had nothing to read for offsets.retention.minutes loses its committed offsets when its
         members are restarted, while it forms again. It then reads all records again.""",
     source="KAFKA-13636, KIP-496",
-    operator="""From 2.4 to 2.8.1, 3.0.0 and 3.1.0, set offsets.retention.minutes far above the longest time in which
-        a topic may be silent, or restart the members of a group one by one.""",
+    operator="""Set offsets.retention.minutes far above the longest time in which a topic may be silent, or restart the
+        members of a group one by one.""",
     needs=["groups"],
     exhibit=Exhibit(bug=KAFKA_13636, affected=("2.8.1",), fixed=("2.8.2",)),
     applies=ranges.OFFSETS_EXPIRE_BY_TOPIC,

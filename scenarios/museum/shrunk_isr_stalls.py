@@ -41,8 +41,8 @@ TIMEOUT_MS = 12_000
         replica has is neither acknowledged nor readable until the producer's request times out. The retry writes it
         twice.""",
     source="KAFKA-13091; KIP-497",
-    operator="""Update brokers of 2.7 to 3.0. Until then set request.timeout.ms little higher than
-        replica.lag.time.max.ms, which bounds the pause, and enable idempotence, which prevents the duplicate.""",
+    operator="""Set request.timeout.ms to a little more than replica.lag.time.max.ms: this bounds the pause. Enable
+        idempotence: it prevents the duplicate.""",
     exhibit=Exhibit(bug=KAFKA_13091, affected=("2.8.2",), fixed=("3.1.0",)),
     applies=ranges.PROTOCOL_OF_ITS_OWN,
     cluster=ClusterPlan(

@@ -40,8 +40,8 @@ ABORTED_LIMIT_S = 120.0
     claim="""A transaction whose commit was acknowledged has lost the records from before its time-out. The coordinator
         had aborted them without an error to the producer.""",
     source="KAFKA-6119, KIP-98",
-    operator="""Do not use transactions on 0.11.0.0 or 0.11.0.1. Everywhere, set transaction.timeout.ms above the
-        longest pause of the producer (garbage collection, a paused container).""",
+    operator="""Do not use transactions. On any release, set transaction.timeout.ms above the longest pause of the
+        producer (garbage collection, a paused container).""",
     needs=["transactions"],
     exhibit=Exhibit(bug=KAFKA_6119, affected=("0.11.0.0",), fixed=("0.11.0.3",)),
     applies=ranges.TRANSACTIONS,

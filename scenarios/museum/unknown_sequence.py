@@ -46,9 +46,9 @@ WATCHED_S = 25.0
     claim="""A reassignment of a partition that an idempotent producer wrote to, and whose oldest records are deleted,
         never ends; the new replica's broker stops replicating other partitions too.""",
     source="KAFKA-6003, KIP-98",
-    operator="""Do not run 0.11.0.0 or 0.11.0.1 with idempotent producers: any reassignment, and any broker that returns
-        with an empty disk, may stop a broker's replication. Restarting that broker does not help; deleting the
-        partition's records while it is down does.""",
+    operator="""Do not use idempotent producers: any reassignment, and any broker that returns with an empty disk, may
+        stop a broker's replication. Restarting that broker does not help; deleting the partition's records while it is
+        down does.""",
     needs=["idempotence"],
     exhibit=Exhibit(bug=KAFKA_6003, affected=("0.11.0.0",), fixed=("0.11.0.3",)),
     applies=ranges.IDEMPOTENT_PRODUCERS,

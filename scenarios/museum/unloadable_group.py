@@ -37,8 +37,8 @@ GROUP = "wordy"
     claim="""After one large offset commit, the death of the group's coordinator permanently leaves every group of
         that partition without a coordinator: no commit, no fetch of an offset, no rebalance.""",
     source="KAFKA-7286",
-    operator="""Before 2.0.1, set offsets.load.buffer.size (5 MB) above the largest record of a group: hundreds of
-        members, or large metadata. The transaction log has the same flaw (transaction.state.log.load.buffer.size).""",
+    operator="""Set offsets.load.buffer.size (5 MB) above the largest record of a group: hundreds of members, or large
+        metadata. The transaction log has the same flaw (transaction.state.log.load.buffer.size).""",
     exhibit=Exhibit(bug=KAFKA_7286, affected=("1.1.1",), fixed=("2.2.2",)),
     applies=ranges.GROUPS_COORDINATED,
     cluster=ClusterPlan(

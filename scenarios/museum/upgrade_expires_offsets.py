@@ -37,8 +37,8 @@ CHECK_S = 2.0
     claim="""In the middle of a rolling upgrade, with default retention, a group that has no member when its coordinator
         is restarted loses its committed offsets within minutes.""",
     source="KAFKA-8069, KIP-211",
-    operator="""Do not upgrade to 2.1.0 or 2.1.1 and stay on an older inter.broker.protocol.version: upgrade to 2.2 or
-        later. Groups that run once a day lose their offsets.""",
+    operator="""Do not keep inter.broker.protocol.version below 2.1 after an upgrade to 2.1: groups that run once a day
+        lose their offsets.""",
     exhibit=Exhibit(bug=KAFKA_8069, affected=("2.1.1",), fixed=("2.2.2",)),
     applies=ranges.BESIDE_PROTOCOL_2_0,
     cluster=ClusterPlan(

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from app import incident, incident_causes, incident_logs
+from app import incident, incident_causes, incident_logs, incident_signs
 from app.cli import main
 from harness.cluster import versions
 from harness.scenario import all_scenarios, get_scenario
@@ -19,6 +19,8 @@ CLEANING = "[2026-11-23 10:00:00,000] INFO Starting log cleanup with a period of
 NO_EFFECT = "INFO [UnifiedLog partition=t-0] Truncating to 0 has no effect as the largest offset in the log is -1\n"
 CUT = "INFO [UnifiedLog partition=t-0, dir=/d] Truncating to offset 111 (kafka.log.UnifiedLog)\n"
 CUT_OLD = "INFO Truncating log t-0 to offset 3. (kafka.log.Log)\n"
+TO_WATERMARK = "INFO [ReplicaFetcher] Truncating partition t-0 to local high watermark 88 (kafka.server.R)\n"
+BY_EPOCH = "INFO Truncating partition t-0 with TruncationState(offset=8) due to leader epoch and offset\n"
 STARTED = "[2026-11-23 10:00:01,000] INFO Kafka version: 2.8.2 (org.apache.kafka.common.utils.AppInfoParser)\n"
 OLD = "[2026-11-23 10:00:01,000] INFO Kafka version : 0.10.2.2 (org.apache.kafka.common.utils.AppInfoParser)\n"
 RECOVERED = "[2026-11-23 10:00:00,500] INFO [LogLoader partition=t-0, dir=/d] Recovering unflushed segment 0.\n"
@@ -52,6 +54,8 @@ def causes_of(paths: list[Path], release: str = "2.8.2") -> list[str]:
     [
         (CUT, ["truncation"]),
         (CUT_OLD, ["truncation"]),
+        ("INFO Truncating log orders-3 to offset 88123 (kafka.log.Log)\n", ["truncation"]),
+        (TO_WATERMARK, []),
         ("\tinter.broker.protocol.version = 0.10.2\n" + CUT, ["truncation-to-high-watermark"]),
         (NO_EFFECT, []),
         ("INFO Truncating log t-0 to offset 0. (kafka.log.Log)\n", []),
@@ -154,7 +158,7 @@ def test_every_archive_is_scored_and_its_counts_are_published() -> None:
         assert scenario.partition("/")[0] in all_scenarios()
         assert version
         assert one.first
-    page = (FIXTURES.parents[2] / "docs" / "lost-records.md").read_text()
+    page = (FIXTURES.parents[2] / "docs" / "trust.md").read_text()
     assert incidents.sentence(len(incidents.HELD_OUT)) in " ".join(page.split())
     assert incidents.sentence_of_unseen(incidents.read_unseen(incidents.UNSEEN)) in " ".join(page.split())
 
@@ -271,7 +275,7 @@ def test_where_nothing_can_be_read_it_says_so(tmp_path: Path, capsys: pytest.Cap
 @pytest.mark.parametrize(
     ("name", "text", "told"),
     [
-        ("server.log", STARTED, "none of the known causes"),
+        ("server.log", STARTED, "no line is known"),
         ("producer.properties", "bootstrap.servers=a:9092\nacks=1\nkey.serializer=x\n", "nothing to look at"),
     ],
 )
@@ -302,5 +306,72 @@ def test_the_page_saves_before_it_looks_and_restores_before_the_table() -> None:
 
 def test_the_page_has_every_cause() -> None:
     page = (FIXTURES.parents[2] / "docs" / "lost-records.md").read_text()
+    assert incident.table() in page
+    assert incident.table_of_files() in page
     for kind in incident_causes.kinds():
         assert incident.row(kind) in page, kind.id
+    for sign in incident_signs.SIGNS:
+        assert incident.sign_row(sign) in page, sign.id
+
+
+def test_the_page_begins_with_what_to_save() -> None:
+    page = (FIXTURES.parents[2] / "docs" / "lost-records.md").read_text()
+    places = [page.index(one) for one in ("Do not start or restart", "retention.ms=-1", "Copy from every", "Only then")]
+    assert places == sorted(places)
+    assert places[-1] < page.index("## ")
+    assert "bugs of this release up below" not in incident.table()
+
+
+def test_the_index_is_sorted_and_says_whether_one_line_is_enough() -> None:
+    rows = incident.table().splitlines()[2:]
+    first = [row.partition("`")[2].partition("`")[0].casefold() for row in rows]
+    assert first == sorted(first)
+    told = {kind.id: incident.fragments(kind) for kind in incident_causes.kinds()}
+    assert told["retention"] == "any of: `retention time`, `retention size`"
+    assert told["reassigned-to-one"] == "all of: `scheduled for deletion`, `Shrinking ISR`"
+    assert told["follower-refused-batch"].startswith("any of: `OutOfOrderSequenceException`, ")
+    assert told["follower-refused-batch"].endswith("; and `Error due to`")
+    assert told["shrunk-isr"] == "`Shrinking ISR`"
+    assert told["session"].startswith("any of: `Session expired`")
+    assert incident.TOGETHER.keys() <= told.keys()
+
+
+def test_the_index_names_the_releases_of_a_bug_and_of_nothing_else() -> None:
+    told = {kind.id: incident.releases_of(kind) for kind in incident_causes.kinds()}
+    assert told["isr-change-lost"] == "ZooKeeper, from 2.7.0 on, fixed in 3.1.0"
+    assert told["expired-offsets"] == told["topic-deleted"] == told["transaction-timed-out"] == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "signs"),
+    [
+        (TO_WATERMARK, ["truncation-to-high-watermark-announced"]),
+        (TO_WATERMARK.replace("to local", "with OffsetTruncationState(offset=8) due to local"),
+         ["truncation-to-high-watermark-announced"]),
+        (BY_EPOCH, ["truncation-announced"]),
+        (BY_EPOCH + CUT, []),
+        (CANNOT_COPY, ["batch-not-copied"]),
+        (CANNOT_COPY + LARGE, []),
+        (CANNOT_COPY + "org.apache.kafka.common.errors.OutOfOrderSequenceException: x\n",
+         ["batch-not-copied", "sequence-refused"]),
+        ("INFO nothing of interest\n", []),
+    ],
+)  # fmt: skip
+def test_lines_that_name_no_cause_alone_are_told(tmp_path: Path, text: str, signs: list[str]) -> None:
+    read = incident_logs.read_all(logs(tmp_path, server=text))
+    case = incident_causes.IncidentEvidence(read, (), (), "2.8.2")
+    causes = {one.kind.id for one in incident_causes.causes(case)}
+    assert [one.sign.id for one in incident_signs.seen(read, causes)] == signs
+
+
+def test_an_answer_without_a_cause_excludes_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (path,) = logs(tmp_path, server="INFO one\nINFO two\nINFO three")
+    assert main(["incident", str(path)]) == 0
+    told = capsys.readouterr().out
+    assert "3 log lines read in 1 file: no line is known" in told
+    assert "This does not mean that nothing was lost" in told
+    path.write_text(TO_WATERMARK)
+    assert main(["incident", str(path)]) == 0
+    told = capsys.readouterr().out
+    assert "1 log line read in 1 file: no line names a cause by itself" in told
+    assert "Truncating to offset N" in told

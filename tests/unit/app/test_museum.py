@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -18,6 +19,7 @@ from harness.cluster.builds import Build
 from harness.cluster.versions import Mode, Version
 from harness.cluster.versions import get as get_version
 from harness.discoveries import DISCOVERIES
+from harness.harms import BUSY, HARM_ORDER, LOSES, STOPS, harm_of
 from harness.plan import ClusterPlan, TopicPlan
 from harness.scenario import Scenario, all_scenarios, get_scenario
 from harness.words import EVERY_VERSION, VersionRange
@@ -51,8 +53,9 @@ def exhibit(name: str, bug: Bug, affected: str, fixed: str) -> Scenario:
 
 
 MADE = [exhibit("museum-bite", EARLY, "1.1.1", "2.2.2"), exhibit("museum-sting", LATE, "2.2.2", "2.8.2")]
+FIVE: dict[str, Any] = {"runs": 5, "verdicts": {}}
 DATA: dict[str, Any] = {
-    "museum-bite": {"cases": {"default": {"1.1.1": {"good": 4, "runs": 5}, "2.2.2": {"good": 5, "runs": 5}}}}
+    "museum-bite": {"cases": {"default": {"1.1.1": {"good": 4} | FIVE, "2.2.2": {"good": 5} | FIVE}}}
 }
 
 
@@ -118,7 +121,9 @@ def test_what_a_release_has_comes_with_its_runs_and_what_to_be_on() -> None:
     assert (sting["bug"], sting["be_on"], sting["affected"]) == ("KAFKA-8", "2.4.1", {"2.2.2": "not run"})
     assert (found["has_not"], found["free_of_mended"]) == ({}, "2.4.1")
     text = museum.as_text(found)
-    assert "2 of the museum's 2 bugs of brokers can happen there" in text
+    assert "2 of the museum's 2 bugs of brokers can happen there, " in text
+    assert "  fixed in    2.2.2, 2.3.0 or later\n" in text
+    assert "  until then  Mind it.\n" in text
     assert "  source      It is there since 1.0.0 (KAFKA-1). In 0.8.1.1 Partition.thing is missing." in text
     assert "museum-bite, as documented on 1.1.1 4 of 5; fixed, on 2.2.2 5 of 5" in text
 
@@ -166,21 +171,72 @@ def test_bugs_of_clients_are_told_by_the_release_of_the_client() -> None:
         assert (found["has"], found["has_not"], [one["bug"] for one in found["clients"]]) == ([], {}, ["KAFKA-6"])
         text = museum.as_text(found)
         assert "0 of the museum's 0 bugs of brokers" in text
-        assert "    Java clients from 2.1.0 on, fixed in 2.1.1, 2.2.0; be on a client of 2.1.1 or 2.2.0; shown" in text
+        assert ("fixed in clients 2.1.1, 2.2.0 or later; shown" in text) == (kafka == "2.1.0")
+        assert ("of Java clients of other releases" in text) == (kafka == "2.2.2")
 
 
 def test_a_bug_of_clients_that_nobody_fixed_names_no_client_to_be_on() -> None:
     open_still = replace(KRAFTS, whose="Java clients")
     text = museum.as_text(museum.bugs_of(kraft("4.3.1"), [exhibit("museum-hide", open_still, "4.3.1", "2.8.2")], shown))
     assert "not fixed" in text
-    assert "; no client mends it; shown" in text
+    assert "no client mends it; shown" in text
 
 
 def test_a_bug_that_nobody_fixed_leaves_nothing_to_be_on() -> None:
     found = museum.bugs_of(kraft("4.3.1"), [exhibit("museum-hide", KRAFTS, "4.3.1", "2.8.2")], shown)
     assert found["has"][0]["be_on"] == ""
     text = museum.as_text(found)
-    assert "  be on       no release of brokers mends it\n  status      2026-11-23: It stays.\n" in text
+    assert "  fixed in    no release of brokers\n  status      2026-11-23: It stays.\n" in text
+
+
+def test_what_needs_kraft_is_not_told_of_clients_beside_zookeeper() -> None:
+    mine = exhibit("museum-hide", replace(KRAFTS, whose="Java clients"), "4.3.1", "2.8.2")
+    found = museum.bugs_of(zookeeper("3.9.2"), [mine], shown)
+    assert (found["clients"], found["has_not"]) == ([], {"KAFKA-9": "of KRaft alone"})
+
+
+def test_bugs_that_lose_records_come_first_and_are_counted() -> None:
+    every = [one for one in all_scenarios().values() if one.exhibit]
+    found = museum.bugs_of(zookeeper("2.8.2"), every, shown)
+    places = [HARM_ORDER.index(one["harm"]) for one in found["has"]]
+    assert places == sorted(places)
+    assert 0 < places.count(0) < len(places)
+    lose = places.count(0)
+    assert f"{lose} of them {'loses' if lose == 1 else 'lose'} records" in museum.as_text(found).splitlines()[0]
+    (marker,) = (one for one in found["has"] if one["bug"] == "KAFKA-14055")
+    assert marker["fixed_in"] == ["3.0.2", "3.1.2", "3.2.1"]
+
+
+@pytest.mark.parametrize(
+    ("name", "harm"),
+    [
+        ("museum-poll-commits-ahead", "makes consumers skip records"),
+        ("museum-commit-between-polls", "makes consumers skip records"),
+        ("museum-polled-while-revoking", "makes consumers repeat records"),
+        ("museum-dirty-store-restored", "keeps aborted results in Streams"),
+        ("museum-deleted-records-return", "returns deleted records"),
+        ("museum-marker-compacted", LOSES),
+        ("museum-isolated-controller", STOPS),
+        ("museum-observers-spin", BUSY),
+    ],
+)
+def test_the_harm_of_a_bug(name: str, harm: str) -> None:
+    assert harm_of(all_scenarios()[name]) == harm
+
+
+def test_advice_until_the_upgrade_does_not_name_the_upgrade() -> None:
+    """A page says "fixed in 3.0.2 or later. Until then: …" (harness/bugs.py)."""
+    for made in all_scenarios().values():
+        if made.exhibit and made.exhibit.bug.fixed:
+            first = made.operator.partition(".")[0]
+            assert not re.match(r"(Be on|Update|Move|Before \d|With (KRaft|Java)|From \d|Up to \d)", first), made.name
+
+
+def test_a_run_that_says_nothing_is_not_counted() -> None:
+    cell = {"runs": 7, "good": 6, "verdicts": {"as-documented": 6, "unknown": 1}}
+    runs = {"museum-bite": {"cases": {"default": {"1.1.1": cell, "2.2.2": cell | {"runs": 1, "good": 0}}}}}
+    assert counted.shown("museum-bite", "1.1.1", runs) == "6 of 6"
+    assert counted.shown("museum-bite", "2.2.2", runs) == counted.NOT_RUN
 
 
 def test_who_has_zookeeper_is_not_told_to_leave_it() -> None:
@@ -205,7 +261,7 @@ def test_the_command_names_all_bugs_or_those_of_a_release(capsys: pytest.Capture
 
 def test_the_index_has_a_row_for_each_bug_and_the_versions_that_still_have_it() -> None:
     made = get_scenario("museum-long-topic-name")
-    data = {made.name: {"cases": {"default": {"1.1.1": {"good": 5, "runs": 5}}}}}
+    data = {made.name: {"cases": {"default": {"1.1.1": {"good": 5, "runs": 5, "verdicts": {}}}}}}
     text = pages.page({"versions": ["1.1.1", "2.2.2"]}, [of(made)], data)
     (row,) = [line for line in text.splitlines() if line.startswith("| [KAFKA-4893]")]
     assert row.endswith("| 1.1.1: 5 of 5 | 2.2.2: not run |")
@@ -220,7 +276,7 @@ WITH_CLIENT = replace(
         bug=KRAFTS, affected=("4.3.1",), fixed=("4.3.1",), fixed_case="java", fixed_with="with the Java client"
     ),
 )
-BOTH = {name: {"4.3.1": {"good": good, "runs": 5}} for name, good in (("default", 4), ("java", 3))}
+BOTH = {name: {"4.3.1": {"good": good, "runs": 5, "verdicts": {}}} for name, good in (("default", 4), ("java", 3))}
 
 
 def test_a_fix_that_takes_a_client_too_is_shown_in_a_case_of_its_own() -> None:
@@ -299,7 +355,7 @@ def test_cases_that_show_the_same_bug_are_named_and_others_are_not() -> None:
         },
         exhibit=Exhibit(bug=bug, affected=("3.9.2-kraft", "4.3.1"), fixed=()),
     )
-    seen = {"4.3.1": {"good": 5, "runs": 5}}
+    seen = {"4.3.1": {"good": 5, "runs": 5, "verdicts": {}}}
     data = {"museum-hide": {"cases": {"rf3": seen, "by-client": seen, "control": seen}}}
     found = museum.bugs_of(kraft("4.3.1"), [made], lambda name, version, case: counted.shown(name, version, data, case))
     assert found["has"][0]["also"] == {

@@ -14,7 +14,7 @@ import jsonschema
 import pytest
 
 from audit import baseline
-from audit.grade import AuditAnswer, Cost, Grader
+from audit.grade import AuditAnswer, Breach, Cost, Grader
 from audit.model import InputProblem, Inputs, Origin, ProducerConfig, Setting, TopicConfig
 from audit.report import console, data, junit, page, sarif, words
 from audit.topics import StatedByUser, parse_topic
@@ -440,3 +440,12 @@ def test_every_rule_of_sarif_has_help_and_lost_power_is_told_once() -> None:
     made = json.loads(sarif.render(told))["runs"][0]
     assert all(rule["help"]["text"] and rule["defaultConfiguration"] for rule in made["tool"]["driver"]["rules"])
     assert [one["ruleId"] for one in made["results"]].count("power-loss") == 1
+
+
+def test_the_policy_grades_refused_sends_in_a_line() -> None:
+    made = [Breach(fault=f"refused-{name}", letter=letter, sentence="x", source="run 1") for name, letter in FAILED]
+    assert words.refused_sends(made) == "F: sends fail for good by rack-lost and disk-lost; C: whole-isr-down"
+    assert words.refused_sends(made[2:]) == "C: sends fail for good by whole-isr-down"
+
+
+FAILED = (("rack-lost", "F"), ("disk-lost", "F"), ("whole-isr-down", "C"))

@@ -309,6 +309,25 @@ def test_pages_need_no_script(made: dict[str, str]) -> None:
     assert [path for path, text in made.items() if "<script" in text] == ["search.html"]
 
 
+def test_log_lines_are_searched_and_copied_files_are_not() -> None:
+    text = (
+        '<h2 id="what-log-lines-mean">x</h2><table><tr><th>log line</th></tr><tr><td>any of: <code>a b</code>, '
+        "<code>c</code></td><td>it broke</td></tr></table><h3>y</h3><table><tr><td><code>d</code></td><td>e</td></tr>"
+    )
+    (one,) = build.entries_of_lines(text)
+    assert (one.title, one.path) == ("Log line: any of: a b, c", "lost.html#what-log-lines-mean")
+    assert (one.first, one.main) == ("it broke", True)
+    assert list(build.entries_of_lines("<h2>other</h2>")) == []
+
+
+def test_pages_of_the_navigation_are_main_in_a_search() -> None:
+    made = {name: f"<title>{name} · kafka-chaos</title>" for name in ("atlas/index.html", "atlas/2.8.html", "x.css")}
+    found = {one.path: one for one in build.entries_of_pages(made)}
+    assert found.keys() == {"atlas/index.html", "atlas/2.8.html"}
+    assert [found[path].main for path in found] == [False, True]
+    assert all("acks=1" in one.words for one in found.values())
+
+
 def test_a_document_keeps_its_links() -> None:
     text = "[a](b.md#c) [d](../README.md) [e](code.py) [f](https://x.org)"
     found = articles.document(text, "docs/z.md", {"docs/b.md": "reference/b.html", "README.md": "index.html"}, "../")
