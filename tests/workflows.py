@@ -1,8 +1,9 @@
 """Runs the steps of an Action, the job of a workflow and the script of a GitLab job as their runners do, as far as ours
 need it.
 
-GitHub: composite actions, jobs of one machine, expressions of inputs and of outputs of steps, `if` with `&&`, `always()`, `==` and `!=`;
-a step without `if` is left out after one that failed. A step that uses another action is not run but taken down.
+GitHub: composite actions, jobs of one machine, expressions of inputs and of outputs of steps, `if` with `&&`,
+`always()`, `==` and `!=`; a step without `if` is left out after one that failed. A step that uses another action is not
+run but taken down.
 https://docs.github.com/en/actions/reference/workflows-and-actions/metadata-syntax
 
 GitLab: inputs of a component with their defaults, variables that name others, and the lines of `script` in one shell.

@@ -229,7 +229,8 @@ def run_in_turn(monkeypatch: pytest.MonkeyPatch) -> list[MatrixCell]:
     def run(self: Matrix, wanted: list[MatrixCell]) -> dict[MatrixCell, RunDir]:
         order.extend(wanted)
         for number, cell in enumerate(wanted):
-            name, about = f"r{cell.seed}-{number}", {"scenario": cell.scenario, "case": cell.case, "version": cell.version}
+            name = f"r{cell.seed}-{number}"
+            about = {"scenario": cell.scenario, "case": cell.case, "version": cell.version}
             lost = cell.version == "4.4.0" and cell.scenario == "double-failover"
             what = LOSS if lost else {}
             write(self.root, [started(name, seed=cell.seed, **about), ended(name), judged(name, **what)])
