@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from html import unescape
 from html.parser import HTMLParser
 from pathlib import PurePosixPath
+from typing import Any
 
 import pytest
 

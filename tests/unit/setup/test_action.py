@@ -151,8 +151,8 @@ def test_builds_that_cannot_be_compared_are_not_judged(place: Place) -> None:
 
 
 def test_too_little_to_say_fails_only_where_unknown_does(place: Place) -> None:
-    def status(compared: int, **inputs: str) -> int:
-        return place.act(compared, judged=0, versions="4.4.0", against="4.3.1", **inputs).status
+    def status(compared: int, *, fail_on: str = "unknown") -> int:
+        return place.act(compared, judged=0, versions="4.4.0", against="4.3.1", fail_on=fail_on).status
 
     assert status(2) == 2
     assert status(2, fail_on="error") == 0
