@@ -135,8 +135,8 @@ DISCOVERIES: Final[tuple[Discovery, ...]] = (
     ),
     Discovery(
         id="duplicate-id-counts-as-replica",
-        least="Two replicas and min.insync.replicas=2. The follower is cut from its leader and leaves the ISR; a "
-        "second broker with its node.id and an empty disk is started, fetches, and is cut from the controller; the "
+        least="Two replicas and min.insync.replicas=2. The follower is cut from its leader and leaves the ISR. A "
+        "second broker with its node.id and an empty disk is started. It fetches, and is cut from the controller. The "
         "leader dies.",
         seen=Arm(
             scenario="duplicate-id-counts-as-replica",
@@ -207,8 +207,8 @@ DISCOVERIES: Final[tuple[Discovery, ...]] = (
             on=("3.9.2-kraft", "4.1.2"),
             shows="before 4.2 the same thread asks again each 20 ms, and is hardly busy",
         ),
-        beside="It is the same when the controller stands still, and when one broker alone is cut from it: that "
-        "broker's thread is busy, and those of the others are not (cases frozen and cut).",
+        beside="The threads are busy too when the controller stands still (case frozen). When one broker alone is cut "
+        "from the controller, the thread of that broker is busy, and those of the others are not (case cut).",
     ),
     Discovery(
         id="librdkafka-timed-out-batch",
@@ -273,7 +273,7 @@ DISCOVERIES: Final[tuple[Discovery, ...]] = (
             shows="Java's producer sends the second when the first is settled: they are in their order",
         ),
         about=About(
-            title="librdkafka turns the order of records with one request in flight",
+            title="librdkafka reorders records with one request in flight",
             whom="producers of librdkafka that have max.in.flight=1 for the sake of order, and no idempotence",
             releases="librdkafka 1.7.0 to 2.16.0 (5 of 5 each on 1.7.0, 1.9.2, 2.1.1, 2.3.0 and 2.16.0, against its "
             "own mock broker)",

@@ -44,7 +44,11 @@ RACK: Final = "the leader's rack is cut off from the other, and loses power"
 ROWS: Final = (
     SurvivalRow(event=LEADER_DIES, settings="acks=1", scenario="leader-crash", case="acks-1"),
     SurvivalRow(event=LEADER_DIES, settings="acks=all", scenario="leader-crash", case="acks-all"),
-    SurvivalRow(event="two leaders in a row are killed", settings="acks=all", scenario="double-failover"),
+    SurvivalRow(
+        event="the leader is killed, then the follower that will be elected",
+        settings="acks=all",
+        scenario="double-failover",
+    ),
     SurvivalRow(
         event="the processes of all brokers are killed",
         settings=ACKS_ALL_MIN_2,

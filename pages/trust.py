@@ -31,14 +31,16 @@ def figures(data: Mapping[str, Any]) -> list[str]:
     """The sentences with figures, of `results.by_scenario`."""
     cells = [cell for one in data.values() for of_case in one["cases"].values() for cell in of_case.values()]
     restored, unnamed = (sum(cell[name] for cell in cells) for name in ("restored", "unnamed"))
+    counted = sum(cell["runs"] for cell in cells)
     measured = list(results.MEASURED_ON.values())
     causes = deviations.by_cause(explained.entries())
     told = ". ".join(f"{words[0].upper()}{words[1:]}: {runs}" for words, runs in causes)
     return [
         f"Each count has its interval: {plural(RUNS, 'run')} without a loss leave it possible that up to "
         f"{sampling.percent(sampling.at_most(0, RUNS))} of attempts lose.",
-        f"{plural(restored, 'run')} were published as counts before there was a ledger. They are marked as restored, "
-        f"and {plural(unnamed, 'run')} of them have no name.",
+        f"{plural(counted, 'run')} count, and {plural(restored, 'run')} of them were published as counts before there "
+        f"was a ledger. Their lines are called restored, and {plural(unnamed, 'run')} of them have no name. Pages "
+        "count them like the others.",
         f"{plural(sum(runs for _, runs in causes), 'run')} that count did not end as documented. "
         f"Each has its cause on its scenario's page. {told}.",
         f"The grids of the Atlas were measured on {plural(len(measured), 'version')} ({', '.join(measured)}).",

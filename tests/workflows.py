@@ -1,7 +1,9 @@
-"""Runs the steps of an Action and the script of a GitLab job as their runners do, as far as ours need it.
+"""Runs the steps of an Action, the job of a workflow and the script of a GitLab job as their runners do, as far as ours
+need it.
 
-GitHub: composite actions, expressions of inputs and of outputs of steps, `if` with `&&`, `always()`, `==` and `!=`;
-a step without `if` is left out after one that failed. A step that uses another action is not run but taken down.
+GitHub: composite actions, jobs of one machine, expressions of inputs and of outputs of steps, `if` with `&&`,
+`always()`, `==` and `!=`; a step without `if` is left out after one that failed. A step that uses another action is not
+run but taken down.
 https://docs.github.com/en/actions/reference/workflows-and-actions/metadata-syntax
 
 GitLab: inputs of a component with their defaults, variables that name others, and the lines of `script` in one shell.
@@ -13,7 +15,7 @@ from __future__ import annotations
 import os
 import re
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -52,14 +54,56 @@ def run_action(
     known = {f"inputs.{name}": inputs.get(name, one.get("default", "")) for name, one in action["inputs"].items()}
     job = Job()
 
+    steps = action["runs"]["steps"]
+    assert all(step["shell"] == "bash" for step in steps if "run" in step)
+    assert all(re.fullmatch(r"\S+@[0-9a-f]{40}", step["uses"]) for step in steps if "uses" in step), "not pinned"
+    given = {**environment, "GITHUB_ACTION_PATH": str(folder)}
+    filled = _run_steps(job, steps, known, workspace, given, hits=hits)
+    job.outputs = {name: filled(one["value"]) for name, one in action["outputs"].items()}
+    return job
+
+
+def run_workflow(
+    workflow: Mapping[str, Any],
+    workspace: Path,
+    github: Mapping[str, str],
+    *,
+    environment: Mapping[str, str],
+    hits: bool = False,
+) -> Job:
+    """Run the one job of a workflow. Actions are taken down, so a test puts there beforehand what they would bring."""
+    known = {f"github.{name}": value for name, value in github.items()}
+    named = {name: _filled(str(value), known) for name, value in workflow.get("env", {}).items()}
+    known |= {f"env.{name}": value for name, value in named.items()}
+    (described,) = workflow["jobs"].values()
+    job = Job()
+    _run_steps(job, described["steps"], known, workspace, {**environment, **named}, hits=hits)
+    return job
+
+
+def _filled(text: str, known: Mapping[str, str]) -> str:
+    """A text with the values of its expressions. An output that no step has is empty, as at GitHub."""
+
     def value(name: str) -> str:
-        if name in known:
-            return str(known[name])
-        assert name.startswith("steps."), name
-        return ""
+        assert name in known or name.startswith("steps."), name
+        return str(known.get(name, ""))
+
+    return EXPRESSION.sub(lambda found: value(found[1]), str(text))
+
+
+def _run_steps(
+    job: Job,
+    steps: Sequence[Mapping[str, Any]],
+    known: dict[str, str],
+    workspace: Path,
+    environment: Mapping[str, str],
+    *,
+    hits: bool,
+) -> Callable[[str], str]:
+    """Run steps one after the other, and give what fills in expressions afterwards. `known` gets their outputs."""
 
     def filled(text: str) -> str:
-        return EXPRESSION.sub(lambda found: value(found[1]), str(text))
+        return _filled(text, known)
 
     def holds(condition: str) -> bool:
         parts = [part.strip() for part in condition.split("&&")]
@@ -67,15 +111,16 @@ def run_action(
         if not always and job.status:
             return False
         compared = [re.fullmatch(r"(\S+) (==|!=) '(.*)'", part) for part in parts if part != "always()"]
-        return all(one is not None and (value(one[1]) == one[3]) == (one[2] == "==") for one in compared)
+        return all(
+            one is not None and (filled(f"${{{{ {one[1]} }}}}") == one[3]) == (one[2] == "==") for one in compared
+        )
 
-    for number, step in enumerate(action["runs"]["steps"]):
+    for number, step in enumerate(steps):
         if not holds(step.get("if", "")) if step.get("if") else job.status:
             continue
         if "uses" in step:
-            name, _, commit = step["uses"].partition("@")
-            assert re.fullmatch("[0-9a-f]{40}", commit), f"{name} is not pinned to a commit"
-            job.used.append((name, {key: filled(given) for key, given in step["with"].items()}))
+            name, _, _ = step["uses"].partition("@")
+            job.used.append((name, {key: filled(given) for key, given in step.get("with", {}).items()}))
             if step.get("id"):
                 known[f"steps.{step['id']}.outputs.cache-hit"] = "true" if hits else ""
             continue
@@ -84,11 +129,10 @@ def run_action(
             file.touch()
         script = workspace.parent / f"step-{number}.sh"
         script.write_text(filled(step["run"]))
-        assert step["shell"] == "bash"
         done = _bash(
             ["bash", "--noprofile", "--norc", "-eo", "pipefail", str(script)],
             workspace,
-            {**environment, "GITHUB_ACTIONS": "true", "GITHUB_ACTION_PATH": str(folder)}
+            {**environment, "GITHUB_ACTIONS": "true"}
             | {name: str(file) for name, file in files.items()}
             | {name: filled(given) for name, given in step.get("env", {}).items()},
         )
@@ -98,8 +142,7 @@ def run_action(
         for line in files["GITHUB_OUTPUT"].read_text().splitlines():
             name, _, told = line.partition("=")
             known[f"steps.{step['id']}.outputs.{name}"] = told
-    job.outputs = {name: filled(one["value"]) for name, one in action["outputs"].items()}
-    return job
+    return filled
 
 
 def run_component(

@@ -106,7 +106,7 @@ def pages(described: Mapping[str, Any] | None = None, data: model.Data | None = 
     made = dict(atlas.pages(found, atlases))
     made |= dict(scenarios.pages(told, found))
     made |= dict(chapters.pages(told, found, names))
-    made |= dict(finding_articles.pages(told, found, names, findings_in_words(found, atlases)))
+    made |= dict(finding_articles.pages(told, found, names, documented_in_words(found, atlases)))
     made |= dict(_documents(names))
     for name, text in (
         ("docs/statements.md", statements.page(found.runs)),
@@ -161,6 +161,8 @@ def _bugs(told: Mapping[str, Any], data: model.Data, every: Sequence[model.Atlas
         )
         for harm in HARM_ORDER
     ]
+    failover = data.runs["double-failover"]["cases"]["default"]
+    truncation = next(text for text, name in documented_in_words(data, every) if name == "double-failover")
     return page(
         "bugs.html.j2",
         "bugs.html",
@@ -169,6 +171,8 @@ def _bugs(told: Mapping[str, Any], data: model.Data, every: Sequence[model.Atlas
         scenarios=names,
         groups=[(harm, bugs) for harm, bugs in groups if bugs],
         atlases=[one for one in every if not one.line.pinned],
+        truncation=truncation,
+        truncates=[name for name, cell in failover.items() if cell["lost"]],
     )
 
 
@@ -202,7 +206,21 @@ def measured(data: model.Data) -> list[model.Atlas]:
 
 
 def findings_in_words(data: model.Data, atlases: Sequence[model.Atlas]) -> list[str]:
-    """Five findings with their figures, each made of the data."""
+    """Five findings with their figures, each made of the data. The last is in no document."""
+    double = data.runs["duplicate-id-counts-as-replica"]["cases"]["default"]
+    return [
+        *(text for text, _ in documented_in_words(data, atlases)),
+        f"A second machine with a follower's node.id counted as that follower: records acknowledged with acks=all and "
+        f"min.insync.replicas=2 were lost in {_lost(double)} runs, on KRaft {', '.join(sorted(double))}.",
+    ]
+
+
+def _lost(cells: Mapping[str, Any]) -> str:
+    return f"{sum(cell['lost'] for cell in cells.values())} of {sum(telling(cell) for cell in cells.values())}"
+
+
+def documented_in_words(data: model.Data, atlases: Sequence[model.Atlas]) -> list[tuple[str, str]]:
+    """Findings that documents say and few expect, each with the scenario that its runs are of."""
     restarted = {
         cell.cell.key.version: cell
         for atlas in atlases
@@ -210,29 +228,38 @@ def findings_in_words(data: model.Data, atlases: Sequence[model.Atlas]) -> list[
         if atlas.measured_here and cell.column.id == ACKS_1 and cell.cell
     }
     losing = [version for version, one in restarted.items() if one.worst == model.LOST]
+    every = [run for one in restarted.values() for run in one.runs]
     all_power = data.runs["page-cache-only"]["cases"]["default"]
     flushed = data.runs["page-cache-only"]["cases"]["flush-each"]
     failover = data.runs["double-failover"]["cases"]["default"]
     clock = data.runs["clock-step"]["cases"]["leader-ahead"]
-    double = data.runs["duplicate-id-counts-as-replica"]["cases"]["default"]
-
-    def lost(cells: Mapping[str, Any]) -> str:
-        return f"{sum(cell['lost'] for cell in cells.values())} of {sum(telling(cell) for cell in cells.values())}"
-
     old = [name for name, cell in failover.items() if cell["lost"]]
     new = {name: cell for name, cell in failover.items() if not cell["lost"]}
     return [
-        f"A clean rolling restart lost acks=1 records of a Java producer on {len(losing)} of {len(restarted)} measured "
-        f"versions ({', '.join(sorted(losing))}).",
-        f"All replicas lose power at one moment: acks=all records were lost in {lost(all_power)} runs; with a flush "
-        f"of each record in {lost(flushed)}.",
-        "Two leaders killed in a row lost an acks=all record that both followers had. It was lost in "
-        f"{lost({name: failover[name] for name in old})} runs on {plural(len(old), 'version')} that truncate to the "
-        f"high watermark, and in {lost(new)} runs on {plural(len(new), 'version')} with leader epochs (KIP-101).",
-        f"A leader whose clock was eight days ahead for a minute deleted acknowledged records in {lost(clock)} runs, "
-        f"on {', '.join(sorted(clock))}.",
-        f"A second machine with a follower's node.id counted as that follower: records acknowledged with acks=all and "
-        f"min.insync.replicas=2 were lost in {lost(double)} runs, on KRaft {', '.join(sorted(double))}.",
+        (
+            "A clean rolling restart lost acks=1 records of a Java producer in "
+            f"{sum(run.lost > 0 for run in every)} of {len(every)} runs ({sum(run.lost for run in every)} of "
+            f"{sum(run.acknowledged for run in every)} records), on {len(losing)} of {len(restarted)} measured "
+            f"versions ({', '.join(sorted(losing))}).",
+            "audit-rolling-restart",
+        ),
+        (
+            f"All replicas lose power at one moment: acks=all records were lost in {_lost(all_power)} runs; with a "
+            f"flush of each record in {_lost(flushed)}.",
+            "page-cache-only",
+        ),
+        (
+            "The leader dies, then the follower that will be elected. An acks=all record that both followers had was "
+            f"lost in {_lost({name: failover[name] for name in old})} runs on {plural(len(old), 'version')} that "
+            f"truncate to the high watermark, and in {_lost(new)} runs on {plural(len(new), 'version')} with leader "
+            "epochs (KIP-101).",
+            "double-failover",
+        ),
+        (
+            "A leader whose clock was eight days ahead for a minute deleted acknowledged records in "
+            f"{_lost(clock)} runs, on {', '.join(sorted(clock))}.",
+            "clock-step",
+        ),
     ]
 
 

@@ -12,7 +12,7 @@ from functools import cache
 from typing import Final
 
 from audit.known import known
-from pages.links import JIRA, KIP
+from pages.links import JIRA, kip
 
 SETTING: Final = "https://kafka.apache.org/documentation/#{}configs_{}"
 LIBRDKAFKA: Final = "https://github.com/confluentinc/librdkafka/issues/{}"
@@ -40,7 +40,7 @@ def _link(found: re.Match[str], *, code: bool) -> str:
     if found["jira"]:
         return f'<a href="{JIRA.format(found["jira"])}">{text}</a>'
     if found["kip"]:
-        return f'<a href="{KIP.format(found["kip"])}">{text}</a>'
+        return f'<a href="{kip(found["kip"])}">{text}</a>'
     if found["issue"]:
         return f'<a href="{LIBRDKAFKA.format(found["issue"])}">{text}</a>'
     name = found["setting"]
@@ -53,8 +53,8 @@ def _link(found: re.Match[str], *, code: bool) -> str:
 def linked(page: str, scenarios: frozenset[str] = frozenset(), up: str = "") -> str:
     """A page in which all that can be a link is one.
 
-    >>> linked("<p>See KIP-101.</p>")
-    '<p>See <a href="https://cwiki.apache.org/confluence/dosearchsite.action?queryString=%22KIP-101%22">KIP-101</a>.</p>'
+    >>> linked("<p>See KIP-36.</p>")
+    '<p>See <a href="https://cwiki.apache.org/confluence/dosearchsite.action?queryString=%22KIP-36%22">KIP-36</a>.</p>'
     >>> linked('<a href="x">KAFKA-1211</a>')
     '<a href="x">KAFKA-1211</a>'
     """

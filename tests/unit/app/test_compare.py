@@ -229,7 +229,8 @@ def run_in_turn(monkeypatch: pytest.MonkeyPatch) -> list[MatrixCell]:
     def run(self: Matrix, wanted: list[MatrixCell]) -> dict[MatrixCell, RunDir]:
         order.extend(wanted)
         for number, cell in enumerate(wanted):
-            name, about = f"r{number}", {"scenario": cell.scenario, "case": cell.case, "version": cell.version}
+            name = f"r{cell.seed}-{number}"
+            about = {"scenario": cell.scenario, "case": cell.case, "version": cell.version}
             lost = cell.version == "4.4.0" and cell.scenario == "double-failover"
             what = LOSS if lost else {}
             write(self.root, [started(name, seed=cell.seed, **about), ended(name), judged(name, **what)])
@@ -259,6 +260,17 @@ def test_two_builds_are_run_in_turn_and_compared(
         f"4.4.0 in {tmp_path}: 1 regression in 2 cells: double-failover on 4.4.0 lost acknowledged records in "
         "6 of 6 runs, was 0 of 6"
     )
+
+
+def test_further_seeds_in_the_same_folder_add_up(
+    run_in_turn: list[MatrixCell], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked = ["compare", "--kafka-under-test", "4.4.0", "--against", "4.3.1", "--quiet", "--runs-dir", str(tmp_path)]
+    asked += ["--scenarios", "double-failover", "--repeat", "3"]
+    assert main(asked) == 2
+    assert main([*asked, "--seed", "4"]) == 1
+    assert len(run_in_turn) == 12
+    assert "lost acknowledged records in 6 of 6 runs, was 0 of 6" in capsys.readouterr().out
 
 
 def test_the_suite_is_what_is_run_in_turn_and_too_few_runs_are_2(run_in_turn: list[MatrixCell], tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from html import unescape
 from html.parser import HTMLParser
 from pathlib import PurePosixPath
+from typing import Any
 
 import pytest
 
@@ -124,7 +125,8 @@ def test_every_jira_and_kip_is_a_link(made: dict[str, str]) -> None:
     ("text", "told"),
     [
         ("<p>KAFKA-1211</p>", "browse/KAFKA-1211"),
-        ("<p>by KIP-101.</p>", "KIP-101%22"),
+        ("<p>by KIP-101.</p>", "display/KAFKA/KIP-101+-+Alter+Replication+Protocol"),
+        ("<p>by KIP-36.</p>", "KIP-36%22"),
         ("<code>min.insync.replicas</code>", "#brokerconfigs_min.insync.replicas"),
         ("<code>acks</code>", "#producerconfigs_acks"),
     ],
@@ -454,6 +456,74 @@ def test_a_finding_names_the_versions_that_its_counts_are_of(data: model.Data) -
     assert silent
     for version in silent:
         assert version not in told
+
+
+@pytest.mark.parametrize(
+    ("control", "told"),
+    [
+        ({"scenario": "s", "case": "a", "on": ["1", "2"]}, "The control is the same sequence on other releases: 1, 2."),
+        ({"scenario": "s", "case": "b", "on": ["3"]}, "The control is another sequence of the same scenario, case b."),
+        ({"scenario": "t", "case": "default", "on": ["3"]}, "The control is another sequence of t."),
+    ],
+)
+def test_what_a_control_is_is_told(control: dict[str, Any], told: str) -> None:
+    assert finding_articles.control({"seen": {"scenario": "s", "case": "a", "on": ["3"]}, "control": control}) == told
+
+
+def test_a_command_names_a_version_that_was_run(data: model.Data) -> None:
+    for one in findings.all_counted(data.runs):
+        for side, _ in finding_articles.SIDES:
+            version = finding_articles.command(one[side], data).split("--version ")[1]
+            cell = results.cells_of(data.runs, one[side]["scenario"], one[side]["case"])[version]
+            assert telling(cell), (one["id"], version)
+
+
+def test_counts_and_pictures_of_another_case_say_so(made: dict[str, str]) -> None:
+    other = visible(made["findings/deleted-records-return.html"])
+    assert "The page on Kafka bugs counts the case default on its own versions: " in other
+    assert "This run is of the case default. No picture of case one-broker is stored." in other
+    same = visible(made["findings/malformed-checkpoint.html"])
+    assert "counts the case default" not in same
+    assert "No picture of" not in same
+    assert "JIRA itself was not searched." in other
+
+
+def test_few_runs_are_told_of_each_side_by_itself(data: model.Data) -> None:
+    (one,) = [each for each in findings.all_counted(data.runs) if each["id"] == "duplicate-id-counts-as-replica"]
+    few = {
+        side: [
+            on
+            for on in one[side]["on"]
+            if 0
+            < telling(results.cells_of(data.runs, one[side]["scenario"], one[side]["case"])[on])
+            < finding_articles.FEW
+        ]
+        for side, _ in finding_articles.SIDES
+    }
+    told = finding_articles.limits(one, data)
+    assert few["control"]
+    assert f"control: {', '.join(few['control'])}" in told
+    assert ("with the fault: " in told) is bool(few["seen"])
+
+
+def test_what_no_document_says_stands_under_one_heading(made: dict[str, str], data: model.Data) -> None:
+    index = visible(made["findings/index.html"])
+    below = index[index.index("What documents say, and few expect") : index.index("Taken back")]
+    assert "node.id" not in below
+    assert all(text in one_line(below) for text, _ in build.documented_in_words(data, build.measured(data)))
+    assert 'scenarios/audit-rolling-restart.html">The runs' in made["findings/index.html"]
+
+
+def test_releases_that_truncate_to_the_high_watermark_have_it_in_the_table(
+    made: dict[str, str], data: model.Data
+) -> None:
+    rows = re.findall(r'<tr><th scope="row"><a href="atlas/[^"]+#bugs">([^<]+)</a>.*?</tr>', made["bugs.html"])
+    text = made["bugs.html"]
+    lost = {name for name, cell in data.runs["double-failover"]["cases"]["default"].items() if cell["lost"]}
+    assert "0.10.2.2" in lost & set(rows)
+    for release in rows:
+        row = text[text.index(f'#bugs">{release}</a>') :].split("</tr>")[0]
+        assert ("double-failover.html" in row) is (release in lost), release
 
 
 def test_the_index_of_documents_says_nothing_of_a_checkout(made: dict[str, str]) -> None:

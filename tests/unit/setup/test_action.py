@@ -26,8 +26,11 @@ setup) echo kafka-chaos/kafka:4.3.1 ;;
 compare)
     while [ "$1" != --out ]; do shift; done
     mkdir -p "$2" && echo "## 1 regression" >"$2/comparison.md"
+    if [ -n "${GITHUB_STEP_SUMMARY:-}" ]; then echo "a table of both" >>"$GITHUB_STEP_SUMMARY"; fi
     exit "${STUB_STATUS:-0}" ;;
-*) echo "1 unexpected"; exit "${STUB_STATUS:-0}" ;;
+*)
+    echo "1 unexpected"
+    case "$*" in *"${STUB_BUILD:-}"*) exit "${STUB_JUDGED:-${STUB_STATUS:-0}}" ;; esac ;;
 esac
 """
 TOOL = """#!/bin/bash
@@ -49,9 +52,14 @@ class Place:
         path = f"{self.folder}/tools:/usr/bin:/bin"
         return {"STUB_LOG": str(self.log), "PATH": path, "KAFKA_CHAOS_CACHE": str(self.workspace.parent / "cache")}
 
-    def act(self, status: int = 0, *, hits: bool = False, **inputs: str) -> Job:
+    def act(
+        self, status: int = 0, *, judged: int | None = None, judged_build: str = "", hits: bool = False, **inputs: str
+    ) -> Job:
+        """Run the Action. `status` is what the program ends with; `judged`, if given, what `suite` does, of the build
+        whose options `judged_build` has."""
         named = {name.replace("_", "-"): value for name, value in inputs.items()}
-        environment = self.environment | {"STUB_STATUS": str(status)}
+        environment = self.environment | {"STUB_STATUS": str(status), "STUB_BUILD": judged_build}
+        environment |= {} if judged is None else {"STUB_JUDGED": str(judged)}
         return run_action(self.folder, self.workspace, named, environment=environment, hits=hits)
 
     @property
@@ -106,22 +114,50 @@ def test_what_is_called_is_understood(place: Place) -> None:
 def test_against_compares_two_builds_in_turn(place: Place) -> None:
     job = place.act(1, kafka="build.tgz", against="4.3.1", way="kraft", scenarios="leader-crash", repeat="7")
     assert job.status == 1
-    assert place.called[-2:] == [
+    ends = "--jobs 1 --minutes 1 --again {} --fail-on unexpected --retain interesting --runs-dir runs/kafka-chaos"
+    assert place.called[-4:] == [
         "kafka-chaos setup --versions 4.3.1",
         "kafka-chaos compare --kafka-under-test build.tgz --against 4.3.1 --scenarios leader-crash --repeat 7 --seed 1 "
         "--jobs 2 --way kraft --runs-dir runs/kafka-chaos --out runs/kafka-chaos/compared",
+        "kafka-chaos suite --scenarios leader-crash --seed 1 --repeat 7 --versions 4.3.1-kraft " + ends.format(0),
+        "kafka-chaos suite --scenarios leader-crash --seed 1 --repeat 7 --kafka build.tgz --versions kraft "
+        + ends.format(3),
     ]
-    assert job.summary == "## 1 regression\n"
+    assert job.summary == "## 1 regression\n", "the program writes no table of both builds to it"
     assert job.outputs["comparison"] == "runs/kafka-chaos/compared/comparison.html"
     for line in (line for line in place.called if line.startswith("kafka-chaos ")):
         options.parser().parse_args(line.split()[1:])
 
 
+@pytest.mark.parametrize(("compared", "judged", "status"), [(0, 1, 1), (2, 1, 1), (2, 0, 2), (1, 0, 1), (0, 0, 0)])
+def test_a_run_that_contradicts_the_documentation_fails_too(
+    place: Place, compared: int, judged: int, status: int
+) -> None:
+    job = place.act(compared, judged=judged, kafka="build.tgz", against="base.tgz", scenarios="leader-crash")
+    assert job.status == status
+    assert "The runs of base.tgz, beside what is documented:" in job.said
+    judging = "kafka-chaos suite --scenarios leader-crash --seed 1 --repeat 5 --kafka build.tgz "
+    assert place.called[-1].startswith(judging)
+
+
+def test_an_unexpected_run_of_the_other_build_fails_nothing(place: Place) -> None:
+    assert place.act(0, judged=1, judged_build="--kafka base.tgz", kafka="build.tgz", against="base.tgz").status == 0
+    assert place.act(0, judged=1, judged_build="--kafka build.tgz", kafka="build.tgz", against="base.tgz").status == 1
+
+
+def test_builds_that_cannot_be_compared_are_not_judged(place: Place) -> None:
+    assert place.act(254, judged=0, kafka="build.tgz", against="build.tgz").status == 254
+    assert place.called[-1].startswith("kafka-chaos compare")
+
+
 def test_too_little_to_say_fails_only_where_unknown_does(place: Place) -> None:
-    assert place.act(2, versions="4.4.0", against="4.3.1").status == 2
-    assert place.act(2, versions="4.4.0", against="4.3.1", fail_on="error").status == 0
-    assert place.act(1, versions="4.4.0", against="4.3.1", fail_on="error").status == 1
-    assert place.act(255, versions="4.4.0", against="4.3.1", fail_on="unexpected").status == 255
+    def status(compared: int, *, fail_on: str = "unknown") -> int:
+        return place.act(compared, judged=0, versions="4.4.0", against="4.3.1", fail_on=fail_on).status
+
+    assert status(2) == 2
+    assert status(2, fail_on="error") == 0
+    assert status(1, fail_on="error") == 1
+    assert status(255, fail_on="unexpected") == 255
 
 
 def test_parts_and_settings_are_refused_for_two_builds(place: Place) -> None:
@@ -185,17 +221,14 @@ def test_the_pages_examples_give_inputs_that_there_are_and_name_no_owner() -> No
     page = (ROOT / "docs" / "in-your-ci.md").read_text()
     action = set(yaml.safe_load((ROOT / "action.yml").read_text())["inputs"])
     component = set(next(yaml.safe_load_all((ROOT / "templates" / "kafka-chaos.yml").read_text()))["spec"]["inputs"])
-    steps = list[dict[str, object]]()
-    for text in re.findall(r"```yaml\n(.*?)```", page, re.DOTALL):
-        example = yaml.safe_load(text)
-        steps += [one for one in example if "uses" in one] if isinstance(example, list) else []
-        if isinstance(example, dict) and "jobs" in example:
-            steps += example["jobs"]["kafka"]["steps"]
-        if isinstance(example, dict) and "include" in example:
-            assert set(example["include"][0]["inputs"]) <= component
-    given = [one["with"] for one in steps if str(one["uses"]).startswith("./kafka-chaos")]
+    examples = [yaml.safe_load(text) for text in re.findall(r"```yaml\n(.*?)```", page, re.DOTALL)]
+    included = [one["include"][0]["inputs"] for one in examples if "include" in one]
+    assert len(included) == 1
+    assert set(included[0]) <= component
+    steps = [step for one in examples for job in one.get("jobs", {}).values() for step in job["steps"]]
+    given = [one["with"] for one in steps if str(one.get("uses", "")).startswith("./kafka-chaos")]
     assert len(given) == 2
-    assert all(isinstance(one, dict) and set(one) <= action for one in given)
+    assert all(set(one) <= action for one in given)
     assert not re.search(r"\bOWNER\b|\bGROUP\b", page + (ROOT / "docs" / "audit.md").read_text())
 
 
