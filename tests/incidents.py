@@ -32,7 +32,7 @@ from pathlib import Path
 from typing import Final
 
 from app.cli import main as kafka_chaos
-from evidence.rundir import find_runs, write_atomically
+from evidence.rundir import RunDir, find_runs, write_atomically
 from judgement.verdict import read_verdict
 
 INCIDENTS: Final = Path(__file__).parent / "data" / "incidents"
@@ -296,11 +296,16 @@ def unseen(root: Path, known: Sequence[Unseen]) -> list[Unseen]:
     for run_dir in find_runs(root):
         about = run_dir.read_run()
         cell = f"{about.scenario}/{about.case} {about.version}"
-        if cell in RIGHT_OF and about.run not in rows and read_verdict(run_dir).good:
+        if cell in RIGHT_OF and about.run not in rows and _good(run_dir):
             with tempfile.TemporaryDirectory() as folder:
                 named = read("incident", pack(run_dir.path, "incident", Path(folder)).parent)
             rows[about.run] = Unseen(run=about.run, cell=cell, named=next(iter(named), "nothing"))
     return [rows[run] for run in sorted(rows)]
+
+
+def _good(run_dir: RunDir) -> bool:
+    """Whether a run ended as documented; one that was killed has no verdict."""
+    return run_dir.verdict.exists() and read_verdict(run_dir).good
 
 
 def as_csv(rows: Iterable[Unseen]) -> str:

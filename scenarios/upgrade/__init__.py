@@ -64,7 +64,9 @@ MAY_LEAD_TOO_SOON = """Before leader epochs a loss is possible. A broker that is
     last records, or with others at their offsets."""
 MAY_BE_TOLD = """Whether the log of a broker that was killed ends below a high watermark depends on how long before that
     it had checkpointed one (5 s)."""
-STILL_IN_SYNC = "KIP-101: scenario 1; KAFKA-3143: who leaves the ISR late"
+MAY_LAG = """A follower learns the high watermark one fetch later than its leader. If leadership moves in between, it
+    truncates an acknowledged record and fetches it again."""
+STILL_IN_SYNC = "KIP-101: scenario 1, a follower truncates to its own high watermark; KAFKA-3143: who leaves the ISR late"
 CHECKPOINT = "KIP-101: without leader epochs a broker that was killed truncates to the high watermark of its checkpoint"
 
 
@@ -77,9 +79,9 @@ def none_lost(sentence: str = "", *, source: str, seen: str, killed: bool = Fals
     return [
         Documented(
             on=ranges.HIGH_WATERMARK_TRUNCATION,
-            allowed=LOST | {"replica-divergence"} | (CUT_BACK if killed else frozenset()),
+            allowed=LOST | CUT_BACK | {"replica-divergence"},
             claims=ELECTED,
-            sentence=f"{sentence} {MAY_LEAD_TOO_SOON} {MAY_BE_TOLD if killed else ''}".strip(),
+            sentence=f"{sentence} {MAY_LEAD_TOO_SOON} {MAY_BE_TOLD if killed else MAY_LAG}".strip(),
             source=f"{seen}; {CHECKPOINT if killed else STILL_IN_SYNC}",
             basis=Basis.MEASURED,
         ),

@@ -20,7 +20,9 @@ def test_figures_are_those_of_the_data() -> None:
 
 
 def test_no_figure_is_written_by_hand() -> None:
-    assert re.findall(r"\d+", trust.FIGURES.sub("", TEXT)) == []
+    """Those of the incidents are held by tests/unit/app/test_incident.py."""
+    before, _, incidents = trust.FIGURES.sub("", TEXT).partition("## How often `kafka-chaos incident` is right")
+    assert re.findall(r"\d+", before + incidents.partition("\n## ")[2]) == []
 
 
 def cell(restored: int) -> dict[str, int]:
