@@ -21,7 +21,7 @@ from pages.atlas.model import Data
 from pages.sections import introduced
 from pages.site import articles, lessons, moving
 from pages.site.render import page
-from pages.site.scenarios import picture
+from pages.site.scenarios import bug_title, picture
 from pages.titles import AUDIT, title
 from results import Value
 
@@ -167,8 +167,8 @@ CHAPTERS: Final = (
             ),
             ("replica.lag.time.max.ms", "30 s by default, 10 s before 2.5. The runs here use a few seconds."),
         ),
-        run="A follower is frozen, leaves the ISR after replica.lag.time.max.ms, and returns. The record sent meanwhile "
-        "waits until the ISR is smaller.",
+        run="A follower is frozen, leaves the ISR after replica.lag.time.max.ms, and returns. The record sent "
+        "meanwhile waits until the ISR is smaller.",
     ),
     Chapter(
         id="controller",
@@ -183,7 +183,7 @@ CHAPTERS: Final = (
         words=(
             SESSION,
             FENCED,
-            ("KRaft", "Kafka without ZooKeeper: a quorum of controllers keeps the metadata. The only mode from 4.0 on."),
+            ("KRaft", "Kafka without ZooKeeper: a quorum of controllers keeps the metadata. The only mode since 4.0."),
         ),
         run="The same: a leader is killed, and writes wait until its session has ended.",
     ),
@@ -201,9 +201,9 @@ CHAPTERS: Final = (
             ("duplicate", "A record is in the log twice: it was appended, not answered, and sent again."),
             EPOCH,
         ),
-        run="This run has acks=all: the lesson's second part. Every broker is restarted in turn, writes pause, one record "
-        "is sent again and stands in the log twice, and none is lost. What acks=1 loses is measured in the Atlas, "
-        "event “clean restart”.",
+        run="This run has acks=all: the lesson's second part. Every broker is restarted in turn, writes pause, one "
+        "record is sent again and stands in the log twice, and none is lost. What acks=1 loses is measured in the "
+        "Atlas, event “One broker is restarted cleanly”.",
     ),
     Chapter(
         id="brokers",
@@ -213,8 +213,8 @@ CHAPTERS: Final = (
         question="A leader was replaced and does not know it. What does it do?",
         answer="It acknowledges records with acks=1. When it returns, it truncates its log: these records are lost.",
         lesson=lessons.BROKERS,
-        first="A broker that freezes does not renew its session, and is replaced. It does not know that time has passed. "
-        "When it wakes up it continues where it was: as a leader. The same happens to a leader that loses only "
+        first="A broker that freezes does not renew its session, and is replaced. It does not know that time has "
+        "passed. When it wakes up it continues where it was: as a leader. The same happens to a leader that loses only "
         "ZooKeeper or the controller.",
         words=(
             ("znode", "An entry in ZooKeeper. A broker's registration is one, and goes with its session."),
@@ -222,8 +222,8 @@ CHAPTERS: Final = (
             SESSION,
             FENCED,
         ),
-        run="Here the leader is not frozen: it is cut off from the controller alone, which ends its session as well. It "
-        "then acknowledges three records with acks=1 (the lesson's x), and loses them when the cut is over.",
+        run="Here the leader is not frozen: it is cut off from the controller alone, which ends its session as well. "
+        "It then acknowledges three records with acks=1 (the lesson's x), and loses them when the cut is over.",
     ),
     Chapter(
         id="partitions",
@@ -240,8 +240,8 @@ CHAPTERS: Final = (
             ("healed", "The cut of the network is over."),
             EPOCH,
         ),
-        run="Five brokers: the leader is cut off with one follower, and clients reach both sides. The red line among the "
-        "clients is what the old leader acknowledged with acks=1 meanwhile, and lost.",
+        run="Five brokers: the leader is cut off with one follower, and clients reach both sides. The red line among "
+        "the clients is what the old leader acknowledged with acks=1 meanwhile, and lost.",
     ),
     Chapter(
         id="producers",
@@ -251,8 +251,8 @@ CHAPTERS: Final = (
         question="What does an acknowledgement promise?",
         answer="With acks=1: the leader has the record. With acks=all: every in-sync replica has it.",
         lesson=lessons.PRODUCERS,
-        first="acks says how many replicas have a record when the producer gets its acknowledgement. A producer keeps a "
-        "record until it is acknowledged, and sends it again if it is not.",
+        first="acks says how many replicas have a record when the producer gets its acknowledgement. A producer keeps "
+        "a record until it is acknowledged, and sends it again if it is not.",
         words=(
             (
                 "idempotence",
@@ -261,7 +261,8 @@ CHAPTERS: Final = (
             ),
             ("duplicate", "A record is in the log twice: it was appended, not answered, and sent again."),
         ),
-        run="The lesson's first part: a leader acknowledges a record with acks=1, and dies before its followers have it.",
+        run="The lesson's first part: a leader acknowledges a record with acks=1, and dies before its followers have "
+        "it.",
         more=ACKNOWLEDGEMENTS,
     ),
     Chapter(
@@ -279,9 +280,9 @@ CHAPTERS: Final = (
             ("segment", "A file of a log. A new one begins when it is full or old."),
             ("flush.messages=1", "A setting of a topic: each append is flushed before the answer."),
         ),
-        run="All brokers lose power at one moment. The lost records were in page caches only, so no copy of a log on a "
-        "disk has them: they are red among the clients, and missing on the disks. A checkpointed high watermark (HW) may "
-        "be above the log end (LEO): the file of high watermarks was on the disk, and the records were not.",
+        run="All brokers lose power at one moment, under load. Every log ends earlier afterwards, and the lost "
+        "records are on no disk: 670 are too many to be marked one by one. A checkpointed high watermark (HW) may be "
+        "above the log end (LEO): the file of high watermarks was on the disk, and the records were not.",
     ),
     Chapter(
         id="bugs",
@@ -313,7 +314,8 @@ def pages(described: Value, data: Data, names: frozenset[str]) -> Iterator[tuple
         if chapter.section:
             _, introduction = introduced(described["sections"].get(chapter.section, ""), chapter.section)
         own = [one for one in every if one["section"] == chapter.section or one["name"] in FIRST.get(chapter.id, ())]
-        shown = results.shown_of(data.runs, chapter.picture.split(".")[0])
+        name = chapter.picture.split(".")[0]
+        shown, bug = results.shown_of(data.runs, name), bug_title(next(one for one in every if one["name"] == name))
         yield (
             _path(chapter),
             page(
@@ -327,9 +329,9 @@ def pages(described: Value, data: Data, names: frozenset[str]) -> Iterator[tuple
                 chapter=chapter,
                 introduction=articles.html(chapter.more or "\n\n".join(introduction)),
                 movie=moving.drawn(chapter.lesson),
-                picture=Markup(picture(chapter.picture, shown)),
+                picture=Markup(picture(chapter.picture, shown, bug=bug)),
                 caption=_caption(chapter, shown),
-                scenario=chapter.picture.split(".")[0],
+                scenario=name,
                 own=[
                     (one, title(one), next(commands(one), "").partition("  #")[0])
                     for one in own

@@ -1,8 +1,8 @@
 """The moving pictures of Learn replication, one for each chapter: documented mechanisms, frame by frame.
 
 Records are letters; a capital one was written by a later leader, and a stroke in a log stands where the next leader
-epoch begins. `problems` (pages/site/moving.py) holds each frame to what can be. Which release does what is documented by
-the KIPs that captions name, and shown by the chapter's runs.
+epoch begins. `problems` (pages/site/moving.py) holds each frame to what can be. Which release does what is documented
+by the KIPs that captions name, and shown by the chapter's runs.
 """
 
 from __future__ import annotations
@@ -64,7 +64,8 @@ WATERMARK: Final = Moving(
             _steps(("abcd", 3), ("abc", 3), Sent(ALL, "d")),
         ),
         Frame(
-            "The follower has asked for offset 3, and the answer brings d. The leader does not know yet that d arrived.",
+            "The follower has asked for offset 3, and the answer brings d. The leader does not know yet that d "
+            "arrived.",
             _steps(("abcd", 3), ("abcd", 3), Sent(ALL, "d"), _answer("d, and HW 3")),
         ),
         Frame(
@@ -141,8 +142,8 @@ TRUNCATION: Final = Moving(
             UNCOMMITTED,
         ),
         Frame(
-            "broker-1 returns. Offset 3 holds x here, and D in its leader. It must find where the logs begin to differ: "
-            "by its own high watermark, or by a question to its leader.",
+            "broker-1 returns. Offset 3 holds x here, and D in its leader. It must find where the logs begin to "
+            "differ: by its own high watermark, or by a question to its leader.",
             _both(
                 _moment("2, 3", _follower(ONE, "abcx", 3, OWN_HW), SECOND, THIRD, X),
                 _moment("2, 3", _follower(ONE, "abcx", 3, ASKS), SECOND, THIRD, X, Asked("epoch 0 ends at?", 0, 1)),
@@ -155,7 +156,12 @@ TRUNCATION: Final = Moving(
             _both(
                 _moment("2, 3", _follower(ONE, "abc", 3, "follower: truncates to 3"), SECOND, THIRD, X),
                 _moment(
-                    "2, 3", _follower(ONE, "abc", 3, "follower: truncates to 3"), SECOND, THIRD, X, Asked("it ends at 3", 1, 0)
+                    "2, 3",
+                    _follower(ONE, "abc", 3, "follower: truncates to 3"),
+                    SECOND,
+                    THIRD,
+                    X,
+                    Asked("it ends at 3", 1, 0),
                 ),
             ),
             UNCOMMITTED,
@@ -276,8 +282,8 @@ IN_SYNC: Final = Moving(
             ),
         ),
         Frame(
-            "Writes continue. min.insync.replicas=2 says: with fewer than two in the ISR, acks=all is refused. One more "
-            "loss would do that.",
+            "Writes continue. min.insync.replicas=2 says: with fewer than two in the ISR, acks=all is refused. One "
+            "more loss would do that.",
             _in_sync(
                 "1, 2",
                 _leader(ONE, "abcdef", 6),
@@ -440,8 +446,8 @@ PLACEMENT: Final = Moving(
             instead=True,
         ),
         Frame(
-            "Leadership moves to broker-2. The producer is told that broker-1 does not lead any more, and sends d again. "
-            "Writes pause meanwhile.",
+            "Leadership moves to broker-2. The producer is told that broker-1 does not lead any more, and sends d "
+            "again. Writes pause meanwhile.",
             _sends(
                 ALL, "d", "again",
                 _follower(ONE, "abcd", 3, "follower: stopping"),
@@ -465,8 +471,8 @@ PLACEMENT: Final = Moving(
 
 BROKERS: Final = Moving(
     "brokers",
-    "A leader freezes, is replaced, wakes up, and acknowledges a record that is then truncated; with acks=all it is not "
-    "acknowledged, and sent again",
+    "A leader freezes, is replaced, wakes up, and acknowledges a record that is then truncated; with acks=all it is "
+    "not acknowledged, and sent again",
     (
         Frame(
             "broker-1 leads in epoch 0.",
@@ -567,8 +573,8 @@ PARTITIONS: Final = Moving(
             ),
         ),
         Frame(
-            "The network is cut: broker-1 reaches neither the other brokers nor the controller. Its clients still reach "
-            "it.",
+            "The network is cut: broker-1 reaches neither the other brokers nor the controller. Its clients still "
+            "reach it.",
             _split(
                 FIRST_STATE, _follower(TWO, "abc", 3), _follower(THREE, "abc", 3), _leader(ONE, "abc", 3),
                 Sent(BESIDE), cut=True,
@@ -598,8 +604,8 @@ PARTITIONS: Final = Moving(
             ),
         ),
         Frame(
-            "The network is healed: the cut is over. broker-1 learns of epoch 1, removes what it alone has, and fetches "
-            "D. x, y and z are lost.",
+            "The network is healed: the cut is over. broker-1 learns of epoch 1, removes what it alone has, and "
+            "fetches D. x, y and z are lost.",
             _split(
                 "leader is 2, ISR 1, 2, 3", _leader(TWO, "abc/D", 4, epoch=1), _follower(THREE, "abc/D", 4),
                 _follower(ONE, "abc/D", 4), Sent(BESIDE, "xyz", "lost"), cut=False,
@@ -773,8 +779,8 @@ BUGS: Final = Moving(
             _kept("-1, the topic's own"),
         ),
         Frame(
-            "An operator changes any cluster-wide broker setting. Each broker builds the topic's configuration again. It "
-            "is right, but the broker forgets which settings are the topic's own.",
+            "An operator changes any cluster-wide broker setting. Each broker builds the topic's configuration again. "
+            "It is right, but the broker forgets which settings are the topic's own.",
             _kept("-1, forgot whose it is"),
         ),
         Frame(
@@ -783,8 +789,8 @@ BUGS: Final = Moving(
             _kept("its default: 7 days", wrong=True),
         ),
         Frame(
-            "The next pass of retention deletes what is older than seven days, on every replica. Deletion moves the log "
-            "start to 5. The log end stays 5 (KAFKA-9254).",
+            "The next pass of retention deletes what is older than seven days, on every replica. Deletion moves the "
+            "log start to 5. The log end stays 5 (KAFKA-9254).",
             _kept("its default: 7 days", "lost", wrong=True),
         ),
         Frame(

@@ -1,8 +1,9 @@
 """A moving picture: replicas' logs, drawn frame by frame, which a reader steps through or plays.
 
-A picture is a few frames. A frame has a caption and one or two strips: two show the same moment on two releases. A strip
-has the replicas of a partition (who leads, which records each log holds, where its high watermark is), and what else a
-lesson is about: the producer and its answer, the controller, settings, a cut of the network, a question to the leader.
+A picture is a few frames. A frame has a caption and one or two strips: two show the same moment on two releases. A
+strip has the replicas of a partition (who leads, which records each log holds, where its high watermark is), and what
+else a lesson is about: the producer and its answer, the controller, settings, a cut of the network, a question to the
+leader.
 
 Each mark has one meaning in every lesson, and a picture has a legend of its marks:
 
@@ -309,9 +310,7 @@ def _svg(picture: Moving, strip: int, only: int | None = None) -> str:
     top = NAME if _named(picture) else 0
     lanes = top + _above(first)
     for text, shown in _parts(frames, top, lanes, epochs=strip in picture.epochs):
-        has = "".join("1" if one else "0" for one in shown)
-        hidden = "" if shown[0] else ' class="off"'
-        parts.append(text if all(shown) else f'<g data-in="{has}"{hidden}>{text}</g>')
+        parts.append(text if all(shown) else _within(text, shown))
     for lane in range(len(first.replicas)):
         parts.append(_watermark([one.replicas[lane].hw for one, _ in frames], lanes + lane * LANE))
     height = lanes + len(first.replicas) * LANE
@@ -322,6 +321,12 @@ def _svg(picture: Moving, strip: int, only: int | None = None) -> str:
     if picture.names[strip]:
         about = f"{picture.names[strip]}: {about}"
     return f'<svg viewBox="0 0 {WIDTH} {height}" role="img" aria-label="{escape(about)}">{"".join(parts)}</svg>'
+
+
+def _within(drawing: str, shown: Sequence[bool]) -> str:
+    """A drawing that is seen in some frames."""
+    hidden = "" if shown[0] else ' class="off"'
+    return f'<g data-in="{"".join("1" if one else "0" for one in shown)}"{hidden}>{drawing}</g>'
 
 
 NAME: Final = 24
@@ -442,16 +447,12 @@ def _watermark(places: Sequence[int | None], y: int) -> str:
     mark = f'<path d="M{LEFT} {y + 18}v34"/><text x="{LEFT + 4}" y="{y + 62}">HW</text>'
     if len(places) == 1:
         return f'<g class="hw" transform="translate({first * CELL} 0)">{mark}</g>'
-    told = "".join("0" if at is None else "1" for at in places)
     steps, last = list[str](), first
     for at in places:
         last = last if at is None else at
         steps.append(str(last * CELL))
-    hidden = "" if places[0] is not None else ' class="off"'
-    return (
-        f'<g data-in="{told}"{hidden}><g class="hw" data-at="{",".join(steps)}" '
-        f'style="transform:translateX({steps[0]}px)">{mark}</g></g>'
-    )
+    line = f'<g class="hw" data-at="{",".join(steps)}" style="transform:translateX({steps[0]}px)">{mark}</g>'
+    return _within(line, [at is not None for at in places])
 
 
 def _cut(y: int) -> str:
@@ -514,10 +515,10 @@ def _staircase(picture: Moving, top: float, only: int | None) -> str:
     width = (WIDTH - STAIRS_LEFT) / count
     parts = list[str]()
     for index in range(count):
-        now = f'<rect class="now" x="{STAIRS_LEFT + index * width:.1f}" y="{top - 4}" width="{width:.1f}" height="{STAIR * 5 + 4}"/>'
+        x, height = STAIRS_LEFT + index * width, STAIR * (len(QUANTITIES) + 1) + 4
+        now = f'<rect class="now" x="{x:.1f}" y="{top - 4}" width="{width:.1f}" height="{height}"/>'
         if only is None:
-            here = "".join("1" if one == index else "0" for one in range(count))
-            parts.append(f'<g data-in="{here}"{"" if not index else " class=" + chr(34) + "off" + chr(34)}>{now}</g>')
+            parts.append(_within(now, [one == index for one in range(count)]))
         elif only == index:
             parts.append(now)
     parts.append(_text(LEFT, top + 12, "frame", "end"))

@@ -133,7 +133,8 @@ def test_an_offset_that_another_record_took_shows_that_record() -> None:
 
 def test_a_record_that_a_log_has_just_lost_is_crossed_out_for_one_frame() -> None:
     strips = Strip((follower("ax"),)), Strip((follower("a"),)), Strip((follower("a"),))
-    assert [looks(still(picture(*strips), index))[1:] for index in range(3)] == [[("open", "x")], [("removed", "x")], []]
+    found = [looks(still(picture(*strips), index))[1:] for index in range(3)]
+    assert found == [[("open", "x")], [("removed", "x")], []]
     apart = picture(*strips, parts=("1", "2", "2"))
     assert looks(still(apart, 1)) == [("open", "a")]
 
