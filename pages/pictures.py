@@ -122,7 +122,8 @@ def _kind(part: str) -> str:
 def without_bug(outcome: str, shown: str) -> str:
     """What stands above the picture of a control: what it does not show of the bug, and what became of its records.
 
-    >>> without_bug("2 of 9 acknowledged records LOST", "2 of 9 acknowledged records LOST; replicas disagree at 2 offsets")
+    >>> without_bug("2 of 9 acknowledged records LOST",
+    ...             "2 of 9 acknowledged records LOST; replicas disagree at 2 offsets")
     'Without the bug the replicas agree'
     >>> without_bug("all 7 acknowledged records kept", "all 7 acknowledged records kept; torn-transaction")
     'Without the bug: no torn-transaction'
@@ -145,11 +146,18 @@ ENTRY: Final = re.compile(
     r'^<g transform="translate\(([\d.]+) ([\d.]+)\)">.*?class="tiny muted">[^<]*</text></g>\n', re.MULTILINE
 )
 
+OF_LANES: Final = ">process up</text>"
+"""In the legend of each picture of lanes."""
+LEFT_OUT: Final = re.compile(r'<text x="16" y="([\d.]+)" class="tiny muted">[^<]*not drawn')
+"""The line below a legend on what was too much."""
+
 
 def explained(svg: str) -> str:
-    """A picture whose legend has the marks that stand in it, and no others; as it is where it has no legend."""
+    """A picture of lanes whose legend has the marks that stand in it, and no others. Pictures of what clients saw and
+    of offsets have legends of their own, and stay as they are.
+    """
     old = list(ENTRY.finditer(svg))
-    if not old:
+    if not any(OF_LANES in one[0] for one in old):
         return svg
     tops = [float(one[2]) for one in old]
     plain = ENTRY.sub("", svg)
@@ -167,7 +175,7 @@ def taller(svg: str, by: float, below_y: float) -> str:
     found = re.search(r'viewBox="0 0 ([\d.]+) ([\d.]+)" width="[\d.]+" height="[\d.]+"', svg)
     if not found:
         return svg
-    left_out = re.search(r'<text x="16" y="([\d.]+)" class="tiny muted">not drawn: ', svg)
+    left_out = LEFT_OUT.search(svg)
     if left_out and float(left_out[1]) > below_y:
         moved = left_out[0].replace(f'y="{left_out[1]}"', f'y="{float(left_out[1]) + by:g}"')
         svg = svg.replace(left_out[0], moved, 1)

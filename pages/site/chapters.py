@@ -356,6 +356,8 @@ def pages(described: Value, data: Data, names: frozenset[str]) -> Iterator[tuple
 FIRST: Final[Mapping[str, tuple[str, ...]]] = {
     "high-watermark": ("high-watermark-steps", "high-watermark-visibility", "offset-checkpoints")
 }
+
+
 def _path(chapter: Chapter) -> str:
     return f"{FOLDER}/{chapter.id}.html"
 
@@ -366,9 +368,7 @@ def _place(index: int) -> tuple[str, str] | None:
 
 def _caption(chapter: Chapter, shown: Value) -> str:
     if chapter.picture == STAIRCASE:
-        return (
-            "A run of high-watermark-steps on 4.3.1 (tests/data/runs has its files)."
-        )
+        return "A run of high-watermark-steps on 4.3.1 (tests/data/runs has its files)."
     return f"A run on {shown['version']}: {shown['outcome']}." if shown else ""
 
 

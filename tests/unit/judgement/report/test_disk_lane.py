@@ -1,4 +1,4 @@
-"""The lane of a disk: deleted records are outlines, moments stand in order, and a high watermark above a log is told."""
+"""The lane of a disk: deleted records are outlines, moments stand in order, a file's high watermark is told as one."""
 
 from __future__ import annotations
 
@@ -26,6 +26,7 @@ def made(root: Path, *moments: tuple[float, str, int, int, int]) -> str:
     run.cluster(brokers=1, controller=1)
     run.partition(6.2, 1, 0, [1])
     run.send(6.5, 0, 0)
+    run.send(19.9, 1, 1)
     for at_s, name, first, leo, hw in moments:
         run.moment(at_s, name, broker_1=(leo, hw))
         told = run.events[-1]
