@@ -117,8 +117,8 @@ def _alike(isr: str, one: DrawnReplica, two: DrawnReplica, three: DrawnReplica, 
     return strip, strip
 
 
-UNCOMMITTED: Final = "1 · x is not committed."
-COMMITTED: Final = "2 · d is committed."
+UNCOMMITTED: Final = "First example: x is not committed."
+COMMITTED: Final = "Second example: d is committed."
 X, D, GONE = Sent(ALL, "x"), Sent(ALL, "d", "acknowledged"), Sent(ALL, "d", "lost")
 OWN_HW, ASKS = "follower: takes its HW", "follower: asks"
 SECOND: Final = _leader(TWO, "abc/D", 4, epoch=1)

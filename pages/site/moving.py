@@ -36,7 +36,7 @@ LEFT: Final = 8
 CELL: Final = 38
 CELL_HEIGHT: Final = 26
 SENT_CELL: Final = 24
-ARROW_X: Final = WIDTH - 22
+ARROW_X: Final = WIDTH - 12
 LONGEST: Final = 34
 """So many words a caption has at most."""
 WORDS_A_MINUTE: Final = 180.0
@@ -344,7 +344,7 @@ def _named(picture: Moving) -> bool:
 def _above(strip: Strip) -> int:
     """The height of the rows above the replicas."""
     rows = len(strip.rows) + (1 if strip.sent else 0)
-    return rows * ROW + (6 if rows else 0)
+    return rows * ROW + (8 if rows else 0)
 
 
 def _parts(
@@ -353,7 +353,7 @@ def _parts(
     """Everything that comes and goes: its drawing, and the frames that have it."""
     found: dict[str, list[bool]] = {}
     for index, (strip, state) in enumerate(frames):
-        every = [*_rows(strip, top), *_lanes(strip, state, lanes, epochs=epochs)]
+        every = [*_rows(strip, top + 2), *_lanes(strip, state, lanes, epochs=epochs)]
         for part in every:
             found.setdefault(part, [False] * len(frames))[index] = True
     yield from found.items()
@@ -458,7 +458,7 @@ def _watermark(places: Sequence[int | None], y: int) -> str:
 def _cut(y: int) -> str:
     """A cut of the network between two lanes."""
     waves = "".join("l6 -4l6 4" for _ in range(18))
-    return f'<g class="cut"><path d="M{LEFT} {y + 3}{waves}"/>{_text(LEFT + 222, y + 6, "network cut")}</g>'
+    return f'<g class="cut"><path d="M{LEFT} {y}{waves}"/>{_text(LEFT + 222, y + 4, "network cut")}</g>'
 
 
 def _arrow(asked: Asked, top: int) -> str:
@@ -468,7 +468,7 @@ def _arrow(asked: Asked, top: int) -> str:
     y = top + max(asked.begin, asked.end) * LANE + 15
     return (
         f'<g class="asked"><path d="M{ARROW_X} {begin}V{end}m-5 {-head}l5 {head}l5 {-head}"/>'
-        f'<text x="{ARROW_X - 8}" y="{y}" text-anchor="end">{escape(asked.words)}</text></g>'
+        f'<text x="{ARROW_X - 7}" y="{y}" text-anchor="end">{escape(asked.words)}</text></g>'
     )
 
 

@@ -18,10 +18,10 @@ def made(root: Path, count: int, *, healed: bool = True) -> str:
     run.cluster(brokers=1, controller=1)
     run.partition(6.2, 1, 0, [1])
     for number in range(count):
-        about = {"target": Target(role="leader of t-0", node="broker-1"), "description": "freeze of broker-1"}
-        name = run.fault(7.0 + number, "freeze", "broker-1", "leader of t-0", "freeze of broker-1", proof=None)
+        whom, what = Target(role="leader of t-0", node="broker-1"), "freeze of broker-1"
+        name = run.fault(7.0 + number, "freeze", "broker-1", "leader of t-0", what, proof=None)
         if healed:
-            run.event(7.5 + number, Fault(fault_kind="freeze", id=name, phase="healed", **about))
+            run.event(7.5 + number, Fault(fault_kind="freeze", id=name, phase="healed", target=whom, description=what))
     run_dir = run.write(ended_s=20.0)
     facts.judge_run(run_dir)
     return render(facts.load(run_dir))
