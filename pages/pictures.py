@@ -1,7 +1,8 @@
 """Pictures of runs in results/, as pictures are drawn today: most of the runs they are of are not kept.
 
 Words above a picture are made anew from what is told of its run and from its own description. Labels of a broker's
-lane give way to the marks that stand in it, names of panels wrap, and sends that came together share one label.
+lane give way to the marks that stand in it, names of panels wrap, and sends that came together share one label. The
+legend has the marks that the picture has.
 """
 
 from __future__ import annotations
@@ -13,13 +14,15 @@ from html import unescape
 from typing import Final
 
 import results
+from evidence.faults.network import BROKEN_LINE
 from evidence.text import html
 from judgement.report.availability import in_lines
 from judgement.report.timeline_svg import STYLE
 from judgement.report.timeline_svg.brokers import free
 from judgement.report.timeline_svg.clients import MOST
 from judgement.report.timeline_svg.drawing import RIGHT, ROW, LabelRows, box, fitting, text, text_width
-from judgement.report.timeline_svg.words import below, heading, wrapped
+from judgement.report.timeline_svg.legend import entries, laid_out
+from judgement.report.timeline_svg.words import anomaly_first, below, heading, wrapped
 from pages.compact import compact
 
 LOST_RECORDS: Final = re.compile(r"(\d[\d ]* acknowledged records?) LOST")
@@ -31,13 +34,15 @@ OLD_NAME: Final = re.compile(r"^(.* on [^ ]+): [a-z-]+$")
 """How a picture was headed when the verdict stood there."""
 
 
-def drawn(name: str, outcome: str = "", also: str = "", *, deletes: bool = False) -> str:
+def drawn(name: str, outcome: str = "", also: str = "", *, deletes: bool = False, head: str = "") -> str:
     """A picture of results/ as it is drawn today, an <svg> element. `outcome` is what became of its run's records,
-    `also` the title of its story, `deletes` whether the records that are gone were deleted by request.
+    `also` the title of its story, `deletes` whether the records that are gone were deleted by request, `head` what
+    stands above all if not the outcome.
     """
     svg = bare(results.picture(name).read_text(encoding="utf-8"))
-    svg = headed(svg, in_words(outcome, deletes=deletes), also, deletes=deletes)
-    return compact(folded(inside(wrapped_names(apart(svg)))))
+    svg = headed(svg, in_words(outcome, deletes=deletes), also, deletes=deletes, head=head)
+    svg = explained(folded(inside(wrapped_names(apart(svg)))))
+    return compact(_deleted(svg, deletes=deletes).replace(OLD_CUT, BROKEN_LINE.path))
 
 
 def bare(svg: str) -> str:
@@ -54,20 +59,22 @@ def in_words(outcome: str, *, deletes: bool) -> str:
     return LOST_RECORDS.sub(r"\1 deleted by request", outcome) if deletes else outcome
 
 
-def headed(svg: str, outcome: str, also: str = "", *, deletes: bool = False) -> str:
+def headed(svg: str, outcome: str, also: str = "", *, deletes: bool = False, head: str = "") -> str:
     """A picture with the outcome above it, and below that what was seen, no line of which is cut; `also` stands below
-    that if there is room.
+    that if there is room. With a `head` that stands above it, and the outcome below that.
     """
     found = HEADLINE.search(svg)
     if not found or not outcome or not (about := ABOUT.search(svg)):
         return svg
     old = unescape(found[2])
     name = old.rpartition(" · ")[2] if " · " in old else OLD_NAME.sub(r"\1", old)
-    title = html(heading(outcome, name))
+    told = heading(outcome, name)
+    title = html(head or told)
     svg = TITLE.sub(lambda one: f"{one[1]}{title}{one[3]}", svg, count=1)
     svg = svg.replace(found[0], f'<text x="16" y="{found[1]}" class="headline">{title}</text>', 1)
     places = [one[1] for one in BELOW.finditer(svg)]
-    lines = below(_deleted(unescape(about[1]), deletes=deletes))[: len(places)]
+    lines = below(_deleted(unescape(about[1]), deletes=deletes))
+    lines = ([told, *(lines if len(lines) == 1 else ())] if head else lines)[: len(places)]
     if also and len(lines) < len(places) and len(more := wrapped(f"{also}.")) == 1:
         lines += more
     new = "".join(
@@ -85,6 +92,95 @@ def _deleted(words: str, *, deletes: bool) -> str:
                      ("acknowledged records are gone", "acknowledged records were deleted by request")):  # fmt: skip
         words = words.replace(old, new)
     return words
+
+
+KIND: Final = re.compile(r" × [\d ]+$")
+DISAGREE: Final = "replicas disagree"
+
+
+def of_bug(outcome: str, control: str) -> list[str]:
+    """What a run with a bug shows and its control does not, the gravest first: anomalies, without how often each.
+
+    >>> of_bug("all 7 acknowledged records kept; internal-poll-skip; torn-transaction × 2",
+    ...        "all 7 acknowledged records kept")
+    ['torn-transaction', 'internal-poll-skip']
+    >>> of_bug("2 of 9 acknowledged records LOST; replicas disagree at 2 offsets", "2 of 9 acknowledged records LOST")
+    ['replicas disagree']
+    """
+    seen = {_kind(part) for part in control.split("; ")}
+    kinds = [_kind(part) for part in anomaly_first(outcome)]
+    return [kind for kind in kinds if kind and kind not in seen]
+
+
+def _kind(part: str) -> str:
+    """An anomaly without how often it was seen; of what became of acknowledged records nothing."""
+    if "acknowledged record" in part:
+        return ""
+    return DISAGREE if part.startswith(DISAGREE) else KIND.sub("", part)
+
+
+def without_bug(outcome: str, shown: str) -> str:
+    """What stands above the picture of a control: what it does not show of the bug, and what became of its records.
+
+    >>> without_bug("2 of 9 acknowledged records LOST",
+    ...             "2 of 9 acknowledged records LOST; replicas disagree at 2 offsets")
+    'Without the bug the replicas agree'
+    >>> without_bug("all 7 acknowledged records kept", "all 7 acknowledged records kept; torn-transaction")
+    'Without the bug: no torn-transaction'
+    >>> without_bug("all 5 acknowledged records kept", "5 of 5 acknowledged records LOST")
+    'Without the bug: all 5 acknowledged records kept'
+    """
+    first = next(iter(of_bug(shown, outcome)), "")
+    if first == DISAGREE:
+        return "Without the bug the replicas agree"
+    if first and LOST_RECORDS.search(shown) and not LOST_RECORDS.search(outcome):
+        first = ""
+    return f"Without the bug: {f'no {first}' if first else outcome}"
+
+
+# The legend
+
+OLD_CUT: Final = "h2.4m3.2 0h2.4m-4.6 -3l1.2 6"
+"""The sign of a cut as it was drawn, which looks like a plus."""
+ENTRY: Final = re.compile(
+    r'^<g transform="translate\(([\d.]+) ([\d.]+)\)">.*?class="tiny muted">[^<]*</text></g>\n', re.MULTILINE
+)
+
+OF_LANES: Final = ">process up</text>"
+"""In the legend of each picture of lanes."""
+LEFT_OUT: Final = re.compile(r'<text x="16" y="([\d.]+)" class="tiny muted">[^<]*not drawn')
+"""The line below a legend on what was too much."""
+
+
+def explained(svg: str) -> str:
+    """A picture of lanes whose legend has the marks that stand in it, and no others. Pictures of what clients saw and
+    of offsets have legends of their own, and stay as they are.
+    """
+    old = list(ENTRY.finditer(svg))
+    if not any(OF_LANES in one[0] for one in old):
+        return svg
+    tops = [float(one[2]) for one in old]
+    plain = ENTRY.sub("", svg)
+    name = re.search(r'id="([\w-]+)-title"', svg)
+    prefix = name[1] if name else "kc"
+    groups, last = laid_out(entries(plain, lambda pattern: f"url(#{prefix}-{pattern})"), min(tops))
+    at = old[0].start()
+    svg = svg[:at] + "".join(f"{one}\n" for one in groups) + ENTRY.sub("", svg[at:])
+    rows = len(set(tops))
+    return taller(svg, (last + 1 - rows) * ROW, max(tops) + 1) if last + 1 > rows else svg
+
+
+def taller(svg: str, by: float, below_y: float) -> str:
+    """A picture with room for more rows of its legend: what lies below a height moves down."""
+    found = re.search(r'viewBox="0 0 ([\d.]+) ([\d.]+)" width="[\d.]+" height="[\d.]+"', svg)
+    if not found:
+        return svg
+    left_out = LEFT_OUT.search(svg)
+    if left_out and float(left_out[1]) > below_y:
+        moved = left_out[0].replace(f'y="{left_out[1]}"', f'y="{float(left_out[1]) + by:g}"')
+        svg = svg.replace(left_out[0], moved, 1)
+    width, tall = found[1], f"{float(found[2]) + by:.0f}"
+    return svg.replace(found[0], f'viewBox="0 0 {width} {tall}" width="{width}" height="{tall}"', 1)
 
 
 # Labels of a broker's lane

@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from evidence.faults.base import FaultProof, Icon, Mark
 
-BROKEN_LINE = Icon(-4, 0, "h2.4m3.2 0h2.4m-4.6 -3l1.2 6")
+BROKEN_LINE = Icon(-4, 0, "h1.8m4.4 0h1.8m-6.4 3l2 -6m.8 6l2 -6")
 DOTS = Icon(-4, 0, "h1.2m2.2 0h1.2m2.2 0h1.2")
 HOURGLASS = Icon(-3.5, -3, "h7l-3.5 3l3.5 3h-7l3.5 -3z")
 

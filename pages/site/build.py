@@ -116,6 +116,7 @@ def pages(described: Mapping[str, Any] | None = None, data: model.Data | None = 
     made["bugs.html"] = _bugs(told, found, atlases, names)
     made["index.html"] = _home(found, atlases)
     made["site.css"] = (TEMPLATES / "site.css").read_text(encoding="utf-8") + "\n" + STYLE
+    made[chapters.SCRIPT] = (TEMPLATES / "movie.js").read_text(encoding="utf-8")
     made[atlas.STYLE] = atlas.style(atlases)
     made["search.html"] = _search(made)
     return made

@@ -21,12 +21,39 @@ from pages.atlas.model import Data
 from pages.sections import introduced
 from pages.site import articles, lessons, moving
 from pages.site.render import page
-from pages.site.scenarios import picture
+from pages.site.scenarios import bug_title, picture
 from pages.titles import AUDIT, title
 from results import Value
 
 FOLDER: Final = "learn"
+SCRIPT: Final = f"{FOLDER}/movie.js"
+"""What steps through moving pictures."""
 STAIRCASE: Final = "high-watermark-steps.offsets.svg"
+SHOWN_EXERCISES: Final = 6
+"""So many exercises stand on a page; more are folded."""
+
+
+WATERMARK: Final = """Each replica of a partition has a log. Its **log end offset** (LEO) is the offset of the next
+record to come. The **high watermark** (HW) is the offset below which every in-sync replica has every record.
+Consumers read below it, and `acks=all` waits for it.
+
+The leader learns how far a follower is from the follower's *next* fetch: a fetch from offset 4 says "I have 0 to
+3". So the high watermark rises one step later than the log ends. The follower learns the new high watermark from
+the answer to that fetch, one more step later. The picture is this staircase: first the leader's log end, then the
+followers', then the leader's high watermark, then the followers'.
+
+A follower's high watermark is old until its next fetch is answered. That delay is what the next chapter is about:
+before 0.11 a follower that became a follower again cut its log there, and lost records that were committed."""
+ACKNOWLEDGEMENTS: Final = """A producer chooses by `acks` when it is answered. With `acks=0` nobody answers. With
+`acks=1` the leader answers as soon as it has the record in its own log. With `acks=all` it answers when every in-sync
+replica has it. How many these are at least is the topic's `min.insync.replicas`.
+
+An answer may get lost on its way, or the leader may die before it answers. The producer then cannot know whether the
+record was appended. It sends the record again, so the record may stand in the log twice. An idempotent producer
+(`enable.idempotence`, the default since 3.0) numbers its records, and a broker appends each number once.
+
+An error is not a proof that nothing was written. A record of which the producer gave up may still be in the log, and
+consumers may read it. `lost-acknowledgement` and `refused-then-accepted` show both."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,8 +70,23 @@ class Chapter:
     lesson: moving.Moving
     """Its moving picture."""
     first: str
-    """What the chapter is about, in a paragraph, before the picture."""
+    """What the chapter is about, in a paragraph, before the picture. It explains the words of the picture."""
+    words: tuple[tuple[str, str], ...] = ()
+    """Words of the recorded run and of the exercises, each with what it means."""
+    run: str
+    """What to see in the recorded run, and in what it differs from the lesson."""
+    more: str = ""
+    """The text below the picture, where the section has no introduction of its own."""
 
+
+SESSION: Final = (
+    "session",
+    "A broker renews it while it works, in ZooKeeper or by heartbeats to the KRaft controller. When it is not renewed "
+    "for the time of the session, the broker counts as dead.",
+)
+FENCED: Final = ("fenced", "With KRaft: the controller counts the broker as dead, and it leads nothing.")
+EPOCH: Final = ("leader epoch", "A number of each partition. It grows by one with each election of a leader.")
+CLEAN: Final = ("clean election", "The new leader is a member of the ISR.")
 
 CHAPTERS: Final = (
     Chapter(
@@ -55,8 +97,16 @@ CHAPTERS: Final = (
         question="Which records may consumers read?",
         answer="Records below the high watermark: every in-sync replica has them.",
         lesson=lessons.WATERMARK,
-        first="A log end says what a replica has. A high watermark says what every in-sync replica has. They move one "
-        "after the other. Most failures of the next lessons happen between two of these steps.",
+        first="A partition has one leader; its followers fetch from it. The in-sync replicas (ISR) are those that keep "
+        "up. A record is committed when every one of them has it. The log end says what a replica has; the high "
+        "watermark says what is committed.",
+        words=(
+            EPOCH,
+            ("acks=all", "The producer is answered when every in-sync replica has the record."),
+            ("LEO", "Log end offset: the offset of the next record. The picture calls it the log end."),
+        ),
+        run="The same steps, measured: each line is where a log ends, and what lies below a high watermark is filled.",
+        more=WATERMARK,
     ),
     Chapter(
         id="truncation",
@@ -65,19 +115,39 @@ CHAPTERS: Final = (
         picture="double-failover.svg",
         question="Why does a follower remove records from its log?",
         answer="Its new leader does not have them, and two replicas must not hold different records at one offset. "
-        "Before 0.11 a follower truncates to its own high watermark, which may be behind: it can remove an "
-        "acknowledged record. From 0.11 on (KIP-101) it truncates where the leader epoch of its last record ended on "
-        "the leader. "
-        "The leader epoch of a partition grows by one with each election. Every replica stores in its file "
-        "leader-epoch-checkpoint at which offset each epoch began. The follower asks the leader for the end of its "
-        "epoch; from 2.7 on (KIP-595) the answer to a fetch has it.",
+        "Before 0.11 a follower truncates to its own high watermark, and can remove an acknowledged record. Since 0.11 "
+        "(KIP-101) it asks its leader where the logs begin to differ.",
         lesson=lessons.TRUNCATION,
-        first="A follower copies its leader. Its log must be the beginning of its leader's log, record by record, or "
-        "two replicas would hold different records at one offset. After an election a follower may hold records "
-        "that its new leader never had. The new leader gives those offsets to other records. So the follower "
-        "first removes what its leader does not have, and then fetches. It must find the offset at which the two logs "
-        "begin to differ. Below, a record is committed when every replica of the ISR (the in-sync replicas) "
+        first="A follower's log must be the beginning of its leader's log. After an election a follower may hold "
+        "records that its new leader never had. It removes them before it fetches. The leader epoch of a partition "
+        "grows by one with each election. A record is committed when every replica of the ISR (the in-sync replicas) "
         "has it.",
+        words=(
+            (
+                "epoch 0 ends at",
+                "The offset behind the leader's last record of epoch 0. Each replica keeps the offset at which each "
+                "epoch began, in its file leader-epoch-checkpoint.",
+            ),
+            (
+                "how it asks",
+                "From 0.11 on by a request of its own (OffsetForLeaderEpoch). From 2.7 on (KIP-595) a fetch says the "
+                "epoch of the follower's last record, and the answer says where the logs differ.",
+            ),
+            (
+                "no answer",
+                "If the new leader is dead, nobody answers, and the follower truncates nothing. Before 0.11 it asks "
+                "nobody, and truncates all the same.",
+            ),
+            (
+                "protocol 0.11",
+                "inter.broker.protocol.version: which requests brokers use among themselves. With an older value, new "
+                "brokers truncate as old ones did. Versions called “-pinned” here are such brokers.",
+            ),
+            CLEAN,
+        ),
+        run="broker-2 is dead already when it is elected, so no follower can fetch d (m3 here) again. The lost record "
+        "is red. The first four seconds set up the topic; the pause in the middle is the session of the dead leader, "
+        "which has to end.",
     ),
     Chapter(
         id="in-sync",
@@ -88,18 +158,34 @@ CHAPTERS: Final = (
         answer="When the follower has not caught up for replica.lag.time.max.ms: the ISR shrinks.",
         lesson=lessons.IN_SYNC,
         first="acks=all does not wait for all replicas. It waits for those that are in sync: the ISR. The leader "
-        "decides which followers are in it.",
+        "notices who keeps up, and asks the controller to change the ISR.",
+        words=(
+            (
+                "min.insync.replicas",
+                "With fewer replicas than these in the ISR, the leader refuses records with acks=all "
+                "(NOT_ENOUGH_REPLICAS).",
+            ),
+            ("replica.lag.time.max.ms", "30 s by default, 10 s before 2.5. The runs here use a few seconds."),
+        ),
+        run="A follower is frozen, leaves the ISR after replica.lag.time.max.ms, and returns. The record sent "
+        "meanwhile waits until the ISR is smaller.",
     ),
     Chapter(
         id="controller",
         title="The controller",
         section="controller",
-        picture="controller-failover.svg",
+        picture="offline-leader-election.svg",
         question="Who notices that a broker is dead?",
-        answer="The controller, when the session of the broker has expired. Nobody notices it earlier.",
+        answer="The controller, when the broker's session has ended. A broker that is stopped cleanly says so before.",
         lesson=lessons.CONTROLLER,
-        first="Exactly one node decides who leads: the controller. It decides by "
-        "sessions, and does not see whether a process is alive.",
+        first="Exactly one node decides who leads: the controller. It does not see whether a process is alive. It sees "
+        "the broker's session, which the broker renews while it works, in ZooKeeper or, with KRaft, at the controller.",
+        words=(
+            SESSION,
+            FENCED,
+            ("KRaft", "Kafka without ZooKeeper: a quorum of controllers keeps the metadata. The only mode since 4.0."),
+        ),
+        run="The same: a leader is killed, and writes wait until its session has ended.",
     ),
     Chapter(
         id="placement",
@@ -109,19 +195,35 @@ CHAPTERS: Final = (
         question="What does a clean restart cost?",
         answer="Writes pause each time that leadership moves. With acks=1 acknowledged records can be lost.",
         lesson=lessons.PLACEMENT,
-        first="A broker that is stopped cleanly moves its leaderships to other brokers before it exits. "
-        "Even so, acks=1 can lose records.",
+        first="A broker that is told to stop (SIGTERM) moves its leaderships to other brokers before it exits: a clean "
+        "stop. Even so, acks=1 can lose records.",
+        words=(
+            ("duplicate", "A record is in the log twice: it was appended, not answered, and sent again."),
+            EPOCH,
+        ),
+        run="This run has acks=all: the lesson's second part. Every broker is restarted in turn, writes pause, one "
+        "record is sent again and stands in the log twice, and none is lost. What acks=1 loses is measured in the "
+        "Atlas, event “One broker is restarted cleanly”.",
     ),
     Chapter(
         id="brokers",
-        title="Brokers that freeze, or share an id",
+        title="Leaders that were replaced without knowing it",
         section="brokers",
         picture="isolated-broker.svg",
         question="A leader was replaced and does not know it. What does it do?",
         answer="It acknowledges records with acks=1. When it returns, it truncates its log: these records are lost.",
         lesson=lessons.BROKERS,
-        first="A broker that freezes does not know that time has passed. When it wakes up it continues where it "
-        "was: as a leader that was replaced.",
+        first="A broker that freezes does not renew its session, and is replaced. It does not know that time has "
+        "passed. When it wakes up it continues where it was: as a leader. The same happens to a leader that loses only "
+        "ZooKeeper or the controller.",
+        words=(
+            ("znode", "An entry in ZooKeeper. A broker's registration is one, and goes with its session."),
+            ("heartbeat", "With KRaft: what a broker sends to the controller to renew its session."),
+            SESSION,
+            FENCED,
+        ),
+        run="Here the leader is not frozen: it is cut off from the controller alone, which ends its session as well. "
+        "It then acknowledges three records with acks=1 (the lesson's x), and loses them when the cut is over.",
     ),
     Chapter(
         id="partitions",
@@ -131,8 +233,15 @@ CHAPTERS: Final = (
         question="Which side of a split may write?",
         answer="The side that can change the ISR: the one with ZooKeeper, or with a majority of controllers.",
         lesson=lessons.PARTITIONS,
-        first="When the network splits, both sides may have a leader for a while. Leader epochs decide whose records "
-        "stay.",
+        first="When the network splits, both sides may have a leader for a while. The sides do not hear of each other. "
+        "Leader epochs decide whose records stay: those of the newer epoch.",
+        words=(
+            ("quorum", "With KRaft: the controllers. A majority of them has to agree to each change."),
+            ("healed", "The cut of the network is over."),
+            EPOCH,
+        ),
+        run="Five brokers: the leader is cut off with one follower, and clients reach both sides. The red line among "
+        "the clients is what the old leader acknowledged with acks=1 meanwhile, and lost.",
     ),
     Chapter(
         id="producers",
@@ -142,7 +251,19 @@ CHAPTERS: Final = (
         question="What does an acknowledgement promise?",
         answer="With acks=1: the leader has the record. With acks=all: every in-sync replica has it.",
         lesson=lessons.PRODUCERS,
-        first="acks says how many replicas have a record when the producer gets its acknowledgement.",
+        first="acks says how many replicas have a record when the producer gets its acknowledgement. A producer keeps "
+        "a record until it is acknowledged, and sends it again if it is not.",
+        words=(
+            (
+                "idempotence",
+                "enable.idempotence: the producer numbers its records. A broker that has a number already does not "
+                "append it again.",
+            ),
+            ("duplicate", "A record is in the log twice: it was appended, not answered, and sent again."),
+        ),
+        run="The lesson's first part: a leader acknowledges a record with acks=1, and dies before its followers have "
+        "it.",
+        more=ACKNOWLEDGEMENTS,
     ),
     Chapter(
         id="durability",
@@ -152,7 +273,16 @@ CHAPTERS: Final = (
         question="When is a record on a disk?",
         answer="When the operating system writes it out, or the broker flushes. No acknowledgement waits for it.",
         lesson=lessons.DURABILITY,
-        first="Kafka does not flush a record before it acknowledges it. It relies on other replicas' memory.",
+        first="A broker writes a record into the page cache: memory of the operating system, which is written to the "
+        "disk later. To flush is to ask for that at once. Kafka does not flush before it acknowledges. It relies on "
+        "the memory of other replicas.",
+        words=(
+            ("segment", "A file of a log. A new one begins when it is full or old."),
+            ("flush.messages=1", "A setting of a topic: each append is flushed before the answer."),
+        ),
+        run="All brokers lose power at one moment, under load. Every log ends earlier afterwards, and the lost "
+        "records are on no disk: 670 are too many to be marked one by one. A checkpointed high watermark (HW) may be "
+        "above the log end (LEO): the file of high watermarks was on the disk, and the records were not.",
     ),
     Chapter(
         id="bugs",
@@ -163,7 +293,15 @@ CHAPTERS: Final = (
         answer="Because releases had bugs that lose committed records whatever the settings.",
         lesson=lessons.BUGS,
         first="Everything so far is documented behaviour. Releases also had bugs, and some of them lost committed "
-        "records with the best settings.",
+        "records with the best settings. The picture shows one of them. A topic may have settings of its own "
+        "(overrides); for the others the broker's defaults hold.",
+        words=(
+            ("exhibit", "A scenario that shows a bug on a release that has it, and on one without it."),
+            ("retention", "A broker deletes records that are older than retention.ms allows, segment by segment."),
+            ("marker", "A record that says how a transaction ended: committed or aborted."),
+        ),
+        run="All five records are deleted on every replica, because the brokers forgot retention.ms=-1. Their broker "
+        "default is ten seconds here.",
     ),
 )
 
@@ -176,7 +314,8 @@ def pages(described: Value, data: Data, names: frozenset[str]) -> Iterator[tuple
         if chapter.section:
             _, introduction = introduced(described["sections"].get(chapter.section, ""), chapter.section)
         own = [one for one in every if one["section"] == chapter.section or one["name"] in FIRST.get(chapter.id, ())]
-        shown = results.shown_of(data.runs, chapter.picture.split(".")[0])
+        name = chapter.picture.split(".")[0]
+        shown, bug = results.shown_of(data.runs, name), bug_title(next(one for one in every if one["name"] == name))
         yield (
             _path(chapter),
             page(
@@ -188,16 +327,17 @@ def pages(described: Value, data: Data, names: frozenset[str]) -> Iterator[tuple
                 after=_place(index + 1),
                 scenarios=names,
                 chapter=chapter,
-                introduction=articles.html("\n\n".join(introduction) if introduction else WATERMARK),
+                introduction=articles.html(chapter.more or "\n\n".join(introduction)),
                 movie=moving.drawn(chapter.lesson),
-                picture=Markup(picture(chapter.picture, shown)),
+                picture=Markup(picture(chapter.picture, shown, bug=bug)),
                 caption=_caption(chapter, shown),
-                scenario=chapter.picture.split(".")[0],
+                scenario=name,
                 own=[
                     (one, title(one), next(commands(one), "").partition("  #")[0])
                     for one in own
                     if not one["name"].startswith(AUDIT)
                 ],
+                few=SHOWN_EXERCISES,
             ),
         )
     yield (
@@ -216,17 +356,6 @@ def pages(described: Value, data: Data, names: frozenset[str]) -> Iterator[tuple
 FIRST: Final[Mapping[str, tuple[str, ...]]] = {
     "high-watermark": ("high-watermark-steps", "high-watermark-visibility", "offset-checkpoints")
 }
-WATERMARK: Final = """Each replica of a partition has a log. Its **log end offset** (LEO) is the offset of the next
-record to come. The **high watermark** (HW) is the offset below which every in-sync replica has every record.
-Consumers read below it, and `acks=all` waits for it.
-
-The leader learns how far a follower is from the follower's *next* fetch: a fetch from offset 4 says "I have 0 to
-3". So the high watermark rises one step later than the log ends. The follower learns the new high watermark from
-the answer to that fetch, one more step later. The picture is this staircase: first the leader's log end, then the
-followers', then the leader's high watermark, then the followers'.
-
-A follower's high watermark is old until its next fetch is answered. That delay is what the next chapter is about:
-before 0.11 a follower that became a follower again cut its log there, and lost records that were committed."""
 
 
 def _path(chapter: Chapter) -> str:
@@ -239,10 +368,7 @@ def _place(index: int) -> tuple[str, str] | None:
 
 def _caption(chapter: Chapter, shown: Value) -> str:
     if chapter.picture == STAIRCASE:
-        return (
-            "A run of high-watermark-steps on 4.3.1 (tests/data/runs has its files). Lines: where each log ends. "
-            "Filled: below the high watermark."
-        )
+        return "A run of high-watermark-steps on 4.3.1 (tests/data/runs has its files)."
     return f"A run on {shown['version']}: {shown['outcome']}." if shown else ""
 
 

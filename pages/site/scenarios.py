@@ -253,7 +253,7 @@ def of(
         control=_control(told, deletes=deletes),
         story=[(at, witness, *proof_apart(text)) for at, witness, text in told.get("sequence", ())[:LONGEST_STORY]],
         outcome=pictures.in_words(told.get("outcome", ""), deletes=deletes),
-        pair=_figures(told, f"{one['name']}.svg", f"{one['name']}.control.svg", deletes=deletes),
+        pair=_figures(told, f"{one['name']}.svg", f"{one['name']}.control.svg", deletes=deletes, bug=bug_title(one)),
         offsets=_figures(told, f"{one['name']}.offsets.svg"),
         deletes=deletes,
         seen_by_clients=list(_figures(told, f"{one['name']}.clients.svg")),
@@ -273,12 +273,17 @@ def _control(shown: Value, *, deletes: bool) -> Value | None:
     return {**found, "outcome": pictures.in_words(found["outcome"], deletes=deletes)} if found else None
 
 
-def _figures(shown: Value, *names: str, deletes: bool = False) -> list[tuple[Markup, str]]:
+def bug_title(one: Value) -> str:
+    """What is wrong with a bug, without its number; of a scenario without a bug nothing."""
+    return str(one["exhibit"]["title"]) if one["exhibit"] else ""
+
+
+def _figures(shown: Value, *names: str, deletes: bool = False, bug: str = "") -> list[tuple[Markup, str]]:
     """Those of these pictures that there are, each with its caption. Names within the picture of a control are its own,
     for two pictures lie on one page.
     """
     told = shown.get("pictures", {})
-    drawn = {name: picture(name, shown, deletes=deletes) for name in names if name in told}
+    drawn = {name: picture(name, shown, deletes=deletes, bug=bug) for name in names if name in told}
     return [
         (
             Markup(OWN_NAMES.sub("kcc-", text) if ".control." in name else text),
@@ -302,10 +307,17 @@ def proof_apart(text: str) -> tuple[str, str]:
     return (f"{what}.", proof) if mark and len(proof) > LONGEST_PROOF else (text, "")
 
 
-def picture(name: str, shown: Value, *, deletes: bool = False) -> str:
-    """A picture of the run that is told of a scenario, or of its control."""
-    run = shown.get("control", {}) if ".control." in name else shown if name.count(".") == 1 else {}
-    return pictures.drawn(name, run.get("outcome", ""), run.get("title") or "", deletes=deletes)
+def picture(name: str, shown: Value, *, deletes: bool = False, bug: str = "") -> str:
+    """A picture of the run that is told of a scenario, or of its control. `bug` is the title of the bug that it shows:
+    that stands above the run with it; above the other, what is not so there.
+    """
+    control = shown.get("control") or {}
+    run = control if ".control." in name else shown if name.count(".") == 1 else {}
+    outcome, head = run.get("outcome", ""), ""
+    if bug and run:
+        head = pictures.without_bug(outcome, shown["outcome"]) if run is control else f"With the bug: {bug}"
+        head = pictures.in_words(head, deletes=deletes)
+    return pictures.drawn(name, outcome, run.get("title") or "", deletes=deletes, head=head)
 
 
 def _aside(found: Sequence[tuple[str, str, Value]]) -> dict[str, list[str]]:

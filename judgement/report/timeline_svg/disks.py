@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
 from typing import Final
 
 from evidence.events import Ends, Log, Moment
@@ -10,12 +12,15 @@ from judgement.report.facts import JudgedRun
 from judgement.report.steps import Act, named, truncations
 from judgement.report.timeline_svg.drawing import (
     CELL,
+    LEFT,
     RIGHT,
     ROW,
     Drawing,
     LabelRows,
+    box,
     cell,
     differs,
+    empty,
     tag,
     text,
     text_width,
@@ -38,20 +43,55 @@ def _diverged_offsets(facts: JudgedRun, partition: TopicPartition, moment: Momen
     return {row.offset for row in rows if row.moment == moment.name and row.offset is not None}
 
 
+def first_on_disk(files: Iterable[str], where: str) -> int:
+    """The offset at which the first segment of a partition begins, among the names of copied files; 0 without any. What
+    lies before it is on no disk: it was deleted.
+
+    >>> first_on_disk(["t-0/00000000000000000007.log", "t-0/00000000000000000005.log"], "t-0")
+    5
+    >>> first_on_disk(["t-0/00000000000000000005.log.deleted", "t-1/00000000000000000005.log"], "t-0")
+    0
+    """
+    found = [SEGMENT.fullmatch(name.removeprefix(f"{where}/")) for name in files if name.startswith(f"{where}/")]
+    return min((int(one[1]) for one in found if one), default=0)
+
+
+SEGMENT: Final = re.compile(r"(\d{20})\.log")
+
+
+def _ever_lost(facts: JudgedRun, partition: TopicPartition) -> set[int]:
+    """The offsets at which acknowledged records that are lost were."""
+    rows = [row for one in facts.found("lost-write") if one.where == partition for row in one.evidence]
+    return {row.offset for row in rows if row.offset is not None}
+
+
 def _cells(
-    facts: JudgedRun, partition: TopicPartition, moment: Moment, node: str, x: float, y: float, leo: int, hw: int | None
+    facts: JudgedRun,
+    partition: TopicPartition,
+    moment: Moment,
+    node: str,
+    x: float,
+    y: float,
+    first: int,
+    leo: int,
+    hw: int | None,
 ) -> str:
+    """A cell for each offset up to the log's end: an empty outline for a record that is deleted, red if it is lost."""
     lost, diverged = _lost_offsets(facts, partition, moment, node), _diverged_offsets(facts, partition, moment)
+    gone = _ever_lost(facts, partition)
     parts = []
     for offset in range(leo):
         left = x + offset * (CELL + 1)
         committed = hw is not None and offset < hw
+        if offset < first:
+            parts.append(empty(left, y, "var(--lost)" if offset in gone else "var(--out)"))
+            continue
         bad = offset in lost or offset in diverged
         colour = "var(--lost)" if bad else "var(--cell)"
         parts.append(cell(left, y, colour, filled=committed))
         if offset in diverged:
             parts.append(differs(left, y, "var(--surface)" if committed else colour))
-    if hw is not None:
+    if hw is not None and hw <= leo:
         mark = x + hw * (CELL + 1) - 0.5
         parts.append(vertical(mark, y - 2, y + 13, class_="high-watermark"))
     return "".join(parts)
@@ -111,20 +151,42 @@ def _truncation(drawing: Drawing, facts: JudgedRun, act: Act, rows: LabelRows, y
 def _log_at(
     drawing: Drawing, facts: JudgedRun, node: str, partition: TopicPartition, moment: Moment, rows: LabelRows, y: float
 ) -> str:
-    """The cells of a log at a moment of copying, and where it ends."""
+    """The cells of a log at a moment of copying, and where it ends. Where they have no room right of their time, they
+    stand left of it on a line of their own: what is further left on a line is never later.
+    """
     at_s, where = facts.at(moment.at_ns), named(partition)
     ends = moment.nodes[node][where]
     leo, hw = ends.leo or 0, ends.hw
-    words = f"LEO {leo}" + (f" HW {hw}" if hw is not None else "")
+    first = min(first_on_disk(moment.files.get(node, {}), where), leo)
+    words = ends_in_words(first, leo, hw)
     drawn = leo if leo <= MAX_CELLS else 0
     width = drawn * (CELL + 1) + 4 + text_width(words, 10)
     x = drawing.scale.x(at_s)
-    begin = x + 3 if x + 3 + width <= RIGHT else x - 5 - width
-    row_y = y + 2 + rows.place(begin, begin + width) * ROW
+    leftward = x + 3 + width > RIGHT
+    begin = x - 5 - width if leftward else x + 3
+    row = rows.place(LEFT, RIGHT) if leftward else rows.place(begin, begin + width)
+    row_y = y + 2 + row * ROW
     sentence = f"{at_s:.2f} s, “{moment.label}”: on {node}'s disk {where} ends at {leo}"
     sentence += f", its checkpointed high watermark is {hw}" if hw is not None else ""
+    sentence += f"; what lies before offset {first} is deleted" if first else ""
     lost = _lost_offsets(facts, partition, moment, node)
     sentence += f"; it holds the record at {', '.join(map(str, sorted(lost)))} that is lost in the end" if lost else ""
-    cells = _cells(facts, partition, moment, node, begin, row_y + 1, drawn, hw if drawn else None)
+    ground = box(begin - 2, row_y, width + 4, 13, "lane") if leftward else ""
+    cells = _cells(facts, partition, moment, node, begin, row_y + 1, first, drawn, hw if drawn else None)
     label = text(begin + drawn * (CELL + 1) + 4, row_y + 10, words, class_="tiny muted halo")
-    return tag("g", title(sentence) + cells + label)
+    return tag("g", title(sentence) + ground + cells + label)
+
+
+def ends_in_words(first: int, leo: int, hw: int | None) -> str:
+    """Where a log ends, and its high watermark. That is read from a file of its own, which a power loss may leave newer
+    than the log.
+
+    >>> ends_in_words(0, 4, 3), ends_in_words(0, 4, None), ends_in_words(5, 5, 5), ends_in_words(2, 5, 5)
+    ('LEO 4 HW 3', 'LEO 4', 'empty, LEO 5 HW 5', 'from 2, LEO 5 HW 5')
+    >>> ends_in_words(0, 806, 1435)
+    'LEO 806, HW file: 1435'
+    """
+    begin = f"empty, LEO {leo}" if first and first >= leo else f"from {first}, LEO {leo}" if first else f"LEO {leo}"
+    if hw is None:
+        return begin
+    return f"{begin}, HW file: {hw}" if hw > leo else f"{begin} HW {hw}"

@@ -121,6 +121,11 @@ def cell(x: float, y: float, colour: str, *, filled: bool = True) -> str:
     return box(x + 0.6, y, CELL - 1.2, 11, "cell", rx=1.5, fill=fill, stroke=colour)
 
 
+def empty(x: float, y: float, colour: str) -> str:
+    """A record that was deleted: the outline of its cell."""
+    return box(x + 0.6, y, CELL - 1.2, 11, "gone", rx=1.5, fill="none", stroke=colour)
+
+
 def differs(x: float, y: float, colour: str) -> str:
     """The sign in the cell of a record that another replica does not have there."""
     return tag(

@@ -2,12 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import Final
+
 from evidence.events import Duty, Precondition
 from evidence.run_state import FaultFact
 from evidence.text import html
 from judgement.report.facts import JudgedRun
 from judgement.report.steps import proof_text
-from judgement.report.timeline_svg.drawing import RIGHT, ROW, Drawing, LabelRows, tag, text, text_width, title, vertical
+from judgement.report.timeline_svg.drawing import (
+    RIGHT,
+    ROW,
+    Drawing,
+    LabelRows,
+    Scale,
+    tag,
+    text,
+    text_width,
+    title,
+    vertical,
+)
 
 
 def _colour(fault: FaultFact) -> str:
@@ -69,6 +83,7 @@ def faults_lane(drawing: Drawing, facts: JudgedRun, y: float, icons: dict[str, f
             class_=f"{colour} halo",
         )
         items.append(tag("g", title(_fault_title(facts, fault)) + _fault_icon(fault, x, cy) + words))
+    items += _healings(facts, rows, y, scale)
     everything: list[Precondition | Duty] = [*facts.preconditions, *facts.duties]
     for checked in everything:
         at_s = facts.at(checked.monotonic_ns)
@@ -85,6 +100,34 @@ def faults_lane(drawing: Drawing, facts: JudgedRun, y: float, icons: dict[str, f
     if items:
         drawing.front.append(text(16, y + 12, "faults", class_="lane-name"))
     return y + max(1, rows.count) * ROW + 4 if items else y
+
+
+MOST_HEALED: Final = 6
+"""If more faults than these were healed, their rings have no words."""
+
+
+def _healings(facts: JudgedRun, rows: LabelRows, y: float, scale: Scale) -> Iterator[str]:
+    """A ring where a fault was healed, and what: a node that was thawed, a network that is whole again."""
+    healed = [one for one in facts.faults if one.healed_ns is not None and scale.holds(facts.at(one.healed_ns))]
+    for fault in healed:
+        at_s = facts.at(fault.healed_ns or 0)
+        x, words = scale.x(at_s), healing(fault) if len(healed) <= MOST_HEALED else ""
+        width = text_width(words)
+        leftward = x + 11 + width > RIGHT + 8
+        begin = x - 12 - width if leftward else x - 8
+        cy = y + 8 + rows.place(begin, begin + width + 20) * ROW
+        ring = tag("circle", cx=x, cy=cy, r=6, fill="var(--surface)", stroke="var(--start)", class_="mark healed")
+        tick = tag("path", d=f"M{x - 3:.1f} {cy + 0.5:.1f}l2.2 2.3l3.8 -5", stroke="var(--start)", class_="drawn")
+        about = title(f"{at_s:.2f} s: healed: {fault.description}")
+        label = text(x - 11 - width if leftward else x + 11, cy + 4, words, class_="start-text halo") if words else ""
+        yield tag("g", about + ring + tick + label)
+
+
+def healing(fault: FaultFact) -> str:
+    """The end of a fault in two or three words."""
+    if fault.kind.startswith("freeze"):
+        return f"thaw {fault.node}"
+    return f"heal {fault.description.removeprefix('network ')}" if fault.links else f"heal {fault.node}"
 
 
 def stems(drawing: Drawing, facts: JudgedRun, tops: dict[str, tuple[float, float]], icons: dict[str, float]) -> None:

@@ -18,6 +18,7 @@ from judgement.report.timeline_svg.drawing import (
     box,
     cell,
     differs,
+    empty,
     tag,
     text,
     text_width,
@@ -42,21 +43,26 @@ def entries(drawn: str, fill: Callable[[str], str]) -> list[tuple[str, str]]:
     cells = cell(0, 0, "var(--cell)") + cell(CELL + 1, 0, "var(--cell)", filled=False)
     copied = cells + vertical(CELL + 0.5, -2, 13, class_="high-watermark")
     different = cell(5.4, 0, "var(--lost)") + differs(5.8, 0, "var(--surface)")
+    healed = tag("circle", cx=11, cy=5.5, r=5, fill="var(--surface)", stroke="var(--start)", class_="mark")
+    healed += tag("path", d="M8.4 5.8l2 2l3.2 -4.2", stroke="var(--start)", class_="drawn")
+    acknowledged = tag("circle", cx=11, cy=5.5, r=4, fill="var(--ack)")
     transaction = tag("line", x1=2, x2=20, y1=5.5, y2=5.5, stroke="var(--ack)", stroke_width=2)
     known = (
         ("process up", 'class="up"', swatch("up")),
         ("down", 'class="down"', swatch("down", "down")),
         ("frozen", 'class="frozen"', swatch("frozen", "frozen")),
         ("fault of the network", 'class="struck"', swatch("struck", "cut")),
-        ("stated leader", 'class="leader"', swatch("leader")),
-        ("stated in ISR", 'class="isr"', swatch("isr")),
+        ("healed", 'class="mark healed"', healed),
+        ("leader and its epoch, as stated", 'class="leader"', swatch("leader")),
+        ("in ISR, as stated", 'class="isr"', swatch("isr")),
         ("not in ISR", 'class="out"', swatch("out")),
         ("death noticed", r" for dead \(", noticed),
         ("election", 'class="election"', elected),
         ("records on disk below | above HW", 'class="cell"', copied),
+        ("deleted record", 'class="gone"', empty(5.4, 0, "var(--out)")),
         ("lost record", LOST, cell(5.4, 0, "var(--lost)")),
         ("≠ differs between replicas", 'class="differs"', different),
-        ("acknowledged @offset", r'r="4" fill="var\(--ack\)"', tag("circle", cx=11, cy=5.5, r=4, fill="var(--ack)")),
+        ("m3 @2: record m3 acknowledged at offset 2", r'r="4" fill="var\(--ack\)"', acknowledged),
         ("offset committed", r'rx="1" fill="var\(--ack\)"', act_mark("commit", 11, 5.5, "var(--ack)")),
         ("asked or measured", r'rx="1" fill="var\(--surface\)"', act_mark("answer", 11, 5.5, "var(--ack)")),
         ("transaction", ": transaction ", transaction + act_mark("transaction", 20, 5.5, "var(--ack)", 2)),
@@ -65,21 +71,24 @@ def entries(drawn: str, fill: Callable[[str], str]) -> list[tuple[str, str]]:
     return [(words, icon) for words, sign, icon in known if re.search(sign, drawn)]
 
 
-def legend(drawing: Drawing, facts: JudgedRun, y: float, partitions: Sequence[TopicPartition]) -> float:
-    """Draw what the marks mean that stand in the picture, and what is not drawn; returns where it ends."""
-    x, row = 16.0, 0
-    for words, icon in entries("".join([*drawing.back, *drawing.middle, *drawing.front]), drawing.fill):
+def laid_out(found: Sequence[tuple[str, str]], y: float) -> tuple[list[str], int]:
+    """The entries in rows as wide as the picture, and the number of the last row."""
+    x, row, groups = 16.0, 0, list[str]()
+    for words, icon in found:
         width = 28 + text_width(words, 10) + 14
         if x + width > WIDTH - 8:
             x, row = 16.0, row + 1
-        drawing.front.append(
-            tag(
-                "g",
-                icon + text(28, 9.5, words, class_="tiny muted"),
-                transform=f"translate({x:.1f} {y + row * ROW:.1f})",
-            )
-        )
+        place = f"translate({x:.1f} {y + row * ROW:.1f})"
+        groups.append(tag("g", icon + text(28, 9.5, words, class_="tiny muted"), transform=place))
         x += width
+    return groups, row
+
+
+def legend(drawing: Drawing, facts: JudgedRun, y: float, partitions: Sequence[TopicPartition]) -> float:
+    """Draw what the marks mean that stand in the picture, and what is not drawn; returns where it ends."""
+    found = entries("".join([*drawing.back, *drawing.middle, *drawing.front]), drawing.fill)
+    groups, row = laid_out(found, y)
+    drawing.front += groups
     hidden = len(known_partitions(facts)) - len(partitions)
     left_out = [*([f"{hidden} more partitions"] if hidden > 0 else []), *facts.once(acts).left_out]
     if left_out:

@@ -14,13 +14,33 @@ SOURCES: Final = re.compile(r"(\bdocumented for [^ ]+|\bshown before for [^ ]+) 
 """What a sentence has of its sources, in brackets."""
 
 
+KEPT: Final = re.compile(r"all [\d ]+ acknowledged records? kept")
+HARMLESS: Final = frozenset({"internal-poll-skip", "correlated-crash", "nonmonotonic-send", "duplicate"})
+"""Anomalies that are rarely what a run is about."""
+
+
+def anomaly_first(outcome: str) -> list[str]:
+    """The parts of an outcome: what was lost, then anomalies, those that a run is rarely about behind others, and last
+    what was kept.
+
+    >>> anomaly_first("all 7 acknowledged records kept; internal-poll-skip; transaction-half-committed")
+    ['transaction-half-committed', 'internal-poll-skip', 'all 7 acknowledged records kept']
+    """
+
+    def rank(part: str) -> int:
+        return 2 if KEPT.match(part) else 1 if part.partition(" ×")[0] in HARMLESS else 0
+
+    return sorted(outcome.split("; "), key=rank)
+
+
 def heading(outcome: str, name: str) -> str:
-    """What became of the records, and the run. Anomalies at the end of the outcome give way where it is too long.
+    """What became of the records, the anomaly first, and the run. Parts at the end of the outcome give way where it is
+    too long.
 
     >>> heading("1 of 5 acknowledged records LOST", "double-failover on 0.10.2.2")
     '1 of 5 acknowledged records LOST · double-failover on 0.10.2.2'
     """
-    parts = outcome.split("; ")
+    parts = anomaly_first(outcome)
     shown = parts
     while len(shown) > 1 and text_width(_joined(parts, shown, name), HEADLINE) > WIDTH - 32:
         shown = shown[:-1]

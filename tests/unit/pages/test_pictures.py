@@ -5,17 +5,20 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Iterator
+from html import unescape
 
 import pytest
 
 import results
+from evidence.faults.network import BROKEN_LINE
 from harness.scenario import all_scenarios
 from judgement.report.timeline_svg.clients import MOST
 from judgement.report.timeline_svg.drawing import RIGHT, WIDTH, text_width
+from judgement.report.timeline_svg.legend import entries
 from judgement.report.timeline_svg.words import below, heading
 from pages import answers, counted, pictures
 from pages.scenarios import described
-from pages.site.scenarios import picture
+from pages.site.scenarios import bug_title, picture
 
 NAMES = sorted(path.name for path in results.picture("baseline.svg").parent.glob("*.svg"))
 MISDELIVERED = "museum-misdelivered.svg"
@@ -133,3 +136,72 @@ def test_every_bug_is_shown_beside_a_run_without_it() -> None:
         assert counted.shows_harm(one, shown["case"], shown["version"]), one["name"]
         assert not counted.shows_harm(one, control["case"], control["version"]), one["name"]
         assert {f"{one['name']}.svg", f"{one['name']}.control.svg"} <= shown["pictures"].keys(), one["name"]
+
+
+def legend(svg: str) -> list[str]:
+    """The words of a picture's legend."""
+    return [unescape(words) for words in re.findall(r'<text x="28" y="9.5" class="tiny muted">([^<]*)</text>', svg)]
+
+
+def test_the_legend_of_a_stored_picture_has_the_marks_that_it_has(drawn: dict[str, str]) -> None:
+    for name, svg in drawn.items():
+        if "process up" not in legend(svg):
+            continue
+        found = [words for words, _ in entries(re.sub(r'<g transform="translate.*?</g>', "", svg), str)]
+        if name.startswith("museum-made-again"):  # its records were deleted by request
+            found = [words.replace("lost record", "deleted record") for words in found]
+        assert legend(svg) == found, name
+        height = re.search(r'viewBox="0 0 1200 (\d+)"', svg)
+        assert height
+        below_all = [float(y) for y in re.findall(r'<g transform="translate\([\d.]+ ([\d.]+)\)"', svg)]
+        assert max(below_all) + 11 <= int(height[1]), name
+
+
+def test_a_legend_explains_no_mark_that_is_not_drawn() -> None:
+    stored = results.picture("page-cache-only.svg").read_text()
+    assert "lost record" in legend(stored)
+    assert "lost record" not in legend(pictures.drawn("page-cache-only.svg"))
+    assert "lost record" in legend(pictures.drawn("double-failover.svg"))
+
+
+def test_legends_of_other_pictures_stay_as_they_are(drawn: dict[str, str]) -> None:
+    for name in ("leader-isolated.clients.svg", "high-watermark-steps.offsets.svg"):
+        assert len(legend(drawn[name])) >= 3 or ".offsets." in name
+        assert legend(drawn[name]) == legend(results.picture(name).read_text()), name
+
+
+def test_a_cut_does_not_look_like_a_plus(drawn: dict[str, str]) -> None:
+    assert any(pictures.OLD_CUT in results.picture(name).read_text() for name in NAMES)
+    assert not [name for name, svg in drawn.items() if pictures.OLD_CUT in svg]
+    assert BROKEN_LINE.path != pictures.OLD_CUT
+
+
+@pytest.mark.parametrize(
+    ("name", "bug", "control"),
+    [
+        ("museum-late-end", "half of a transaction", "no transaction-half-committed"),
+        ("museum-kip-279", "in-sync replicas hold different records", "the replicas agree"),
+        ("museum-deleted-records-return", "records that were deleted by request come back", "no resurrected"),
+        ("museum-observers-spin", "each broker keeps a processor busy", "all 7 acknowledged records kept"),
+        ("museum-forgotten-overrides", "two changes of a broker setting", "all 5 acknowledged records kept"),
+    ],
+)
+def test_a_bug_heads_its_picture_and_what_is_not_so_that_of_its_control(name: str, bug: str, control: str) -> None:
+    shown = results.shown_of(results.by_scenario(), name)
+    one = next(one for one in described()["scenarios"] if one["name"] == name)
+    heads = {}
+    for file in (f"{name}.svg", f"{name}.control.svg"):
+        svg = picture(file, shown, bug=bug_title(one))
+        heads[file] = unescape(re.findall(r'class="headline">(.*?)</text>', svg)[0])
+        assert text_width(heads[file], 15) <= WIDTH
+    assert heads[f"{name}.svg"].startswith(f"With the bug: {bug}")
+    assert control in heads[f"{name}.control.svg"]
+    assert heads[f"{name}.control.svg"].startswith("Without the bug")
+    below = re.findall(r'style="font-size:12px">(.*?)</text>', picture(f"{name}.svg", shown, bug=bug_title(one)))
+    assert f"{name} on {shown['version']}" in unescape(below[0])
+
+
+def test_no_heading_of_a_bug_is_wider_than_its_picture() -> None:
+    for one in described()["scenarios"]:
+        if one["exhibit"]:
+            assert text_width(f"With the bug: {bug_title(one)}", 15) <= WIDTH - 32, one["name"]

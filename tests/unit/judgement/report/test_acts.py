@@ -269,7 +269,7 @@ def test_a_picture_shows_acts_and_tells_what_it_leaves_out(tmp_path: Path) -> No
 def test_the_legend_has_the_marks_of_the_picture_and_no_others() -> None:
     assert entries("", str) == []
     found = [words for words, _ in entries('<rect class="up"/><rect class="isr"/>', str)]
-    assert found == ["process up", "stated in ISR"]
+    assert found == ["process up", "in ISR, as stated"]
 
 
 def test_a_red_answer_alone_is_no_lost_record() -> None:
