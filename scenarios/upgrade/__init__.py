@@ -66,7 +66,9 @@ MAY_BE_TOLD = """Whether the log of a broker that was killed ends below a high w
     it had checkpointed one (5 s)."""
 MAY_LAG = """A follower learns the high watermark one fetch later than its leader. If leadership moves in between, it
     truncates an acknowledged record and fetches it again."""
-STILL_IN_SYNC = "KIP-101: scenario 1, a follower truncates to its own high watermark; KAFKA-3143: who leaves the ISR late"
+STILL_IN_SYNC = (
+    "KIP-101: scenario 1, a follower truncates to its own high watermark; KAFKA-3143: who leaves the ISR late"
+)
 CHECKPOINT = "KIP-101: without leader epochs a broker that was killed truncates to the high watermark of its checkpoint"
 
 
