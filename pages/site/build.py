@@ -20,8 +20,8 @@ from evidence.text import plural
 from judgement.rates import telling
 from judgement.report.timeline_svg import STYLE
 from pages import counted, delivery, guide, museum, pictures
-from pages.atlas import lines, model, tables
-from pages.atlas.columns import ACKS_1
+from pages.atlas import events, lines, model, tables
+from pages.atlas.columns import ACKS_1, CLIENTS
 from pages.compact import compact
 from pages.scenarios import described as describe
 from pages.site import articles, atlas, chapters, finding_articles, scenarios
@@ -201,12 +201,17 @@ def measured(data: model.Data) -> list[model.Atlas]:
 def findings_in_words(data: model.Data, atlases: Sequence[model.Atlas]) -> list[str]:
     """Five findings with their figures, each made of the data."""
     restarted = {
-        cell.cell.key.version: cell
-        for atlas in atlases
-        for cell in atlas.grids["java"]["rolling-restart"]
-        if atlas.measured_here and cell.column.id == ACKS_1 and cell.cell
+        client: {
+            cell.cell.key.version: cell
+            for atlas in atlases
+            for cell in atlas.grids[client]["rolling-restart"]
+            if atlas.measured_here and cell.column.id == ACKS_1 and cell.cell
+        }
+        for client in CLIENTS
     }
-    losing = [version for version, one in restarted.items() if one.worst == model.LOST]
+    losing = {
+        client: [version for version, one in of.items() if one.worst == model.LOST] for client, of in restarted.items()
+    }
     all_power = data.runs["page-cache-only"]["cases"]["default"]
     flushed = data.runs["page-cache-only"]["cases"]["flush-each"]
     failover = data.runs["double-failover"]["cases"]["default"]
@@ -219,9 +224,10 @@ def findings_in_words(data: model.Data, atlases: Sequence[model.Atlas]) -> list[
     old = [name for name, cell in failover.items() if cell["lost"]]
     new = {name: cell for name, cell in failover.items() if not cell["lost"]}
     return [
-        f"A clean rolling restart lost acks=1 records of a Java producer on {len(losing)} of {len(restarted)} measured "
-        f"versions ({', '.join(sorted(losing))}).",
-        f"All replicas lose power at one moment: acks=all records were lost in {lost(all_power)} runs; with a flush "
+        f"A clean rolling restart lost acks=1 records on {len(losing['java'])} of {len(restarted['java'])} measured "
+        f"versions with a Java producer, and on {len(losing['librdkafka'])} of {len(restarted['librdkafka'])} with "
+        f"librdkafka ({', '.join(sorted(restarted['java']))}).",
+        f"{events.EVENTS['power-loss']}: acks=all records were lost in {lost(all_power)} runs; with a flush "
         f"of each record in {lost(flushed)}.",
         "Two leaders killed in a row lost an acks=all record that both followers had. It was lost in "
         f"{lost({name: failover[name] for name in old})} runs on {plural(len(old), 'version')} that truncate to the "
