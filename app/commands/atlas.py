@@ -143,14 +143,15 @@ def _settings(paths: Sequence[str], found: Sequence[lines.ReleaseLine]) -> dict[
 
 
 def _own(row: ProducerRow) -> Own:
-    """A producer with the client that does worst of those that start. Raises UsageError, with the client's reason, if
-    none does.
+    """A producer with the client under which most events lose records, of those that start; of equals the newest.
+
+    Raises UsageError, with the client's reason, if none starts.
     """
     starts = [case for case in row.cases if not case.resolved.refused]
     name = f"{row.producer.name} ({row.producer.origin})"
     if not starts:
         raise UsageError(f"{name}: {row.worst.reason}; mend them first")
-    worst = replace(row, cases=tuple(starts)).worst
+    worst = max(reversed(starts), key=lambda case: sum("loses" in one.cell.seen for one in case.covered.values()))
     others = tuple((case.when, case.settings) for case in starts if case is not worst)
     return Own(name, worst.when, worst.settings, others)
 

@@ -71,7 +71,7 @@ def _screen(
     yield "  " + "  ".join(f"{SYMBOLS[one]} {WORDS[one]}" for one in SYMBOLS)
     yield f"  “✕ 3/5”: in 3 of 5 runs. “✓ 5”: kept in 5 runs; up to 46 % may still lose. “?”: fewer than {FEW} runs."
     if any(one.worst == KEPT for one in atlas.grids[client][WAITS] if one.column.acks in ("0", "1")):
-        yield f"  “{events.EVENTS[WAITS]}”, kept: {events.NOTES[WAITS]}."
+        yield f"  “✓” where the ISR shrinks: {events.NOTES[WAITS]}."
 
 
 WAITS: Final = "shrunk-isr-crash"
