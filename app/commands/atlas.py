@@ -34,7 +34,7 @@ def run(options: argparse.Namespace) -> int:
     """Print pages, or write them as data."""
     data = model.load()
     found = lines.asked(options.version) if options.version else lines.every()
-    settings = _settings(options.settings, found) if options.settings else {}
+    settings = _settings(options.settings, found, data) if options.settings else {}
     if options.format in ("csv", "parquet", "json"):
         rows = list(tables.rows(model.atlas(line, data) for line in found))
         if options.format == "parquet":
@@ -96,14 +96,19 @@ def _asked(own: Settings, line: lines.ReleaseLine) -> Settings:
     return replace(own, line=line.audit, version=line.newest)
 
 
-def _losing(own: Settings, line: lines.ReleaseLine, data: model.Data) -> str:
+def _figure(own: Settings, line: lines.ReleaseLine, data: model.Data) -> model.Figure:
     """In how many events somebody's settings lose records on a line."""
     asked = _asked(own, line)
     column = columns.falls_in(data.measured, asked, line) or columns.of(own, "")
     client = own.client if own.client in columns.CLIENTS else "java"
     cells = [cell for of_event in model.grid(line, client, [column], data.measured).values() for cell in of_event]
-    measured = [one for one in cells if one.worst != model.HOLE]
-    return f"{sum(one.worst == model.LOST for one in measured)} of {len(measured)}" if measured else "none run"
+    return model.figure(cells)
+
+
+def _losing(own: Settings, line: lines.ReleaseLine, data: model.Data) -> str:
+    """The same in words."""
+    found = _figure(own, line, data)
+    return f"{found.count} of {found.of}" if found.of else "none run"
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +129,7 @@ class Own:
         return f"{self.name}, if {self.when}" if self.when else self.name
 
 
-def _settings(paths: Sequence[str], found: Sequence[lines.ReleaseLine]) -> dict[str, list[Own]]:
+def _settings(paths: Sequence[str], found: Sequence[lines.ReleaseLine], data: model.Data) -> dict[str, list[Own]]:
     """The settings of every producer in files, by line; a producer of which something is not told is several.
 
     Raises UsageError for a file without a producer, and for settings with which a client refuses to start.
@@ -135,14 +140,14 @@ def _settings(paths: Sequence[str], found: Sequence[lines.ReleaseLine]) -> dict[
     for line in found:
         stated = StatedByUser(version=line.version(line.newest).id)
         answer = grader.answer(inputs, stated)
-        told[line.name] = [_own(row) for row in answer.rows]
+        told[line.name] = [_own(row, line, data) for row in answer.rows]
     if not any(told.values()):
         problems = "; ".join(map(str, inputs.problems)) or "no producer is configured there"
         raise UsageError(f"{', '.join(paths)}: {problems}; `kafka-chaos audit` says what it reads")
     return told
 
 
-def _own(row: ProducerRow) -> Own:
+def _own(row: ProducerRow, line: lines.ReleaseLine, data: model.Data) -> Own:
     """A producer with the client under which most events lose records, of those that start; of equals the newest.
 
     Raises UsageError, with the client's reason, if none starts.
@@ -151,7 +156,7 @@ def _own(row: ProducerRow) -> Own:
     name = f"{row.producer.name} ({row.producer.origin})"
     if not starts:
         raise UsageError(f"{name}: {row.worst.reason}; mend them first")
-    worst = max(reversed(starts), key=lambda case: sum("loses" in one.cell.seen for one in case.covered.values()))
+    worst = max(reversed(starts), key=lambda case: _figure(case.settings, line, data).count)
     others = tuple((case.when, case.settings) for case in starts if case is not worst)
     return Own(name, worst.when, worst.settings, others)
 

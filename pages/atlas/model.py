@@ -307,6 +307,12 @@ class Figure:
     """How many were not."""
 
 
+def figure(cells: Sequence[GridCell]) -> Figure:
+    """In how many of these events records are lost."""
+    measured = [one for one in cells if one.worst != HOLE]
+    return Figure(count=sum(one.worst == LOST for one in measured), of=len(measured), holes=len(cells) - len(measured))
+
+
 @dataclass(frozen=True, kw_only=True)
 class Atlas:
     """A page."""
@@ -349,11 +355,7 @@ class Atlas:
 
     def losing(self, client: str, column: str) -> Figure:
         """In how many events a column's settings lose acknowledged records."""
-        cells = self.column(client, column)
-        measured = [one for one in cells if one.worst != HOLE]
-        return Figure(
-            count=sum(one.worst == LOST for one in measured), of=len(measured), holes=len(cells) - len(measured)
-        )
+        return figure(self.column(client, column))
 
     @property
     def figures(self) -> Mapping[str, Figure]:

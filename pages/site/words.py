@@ -101,8 +101,8 @@ def stands_for(cell: GridCell) -> bool:
 def chance() -> str:
     """What five runs leave possible: how far a count can be trusted."""
     return (
-        f"Runs are few: after 5 runs without a loss, up to {percent(at_most(0, 5))} of attempts may still lose records, and "
-        f"“3 of 5 runs” stands for {between(3, 5)} of attempts (95 % confidence)."
+        f"Runs are few: after 5 runs without a loss, up to {percent(at_most(0, 5))} of attempts may still lose "
+        f"records, and “3 of 5 runs” stands for {between(3, 5)} of attempts (95 % confidence)."
     )
 
 

@@ -160,7 +160,7 @@ def test_what_no_producer_setting_prevents_is_what_the_recommended_settings_lose
 
 
 def test_an_event_that_is_in_the_grid_is_not_told_twice(data: model.Data) -> None:
-    """All replicas lose power: rows have it with other settings. On 4.3 followers that were killed lose what others keep."""
+    """Rows have a loss of power with other settings. 4.3 loses where followers were killed, not stopped."""
     of_28, of_43 = ([one.row for one in _atlas(data, name).further()] for name in ("2.8", "4.3"))
     assert not {row.same_as for row in of_28} & {"power-loss", "last-replica"}
     assert ("last-replica-standing", "min-2-killed") in {(row.scenario, row.case) for row in of_43}
