@@ -1,6 +1,6 @@
 """The events of the Atlas, in words.
 
-`EVENTS` names each fault of the audit's matrix for the grid, grouped by how much has to fail (audit.grade).
+`EVENTS` is the one name of each fault of the audit's matrix, grouped by how much has to fail (audit.grade).
 `ROWS` are cases of scenarios whose outcome no producer setting decides, each with what to do. Such advice names what it
 rests on: an arm (`prevented_by`) in which the same event loses nothing. Where no run backs it on a release, it is not
 given as a remedy there. `PAUSES` are the events after which writes stop for a while.
@@ -17,51 +17,48 @@ from audit.grade import GRADE_IF_LOST, UNGRADED
 from evidence.run import DEFAULT_CASE
 
 EVENTS: Final[Mapping[str, str]] = {
-    "broker-restart": "One broker is restarted cleanly",
-    "rolling-restart": "All brokers are restarted cleanly, one by one",
-    "lost-acknowledgement": "An acknowledgement is lost on the network",
-    "refused-then-accepted": "A write is refused once, and retried",
-    "time-out": "The broker answers after the producer timed out",
-    "client-crash": "The producer process is killed",
-    "leader-crash-under-load": "The leader is killed under load",
-    "leader-crash-behind": "The leader is killed while its followers lag",
-    "leader-cut-off": "The leader is cut off from the cluster, not from its clients",
-    "zombie-leader": "The leader freezes, is replaced, and wakes up",
-    "shrunk-isr-crash": "The ISR shrinks to the leader, and the leader is killed",
-    "whole-isr-down": "All replicas are killed and restarted",
-    "double-failover": "The leader dies, then the follower that will be elected; both have the records",
-    "follower-reboot": "A follower restarts, and leads before it has caught up",
-    "disk-lost": "The leader's disk is lost for good",
-    "rack-lost": "The leader and a follower lose their disks for good",
-    "last-disk-lost": "The last in-sync replica loses its disk for good",
-    "power-loss": "All replicas lose power at the same moment",
-    "last-replica": "The last in-sync replica loses power, and returns first",
+    "broker-restart": "One broker restarted cleanly",
+    "rolling-restart": "All brokers restarted cleanly, one by one",
+    "lost-acknowledgement": "Acknowledgement lost on the network",
+    "refused-then-accepted": "Write refused once, then retried",
+    "time-out": "Broker answers after the time-out",
+    "client-crash": "Producer killed",
+    "leader-crash-under-load": "Leader killed under load",
+    "leader-crash-behind": "Leader killed, followers behind",
+    "leader-cut-off": "Leader cut off, clients still reach it",
+    "zombie-leader": "Leader freezes, is replaced, wakes up",
+    "shrunk-isr-crash": "ISR shrinks to the leader, which is killed",
+    "whole-isr-down": "All replicas killed and restarted",
+    "double-failover": "Leader, then successor killed; replicated",
+    "follower-reboot": "Follower restarts, leads too early",
+    "disk-lost": "Leader's disk lost for good",
+    "rack-lost": "Leader's and a follower's disk lost",
+    "last-disk-lost": "Last in-sync replica's disk lost",
+    "power-loss": "All replicas lose power at once",
+    "last-replica": "Last in-sync replica loses power, returns",
 }
-"""Every fault of the matrix but "none"."""
+"""Every fault of the matrix but "none": its one name, on pages and in a terminal, in `WIDEST` characters."""
+WIDEST: Final = 42
 
-BRIEF: Final[Mapping[str, str]] = {
-    "broker-restart": "one broker restarted cleanly",
-    "rolling-restart": "all restarted cleanly, one by one",
-    "lost-acknowledgement": "acknowledgement lost on the network",
-    "refused-then-accepted": "write refused once, then retried",
-    "time-out": "answer comes after the time-out",
-    "client-crash": "producer killed",
-    "leader-crash-under-load": "leader killed under load",
-    "leader-crash-behind": "leader killed, followers behind",
-    "leader-cut-off": "leader cut off, clients reach it",
-    "zombie-leader": "leader freezes, is replaced, wakes",
-    "shrunk-isr-crash": "ISR shrinks to leader, it is killed",
-    "whole-isr-down": "all replicas killed, restarted",
-    "double-failover": "leader killed, then its successor",
-    "follower-reboot": "follower restarts, leads too early",
-    "disk-lost": "leader's disk lost for good",
-    "rack-lost": "leader's and a follower's disk lost",
-    "last-disk-lost": "last in-sync replica's disk lost",
-    "power-loss": "all replicas lose power at once",
-    "last-replica": "last replica loses power, then leads",
+NOTES: Final[Mapping[str, str]] = {
+    "shrunk-isr-crash": "with unclean elections off, the partition is offline until that broker returns",
+    "double-failover": "one right after the other; both followers have the records",
+    "follower-reboot": "before it has caught up",
+    "disk-lost": "another replica leads",
+    "last-disk-lost": "for good; another replica leads",
+    "last-replica": "before the others, which were stopped earlier",
 }
-"""The same in `WIDEST_BRIEF` characters, for a terminal."""
-WIDEST_BRIEF: Final = 36
+"""What a name leaves out and its outcome rests on."""
+
+
+def inside(name: str) -> str:
+    """The name of an event within a sentence.
+
+    >>> inside("Leader killed"), inside("ISR shrinks")
+    ('leader killed', 'ISR shrinks')
+    """
+    return name if name.startswith(("ISR", "ZooKeeper")) else name[:1].lower() + name[1:]
+
 
 GROUPS: Final[Mapping[str, str]] = {
     "F": "No broker fails, or one disk",
@@ -102,84 +99,104 @@ class EventRow:
     """What to do about it: an imperative."""
     prevented_by: tuple[str, str] | None = None
     """The scenario and case in which this was done, and nothing was lost."""
+    remedy: str = ""
+    """What that arm had, in words: "log.flush.interval.messages=1"."""
     decided_by: str = ""
     """The producer setting that decides, if one does: such an event stands apart."""
+    same_as: str = ""
+    """The event of the grid that this is too, with other settings or another cluster."""
+    needs: str = ""
+    """The setting of a topic or of brokers that it takes, if that is not the recommended one."""
 
 
 MIN_2: Final = "acks=all, min.insync.replicas=2"
 ROWS: Final[tuple[EventRow, ...]] = (
     EventRow(
-        event="All replicas lose power at one moment",
+        event=EVENTS["power-loss"],
         settings=MIN_2,
+        same_as="power-loss",
         scenario="page-cache-only",
         do="Spread replicas over power supplies, or set log.flush.interval.messages=1.",
         prevented_by=("page-cache-only", "flush-each"),
+        remedy="log.flush.interval.messages=1",
     ),
     EventRow(
-        event="All replicas lose power at one moment",
+        event=EVENTS["power-loss"],
         settings=f"{MIN_2}; a flush each second",
+        same_as="power-loss",
         scenario="page-cache-only",
         case="flush-interval",
-        do="Set log.flush.interval.messages=1. A flush each second bounds the loss and does not prevent it.",
+        do="A flush each second bounds the loss and does not prevent it. Set log.flush.interval.messages=1.",
         prevented_by=("page-cache-only", "flush-each"),
+        remedy="log.flush.interval.messages=1",
     ),
     EventRow(
         event="All brokers lose power just after a transaction in two topics",
         settings="flush.messages=1 in one of the topics",
+        same_as="power-loss",
         scenario="coordinator-power-loss",
         case="transaction",
         do="Set log.flush.interval.messages=1 for the whole cluster: a transaction needs it in every topic.",
         prevented_by=("coordinator-power-loss", "transaction-flush-each"),
+        remedy="log.flush.interval.messages=1",
     ),
     EventRow(
-        event="The followers are stopped cleanly, the leader loses power and returns first",
-        settings=MIN_2,
+        event=EVENTS["last-replica"],
+        settings=f"{MIN_2}; the followers were stopped cleanly",
+        same_as="last-replica",
         scenario="last-replica-standing",
         case="min-2-stopped",
         do="Use eligible leader replicas (KRaft; on in new clusters from 4.1). Before that, see which replica has the "
         "records (kafka-chaos replicas) before you start that leader.",
         prevented_by=("last-replica-standing", "min-2-stopped"),
+        remedy="eligible leader replicas",
     ),
     EventRow(
-        event="The followers are killed, the leader loses power and returns first",
+        event="Followers killed, leader loses power, returns",
         settings=MIN_2,
+        same_as="last-replica",
         scenario="last-replica-standing",
         case="min-2-killed",
         do="Find out which replica has the records (kafka-chaos replicas) before you start that leader.",
     ),
     EventRow(
-        event="The last in-sync broker returns with an empty disk",
+        event="Last in-sync broker returns with an empty disk",
         settings=MIN_2,
         scenario="blank-disk-replacement",
         case="still-in-isr",
         do="Replace a disk only when its broker is in no ISR.",
         prevented_by=("blank-disk-replacement", "out-of-isr"),
+        remedy="a broker that was in no ISR",
     ),
     EventRow(
-        event="A rack is cut off, acknowledges alone, and loses power",
+        event="Rack cut off, then loses power",
         settings="min.insync.replicas fits into the rack",
         scenario="rack-loss",
         case="within",
         do="Set min.insync.replicas to more replicas than any rack holds.",
         prevented_by=("rack-loss", "across"),
+        remedy="more in-sync replicas asked for than the rack holds",
     ),
     EventRow(
-        event="Every in-sync replica is killed, and another replica leads",
+        event="Every in-sync replica killed, another one leads",
         settings="unclean.leader.election.enable=true",
+        needs="unclean.leader.election.enable=true",
         scenario="unclean-election",
         case="enabled",
         do="Set unclean.leader.election.enable=false. The partition then waits for its last in-sync replica.",
         prevented_by=("unclean-election", "disabled"),
+        remedy="unclean.leader.election.enable=false",
     ),
     EventRow(
-        event="A second machine starts with a broker's node.id",
+        event="Second machine starts with a broker's node.id",
         settings=MIN_2,
         scenario="duplicate-id-counts-as-replica",
         do="Make sure the old machine is off before you give its node.id to another.",
         prevented_by=("duplicate-id-counts-as-replica", "without-double"),
+        remedy="only one machine with that node.id",
     ),
     EventRow(
-        event="The leader's clock is eight days ahead for a minute",
+        event="Leader's clock eight days ahead",
         settings="acks=all, retention.ms of seven days (the default)",
         scenario="clock-step",
         case="leader-ahead",
@@ -201,22 +218,24 @@ ROWS: Final[tuple[EventRow, ...]] = (
         decided_by="acks",
     ),
     EventRow(
-        event="The leader dies, then the follower that will be elected; both have the records",
+        event=EVENTS["double-failover"],
         settings="acks=all",
+        same_as="double-failover",
         scenario="double-failover",
         do="Run 0.11 or later, and finish the upgrade of inter.broker.protocol.version.",
         prevented_by=("double-failover", DEFAULT_CASE),
     ),
     EventRow(
-        event="The processes of all brokers are killed",
+        event=EVENTS["whole-isr-down"],
         settings=MIN_2,
+        same_as="whole-isr-down",
         scenario="memory-survives",
         case="killed",
         do="Nothing: the page cache outlives processes.",
         prevented_by=("memory-survives", "killed"),
     ),
     EventRow(
-        event="The leader and one follower lose power at one moment",
+        event="The leader and one follower lose power at once",
         settings=MIN_2,
         scenario="memory-survives",
         case="leader-and-follower",
@@ -260,7 +279,7 @@ class WritePause:
 
 PAUSES: Final[tuple[WritePause, ...]] = (
     WritePause(event="A leader is stopped cleanly", scenario="controlled-shutdown", case="clean"),
-    WritePause(event="All brokers are restarted cleanly, one by one", scenario="rolling-restart", case="clean"),
+    WritePause(event=EVENTS["rolling-restart"], scenario="rolling-restart", case="clean"),
     WritePause(event="A leader is killed", scenario="controlled-shutdown", case="killed"),
     WritePause(event="All brokers are killed and restarted, one by one", scenario="rolling-restart", case="killed"),
     WritePause(event="All brokers are killed at once and restarted", scenario="memory-survives", case="killed"),

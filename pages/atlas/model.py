@@ -34,7 +34,7 @@ from judgement.sampling import at_most, between, percent
 from pages.atlas import columns as columns_of
 from pages.atlas import events
 from pages.atlas.columns import ACKS_1, FLUSHED, RECOMMENDED, Column
-from pages.atlas.lines import ReleaseLine
+from pages.atlas.lines import ReleaseLine, every
 from pages.counted import NOT_RUN, shown
 from results import Value
 
@@ -64,7 +64,7 @@ MEANINGS: Final[Mapping[str, str]] = {
     "reorders": "records are in another order than they were sent in",
     "refuses": "records are refused, and the producer gets an error",
     KEPT: "every acknowledged record is there, once, in order",
-    HOLE: "no run has these settings",
+    HOLE: "nothing was run that stands for this",
 }
 CLASSES: Final[Mapping[str, str]] = {
     "loses": "lost",
@@ -74,6 +74,8 @@ CLASSES: Final[Mapping[str, str]] = {
     KEPT: "kept",
     HOLE: "hole",
 }
+HARMFUL: Final = ("loses", "duplicates", "reorders")
+"""Outcomes that harm records; what is refused is told to the producer."""
 FEW: Final = 3
 """Below so many runs a cell is drawn as unsure: two runs that keep all records leave a loss in 78 % possible."""
 COUNTS: Final[Mapping[str, str]] = {
@@ -261,6 +263,24 @@ class BugOnPage:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """The release to move to, and what a move to it changes."""
+
+    release: str
+    first: str
+    """The nearest release that fixes as much."""
+    fixed: tuple[BugOnPage, ...]
+    """Bugs that it does not have."""
+    stay: tuple[BugOnPage, ...]
+    added: tuple[BugOnPage, ...]
+    """Bugs that it has and this release has not."""
+    worse: Mapping[str, tuple[GridCell, ...]]
+    """Client → cells of the recommended settings there that harm records, where none were harmed here."""
+    better: Mapping[str, tuple[GridCell, ...]]
+    """Client → those that keep records which are lost here, by more than chance explains."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Figure:
     """One of the figures at the top of a page."""
 
@@ -269,6 +289,12 @@ class Figure:
     """How many events were measured."""
     holes: int
     """How many were not."""
+
+
+def figure(cells: Sequence[GridCell]) -> Figure:
+    """In how many of these events records are lost."""
+    measured = [one for one in cells if one.worst != HOLE]
+    return Figure(count=sum(one.worst == LOST for one in measured), of=len(measured), holes=len(cells) - len(measured))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -287,10 +313,8 @@ class Atlas:
     """Bugs of Java's client, which go by the client's release."""
     counts: tuple[BugCount, ...]
     """Of each release of the line, the newest first."""
-    remaining: BugCount | None
-    """What is left in `free_of_mended`; None if there is no such release."""
-    newest_free: str
-    """The newest release, in this mode, of which the same is true."""
+    step: Step | None
+    """To the newest release of which the next is true; None if that is this release, or there is none."""
     free_of_mended: str
     """The nearest release from this one on, in this mode, without any bug that a release mends; "" if there is none."""
 
@@ -315,16 +339,21 @@ class Atlas:
 
     def losing(self, client: str, column: str) -> Figure:
         """In how many events a column's settings lose acknowledged records."""
-        cells = self.column(client, column)
-        measured = [one for one in cells if one.worst != HOLE]
-        return Figure(
-            count=sum(one.worst == LOST for one in measured), of=len(measured), holes=len(cells) - len(measured)
-        )
+        return figure(self.column(client, column))
 
     @property
     def figures(self) -> Mapping[str, Figure]:
         """Of acks=1, the recommended settings, and these with flushing."""
         return {name: self.losing("java", name) for name in (ACKS_1, RECOMMENDED, FLUSHED)}
+
+    def further(self) -> tuple[RowOnPage, ...]:
+        """Events that lose records with the recommended settings, and do not in the grid."""
+        lost = {one.fault for one in self.column("java", RECOMMENDED) if one.worst == LOST}
+        return tuple(
+            one
+            for one in self.rows
+            if one.cell.worst == LOST and not one.row.decided_by and not one.row.needs and one.row.same_as not in lost
+        )
 
     @property
     def bugs_that_lose(self) -> int:
@@ -358,6 +387,7 @@ def atlas(line: ReleaseLine, data: Data, own: Column | None = None) -> Atlas:
     """The page of a line. `own` are somebody's settings, as one more column."""
     found = (*columns_of.columns(line.audit), *([own] if own else []))
     free = releases_free_of_mended(line, data)
+    bugs = _by_harm(_bugs(line, data, "brokers"))
     return Atlas(
         line=line,
         columns=found,
@@ -365,13 +395,65 @@ def atlas(line: ReleaseLine, data: Data, own: Column | None = None) -> Atlas:
         rows=tuple(_row(row, line, data) for row in events.ROWS),
         settings=tuple(_settings(line)),
         pauses=tuple(_pauses(line, data)),
-        bugs=_by_harm(_bugs(line, data, "brokers")),
+        bugs=bugs,
         client_bugs=_by_harm(_bugs(line, data, "Java clients")),
         counts=tuple(bug_count(line.version(release), data) for release in reversed(line.releases)),
-        remaining=bug_count(_in_mode(free[0], line), data) if free else None,
-        newest_free=free[-1] if free else "",
+        step=_step(line, data, free, bugs) if free and free[-1] != line.newest else None,
         free_of_mended=free[0] if free else "",
     )
+
+
+def _step(line: ReleaseLine, data: Data, free: Sequence[str], bugs: Sequence[BugOnPage]) -> Step:
+    """To the last of these releases."""
+    release = free[-1]
+    to = next(one for one in every() if release in one.releases and one.mode == line.mode and one.pinned is line.pinned)
+    then = _by_harm(_bugs(to.with_release(release), data, "brokers"))
+    here, there = {one.id for one in bugs}, {one.id for one in then}
+    cells = {
+        client: (_recommended(line, client, data), _recommended(to, client, data)) for client in columns_of.CLIENTS
+    }
+    return Step(
+        release=release,
+        first=free[0],
+        fixed=tuple(one for one in bugs if one.id not in there),
+        stay=tuple(one for one in bugs if one.id in there),
+        added=tuple(one for one in then if one.id not in here),
+        worse={client: tuple(_worse(*of)) for client, of in cells.items()},
+        better={client: tuple(_better(*of)) for client, of in cells.items()},
+    )
+
+
+def _recommended(line: ReleaseLine, client: str, data: Data) -> list[GridCell]:
+    """The cells of the recommended settings, in the order of events."""
+    found = [one for one in columns_of.columns(line.audit) if one.id == RECOMMENDED]
+    return [cell for of_event in grid(line, client, found, data.measured).values() for cell in of_event]
+
+
+def _worse(here: Sequence[GridCell], there: Sequence[GridCell]) -> Iterator[GridCell]:
+    for before, after in zip(here, there, strict=True):
+        if after.worst in HARMFUL and before.worst not in (*HARMFUL, HOLE):
+            yield after
+
+
+def _better(here: Sequence[GridCell], there: Sequence[GridCell]) -> Iterator[GridCell]:
+    for before, after in zip(here, there, strict=True):
+        keeps = before.worst == LOST and after.worst not in (LOST, HOLE)
+        if keeps and differ((before.times, len(before.runs)), (0, len(after.runs))):
+            yield after
+
+
+def differ(one: tuple[int, int], other: tuple[int, int]) -> bool:
+    """Whether so many of so many runs differ by more than chance: their intervals do not overlap.
+
+    >>> differ((5, 5), (0, 5)), differ((2, 5), (0, 5))
+    (True, False)
+    """
+    (least, most), (low, high) = (_share(*counts) for counts in (one, other))
+    return most < low or high < least
+
+
+def _share(times: int, runs: int) -> tuple[float, float]:
+    return 1.0 - at_most(runs - times, runs), at_most(times, runs)
 
 
 def grid(

@@ -11,11 +11,10 @@ from dataclasses import dataclass, replace
 
 from evidence.text import plural
 from harness.harms import HARM_ORDER
-from judgement.sampling import at_most
 from pages.atlas import columns, lines
 from pages.atlas.columns import FLUSHED, RECOMMENDED
-from pages.atlas.events import EVENTS
-from pages.atlas.model import DOES_NOT_APPLY, HOLE, LOST, Atlas, BugOnPage, Data, atlas
+from pages.atlas.events import EVENTS, inside
+from pages.atlas.model import DOES_NOT_APPLY, HOLE, LOST, Atlas, BugOnPage, Data, atlas, differ
 
 COMPARED = (columns.ACKS_1, RECOMMENDED, FLUSHED)
 """The columns whose losses are compared: those of the figures at the top of a page."""
@@ -97,20 +96,6 @@ def _of_rows(old: Atlas, new: Atlas) -> Iterator[LossChange]:
             yield replace(_change(one.row.settings, one.row.event, counts[0], counts[1]), before="cannot happen here")
 
 
-def differ(one: tuple[int, int], other: tuple[int, int]) -> bool:
-    """Whether so many of so many runs differ by more than chance: their intervals do not overlap.
-
-    >>> differ((5, 5), (0, 5)), differ((2, 5), (0, 5))
-    (True, False)
-    """
-    (least, most), (low, high) = (_share(*counts) for counts in (one, other))
-    return most < low or high < least
-
-
-def _share(times: int, runs: int) -> tuple[float, float]:
-    return 1.0 - at_most(runs - times, runs), at_most(times, runs)
-
-
 def _change(settings: str, event: str, before: tuple[int, int], after: tuple[int, int]) -> LossChange:
     said = [f"{times} of {plural(runs, 'run')}" for times, runs in (before, after)]
     return LossChange(
@@ -129,17 +114,13 @@ def sentences(move: Move) -> list[str]:
     for name, settings in ((columns.ACKS_1, "acks=1"), (RECOMMENDED, "the recommended settings")):
         before, after = move.old.figures[name], move.new.figures[name]
         said.append(
-            f"With {settings}, {after.count} of {after.of} events lose records on {release}; "
-            f"on {move.old.line.newest}, {before.count} of {before.of} do."
+            f"With {settings}, {after.count} of {after.of} measured events {'loses' if after.count == 1 else 'lose'} "
+            f"records on {_where(move.new)}. On {_where(move.old)} it is {before.count} of {before.of}."
         )
     if move.old.measured_on == move.new.measured_on:
         said.append(f"Both grids rest on the same runs, of {move.new.measured_on}.")
     for kept, words in ((False, "Events that no longer lose records"), (True, "Events that lose records now")):
-        told = list(
-            dict.fromkeys(
-                f"{one.event[0].lower()}{one.event[1:]} ({one.settings})" for one in move.losses if one.loses is kept
-            )
-        )
+        told = list(dict.fromkeys(f"{inside(one.event)} ({one.settings})" for one in move.losses if one.loses is kept))
         said += [f"{words}: {'; '.join(told)}."] if told else []
     if not move.losses:
         said.append("No measured event changes by more than chance explains.")
@@ -154,22 +135,11 @@ def sentences(move: Move) -> list[str]:
     return said
 
 
+def _where(page: Atlas) -> str:
+    """The release of a page, and the one that was measured in its place."""
+    release = page.line.newest
+    return release if page.measured_here else f"{release} (runs of {page.measured_on}, the nearest)"
+
+
 def _named(bugs: tuple[BugOnPage, ...]) -> str:
     return ", ".join(f"{one.id} ({one.harm})" if one.harm == HARM_ORDER[0] else one.id for one in bugs)
-
-
-NEWEST = "The newest release is "
-"""How a move in one sentence begins."""
-
-
-def short(move: Move) -> str:
-    """A move in one sentence."""
-    release, mode = move.new.line.newest, "KRaft" if move.new.line.mode == "kraft" else "ZooKeeper"
-    before, after = move.old.figures[RECOMMENDED], move.new.figures[RECOMMENDED]
-    lose, added = move.new.bugs_that_lose, f"{len(move.added)} {'is' if len(move.added) == 1 else 'are'}"
-    return (
-        f"{NEWEST}{release} ({mode}). With the recommended settings, {after.count} of {after.of} events "
-        f"lose records there, and {before.count} of {before.of} here. It has "
-        f"{plural(len(move.new.bugs), 'known bug')}, {lose or 'none'} of which {'loses' if lose < 2 else 'lose'} "
-        f"records; {added} not in {move.old.line.newest}."
-    )

@@ -1,7 +1,8 @@
 """The Atlas in a terminal: the grid on one screen, with the column marked that somebody's settings fall in.
 
-First what can be lost, what to set and which release to be on; then the grid. All else of a page stands behind `--all`:
-the events' whole names, what no producer setting decides, what to set, a move to the newest line, and the bugs.
+First what can be lost, what to set, which release to be on and what no producer setting prevents; then the grid. All
+else of a page stands behind `--all`: what to do against events that no producer setting prevents, what to set, a move
+to the newest line, and the bugs.
 """
 
 from __future__ import annotations
@@ -11,11 +12,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from pages.atlas import events
-from pages.atlas.model import FEW, HOLE, LOST, SYMBOLS, WORDS, Atlas, BugOnPage, GridCell, RowCell
+from pages.atlas.model import FEW, HOLE, KEPT, LOST, SYMBOLS, WORDS, Atlas, BugOnPage, GridCell, RowCell
 
 CELL: Final = 7
 """Columns of the terminal that a cell takes."""
-EVENT: Final = events.WIDEST_BRIEF
+EVENT: Final = events.WIDEST
 MARK: Final = "yours"
 WIDTH: Final = EVENT + 4 + 7 * CELL
 """Of the grid."""
@@ -44,7 +45,7 @@ def _screen(
     atlas: Atlas, client: str, width: int, mine: frozenset[str], named: Mapping[str, str], first: Sequence[str]
 ) -> Iterator[str]:
     line = atlas.line
-    near = "" if atlas.measured_here else f", the nearest measured release, not {line.newest} itself"
+    near = "" if atlas.measured_here else f", the nearest measured release, and not on {line.newest}"
     yield f"Kafka {line.label}: what can happen to acknowledged records"
     yield f"  Measured on {atlas.measured_on or 'no release'}{near}. {client} producer, three replicas."
     for paragraph in first:
@@ -56,7 +57,8 @@ def _screen(
         settings = ", ".join(filter(None, (column.title, column.topic)))
         note = f" ({column.note})" if column.note else ""
         yours = f"  <- {named.get(column.id, 'yours')}" if column.id in mine else ""
-        yield f"  {letter} {figure.count:>2} of {figure.of}: {settings}{note}{yours}"
+        share = f"{figure.count:>2} of {figure.of}" if figure.of else "not measured"
+        yield f"  {letter} {share}: {settings}{note}{yours}"
     if mine:
         marks = [MARK if column.id in mine else "" for column in atlas.columns]
         yield (" " * (EVENT + 4) + "".join(f"{one:<{CELL}}" for one in marks)).rstrip()
@@ -65,28 +67,30 @@ def _screen(
         yield group
         for fault in faults:
             cells = "".join(f"{_cell(one):<{CELL}}" for one in atlas.grids[client][fault])
-            yield f"  {events.BRIEF[fault]:<{EVENT + 2}}{cells}".rstrip()
+            yield f"  {events.EVENTS[fault]:<{EVENT + 2}}{cells}".rstrip()
     yield "  " + "  ".join(f"{SYMBOLS[one]} {WORDS[one]}" for one in SYMBOLS)
     yield f"  “✕ 3/5”: in 3 of 5 runs. “✓ 5”: kept in 5 runs; up to 46 % may still lose. “?”: fewer than {FEW} runs."
+    if any(one.worst == KEPT for one in atlas.grids[client][WAITS] if one.column.acks in ("0", "1")):
+        yield f"  “✓” where the ISR shrinks: {events.NOTES[WAITS]}."
+
+
+WAITS: Final = "shrunk-isr-crash"
+"""The event after which a partition without unclean elections waits: what is kept cannot be read meanwhile."""
 
 
 def _more(atlas: Atlas) -> str:
-    beside = sum(one.cell.worst == LOST and not one.row.decided_by for one in atlas.rows)
-    return (
-        f"{beside} more events that no producer setting prevents, what to set, {len(atlas.bugs)} known bugs, and what "
-        "a newer line changes"
-    )
+    return f"what to do against each event, what to set, {len(atlas.bugs)} known bugs, and what a newer line changes"
 
 
 def _rest(atlas: Atlas, width: int, move: Sequence[str]) -> Iterator[str]:
     line = atlas.line
     yield ""
-    yield "The events in whole:"
-    for fault, title in events.EVENTS.items():
-        yield f"  {events.BRIEF[fault]:<{EVENT}}  {title}"
+    yield "What the names of events leave out:"
+    for fault, note in events.NOTES.items():
+        yield f"  {events.EVENTS[fault]:<{EVENT}}  {note}"
     for decides in dict.fromkeys(one.row.decided_by for one in atlas.rows):
         yield ""
-        yield f"{decides} decides these:" if decides else "No producer setting decides these:"
+        yield f"{decides} decides these:" if decides else "No producer setting prevents these:"
         for found in atlas.rows:
             if found.cell.worst == LOST and found.row.decided_by == decides:
                 told = f"{SYMBOLS[LOST]} {found.row.event} ({found.row.settings}): {_row(found.cell)}"

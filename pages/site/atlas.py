@@ -73,41 +73,49 @@ def of_line(
         after=after,
         atlas=atlas,
         lead=words.lead(atlas),
-        beside=words.whatever_is_set(atlas),
         basis=words.basis(atlas),
-        figures=words.figures(atlas),
+        chance=words.chance(),
+        not_run=words.not_run(atlas),
         switch=versions,
         clients=columns.CLIENTS,
         chosen=words.chosen(atlas),
+        defaults={client: words.default_of(atlas, client, data) for client in columns.CLIENTS},
         answers={
-            client: {column.id: words.answer(atlas, client, column) for column in atlas.columns}
+            client: {column.id: words.answers(atlas, client, column) for column in atlas.columns}
             for client in columns.CLIENTS
         },
-        advice={column.id: words.advice(atlas, column) for column in atlas.columns},
+        of_line={client: words.of_line(atlas, client) for client in columns.CLIENTS},
+        with_bugs=partial(_with_bugs, atlas=atlas),
         linger={client: words.linger(client, atlas) for client in columns.CLIENTS},
         costs={client: words.costs(data, atlas, client) for client in columns.CLIENTS},
         groups=events.grouped(),
         events=events.EVENTS,
+        notes={fault: words.note(atlas, fault) for fault in events.EVENTS},
         symbols=model.SYMBOLS,
         words=model.WORDS,
         classes=model.CLASSES,
         meanings=model.MEANINGS,
         detail_of=words.detail,
         few=model.FEW,
+        decided=partial(_decided, atlas),
+        kept=[one for one in atlas.rows if one.cell.worst == model.KEPT],
+        unknown=[one for one in atlas.rows if one.cell.worst == model.HOLE],
+        command=words.command(line),
         row_detail=partial(words.row_detail, newest=line.newest),
         backing=words.backing,
         here=lambda version: version.partition("-")[0] == line.newest,
         sessions=words.sessions(atlas),
-        release=words.release(atlas),
-        of_clients=words.clients(atlas),
-        to_set=[one for one in atlas.settings if one.differs],
         bug_lead=words.bug_lead(atlas),
         move=move,
-        move_short=moving.short(move) if move else "",
-        move_sentences=[_with_bugs(text, move) for text in moving.sentences(move)] if move else [],
+        move_sentences=[_with_bugs(text, atlas, move.added) for text in moving.sentences(move)] if move else [],
         fixed_here=model.fixed_in_line(line, data),
         harms=HARM_ORDER,
     )
+
+
+def _decided(atlas: model.Atlas, by: str, worst: str) -> list[model.RowOnPage]:
+    """The rows of events that a producer setting decides ("" for none), of one outcome."""
+    return [one for one in atlas.rows if one.row.decided_by == by and one.cell.worst == worst]
 
 
 def style(atlases: Sequence[model.Atlas]) -> str:
@@ -116,9 +124,10 @@ def style(atlases: Sequence[model.Atlas]) -> str:
     return ENVIRONMENT.get_template("atlas.css.j2").render(columns=list(ids), clients=columns.CLIENTS) + "\n"
 
 
-def _with_bugs(text: str, move: moving.Move) -> Markup:
-    """A sentence in which each bug of either release leads to the page that shows it."""
-    pages_of = {bug.id: bug.scenario for bug in (*move.old.bugs, *move.new.bugs)}
+def _with_bugs(text: str, atlas: model.Atlas, added: Sequence[model.BugOnPage] = ()) -> Markup:
+    """A sentence in which each bug leads to the page that shows it."""
+    told = (*atlas.bugs, *atlas.client_bugs, *(atlas.step.added if atlas.step else ()), *added)
+    pages_of = {bug.id: bug.scenario for bug in told}
     if not pages_of:
         return escape(text)
     names = re.compile(rf"(?<![\w-])({'|'.join(map(re.escape, pages_of))})(?![\w-])")
@@ -134,5 +143,5 @@ def index_page(atlases: Sequence[model.Atlas]) -> str:
         f"{FOLDER}/index.html",
         title="The Atlas: which version do you run?",
         section="Atlas",
-        rows=[(one, words.figures(one)) for one in atlases],
+        rows=[(one, list(one.figures.values())) for one in atlases],
     )

@@ -22,8 +22,8 @@ from harness.harms import HARM_ORDER, harm_of
 from judgement.rates import telling
 from judgement.report.timeline_svg import STYLE
 from pages import counted, delivery, guide, museum, pictures
-from pages.atlas import lines, model, tables
-from pages.atlas.columns import ACKS_1
+from pages.atlas import events, lines, model, tables
+from pages.atlas.columns import ACKS_1, CLIENTS
 from pages.compact import compact
 from pages.scenarios import described as describe
 from pages.site import articles, atlas, chapters, finding_articles, scenarios
@@ -220,16 +220,24 @@ def _lost(cells: Mapping[str, Any]) -> str:
     return f"{sum(cell['lost'] for cell in cells.values())} of {sum(telling(cell) for cell in cells.values())}"
 
 
+def _losing_runs(cells: Mapping[str, model.GridCell]) -> str:
+    runs = [run for one in cells.values() for run in one.runs]
+    return f"{sum(run.lost > 0 for run in runs)} of {len(runs)} runs"
+
+
 def documented_in_words(data: model.Data, atlases: Sequence[model.Atlas]) -> list[tuple[str, str]]:
     """Findings that documents say and few expect, each with the scenario that its runs are of."""
     restarted = {
-        cell.cell.key.version: cell
-        for atlas in atlases
-        for cell in atlas.grids["java"]["rolling-restart"]
-        if atlas.measured_here and cell.column.id == ACKS_1 and cell.cell
+        client: {
+            cell.cell.key.version: cell
+            for atlas in atlases
+            for cell in atlas.grids[client]["rolling-restart"]
+            if atlas.measured_here and cell.column.id == ACKS_1 and cell.cell
+        }
+        for client in CLIENTS
     }
-    losing = [version for version, one in restarted.items() if one.worst == model.LOST]
-    every = [run for one in restarted.values() for run in one.runs]
+    losing = {version for of in restarted.values() for version, one in of.items() if one.worst == model.LOST}
+    versions = {version for of in restarted.values() for version in of}
     all_power = data.runs["page-cache-only"]["cases"]["default"]
     flushed = data.runs["page-cache-only"]["cases"]["flush-each"]
     failover = data.runs["double-failover"]["cases"]["default"]
@@ -238,15 +246,14 @@ def documented_in_words(data: model.Data, atlases: Sequence[model.Atlas]) -> lis
     new = {name: cell for name, cell in failover.items() if not cell["lost"]}
     return [
         (
-            "A clean rolling restart lost acks=1 records of a Java producer in "
-            f"{sum(run.lost > 0 for run in every)} of {len(every)} runs ({sum(run.lost for run in every)} of "
-            f"{sum(run.acknowledged for run in every)} records), on {len(losing)} of {len(restarted)} measured "
+            f"A clean rolling restart lost acks=1 records in {_losing_runs(restarted['java'])} of a Java producer, in "
+            f"{_losing_runs(restarted['librdkafka'])} of librdkafka, on {len(losing)} of {len(versions)} measured "
             f"versions ({', '.join(sorted(losing))}).",
             "audit-rolling-restart",
         ),
         (
-            f"All replicas lose power at one moment: acks=all records were lost in {_lost(all_power)} runs; with a "
-            f"flush of each record in {_lost(flushed)}.",
+            f"{events.EVENTS['power-loss']}: acks=all records were lost in {_lost(all_power)} runs; with a flush of "
+            f"each record in {_lost(flushed)}.",
             "page-cache-only",
         ),
         (
@@ -285,9 +292,20 @@ def _home(data: model.Data, atlases: Sequence[model.Atlas]) -> str:
         section="Home",
         found=findings_in_words(data, atlases),
         hero=HERO,
-        picture=Markup(compact(pictures.bare(svg))),
+        since=since_epochs(data),
+        # Its heading is the page's.
+        picture=Markup(compact(pictures.HEADLINE.sub("", pictures.bare(svg)))),
         counts=counts_in_words(data),
         lines=[{"name": name, "short": by_name[name].label} for name in SHORTEST],
+    )
+
+
+def since_epochs(data: model.Data) -> str:
+    """That what the home page's picture shows is over, and how often that was tried."""
+    kept = [cell for cell in data.runs["double-failover"]["cases"]["default"].values() if not cell["lost"]]
+    return (
+        f"Replicas with leader epochs (KIP-101, 0.11 and later) keep the record: {sum(map(telling, kept))} runs of the "
+        "same sequence lost none."
     )
 
 

@@ -2,20 +2,52 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass
 
-from audit.cells import covering_in
+from audit.cells import Settings, covering_in
 from audit.defaults import RULES
 from audit.grade import cost
 from audit.known import known
+from evidence.releases import numbers
 from evidence.text import plural
+from harness.harms import HARM_ORDER
+from judgement.sampling import at_most, between, percent
 from pages.atlas import columns as columns_of
 from pages.atlas.columns import ACKS_1, FLUSHED, RECOMMENDED, Column
-from pages.atlas.events import BRIEF, EVENTS
-from pages.atlas.model import KEPT, LOST, WORDS, Atlas, Data, Figure, GridCell, RowCell, RowOnPage
+from pages.atlas.events import EVENTS, NOTES, inside
+from pages.atlas.lines import ReleaseLine
+from pages.atlas.model import (
+    HOLE,
+    KEPT,
+    LOST,
+    WORDS,
+    Atlas,
+    BugOnPage,
+    Data,
+    GridCell,
+    RowCell,
+    RowOnPage,
+    Step,
+    grid,
+)
 
-NAMED = 3
-"""So many events are named in a sentence."""
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """One of the four answers at the top of a page."""
+
+    heading: str
+    first: str
+    """The answer, in one sentence."""
+    rest: str = ""
+    """Why, or what else."""
+    events: tuple[str, ...] = ()
+    """The events that it is about, by name."""
+
+    def __str__(self) -> str:
+        named = f"Events: {'; '.join(map(inside, self.events))}." if self.events else ""
+        return " ".join(filter(None, (self.first, self.rest, named)))
 
 
 def lead(atlas: Atlas) -> str:
@@ -23,7 +55,7 @@ def lead(atlas: Atlas) -> str:
     line = atlas.line
     here = f"Measured on {atlas.measured_on}" if atlas.measured_on else "Not measured"
     if atlas.measured_on and not atlas.measured_here:
-        here += ", the nearest measured release of the same line of versions"
+        here += f", the nearest measured release, and not on {atlas.line.newest}"
     return f"{here}. Defaults and bugs are those of {line.newest}."
 
 
@@ -37,126 +69,148 @@ def basis(atlas: Atlas) -> str:
     return f"The grid rests on {plural(len(runs), 'run')}, {when}."
 
 
-def figures(atlas: Atlas) -> list[dict[str, str]]:
-    """The four figures at the top."""
-
-    def one(figure: Figure, text: str, tone: str) -> dict[str, str]:
-        holes = f"; {figure.holes} more not measured" if figure.holes else ""
-        told = {"count": str(figure.count), "of": f"of {figure.of} measured events", "text": f"{text}{holes}"}
-        return told | {"tone": tone if figure.count else "good"}
-
-    names = {column.id: column for column in atlas.columns}
-    best = names[RECOMMENDED]
-    lose = plural(atlas.bugs_that_lose, "bug").split(" ")[1]
-    return [
-        one(atlas.figures[ACKS_1], "lose acknowledged records with acks=1", "bad"),
-        one(atlas.figures[RECOMMENDED], f"with {best.title}, {best.topic}", "some"),
-        one(atlas.figures[FLUSHED], "if each record is flushed as well", "some"),
-        {
-            "count": str(len(atlas.bugs)),
-            "of": f"known {'bug' if len(atlas.bugs) == 1 else 'bugs'}",
-            "text": f"in {atlas.line.newest}; {atlas.bugs_that_lose or 'no'} {lose} lose records"
-            if atlas.bugs_that_lose != 1
-            else f"in {atlas.line.newest}; 1 bug loses records",
-            "tone": "bad" if atlas.bugs_that_lose else "some" if atlas.bugs else "good",
-            "link": "#bugs",
-        },
-    ]
-
-
-def detail(cell: GridCell) -> tuple[str, str, str]:
-    """The small lines of a cell: "5 of 318" records of the worst run, "3/5 runs · 15–93 %" of all, "also reordered"."""
+def detail(cell: GridCell) -> tuple[str, ...]:
+    """The small lines of a cell: "in 3 of 5 runs", "up to 5 of 318 records" (of the worst run), "also out of order"."""
     run = cell.worst_run
     if cell.worst == KEPT:
-        return "", f"{plural(len(cell.runs), 'run')} · {_unbroken(f'≤ {cell.possible}')}", ""
+        return (f"in {plural(len(cell.runs), 'run')}",)
     if run is None:
-        return "", "", ""
+        return ()
     of = run.acknowledged if cell.worst != "refuses" else run.acknowledged + run.refused
-    between = _unbroken(cell.interval.replace(" to ", "–").replace("at least", "≥"))
     other = [WORDS[outcome] for outcome in cell.outcomes[1:]]
-    seen = f"{cell.times}/{len(cell.runs)} runs · {between}"
-    return f"{cell.count} of {of}", seen, f"also {', '.join(other)}" if other else ""
+    return (
+        f"in {cell.times} of {plural(len(cell.runs), 'run')}",
+        f"{'up to ' if cell.times > 1 else ''}{cell.count} of {plural(of, 'record')}",
+        *([f"also {', '.join(other)}"] if other else ()),
+        *([UNCLEAN] if stands_for(cell) else ()),
+    )
 
 
-def _unbroken(text: str) -> str:
-    """Text that stays on one line.
+UNCLEAN = "run with unclean elections on"
+"""Said of a cell whose runs had what its column has not."""
 
-    >>> _unbroken("≤ 46 %") == "≤\N{NO-BREAK SPACE}46\N{NO-BREAK SPACE}%"
-    True
+
+def stands_for(cell: GridCell) -> bool:
+    """Whether runs with unclean elections stand for a column without: the audit has the argument that it is the same.
+
+    Releases without eligible leader replicas and the newest have the same runs as their basis, but not these cells.
     """
-    return text.replace(" ", "\N{NO-BREAK SPACE}")
+    return cell.cell is not None and cell.cell.key.unclean and not cell.column.unclean
 
 
-def whatever_is_set(atlas: Atlas) -> str:
-    """How many further events lose records, whatever producers set; "" if none is known to."""
-    beside = sum(one.cell.worst == LOST and not one.row.decided_by for one in atlas.rows)
-    lose = "event loses" if beside == 1 else "events lose"
-    return f"{beside} further {lose} records, whatever producers set." if beside else ""
+def chance() -> str:
+    """What five runs leave possible: how far a count can be trusted."""
+    return (
+        f"Runs are few: after 5 runs without a loss, up to {percent(at_most(0, 5))} of attempts may still lose "
+        f"records, and “3 of 5 runs” stands for {between(3, 5)} of attempts (95 % confidence)."
+    )
 
 
-def answer(atlas: Atlas, client: str, column: Column) -> dict[str, Any]:
-    """What a column's settings can do, in a sentence, and the events that lose records."""
+# The four answers
+
+
+def answers(atlas: Atlas, client: str, column: Column) -> tuple[Answer, ...]:
+    """What can be lost, what to set, which release to be on, and what no producer setting prevents."""
+    return lost(atlas, client, column), to_change(atlas, client, column), *of_line(atlas, client)
+
+
+def of_line(atlas: Atlas, client: str) -> tuple[Answer, ...]:
+    """The two answers that are the same whatever a producer has."""
+    return release(atlas, client), not_prevented(atlas, client)
+
+
+def lost(atlas: Atlas, client: str, column: Column) -> Answer:
+    """What a column's settings can do, and the events that lose records."""
+    heading = "What can be lost"
     figure = atlas.losing(client, column.id)
     cells = atlas.column(client, column.id)
-    lost = [EVENTS[one.fault] for one in cells if one.worst == LOST]
-    other = {
+    who = f"With {column.title}" + (f" and {column.topic}" if column.topic else "")
+    if not figure.of:
+        return Answer(heading=heading, first=f"{who}: not measured.")
+    if sum(one.worst == "refuses" for one in cells) == figure.of:
+        return Answer(
+            heading=heading,
+            first=f"{who}: brokers of this line refused every record, in all {figure.of} events.",
+            rest="A producer cannot have these settings here.",
+        )
+    what = "acknowledged records" if column.acks != "0" else "records that the client reported as sent"
+    if figure.count:
+        told = f"{figure.count} of {figure.of} measured events {_lose(figure.count)} {what}"
+    else:
+        told = f"none of {figure.of} measured events lost {what}"
+    names = tuple(EVENTS[one.fault] for one in cells if one.worst == LOST)
+    return Answer(heading=heading, first=f"{who}, {told}.", rest=_other_harm(cells), events=names)
+
+
+def _lose(count: int) -> str:
+    return "loses" if count == 1 else "lose"
+
+
+def _other_harm(cells: Sequence[GridCell]) -> str:
+    """How many further events write records twice or reorder them, in a sentence; "" if none."""
+    count = {
         outcome: sum(outcome in one.outcomes and one.worst != LOST for one in cells)
         for outcome in ("duplicates", "reorders")
     }
-    refused = [one for one in cells if one.worst == "refuses"]
-    who = f"With {column.title}" + (f" and {column.topic}" if column.topic else "")
-    if not figure.of:
-        return {"sentence": f"{who}: not measured.", "lost": []}
-    if len(refused) == figure.of:
-        return {
-            "sentence": f"{who}: brokers of this line refused every record, in all {figure.of} events. A producer "
-            "cannot have these settings here.",
-            "lost": [],
-        }
-    count = f"{figure.count} of {figure.of} events lose" if figure.count else f"none of {figure.of} events lost"
     more = [
         f"{number} more {'writes' if number == 1 else 'write'} records twice"
         if outcome == "duplicates"
-        else f"{number} {'reorders' if number == 1 else 'reorder'} records without a loss"
-        for outcome, number in other.items()
+        else f"{number} more {'reorders' if number == 1 else 'reorder'} them"
+        for outcome, number in count.items()
         if number
     ]
-    was = "was" if figure.holes == 1 else "were"
-    holes = f" {plural(figure.holes, 'event')} {was} not measured." if figure.holes else ""
-    extra = f"; {', '.join(more)}" if more else ""
-    return {"sentence": f"{who}, {count} acknowledged records{extra}.{holes}", "lost": lost}
+    return f"{', '.join(more)}." if more else ""
 
 
-def advice(atlas: Atlas, column: Column) -> str:
-    """What another column does better for acknowledged records; made of the counts of both."""
-    mine = atlas.losing("java", column.id)
+FLUSH_PRICE = "Each write then waits for a flush to disk on every in-sync replica: measure yours."
+
+
+def to_change(atlas: Atlas, client: str, column: Column) -> Answer:
+    """What other settings do better for acknowledged records; made of the counts of both."""
+    heading = "What to set"
     best = next(one for one in atlas.columns if one.id == RECOMMENDED)
-    flushed = next(one for one in atlas.columns if one.id == FLUSHED)
-    then, power = atlas.losing("java", best.id), atlas.losing("java", flushed.id)
     if column.id == FLUSHED:
-        rest = [EVENTS[one.fault] for one in atlas.column("java", FLUSHED) if one.worst == LOST]
-        return (
-            f"These events still lose records: {'; '.join(rest)}."
-            if rest
-            else "Nothing more. The price: each write waits for a flush (see the last line of the grid)."
-        )
-    if mine.count > then.count or column.id not in (RECOMMENDED, FLUSHED):
-        verb = "loses" if then.count == 1 else "lose"
-        told = f"Set {to_set(best)}: then {then.count} of {then.of} events {verb} records"
-        rest = [one.fault for one in atlas.column("java", best.id) if one.worst == LOST]
-        if not rest or len(rest) > NAMED:
-            return f"{told}."
-        flush = f" With flush.messages=1 too, {power.count} of {power.of} do." if power.count < then.count else ""
-        return f"{told} ({'; '.join(BRIEF[fault] for fault in rest)}).{flush}"
-    return (
-        f"Set flush.messages=1 if all replicas can lose power together: then {power.count} of {power.of} events lose "
-        "records. Producers stay as they are."
+        return Answer(heading=heading, first="Nothing more.", rest=FLUSH_PRICE)
+    if column.id == RECOMMENDED:
+        power = atlas.losing(client, FLUSHED)
+        then = f"Then {power.count} of {power.of} events {_lose(power.count)} records. {FLUSH_PRICE}"
+        told = "Nothing more in producers. Set flush.messages=1 in the topic if all replicas can lose power at once."
+        return Answer(heading=heading, first=told, rest=then if power.of else "")
+    figure = atlas.losing(client, best.id)
+    then = f"Then {figure.count} of {figure.of} events {_lose(figure.count)} records."
+    harm = _other_harm(atlas.column(client, best.id))
+    return Answer(
+        heading=heading, first=f"Set {to_set(best)}.", rest=" ".join(filter(None, (then, harm))) if figure.of else ""
     )
+
+
+def not_prevented(atlas: Atlas, client: str) -> Answer:
+    """The events that lose records with the recommended settings too: of the grid, and others that were run."""
+    left, flushed = (_losing(atlas, client, column) for column in (RECOMMENDED, FLUSHED))
+    measured = atlas.losing(client, FLUSHED).of
+    prevented = [fault for fault in left if measured and fault not in flushed]
+    rest = [fault for fault in left if fault not in prevented]
+    further = [one.row.event for one in atlas.further()]
+    names = dict.fromkeys([*(EVENTS[fault] for fault in (*prevented, *rest)), *further])
+    which = "the first" if len(prevented) == 1 else f"the first {len(prevented)}"
+    told = f"{plural(len(names), 'event')} {_lose(len(names))} records whatever producers set."
+    return Answer(
+        heading="What no producer setting prevents",
+        first=told if names else "No event that was run loses records then.",
+        rest=f"flush.messages=1 in the topic prevents {which}." if prevented else "",
+        events=tuple(names),
+    )
+
+
+def _losing(atlas: Atlas, client: str, column: str) -> list[str]:
+    return [one.fault for one in atlas.column(client, column) if one.worst == LOST]
 
 
 def to_set(column: Column) -> str:
     """A column's settings by their names, as they are written into files."""
-    return f"{column.title.replace('idempotent', 'enable.idempotence=true')} and {column.topic}"
+    written = {"idempotent": "enable.idempotence=true", "one in flight": "max.in.flight.requests.per.connection=1"}
+    settings = [written.get(one, one) for one in column.title.split(", ")]
+    return f"{', '.join(settings)} and {column.topic}"
 
 
 def costs(data: Data, atlas: Atlas, client: str) -> dict[str, str]:
@@ -199,30 +253,104 @@ def backing(one: RowOnPage) -> str:
     if one.cell.worst == KEPT or one.row.prevented_by is None:
         return ""
     if one.prevention is not None:
-        return f"With that, {plural(one.prevention.runs, 'run')} lost nothing."
+        return f"With {one.row.remedy or 'that'}, {plural(one.prevention.runs, 'run')} lost nothing."
     return f"Runs on {one.elsewhere} show that it helps." if one.elsewhere else ""
 
 
-def release(atlas: Atlas) -> str:
-    """Which release to be on, and why."""
-    newest, free = atlas.line.newest, atlas.free_of_mended
-    mode = "KRaft" if atlas.line.mode == "kraft" else "ZooKeeper"
-    groups: dict[tuple[int, int], list[str]] = {}
-    for one in atlas.counts:
-        groups.setdefault((one.bugs, one.lose), []).append(one.release)
-    has = "; ".join(
-        f"{' and '.join(of)} {'has' if len(of) == 1 else 'have'} {_known(*count)}" for count, of in groups.items()
+def not_run(atlas: Atlas) -> str:
+    """The events that no run stands for on this line, and what was run that is like one of them."""
+    holes = [fault for fault in EVENTS if all(one.worst == HOLE for one in atlas.grids["java"][fault])]
+    if not holes:
+        return ""
+    like = next((one for one in atlas.rows if one.row.scenario == LIKE_DISK and one.cell.worst == LOST), None)
+    also = (
+        f" Run with another cluster: {inside(like.row.event)} "
+        f"({like.cell.lost} of {plural(like.cell.runs, 'run')} lost records)."
+        if like and "last-disk-lost" in holes
+        else ""
     )
-    if not free or atlas.remaining is None:
-        return f"No release with {mode} is free of all bugs that any release fixes. {has}."
-    lose = {0: "none loses", 1: "1 loses"}.get(atlas.remaining.lose, f"{atlas.remaining.lose} lose")
-    left = f"{plural(atlas.remaining.bugs, 'known bug')} that no release fixes; {lose} records"
-    if free == newest:
-        older = "" if len(groups) == 1 else f" {has}."
-        return f"Stay on {newest}: it has {left}.{older}"
-    target = atlas.newest_free or free
-    first = f" {free} is the first release with the same fixes." if target != free else ""
-    return f"Move to {target} (with {mode}): it has {left}.{first} On this line, {has}."
+    named = "; ".join(inside(EVENTS[fault]) for fault in holes)
+    return f"Not run on {atlas.line.newest} or a release that stands for it: {named}.{also}"
+
+
+LIKE_DISK = "blank-disk-replacement"
+"""The scenario in which a broker without its disk leads, where in the grid another replica leads."""
+
+
+def note(atlas: Atlas, fault: str) -> str:
+    """What an event's name leaves out; "" if nothing."""
+    kept = all(one.worst != LOST for one in atlas.column("java", ACKS_1) if one.fault == fault)
+    # A replica that left the ISR may lead here: the partition does not wait.
+    return NOTES.get(fault, "") if fault != "shrunk-isr-crash" or kept else ""
+
+
+def release(atlas: Atlas, client: str) -> Answer:
+    """Which release to be on, and why."""
+    heading, newest = "Which release", atlas.line.newest
+    mode = "KRaft" if atlas.line.mode == "kraft" else "ZooKeeper"
+    step, known_bugs = atlas.step, _known(len(atlas.bugs), atlas.bugs_that_lose)
+    own = _of_clients(atlas) if client == "java" else []
+    if atlas.line.pinned:
+        own.insert(0, "Finish the upgrade: raise inter.broker.protocol.version.")
+    if step is None and not atlas.free_of_mended:
+        told = f"No release with {mode} has all fixes. {newest} has {known_bugs}."
+        return Answer(heading=heading, first=told, rest=" ".join(own))
+    if step is None:
+        left = f"It has {known_bugs}; no release fixes them." if atlas.bugs else ""
+        return Answer(heading=heading, first=f"Be on {newest}, with {mode}.", rest=" ".join(filter(None, (left, *own))))
+    why = _why(step, client)
+    if not step.fixed:
+        why.insert(0, "Neither has a bug that a release fixes.")
+    which = step.release if step.fixed else f"{newest} or {step.release}"
+    return Answer(heading=heading, first=f"Be on {which}, with {mode}.", rest=" ".join([*why, *own]))
+
+
+def _why(step: Step, client: str) -> list[str]:
+    """What a move to another release brings, in sentences."""
+    told = []
+    if step.fixed:
+        told.append(f"It fixes {_named(step.fixed)}.")
+        told += [f"The nearest release with these fixes is {step.first}."] if step.first != step.release else []
+        told += [f"No release fixes the other {_in_words(len(step.stay))}."] if step.stay else []
+    told += [f"New there: {_named(step.added)}."] if step.added else []
+    better = [inside(EVENTS[cell.fault]) for cell in step.better[client]]
+    told += [f"With the recommended settings it keeps records when: {'; '.join(better)}."] if better else []
+    told += [f"There, with {client}, {'; '.join(map(_worse, step.worse[client]))}."] if step.worse[client] else []
+    return told
+
+
+def _named(bugs: Sequence[BugOnPage]) -> str:
+    """Bugs by their names, and which of them lose records."""
+    return listed([f"{one.id} (loses records)" if one.harm == HARM_ORDER[0] else one.id for one in bugs])
+
+
+def _in_words(count: int) -> str:
+    """A count that stands between version numbers."""
+    words = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
+    return words[count] if count < len(words) else str(count)
+
+
+def listed(names: Sequence[str]) -> str:
+    """Names in a sentence.
+
+    >>> listed(["a"]), listed(["a", "b"]), listed(["a", "b", "c"])
+    ('a', 'a and b', 'a, b and c')
+    """
+    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
+
+
+def _worse(cell: GridCell) -> str:
+    runs = f"{cell.times} of {plural(len(cell.runs), 'run')}"
+    return f"records were {WORDS[cell.worst]} in {runs} of “{inside(EVENTS[cell.fault])}”"
+
+
+def _of_clients(atlas: Atlas) -> list[str]:
+    """The release of Java clients that fixes what those of this release have."""
+    mended = [bug for bug in atlas.client_bugs if bug.fixed]
+    if not mended:
+        return []
+    at_least = max((bug.fixed for bug in mended), key=numbers)
+    return [f"Java clients: {at_least} or later fixes {_named(mended)}."]
 
 
 def _known(bugs: int, lose: int) -> str:
@@ -230,34 +358,90 @@ def _known(bugs: int, lose: int) -> str:
     return f"{plural(bugs, 'known bug')}, {which}" if bugs else "no known bug"
 
 
-def clients(atlas: Atlas) -> str:
-    """What bugs Java clients of this release have, whatever the brokers are."""
-    bugs = atlas.client_bugs
-    if not bugs:
-        return ""
-    told = "; ".join(f"{bug.id} {bug.harm}, {f'fixed in {bug.fixed}' if bug.fixed else 'not fixed'}" for bug in bugs)
-    newer = " A newer client works with these brokers." if any(bug.fixed for bug in bugs) else ""
-    return f"Java clients of {atlas.line.newest} have {plural(len(bugs), 'known bug')} of their own: {told}.{newer}"
-
-
 def bug_lead(atlas: Atlas) -> str:
-    """How many bugs there are, and the release that is free of those that are mended."""
+    """How many bugs there are, in each release of the line."""
     if not atlas.bugs:
         return f"None of the bugs recorded here is in {atlas.line.newest}."
-    count = plural(len(atlas.bugs), "bug")
-    told = f"{atlas.line.newest} has {count} of those recorded here. Each was reproduced on a release that has it."
-    return f"{told} {release(atlas)}"
+    groups: dict[tuple[int, int], list[str]] = {}
+    for one in atlas.counts:
+        groups.setdefault((one.bugs, one.lose), []).append(one.release)
+    has = " ".join(
+        f"{listed(of)} {'has' if len(of) == 1 else 'have'} {_known(*count)}." for count, of in groups.items()
+    )
+    return f"{has} Each was reproduced on a release that has it."
 
 
 def sessions(atlas: Atlas) -> str:
-    """That runs have shorter sessions than clusters have by default."""
+    """How much longer than in the runs a pause takes with the release's own session time-out."""
     name, default = atlas.session_ms
     short = sorted({one.session_s for one in atlas.pauses})
     if not short or not default.isdigit():
         return ""
     ran = f"{short[0]:g} s" if len(short) == 1 else f"{short[0]:g} to {short[-1]:g} s"
-    later = f"In {atlas.line.newest} {name} is {int(default) / 1000:g} s by default"
-    return f"The runs had sessions of {ran}. {later}: a crash is noticed that much later."
+    own = int(default) / 1000
+    told = (
+        f"After a crash other brokers lead when the session ends. The runs had sessions of {ran}. "
+        f"The default ({name} of {atlas.line.newest}) is {own:g} s"
+    )
+    if own <= short[-1]:
+        return f"{told}."
+    more = f"{own - short[-1]:g}" + (f" to {own - short[0]:g}" if len(short) > 1 else "")
+    return f"{told}: add {more} s at most."
+
+
+TOPICS_BY_BROKERS = (2, 5)
+"""The first release whose kafka-configs.sh changes topics through brokers (KIP-543)."""
+HAS_CONFIGS = (0, 9)
+"""The first release that has kafka-configs.sh (KIP-21)."""
+
+
+def command(line: ReleaseLine) -> str:
+    """How min.insync.replicas of a topic is set, with the tools of a line's newest release.
+
+    Before 0.9 it is kafka-topics.sh that changes a topic.
+    """
+    at = numbers(line.newest)
+    if at < HAS_CONFIGS:
+        return "kafka-topics.sh --zookeeper HOST:2181 --alter --topic TOPIC --config min.insync.replicas=2"
+    where = "--bootstrap-server HOST:9092" if at >= TOPICS_BY_BROKERS else "--zookeeper HOST:2181"
+    topic = "--entity-type topics --entity-name TOPIC"
+    return f"kafka-configs.sh {where} --alter {topic} --add-config min.insync.replicas=2"
+
+
+def default_of(atlas: Atlas, client: str, data: Data) -> str:
+    """What a client has if nothing is set, and where the page shows it."""
+    if client == "java":
+        name = next(one.title for one in atlas.columns if one.id == chosen(atlas))
+        return f"Shown first: {name}, the default of a Java producer of {atlas.line.newest}."
+    released = max((run.client_release for one in atlas.cells(client) for run in one.runs), key=numbers, default="")
+    if not released:
+        return ""
+    rules = RULES[client](released)
+    own = Settings(
+        client=client,
+        line=atlas.line.audit,
+        version=atlas.line.newest,
+        replication_factor=3,
+        min_insync_replicas=1,
+        unclean=False,
+        acks=rules.acks,
+        idempotence=bool(rules.idempotence),
+        in_flight=rules.in_flight,
+        retries=str(rules.retries),
+    )
+    told = f"Default of {columns_of.CLIENTS[client]} {released}: acks={rules.acks}, not idempotent."
+    fits_in = columns_of.falls_in(data.measured, own, atlas.line)
+    if fits_in:
+        return f"{told} It is the column “{fits_in.title}, {fits_in.topic}”."
+    (cells,) = zip(*grid(atlas.line, client, [columns_of.of(own, "")], data.measured).values(), strict=True)
+    measured = [one for one in cells if one.worst != HOLE]
+    count = sum(one.worst == LOST for one in measured)
+    if not measured:
+        return f"{told} It has no column here, and was not measured."
+    return (
+        f"{told} It has no column here. With min.insync.replicas=1, {count} of {len(measured)} measured events "
+        f"{_lose(count)} records. {_other_harm(cells)}".strip()
+    )
 
 
 def chosen(atlas: Atlas) -> str:

@@ -18,6 +18,7 @@ from evidence.errors import UsageError
 from harness.cluster import apache
 from harness.cluster.builds import Build
 from harness.cluster.versions import Version
+from harness.harms import HARM_ORDER, harm_of
 from pages.atlas import columns, events, lines, model, moving, tables, terminal
 from pages.site import words
 
@@ -133,14 +134,188 @@ def test_advice_rests_on_runs_that_lost_nothing(data: model.Data) -> None:
             assert one.prevention is None or one.prevention.lost == 0
 
 
-def test_what_to_set_names_the_events_that_still_lose_records(data: model.Data) -> None:
-    for line in ("2.8", "4.3", "3.9-zk", "0.10.2", "3.9-pinned"):
-        atlas = _atlas(data, line)
-        weak = next(column for column in atlas.columns if column.id == columns.ACKS_1)
-        still = [one.fault for one in atlas.column("java", columns.RECOMMENDED) if one.worst == model.LOST]
-        told = words.advice(atlas, weak)
-        named = [fault for fault, brief in events.BRIEF.items() if brief in told]
-        assert named == (sorted(still, key=list(events.BRIEF).index) if len(still) <= words.NAMED else []), line
+CLIENT_AND_LINE = [
+    (client, name) for client in columns.CLIENTS for name in ("2.8", "4.3", "4.0", "3.9-zk", "0.10.2", "3.9-pinned")
+]
+
+
+@pytest.mark.parametrize(("client", "name"), CLIENT_AND_LINE)
+def test_what_no_producer_setting_prevents_is_what_the_recommended_settings_lose(
+    client: str, name: str, data: model.Data
+) -> None:
+    atlas = _atlas(data, name)
+    told = words.not_prevented(atlas, client)
+    lost = {column: [one.fault for one in atlas.column(client, column) if one.worst == model.LOST]
+            for column in (columns.RECOMMENDED, columns.FLUSHED)}  # fmt: skip
+    grid, further = (
+        [events.EVENTS[one] for one in lost[columns.RECOMMENDED]],
+        [one.row.event for one in atlas.further()],
+    )
+    assert sorted(told.events) == sorted({*grid, *further})
+    assert told.first == f"{len(told.events)} events lose records whatever producers set."
+    prevented = [events.EVENTS[one] for one in lost[columns.RECOMMENDED] if one not in lost[columns.FLUSHED]]
+    assert list(told.events[: len(prevented)]) == prevented
+    assert (
+        told.rest == f"flush.messages=1 in the topic prevents the first{f' {len(prevented)}' * (len(prevented) > 1)}."
+    )
+
+
+def test_an_event_that_is_in_the_grid_is_not_told_twice(data: model.Data) -> None:
+    """Rows have a loss of power with other settings. 4.3 loses where followers were killed, not stopped."""
+    of_28, of_43 = ([one.row for one in _atlas(data, name).further()] for name in ("2.8", "4.3"))
+    assert not {row.same_as for row in of_28} & {"power-loss", "last-replica"}
+    assert ("last-replica-standing", "min-2-killed") in {(row.scenario, row.case) for row in of_43}
+    for row in (*of_28, *of_43):
+        assert not row.needs, "with recommended settings of topics and brokers it cannot happen"
+        assert not row.decided_by
+
+
+@pytest.mark.parametrize(("client", "name"), CLIENT_AND_LINE)
+def test_what_to_set_counts_what_is_lost_then_with_this_client(client: str, name: str, data: model.Data) -> None:
+    atlas = _atlas(data, name)
+    weak = next(column for column in atlas.columns if column.id == columns.ACKS_1)
+    best = next(column for column in atlas.columns if column.id == columns.RECOMMENDED)
+    told, then = words.to_change(atlas, client, weak), atlas.losing(client, columns.RECOMMENDED)
+    assert told.first == f"Set {words.to_set(best)}."
+    assert told.rest.startswith(f"Then {then.count} of {then.of} events lose")
+    twice = sum("duplicates" in one.outcomes and one.worst != model.LOST
+                for one in atlas.column(client, columns.RECOMMENDED))  # fmt: skip
+    assert (f"{twice} more write" in told.rest) == bool(twice)
+
+
+def test_settings_are_told_as_they_are_written(data: model.Data) -> None:
+    best = {name: next(one for one in _atlas(data, name).columns if one.id == columns.RECOMMENDED) for name in
+            ("2.8", "0.10.2")}  # fmt: skip
+    assert words.to_set(best["2.8"]) == "acks=all, enable.idempotence=true and min.insync.replicas=2"
+    assert words.to_set(best["0.10.2"]) == (
+        "acks=all, max.in.flight.requests.per.connection=1 and min.insync.replicas=2"
+    )
+
+
+def test_the_release_to_be_on_is_told_with_what_it_fixes(data: model.Data, of_28: model.Atlas) -> None:
+    step = of_28.step
+    assert step is not None
+    there = {bug.id for bug in _atlas(data, "3.9-zk").bugs}
+    assert (step.release, step.first) == ("3.9.2", of_28.free_of_mended)
+    assert {one.id for one in step.fixed} == {bug.id for bug in of_28.bugs} - there
+    assert {one.id for one in step.stay} | {one.id for one in step.added} == there
+    told = words.release(of_28, "java")
+    assert told.first == "Be on 3.9.2, with ZooKeeper."
+    for bug in step.fixed:
+        assert (f"{bug.id} (loses records)" in told.rest) == (bug.harm == HARM_ORDER[0])
+        assert bug.id in told.rest
+    assert "The nearest release with these fixes is 3.6.1." in told.rest
+    assert f"No release fixes the other {('one', 'two', 'three')[len(step.stay) - 1]}." in told.rest
+
+
+def test_a_release_is_not_recommended_without_what_it_does_worse(data: model.Data, of_28: model.Atlas) -> None:
+    """3.9.2 wrote a record of librdkafka twice, with the recommended settings; 2.8.2 did not."""
+    assert of_28.step is not None
+    assert [one.fault for one in of_28.step.worse["librdkafka"]] == ["broker-restart"]
+    (cell,) = of_28.step.worse["librdkafka"]
+    said = f"records were written twice in {cell.times} of {len(cell.runs)} runs of “one broker restarted cleanly”"
+    assert said in words.release(of_28, "librdkafka").rest
+    assert said not in words.release(of_28, "java").rest
+
+
+def test_a_move_past_a_border_says_which_event_no_longer_loses_records(data: model.Data, of_28: model.Atlas) -> None:
+    old = _atlas(data, "0.10.2")
+    assert old.step is not None
+    assert of_28.step is not None
+    assert [one.fault for one in old.step.better["java"]] == ["double-failover"]
+    assert "keeps records when: two leaders killed, records replicated." in words.release(old, "java").rest
+    assert of_28.step.better["java"] == ()
+
+
+def test_the_newest_release_of_its_mode_is_told_to_stay_on(data: model.Data) -> None:
+    zookeeper, kraft = _atlas(data, "3.9-zk"), _atlas(data, "4.3")
+    assert zookeeper.step is None
+    assert words.release(zookeeper, "java").first == "Be on 3.9.2, with ZooKeeper."
+    assert kraft.step is not None
+    assert words.release(kraft, "java").first == f"Be on 4.3.1 or {kraft.step.release}, with KRaft."
+    assert "Finish the upgrade" in words.release(_atlas(data, "3.9-pinned"), "java").rest
+
+
+def test_a_client_bug_is_told_to_those_who_have_the_client(of_28: model.Atlas) -> None:
+    (bug,) = of_28.client_bugs
+    said = f"Java clients: {bug.fixed} or later fixes {bug.id} (loses records)."
+    assert said in words.release(of_28, "java").rest
+    assert bug.id not in words.release(of_28, "librdkafka").rest
+
+
+def test_with_acks_0_nothing_was_acknowledged(of_28: model.Atlas) -> None:
+    by_id = {column.id: column for column in of_28.columns}
+    assert "records that the client reported as sent" in words.lost(of_28, "java", by_id["acks-0"]).first
+    assert "acknowledged records" in words.lost(of_28, "java", by_id[columns.ACKS_1]).first
+
+
+def test_the_default_of_librdkafka_is_its_own(data: model.Data, of_28: model.Atlas) -> None:
+    """acks=all without idempotence: no column of 2.8 has that with min.insync.replicas=1, one of 0.10.2 has."""
+    told, old = (words.default_of(one, "librdkafka", data) for one in (of_28, _atlas(data, "0.10.2")))
+    assert "acks=all, not idempotent. It has no column here. With min.insync.replicas=1, 2 of 17 measured" in told
+    assert "It is the column “acks=all, min.insync.replicas=1”." in old
+    assert words.default_of(of_28, "java", data) == "Shown first: acks=1, the default of a Java producer of 2.8.2."
+
+
+def test_the_answers_of_a_page_are_short(data: model.Data) -> None:
+    """279 words were too many at night. Half of the rest are names of events."""
+    for name in ("2.8", "4.3", "4.4", "3.9-zk", "0.10.2"):
+        atlas = _atlas(data, name)
+        for column in atlas.columns:
+            told = words.answers(atlas, "java", column)
+            assert len(told) == 4
+            assert sum(len(one.first.split()) for one in told) <= 60, (name, column.id)
+            assert sum(len(str(one).split()) for one in told) <= 215, (name, column.id)
+
+
+@pytest.mark.parametrize(
+    ("name", "where"),
+    [("0.8.2", "kafka-topics.sh --zookeeper"), ("2.4", "kafka-configs.sh --zookeeper"),
+     ("2.5", "kafka-configs.sh --bootstrap-server"), ("4.3", "kafka-configs.sh --bootstrap-server")],
+)  # fmt: skip
+def test_the_command_that_sets_a_topic_is_the_releases_own(name: str, where: str) -> None:
+    """kafka-configs.sh came with 0.9 (KIP-21), and changes topics through brokers from 2.5 on (KIP-543)."""
+    told = words.command(BY_NAME[name])
+    assert told.startswith(where)
+    assert told.endswith("min.insync.replicas=2")
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [("2.8", "is 18 s: add 10 to 14 s at most."), ("0.10.2", "is 6 s."), ("4.3", "is 9 s: add 1 to 5 s at most.")],
+)
+def test_how_much_later_a_crash_is_noticed_by_default(name: str, said: str, data: model.Data) -> None:
+    assert words.sessions(_atlas(data, name)).endswith(said)
+
+
+def test_runs_with_unclean_elections_are_told_where_a_column_has_none(data: model.Data) -> None:
+    """4.0 has no eligible leader replicas by default: runs of 4.3.1 with unclean elections stand for it."""
+
+    def cell(name: str) -> model.GridCell:
+        return next(
+            one for one in _atlas(data, name).column("java", columns.RECOMMENDED) if one.fault == "last-replica"
+        )
+
+    old, new = cell("4.0"), cell("4.3")
+    assert old.cell is not None
+    assert old.cell.key.unclean
+    assert words.UNCLEAN in words.detail(old)
+    assert words.UNCLEAN not in words.detail(new)
+
+
+def test_the_note_of_an_event_says_that_a_partition_waits_where_it_does(data: model.Data, of_28: model.Atlas) -> None:
+    assert "offline" in words.note(of_28, "shrunk-isr-crash")
+    lost = replace(of_28, grids={"java": {"shrunk-isr-crash": tuple(
+        replace(one, covering=_atlas(data, "2.8").grids["java"]["power-loss"][1].covering)
+        for one in of_28.grids["java"]["shrunk-isr-crash"])}})  # fmt: skip
+    assert words.note(lost, "shrunk-isr-crash") == ""
+
+
+def test_what_was_not_run_is_told_beside_what_is_like_it(data: model.Data, of_28: model.Atlas) -> None:
+    told = words.not_run(of_28)
+    assert "last in-sync replica's disk lost" in told
+    assert "last in-sync broker returns with an empty disk (6 of 6 runs lost records)" in told
+    assert words.not_run(_atlas(data, "4.3")) == ""
 
 
 def test_pauses_are_of_the_ledger(data: model.Data, of_28: model.Atlas) -> None:
@@ -193,8 +368,8 @@ def test_min_insync_replicas_does_not_matter_with_acks_1(data: model.Data) -> No
 
 def test_the_terminal_has_every_event_and_marks_a_column(of_28: model.Atlas) -> None:
     text = terminal.text(of_28, "java", mine=["acks-1"], named={"acks-1": "orders"})
-    for brief in events.BRIEF.values():
-        assert brief in text
+    for name in events.EVENTS.values():
+        assert name in text
     assert "<- orders" in text
     assert terminal.MARK in text
     assert max(map(len, text.splitlines())) <= 120
@@ -203,8 +378,9 @@ def test_the_terminal_has_every_event_and_marks_a_column(of_28: model.Atlas) -> 
 
 def test_all_of_a_page_stands_behind_an_option(of_28: model.Atlas) -> None:
     whole = terminal.text(of_28, "java", named={}, whole=True, width=400)
-    for title in events.EVENTS.values():
-        assert title in whole
+    for fault, note in events.NOTES.items():
+        assert fault in events.EVENTS
+        assert note in whole
     for one in of_28.rows:
         if one.cell.worst == model.LOST:
             assert one.row.do in whole
@@ -213,10 +389,23 @@ def test_all_of_a_page_stands_behind_an_option(of_28: model.Atlas) -> None:
         assert bug.id not in terminal.text(of_28, "java", named={})
 
 
-def test_every_event_has_a_brief_name_that_fits() -> None:
-    assert events.BRIEF.keys() == events.EVENTS.keys()
-    assert max(map(len, events.BRIEF.values())) <= events.WIDEST_BRIEF
-    assert len(set(events.BRIEF.values())) == len(events.BRIEF)
+def test_every_event_has_one_name_that_fits() -> None:
+    assert max(map(len, events.EVENTS.values())) <= events.WIDEST
+    assert len(set(events.EVENTS.values())) == len(events.EVENTS)
+    for row in events.ROWS:
+        assert row.same_as in ("", *events.EVENTS)
+
+
+def test_what_was_not_measured_is_never_none_of_none(data: model.Data) -> None:
+    own = columns.of(columns.columns("epoch")[1].settings("java", "epoch", "2.8.2"), "")
+    nothing = model.atlas(BY_NAME["2.8"], replace(data, measured={}), own)
+    text = terminal.text(nothing, "java", named={})
+    assert "0 of 0" not in text
+    assert "H not measured" in text
+
+
+def test_the_terminal_says_what_kept_means_while_a_partition_waits(of_28: model.Atlas) -> None:
+    assert "the partition is offline until that broker returns" in terminal.text(of_28, "java", named={})
 
 
 def test_an_event_that_acks_decides_stands_apart(data: model.Data, of_28: model.Atlas) -> None:
@@ -228,8 +417,7 @@ def test_an_event_that_acks_decides_stands_apart(data: model.Data, of_28: model.
         assert row.decided_by or "acks=all" not in row.do
     whole = terminal.text(of_28, "java", named={}, whole=True, width=400)
     assert whole.index("acks decides these") < whole.index(apart[0].event)
-    beside = sum(one.cell.worst == model.LOST and not one.row.decided_by for one in of_28.rows)
-    assert words.whatever_is_set(of_28) == f"{beside} further events lose records, whatever producers set."
+    assert apart[0].event not in words.not_prevented(of_28, "java").events
 
 
 def test_a_cell_of_one_run_says_so(data: model.Data, of_28: model.Atlas) -> None:
@@ -240,11 +428,11 @@ def test_a_cell_of_one_run_says_so(data: model.Data, of_28: model.Atlas) -> None
 
 
 def test_a_bug_that_loses_half_a_transaction_loses_records(data: model.Data) -> None:
-    harms = {made.exhibit.bug.id: model.harm_of(made) for made in data.scenarios.values() if made.exhibit}
-    assert harms["KAFKA-17754"] == harms["KAFKA-6119"] == model.HARM_ORDER[0]
+    harms = {made.exhibit.bug.id: harm_of(made) for made in data.scenarios.values() if made.exhibit}
+    assert harms["KAFKA-17754"] == harms["KAFKA-6119"] == HARM_ORDER[0]
     for made in data.scenarios.values():
         if made.exhibit and re.search(r"record\w* (?:is|are|were) lost|transaction .* is lost", made.exhibit.bug.title):
-            assert model.harm_of(made) == model.HARM_ORDER[0], made.name
+            assert harm_of(made) == HARM_ORDER[0], made.name
 
 
 def test_a_move_tells_what_chance_does_not_explain(data: model.Data, of_28: model.Atlas) -> None:
@@ -254,7 +442,7 @@ def test_a_move_tells_what_chance_does_not_explain(data: model.Data, of_28: mode
     move = moving.compare(of_28, newest)
     changed = {(one.event, one.loses) for one in move.losses}
     assert (events.EVENTS["last-replica"], False) in changed
-    assert ("A second machine starts with a broker's node.id", True) in changed
+    assert ("Second machine starts with a broker's node.id", True) in changed
     assert not {event for event, _ in changed} & {events.EVENTS["leader-crash-under-load"]}, "2 of 5 and 0 of 5"
     assert {one.id for one in move.gone} | {one.id for one in move.stay} == {one.id for one in of_28.bugs}
     assert {one.id for one in move.added} | {one.id for one in move.stay} == {one.id for one in newest.bugs}
@@ -269,7 +457,7 @@ def test_a_move_tells_what_chance_does_not_explain(data: model.Data, of_28: mode
 def test_counts_that_chance_may_explain_do_not_differ(
     before: tuple[int, int], after: tuple[int, int], *, told: bool
 ) -> None:
-    assert moving.differ(before, after) is told
+    assert model.differ(before, after) is told
 
 
 def test_rows_have_the_same_columns_in_every_format(of_28: model.Atlas, tmp_path: Path) -> None:

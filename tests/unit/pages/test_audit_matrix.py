@@ -73,7 +73,7 @@ def test_the_atlas_of_a_measured_release_has_the_worst_outcome_and_its_runs() ->
     of_java = key(client="java", line="epoch", version="2.8.2")
     told = page([lost(of_java, 7, 0), lost(replace(of_java, acks="0"), 0, 0, 0)])
     assert "### 2.8.2" in told
-    row = entry(told, "| [The leader is killed while its followers lag](scenarios/audit-leader-crash-behind.md)")
+    row = entry(told, "| [Leader killed, followers behind](scenarios/audit-leader-crash-behind.md)")
     assert row.split(" | ")[1:4] == ["✓ 3", "✕ 1/2?", "·"]
     assert "## The Atlas" not in page([lost(replace(of_java, version="2.8.1"), 7)])
 

@@ -156,10 +156,12 @@ def test_figures_of_a_page_are_those_of_the_model(made: dict[str, str], atlases:
     for atlas in atlases:
         line = atlas.line
         text = made[f"atlas/{line.name}.html"]
-        shown = re.findall(r"<li class=\"(?:bad|some|good)\"><b>(\d+) <span>(.*?)</span>", text)
-        counts = [(str(one.count), f"of {one.of} measured events") for one in atlas.figures.values()]
-        assert shown[:3] == counts, line.name
-        assert shown[3][0] == str(len(atlas.bugs))
+        index = re.search(rf'<a href="{line.name}.html">.*?</tr>', made["atlas/index.html"])
+        assert index
+        shown = re.findall(r'<td class="number">(.*?)</td>', index[0])
+        assert shown == [*(f"{one.count} of {one.of}" for one in atlas.figures.values()), str(len(atlas.bugs))], (
+            line.name
+        )
         assert text.count('<td class="c-acks-1 lost') == sum(
             atlas.losing(client, "acks-1").count for client in atlas.grids
         )
@@ -174,7 +176,7 @@ def visible(html: str) -> str:
 
 
 def test_every_number_of_a_grid_is_of_its_runs(made: dict[str, str], atlases: list[model.Atlas]) -> None:
-    """Each cell: the records of its worst run, how many runs, and the share that these leave possible."""
+    """Each cell: in how many runs of how many, and the records of its worst run."""
     for atlas in atlases:
         page = made[f"atlas/{atlas.line.name}.html"]
         cells = re.findall(r'<td class="c-[\w-]+ \w+(?: few)?">(.*?)</td>', page, re.DOTALL)
@@ -188,7 +190,7 @@ def test_every_number_of_a_grid_is_of_its_runs(made: dict[str, str], atlases: li
                 continue
             field = model.COUNTS.get(cell.worst, "")
             seen = [int(getattr(run, field)) for run in cell.runs if field and getattr(run, field)]
-            counts = [len(cell.runs)] if not field else [max(seen), *found[1:2], len(seen), len(cell.runs)]
+            counts = [len(cell.runs)] if not field else [len(seen), len(cell.runs), max(seen)]
             assert found[: len(counts)] == counts, (atlas.line.name, cell.fault, cell.column.id, text)
 
 
@@ -216,7 +218,7 @@ def test_every_number_on_home_is_of_the_data(
     """Without the sentences that are made of the data, the versions that it links, and the picture's own words."""
     text = one_line(visible(made["index.html"]))
     releases = sorted(apache.releases(), key=numbers)
-    told = [*build.findings_in_words(data, atlases), build.counts_in_words(data)]
+    told = [*build.findings_in_words(data, atlases), build.counts_in_words(data), build.since_epochs(data)]
     told += [f"{releases[0].rpartition('.')[0]} to {releases[-1].rpartition('.')[0]}", *build.HERO.values()]
     for sentence in map(one_line, told):
         assert sentence in text
@@ -260,17 +262,47 @@ def test_home_has_the_findings_of_the_data(made: dict[str, str], data: model.Dat
 def test_the_answer_names_what_is_lost(data: model.Data) -> None:
     atlas = model.atlas(lines.asked("2.8")[0], data)
     acks_1 = next(one for one in atlas.columns if one.id == "acks-1")
-    told = words.answer(atlas, "java", acks_1)
+    told = words.lost(atlas, "java", acks_1)
     figure = atlas.figures[columns.ACKS_1]
-    assert told["sentence"].startswith(f"With acks=1, {figure.count} of {figure.of} events lose acknowledged records")
-    assert len(told["lost"]) == figure.count == 9
+    assert told.first == f"With acks=1, {figure.count} of {figure.of} measured events lose acknowledged records."
+    assert len(told.events) == figure.count == 9
     flushed = atlas.columns[-1]
-    assert words.answer(atlas, "java", flushed) == {
-        "sentence": "With acks=all, idempotent and min.insync.replicas=2, flush.messages=1, none of "
-        f"{(none := atlas.figures[columns.FLUSHED]).of} events lost acknowledged records. "
-        f"{none.holes} events were not measured.",
-        "lost": [],
-    }
+    none = atlas.figures[columns.FLUSHED].of
+    assert words.lost(atlas, "java", flushed) == words.Answer(
+        heading="What can be lost",
+        first="With acks=all, idempotent and min.insync.replicas=2, flush.messages=1, none of "
+        f"{none} measured events lost acknowledged records.",
+    )
+
+
+def test_the_answers_stand_at_the_top_of_a_page(made: dict[str, str], atlases: list[model.Atlas]) -> None:
+    """Of each column and client; the release and what no setting prevents once for each client."""
+    for atlas in atlases:
+        text = one_line(visible(made[f"atlas/{atlas.line.name}.html"]))
+        top = text[: text.index("In a cell:")]
+        for client in columns.CLIENTS:
+            for column in atlas.columns:
+                for one in words.answers(atlas, client, column):
+                    for part in (one.first, one.rest, *one.events):
+                        assert one_line(part) in top, (atlas.line.name, client, column.id)
+
+
+def test_a_row_that_loses_nothing_has_no_advice(made: dict[str, str], atlases: list[model.Atlas]) -> None:
+    for atlas in atlases:
+        text = made[f"atlas/{atlas.line.name}.html"]
+        rows = text[text.index('id="events"') : text.index('id="set"')]
+        advised = len(re.findall(r"<tr><th scope", rows))
+        assert advised == sum(one.cell.worst == model.LOST for one in atlas.rows), atlas.line.name
+        assert rows.count('class="tag kept') == rows.count('class="tag hole') == 0
+
+
+def test_labels_stand_in_cards_where_heads_are_hidden(made: dict[str, str]) -> None:
+    text = made["atlas/2.8.html"]
+    for label in ("set: ", "default: ", "affects: ", "fixed in: "):
+        assert f'<span class="label">{label}</span>' in text
+    css = (TEMPLATES / "site.css").read_text()
+    assert ".label { display: none; }" in css
+    assert ".label { display: inline;" in css[css.index("@media screen and (max-width: 44rem)") :]
 
 
 def colours(css: str) -> Iterator[tuple[str, dict[str, str]]]:
@@ -374,7 +406,7 @@ def test_a_long_document_begins_with_its_sections(made: dict[str, str]) -> None:
 def test_the_answer_of_an_atlas_page_stands_before_all_tables(made: dict[str, str]) -> None:
     for line in lines.every():
         text = made[f"atlas/{line.name}.html"]
-        places = [text.index(one) for one in ('class="answers"', 'class="figures"', 'class="grids"')]
+        places = [text.index(one) for one in ('class="answers"', 'class="legend"', 'class="grids"')]
         assert places == sorted(places), line.name
 
 
