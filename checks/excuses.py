@@ -14,7 +14,7 @@ from typing import Final
 from checks.claims.basis import session_ms
 from checks.disturbances import within_reach
 from evidence.borders import LEADER_EPOCHS, java_is_idempotent_by_default
-from evidence.events import NO_LEADER, Log, of
+from evidence.events import NO_LEADER, Container, Log, of
 from evidence.findings import Finding, Row
 from evidence.node_releases import has_epochs_at
 from evidence.records import RecordId
@@ -172,6 +172,39 @@ def _session_lost(run: RunRecord, run_state: RunState, row: Row) -> bool:
         run_state.held_up_ns((run_state.undisturbed_since(node, lost_ns), lost_ns)) >= limit_ms * 1_000_000
         for lost_ns in told
     )
+
+
+REGISTERS_IN_MS: Final = 60_000
+"""initial.broker.registration.timeout.ms, where a run does not set it (Kafka documentation, broker configuration)."""
+
+
+def without_controllers_at_start(run: RunRecord, finding: Finding, run_state: RunState | None = None) -> str | None:
+    """Each broker gave up in its start, as documented (KIP-631): until its time to register was over no controller's
+    process had begun.
+    """
+    rows = finding.evidence
+    alone = run_state is not None and bool(rows) and all(_no_controller(run, run_state, row) for row in rows)
+    return "no controller ran while the broker could register" if alone else None
+
+
+def _no_controller(run: RunRecord, run_state: RunState, row: Row) -> bool:
+    node, at_ns = row.node or "", row.at_ns or 0
+    limit_ms = int(run.settings.get("initial.broker.registration.timeout.ms", REGISTERS_IN_MS))
+    until_ns = run_state.undisturbed_since(node, at_ns - 1) + limit_ms * 1_000_000
+    began = [
+        event.at_ns
+        for event in of(run_state.events, Container)
+        if event.node.startswith("controller-") and event.action == "start"
+    ]
+    return node.startswith("broker-") and until_ns <= at_ns and bool(began) and min(began) >= until_ns
+
+
+def could_not_start(run: RunRecord, finding: Finding, run_state: RunState | None = None) -> str | None:
+    """A broker lost its session, or had no controller, while it started."""
+    for permits in (session_lost_on_busy_machine, without_controllers_at_start):
+        if why := permits(run, finding, run_state):
+            return why
+    return None
 
 
 def cycles_of_writes(run: RunRecord, finding: Finding, run_state: RunState | None = None) -> str | None:

@@ -57,8 +57,9 @@ def well_since(run_state: RunState, node: str, at_ns: int) -> int | None:
     source=GUARANTEES,
     basis=Basis.DOCUMENTATION,
     reads=(CLUSTER,),
-    permitted="if a broker lost its session with ZooKeeper while it started, on a machine that was busy for as long",
-    permits=excuses.session_lost_on_busy_machine,
+    permitted="if a broker lost its session with ZooKeeper while it started, on a machine that was busy for as long, "
+    "or if no controller ran until its time to register was over",
+    permits=excuses.could_not_start,
 )
 def broker_exit(run_state: RunState) -> list[Evidence]:
     """A broker or a controller exited, and no fault had struck it.

@@ -174,6 +174,19 @@ def test_a_session_that_a_busy_machine_ended_while_a_broker_started(share: float
     assert excuses.session_lost_on_busy_machine(run, finding) is None
 
 
+@pytest.mark.parametrize(
+    ("broker_s", "controller_s", "permitted"),
+    [(1, 62, True), (1, 60, False), (10, 62, False), (1, 0, False)],
+    ids=["too late", "in time", "it ended before its time was over", "it was there before"],
+)
+def test_a_broker_that_found_no_controller_in_its_start(broker_s: int, controller_s: int, permitted: bool) -> None:
+    begun = docker(broker_s, "broker-2", "start")
+    state = run_state_of(begun, docker(controller_s, "controller-100", "start"), docker(63, "broker-2", "die", 1))
+    finding = Finding(anomaly="broker-exit", count=1, evidence=(Row(node="broker-2", at_ns=63 * SECOND),))
+    assert (excuses.could_not_start(run_record(mode="kraft"), finding, state) is not None) == permitted
+    assert excuses.could_not_start(run_record(mode="kraft"), finding) is None
+
+
 # no-leader
 
 
