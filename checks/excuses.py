@@ -190,13 +190,15 @@ def without_controllers_at_start(run: RunRecord, finding: Finding, run_state: Ru
 def _no_controller(run: RunRecord, run_state: RunState, row: Row) -> bool:
     node, at_ns = row.node or "", row.at_ns or 0
     limit_ms = int(run.settings.get("initial.broker.registration.timeout.ms", REGISTERS_IN_MS))
-    until_ns = run_state.undisturbed_since(node, at_ns - 1) + limit_ms * 1_000_000
+    begun_ns = run_state.undisturbed_since(node, at_ns - 1)
+    until_ns = begun_ns + limit_ms * 1_000_000
     began = [
         event.at_ns
         for event in of(run_state.events, Container)
         if event.node.startswith("controller-") and event.action == "start"
     ]
-    return node.startswith("broker-") and until_ns <= at_ns and bool(began) and min(began) >= until_ns
+    # A node whose start nobody saw was up before anybody watched.
+    return node.startswith("broker-") and begun_ns > 0 and until_ns <= at_ns and bool(began) and min(began) >= until_ns
 
 
 def could_not_start(run: RunRecord, finding: Finding, run_state: RunState | None = None) -> str | None:

@@ -29,7 +29,7 @@ EVENTS: Final[Mapping[str, str]] = {
     "zombie-leader": "Leader freezes, is replaced, wakes up",
     "shrunk-isr-crash": "ISR shrinks to the leader, which is killed",
     "whole-isr-down": "All replicas killed and restarted",
-    "double-failover": "Leader, then successor killed; replicated",
+    "double-failover": "Leader and successor killed, replicated",
     "follower-reboot": "Follower restarts, leads too early",
     "disk-lost": "Leader's disk lost for good",
     "rack-lost": "Leader's and a follower's disk lost",

@@ -223,7 +223,7 @@ def test_a_move_past_a_border_says_which_event_no_longer_loses_records(data: mod
     assert old.step is not None
     assert of_28.step is not None
     assert [one.fault for one in old.step.better["java"]] == ["double-failover"]
-    assert "keeps records when: two leaders killed, records replicated." in words.release(old, "java").rest
+    assert "keeps records when: leader and successor killed, replicated." in words.release(old, "java").rest
     assert of_28.step.better["java"] == ()
 
 
