@@ -18,7 +18,7 @@ import re
 import tomllib
 import warnings
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextvars import ContextVar
 from functools import lru_cache
 from itertools import islice
@@ -160,6 +160,7 @@ MODULE: Final[ContextVar[ast.Module]] = ContextVar("MODULE")
 def _producers(source: Text, tree: ast.Module, reading: Collected) -> bool:
     names = _imported(tree)
     found = False
+    bound_to = _bound_to(tree, lambda call: _is_producer(call.func, names))
     for scopes, call in _calls(tree, (tree,)):
         if not _is_producer(call.func, names) or _only_asks(call, scopes[-1]):
             continue
@@ -175,12 +176,33 @@ def _producers(source: Text, tree: ast.Module, reading: Collected) -> bool:
             do = "give it as a file (JSON), or write the dictionary in the call"
             reading.problems.append(source.problem("unreadable", call.lineno, message, do))
             settings = [Setting(key, UNKNOWN, source.origin(call.lineno), known=False) for key in DECISIVE]
-        function = next((scope.name for scope in reversed(scopes) if not isinstance(scope, ast.Module)), "")
-        name = f"{source.file}, {function}" if function else source.file
+        name = _name_of(source, call, scopes, bound_to)
         reading.producer(
             name, settings, source.origin(call.lineno), client="librdkafka", framework="python", style="spring"
         )
     return found
+
+
+def _bound_to(tree: ast.Module, made: Callable[[ast.Call], bool]) -> dict[int, str]:
+    """By the place of a call that makes a producer, what it is bound to: the name of a variable or of a field, where
+    several are made in one function, so that a name tells them apart.
+    """
+    bound: dict[int, str] = {}
+    for each in ast.walk(tree):
+        if isinstance(each, ast.Assign | ast.AnnAssign) and isinstance(each.value, ast.Call) and made(each.value):
+            target = each.targets[0] if isinstance(each, ast.Assign) else each.target
+            name = target.attr if isinstance(target, ast.Attribute) else getattr(target, "id", "")
+            bound[id(each.value)] = name
+    makes = Counter(id(scopes[-1]) for scopes, call in _calls(tree, (tree,)) if made(call))
+    alone = {id(call) for scopes, call in _calls(tree, (tree,)) if makes[id(scopes[-1])] == 1}
+    return {place: name for place, name in bound.items() if place not in alone}
+
+
+def _name_of(source: Text, call: ast.Call, scopes: Sequence[Scope], bound_to: Mapping[int, str]) -> str:
+    """What a producer is called: by its file, and its variable or the function that makes it."""
+    function = next((scope.name for scope in reversed(scopes) if not isinstance(scope, ast.Module)), "")
+    part = bound_to.get(id(call)) or function
+    return f"{source.file}, {part}" if part else source.file
 
 
 def _called(source: Text, tree: ast.Module, reading: Collected) -> bool:
@@ -193,6 +215,7 @@ def _called(source: Text, tree: ast.Module, reading: Collected) -> bool:
     }
     found = False
     classes = _classes(tree)
+    bound_to = _bound_to(tree, lambda call: classes.get(_called_name(call), _called_name(call)) in OTHERS)
     for scopes, call in _calls(tree, (tree,)):
         name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
         package, client = OTHERS.get(classes.get(name, name), ("", "unknown"))
@@ -215,9 +238,8 @@ def _called(source: Text, tree: ast.Module, reading: Collected) -> bool:
             settings += [
                 Setting(key, UNKNOWN, source.origin(call.lineno), known=False) for key in DECISIVE if key not in named
             ]
-        function = next((scope.name for scope in reversed(scopes) if not isinstance(scope, ast.Module)), "")
         reading.producer(
-            f"{source.file}, {function}" if function else source.file, settings, source.origin(call.lineno),
+            _name_of(source, call, scopes, bound_to), settings, source.origin(call.lineno),
             client=client, framework="python", topics=_sent_to(source, tree), style="spring",
         )  # fmt: skip
         found = True

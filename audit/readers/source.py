@@ -226,6 +226,8 @@ class _Pair:
     """The file that it is in, if it is another one than the maker's."""
     case: tuple[str, tuple[str, ...]] = ("", ())
     """In Go, in a case of a `switch`: what is asked, and the texts of the case; empty for all others."""
+    branch: tuple[int, int] | None = None
+    """Where the branch of a condition begins and ends that it stands in."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -338,13 +340,37 @@ def _owner(above: Sequence[Node]) -> str:
     return ""
 
 
-def _sure(above: Sequence[Node]) -> bool:
+HEADS_OF_IF: Final = frozenset({"initializer", "condition", "value"})
+"""What of a condition is done in any case: in Go, `if err := config.SetKey("acks", 1); err != nil`."""
+
+
+CASES: Final = re.compile(r"case|entry|arm$|section|group|rule")
+"""Nodes of the cases of a `switch`, a `when` or a `match`, which may stand in a block."""
+
+
+def _branch(above: Sequence[Node], inner: Node) -> tuple[int, int] | None:
+    """Where the innermost branch of a condition begins and ends in which a node stands; None if it is in none."""
+    below, inside = inner, inner
     for each in reversed(above):
         if each.type in FUNCTIONS:
+            return None
+        if each.type in CONDITIONS and not _is_head(each, below):
+            part = inside if CASES.search(inside.type) and not CASES.search(below.type) else below
+            return part.start_byte, part.end_byte
+        below, inside = each, below
+    return None
+
+
+def _is_head(condition: Node, part: Node) -> bool:
+    """Whether a part of a condition is what it asks."""
+    for name in HEADS_OF_IF if condition.type in IFS else ():
+        head = condition.child_by_field_name(name)
+        if head is not None and (head.start_byte, head.end_byte) == (part.start_byte, part.end_byte):
             return True
-        if each.type in CONDITIONS:
-            return False
-    return True
+    return False
+
+
+IFS: Final = frozenset({"if_statement", "if_expression"})
 
 
 def _string(node: Node) -> str | None:
@@ -441,6 +467,8 @@ def _value(node: Node, constants: Mapping[str, _Value]) -> _Value:
         return asked
     if found := re.fullmatch(r"(?:String|Integer|Boolean|Objects)\.(?:valueOf|toString)\((.+)\)", text, re.DOTALL):
         bare = found[1].strip()
+        if bare in WRITTEN:  # `Integer.toString(Integer.MAX_VALUE)`
+            return _Value(WRITTEN[bare])
         return (
             _Value(bare.strip('"'))
             if re.fullmatch(r'"[^"]*"|-?\d+|true|false', bare)
@@ -922,13 +950,14 @@ def _method(node: Node) -> str:
 def _put(key: str, value: _Value, node: Node, above: Sequence[Node], found: _SourceWalk, owner: str = "") -> None:
     if key:
         # A field of another object's may be null, and is then not set.
-        sure = _sure(above) and not (key == "transactional.id" and not value.known and _is_field(node, found))
+        branch = _branch(above, node)
+        sure = branch is None and not (key == "transactional.id" and not value.known and _is_field(node, found))
         owner = (
             _result_of(owner, above, found)
             if owner and found.language in ("scala", "kt", "kts")
             else owner or _owner(above)
         )
-        pair = _Pair(key, value, node.start_point[0] + 1, _scope(above), owner, sure, node.start_byte)
+        pair = _Pair(key, value, node.start_point[0] + 1, _scope(above), owner, sure, node.start_byte, branch=branch)
         found.pairs.append(replace(pair, case=_case(above)) if found.language == "go" and not sure else pair)
 
 
@@ -1665,6 +1694,12 @@ def _settled_pairs(pairs: Sequence[_Pair], maker: _Maker, found: _SourceWalk) ->
     return [each if each.scope == maker.scope else replace(each, sure=False) for each in pairs]
 
 
+def _beside(pair: _Pair, maker: _Maker) -> _Pair:
+    """A setting, sure if it stands in the branch that the producer is made in: `if (!producer) { … }`."""
+    inside = pair.branch is not None and pair.branch[0] <= maker.start < pair.branch[1] and pair.other is None
+    return replace(pair, sure=True) if inside and not pair.sure else pair
+
+
 def _at_sends(maker: _Maker, found: _SourceWalk) -> list[_Pair]:
     """What KafkaJS' sends ask for: acks is given with the records, not with the producer. Of several producers of a
     file each has what is sent with its own name.
@@ -2276,7 +2311,7 @@ def _overrides(maker: _Maker, found: _SourceWalk, reading: Collected) -> None:
 
 
 def _add(maker: _Maker, found: _SourceWalk, reading: Collected) -> None:
-    pairs = _settled_pairs(_selected(maker, found), maker, found)
+    pairs = _settled_pairs([_beside(each, maker) for each in _selected(maker, found)], maker, found)
     pairs = list({each.key: each for each in pairs}.values())  # of one key the last counts
     source = found.source
     settings = [

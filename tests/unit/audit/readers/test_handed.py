@@ -1,0 +1,119 @@
+"""Settings on their way to a producer: through branches, functions, loops and classes; and what several are called."""
+
+from __future__ import annotations
+
+import pytest
+
+from audit.model import ProducerConfig
+from tests.unit.audit.reading import only, read, values
+
+
+def known(producer: ProducerConfig, key: str = "acks") -> str | None:
+    """The value of a setting; None if it is unknown or not there."""
+    setting = producer.settings.get(key)
+    return setting.value if setting is not None and setting.known else None
+
+
+ONCE = """import { Kafka } from 'kafkajs';
+let producer;
+export async function get(kafka, safe) {
+  if (!producer) {
+    BODY
+  }
+  return producer;
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "told"),
+    [
+        ("producer = kafka.producer({ idempotent: true });", "true"),
+        ("const o = {};\n if (safe) { o.idempotent = true; }\n producer = kafka.producer(o);", None),
+    ],
+)
+def test_a_setting_of_the_branch_that_makes_the_producer(tmp_path, body, told) -> None:
+    assert known(only(read(tmp_path, {"kafka.ts": ONCE.replace("BODY", body)})), "enable.idempotence") == told
+
+
+GO = """package queue
+import "github.com/confluentinc/confluent-kafka-go/kafka"
+func Open(safe bool) {
+	cfg := &kafka.ConfigMap{}
+	LINE
+	p, err := kafka.NewProducer(cfg)
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ('if err := cfg.SetKey("acks", 1); err != nil { return }', "1"),
+        ('if safe { cfg.SetKey("acks", 1) }', None),
+    ],
+)
+def test_what_a_condition_asks_is_done_in_any_case(tmp_path, line, told) -> None:
+    assert known(only(read(tmp_path, {"go.mod": "", "q.go": GO.replace("LINE", line)}))) == told
+
+
+SWITCH = """package a;
+import org.apache.kafka.clients.producer.*;
+class A { KafkaProducer<String, String> make(int how) {
+  Properties p = new Properties();
+  switch (how) {
+    case 1: p.put("acks", "0"); break;
+    case 2: p.put("retries", Integer.toString(Integer.MAX_VALUE)); return new KafkaProducer<>(p);
+  }
+  return null;
+} }
+"""
+
+
+def test_another_case_of_a_switch_is_another_branch(tmp_path) -> None:
+    producer = only(read(tmp_path, {"A.java": SWITCH}))
+    assert (known(producer), known(producer, "retries")) == (None, "2147483647")
+
+
+SEVERAL = """from confluent_kafka import Producer
+raw = Producer({"acks": 1})
+dlq = Producer({"acks": "all"})
+
+
+def other():
+    p = Producer({"acks": 0})
+    return p
+"""
+
+
+def test_producers_of_one_scope_are_called_by_what_they_are_bound_to(tmp_path) -> None:
+    found = {each.name: values(each)["acks"] for each in read(tmp_path, {"clients.py": SEVERAL}).producers}
+    assert found == {"clients.py, raw": "1", "clients.py, dlq": "all", "clients.py, other": "0"}
+    fields = "from kafka import KafkaProducer\nclass A:\n    def __init__(self):\n"
+    fields += "        self.a = KafkaProducer(acks=1)\n        self.b = KafkaProducer(acks=0)\n"
+    names = [each.name for each in read(tmp_path / "b", {"a.py": fields}).producers]
+    assert names == ["a.py, a", "a.py, b"]
+
+
+def test_longlangs_client_of_php(tmp_path) -> None:
+    php = "<?php\nuse longlang\\phpkafka\\Producer\\Producer;\n$c = new ProducerConfig();\nLINE\n$p = new Producer($c);\n"
+    assert known(only(read(tmp_path, {"p.php": php.replace("LINE", "$c->setAcks(-1);")}))) == "-1"
+    producer = only(read(tmp_path / "b", {"p.php": php.replace("LINE", "")}))
+    assert [(key, each.value) for key, each in producer.presets.items()] == [("acks", "0")]
+    made = php.replace("$c = new ProducerConfig();", "$c = make();").replace("LINE", "")
+    assert not only(read(tmp_path / "c", {"p.php": made})).settings["acks"].known
+
+
+def test_an_application_of_karafkas_with_a_producer_of_its_own(tmp_path) -> None:
+    app = "class A < Karafka::App\n  setup do |config|\n    config.kafka = { 'bootstrap.servers': 'k' }\n"
+    own = "    config.producer = ::WaterDrop::Producer.new do |p|\n      p.kafka = { 'acks': 1 }\n    end\n"
+    end = "  end\nend\nKarafka.producer.produce_async(topic: 't')\n"
+    assert known(only(read(tmp_path, {"karafka.rb": app + own + end}))) == "1"
+    assert known(only(read(tmp_path / "b", {"karafka.rb": app + end}))) is None
+
+
+@pytest.mark.parametrize(("guarantee", "told"), [("exactly_once_v2", True), ("at_least_once", False)])
+def test_the_guarantee_of_a_server_of_ksqldbs(tmp_path, guarantee, told) -> None:
+    content = "services:\n  s:\n    image: confluentinc/ksqldb-server:0.29.0\n    environment:\n"
+    content += f"      KSQL_BOOTSTRAP_SERVERS: k:9092\n      KSQL_KSQL_STREAMS_PROCESSING_GUARANTEE: {guarantee}\n"
+    assert ("transactional.id" in values(only(read(tmp_path, {"compose.yaml": content})))) == told
