@@ -894,6 +894,10 @@ GO_CONSTANTS: Final = re.compile(r"(?ms)\Apackage \w+\n|^const\s*\([^()]*^\)\n?|
 """The constants of a file of Go's, and the line that names its package."""
 
 
+NAMED: Final = re.compile(r"(?:\w+\.)?[A-Z][A-Z0-9_]*")
+"""What a constant is bound to that is another one: `DEFAULT_ACKS = LEADER_ONLY`."""
+
+
 def _constant(node: Node, above: Sequence[Node], found: _SourceWalk) -> None:
     """A name that is bound to a literal: of the file's, or in a function."""
     value = node.child_by_field_name("value") or node.child_by_field_name("right")
@@ -905,6 +909,8 @@ def _constant(node: Node, above: Sequence[Node], found: _SourceWalk) -> None:
     while value.type == "expression_list" and value.named_child_count == 1:
         value = value.named_children[0]
     told = _value(value, {})
+    if not told.known and NAMED.fullmatch(told.expression):
+        told = found.constants.get(told.expression.rpartition(".")[2], told)
     known = found.constants.get(name)
     found.constants[name] = told if known is None or known == told else _Value(UNKNOWN, known=False)
 
@@ -2231,7 +2237,16 @@ def _class(source: Text, name: str, language: str) -> Text | None:
         path = folder / f"{name}.{language}"
         if path != own and path.is_file() and (content := _content(path)):
             return Text(str(path), content)
-    return None
+    return _class_of_module(source, imported[1], name, language) if imported else None
+
+
+def _class_of_module(source: Text, package: str, name: str, language: str) -> Text | None:
+    """The file of a class in another module of the program's, by the package that its import says; None if there is
+    none, or several.
+    """
+    end = "/".join(("", *package.split("."), f"{name}.{language}"))
+    found = [each for each in calls.sources_of(calls.root_of(source.path), language) if each.path.endswith(end)]
+    return found[0] if len(found) == 1 else None
 
 
 def _content(path: Path) -> str:
@@ -2732,6 +2747,11 @@ SENDS: Final = re.compile(
 """What one has that may send."""
 
 
+TEMPLATE_SENDS: Final = re.compile(
+    r"(?s)\bKafka(?:Template|Operations)\s*<.*\b\w*(?i:template|kafka|operations|producer)\w*(?:\(\))?"
+    r"\s*\.\s*send(?:Default)?\("
+)
+"""What one has that sends with a template that Boot makes."""
 PROPERTY_SOURCE: Final = re.compile(r"@PropertySource\([^()]{0,400}\)")
 
 
@@ -2743,6 +2763,9 @@ def _read(document: Document, reading: Collected) -> bool:
     sends = SENDS.search(source.content) is not None
     if source.file.endswith((".java", ".kt", ".scala")) and (sends or LISTENS.search(source.content)):
         reading.uses[source.path] = sends
+        reading.templates |= {source.path} if TEMPLATE_SENDS.search(source.content) else set()
+    if source.file.endswith(".cs") and "Confluent.Kafka" in source.content:
+        reading.uses[source.path] = "Produce" in source.content
     if "@PropertySource" in source.content:
         reading.sources |= named_properties(source, PROPERTY_SOURCE.findall(source.content))
     if source.file.endswith((".java", ".kt", ".scala")) and SQL_RUNS.search(source.content):

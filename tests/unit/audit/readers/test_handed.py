@@ -117,3 +117,70 @@ def test_the_guarantee_of_a_server_of_ksqldbs(tmp_path, guarantee, told) -> None
     content = "services:\n  s:\n    image: confluentinc/ksqldb-server:0.29.0\n    environment:\n"
     content += f"      KSQL_BOOTSTRAP_SERVERS: k:9092\n      KSQL_KSQL_STREAMS_PROCESSING_GUARANTEE: {guarantee}\n"
     assert ("transactional.id" in values(only(read(tmp_path, {"compose.yaml": content})))) == told
+
+
+TEMPLATE = """package a;
+class Sends { KafkaTemplate<String, String> template; void f() { template.send("t", "v"); } }
+"""
+CONSUMES = "spring:\n  kafka:\n    bootstrap-servers: k:9092\n    consumer:\n      group-id: g\n"
+FACTORY = "class F { Object f(Map<String, Object> m) { return new DefaultKafkaProducerFactory<>(m); } }\n"
+
+
+@pytest.mark.parametrize(
+    ("files", "count"),
+    [
+        ({"src/main/java/a/Sends.java": TEMPLATE}, 1),
+        ({}, 0),
+        ({"src/main/java/a/Sends.java": TEMPLATE.replace("template.send", "template.flush")}, 0),
+    ],
+)
+def test_a_template_of_boots_where_only_a_consumer_is_configured(tmp_path, files, count) -> None:
+    own = {"pom.xml": "<project/>", "src/main/resources/application.yml": CONSUMES}
+    assert len(read(tmp_path, own | files).producers) == count
+
+
+def test_a_factory_of_the_programs_own_stands_in_place_of_boots(tmp_path) -> None:
+    files = {"src/main/resources/application.yml": CONSUMES, "src/main/java/a/Sends.java": TEMPLATE}
+    (producer,) = read(tmp_path, {"pom.xml": "<project/>", "src/main/java/a/F.java": FACTORY, **files}).producers
+    assert producer.origin.path.endswith("F.java")
+
+
+LISTENS = 'class L { @KafkaListener(topics = "t") void on(String s) {} }\n'
+POM = "<project><dependency><artifactId>{}</artifactId></dependency></project>"
+
+
+@pytest.mark.parametrize(
+    ("needed", "middle", "count"), [("lib", "other", 1), ("common", "lib", 1), ("common", "other", 0)]
+)
+def test_a_module_that_receives_may_send_with_what_it_depends_on(tmp_path, needed, middle, count) -> None:
+    files = {
+        "app/pom.xml": POM.format(needed),
+        "app/src/main/java/L.java": LISTENS,
+        "app/src/main/resources/application.properties": "spring.kafka.bootstrap-servers=k:9092\n",
+        "common/pom.xml": POM.format(middle),
+        "lib/pom.xml": POM.format("x"),
+        "lib/src/main/java/S.java": "class S { KafkaTemplate<String, String> template; }\n",
+    }
+    assert len(read(tmp_path, files).producers) == count
+
+
+SETTINGS_OF_NET = '{"Kafka": {"BootstrapServers": "k", "GroupId": "g", "Acks": "All"}}'
+
+
+@pytest.mark.parametrize(("made", "count"), [("ConsumerConfig", 0), ("ProducerConfig", 1)])
+def test_a_section_that_only_a_consumer_of_net_is_made_with(tmp_path, made, count) -> None:
+    source = f'using Confluent.Kafka;\nvar config = new {made}();\nconfiguration.GetSection("Kafka").Bind(config);\n'
+    files = {"a.csproj": "<Project/>", "appsettings.json": SETTINGS_OF_NET, "Program.cs": source}
+    assert len(read(tmp_path, files).producers) == count
+
+
+COMMON = "package b;\npublic class Defaults {{ static final String ONE = \"1\"; static final String ACKS = {}; }}\n"
+
+
+@pytest.mark.parametrize(("value", "told"), [("ONE", "1"), ("load()", None)])
+def test_a_constant_of_another_module_that_is_another_constant(tmp_path, value, told) -> None:
+    source = "package a;\nimport static b.Defaults.*;\nimport org.apache.kafka.clients.producer.*;\nclass P { void f() {\n"
+    source += '  Properties p = new Properties(); p.put("acks", ACKS); new KafkaProducer<String, String>(p); } }\n'
+    files = {"pom.xml": "<project/>", "api/pom.xml": "<project/>", "api/src/main/java/a/P.java": source}
+    files["common/src/main/java/b/Defaults.java"] = COMMON.format(value)
+    assert known(only(read(tmp_path, files))) == told
