@@ -19,6 +19,7 @@ from __future__ import annotations
 import dataclasses
 import re
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, lru_cache
@@ -36,6 +37,7 @@ from audit.readers.fields import of_dotnet, of_file, of_jvm, of_module, of_rust,
 from audit.readers.flink import SENDS as SQL_RUNS
 from audit.readers.flink import pieces_of, placed, read_sql
 from audit.readers.format import Document, Format
+from audit.readers.keyed import said_in
 from audit.readers.names import java_constants, producer_keys, relaxed, squeezed
 from audit.readers.node import configured
 from audit.readers.placeholders import Lookup, resolved
@@ -2325,8 +2327,165 @@ def _overrides(maker: _Maker, found: _SourceWalk, reading: Collected) -> None:
     reading.made.append(Made(producer, "customizer", fresh=False, loads=False, followed=True))
 
 
+LOOPS: Final[Mapping[str, re.Pattern[str]]] = {
+    "rs": re.compile(
+        r"\bfor\s*\(\s*&?(\w+)\s*,\s*&?\w+\s*\)\s*in\s+&?(?:mut\s+)?([\w.]+)[^{;]{0,100}\{[^{}]{0,200}?\.set\(\s*&?\1\b"
+    ),
+    "go": re.compile(
+        r"\bfor\s+(\w+)\s*,\s*\w+\s*:?=\s*range\s+([\w.]+)\s*\{[^{}]{0,200}?(?:\.SetKey\(\s*\1\b|\w\)?\[\1\]\s*=)"
+    ),
+}
+"""Where a program puts all that a map of another place has into the one that its producer is made with."""
+
+
+def _with_loops(settings: list[Setting], maker: _Maker, found: _SourceWalk) -> list[Setting]:
+    """Settings, and what a loop puts above them of a map: of a section of the program's file, or else unknown."""
+    pattern = LOOPS.get(found.language) if maker.kind in ("rdkafka", "confluent") else None
+    loop = pattern.search(found.scopes.get(maker.scope, "")) if pattern is not None else None
+    names = loop[2].removeprefix("self.").split(".") if loop else []
+    if loop is None or names[-1] in found.owners:
+        return settings
+    origin = found.source.origin(maker.line)
+    said = next((told for at in range(len(names)) if (told := said_in(found.source.path, names[at:])) is not None), None)
+    if said is None:
+        return _with_unknown([_made_unknown(each, "a loop may set it") for each in settings], maker, origin)
+    by_key = {squeezed(key): key for key in producer_keys()}
+    more = {by_key[key]: value for key, value in said.items() if key in by_key}
+    told = [Setting(key, value, origin, note=f"{'.'.join(names)} of a file") for key, value in more.items()]
+    return [each for each in settings if each.key not in more] + told
+
+
+OF_SECTION: Final = re.compile(r"\bgetConfig\(\s*\"[\w.-]+\"\s*\)\s*\.\s*(?:entrySet|root)\b")
+"""Where a program of Scala's takes all that a section of its file says."""
+
+
+def _content_around(maker: _Maker, found: _SourceWalk) -> str:
+    """The function that makes a producer; the file, if it is a field of a class."""
+    return found.scopes.get(maker.scope, found.source.content)
+
+
 def _add(maker: _Maker, found: _SourceWalk, reading: Collected) -> None:
-    pairs = _settled_pairs([_beside(each, maker) for each in _selected(maker, found)], maker, found)
+    """Add the producer that a maker makes; one for each caller, if these give its function what differs."""
+    pairs = _with_options([_beside(each, maker) for each in _selected(maker, found)], maker, found)
+    pairs = _settled_pairs(pairs, maker, found)
+    by_caller = _by_caller(pairs, maker, found)
+    for place, own in by_caller:
+        _add_one(own, maker, found, reading, place)
+    if not by_caller:
+        _add_one(pairs, maker, found, reading, None)
+
+
+@dataclass(frozen=True, slots=True)
+class _Caller:
+    """Who calls the function that makes a producer: its file and line, and what it is called."""
+
+    source: Text
+    line: int
+    name: str
+
+
+CALLERS: Final = 10
+"""Callers of one function that are told apart."""
+
+
+def _by_caller(pairs: Sequence[_Pair], maker: _Maker, found: _SourceWalk) -> list[tuple[_Caller, list[_Pair]]]:
+    """The settings by each caller of the function that makes a producer, if what they give it is known and differs:
+    several producers are made there. Callers that give the same are one.
+    """
+    if found.language in SCRIPTS or not maker.scope:
+        return []
+    asked = {each: _asked_of_caller(each, maker, found) for each in pairs}
+    wanted = {each: told for each, told in asked.items() if told is not None}
+    functions = {(told[1], told[2], told[3]) for told in wanted.values()}
+    if len(functions) != 1:
+        return []
+    function, called, made = functions.pop()
+    parameters = calls.parameters_of(function, found.language)
+    told = calls.calls_of(calls.root_of(found.source.path), found.language, called, made=made)
+    if not 1 < len(told) <= CALLERS:
+        return []
+    by_values: dict[tuple[str, ...], calls.Call] = {}
+    for call in told:
+        given = [_told_by_call(call, call.argument(parameters, each[0]), found.language, 0) for each in wanted.values()]
+        if any(each is None for each in given):
+            return []
+        by_values.setdefault(tuple(each or "" for each in given), call)
+    scopes = Counter((call.source.path, _around(call, found.language)[1]) for call in by_values.values())
+    return [
+        (
+            _caller(call, found.language, scopes),
+            [replace(each, value=_Value(dict(zip(wanted, values, strict=True))[each])) if each in wanted else each
+             for each in pairs],
+        )
+        for values, call in by_values.items()
+    ]  # fmt: skip
+
+
+def _asked_of_caller(pair: _Pair, maker: _Maker, found: _SourceWalk) -> tuple[str, str, str, bool] | None:
+    """Of which parameter of the function that makes a producer a setting is: that, the function's text, its name, and
+    whether it makes an object; None if it is of none.
+    """
+    if pair.value.known or not pair.sure or pair.key not in FROM_FIELDS or pair.scope != maker.scope:
+        return None
+    text = pair.value.expression.strip()
+    inner = CONVERTED.fullmatch(text)
+    text = next(each for each in inner.groups() if each is not None).strip() if inner else text
+    named = PARAMETER.fullmatch(text.removeprefix("self."))
+    return _parameter(named[1], maker.scope, found) if named else None
+
+
+def _caller(call: calls.Call, language: str, scopes: Mapping[tuple[str, str], int]) -> _Caller:
+    """Who calls a function: named by the function that the call stands in, or by what it is assigned to if that has
+    several; `scopes` counts them.
+    """
+    _, scope = _around(call, language)
+    before = call.source.content[max(0, call.at - 200) : call.at]
+    bound = re.search(r"(\w+)\s*(?::\s*[\w.<>]+\s*)?:?=\s*(?:await\s+|new\s+|&)?(?:\w+\.)*$", before)
+    alone = scopes.get((call.source.path, scope), 1) == 1
+    names = (scope.partition("@")[0] if alone else "", bound[1] if bound else "", scope.partition("@")[0])
+    name = next((each for each in names if each), "")
+    return _Caller(call.source, call.source.line_at(call.at), name)
+
+
+OPTION: Final = re.compile(r"\Afunc\s+(\w+)\([^{}]*\{\s*return\s+func\(\s*\w+\s+\*[\w.]+\s*\)\s*\{")
+"""A function of Go's that returns an option: `func WithAcks() Option { return func(c *sarama.Config) { … } }`."""
+VARIADIC: Final = re.compile(r"\b(\w+)\s+\.\.\.[\w.*]+\s*\)")
+
+
+def _with_options(pairs: list[_Pair], maker: _Maker, found: _SourceWalk) -> list[_Pair]:
+    """Settings, of those that options of Go's make only what the callers of the producer's function ask for."""
+    body = found.scopes.get(maker.scope, "")
+    if found.language != "go" or VARIADIC.search(body.partition("{\n")[0]) is None:
+        return pairs
+    options = {each[1]: key for key, text in found.scopes.items() if (each := OPTION.match(text))}
+    spans = {key: range(int(key.partition("@")[2]), int(key.partition("@")[2]) + len(found.scopes[key].encode()))
+             for key in options.values()}  # fmt: skip
+    optional = {each: key for each in pairs for key, span in spans.items() if each.start in span}
+    rest = [each for each in pairs if each not in optional]
+    if not optional:
+        return pairs
+    told = calls.calls_of(calls.root_of(found.source.path), "go", maker.scope.partition("@")[0], made=False)
+    given = {tuple(each for each in call.given if CALLS_OPTION.fullmatch(each)) for call in told}
+    if len(given) != 1:
+        return rest + [replace(each, sure=False) for each in optional]
+    for asked in given.pop():
+        call = CALLS_OPTION.fullmatch(asked)
+        key = options.get(call[1], "") if call else ""
+        own = calls.parameters_of(found.scopes[key], "go") if key else ()
+        arguments = dict(zip((name for name, _ in own), arguments_of(f"{call[2]})", 0)[0] if call else (), strict=False))
+        for each in [one for one, where in optional.items() if where == key]:
+            literal = LITERAL.fullmatch(arguments.get(each.value.expression, ""))
+            text = (literal[1] if literal[1] is not None else literal[2]) if literal else None
+            rest.append(replace(each, value=_Value(text)) if text is not None and not each.value.known else each)
+    return rest
+
+
+CALLS_OPTION: Final = re.compile(r"(?:\w+\.)?([A-Z]\w*)\((.*)\)", re.DOTALL)
+
+
+def _add_one(
+    pairs: list[_Pair], maker: _Maker, found: _SourceWalk, reading: Collected, caller: _Caller | None
+) -> None:
     pairs = list({each.key: each for each in pairs}.values())  # of one key the last counts
     source = found.source
     settings = [
@@ -2343,12 +2502,16 @@ def _add(maker: _Maker, found: _SourceWalk, reading: Collected) -> None:
     called = "".join(text for scope, text in found.scopes.items() if scope.partition("@")[0] in maker.names)
     based = re.search(r"buildProducerProperties|getProducer\(\)\.build|kafkaProperties", body + called) is not None
     loads = re.search(r"\.load\(|ConfigFactory|loadProps|Utils\.loadProps", body + called) is not None
+    loads |= found.language == "scala" and OF_SECTION.search(_content_around(maker, found)) is not None
     loads |= maker.kind == "ProducerSettings"  # of Akka's and Pekko's, which begin with `….kafka.producer` of HOCON
     followed = bool(pairs) or maker.kind in FOLLOWED or (maker.kind == "KafkaStreams" and not loads)
     followed |= maker.kind == "KafkaSink" and BUILT.search(maker.text) is not None
     name = maker.scope.partition("@")[0]
     if sum(each.scope == maker.scope and each.kind == maker.kind for each in found.makers) > 1:
         name = _assigned_to(maker, found) or name  # what tells it from the others
+    home, line = source, maker.line
+    if caller is not None:
+        home, line, name = caller.source, caller.line, caller.name
     before = len(reading.producers)
     if not pairs and BUILT_BY_BOOT.search(body + called) and "putAll(" not in body:
         settings = []  # all that it has is the file's
@@ -2358,6 +2521,7 @@ def _add(maker: _Maker, found: _SourceWalk, reading: Collected) -> None:
             for key in DECISIVE
         ]
     settings = _with_outside(settings, pairs, maker, found, based=based, loads=loads)
+    settings = _with_loops(settings, maker, found)
     if maker.kind == "KafkaStreams":
         settings += _guarantee(source)
     if maker.kind == "kafkajs" and (client := _imported(source, maker.text.partition(".")[0])):
@@ -2381,9 +2545,9 @@ def _add(maker: _Maker, found: _SourceWalk, reading: Collected) -> None:
         passed = ()  # the program's own configuration stands in place of Watermill's
     presets = [Setting(key, value, source.origin(maker.line), note=note) for key, value, note in passed]
     reading.producer(
-        f"{source.file}, {name}" if name else source.file,
+        f"{home.file}, {name}" if name else home.file,
         settings,
-        source.origin(maker.line),
+        home.origin(line),
         client=CLIENTS.get(maker.kind, "java"),
         framework={"KafkaStreams": "streams", "spark": "spark"}.get(maker.kind, "source"),
         presets=presets,

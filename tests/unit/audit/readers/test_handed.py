@@ -184,3 +184,112 @@ def test_a_constant_of_another_module_that_is_another_constant(tmp_path, value, 
     files = {"pom.xml": "<project/>", "api/pom.xml": "<project/>", "api/src/main/java/a/P.java": source}
     files["common/src/main/java/b/Defaults.java"] = COMMON.format(value)
     assert known(only(read(tmp_path, files))) == told
+
+
+FACTORIES = """package a;
+import org.apache.kafka.clients.producer.*;
+class K {
+  Object sure() { return make("all"); }
+  Object fast() { return make(FAST); }
+  private Object make(String acks) {
+    Map<String, Object> p = new HashMap<>();
+    p.put("acks", acks);
+    return new KafkaProducer<>(p);
+  }
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("fast", "told"),
+    [
+        ('"1"', {"K.java, sure": "all", "K.java, fast": "1"}),
+        ('"all"', {"K.java, make": "all"}),
+        ("load()", {"K.java, make": None}),
+    ],
+)
+def test_callers_that_give_a_function_what_differs_make_several_producers(tmp_path, fast, told) -> None:
+    files = {"pom.xml": "<project/>", "a/K.java": FACTORIES.replace("FAST", fast)}
+    assert {each.name: known(each) for each in read(tmp_path, files).producers} == told
+
+
+OPTIONS_OF_GO = """package k
+import "github.com/IBM/sarama"
+type Option func(*sarama.Config)
+func Sure() Option {
+	return func(c *sarama.Config) { c.Producer.RequiredAcks = sarama.WaitForAll }
+}
+func Fast() Option {
+	return func(c *sarama.Config) { c.Producer.RequiredAcks = sarama.NoResponse }
+}
+func Retries(n int) Option {
+	return func(c *sarama.Config) { c.Producer.Retry.Max = n }
+}
+func New(brokers []string, opts ...Option) (sarama.SyncProducer, error) {
+	c := sarama.NewConfig()
+	for _, o := range opts {
+		o(c)
+	}
+	return sarama.NewSyncProducer(brokers, c)
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("calls", "told"),
+    [
+        ("k.New(b, k.Sure(), k.Retries(8))", ("all", "8")),
+        ("k.New(b, k.Retries(0))", (None, "0")),
+        ("k.New(b, k.Sure())\n\tk.New(b, k.Fast())", (None, None)),
+    ],
+)
+def test_options_of_go_that_callers_ask_for(tmp_path, calls, told) -> None:
+    main = f'package main\nimport "x/k"\nfunc main() {{\n\t{calls}\n}}\n'
+    producer = only(read(tmp_path, {"go.mod": "module x\n", "k/k.go": OPTIONS_OF_GO, "main.go": main}))
+    assert (known(producer), known(producer, "retries")) == told
+
+
+SECTION = """package a
+import org.apache.kafka.clients.producer.KafkaProducer
+class W(config: Config) {
+  val p = {
+    val props = new Properties()
+    props.put("bootstrap.servers", "k")
+    config.ASKS.entrySet().asScala.foreach { e => props.put(e.getKey, e.getValue) }
+    new KafkaProducer(props)
+  }
+}
+"""
+HOCON = 'a.kafka.producer-props { "acks" = "1", "linger.ms" = "5" }\n'
+
+
+def test_a_section_that_a_program_of_scalas_takes_whole_is_its_producers(tmp_path) -> None:
+    files = {"build.sbt": "", "src/main/resources/application.conf": HOCON}
+    files["src/main/scala/a/W.scala"] = SECTION.replace("ASKS", 'getConfig("producer-props")')
+    assert known(only(read(tmp_path, files))) == "1"
+
+
+RUST = """use rdkafka::producer::FutureProducer;
+use rdkafka::ClientConfig;
+pub fn producer(k: &Kafka) -> FutureProducer {
+    let mut c = ClientConfig::new();
+    c.set("acks", "all");
+    for (name, value) in &k.producer {
+        c.set(name, value);
+    }
+    c.create().expect("producer")
+}
+"""
+TOML = '[kafka.producer]\n"acks" = "1"\n"enable.idempotence" = "false"\n'
+
+
+@pytest.mark.parametrize(("files", "told"), [({"config/default.toml": TOML}, ("1", "false")), ({}, (None, None))])
+def test_a_loop_puts_what_a_section_of_a_file_has(tmp_path, files, told) -> None:
+    producer = only(read(tmp_path, {"Cargo.toml": "[package]\n", "src/kafka.rs": RUST, **files}))
+    assert (known(producer), known(producer, "enable.idempotence")) == told
+
+
+def test_a_loop_over_a_map_that_comes_from_elsewhere_leaves_all_unknown(tmp_path) -> None:
+    loop = "for k, v := range settings.Kafka { cfg.SetKey(k, v) }"
+    producer = only(read(tmp_path, {"go.mod": "", "q.go": GO.replace("LINE", loop)}))
+    assert not producer.settings["acks"].known
