@@ -293,3 +293,68 @@ def test_a_loop_over_a_map_that_comes_from_elsewhere_leaves_all_unknown(tmp_path
     loop = "for k, v := range settings.Kafka { cfg.SetKey(k, v) }"
     producer = only(read(tmp_path, {"go.mod": "", "q.go": GO.replace("LINE", loop)}))
     assert not producer.settings["acks"].known
+
+
+FIELDS = """import os
+from dataclasses import asdict, dataclass
+
+
+@dataclass
+class Config:
+    bootstrap_servers: str = "k"
+    acks: str = "all"
+
+    @classmethod
+    def from_env(cls):
+        given = {}
+        given[KEY] = os.environ["X"]
+        return cls(**given)
+
+    def settings(self):
+        return {k.replace("_", "."): v for k, v in asdict(self).items()}
+"""
+TAKES_FIELDS = """from confluent_kafka import Producer
+from app.config import Config
+
+
+def make(config: Config):
+    return Producer(config.settings())
+"""
+
+
+@pytest.mark.parametrize(("key", "told"), [('"bootstrap_servers"', "all"), ('"acks"', None), ("name", None)])
+def test_a_dictionary_of_an_objects_fields(tmp_path, key, told) -> None:
+    files = {"setup.py": "", "app/config.py": FIELDS.replace("KEY", key), "app/out.py": TAKES_FIELDS}
+    assert known(only(read(tmp_path, files))) == told
+
+
+@pytest.mark.parametrize(("project", "told"), [("src/requirements.txt", "1"), ("src/broker/requirements.txt", None)])
+def test_a_module_of_a_project_that_is_beside_a_package(tmp_path, project, told) -> None:
+    source = "from kafka import KafkaProducer\nfrom core.config import ACKS\np = KafkaProducer(acks=ACKS)\n"
+    files = {project: "", "src/core/config.py": "ACKS = 1\n", "src/broker/producer.py": source}
+    assert known(only(read(tmp_path, files))) == told
+
+
+WRITES = """from kafka import KafkaProducer
+
+
+class Writer:
+    def __init__(self, conf):
+        self.producer = KafkaProducer(**conf["producer"])
+"""
+LOADS = """import yaml
+from loader.writer import Writer
+
+with open("conf/config.yml") as f:
+    conf = yaml.safe_load(f)
+w = Writer(conf[SECTION])
+"""
+CONFIG = "kafka:\n  producer:\n    acks: 1\n    retries: 4\nother: {}\n"
+
+
+@pytest.mark.parametrize(("section", "told"), [('"kafka"', "1"), ("name()", None)])
+def test_a_part_of_a_file_that_is_handed_to_a_class(tmp_path, section, told) -> None:
+    files = {"requirements.txt": "", "conf/config.yml": CONFIG, "loader/writer.py": WRITES}
+    files["loader/__main__.py"] = LOADS.replace("SECTION", section)
+    found = [each for each in read(tmp_path, files).producers if each.origin.path.endswith("writer.py")]
+    assert [known(each) for each in found] == [told]
