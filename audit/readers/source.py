@@ -44,6 +44,7 @@ from audit.readers.placeholders import Lookup, resolved
 from audit.readers.properties import named_properties
 from audit.readers.scripts import (
     arguments_of,
+    callers,
     imported,
     module_of,
     object_of,
@@ -2392,8 +2393,10 @@ def _by_caller(pairs: Sequence[_Pair], maker: _Maker, found: _SourceWalk) -> lis
     """The settings by each caller of the function that makes a producer, if what they give it is known and differs:
     several producers are made there. Callers that give the same are one.
     """
-    if found.language in SCRIPTS or not maker.scope:
+    if not maker.scope:
         return []
+    if found.language in SCRIPTS:
+        return _by_caller_of_script(pairs, maker, found)
     asked = {each: _asked_of_caller(each, maker, found) for each in pairs}
     wanted = {each: told for each, told in asked.items() if told is not None}
     functions = {(told[1], told[2], told[3]) for told in wanted.values()}
@@ -2418,6 +2421,41 @@ def _by_caller(pairs: Sequence[_Pair], maker: _Maker, found: _SourceWalk) -> lis
              for each in pairs],
         )
         for values, call in by_values.items()
+    ]  # fmt: skip
+
+
+def _by_caller_of_script(
+    pairs: Sequence[_Pair], maker: _Maker, found: _SourceWalk
+) -> list[tuple[_Caller, list[_Pair]]]:
+    """The same of a script: a field that its class has of a parameter counts too, as acks is given with the records."""
+    called, owner = maker.scope.partition("@")[0], _class_around(maker.scope, found)
+    told = callers(found.source, called, owner) if called else []
+    if not 1 < len(told) <= CALLERS:
+        return []
+    values: dict[_Pair, list[str]] = {}
+    for pair in (each for each in pairs if not each.value.known and each.key in FROM_FIELDS):
+        name = pair.value.expression.strip()
+        if field_of := re.fullmatch(r"this\.(\w+)", name):
+            assigned = re.search(rf"\bthis\.{field_of[1]}\s*=\s*(\w+)\s*[;\n]", found.scopes[maker.scope])
+            name = assigned[1] if assigned else ""
+        given = passed(found.source, called, owner, name, found.scopes[maker.scope]) if name else None
+        known = [of_script(where, each) if each else None for where, each in given or ()]
+        if len(known) == len(told) and all(each is not None for each in known):
+            values[pair] = [each[0] for each in known if each is not None]
+    by_values: dict[tuple[str, ...], Text] = {}
+    for at, (text, _) in enumerate(told):
+        by_values.setdefault(tuple(each[at] for each in values.values()), text)
+    if len(by_values) < 2:
+        return []
+    made = re.compile(rf"\b{re.escape(owner or called)}\s*(?:<[^<>()]*>)?\(")
+    places = {text.path: made.search(text.content) for text in by_values.values()}
+    return [
+        (
+            _Caller(text, text.line_at(at.start()) if (at := places[text.path]) else 1, ""),
+            [replace(each, value=_Value(dict(zip(values, own, strict=True))[each]), sure=True) if each in values else each
+             for each in pairs],
+        )
+        for own, text in by_values.items()
     ]  # fmt: skip
 
 

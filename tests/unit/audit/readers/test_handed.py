@@ -358,3 +358,53 @@ def test_a_part_of_a_file_that_is_handed_to_a_class(tmp_path, section, told) -> 
     files["loader/__main__.py"] = LOADS.replace("SECTION", section)
     found = [each for each in read(tmp_path, files).producers if each.origin.path.endswith("writer.py")]
     assert [known(each) for each in found] == [told]
+
+
+PUBLISHER = """import { Kafka } from 'kafkajs';
+export class Publisher {
+  constructor({ clientId, sure = true, acks = -1 }: Options) {
+    this.producer = new Kafka({ clientId }).producer({ idempotent: sure });
+    this.acks = acks;
+  }
+  send(topic, value) {
+    return this.producer.send({ topic, acks: this.acks, messages: [value] });
+  }
+}
+"""
+APP = "import { Publisher } from '@acme/kafka';\nconst p = new Publisher(GIVEN);\n"
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "told"),
+    [
+        ("{ clientId: 'a' }", "{ clientId: 'b' }", [("index.ts, constructor", "-1", "true")]),
+        ("{ clientId: 'a' }", "{ clientId: 'b', sure: false, acks: 0 }", [("a.ts", "-1", "true"), ("b.ts", "0", "false")]),
+        ("{ clientId: 'a' }", "{ ...options }", [("index.ts, constructor", None, None)]),
+    ],
+)  # fmt: skip
+def test_callers_of_a_package_of_a_workspace(tmp_path, one, other, told) -> None:
+    files = {
+        "package.json": '{"workspaces": ["*"]}',
+        "kafka/package.json": '{"name": "@acme/kafka"}',
+        "kafka/src/index.ts": PUBLISHER,
+        "a/a.ts": APP.replace("GIVEN", one),
+        "b/b.ts": APP.replace("GIVEN", other),
+    }
+    found = read(tmp_path, files).producers
+    assert [(each.name, known(each), known(each, "enable.idempotence")) for each in found] == told
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("(process.env.SURE ?? 'true') === 'true'", "true"),
+        ("process.env.SURE !== 'false'", "true"),
+        ("process.env.SURE === 'true'", "false"),
+        ("process.env.SURE === 'always'", None),
+    ],
+)
+def test_a_variable_that_is_compared(tmp_path, text, told) -> None:
+    script = "import { Kafka } from 'kafkajs';\nimport { settings } from './settings';\n"
+    script += "const p = new Kafka({}).producer({ idempotent: settings.sure });\n"
+    files = {"package.json": "{}", "p.ts": script, "settings.ts": f"export const settings = {{\n  sure: {text},\n}};\n"}
+    assert known(only(read(tmp_path, files)), "enable.idempotence") == told
