@@ -67,6 +67,22 @@ def topics_of_beans(source: Text, constant: Callable[[str], str | None]) -> Iter
         yield from _topic(source, found, found[1], found[2], found[3] or "", constant)
 
 
+OF_GO: Final = re.compile(r"\bTopicSpecification\{\{?([^{}]*(?:\{[^{}]*\}[^{}]*)?)\}")
+"""Where a program of Go's makes a topic with confluent's client."""
+
+
+def topics_of_go(source: Text, constant: Callable[[str], str | None]) -> Iterator[AskedTopic]:
+    """The topics that a source of Go's makes."""
+    for found in OF_GO.finditer(source.content):
+        name = re.search(r"\bTopic:\s*(\"[^\"]*\"|[\w.]+)", found[1])
+        replicas = re.search(r"\bReplicationFactor:\s*([\w.]+)", found[1])
+        least = re.search(r"\"min\.insync\.replicas\":\s*\"(\d+)\"", found[1])
+        called = constant(name[1]) if name else None
+        if called is not None:
+            factor = (constant(replicas[1]) if replicas else None) or ""
+            yield AskedTopic(called, factor, least[1] if least else "", source.origin(source.line_at(found.start())))
+
+
 def _topic(
     source: Text, at: re.Match[str], name: str, replicas: str, more: str, constant: Callable[[str], str | None]
 ) -> Iterator[AskedTopic]:

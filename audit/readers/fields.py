@@ -453,7 +453,9 @@ def _of_argument(source: Text, given: str, depth: int) -> tuple[str, str] | None
     return of_script(source, given, depth=depth + 1) if given else None
 
 
-COMPARED: Final = re.compile(r"\(?\s*(process\.env\b[^=!]*?)\s*\)?\s*(?:===?\s*['\"](true)['\"]|!==?\s*['\"]false['\"])")
+COMPARED: Final = re.compile(
+    r"\(?\s*(process\.env\b[^=!]*?)\s*\)?\s*(?:===?\s*['\"](true)['\"]|!==?\s*['\"]false['\"])"
+)
 """Where a script makes what is true or false of a variable: `(process.env.X ?? 'true') === 'true'`."""
 
 

@@ -330,8 +330,8 @@ def _with_units(reading: Collected, tops: dict[str, Path]) -> None:
     uses: dict[str, set[bool]] = {}
     for path, sends in reading.uses.items():
         uses.setdefault(unit(Origin(path)), set()).add(sends)
-    sends = {unit(Origin(path)) for path in reading.templates}
-    kept = [each for each in reading.producers if not _is_not_sent_with(each, sends, reading)]
+    senders = {unit(Origin(path)) for path in reading.templates}
+    kept = [each for each in reading.producers if not _is_not_sent_with(each, senders, reading)]
     reading.producers = [each for each in kept if not _only_receives(each, uses, reading)]
 
 

@@ -643,8 +643,11 @@ FIELDS: Final = re.compile(
 def _of_fields(source: Text, value: ast.DictComp) -> list[Setting] | None:
     """The settings of an object's fields: `{k.replace("_", "."): v for k, v in asdict(self).items()}`."""
     first = value.generators[0]
-    over = first.iter.func.value if isinstance(first.iter, ast.Call) and _called_name(first.iter) == "items" else None
-    made = FIELDS.fullmatch(ast.unparse(over)) if isinstance(over, ast.expr) and isinstance(first.iter, ast.Call) else None
+    items = first.iter.func if isinstance(first.iter, ast.Call) else None
+    over = items.value if isinstance(items, ast.Attribute) and items.attr == "items" else None
+    made = (
+        FIELDS.fullmatch(ast.unparse(over)) if isinstance(over, ast.expr) and isinstance(first.iter, ast.Call) else None
+    )
     names = [getattr(each, "id", "") for each in getattr(first.target, "elts", ())]
     dotted = len(names) == 2 and ast.unparse(value.key) == f"{names[0]}.replace('_', '.')"
     if made is None or len(value.generators) > 1 or not dotted or ast.unparse(_bare(value.value)) != names[1]:
@@ -690,7 +693,7 @@ def _of_section(source: Text, argument: ast.Subscript, scopes: tuple[Scope, ...]
 def _of_handed_section(
     place: Place, function: ast.FunctionDef | ast.AsyncFunctionDef, path: Sequence[str]
 ) -> list[Setting] | None:
-    """The settings of a part of what the only call of a function hands it: `conf["producer"]`, given `loaded["kafka"]`."""
+    """The settings of a part of what the only call of a function hands it: `conf["producer"]` of `loaded["kafka"]`."""
     name = place.value.id if isinstance(place.value, ast.Name) else ""
     following = FOLLOWING.get(())
     handed = given(place, function, name) if function not in following and len(following) <= DEEPEST else None

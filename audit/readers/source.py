@@ -32,7 +32,7 @@ from audit.model import Client, Origin, ProducerConfig, Setting
 from audit.readers import calls
 from audit.readers.asked import asked_of
 from audit.readers.collect import Collected
-from audit.readers.creates import topics_of_beans
+from audit.readers.creates import topics_of_beans, topics_of_go
 from audit.readers.fields import of_dotnet, of_file, of_jvm, of_module, of_rust, of_scala, of_script, path_of
 from audit.readers.flink import SENDS as SQL_RUNS
 from audit.readers.flink import pieces_of, placed, read_sql
@@ -655,9 +655,56 @@ def _field(expression: str, found: _SourceWalk, texts: Sequence[str], scope: str
     """What an expression stands for, if it is a field of the program's own settings, or what a function is given that
     every call of it gives the same; `scope` is the function that it stands in.
     """
+    if (choice := _choice(expression)) is not None:
+        return _chosen(choice, found, texts, scope, depth)
     told = _field_of_settings(expression, found, texts, scope)
     told = _given_by_calls(expression, found, scope, depth) if told is None else told
     return _of_constructed(expression, found, depth) if told is None else told
+
+
+CHOICES: Final = (
+    re.compile(r"(!?)\(?\s*([\w.]+(?:\(\))?)\s*\)?\s*\?\s*([^?:]+?)\s*:\s*([^?:]+)"),
+    re.compile(r"if\s*\(\s*(!?)([\w.]+(?:\(\))?)\s*\)\s*([^{}]+?)\s+else\s+([^{}]+)"),
+)
+"""One of two values by what is true or false: of C, and of Kotlin and Scala."""
+
+
+def _choice(expression: str) -> tuple[str, str, str] | None:
+    """What is asked, and the values if it is true and if it is false; None if an expression is no such choice.
+
+    >>> _choice("o.Durable ? Acks.All : Acks.Leader"), _choice('if (!fast) "all" else "1"'), _choice("a ?: b")
+    (('o.Durable', 'Acks.All', 'Acks.Leader'), ('fast', '"1"', '"all"'), None)
+    """
+    text = expression.strip()
+    found = next((told for each in CHOICES if (told := each.fullmatch(text)) is not None), None)
+    if found is None:
+        return None
+    first, second = (found[4], found[3]) if found[1] else (found[3], found[4])
+    return found[2], first.strip(), second.strip()
+
+
+def _chosen(
+    choice: tuple[str, str, str], found: _SourceWalk, texts: Sequence[str], scope: str, depth: int
+) -> str | None:
+    """Which of two values a choice gives, if what it asks is told."""
+    asked = _literal_of(choice[0], found) or (
+        _field(choice[0], found, texts, scope, depth + 1) if depth <= STEPS else None
+    )
+    if asked is None or asked.lower() not in ("true", "false"):
+        return None
+    value = choice[1] if asked.lower() == "true" else choice[2]
+    told = _literal_of(value, found)
+    return _field(value, found, texts, scope, depth + 1) if told is None else told
+
+
+def _literal_of(text: str, found: _SourceWalk) -> str | None:
+    """What is written out, a constant of a library's, or one of the file."""
+    if literal := LITERAL.fullmatch(text):
+        return literal[1] if literal[1] is not None else literal[2]
+    if (enumerated := ".".join(text.split(".")[-2:])) in WRITTEN:
+        return WRITTEN[enumerated]
+    known = found.constants.get(text) if re.fullmatch(r"\w+", text) else None
+    return known.text if known is not None and known.known and not known.text.startswith("${") else None
 
 
 def _of_constructed(expression: str, found: _SourceWalk, depth: int) -> str | None:
@@ -2347,13 +2394,15 @@ def _with_loops(settings: list[Setting], maker: _Maker, found: _SourceWalk) -> l
     if loop is None or names[-1] in found.owners:
         return settings
     origin = found.source.origin(maker.line)
-    said = next((told for at in range(len(names)) if (told := said_in(found.source.path, names[at:])) is not None), None)
+    said = next(
+        (told for at in range(len(names)) if (told := said_in(found.source.path, names[at:])) is not None), None
+    )
     if said is None:
         return _with_unknown([_made_unknown(each, "a loop may set it") for each in settings], maker, origin)
     by_key = {squeezed(key): key for key in producer_keys()}
     more = {by_key[key]: value for key, value in said.items() if key in by_key}
-    told = [Setting(key, value, origin, note=f"{'.'.join(names)} of a file") for key, value in more.items()]
-    return [each for each in settings if each.key not in more] + told
+    put = [Setting(key, value, origin, note=f"{'.'.join(names)} of a file") for key, value in more.items()]
+    return [each for each in settings if each.key not in more] + put
 
 
 OF_SECTION: Final = re.compile(r"\bgetConfig\(\s*\"[\w.-]+\"\s*\)\s*\.\s*(?:entrySet|root)\b")
@@ -2449,14 +2498,14 @@ def _by_caller_of_script(
         return []
     made = re.compile(rf"\b{re.escape(owner or called)}\s*(?:<[^<>()]*>)?\(")
     places = {text.path: made.search(text.content) for text in by_values.values()}
+    order = {pair: at for at, pair in enumerate(values)}
     return [
         (
-            _Caller(text, text.line_at(at.start()) if (at := places[text.path]) else 1, ""),
-            [replace(each, value=_Value(dict(zip(values, own, strict=True))[each]), sure=True) if each in values else each
-             for each in pairs],
+            _Caller(text, text.line_at(place.start()) if (place := places[text.path]) else 1, ""),
+            [replace(each, value=_Value(own[order[each]]), sure=True) if each in order else each for each in pairs],
         )
         for own, text in by_values.items()
-    ]  # fmt: skip
+    ]
 
 
 def _asked_of_caller(pair: _Pair, maker: _Maker, found: _SourceWalk) -> tuple[str, str, str, bool] | None:
@@ -2510,20 +2559,20 @@ def _with_options(pairs: list[_Pair], maker: _Maker, found: _SourceWalk) -> list
         call = CALLS_OPTION.fullmatch(asked)
         key = options.get(call[1], "") if call else ""
         own = calls.parameters_of(found.scopes[key], "go") if key else ()
-        arguments = dict(zip((name for name, _ in own), arguments_of(f"{call[2]})", 0)[0] if call else (), strict=False))
-        for each in [one for one, where in optional.items() if where == key]:
-            literal = LITERAL.fullmatch(arguments.get(each.value.expression, ""))
+        arguments = dict(
+            zip((name for name, _ in own), arguments_of(f"{call[2]})", 0)[0] if call else (), strict=False)
+        )
+        for pair in [one for one, where in optional.items() if where == key]:
+            literal = LITERAL.fullmatch(arguments.get(pair.value.expression, ""))
             text = (literal[1] if literal[1] is not None else literal[2]) if literal else None
-            rest.append(replace(each, value=_Value(text)) if text is not None and not each.value.known else each)
+            rest.append(replace(pair, value=_Value(text)) if text is not None and not pair.value.known else pair)
     return rest
 
 
 CALLS_OPTION: Final = re.compile(r"(?:\w+\.)?([A-Z]\w*)\((.*)\)", re.DOTALL)
 
 
-def _add_one(
-    pairs: list[_Pair], maker: _Maker, found: _SourceWalk, reading: Collected, caller: _Caller | None
-) -> None:
+def _add_one(pairs: list[_Pair], maker: _Maker, found: _SourceWalk, reading: Collected, caller: _Caller | None) -> None:
     pairs = list({each.key: each for each in pairs}.values())  # of one key the last counts
     source = found.source
     settings = [
@@ -2671,6 +2720,8 @@ def _topics(maker: _Maker, found: _SourceWalk) -> list[str]:
     told = re.search(
         r"(?:\bTopic:\s*|(?:Default(?:Produce)?|\bwith)Topic\(|OpenTopic\([^\"\n]*)\"([\w.-]+)\"", maker.text
     )
+    if maker.kind == "confluent" and len(found.makers) == 1:
+        return _topics_of_confluent(found)
     if told or len(found.makers) > 1 or maker.kind not in ("KafkaProducer", "DefaultKafkaProducerFactory"):
         return [told[1]] if told else []
     named = []
@@ -2678,6 +2729,21 @@ def _topics(maker: _Maker, found: _SourceWalk) -> list[str]:
         value = _Value(each[1:-1]) if each.startswith('"') else found.constants.get(each.rpartition(".")[2])
         if value is None or not value.known or not re.fullmatch(r"[\w.-]+", value.text):
             return []  # to another one too, which is not known
+        named.append(value.text)
+    return named
+
+
+SENT_TO: Final = re.compile(r"\bTopicPartition\{\s*Topic:\s*&?([\w.]+)")
+"""In Go: the topic of what is sent with confluent's client."""
+
+
+def _topics_of_confluent(found: _SourceWalk) -> list[str]:
+    """The topics that a file of Go's sends to, if they are constants of it."""
+    named = []
+    for name in SENT_TO.findall(found.source.content):
+        value = found.constants.get(name)
+        if value is None or not value.known or not re.fullmatch(r"[\w.-]+", value.text):
+            return []
         named.append(value.text)
     return named
 
@@ -2974,11 +3040,13 @@ def _read(document: Document, reading: Collected) -> bool:
         read_sql(placed(source, pieces_of(source.content)), reading)
     if source.file.endswith((".java", ".kt")) and re.search(r"\bTopicBuilder\b|\bNewTopic\(", source.content):
         _make_topics(source, reading)
+    if source.file.endswith(".go") and "TopicSpecification{" in source.content:
+        _make_topics(source, reading)
     return read_source(source, reading) if MAKES.search(source.content) else True
 
 
 def _make_topics(source: Text, reading: Collected) -> None:
-    """Add the topics that a program of Java's or Kotlin's makes."""
+    """Add the topics that a program of Java's, Kotlin's or Go's makes."""
     language = source.file.rpartition(".")[2]
     parser = _parser(language)
     if parser is None:
@@ -2998,7 +3066,7 @@ def _make_topics(source: Text, reading: Collected) -> None:
             return value.text if value.known else None
         return _field(written, found, [])
 
-    reading.beans += topics_of_beans(source, constant)
+    reading.beans += topics_of_go(source, constant) if language == "go" else topics_of_beans(source, constant)
 
 
 FORMATS: Final = (

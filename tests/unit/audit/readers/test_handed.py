@@ -96,7 +96,9 @@ def test_producers_of_one_scope_are_called_by_what_they_are_bound_to(tmp_path) -
 
 
 def test_longlangs_client_of_php(tmp_path) -> None:
-    php = "<?php\nuse longlang\\phpkafka\\Producer\\Producer;\n$c = new ProducerConfig();\nLINE\n$p = new Producer($c);\n"
+    php = (
+        "<?php\nuse longlang\\phpkafka\\Producer\\Producer;\n$c = new ProducerConfig();\nLINE\n$p = new Producer($c);\n"
+    )
     assert known(only(read(tmp_path, {"p.php": php.replace("LINE", "$c->setAcks(-1);")}))) == "-1"
     producer = only(read(tmp_path / "b", {"p.php": php.replace("LINE", "")}))
     assert [(key, each.value) for key, each in producer.presets.items()] == [("acks", "0")]
@@ -174,12 +176,14 @@ def test_a_section_that_only_a_consumer_of_net_is_made_with(tmp_path, made, coun
     assert len(read(tmp_path, files).producers) == count
 
 
-COMMON = "package b;\npublic class Defaults {{ static final String ONE = \"1\"; static final String ACKS = {}; }}\n"
+COMMON = 'package b;\npublic class Defaults {{ static final String ONE = "1"; static final String ACKS = {}; }}\n'
 
 
 @pytest.mark.parametrize(("value", "told"), [("ONE", "1"), ("load()", None)])
 def test_a_constant_of_another_module_that_is_another_constant(tmp_path, value, told) -> None:
-    source = "package a;\nimport static b.Defaults.*;\nimport org.apache.kafka.clients.producer.*;\nclass P { void f() {\n"
+    source = (
+        "package a;\nimport static b.Defaults.*;\nimport org.apache.kafka.clients.producer.*;\nclass P { void f() {\n"
+    )
     source += '  Properties p = new Properties(); p.put("acks", ACKS); new KafkaProducer<String, String>(p); } }\n'
     files = {"pom.xml": "<project/>", "api/pom.xml": "<project/>", "api/src/main/java/a/P.java": source}
     files["common/src/main/java/b/Defaults.java"] = COMMON.format(value)
@@ -378,7 +382,7 @@ APP = "import { Publisher } from '@acme/kafka';\nconst p = new Publisher(GIVEN);
     ("one", "other", "told"),
     [
         ("{ clientId: 'a' }", "{ clientId: 'b' }", [("index.ts, constructor", "-1", "true")]),
-        ("{ clientId: 'a' }", "{ clientId: 'b', sure: false, acks: 0 }", [("a.ts", "-1", "true"), ("b.ts", "0", "false")]),
+        ("{ clientId: 'a' }", "{ sure: false, acks: 0 }", [("a.ts", "-1", "true"), ("b.ts", "0", "false")]),
         ("{ clientId: 'a' }", "{ ...options }", [("index.ts, constructor", None, None)]),
     ],
 )  # fmt: skip
@@ -408,3 +412,40 @@ def test_a_variable_that_is_compared(tmp_path, text, told) -> None:
     script += "const p = new Kafka({}).producer({ idempotent: settings.sure });\n"
     files = {"package.json": "{}", "p.ts": script, "settings.ts": f"export const settings = {{\n  sure: {text},\n}};\n"}
     assert known(only(read(tmp_path, files)), "enable.idempotence") == told
+
+
+NET = """using Confluent.Kafka;
+class P { object Make(KafkaOptions o) => new ProducerConfig { Acks = o.Durable ? Acks.All : Acks.Leader }; }
+"""
+OPTIONS_OF_NET = "public class KafkaOptions { public bool Durable { get; set; } = true; }\n"
+
+
+@pytest.mark.parametrize(
+    ("settings", "told"), [("{}", "all"), ('{"Kafka": {"Durable": false}}', "1"), (None, None)]
+)  # fmt: skip
+def test_one_of_two_values_by_what_an_option_says(tmp_path, settings, told) -> None:
+    start = 'services.Configure<KafkaOptions>(configuration.GetSection("Kafka"));\n'
+    files = {"a.csproj": "<Project/>", "P.cs": NET, "KafkaOptions.cs": OPTIONS_OF_NET}
+    if settings is not None:
+        files |= {"Program.cs": start, "appsettings.json": settings}
+    assert known(only(read(tmp_path, files))) == told
+
+
+TOPIC_OF_GO = """package main
+import "github.com/confluentinc/confluent-kafka-go/v2/kafka"
+func create(a *kafka.AdminClient, topic string) {
+	a.CreateTopics(ctx, []kafka.TopicSpecification{{Topic: topic, NumPartitions: 6, ReplicationFactor: 3}})
+}
+func main() {
+	topic := NAME
+	p, err := kafka.NewProducer(&kafka.ConfigMap{"acks": "all"})
+	p.Produce(&kafka.Message{TopicPartition: kafka.TopicPartition{Topic: &topic}}, nil)
+}
+"""
+
+
+@pytest.mark.parametrize(("name", "topics", "made"), [('"orders"', ("orders",), [("orders", 3)]), ("name()", (), [])])
+def test_topics_that_a_program_of_gos_makes_and_sends_to(tmp_path, name, topics, made) -> None:
+    found = read(tmp_path, {"go.mod": "", "main.go": TOPIC_OF_GO.replace("NAME", name)})
+    assert only(found).topics == topics
+    assert [(each.name, each.replication_factor) for each in found.topics] == made
