@@ -94,6 +94,8 @@ class Collected:
     """Sources that receive with Spring or send with it, or with Confluent's .NET: by path, whether they send."""
     templates: set[str] = field(default_factory=set)
     """Sources that send with a template of Spring's that they are given, by path."""
+    sent: dict[str, tuple[str, ...] | None] = field(default_factory=dict)
+    """What such a source sends to, by path: texts that may be placeholders; None if not all of it is told."""
     consuming: set[str] = field(default_factory=set)
     """Files of Spring Boot's that say something of consumers and nothing of producers, by path: whether their
     application sends, its sources tell."""

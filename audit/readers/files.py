@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 import re
 import sys
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import Final
@@ -29,7 +29,7 @@ from audit.readers.helm import RENDERED, chart_of, conditions, has_templates, re
 from audit.readers.kubernetes import read_clusters, read_containers
 from audit.readers.names import PRODUCERS, squeezed, words
 from audit.readers.packages import BuildRelease
-from audit.readers.placeholders import TEMPLATE, Lookup
+from audit.readers.placeholders import TEMPLATE, Lookup, resolve
 from audit.readers.properties import read_properties
 from audit.readers.registry import concerns_kafka, file_names, formats, speaks_of_kafka
 from audit.readers.releases import (
@@ -332,7 +332,30 @@ def _with_units(reading: Collected, tops: dict[str, Path]) -> None:
         uses.setdefault(unit(Origin(path)), set()).add(sends)
     senders = {unit(Origin(path)) for path in reading.templates}
     kept = [each for each in reading.producers if not _is_not_sent_with(each, senders, reading)]
-    reading.producers = [each for each in kept if not _only_receives(each, uses, reading)]
+    received = [each for each in kept if not _only_receives(each, uses, reading)]
+    topics = _topics_sent(unit, reading)
+    reading.producers = [
+        dataclasses.replace(each, topics=topics.get(each.unit, ())) if each.framework == "spring" and not each.topics
+        else each
+        for each in received
+    ]  # fmt: skip
+
+
+def _topics_sent(unit: Callable[[Origin], str], reading: Collected) -> dict[str, tuple[str, ...]]:
+    """By module, the topics that its sources send to with the template that Spring Boot makes, if all are told."""
+    if any(one.kind in FACTORIES for one in reading.made):
+        return {}
+    by_unit: dict[str, list[tuple[str, ...] | None]] = {}
+    for path, sent in reading.sent.items():
+        by_unit.setdefault(unit(Origin(path)), []).append(sent)
+    found: dict[str, tuple[str, ...]] = {}
+    for module, several in by_unit.items():
+        told = [name for sent in several for name in sent or ()]
+        names = [resolve(each, "spring", _look_up(module, reading)) for each in told]
+        known = None not in several and all(each.known and re.fullmatch(r"[\w.-]+", each.text) for each in names)
+        if module and known:
+            found[module] = tuple(dict.fromkeys(each.text for each in names))
+    return found
 
 
 def _is_not_sent_with(producer: ProducerConfig, sends: Collection[str], reading: Collected) -> bool:

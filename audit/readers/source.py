@@ -32,7 +32,7 @@ from audit.model import Client, Origin, ProducerConfig, Setting
 from audit.readers import calls
 from audit.readers.asked import asked_of
 from audit.readers.collect import Collected
-from audit.readers.creates import topics_of_beans, topics_of_go
+from audit.readers.creates import sent_by_templates, topics_of_beans, topics_of_go
 from audit.readers.fields import of_dotnet, of_file, of_jvm, of_module, of_rust, of_scala, of_script, path_of
 from audit.readers.flink import SENDS as SQL_RUNS
 from audit.readers.flink import pieces_of, placed, read_sql
@@ -3031,7 +3031,9 @@ def _read(document: Document, reading: Collected) -> bool:
     sends = SENDS.search(source.content) is not None
     if source.file.endswith((".java", ".kt", ".scala")) and (sends or LISTENS.search(source.content)):
         reading.uses[source.path] = sends
-        reading.templates |= {source.path} if TEMPLATE_SENDS.search(source.content) else set()
+        if TEMPLATE_SENDS.search(source.content):
+            reading.templates |= {source.path}
+            reading.sent[source.path] = sent_by_templates(source.content)
     if source.file.endswith(".cs") and "Confluent.Kafka" in source.content:
         reading.uses[source.path] = "Produce" in source.content
     if "@PropertySource" in source.content:

@@ -449,3 +449,24 @@ def test_topics_that_a_program_of_gos_makes_and_sends_to(tmp_path, name, topics,
     found = read(tmp_path, {"go.mod": "", "main.go": TOPIC_OF_GO.replace("NAME", name)})
     assert only(found).topics == topics
     assert [(each.name, each.replication_factor) for each in found.topics] == made
+
+
+SENDS = """package a;
+class S {
+  static final String ORDERS = "orders";
+  @Value("${app.topic}") private String other;
+  KafkaTemplate<String, String> template;
+  void f(String given) { template.send(NAMED, "k", "v"); }
+}
+"""
+BOOT = "spring.kafka.producer.acks=all\napp.topic=bills\n"
+
+
+@pytest.mark.parametrize(
+    ("named", "topics"),
+    [('"t"', ("t",)), ("ORDERS", ("orders",)), ("other", ("bills",)), ("given", ()), ("name(given)", ())],
+)
+def test_topics_that_the_template_of_boots_sends_to(tmp_path, named, topics) -> None:
+    files = {"pom.xml": "<project/>", "src/main/resources/application.properties": BOOT}
+    files["src/main/java/a/S.java"] = SENDS.replace("NAMED", named)
+    assert only(read(tmp_path, files)).topics == topics
