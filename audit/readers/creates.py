@@ -68,7 +68,7 @@ def topics_of_beans(source: Text, constant: Callable[[str], str | None]) -> Iter
 
 
 TEMPLATES: Final = re.compile(
-    r"\b\w*(?i:template|kafka|operations)\w*(?:\(\))?\s*\.\s*send(?:Default)?\(\s*(?:(\"[^\"\n]*\"|[\w.]+)\s*,)?"
+    r"\b\w{0,60}(?i:template|kafka|operations)\w{0,60}(?:\(\))?\s*\.\s*send(?:Default)?\(\s*(?:(\"[^\"\n]*\"|[\w.]+)\s*,)?"
 )
 """Where a program of Spring's sends with a template, and the topic if that is a literal or a name."""
 

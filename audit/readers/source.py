@@ -32,7 +32,7 @@ from audit.model import Client, Origin, ProducerConfig, Setting
 from audit.readers import calls
 from audit.readers.asked import asked_of
 from audit.readers.collect import Collected
-from audit.readers.creates import sent_by_templates, topics_of_beans, topics_of_go
+from audit.readers.creates import TEMPLATES, sent_by_templates, topics_of_beans, topics_of_go
 from audit.readers.fields import of_dotnet, of_file, of_jvm, of_module, of_rust, of_scala, of_script, path_of
 from audit.readers.flink import SENDS as SQL_RUNS
 from audit.readers.flink import pieces_of, placed, read_sql
@@ -2419,9 +2419,10 @@ def _add(maker: _Maker, found: _SourceWalk, reading: Collected) -> None:
     pairs = _with_options([_beside(each, maker) for each in _selected(maker, found)], maker, found)
     pairs = _settled_pairs(pairs, maker, found)
     by_caller = _by_caller(pairs, maker, found)
-    for place, own in by_caller:
+    below = _by_subclass(pairs, maker, found)
+    for place, own in (*by_caller, *below):
         _add_one(own, maker, found, reading, place)
-    if not by_caller:
+    if not by_caller and not (below and _all_override(maker, found, len(below))):
         _add_one(pairs, maker, found, reading, None)
 
 
@@ -2471,6 +2472,41 @@ def _by_caller(pairs: Sequence[_Pair], maker: _Maker, found: _SourceWalk) -> lis
         )
         for values, call in by_values.items()
     ]  # fmt: skip
+
+
+def _by_subclass(pairs: Sequence[_Pair], maker: _Maker, found: _SourceWalk) -> list[tuple[_Caller, list[_Pair]]]:
+    """The settings by each class of the program that inherits from the one that makes a producer, and puts more into
+    the map that a method of it returns: `Map<…> settings() { var m = super.settings(); m.put(…); return m; }`.
+    """
+    given = {each.scope.partition("@")[0] for each in pairs if each.scope != maker.scope and each.other is None}
+    methods = given & maker.names
+    told: list[tuple[_Caller, list[_Pair]]] = []
+    for text in _inheriting(maker, found) if methods else ():
+        walk = _walk_of(text, found.language)
+        taken = {key for key, body in walk.scopes.items()
+                 if (name := key.partition("@")[0]) in methods and re.search(rf"\bsuper\.{name}\(", body)}  # fmt: skip
+        own = [replace(each, other=text) for each in walk.pairs if each.scope in taken]
+        if own:
+            told.append((_Caller(text, own[0].line, ""), [*pairs, *own]))
+    return told
+
+
+def _inheriting(maker: _Maker, found: _SourceWalk) -> list[Text]:
+    """The files of a program's module whose class inherits from the one that a producer is made in, if it is the only
+    one of its file.
+    """
+    classes = re.findall(r"(?m)^(?:public\s+|open\s+|abstract\s+)*class\s+(\w+)", found.source.content)
+    if found.language not in ("java", "kt") or len(classes) != 1 or not maker.scope:
+        return []
+    inherits = re.compile(rf"\bclass\s+\w+[^{{]{{0,200}}?(?:\bextends\s+|:\s*){classes[0]}\b")
+    others = calls.sources_of(calls.root_of(found.source.path), found.language)
+    return [each for each in others if classes[0] in each.content and inherits.search(each.content)][:CALLERS]
+
+
+def _all_override(maker: _Maker, found: _SourceWalk, count: int) -> bool:
+    """Whether a class that makes a producer is abstract, and all that inherit from it make one of their own of it."""
+    abstract = re.search(r"(?m)^(?:public\s+)?abstract\s+class\b", found.source.content) is not None
+    return abstract and len(_inheriting(maker, found)) == count
 
 
 def _by_caller_of_script(
@@ -3015,11 +3051,8 @@ SENDS: Final = re.compile(
 """What one has that may send."""
 
 
-TEMPLATE_SENDS: Final = re.compile(
-    r"(?s)\bKafka(?:Template|Operations)\s*<.*\b\w*(?i:template|kafka|operations|producer)\w*(?:\(\))?"
-    r"\s*\.\s*send(?:Default)?\("
-)
-"""What one has that sends with a template that Boot makes."""
+TEMPLATE_OF_BOOT: Final = re.compile(r"\bKafka(?:Template|Operations)\s*<")
+"""What one has that is given a template of Spring's."""
 PROPERTY_SOURCE: Final = re.compile(r"@PropertySource\([^()]{0,400}\)")
 
 
@@ -3031,7 +3064,7 @@ def _read(document: Document, reading: Collected) -> bool:
     sends = SENDS.search(source.content) is not None
     if source.file.endswith((".java", ".kt", ".scala")) and (sends or LISTENS.search(source.content)):
         reading.uses[source.path] = sends
-        if TEMPLATE_SENDS.search(source.content):
+        if TEMPLATE_OF_BOOT.search(source.content) and TEMPLATES.search(source.content):
             reading.templates |= {source.path}
             reading.sent[source.path] = sent_by_templates(source.content)
     if source.file.endswith(".cs") and "Confluent.Kafka" in source.content:

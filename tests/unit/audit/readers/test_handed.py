@@ -470,3 +470,31 @@ def test_topics_that_the_template_of_boots_sends_to(tmp_path, named, topics) -> 
     files = {"pom.xml": "<project/>", "src/main/resources/application.properties": BOOT}
     files["src/main/java/a/S.java"] = SENDS.replace("NAMED", named)
     assert only(read(tmp_path, files)).topics == topics
+
+
+BASE = """package a;
+import org.apache.kafka.clients.producer.*;
+public abstract class Base {
+  Map<String, Object> settings() { Map<String, Object> p = new HashMap<>(); p.put("acks", "all"); return p; }
+  Object make() { return new KafkaProducer<>(settings()); }
+}
+"""
+BELOW = """package a;
+class {0} extends Base {{
+  Map<String, Object> {1}() {{ Map<String, Object> p = super.{1}(); p.put("acks", "1"); return p; }}
+}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("files", "told"),
+    [
+        ({"One": BELOW.format("One", "settings")}, {"One.java": "1"}),
+        ({"One": BELOW.format("One", "settings"), "Two": "package a;\nclass Two extends Base { }\n"},
+         {"Base.java, make": "all", "One.java": "1"}),
+        ({"One": BELOW.format("One", "others")}, {"Base.java, make": "all"}),
+    ],
+)  # fmt: skip
+def test_a_class_that_changes_what_the_one_above_makes(tmp_path, files, told) -> None:
+    sources = {"pom.xml": "<project/>", "a/Base.java": BASE, **{f"a/{name}.java": one for name, one in files.items()}}
+    assert {each.name: known(each) for each in read(tmp_path, sources).producers} == told
