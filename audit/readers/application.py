@@ -99,6 +99,7 @@ def read_applications(reading: Collected) -> None:
                     reading.producers.append(dataclasses.replace(producer, name=name, origin=_place(producer, before)))
                     before.update(each.origin for each in producer.settings.values())
             reading.problems += scratch.problems
+            reading.consuming |= scratch.consuming
 
 
 OF_QUARKUS: Final = re.compile(r"mp\.messaging|^(?:%[\w,-]+\.)?quarkus\.")
@@ -228,13 +229,15 @@ def read_boot(
     """
     parts = {setting.key.split(".")[2] for setting in settings if setting.key.startswith("spring.kafka.")}
     general = {squeezed(part) for part in parts} & {"bootstrap", "bootstrapservers", "properties"}
-    if not parts & {"producer", "template"} and (not general or parts & {"consumer", "listener", "streams"}):
+    consumes = not parts & {"producer", "template"} and bool(parts & {"consumer", "listener"})
+    if not parts & {"producer", "template"} and (not general or "streams" in parts or (consumes and own)):
         return
     if own and not parts & {"producer", "template"}:
         return
     given = boot(settings, reading.problems)
     of_producers = [setting for setting in given if ".producer." in setting.written]
     mark = next((each for each in settings if each.key.startswith("spring.kafka.")), settings[0])
+    reading.consuming |= {each.origin.path for each in settings} if consumes else set()
     reading.producer(
         name,
         given,

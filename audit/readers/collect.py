@@ -91,7 +91,14 @@ class Collected:
     made: list[Any] = field(default_factory=list)
     """Producers that source makes (`source.Made`), until it is settled whose they are."""
     uses: dict[str, bool] = field(default_factory=dict)
-    """Sources that receive with Spring or send with it: by path, whether they send."""
+    """Sources that receive with Spring or send with it, or with Confluent's .NET: by path, whether they send."""
+    templates: set[str] = field(default_factory=set)
+    """Sources that send with a template of Spring's that they are given, by path."""
+    sent: dict[str, tuple[str, ...] | None] = field(default_factory=dict)
+    """What such a source sends to, by path: texts that may be placeholders; None if not all of it is told."""
+    consuming: set[str] = field(default_factory=set)
+    """Files of Spring Boot's that say something of consumers and nothing of producers, by path: whether their
+    application sends, its sources tell."""
     environments: list[tuple[str, Mapping[str, Setting]]] = field(default_factory=list)
     """The variables of services of Compose's, each with the directory that its image is built in."""
     charts: dict[Path, Chart | None] = field(default_factory=dict)

@@ -67,6 +67,46 @@ def topics_of_beans(source: Text, constant: Callable[[str], str | None]) -> Iter
         yield from _topic(source, found, found[1], found[2], found[3] or "", constant)
 
 
+TEMPLATES: Final = re.compile(
+    r"\b\w{0,60}(?i:template|kafka|operations)\w{0,60}(?:\(\))?\s*\.\s*send(?:Default)?\(\s*(?:(\"[^\"\n]*\"|[\w.]+)\s*,)?"
+)
+"""Where a program of Spring's sends with a template, and the topic if that is a literal or a name."""
+
+
+def sent_by_templates(content: str) -> tuple[str, ...] | None:
+    """The topics that a source sends to with templates of Spring's, with placeholders; None if not all are told."""
+    found: list[str] = []
+    for name in TEMPLATES.findall(content):
+        last = re.escape(name.rpartition(".")[2])
+        literal = f"{name[1:-1]}" if name.startswith('"') else ""
+        told = re.search(
+            rf"@Value\(\s*\"(\$\{{[^\"]*\}})\"\s*\)\s*(?:(?:private|protected|final)\s+)*String\s+{last}\b"
+            rf"|\b(?:String\s+|va[lr]\s+){last}\s*(?::\s*String\s*)?=\s*\"([^\"$]*)\"",
+            content,
+        ) if name and not literal else None  # fmt: skip
+        text = literal or ((told[1] or told[2]) if told else "")
+        if not text:
+            return None
+        found.append(text)
+    return tuple(dict.fromkeys(found))
+
+
+OF_GO: Final = re.compile(r"\bTopicSpecification\{\{?([^{}]*(?:\{[^{}]*\}[^{}]*)?)\}")
+"""Where a program of Go's makes a topic with confluent's client."""
+
+
+def topics_of_go(source: Text, constant: Callable[[str], str | None]) -> Iterator[AskedTopic]:
+    """The topics that a source of Go's makes."""
+    for found in OF_GO.finditer(source.content):
+        name = re.search(r"\bTopic:\s*(\"[^\"]*\"|[\w.]+)", found[1])
+        replicas = re.search(r"\bReplicationFactor:\s*([\w.]+)", found[1])
+        least = re.search(r"\"min\.insync\.replicas\":\s*\"(\d+)\"", found[1])
+        called = constant(name[1]) if name else None
+        if called is not None:
+            factor = (constant(replicas[1]) if replicas else None) or ""
+            yield AskedTopic(called, factor, least[1] if least else "", source.origin(source.line_at(found.start())))
+
+
 def _topic(
     source: Text, at: re.Match[str], name: str, replicas: str, more: str, constant: Callable[[str], str | None]
 ) -> Iterator[AskedTopic]:

@@ -453,10 +453,21 @@ def _of_argument(source: Text, given: str, depth: int) -> tuple[str, str] | None
     return of_script(source, given, depth=depth + 1) if given else None
 
 
+COMPARED: Final = re.compile(
+    r"\(?\s*(process\.env\b[^=!]*?)\s*\)?\s*(?:===?\s*['\"](true)['\"]|!==?\s*['\"]false['\"])"
+)
+"""Where a script makes what is true or false of a variable: `(process.env.X ?? 'true') === 'true'`."""
+
+
 def _plain(text: str) -> tuple[str, str] | None:
     """A literal, or what the environment is asked for."""
     if literal := LITERAL.fullmatch(text):
         return (literal[1] if literal[1] is not None else literal[2]), ""
+    if compared := COMPARED.fullmatch(text):  # a variable as what is true or false
+        asked = asked_of(compared[1])
+        if asked is not None and ":" not in asked:
+            asked = f"{asked[:-1]}:{'false' if compared[2] == 'true' else 'true'}}}"
+        return (asked, "") if asked is not None and re.search(r":(?:true|false)\}$", asked) else None
     asked = asked_of(text)
     return (asked, "") if asked is not None else None
 

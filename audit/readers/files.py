@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 import re
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import Final
@@ -29,7 +29,7 @@ from audit.readers.helm import RENDERED, chart_of, conditions, has_templates, re
 from audit.readers.kubernetes import read_clusters, read_containers
 from audit.readers.names import PRODUCERS, squeezed, words
 from audit.readers.packages import BuildRelease
-from audit.readers.placeholders import TEMPLATE, Lookup
+from audit.readers.placeholders import TEMPLATE, Lookup, resolve
 from audit.readers.properties import read_properties
 from audit.readers.registry import concerns_kafka, file_names, formats, speaks_of_kafka
 from audit.readers.releases import (
@@ -47,7 +47,7 @@ from audit.readers.source import settle
 from audit.readers.text import Text, Unreadable
 from audit.readers.tree import Documents, Listing, Table, read_json, read_yaml
 from audit.readers.variables import read_variables
-from audit.readers.walk import Candidate, candidates
+from audit.readers.walk import Candidate, candidates, text_of
 from audit.units import NAMED
 from evidence.releases import numbers
 
@@ -330,19 +330,98 @@ def _with_units(reading: Collected, tops: dict[str, Path]) -> None:
     uses: dict[str, set[bool]] = {}
     for path, sends in reading.uses.items():
         uses.setdefault(unit(Origin(path)), set()).add(sends)
-    reading.producers = [each for each in reading.producers if not _only_receives(each, uses, reading)]
+    senders = {unit(Origin(path)) for path in reading.templates}
+    kept = [each for each in reading.producers if not _is_not_sent_with(each, senders, reading)]
+    received = [each for each in kept if not _only_receives(each, uses, reading)]
+    topics = _topics_sent(unit, reading)
+    reading.producers = [
+        dataclasses.replace(each, topics=topics.get(each.unit, ())) if each.framework == "spring" and not each.topics
+        else each
+        for each in received
+    ]  # fmt: skip
+
+
+def _topics_sent(unit: Callable[[Origin], str], reading: Collected) -> dict[str, tuple[str, ...]]:
+    """By module, the topics that its sources send to with the template that Spring Boot makes, if all are told."""
+    if any(one.kind in FACTORIES for one in reading.made):
+        return {}
+    by_unit: dict[str, list[tuple[str, ...] | None]] = {}
+    for path, sent in reading.sent.items():
+        by_unit.setdefault(unit(Origin(path)), []).append(sent)
+    found: dict[str, tuple[str, ...]] = {}
+    for module, several in by_unit.items():
+        told = [name for sent in several for name in sent or ()]
+        names = [resolve(each, "spring", _look_up(module, reading)) for each in told]
+        known = None not in several and all(each.known and re.fullmatch(r"[\w.-]+", each.text) for each in names)
+        if module and known:
+            found[module] = tuple(dict.fromkeys(each.text for each in names))
+    return found
+
+
+def _is_not_sent_with(producer: ProducerConfig, sends: Collection[str], reading: Collected) -> bool:
+    """Whether Spring Boot makes a producer that nobody uses: its file is about consumers only, and no source of its
+    module sends with a template that it is given, or a program makes the factories of templates itself.
+    """
+    if producer.framework != "spring" or producer.origin.path not in reading.consuming:
+        return False
+    if any(".producer." in each.written for each in producer.settings.values()):
+        return False
+    return producer.unit not in sends or any(one.kind in FACTORIES for one in reading.made)
+
+
+FACTORIES: Final = frozenset({"DefaultKafkaProducerFactory", "SenderOptions", "KafkaProducer"})
 
 
 def _only_receives(producer: ProducerConfig, uses: Mapping[str, set[bool]], reading: Collected) -> bool:
     """Whether what Spring Boot configures is only received with: nothing is said of a producer, the sources of the
     module receive, and none sends. A module without an application of its own may be a library that sends for it.
     """
+    if producer.framework == "" and producer.origin.path.endswith(".json") and "group.id" in producer.settings:
+        return uses.get(producer.unit) == {False} and not any(True in sends for sends in uses.values())
     if producer.framework != "spring" or not producer.unit or producer.topics or uses.get(producer.unit) != {False}:
         return False
     if any(".producer." in each.written or each.key in PRODUCERS for each in producer.settings.values()):
         return False
     applications = {each.unit for each in reading.producers if each.framework == "spring"}
-    return not any(True in sends for module, sends in uses.items() if module not in applications)
+    libraries = [module for module, sends in uses.items() if True in sends and module not in applications]
+    return not any(_may_depend_on(producer.unit, module) for module in libraries)
+
+
+NEEDS: Final = re.compile(r"<dependency>|\b(?:implementation|api|compile)\b")
+"""What a build file has that names what its module is built with."""
+BUILDS: Final = ("pom.xml", "build.gradle", "build.gradle.kts")
+
+
+def _may_depend_on(unit: str, module: str) -> bool:
+    """Whether the build file of a module names another one, or one beside it that does: it may send for it."""
+    texts = {each.name: "".join(_content(each / name) for name in BUILDS) for each in _siblings(Path(unit))}
+    own = texts.pop(Path(unit).name, "")
+    if not NEEDS.search(own) or Path(module).parent != Path(unit).parent:
+        return True
+    wanted, seen = [own], {Path(unit).name}
+    while wanted:
+        text = wanted.pop()
+        named = {name for name in texts if name not in seen and re.search(rf"[>:/'\"]{re.escape(name)}[<'\")]", text)}
+        if Path(module).name in named:
+            return True
+        seen |= named
+        wanted += [texts[name] for name in named]
+    return False
+
+
+def _siblings(folder: Path) -> list[Path]:
+    """A directory and those beside it, if they are not too many."""
+    found = [each for each in folder.parent.iterdir() if each.is_dir()]
+    return found if len(found) <= SIBLINGS else [folder]
+
+
+SIBLINGS: Final = 64
+
+
+def _content(path: Path) -> str:
+    """The text of a build file; empty if there is none, or it is too large."""
+    found = text_of(path)
+    return found.content if found is not None else ""
 
 
 def _with_releases(

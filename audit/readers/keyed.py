@@ -96,6 +96,22 @@ def said_below(path: str, names: Sequence[str]) -> Told | None:
     return next((each for each in tried if each is not None), None)
 
 
+def said_in(path: str, names: Sequence[str]) -> dict[str, str] | None:
+    """What the only section of a path of names says, in the files of a source's module, by squeezed keys; it may stand
+    below others if these are Kafka's. None if there is none, or several.
+    """
+    wanted = tuple(squeezed(each) for each in names if each)
+    found: dict[tuple[str, tuple[str, ...]], dict[str, str]] = {}
+    for file, told in _files(root_of(path)) if wanted else ():
+        for key, value in told:
+            for at in range(len(key) - len(wanted)):
+                end = at + len(wanted)
+                if key[at:end] == wanted and (not at or _fits(key[:end])):
+                    found.setdefault((file, key[:end]), {})["".join(key[end:])] = value
+    TAKEN.update(file for file, _ in found)
+    return next(iter(found.values())) if len(found) == 1 else None
+
+
 def has_section(path: str, names: Sequence[str]) -> bool:
     """Whether a file of a source's module has anything below a path of names."""
     wanted = tuple(squeezed(each) for each in ".".join(names).split(".") if each)

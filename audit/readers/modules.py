@@ -122,12 +122,28 @@ def module_of(source: Text, node: ast.ImportFrom) -> Text | None:
         roots = [(here, *here.parents)[: node.level][-1]]
     else:
         roots = [here, *(above for above in here.parents if parts and _has(above, parts[0], here))]
+        roots += [above for above in _above(Path(source.path)) if parts and above not in roots]
     for root in roots:
         at = root.joinpath(*parts)
         for path in (at.with_name(at.name + ".py"), at / "__init__.py"):
             if (found := text_of(path)) is not None:
                 return found
     return None
+
+
+ROOTS: Final = ("pyproject.toml", "setup.py", "setup.cfg", "requirements.txt", "Pipfile", ".git")
+"""What the directory of a project has, above which no module of it stands."""
+
+
+@lru_cache(maxsize=PARSED)
+def _above(own: Path) -> tuple[Path, ...]:
+    """The directories above a file up to its project's, which may be where its program is started."""
+    found: list[Path] = []
+    for folder in own.absolute().parents[:HIGHEST]:
+        found.append(folder)
+        if any((folder / name).exists() for name in ROOTS):
+            return tuple(found)
+    return ()
 
 
 def _has(above: Path, name: str, here: Path) -> bool:

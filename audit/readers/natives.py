@@ -128,7 +128,7 @@ ASKS: Final = re.compile(r"->\s*(?:getMetadata|queryWatermarkOffsets|offsetsForT
 """In PHP: what a handle is asked; one that only asks sends nothing."""
 MARKS: Final = re.compile(
     r"rd_kafka_new|RdKafka|SimpleKafkaClient|WaterDrop|Rdkafka|Karafka::App|cppkafka|kafka::clients|<kafka/Kafka"
-    r"|producer\b|KafkaProducer|Junges\\Kafka"
+    r"|producer\b|KafkaProducer|Junges\\Kafka|longlang\\phpkafka"
 )
 TESTS: Final = re.compile(r"(?:^|/)(?:tests?|spec|examples?/tests?)/|(?:_spec|_test)\.\w+$|Test\.php$")
 
@@ -197,14 +197,17 @@ def read_natives(source: Text, reading: Collected) -> bool:
         return True
     if language.files == ("*.rb",) and _read_ruby_kafka(source, text, reading):
         return True
-    if language.files == ("*.php",) and _read_laravel(source, text, reading):
+    if language.files == ("*.php",) and (_read_laravel(source, text, reading) or _read_longlang(source, text, reading)):
         return True
     text, wrapped = _unwrapped(text) if language.client == "librdkafka" else (text, [])
     text, shared = _of_laravels(source, text) if language.files == ("*.php",) else (text, [])
     pairs = [each for each in (*language.puts.finditer(text), *wrapped) if each[2] in producer_keys()]
     if language.files == ("*.php",) and (alias := ALIAS.search(text)):
         text = re.sub(rf"\bnew\s+{alias[1]}\b", lambda found: "new Producer".ljust(len(found[0])), text)
+    own_producer = language.files == ("*.rb",) and OWN_PRODUCER.search(text) is not None
     for maker in islice(language.makes.finditer(text), MOST):
+        if own_producer and KARAFKA.match(maker[0]):
+            continue
         name = next((each for each in maker.groups() if each), "")
         own = [each for each in pairs if (each[1] or name) == name] or pairs
         settings = [*shared, *_settings(source, own)]
@@ -285,6 +288,8 @@ def _in_test(text: str, at: int) -> bool:
 
 
 KARAFKA: Final = re.compile(r"<\s*Karafka::App\b")
+OWN_PRODUCER: Final = re.compile(r"\bconfig\.producer\s*=\s*(?:::)?WaterDrop::Producer\.new\b")
+"""An application of Karafka's that is given a producer, and so makes none of what its `kafka` is set to."""
 SENDS_WITH_KARAFKA: Final = re.compile(r"\bKarafka\.producer\b|\bproduce_(?:many_)?(?:a?sync)\b|\bdispatch_to_dlq\b")
 SOURCES: Final = 500
 """How many sources of an application of Karafka's are looked into."""
@@ -391,6 +396,31 @@ def _read_laravel(source: Text, text: str, reading: Collected) -> bool:
             source.file, _settings(source, pairs), origin, client="librdkafka", framework="laravel", style="spring"
         )
     return bool(makers)
+
+
+LONGLANG: Final = re.compile(r"\buse\s+longlang\\phpkafka\\Producer\\Producer\s*;")
+SETTERS_OF_LONGLANG: Final = re.compile(rf"\$(?:this->)?(\w+)\s*->\s*set(\w+)\s*\(\s*{ARGUMENT}\s*\)")
+OF_LONGLANG: Final = {"Acks": "acks", "ProduceRetry": "retries"}
+
+
+def _read_longlang(source: Text, text: str, reading: Collected) -> bool:
+    """Add the producers that a file of PHP's makes with longlang's own client; whether it makes any."""
+    if LONGLANG.search(text) is None:
+        return False
+    for maker in islice(re.finditer(r"\bnew\s+Producer\s*\(\s*\$(?:this->)?(\w+)", text), MOST):
+        origin = source.origin(source.line_at(maker.start()))
+        settings = []
+        for each in SETTERS_OF_LONGLANG.finditer(text):
+            if each[1] == maker[1] and each[2] in OF_LONGLANG:
+                value = _value(each[3])
+                given = UNKNOWN if value is None else value
+                settings.append(Setting(OF_LONGLANG[each[2]], given, origin, known=value is not None))
+        if not re.search(rf"\${maker[1]}\s*=\s*new\s+ProducerConfig\b", text):
+            named = {each.key for each in settings}
+            settings += [Setting(key, UNKNOWN, origin, known=False) for key in DECISIVE if key not in named]
+        presets = [preset("acks", "0", "the default of longlang's ProducerConfig", origin)]
+        reading.producer(source.file, settings, origin, framework="source", presets=presets, style="spring")
+    return True
 
 
 FORMATS: Final = (

@@ -508,7 +508,8 @@ def _constructed(kind: Kind, own: Kind, name: str, default: ast.expr | None) -> 
     found: list[Place] = [Place(own.source, own.tree, default)] if bare and default is not None else []
     for each in made:
         call = _call(each)
-        if any(isinstance(one, ast.Starred) for one in call.args) or None in _words(call):
+        spread = [one.value for one in call.keywords if one.arg is None]
+        if any(isinstance(one, ast.Starred) for one in call.args) or any(_may_have(each, one, name) for one in spread):
             return None
         word = next((one.value for one in call.keywords if one.arg == name), None)
         at = names.index(name) if name in names else len(call.args)
@@ -517,6 +518,27 @@ def _constructed(kind: Kind, own: Kind, name: str, default: ast.expr | None) -> 
             return None
         found.append(replace(each, value=passed) if passed is not None else Place(own.source, own.tree, default))  # type: ignore[arg-type]
     return _agreed(found) if found else None
+
+
+def _may_have(place: Place, spread: ast.expr, name: str) -> bool:
+    """Whether a dictionary that a call spreads may have a name: it is not one that its function fills with others."""
+    function = function_at(place.tree, place.value)
+    if not isinstance(spread, ast.Name) or function is None:
+        return True
+    used = [each for each in ast.walk(function) if isinstance(each, ast.Name) and each.id == spread.id]
+    stored = [each for each in ast.walk(function) if isinstance(each, ast.Subscript)
+              and isinstance(each.value, ast.Name) and each.value.id == spread.id]  # fmt: skip
+    keys = [each.slice.value for each in stored if isinstance(each.slice, ast.Constant)]
+    bound = _local(replace(place, value=spread), spread.id)
+    fresh = bound is not None and ast.unparse(bound.value) in ("{}", "dict()")
+    return not fresh or len(keys) != len(stored) or len(used) != len(stored) + 2 or name in keys
+
+
+def fields_of(kind: Kind) -> list[str]:
+    """The fields that a class declares, and those that it inherits from."""
+    named = [each.target.id for one in _bases(kind) for each in one.owner.body
+             if isinstance(each, ast.AnnAssign) and isinstance(each.target, ast.Name)]  # fmt: skip
+    return list(dict.fromkeys(named))
 
 
 @lru_cache(maxsize=64)

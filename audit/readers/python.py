@@ -18,7 +18,7 @@ import re
 import tomllib
 import warnings
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextvars import ContextVar
 from functools import lru_cache
 from itertools import islice
@@ -31,7 +31,7 @@ from audit.readers.flink import placed, read_sql
 from audit.readers.format import Format
 from audit.readers.modules import bound, imports, module_named, module_of, tree_of
 from audit.readers.names import producer_keys
-from audit.readers.objects import Place, function_at, given, is_never_given, kind_of, stands_for
+from audit.readers.objects import Place, fields_of, function_at, given, is_never_given, kind_of, stands_for
 from audit.readers.packages import of_framework
 from audit.readers.pyfiles import PARSERS, of_flask, of_loaded_file, option_of, section_of_ini, variable_of_helper
 from audit.readers.text import Text, Unreadable
@@ -160,6 +160,7 @@ MODULE: Final[ContextVar[ast.Module]] = ContextVar("MODULE")
 def _producers(source: Text, tree: ast.Module, reading: Collected) -> bool:
     names = _imported(tree)
     found = False
+    bound_to = _bound_to(tree, lambda call: _is_producer(call.func, names))
     for scopes, call in _calls(tree, (tree,)):
         if not _is_producer(call.func, names) or _only_asks(call, scopes[-1]):
             continue
@@ -175,12 +176,33 @@ def _producers(source: Text, tree: ast.Module, reading: Collected) -> bool:
             do = "give it as a file (JSON), or write the dictionary in the call"
             reading.problems.append(source.problem("unreadable", call.lineno, message, do))
             settings = [Setting(key, UNKNOWN, source.origin(call.lineno), known=False) for key in DECISIVE]
-        function = next((scope.name for scope in reversed(scopes) if not isinstance(scope, ast.Module)), "")
-        name = f"{source.file}, {function}" if function else source.file
+        name = _name_of(source, call, scopes, bound_to)
         reading.producer(
             name, settings, source.origin(call.lineno), client="librdkafka", framework="python", style="spring"
         )
     return found
+
+
+def _bound_to(tree: ast.Module, made: Callable[[ast.Call], bool]) -> dict[int, str]:
+    """By the place of a call that makes a producer, what it is bound to: the name of a variable or of a field, where
+    several are made in one function, so that a name tells them apart.
+    """
+    bound: dict[int, str] = {}
+    for each in ast.walk(tree):
+        if isinstance(each, ast.Assign | ast.AnnAssign) and isinstance(each.value, ast.Call) and made(each.value):
+            target = each.targets[0] if isinstance(each, ast.Assign) else each.target
+            name = target.attr if isinstance(target, ast.Attribute) else getattr(target, "id", "")
+            bound[id(each.value)] = name
+    makes = Counter(id(scopes[-1]) for scopes, call in _calls(tree, (tree,)) if made(call))
+    alone = {id(call) for scopes, call in _calls(tree, (tree,)) if makes[id(scopes[-1])] == 1}
+    return {place: name for place, name in bound.items() if place not in alone}
+
+
+def _name_of(source: Text, call: ast.Call, scopes: Sequence[Scope], bound_to: Mapping[int, str]) -> str:
+    """What a producer is called: by its file, and its variable or the function that makes it."""
+    function = next((scope.name for scope in reversed(scopes) if not isinstance(scope, ast.Module)), "")
+    part = bound_to.get(id(call)) or function
+    return f"{source.file}, {part}" if part else source.file
 
 
 def _called(source: Text, tree: ast.Module, reading: Collected) -> bool:
@@ -193,6 +215,7 @@ def _called(source: Text, tree: ast.Module, reading: Collected) -> bool:
     }
     found = False
     classes = _classes(tree)
+    bound_to = _bound_to(tree, lambda call: classes.get(_called_name(call), _called_name(call)) in OTHERS)
     for scopes, call in _calls(tree, (tree,)):
         name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
         package, client = OTHERS.get(classes.get(name, name), ("", "unknown"))
@@ -215,9 +238,8 @@ def _called(source: Text, tree: ast.Module, reading: Collected) -> bool:
             settings += [
                 Setting(key, UNKNOWN, source.origin(call.lineno), known=False) for key in DECISIVE if key not in named
             ]
-        function = next((scope.name for scope in reversed(scopes) if not isinstance(scope, ast.Module)), "")
         reading.producer(
-            f"{source.file}, {function}" if function else source.file, settings, source.origin(call.lineno),
+            _name_of(source, call, scopes, bound_to), settings, source.origin(call.lineno),
             client=client, framework="python", topics=_sent_to(source, tree), style="spring",
         )  # fmt: skip
         found = True
@@ -598,6 +620,8 @@ def _makes(node: ast.AST) -> bool:
 def _made(source: Text, value: ast.expr, scopes: tuple[Scope, ...]) -> list[Setting] | None:
     """The settings of an expression that makes a dictionary: it is written out, copied, or returned by a function."""
     settings = _literal(source, value, scopes)
+    if isinstance(value, ast.DictComp):
+        return _of_fields(source, value)
     if settings is not None or not isinstance(value, ast.Call):
         return settings
     name = _called_name(value)
@@ -608,6 +632,36 @@ def _made(source: Text, value: ast.expr, scopes: tuple[Scope, ...]) -> list[Sett
     if name in OF_ARROYO:
         return _of_arroyo(source, value, scopes)
     return _returned(source, value, name, scopes)
+
+
+FIELDS: Final = re.compile(
+    r"(?:(?:\w+\.)?asdict|vars)\(([\w.]+)\)|([\w.]+)\.(?:__dict__|dict\([^()]*\)|model_dump\([^()]*\))"
+)
+"""Where a dictionary is made of the fields of an object."""
+
+
+def _of_fields(source: Text, value: ast.DictComp) -> list[Setting] | None:
+    """The settings of an object's fields: `{k.replace("_", "."): v for k, v in asdict(self).items()}`."""
+    first = value.generators[0]
+    items = first.iter.func if isinstance(first.iter, ast.Call) else None
+    over = items.value if isinstance(items, ast.Attribute) and items.attr == "items" else None
+    made = (
+        FIELDS.fullmatch(ast.unparse(over)) if isinstance(over, ast.expr) and isinstance(first.iter, ast.Call) else None
+    )
+    names = [getattr(each, "id", "") for each in getattr(first.target, "elts", ())]
+    dotted = len(names) == 2 and ast.unparse(value.key) == f"{names[0]}.replace('_', '.')"
+    if made is None or len(value.generators) > 1 or not dotted or ast.unparse(_bare(value.value)) != names[1]:
+        return None
+    owner = ast.parse(made[1] or made[2], mode="eval").body
+    for each in ast.walk(owner):
+        ast.copy_location(each, value)
+    kind = kind_of(Place(source, MODULE.get(), owner))
+    keys = {each.replace("_", "."): each for each in fields_of(kind)} if kind is not None else {}
+    return [
+        _setting(source, key, ast.copy_location(ast.Attribute(owner, name), value))
+        for key, name in keys.items()
+        if key in producer_keys()
+    ] or None
 
 
 LOADS: Final = frozenset({"load", "loads", "safe_load"})
@@ -626,11 +680,37 @@ def _of_section(source: Text, argument: ast.Subscript, scopes: tuple[Scope, ...]
         node = node.value
     if isinstance(node, ast.Name):
         value = _only_value(node.id, scopes)
+        function = scopes[-1]
+        if value is None and isinstance(function, FUNCTIONS):
+            return _of_handed_section(Place(source, MODULE.get(), node), function, path)
         node = value if isinstance(value, ast.expr) else node
     if isinstance(node, ast.Call) and PARSERS.search(ast.unparse(node)) and len(path) == 1:
         return section_of_ini(source, path[0])
     loads = isinstance(node, ast.Call) and _called_name(node) in LOADS
     return _loaded(source, path) if loads else None
+
+
+def _of_handed_section(
+    place: Place, function: ast.FunctionDef | ast.AsyncFunctionDef, path: Sequence[str]
+) -> list[Setting] | None:
+    """The settings of a part of what the only call of a function hands it: `conf["producer"]` of `loaded["kafka"]`."""
+    name = place.value.id if isinstance(place.value, ast.Name) else ""
+    following = FOLLOWING.get(())
+    handed = given(place, function, name) if function not in following and len(following) <= DEEPEST else None
+    if handed is None or not isinstance(handed.value, ast.Name | ast.Subscript):
+        return None
+    part: ast.expr = handed.value
+    for key in path:
+        part = ast.copy_location(ast.Subscript(part, ast.copy_location(ast.Constant(key), part)), part)
+    own = function_at(handed.tree, handed.value)
+    around: tuple[Scope, ...] = (handed.tree, own) if own is not None else (handed.tree,)
+    tokens = BOUND.set(_dictionaries(handed.tree)), MODULE.set(handed.tree), FOLLOWING.set((*following, function))
+    try:
+        return _of_section(handed.source, part, around) if isinstance(part, ast.Subscript) else None
+    finally:
+        BOUND.reset(tokens[0])
+        MODULE.reset(tokens[1])
+        FOLLOWING.reset(tokens[2])
 
 
 def _loaded(source: Text, path: Sequence[str] = ()) -> list[Setting] | None:

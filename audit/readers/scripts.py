@@ -268,15 +268,49 @@ def passed(source: Text, called: str, owner: str, name: str, function: str) -> l
     """
     parameters = parameters_of(function)
     at = next((place for place, (each, _) in enumerate(parameters) if each == name), None)
-    if at is None:
-        return None
-    root = workspace_of(Path(source.path))
-    names = _made_as(root, owner) if called == "constructor" else [called]
-    calls = [one for each in names if each for one in calls_of(root, each)]
-    if not calls:
-        return None
+    calls = callers(source, called, owner)
+    if at is None or not calls:
+        return _passed_in_object(source, calls, name, function) if calls else None
     default = parameters[at][1]
     return [(text, given[at]) if at < len(given) else (source, default) for text, given in calls]
+
+
+def callers(source: Text, called: str, owner: str) -> list[tuple[Text, tuple[str, ...]]]:
+    """The calls of a function, or of the constructor of the class `owner`: each file, and the arguments."""
+    root = workspace_of(Path(source.path))
+    names = _made_as(root, owner) if called == "constructor" else [called]
+    return [one for each in names if each for one in calls_of(root, each)]
+
+
+PART: Final = re.compile(r"(\w+)\s*(?::\s*(\w+)\s*)?(?:=\s*(.+))?", re.DOTALL)
+"""A name that a parameter takes out of an object: `acks`, `acks: level`, `acks = -1`."""
+
+
+def _passed_in_object(
+    source: Text, calls: Sequence[tuple[Text, tuple[str, ...]]], name: str, function: str
+) -> list[tuple[Text, str]] | None:
+    """What each call gives a name that a function takes out of an object: `constructor({ acks = -1 }: Options)`."""
+    opened = function.find("(")
+    parameters = arguments_of(function, opened + 1)[0] if opened >= 0 else []
+    for at, parameter in enumerate(parameters):
+        parts = arguments_of(parameter[1 : closing(parameter, 1)] + ")", 0)[0] if parameter.startswith("{") else []
+        for one in (found for each in parts if (found := PART.fullmatch(each))):
+            if (one[2] or one[1]) == name:
+                given = [_of_object(where, own[at] if at < len(own) else "{}", one[1]) for where, own in calls]
+                return [each if each is not None else (source, one[3] or "") for each in given]
+    return None
+
+
+def _of_object(where: Text, given: str, name: str) -> tuple[Text, str] | None:
+    """What an object that is written out gives a name, empty if that is not told; None if it does not have it."""
+    if not given.startswith("{"):
+        return where, ""
+    parts = arguments_of(given[1 : closing(given, 1)] + ")", 0)[0]
+    for each in parts:
+        key, colon, value = each.partition(":")
+        if key.strip().strip("'\"") == name:
+            return where, value.strip() if colon else name
+    return (where, "") if any(each.startswith("...") for each in parts) else None
 
 
 def _made_as(root: Path, owner: str) -> Sequence[str]:

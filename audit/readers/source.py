@@ -19,6 +19,7 @@ from __future__ import annotations
 import dataclasses
 import re
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, lru_cache
@@ -31,17 +32,19 @@ from audit.model import Client, Origin, ProducerConfig, Setting
 from audit.readers import calls
 from audit.readers.asked import asked_of
 from audit.readers.collect import Collected
-from audit.readers.creates import topics_of_beans
+from audit.readers.creates import TEMPLATES, sent_by_templates, topics_of_beans, topics_of_go
 from audit.readers.fields import of_dotnet, of_file, of_jvm, of_module, of_rust, of_scala, of_script, path_of
 from audit.readers.flink import SENDS as SQL_RUNS
 from audit.readers.flink import pieces_of, placed, read_sql
 from audit.readers.format import Document, Format
+from audit.readers.keyed import said_in
 from audit.readers.names import java_constants, producer_keys, relaxed, squeezed
 from audit.readers.node import configured
 from audit.readers.placeholders import Lookup, resolved
 from audit.readers.properties import named_properties
 from audit.readers.scripts import (
     arguments_of,
+    callers,
     imported,
     module_of,
     object_of,
@@ -226,6 +229,8 @@ class _Pair:
     """The file that it is in, if it is another one than the maker's."""
     case: tuple[str, tuple[str, ...]] = ("", ())
     """In Go, in a case of a `switch`: what is asked, and the texts of the case; empty for all others."""
+    branch: tuple[int, int] | None = None
+    """Where the branch of a condition begins and ends that it stands in."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -338,13 +343,37 @@ def _owner(above: Sequence[Node]) -> str:
     return ""
 
 
-def _sure(above: Sequence[Node]) -> bool:
+HEADS_OF_IF: Final = frozenset({"initializer", "condition", "value"})
+"""What of a condition is done in any case: in Go, `if err := config.SetKey("acks", 1); err != nil`."""
+
+
+CASES: Final = re.compile(r"case|entry|arm$|section|group|rule")
+"""Nodes of the cases of a `switch`, a `when` or a `match`, which may stand in a block."""
+
+
+def _branch(above: Sequence[Node], inner: Node) -> tuple[int, int] | None:
+    """Where the innermost branch of a condition begins and ends in which a node stands; None if it is in none."""
+    below, inside = inner, inner
     for each in reversed(above):
         if each.type in FUNCTIONS:
+            return None
+        if each.type in CONDITIONS and not _is_head(each, below):
+            part = inside if CASES.search(inside.type) and not CASES.search(below.type) else below
+            return part.start_byte, part.end_byte
+        below, inside = each, below
+    return None
+
+
+def _is_head(condition: Node, part: Node) -> bool:
+    """Whether a part of a condition is what it asks."""
+    for name in HEADS_OF_IF if condition.type in IFS else ():
+        head = condition.child_by_field_name(name)
+        if head is not None and (head.start_byte, head.end_byte) == (part.start_byte, part.end_byte):
             return True
-        if each.type in CONDITIONS:
-            return False
-    return True
+    return False
+
+
+IFS: Final = frozenset({"if_statement", "if_expression"})
 
 
 def _string(node: Node) -> str | None:
@@ -441,6 +470,8 @@ def _value(node: Node, constants: Mapping[str, _Value]) -> _Value:
         return asked
     if found := re.fullmatch(r"(?:String|Integer|Boolean|Objects)\.(?:valueOf|toString)\((.+)\)", text, re.DOTALL):
         bare = found[1].strip()
+        if bare in WRITTEN:  # `Integer.toString(Integer.MAX_VALUE)`
+            return _Value(WRITTEN[bare])
         return (
             _Value(bare.strip('"'))
             if re.fullmatch(r'"[^"]*"|-?\d+|true|false', bare)
@@ -624,9 +655,56 @@ def _field(expression: str, found: _SourceWalk, texts: Sequence[str], scope: str
     """What an expression stands for, if it is a field of the program's own settings, or what a function is given that
     every call of it gives the same; `scope` is the function that it stands in.
     """
+    if (choice := _choice(expression)) is not None:
+        return _chosen(choice, found, texts, scope, depth)
     told = _field_of_settings(expression, found, texts, scope)
     told = _given_by_calls(expression, found, scope, depth) if told is None else told
     return _of_constructed(expression, found, depth) if told is None else told
+
+
+CHOICES: Final = (
+    re.compile(r"(!?)\(?\s*([\w.]+(?:\(\))?)\s*\)?\s*\?\s*([^?:]+?)\s*:\s*([^?:]+)"),
+    re.compile(r"if\s*\(\s*(!?)([\w.]+(?:\(\))?)\s*\)\s*([^{}]+?)\s+else\s+([^{}]+)"),
+)
+"""One of two values by what is true or false: of C, and of Kotlin and Scala."""
+
+
+def _choice(expression: str) -> tuple[str, str, str] | None:
+    """What is asked, and the values if it is true and if it is false; None if an expression is no such choice.
+
+    >>> _choice("o.Durable ? Acks.All : Acks.Leader"), _choice('if (!fast) "all" else "1"'), _choice("a ?: b")
+    (('o.Durable', 'Acks.All', 'Acks.Leader'), ('fast', '"1"', '"all"'), None)
+    """
+    text = expression.strip()
+    found = next((told for each in CHOICES if (told := each.fullmatch(text)) is not None), None)
+    if found is None:
+        return None
+    first, second = (found[4], found[3]) if found[1] else (found[3], found[4])
+    return found[2], first.strip(), second.strip()
+
+
+def _chosen(
+    choice: tuple[str, str, str], found: _SourceWalk, texts: Sequence[str], scope: str, depth: int
+) -> str | None:
+    """Which of two values a choice gives, if what it asks is told."""
+    asked = _literal_of(choice[0], found) or (
+        _field(choice[0], found, texts, scope, depth + 1) if depth <= STEPS else None
+    )
+    if asked is None or asked.lower() not in ("true", "false"):
+        return None
+    value = choice[1] if asked.lower() == "true" else choice[2]
+    told = _literal_of(value, found)
+    return _field(value, found, texts, scope, depth + 1) if told is None else told
+
+
+def _literal_of(text: str, found: _SourceWalk) -> str | None:
+    """What is written out, a constant of a library's, or one of the file."""
+    if literal := LITERAL.fullmatch(text):
+        return literal[1] if literal[1] is not None else literal[2]
+    if (enumerated := ".".join(text.split(".")[-2:])) in WRITTEN:
+        return WRITTEN[enumerated]
+    known = found.constants.get(text) if re.fullmatch(r"\w+", text) else None
+    return known.text if known is not None and known.known and not known.text.startswith("${") else None
 
 
 def _of_constructed(expression: str, found: _SourceWalk, depth: int) -> str | None:
@@ -866,6 +944,10 @@ GO_CONSTANTS: Final = re.compile(r"(?ms)\Apackage \w+\n|^const\s*\([^()]*^\)\n?|
 """The constants of a file of Go's, and the line that names its package."""
 
 
+NAMED: Final = re.compile(r"(?:\w+\.)?[A-Z][A-Z0-9_]*")
+"""What a constant is bound to that is another one: `DEFAULT_ACKS = LEADER_ONLY`."""
+
+
 def _constant(node: Node, above: Sequence[Node], found: _SourceWalk) -> None:
     """A name that is bound to a literal: of the file's, or in a function."""
     value = node.child_by_field_name("value") or node.child_by_field_name("right")
@@ -877,6 +959,8 @@ def _constant(node: Node, above: Sequence[Node], found: _SourceWalk) -> None:
     while value.type == "expression_list" and value.named_child_count == 1:
         value = value.named_children[0]
     told = _value(value, {})
+    if not told.known and NAMED.fullmatch(told.expression):
+        told = found.constants.get(told.expression.rpartition(".")[2], told)
     known = found.constants.get(name)
     found.constants[name] = told if known is None or known == told else _Value(UNKNOWN, known=False)
 
@@ -922,13 +1006,14 @@ def _method(node: Node) -> str:
 def _put(key: str, value: _Value, node: Node, above: Sequence[Node], found: _SourceWalk, owner: str = "") -> None:
     if key:
         # A field of another object's may be null, and is then not set.
-        sure = _sure(above) and not (key == "transactional.id" and not value.known and _is_field(node, found))
+        branch = _branch(above, node)
+        sure = branch is None and not (key == "transactional.id" and not value.known and _is_field(node, found))
         owner = (
             _result_of(owner, above, found)
             if owner and found.language in ("scala", "kt", "kts")
             else owner or _owner(above)
         )
-        pair = _Pair(key, value, node.start_point[0] + 1, _scope(above), owner, sure, node.start_byte)
+        pair = _Pair(key, value, node.start_point[0] + 1, _scope(above), owner, sure, node.start_byte, branch=branch)
         found.pairs.append(replace(pair, case=_case(above)) if found.language == "go" and not sure else pair)
 
 
@@ -1665,6 +1750,12 @@ def _settled_pairs(pairs: Sequence[_Pair], maker: _Maker, found: _SourceWalk) ->
     return [each if each.scope == maker.scope else replace(each, sure=False) for each in pairs]
 
 
+def _beside(pair: _Pair, maker: _Maker) -> _Pair:
+    """A setting, sure if it stands in the branch that the producer is made in: `if (!producer) { … }`."""
+    inside = pair.branch is not None and pair.branch[0] <= maker.start < pair.branch[1] and pair.other is None
+    return replace(pair, sure=True) if inside and not pair.sure else pair
+
+
 def _at_sends(maker: _Maker, found: _SourceWalk) -> list[_Pair]:
     """What KafkaJS' sends ask for: acks is given with the records, not with the producer. Of several producers of a
     file each has what is sent with its own name.
@@ -2196,7 +2287,16 @@ def _class(source: Text, name: str, language: str) -> Text | None:
         path = folder / f"{name}.{language}"
         if path != own and path.is_file() and (content := _content(path)):
             return Text(str(path), content)
-    return None
+    return _class_of_module(source, imported[1], name, language) if imported else None
+
+
+def _class_of_module(source: Text, package: str, name: str, language: str) -> Text | None:
+    """The file of a class in another module of the program's, by the package that its import says; None if there is
+    none, or several.
+    """
+    end = "/".join(("", *package.split("."), f"{name}.{language}"))
+    found = [each for each in calls.sources_of(calls.root_of(source.path), language) if each.path.endswith(end)]
+    return found[0] if len(found) == 1 else None
 
 
 def _content(path: Path) -> str:
@@ -2275,8 +2375,240 @@ def _overrides(maker: _Maker, found: _SourceWalk, reading: Collected) -> None:
     reading.made.append(Made(producer, "customizer", fresh=False, loads=False, followed=True))
 
 
+LOOPS: Final[Mapping[str, re.Pattern[str]]] = {
+    "rs": re.compile(
+        r"\bfor\s*\(\s*&?(\w+)\s*,\s*&?\w+\s*\)\s*in\s+&?(?:mut\s+)?([\w.]+)[^{;]{0,100}\{[^{}]{0,200}?\.set\(\s*&?\1\b"
+    ),
+    "go": re.compile(
+        r"\bfor\s+(\w+)\s*,\s*\w+\s*:?=\s*range\s+([\w.]+)\s*\{[^{}]{0,200}?(?:\.SetKey\(\s*\1\b|\w\)?\[\1\]\s*=)"
+    ),
+}
+"""Where a program puts all that a map of another place has into the one that its producer is made with."""
+
+
+def _with_loops(settings: list[Setting], maker: _Maker, found: _SourceWalk) -> list[Setting]:
+    """Settings, and what a loop puts above them of a map: of a section of the program's file, or else unknown."""
+    pattern = LOOPS.get(found.language) if maker.kind in ("rdkafka", "confluent") else None
+    loop = pattern.search(found.scopes.get(maker.scope, "")) if pattern is not None else None
+    names = loop[2].removeprefix("self.").split(".") if loop else []
+    if loop is None or names[-1] in found.owners:
+        return settings
+    origin = found.source.origin(maker.line)
+    said = next(
+        (told for at in range(len(names)) if (told := said_in(found.source.path, names[at:])) is not None), None
+    )
+    if said is None:
+        return _with_unknown([_made_unknown(each, "a loop may set it") for each in settings], maker, origin)
+    by_key = {squeezed(key): key for key in producer_keys()}
+    more = {by_key[key]: value for key, value in said.items() if key in by_key}
+    put = [Setting(key, value, origin, note=f"{'.'.join(names)} of a file") for key, value in more.items()]
+    return [each for each in settings if each.key not in more] + put
+
+
+OF_SECTION: Final = re.compile(r"\bgetConfig\(\s*\"[\w.-]+\"\s*\)\s*\.\s*(?:entrySet|root)\b")
+"""Where a program of Scala's takes all that a section of its file says."""
+
+
+def _content_around(maker: _Maker, found: _SourceWalk) -> str:
+    """The function that makes a producer; the file, if it is a field of a class."""
+    return found.scopes.get(maker.scope, found.source.content)
+
+
 def _add(maker: _Maker, found: _SourceWalk, reading: Collected) -> None:
-    pairs = _settled_pairs(_selected(maker, found), maker, found)
+    """Add the producer that a maker makes; one for each caller, if these give its function what differs."""
+    pairs = _with_options([_beside(each, maker) for each in _selected(maker, found)], maker, found)
+    pairs = _settled_pairs(pairs, maker, found)
+    by_caller = _by_caller(pairs, maker, found)
+    below = _by_subclass(pairs, maker, found)
+    for place, own in (*by_caller, *below):
+        _add_one(own, maker, found, reading, place)
+    if not by_caller and not (below and _all_override(maker, found, len(below))):
+        _add_one(pairs, maker, found, reading, None)
+
+
+@dataclass(frozen=True, slots=True)
+class _Caller:
+    """Who calls the function that makes a producer: its file and line, and what it is called."""
+
+    source: Text
+    line: int
+    name: str
+
+
+CALLERS: Final = 10
+"""Callers of one function that are told apart."""
+
+
+def _by_caller(pairs: Sequence[_Pair], maker: _Maker, found: _SourceWalk) -> list[tuple[_Caller, list[_Pair]]]:
+    """The settings by each caller of the function that makes a producer, if what they give it is known and differs:
+    several producers are made there. Callers that give the same are one.
+    """
+    if not maker.scope:
+        return []
+    if found.language in SCRIPTS:
+        return _by_caller_of_script(pairs, maker, found)
+    asked = {each: _asked_of_caller(each, maker, found) for each in pairs}
+    wanted = {each: told for each, told in asked.items() if told is not None}
+    functions = {(told[1], told[2], told[3]) for told in wanted.values()}
+    if len(functions) != 1:
+        return []
+    function, called, made = functions.pop()
+    parameters = calls.parameters_of(function, found.language)
+    told = calls.calls_of(calls.root_of(found.source.path), found.language, called, made=made)
+    if not 1 < len(told) <= CALLERS:
+        return []
+    by_values: dict[tuple[str, ...], calls.Call] = {}
+    for call in told:
+        given = [_told_by_call(call, call.argument(parameters, each[0]), found.language, 0) for each in wanted.values()]
+        if any(each is None for each in given):
+            return []
+        by_values.setdefault(tuple(each or "" for each in given), call)
+    scopes = Counter((call.source.path, _around(call, found.language)[1]) for call in by_values.values())
+    return [
+        (
+            _caller(call, found.language, scopes),
+            [replace(each, value=_Value(dict(zip(wanted, values, strict=True))[each])) if each in wanted else each
+             for each in pairs],
+        )
+        for values, call in by_values.items()
+    ]  # fmt: skip
+
+
+def _by_subclass(pairs: Sequence[_Pair], maker: _Maker, found: _SourceWalk) -> list[tuple[_Caller, list[_Pair]]]:
+    """The settings by each class of the program that inherits from the one that makes a producer, and puts more into
+    the map that a method of it returns: `Map<…> settings() { var m = super.settings(); m.put(…); return m; }`.
+    """
+    given = {each.scope.partition("@")[0] for each in pairs if each.scope != maker.scope and each.other is None}
+    methods = given & maker.names
+    told: list[tuple[_Caller, list[_Pair]]] = []
+    for text in _inheriting(maker, found) if methods else ():
+        walk = _walk_of(text, found.language)
+        taken = {key for key, body in walk.scopes.items()
+                 if (name := key.partition("@")[0]) in methods and re.search(rf"\bsuper\.{name}\(", body)}  # fmt: skip
+        own = [replace(each, other=text) for each in walk.pairs if each.scope in taken]
+        if own:
+            told.append((_Caller(text, own[0].line, ""), [*pairs, *own]))
+    return told
+
+
+def _inheriting(maker: _Maker, found: _SourceWalk) -> list[Text]:
+    """The files of a program's module whose class inherits from the one that a producer is made in, if it is the only
+    one of its file.
+    """
+    classes = re.findall(r"(?m)^(?:public\s+|open\s+|abstract\s+)*class\s+(\w+)", found.source.content)
+    if found.language not in ("java", "kt") or len(classes) != 1 or not maker.scope:
+        return []
+    inherits = re.compile(rf"\bclass\s+\w+[^{{]{{0,200}}?(?:\bextends\s+|:\s*){classes[0]}\b")
+    others = calls.sources_of(calls.root_of(found.source.path), found.language)
+    return [each for each in others if classes[0] in each.content and inherits.search(each.content)][:CALLERS]
+
+
+def _all_override(maker: _Maker, found: _SourceWalk, count: int) -> bool:
+    """Whether a class that makes a producer is abstract, and all that inherit from it make one of their own of it."""
+    abstract = re.search(r"(?m)^(?:public\s+)?abstract\s+class\b", found.source.content) is not None
+    return abstract and len(_inheriting(maker, found)) == count
+
+
+def _by_caller_of_script(
+    pairs: Sequence[_Pair], maker: _Maker, found: _SourceWalk
+) -> list[tuple[_Caller, list[_Pair]]]:
+    """The same of a script: a field that its class has of a parameter counts too, as acks is given with the records."""
+    called, owner = maker.scope.partition("@")[0], _class_around(maker.scope, found)
+    told = callers(found.source, called, owner) if called else []
+    if not 1 < len(told) <= CALLERS:
+        return []
+    values: dict[_Pair, list[str]] = {}
+    for pair in (each for each in pairs if not each.value.known and each.key in FROM_FIELDS):
+        name = pair.value.expression.strip()
+        if field_of := re.fullmatch(r"this\.(\w+)", name):
+            assigned = re.search(rf"\bthis\.{field_of[1]}\s*=\s*(\w+)\s*[;\n]", found.scopes[maker.scope])
+            name = assigned[1] if assigned else ""
+        given = passed(found.source, called, owner, name, found.scopes[maker.scope]) if name else None
+        known = [of_script(where, each) if each else None for where, each in given or ()]
+        if len(known) == len(told) and all(each is not None for each in known):
+            values[pair] = [each[0] for each in known if each is not None]
+    by_values: dict[tuple[str, ...], Text] = {}
+    for at, (text, _) in enumerate(told):
+        by_values.setdefault(tuple(each[at] for each in values.values()), text)
+    if len(by_values) < 2:
+        return []
+    made = re.compile(rf"\b{re.escape(owner or called)}\s*(?:<[^<>()]*>)?\(")
+    places = {text.path: made.search(text.content) for text in by_values.values()}
+    order = {pair: at for at, pair in enumerate(values)}
+    return [
+        (
+            _Caller(text, text.line_at(place.start()) if (place := places[text.path]) else 1, ""),
+            [replace(each, value=_Value(own[order[each]]), sure=True) if each in order else each for each in pairs],
+        )
+        for own, text in by_values.items()
+    ]
+
+
+def _asked_of_caller(pair: _Pair, maker: _Maker, found: _SourceWalk) -> tuple[str, str, str, bool] | None:
+    """Of which parameter of the function that makes a producer a setting is: that, the function's text, its name, and
+    whether it makes an object; None if it is of none.
+    """
+    if pair.value.known or not pair.sure or pair.key not in FROM_FIELDS or pair.scope != maker.scope:
+        return None
+    text = pair.value.expression.strip()
+    inner = CONVERTED.fullmatch(text)
+    text = next(each for each in inner.groups() if each is not None).strip() if inner else text
+    named = PARAMETER.fullmatch(text.removeprefix("self."))
+    return _parameter(named[1], maker.scope, found) if named else None
+
+
+def _caller(call: calls.Call, language: str, scopes: Mapping[tuple[str, str], int]) -> _Caller:
+    """Who calls a function: named by the function that the call stands in, or by what it is assigned to if that has
+    several; `scopes` counts them.
+    """
+    _, scope = _around(call, language)
+    before = call.source.content[max(0, call.at - 200) : call.at]
+    bound = re.search(r"(\w+)\s*(?::\s*[\w.<>]+\s*)?:?=\s*(?:await\s+|new\s+|&)?(?:\w+\.)*$", before)
+    alone = scopes.get((call.source.path, scope), 1) == 1
+    names = (scope.partition("@")[0] if alone else "", bound[1] if bound else "", scope.partition("@")[0])
+    name = next((each for each in names if each), "")
+    return _Caller(call.source, call.source.line_at(call.at), name)
+
+
+OPTION: Final = re.compile(r"\Afunc\s+(\w+)\([^{}]*\{\s*return\s+func\(\s*\w+\s+\*[\w.]+\s*\)\s*\{")
+"""A function of Go's that returns an option: `func WithAcks() Option { return func(c *sarama.Config) { … } }`."""
+VARIADIC: Final = re.compile(r"\b(\w+)\s+\.\.\.[\w.*]+\s*\)")
+
+
+def _with_options(pairs: list[_Pair], maker: _Maker, found: _SourceWalk) -> list[_Pair]:
+    """Settings, of those that options of Go's make only what the callers of the producer's function ask for."""
+    body = found.scopes.get(maker.scope, "")
+    if found.language != "go" or VARIADIC.search(body.partition("{\n")[0]) is None:
+        return pairs
+    options = {each[1]: key for key, text in found.scopes.items() if (each := OPTION.match(text))}
+    spans = {key: range(int(key.partition("@")[2]), int(key.partition("@")[2]) + len(found.scopes[key].encode()))
+             for key in options.values()}  # fmt: skip
+    optional = {each: key for each in pairs for key, span in spans.items() if each.start in span}
+    rest = [each for each in pairs if each not in optional]
+    if not optional:
+        return pairs
+    told = calls.calls_of(calls.root_of(found.source.path), "go", maker.scope.partition("@")[0], made=False)
+    given = {tuple(each for each in call.given if CALLS_OPTION.fullmatch(each)) for call in told}
+    if len(given) != 1:
+        return rest + [replace(each, sure=False) for each in optional]
+    for asked in given.pop():
+        call = CALLS_OPTION.fullmatch(asked)
+        key = options.get(call[1], "") if call else ""
+        own = calls.parameters_of(found.scopes[key], "go") if key else ()
+        arguments = dict(
+            zip((name for name, _ in own), arguments_of(f"{call[2]})", 0)[0] if call else (), strict=False)
+        )
+        for pair in [one for one, where in optional.items() if where == key]:
+            literal = LITERAL.fullmatch(arguments.get(pair.value.expression, ""))
+            text = (literal[1] if literal[1] is not None else literal[2]) if literal else None
+            rest.append(replace(pair, value=_Value(text)) if text is not None and not pair.value.known else pair)
+    return rest
+
+
+CALLS_OPTION: Final = re.compile(r"(?:\w+\.)?([A-Z]\w*)\((.*)\)", re.DOTALL)
+
+
+def _add_one(pairs: list[_Pair], maker: _Maker, found: _SourceWalk, reading: Collected, caller: _Caller | None) -> None:
     pairs = list({each.key: each for each in pairs}.values())  # of one key the last counts
     source = found.source
     settings = [
@@ -2293,12 +2625,16 @@ def _add(maker: _Maker, found: _SourceWalk, reading: Collected) -> None:
     called = "".join(text for scope, text in found.scopes.items() if scope.partition("@")[0] in maker.names)
     based = re.search(r"buildProducerProperties|getProducer\(\)\.build|kafkaProperties", body + called) is not None
     loads = re.search(r"\.load\(|ConfigFactory|loadProps|Utils\.loadProps", body + called) is not None
+    loads |= found.language == "scala" and OF_SECTION.search(_content_around(maker, found)) is not None
     loads |= maker.kind == "ProducerSettings"  # of Akka's and Pekko's, which begin with `….kafka.producer` of HOCON
     followed = bool(pairs) or maker.kind in FOLLOWED or (maker.kind == "KafkaStreams" and not loads)
     followed |= maker.kind == "KafkaSink" and BUILT.search(maker.text) is not None
     name = maker.scope.partition("@")[0]
     if sum(each.scope == maker.scope and each.kind == maker.kind for each in found.makers) > 1:
         name = _assigned_to(maker, found) or name  # what tells it from the others
+    home, line = source, maker.line
+    if caller is not None:
+        home, line, name = caller.source, caller.line, caller.name
     before = len(reading.producers)
     if not pairs and BUILT_BY_BOOT.search(body + called) and "putAll(" not in body:
         settings = []  # all that it has is the file's
@@ -2308,6 +2644,7 @@ def _add(maker: _Maker, found: _SourceWalk, reading: Collected) -> None:
             for key in DECISIVE
         ]
     settings = _with_outside(settings, pairs, maker, found, based=based, loads=loads)
+    settings = _with_loops(settings, maker, found)
     if maker.kind == "KafkaStreams":
         settings += _guarantee(source)
     if maker.kind == "kafkajs" and (client := _imported(source, maker.text.partition(".")[0])):
@@ -2331,9 +2668,9 @@ def _add(maker: _Maker, found: _SourceWalk, reading: Collected) -> None:
         passed = ()  # the program's own configuration stands in place of Watermill's
     presets = [Setting(key, value, source.origin(maker.line), note=note) for key, value, note in passed]
     reading.producer(
-        f"{source.file}, {name}" if name else source.file,
+        f"{home.file}, {name}" if name else home.file,
         settings,
-        source.origin(maker.line),
+        home.origin(line),
         client=CLIENTS.get(maker.kind, "java"),
         framework={"KafkaStreams": "streams", "spark": "spark"}.get(maker.kind, "source"),
         presets=presets,
@@ -2419,6 +2756,8 @@ def _topics(maker: _Maker, found: _SourceWalk) -> list[str]:
     told = re.search(
         r"(?:\bTopic:\s*|(?:Default(?:Produce)?|\bwith)Topic\(|OpenTopic\([^\"\n]*)\"([\w.-]+)\"", maker.text
     )
+    if maker.kind == "confluent" and len(found.makers) == 1:
+        return _topics_of_confluent(found)
     if told or len(found.makers) > 1 or maker.kind not in ("KafkaProducer", "DefaultKafkaProducerFactory"):
         return [told[1]] if told else []
     named = []
@@ -2426,6 +2765,21 @@ def _topics(maker: _Maker, found: _SourceWalk) -> list[str]:
         value = _Value(each[1:-1]) if each.startswith('"') else found.constants.get(each.rpartition(".")[2])
         if value is None or not value.known or not re.fullmatch(r"[\w.-]+", value.text):
             return []  # to another one too, which is not known
+        named.append(value.text)
+    return named
+
+
+SENT_TO: Final = re.compile(r"\bTopicPartition\{\s*Topic:\s*&?([\w.]+)")
+"""In Go: the topic of what is sent with confluent's client."""
+
+
+def _topics_of_confluent(found: _SourceWalk) -> list[str]:
+    """The topics that a file of Go's sends to, if they are constants of it."""
+    named = []
+    for name in SENT_TO.findall(found.source.content):
+        value = found.constants.get(name)
+        if value is None or not value.known or not re.fullmatch(r"[\w.-]+", value.text):
+            return []
         named.append(value.text)
     return named
 
@@ -2697,6 +3051,8 @@ SENDS: Final = re.compile(
 """What one has that may send."""
 
 
+TEMPLATE_OF_BOOT: Final = re.compile(r"\bKafka(?:Template|Operations)\s*<")
+"""What one has that is given a template of Spring's."""
 PROPERTY_SOURCE: Final = re.compile(r"@PropertySource\([^()]{0,400}\)")
 
 
@@ -2708,17 +3064,24 @@ def _read(document: Document, reading: Collected) -> bool:
     sends = SENDS.search(source.content) is not None
     if source.file.endswith((".java", ".kt", ".scala")) and (sends or LISTENS.search(source.content)):
         reading.uses[source.path] = sends
+        if TEMPLATE_OF_BOOT.search(source.content) and TEMPLATES.search(source.content):
+            reading.templates |= {source.path}
+            reading.sent[source.path] = sent_by_templates(source.content)
+    if source.file.endswith(".cs") and "Confluent.Kafka" in source.content:
+        reading.uses[source.path] = "Produce" in source.content
     if "@PropertySource" in source.content:
         reading.sources |= named_properties(source, PROPERTY_SOURCE.findall(source.content))
     if source.file.endswith((".java", ".kt", ".scala")) and SQL_RUNS.search(source.content):
         read_sql(placed(source, pieces_of(source.content)), reading)
     if source.file.endswith((".java", ".kt")) and re.search(r"\bTopicBuilder\b|\bNewTopic\(", source.content):
         _make_topics(source, reading)
+    if source.file.endswith(".go") and "TopicSpecification{" in source.content:
+        _make_topics(source, reading)
     return read_source(source, reading) if MAKES.search(source.content) else True
 
 
 def _make_topics(source: Text, reading: Collected) -> None:
-    """Add the topics that a program of Java's or Kotlin's makes."""
+    """Add the topics that a program of Java's, Kotlin's or Go's makes."""
     language = source.file.rpartition(".")[2]
     parser = _parser(language)
     if parser is None:
@@ -2738,7 +3101,7 @@ def _make_topics(source: Text, reading: Collected) -> None:
             return value.text if value.known else None
         return _field(written, found, [])
 
-    reading.beans += topics_of_beans(source, constant)
+    reading.beans += topics_of_go(source, constant) if language == "go" else topics_of_beans(source, constant)
 
 
 FORMATS: Final = (

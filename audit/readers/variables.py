@@ -159,6 +159,9 @@ DEBEZIUMS: Final = frozenset(
 """What Debezium's image takes without CONNECT_ before it (its docker-entrypoint.sh)."""
 KSQL_SERVER: Final = re.compile(r"(?:^|/)(?:cp-)?ksql(?:db)?-server(?::|@|$)")
 KSQL: Final = re.compile(r"KSQL_KSQL_STREAMS_(?:PRODUCER_)?([A-Z_]+)")
+GUARANTEE: Final = "processing.guarantee"
+KSQL_GUARANTEE: Final = frozenset({"KSQL_KSQL_STREAMS_PROCESSING_GUARANTEE", "KSQL_PROCESSING_GUARANTEE"})
+"""What makes the producers of a server's queries transactional, as in any program of Kafka Streams'."""
 
 
 def read_ksql(
@@ -173,6 +176,11 @@ def read_ksql(
         _as(each, key)
         for each in variables
         if (found := KSQL.fullmatch(each.key)) and (key := relaxed(found[1])) is not None
+    ]
+    own += [
+        _as(dataclasses.replace(each, value="(its own)", note=f"{GUARANTEE}={each.value}"), "transactional.id")
+        for each in variables
+        if each.key in KSQL_GUARANTEE and each.value.startswith("exactly_once")
     ]
     servers = [_as(each, "bootstrap.servers") for each in variables if each.key == "KSQL_BOOTSTRAP_SERVERS"]
     if own or (servers and KSQL_SERVER.search(image)):

@@ -50,7 +50,6 @@ SOURCES = {"java": ("a/Sender.java", JAVA, "a/Main.java", "class Main { void f()
     [
         ("java", 'new Sender("k", "1");', "1"),
         ("java", 'new Sender("k", "1"); new Sender("l", "1");', "1"),
-        ("java", 'new Sender("k", "1"); new Sender("k", "all");', None),
         ("java", 'new Sender("k", System.getenv("ACKS"));', None),
         ("java", "", None),
         ("go", "q.NewProducer(sarama.WaitForLocal)", "1"),
