@@ -64,7 +64,7 @@ def test_every_open_bug_of_the_museum_is_among_them() -> None:
 
 def test_what_runs_showed_is_told_beside_each_arm() -> None:
     (one,) = [one for one in every(all_scenarios()) if one["id"] == "malformed-checkpoint"]
-    data = {"museum-malformed-checkpoint": {"cases": {"default": {"4.3.1": {"good": 4, "runs": 5}}}}}
+    data = {"museum-malformed-checkpoint": {"cases": {"default": {"4.3.1": {"verdicts": {}, "good": 4, "runs": 5}}}}}
     told = findings.counted(one, data)
     assert told["seen"]["runs"]["4.3.1"] == "4 of 5"
     assert set(told["control"]["runs"].values()) == {"not run"}
@@ -74,8 +74,11 @@ def test_a_case_that_was_not_run_has_those_that_were_and_runs_that_do_not_count_
     (spins,) = [one for one in every(all_scenarios()) if one["id"] == "observers-spin"]
     aside = [{"run": "r", "runs": 1, "why": "run by a modified tree"}]
     cases = {
-        "default": {"4.4.0": {"good": 0, "runs": 0, "aside": aside}, "4.2.0": {"good": 1, "runs": 1}},
-        "frozen": {"4.4.0": {"good": 1, "runs": 1}, "4.1.2": {"good": 1, "runs": 1}},
+        "default": {
+            "4.4.0": {"verdicts": {}, "good": 0, "runs": 0, "aside": aside},
+            "4.2.0": {"verdicts": {}, "good": 1, "runs": 1},
+        },
+        "frozen": {"4.4.0": {"verdicts": {}, "good": 1, "runs": 1}, "4.1.2": {"verdicts": {}, "good": 1, "runs": 1}},
     }
     told = findings.counted(spins, {"museum-observers-spin": {"cases": cases}})
     assert told["seen"]["told"] == {
@@ -89,7 +92,10 @@ def test_a_case_that_was_not_run_has_those_that_were_and_runs_that_do_not_count_
 
 def test_a_control_is_no_other_case_of_what_it_controls() -> None:
     (back,) = [one for one in every(all_scenarios()) if one["id"] == "deleted-records-return"]
-    cells = {case: {"4.3.1": {"good": 5, "runs": 5}} for case in ("one-broker", "crashed", "controllers-first")}
+    cells = {
+        case: {"4.3.1": {"verdicts": {}, "good": 5, "runs": 5}}
+        for case in ("one-broker", "crashed", "controllers-first")
+    }
     told = findings.counted(back, {"museum-deleted-records-return": {"cases": cells}})
     assert told["seen"]["told"]["4.3.1"] == "5 of 5 (case crashed 5 of 5)"
     assert told["control"]["told"]["4.3.1"] == "5 of 5"
