@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path, PurePath
 from typing import Final
 
-from audit.model import BrokerConfig, Setting
+from audit.model import BrokerConfig, Origin, Setting
 from audit.readers.collect import Collected
 from audit.readers.format import YAML, Document, Format
 from audit.readers.names import latest
@@ -66,9 +66,18 @@ def read_compose(source: Text, document: Table, reading: Collected) -> None:
         addresses = [each for each in known if each]
         before = len(reading.brokers)
         read_variables(source, name, image, own, reading, "none", runs=runs, addresses=addresses)
-        reading.brokers[before:] = [replace(each, replicas=1) for each in reading.brokers[before:]]
+        reading.brokers[before:] = [
+            # A service is where it is described, and not where its variables are.
+            replace(each, replicas=1, origin=_here(each.origin, source, service))
+            for each in reading.brokers[before:]
+        ]
         reading.build = ""
     reading.brokers[first:] = _by_cluster(reading.brokers[first:])
+
+
+def _here(origin: Origin, source: Text, service: Table) -> Origin:
+    """Where brokers are described: in the Compose file, if what is told first of them stands in another one."""
+    return origin if origin.path == source.path else source.origin(service.line)
 
 
 QUORUM: Final = ("controller.quorum.voters", "controller.quorum.bootstrap.servers")
