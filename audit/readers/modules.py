@@ -14,6 +14,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
+from audit.readers.keyed import root_of
 from audit.readers.text import Text
 from audit.readers.walk import text_of
 
@@ -122,12 +123,19 @@ def module_of(source: Text, node: ast.ImportFrom) -> Text | None:
         roots = [(here, *here.parents)[: node.level][-1]]
     else:
         roots = [here, *(above for above in here.parents if parts and _has(above, parts[0], here))]
+        roots += _above(here) if parts else []
     for root in roots:
         at = root.joinpath(*parts)
         for path in (at.with_name(at.name + ".py"), at / "__init__.py"):
             if (found := text_of(path)) is not None:
                 return found
     return None
+
+
+def _above(here: Path) -> list[Path]:
+    """The directories above a file's own, up to the root of its module, where a program is started: the nearest first."""
+    root = root_of(str(here / "x.py"))
+    return [each for each in here.parents[:HIGHEST] if each == root or root in each.parents]
 
 
 def _has(above: Path, name: str, here: Path) -> bool:

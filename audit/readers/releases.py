@@ -56,9 +56,14 @@ def module_of(path: str, known: dict[Path, bool]) -> str:
         if known[folder]:
             return str(folder)
         if folder == folder.parent or (folder / ".git").exists():
-            return ""
+            break
         folder = folder.parent
-    return ""
+    laid_out = LAYOUT.match(str(Path(path).absolute()))
+    return laid_out[1] if laid_out else ""
+
+
+LAYOUT: Final = re.compile(r"(.+)/src/main/(?:java|kotlin|scala|resources)/")
+"""How Maven and Gradle have the sources and the files of a module, which tells it where its build file is missing."""
 
 
 def beside(path: str, top: Path, client: Client, folders: dict[Path, list[BuildRelease]]) -> tuple[str, str] | None:
