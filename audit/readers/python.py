@@ -285,7 +285,7 @@ def _sinks(source: Text, tree: ast.Module, reading: Collected) -> bool:
                 continue
             name = node.func.attr if isinstance(node.func, ast.Attribute) else ""
             texts = [_constant(each) for each in node.args]
-            kafka |= name == "format" and texts[:1] == ["kafka"]
+            kafka |= name == "format" and texts[:1] == ["kafka"] and not writes  # behind it, the source's is told
             given = []
             if name == "option" and len(node.args) == 2 and texts[0] is not None:
                 given = [_setting(source, texts[0], node.args[1])]

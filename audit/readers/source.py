@@ -441,6 +441,7 @@ def _value(node: Node, constants: Mapping[str, _Value]) -> _Value:
         return asked
     if found := re.fullmatch(r"(?:String|Integer|Boolean|Objects)\.(?:valueOf|toString)\((.+)\)", text, re.DOTALL):
         bare = found[1].strip()
+        bare = WRITTEN.get(bare, bare)
         return (
             _Value(bare.strip('"'))
             if re.fullmatch(r'"[^"]*"|-?\d+|true|false', bare)

@@ -264,3 +264,11 @@ def test_the_connector_that_a_program_has_spark_load_tells_its_client(tmp_path) 
     source += "df.write.format('kafka').option('kafka.acks', '1').option('topic', 't').save()\n"
     assert only(read(tmp_path, {"job.py": source})).release == "3.3.2"
     assert only(read(tmp_path / "b", {"job.py": source.replace("sql-kafka", "avro")})).release is None
+
+
+def test_a_job_of_sparks_that_reads_from_kafka_and_writes_elsewhere_is_no_producer(tmp_path) -> None:
+    head = "from pyspark.sql import SparkSession\nspark.readStream.format('kafka').option('subscribe', 't').load()"
+    source = head + ".writeStream.format('parquet').option('path', '/lake').start()\n"
+    assert read(tmp_path, {"job.py": source}).producers == ()
+    both = source.replace("'parquet'", "'kafka'").replace("'path', '/lake'", "'topic', 'u'")
+    assert only(read(tmp_path / "b", {"job.py": both})).topics == ("u",)

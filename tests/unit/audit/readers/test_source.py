@@ -357,3 +357,23 @@ def test_producers_of_one_function_have_their_own_arguments_and_names(tmp_path) 
     assert "true" not in found["bus.ts, logs"].values()
     writers = {each.name: values(each) for each in read(tmp_path / "b", {"go.mod": "", "main.go": WRITERS}).producers}
     assert writers == {"main.go, orders": {"acks": "all"}, "main.go, logs": {}}
+
+
+def test_a_constant_of_the_language_that_is_made_a_text(tmp_path) -> None:
+    source = "import org.apache.kafka.clients.producer.*;\nclass A {\n  KafkaProducer<String, String> make() {\n"
+    source += '    Properties p = new Properties();\n    p.put("retries", Integer.toString(%s));\n'
+    source += "    return new KafkaProducer<>(p);\n  }\n}\n"
+    found = only(read(tmp_path, {"A.java": source % "Integer.MAX_VALUE"})).settings["retries"]
+    assert (found.value, found.known) == ("2147483647", True)
+    assert not only(read(tmp_path / "b", {"A.java": source % "Tries.MOST"})).settings["retries"].known
+
+
+def test_a_module_whose_build_file_is_missing_is_told_by_its_layout(tmp_path) -> None:
+    source = "import org.springframework.kafka.core.*;\nclass A {\n  ProducerFactory<String, String> f() {\n"
+    source += '    Map<String, Object> p = new HashMap<>();\n    p.put("acks", "0");\n'
+    source += "    return new DefaultKafkaProducerFactory<>(p);\n  }\n}\n"
+    boot = "spring.kafka.producer.acks=1\n"
+    files = {"src/main/resources/application.properties": boot, "src/main/java/a/A.java": source}
+    assert only(read(tmp_path, files)).settings["acks"].value == "0"
+    apart = {"b/src/main/resources/application.properties": boot, "a/src/main/java/a/A.java": source}
+    assert len(read(tmp_path / "b", apart).producers) == 2
