@@ -13,6 +13,7 @@ from typing import Final
 
 from audit.model import BrokerConfig, Origin, Setting
 from audit.readers.collect import Collected
+from audit.readers.environments import program_of
 from audit.readers.format import YAML, Document, Format
 from audit.readers.names import latest
 from audit.readers.placeholders import Lookup, resolved
@@ -63,6 +64,8 @@ def read_compose(source: Text, document: Table, reading: Collected) -> None:
         reading.build = _context(source, service)
         if reading.build:
             reading.environments.append((reading.build, latest(own)))
+        else:
+            reading.workloads.append(((name, program_of(image)), latest(own)))
         addresses = [each for each in known if each]
         before = len(reading.brokers)
         read_variables(source, name, image, own, reading, "none", runs=runs, addresses=addresses)

@@ -19,6 +19,7 @@ from typing import Final
 from audit.model import ProducerConfig, Setting
 from audit.readers.names import squeezed, words
 from audit.readers.walk import LARGEST
+from audit.units import NAMED
 
 PROGRAMS: Final = frozenset({"python", "source"})
 """Frameworks of producers that a program makes itself."""
@@ -55,6 +56,47 @@ def join_environments(
         for each in producers
         if not _is_containers(each) or id(each) in kept
     ]
+
+
+def program_of(image: str) -> str:
+    """The name of the program that an image has.
+
+    >>> program_of("registry.store.eu:5000/stock-command:1.9.0"), program_of("acme/api@sha256:1"), program_of("")
+    ('stock-command', 'api', '')
+    """
+    return image.rpartition("/")[2].partition("@")[0].partition(":")[0]
+
+
+def placed(
+    producers: Sequence[ProducerConfig], workloads: Sequence[tuple[tuple[str, ...], Mapping[str, Setting]]]
+) -> tuple[list[ProducerConfig], list[Environment]]:
+    """Producers, those of workloads with the directory of the program that has the workload's name, as if its image
+    were built there; and the variables of these workloads.
+
+    A program is named by its module's directory, or as a Spring application. Of a name that two have nothing is told.
+    """
+    homes: dict[str, set[str]] = {}
+    for each in producers:
+        if each.framework in PROGRAMS | FILES and not _is_containers(each) and each.unit not in ("", NAMED):
+            homes.setdefault(Path(each.unit).name, set()).add(each.unit)
+            if each.framework in FILES:
+                homes.setdefault(each.name.partition(" (profile ")[0], set()).add(each.unit)
+    builds: dict[str, str] = {}
+    around: list[Environment] = []
+    for names, variables in workloads:
+        found = next((homes[name] for name in names if name in homes), set())
+        if len(found) == 1:
+            builds[names[0]] = next(iter(found))
+            around.append((builds[names[0]], variables))
+    if not builds:
+        return list(producers), []
+    told = [
+        dataclasses.replace(each, build=builds[each.name])
+        if not each.build and _is_containers(each) and each.name in builds
+        else each
+        for each in producers
+    ]
+    return told, around
 
 
 def _is_containers(producer: ProducerConfig) -> bool:
