@@ -23,7 +23,7 @@ from audit.readers.collect import Collected, Options
 from audit.readers.compose import read_env
 from audit.readers.connect import join
 from audit.readers.creates import topic_asked
-from audit.readers.environments import join_environments
+from audit.readers.environments import join_environments, placed
 from audit.readers.format import Document
 from audit.readers.helm import RENDERED, chart_of, conditions, has_templates, rendered
 from audit.readers.kubernetes import read_clusters, read_containers
@@ -38,7 +38,9 @@ from audit.readers.releases import (
     contradictions,
     least,
     module_of,
+    of_projects,
     of_worker_image,
+    served,
     tells_client,
     told_in,
 )
@@ -97,7 +99,8 @@ def read_paths(paths: Sequence[str | Path], options: Options | None = None) -> I
     read_clusters(reading)
     _with_units(reading, tops)
     reading.producers = settle(reading.made, reading.producers, lambda unit: _look_up(unit, reading))
-    reading.producers = join_environments(reading.producers, reading.environments, reading.read)
+    reading.producers, environments = placed(reading.producers, reading.workloads)
+    reading.producers = join_environments(reading.producers, [*reading.environments, *environments], reading.read)
     producers, contradicted = _with_releases(reading.producers, tops, reading.options)
     reading.producers = join(producers)
     reading.problems += contradicted
@@ -317,7 +320,9 @@ def _with_units(reading: Collected, tops: dict[str, Path]) -> None:
 
     def unit(origin: Origin) -> str:
         named = tops.get(origin.path) == Path("/") or origin.path.startswith("(standard input)")
-        return NAMED if named else module_of(origin.path, known) if origin.path in tops else ""
+        if named or origin.path not in tops:
+            return NAMED if named else ""
+        return served(origin.path, known) or module_of(origin.path, known)
 
     reading.producers = [dataclasses.replace(each, unit=unit(each.origin)) for each in reading.producers]
     for at, one in enumerate(reading.made):
@@ -343,6 +348,12 @@ def _only_receives(producer: ProducerConfig, uses: Mapping[str, set[bool]], read
         return False
     applications = {each.unit for each in reading.producers if each.framework == "spring"}
     return not any(True in sends for module, sends in uses.items() if module not in applications)
+
+
+def _is_of_another_place(producer: ProducerConfig) -> bool:
+    """Whether a producer's module is not where its settings are: on a configuration server, in another project."""
+    elsewhere = producer.unit not in ("", NAMED) and not producer.build
+    return elsewhere and Path(producer.unit) not in Path(producer.origin.path).absolute().parents
 
 
 def _with_releases(
@@ -372,6 +383,10 @@ def _with_releases(
         if contained and not producer.build and producer.framework in ("connect", "streams"):
             return dataclasses.replace(producer, client=client)  # an image has it
         found = beside(path, top, client, folders) if client != "unknown" else None
+        if found is None and client != "unknown" and _is_of_another_place(producer):
+            found = beside(str(Path(producer.unit) / "x"), tops[path], client, folders)
+        if found is None and client == "librdkafka" and path.endswith((".cs", ".json")):
+            found = of_projects(path, top, client, folders)
         if producer.framework == "connect" and found is not None and "connect-runtime" not in found[1]:
             found = None  # a plugin is built with one kafka-clients, and runs on its worker's
         if producer.framework == "connect" and found is None:

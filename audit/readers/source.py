@@ -1877,6 +1877,8 @@ def _is_config_of_others(maker: _Maker, found: _SourceWalk) -> bool:
     head = found.scopes.get(maker.scope, "").partition("{\n")[0]
     parameters = re.sub(r"^func\s*\([^)]*\)", "func", head)
     given = re.search(rf"[(,]\s*{re.escape(root)}\s+[\w*.]", parameters) is not None
+    if given and "FromClient" in maker.text and content.count("sarama.NewClient(") == 1:
+        given = False  # the only client of the file, which an injector hands on
     if given and (field_name or maker.kind != "sarama" or not _is_set_or_called_here(maker, found)):
         return True
     texts = (content, *(found.scopes[scope] for scope in found.scopes))
@@ -2475,6 +2477,14 @@ def settle(
             _customize(own, found, made)
             continue
         boots = [at for at, each in enumerate(found) if each.framework == "spring" and each.unit == own.unit]
+        if boots and one.kind in SPRING and own.unit and _is_for_errors(one):
+            beneath = _above(found[boots[0]], own, fresh=False).settings if not one.fresh else own.settings
+            more.append(_addressed(dataclasses.replace(own, settings=beneath), found[boots[0]]))
+            continue
+        if one.kind == "ProducerConfig" and (sections := _bound_sections(one, found)):
+            for at in sections:  # what the file says, in the project that binds it
+                found[at] = dataclasses.replace(found[at], unit=own.unit)
+            continue
         if boots and one.kind in SPRING and own.unit:
             if id(one) in apart:
                 replaced |= set(boots)
@@ -2502,6 +2512,33 @@ def settle(
     return [each for at, each in enumerate(found) if at not in replaced] + more
 
 
+FOR_ERRORS: Final = r"(?:ErrorHandler|Recoverer|ContainerFactory|RetryTopicConfiguration)\b(?:<[^;(){}]*>)?"
+"""What a bean is that handles what could not be received: a factory that it makes for itself is no bean of Spring's."""
+
+
+def _is_for_errors(one: Made) -> bool:
+    """Whether a factory of Spring's is made in a function that makes an error handler or the like, so that Boot's own
+    producer is there beside it.
+    """
+    name = one.producer.name.rpartition(", ")[2]
+    if not re.fullmatch(r"\w+", name):
+        return False
+    made = rf"{FOR_ERRORS}\s+{name}\s*\(|\bfun\s+{name}\s*\([^{{}}=]*?\)\s*:\s*\w*{FOR_ERRORS}"
+    return re.search(made, one.content) is not None
+
+
+BINDS: Final = re.compile(r"\bGetSection\(\s*\"([\w:.-]+)\"\s*\)\s*\.(?:Bind\(|Get<(?:\w+\.)*ProducerConfig>)")
+"""Where a source of .NET's has a configuration filled by a section of its settings."""
+
+
+def _bound_sections(one: Made, found: Sequence[ProducerConfig]) -> list[int]:
+    """Which sections of files a source of .NET's binds its configuration to, and sets nothing beside that is known."""
+    named = {f"{each.replace(':', '.')}.{{key}}" for each in BINDS.findall(one.content)}
+    if not named or any(each.known and key in DECISIVE for key, each in one.producer.settings.items()):
+        return []
+    return [at for at, each in enumerate(found) if each.spelling in named and each.origin.path.endswith(".json")]
+
+
 def _copied_of(one: Made) -> object:
     """What copies of one piece of built code have in common; None of a source."""
     if not SHIPPED.search(one.producer.origin.path):
@@ -2520,7 +2557,7 @@ def _apart(made: Sequence[Made]) -> frozenset[int]:
     """The factories of Spring's, by identity, that stand in place of Boot's and differ: a module has several."""
     by_unit: dict[str, list[Made]] = {}
     for one in made:
-        if one.kind in SPRING:
+        if one.kind in SPRING and not _is_for_errors(one):
             by_unit.setdefault(one.producer.unit, []).append(one)
     found: set[int] = set()
     for unit, makers in by_unit.items():
