@@ -11,13 +11,14 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
 from audit.model import ProducerConfig, Setting
 from audit.readers.names import squeezed, words
+from audit.readers.placeholders import Lookup, resolve
 from audit.readers.walk import LARGEST
 from audit.units import NAMED
 
@@ -97,6 +98,26 @@ def placed(
         for each in producers
     ]
     return told, around
+
+
+def with_topics(
+    producer: ProducerConfig, environments: Sequence[Environment], look_up: Callable[[str], Lookup]
+) -> ProducerConfig:
+    """A producer with its topics' names in place of placeholders: by the variables of its service, what its module's
+    files say, or the default; without any where one is not told. `look_up` gives a module's look-up.
+    """
+    if not any("${" in each for each in producer.topics):
+        return producer
+    around = [variables for build, variables in environments if _within(producer.origin.path, build)]
+    outside = look_up(producer.unit)
+
+    def told(name: str) -> str | None:
+        said = {each[name].value if each[name].known else "" for each in around if name in each}
+        return outside(name) if not said else said.pop() if len(said) == 1 else ""
+
+    names = [resolve(each, "spring", told) for each in producer.topics]
+    known = all(each.known and each.text and "$" not in each.text for each in names)
+    return dataclasses.replace(producer, topics=tuple(dict.fromkeys(each.text for each in names)) if known else ())
 
 
 def _is_containers(producer: ProducerConfig) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 import re
 import sys
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
@@ -23,7 +24,7 @@ from audit.readers.collect import Collected, Options
 from audit.readers.compose import read_env
 from audit.readers.connect import join
 from audit.readers.creates import topic_asked
-from audit.readers.environments import join_environments, placed
+from audit.readers.environments import join_environments, placed, with_topics
 from audit.readers.format import Document
 from audit.readers.helm import RENDERED, chart_of, conditions, has_templates, rendered
 from audit.readers.kubernetes import read_clusters, read_containers
@@ -45,7 +46,7 @@ from audit.readers.releases import (
     told_in,
 )
 from audit.readers.services import read_dockerfiles
-from audit.readers.source import settle
+from audit.readers.source import settle, topics_of_module
 from audit.readers.text import Text, Unreadable
 from audit.readers.tree import Documents, Listing, Table, read_json, read_yaml
 from audit.readers.variables import read_variables
@@ -100,7 +101,12 @@ def read_paths(paths: Sequence[str | Path], options: Options | None = None) -> I
     _with_units(reading, tops)
     reading.producers = settle(reading.made, reading.producers, lambda unit: _look_up(unit, reading))
     reading.producers, environments = placed(reading.producers, reading.workloads)
-    reading.producers = join_environments(reading.producers, [*reading.environments, *environments], reading.read)
+    environments = [*reading.environments, *environments]
+    reading.producers = join_environments(reading.producers, environments, reading.read)
+    reading.producers = _with_sends(reading.producers)
+    reading.producers = [
+        with_topics(each, environments, lambda unit: _look_up(unit, reading)) for each in reading.producers
+    ]
     producers, contradicted = _with_releases(reading.producers, tops, reading.options)
     reading.producers = join(producers)
     reading.problems += contradicted
@@ -348,6 +354,27 @@ def _only_receives(producer: ProducerConfig, uses: Mapping[str, set[bool]], read
         return False
     applications = {each.unit for each in reading.producers if each.framework == "spring"}
     return not any(True in sends for module, sends in uses.items() if module not in applications)
+
+
+OF_MICRONAUT: Final = re.compile(r"kafka\.producers\.([\w-]+)\.\{key\}")
+
+
+def _with_sends(producers: Sequence[ProducerConfig]) -> list[ProducerConfig]:
+    """Producers with the topics that the sources of their module send to, if it has no other producer; a client of
+    Micronaut's with those of its interface.
+    """
+    count = Counter(each.unit for each in producers)
+    known: dict[Path, bool] = {}
+
+    def told(producer: ProducerConfig) -> ProducerConfig:
+        client = OF_MICRONAUT.fullmatch(producer.spelling)
+        alone = count[producer.unit] == 1 and producer.framework in ("spring", "source")
+        if producer.topics or producer.unit in ("", NAMED) or not (alone or client):
+            return producer
+        topics = topics_of_module(producer.unit, producer.origin.path, known, client[1] if client else "")
+        return dataclasses.replace(producer, topics=tuple(topics))
+
+    return [told(each) for each in producers]
 
 
 def _is_of_another_place(producer: ProducerConfig) -> bool:
