@@ -18,6 +18,7 @@ from audit.readers.format import YAML, Document, Format
 from audit.readers.names import latest
 from audit.readers.placeholders import Lookup, resolved
 from audit.readers.text import Text, decode
+from audit.readers.topiccommands import topics_of_commands
 from audit.readers.tree import Listing, Node, Scalar, Table
 from audit.readers.variables import arguments, options, read_variables
 from audit.units import hosts
@@ -263,6 +264,9 @@ def _read_env_file(document: Document, reading: Collected) -> bool:
 def _read(document: Document, reading: Collected) -> bool:
     assert document.tree is not None
     read_compose(document.source, document.tree, reading)
+    known = set(map(str, (each.origin for each in reading.topics)))
+    made = topics_of_commands(document.source, folded=True)
+    reading.topics += [each for each in made if str(each.origin) not in known]
     return True
 
 
