@@ -161,7 +161,7 @@ def join(producers: Sequence[ProducerConfig]) -> list[ProducerConfig]:
 
 
 def _is_sibling(worker: ProducerConfig, connector: ProducerConfig) -> bool:
-    """Whether a worker and a connector lie in directories of one directory: `connect/.env`, `connectors/orders.json`."""
+    """Whether a worker and a connector lie in directories of one directory: `connect/.env`, `connectors/a.json`."""
     return _folder(worker).parent == _folder(connector).parent != _folder(worker)
 
 

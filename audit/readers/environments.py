@@ -75,6 +75,7 @@ def placed(
     were built there; and the variables of these workloads.
 
     A program is named by its module's directory, or as a Spring application. Of a name that two have nothing is told.
+    Where one application is all that there is, the only workload with Spring's variables below its module runs it.
     """
     homes: dict[str, set[str]] = {}
     for each in producers:
@@ -89,6 +90,12 @@ def placed(
         if len(found) == 1:
             builds[names[0]] = next(iter(found))
             around.append((builds[names[0]], variables))
+    own = [each for each in producers if each.framework in PROGRAMS | FILES and not _is_containers(each)]
+    spoken = [each for each in producers if not each.build and each.spelling.startswith(OF_SPRING)]
+    alone = len(spoken) == 1 == len(own) and own[0].framework == "spring" and spoken[0].name not in builds
+    if alone and _within(spoken[0].origin.path, own[0].unit):
+        builds[spoken[0].name] = own[0].unit
+        around += [(own[0].unit, variables) for names, variables in workloads if names[0] == spoken[0].name]
     if not builds:
         return list(producers), []
     told = [

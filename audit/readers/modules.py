@@ -133,7 +133,7 @@ def module_of(source: Text, node: ast.ImportFrom) -> Text | None:
 
 
 def _above(here: Path) -> list[Path]:
-    """The directories above a file's own, up to the root of its module, where a program is started: the nearest first."""
+    """The directories above a file's own, up to the root of its module, where a program is started."""
     root = root_of(str(here / "x.py"))
     return [each for each in here.parents[:HIGHEST] if each == root or root in each.parents]
 

@@ -29,9 +29,9 @@ from audit.model import Client, Setting
 from audit.readers.collect import Collected, preset
 from audit.readers.flink import placed, read_sql
 from audit.readers.format import Format
+from audit.readers.keyed import root_of
 from audit.readers.modules import bound, imports, module_named, module_of, tree_of
 from audit.readers.names import producer_keys
-from audit.readers.keyed import root_of
 from audit.readers.objects import Place, calls_of, function_at, given, is_never_given, kind_of, stands_for
 from audit.readers.packages import of_framework
 from audit.readers.pyfiles import PARSERS, of_flask, of_loaded_file, option_of, section_of_ini, variable_of_helper
@@ -208,7 +208,7 @@ def _called(source: Text, tree: ast.Module, reading: Collected) -> bool:
                 continue  # it only subscribes
             client = "librdkafka" if "faststream.confluent" in source.content else client
         given = [_setting(source, word.arg.replace("_", "."), word.value) for word in call.keywords if word.arg]
-        spread = [_followed(source, call, word.value, scopes) for word in call.keywords if word.arg is None]
+        spread = [_spread(source, call, word.value, scopes) for word in call.keywords if word.arg is None]
         for each in spread:
             given += [dataclasses.replace(one, key=one.key.replace("_", ".")) for one in each or ()]
         settings = [each for each in given if each.key in producer_keys()]
@@ -228,6 +228,14 @@ def _called(source: Text, tree: ast.Module, reading: Collected) -> bool:
         )  # fmt: skip
         found = True
     return found
+
+
+def _spread(source: Text, call: ast.Call, value: ast.expr, scopes: tuple[Scope, ...]) -> list[Setting] | None:
+    """The settings of what is spread into a call; none of what a function is given beside its parameters, `**options`,
+    where no call of it gives any.
+    """
+    settings = _followed(source, call, value, scopes)
+    return [] if settings is None and is_never_given(Place(source, MODULE.get(), value)) else settings
 
 
 def _sent_to(source: Text, tree: ast.Module) -> list[str]:

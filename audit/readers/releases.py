@@ -102,7 +102,9 @@ def beside(path: str, top: Path, client: Client, folders: dict[Path, list[BuildR
     return None
 
 
-def of_projects(path: str, top: Path, client: Client, folders: dict[Path, list[BuildRelease]]) -> tuple[str, str] | None:
+def of_projects(
+    path: str, top: Path, client: Client, folders: dict[Path, list[BuildRelease]]
+) -> tuple[str, str] | None:
     """The release of a client that the projects of a .NET solution tell that lie beside a file's own: the one that
     refers to the client need not be the one that has the settings. None if none does, or they differ.
     """

@@ -2,9 +2,10 @@
 
 | language | what is sent with |
 |---|---|
-| Java, Kotlin, Scala | `new ProducerRecord<>(topic, …)`, `send(topic, …)` of a KafkaTemplate, `KafkaHeaders.TOPIC` of a message |
+| Java, Kotlin, Scala | `new ProducerRecord<>(topic, …)`, `send(topic, …)` of a KafkaTemplate, `KafkaHeaders.TOPIC` |
 | Go | `Topic:` of a TopicPartition, ProducerMessage, Message or Record |
 | C# | `Produce(topic, …)`, `ProduceAsync(topic, …)` |
+| Rust | `FutureRecord::to(topic)`, `BaseRecord::to(topic)` |
 | JavaScript, TypeScript | `send({topic: …})` |
 """
 
@@ -23,16 +24,20 @@ MOST: Final = 50
 LONGEST: Final = 200
 JVM: Final = frozenset({"java", "kt", "scala"})
 SCRIPTS: Final = frozenset({"js", "mjs", "cjs", "ts"})
-RECORD: Final = re.compile(r"(?:\bnew\s+|(?<![\w.]))ProducerRecord(?:<[^<>()]*(?:<[^<>()]*>[^<>()]*)*>|\[[^\[\]()]*\])?\s*\(")
+RECORD: Final = re.compile(
+    r"(?:\bnew\s+|(?<![\w.]))ProducerRecord(?:<[^<>()]*(?:<[^<>()]*>[^<>()]*)*>|\[[^\[\]()]*\])?\s*\("
+)
 HEADER: Final = re.compile(r"\bKafkaHeaders\.TOPIC\s*,\s*([^(),\n]+)")
 TEMPLATES: Final = re.compile(
-    r"\b(?:\w*KafkaTemplate|KafkaOperations)(?:<[^;=(){}]*?>)?\s+(\w+)\s*[,;=)]|\b(\w+)\s*:\s*(?:\w*KafkaTemplate|KafkaOperations)\b"
+    r"\b(?:\w*KafkaTemplate|KafkaOperations)(?:<[^;=(){}]*?>)?\s+(\w+)\s*[,;=)]"
+    r"|\b(\w+)\s*:\s*(?:\w*KafkaTemplate|KafkaOperations)\b"
 )
 """What templates of Spring's are called in a source."""
 OF_GO: Final = re.compile(
-    r"\b(?:TopicPartition|ProducerMessage|Message|Record)\{(?:[^{}]|\{[^{}]*\}){0,400}?\bTopic:\s*([^,\n{}]{1,200}?)\s*[,\n}]"
+    r"\b(?:TopicPartition|ProducerMessage|Message|Record)\{(?:[^{}]|\{[^{}]*\}){0,400}?\bTopic:\s*((?:[^,\n{}()]|\([^()\n]*\)){1,200}?)\s*[,\n}]"
 )
 OF_DOTNET: Final = re.compile(r"\.Produce(?:Async)?\(")
+OF_RUST: Final = re.compile(r"\b(?:Future|Base)Record::(?:<[^()]*>::)?to\(\s*([^()\n]{1,200}?)\s*\)")
 OF_SCRIPT: Final = re.compile(r"\.send\(\s*\{(?:[^{}]|\{[^{}]*\}){0,400}?\btopic\b\s*(:\s*[^,\n{}]{1,200}?)?\s*[,\n}]")
 
 
@@ -65,6 +70,9 @@ def _sends(content: str, language: str) -> Iterator[Send]:
             given, _ = arguments_of(content, each.end())
             if len(given) > 1:
                 yield Send(each.end() - len(each[0]) + 1, given[0].strip())
+    elif language == "rs":
+        for each in OF_RUST.finditer(content):
+            yield Send(each.start(), each[1])
     elif language in SCRIPTS:
         for each in OF_SCRIPT.finditer(content):
             yield Send(each.start(), (each[1] or ":topic").lstrip(": \t"))

@@ -744,6 +744,13 @@ def _walk_of(source: Text, language: str) -> _SourceWalk:
     return _gather(source, language, parser.parse(source.content.encode(errors="replace")).root_node, outside=False)
 
 
+PARSED_ENUM: Final = re.compile(
+    r"\AEnum\.Parse<(?:\w+\.)*\w+>\(\s*([^(),]+?)\s*(?:,\s*(?:ignoreCase:\s*)?true\s*)?\)\Z"
+    r"|\A\((?:\w+\.)*\w+\)\s*Enum\.Parse\(\s*typeof\([\w.]+\)\s*,\s*([^(),]+?)\s*(?:,\s*true\s*)?\)\Z"
+)
+"""A value of an enumeration of .NET's, by its name in another expression."""
+
+
 def _field_of_settings(expression: str, found: _SourceWalk, texts: Sequence[str], scope: str) -> str | None:
     """What an expression stands for, if it is a field of the program's own settings."""
     source = found.source
@@ -760,7 +767,7 @@ def _field_of_settings(expression: str, found: _SourceWalk, texts: Sequence[str]
             answer = of_go(expression, found.scopes.get(scope, ""), source.path, (source.content, *texts))
             return _as_written(answer.value) if answer is not None and answer.known else None
         case "cs":
-            told = of_dotnet(source, expression)
+            told = of_dotnet(source, PARSED_ENUM.sub(lambda found: found[1] or found[2], expression.strip()))
             value = _taken(told, found)
             return WRITTEN.get(f"Acks.{value}", value) if value else value  # by the names of the enumeration
         case "js" | "mjs" | "cjs" | "ts":
@@ -2432,12 +2439,12 @@ def _topics(maker: _Maker, found: _SourceWalk) -> list[str]:
     return _topics_told(sends_of(found.source.content, found.language), found)
 
 
-TOPIC_OF_WRITER: Final = re.compile(r"\bTopic:\s*([^,\n{}]{1,200}?)\s*[,\n}]")
+TOPIC_OF_WRITER: Final = re.compile(r"\bTopic:\s*((?:[^,\n{}()]|\([^()\n]*\)){1,200}?)\s*[,\n}]")
 
 
 def _topics_told(sends: Sequence[Send], found: _SourceWalk) -> list[str]:
     """The topics that places of a source send to, as names or placeholders; empty if one of them is not told."""
-    texts = _texts_beside(found) if sends and found.language in ("go", "scala", "rs") else []
+    texts = _texts_beside(found) if sends else []
     told = [_topic_told(each, found, texts, 0) for each in sends]
     return list(dict.fromkeys(each for each in told if each)) if all(told) else []
 
@@ -2466,6 +2473,10 @@ def _topic_told(send: Send, found: _SourceWalk, texts: Sequence[str], depth: int
         given = list(re.finditer(rf"(?<![\w.]){field[1]}:\s*(&?[\w.\"-]+)\s*[,\n}}]", found.source.content))
         if len(given) == 1:  # where the only object of the struct is made
             return _topic_told(Send(given[0].start(), given[0][1]), found, texts, depth + 1)
+    if told is None and found.language in ("java", "cs") and depth < STEPS and re.fullmatch(r"\w+", bare) and not is_given:
+        set_to = list(re.finditer(rf"(?<![\w.])(?:this\.)?{bare}\s*=(?!=)\s*([^;\n]{{1,200}});", found.source.content))
+        if len(set_to) == 1:  # a field, where the constructor sets it
+            return _topic_told(Send(set_to[0].start(), set_to[0][1].strip()), found, texts, depth + 1)
     return told if told is not None and OF_TOPIC.fullmatch(told) else None
 
 

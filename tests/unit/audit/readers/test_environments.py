@@ -156,3 +156,21 @@ def test_a_name_that_two_programs_have_tells_neither(tmp_path) -> None:
     files |= {f"{each}/orders/src/main/resources/application.properties": BOOT for each in "ab"}
     files["k8s/a.yaml"] = WORKLOAD.replace("NAME", "orders").replace("IMAGE", "acme/x")
     assert [each.settings["acks"].value for each in read(tmp_path, files).producers] == ["1", "1", "0"]
+
+
+@pytest.mark.parametrize(
+    ("at", "more", "told"),
+    [
+        ("orders/k8s/a.yaml", {}, ["0"]),
+        ("k8s/a.yaml", {}, ["1", "0"]),
+        ("orders/k8s/a.yaml", {"orders/send.py": PYTHON}, ["1", "0", "1"]),
+    ],
+)
+def test_the_only_workload_of_the_only_application(tmp_path, at, more, told) -> None:
+    files = {
+        "orders/pom.xml": "<project/>",
+        "orders/src/main/resources/application.properties": BOOT,
+        at: WORKLOAD.replace("NAME", "x").replace("IMAGE", "acme/y"),
+    }
+    found = read(tmp_path, files | more).producers
+    assert sorted(each.settings["acks"].value for each in found) == sorted(told)

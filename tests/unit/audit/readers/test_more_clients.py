@@ -503,7 +503,8 @@ def test_laravel(tmp_path, method, options, acks) -> None:
 
 
 def test_outputs_of_one_file_of_telegrafs_are_told_apart(tmp_path) -> None:
-    content = '[[outputs.kafka]]\n  topic = "a"\n\n[[outputs.kafka]]\n  alias = "x"\n  topic = "b"\n  required_acks = 1\n'
+    content = '[[outputs.kafka]]\n  topic = "a"\n\n'
+    content += '[[outputs.kafka]]\n  alias = "x"\n  topic = "b"\n  required_acks = 1\n'
     one, other = read(tmp_path, {"telegraf.conf": content}).producers
     assert (one.name, other.name, lines(other)["acks"]) == ("outputs.kafka a", "outputs.kafka x", "telegraf.conf:7")
     alone = content.partition("\n\n")[0]

@@ -278,7 +278,11 @@ def test_a_job_of_sparks_that_reads_from_kafka_and_writes_elsewhere_is_no_produc
     ("code", "topics"),
     [
         ("T = 't'\np = Producer({})\np.produce(T, b'')", ("t",)),
-        ("class A:\n    def __init__(self):\n        self.p = Producer({})\n    def f(self):\n        self.p.produce('t')", ("t",)),
+        (
+            "class A:\n    def __init__(self):\n        self.p = Producer({})\n"
+            "    def f(self):\n        self.p.produce('t')",
+            ("t",),
+        ),
         ("p = Producer({})\np.produce(os.getenv('TOPIC', 't'), b'')", ("t",)),
         ("p = Producer({})\np.produce(os.environ['TOPIC'], b'')", ()),
         ("p = Producer({})\np.produce('t')\np.produce(choose())", ()),
@@ -293,7 +297,8 @@ def test_the_topics_that_a_producer_sends_to(tmp_path, code, topics) -> None:
 
 
 def test_a_topic_of_a_file_that_is_loaded_and_one_that_is_sent_to_elsewhere(tmp_path) -> None:
-    source = "import json\nfrom confluent_kafka import Producer\nconfig = json.load(open('k.json'))\np = Producer(config['p'])\n"
+    source = "import json\nfrom confluent_kafka import Producer\n"
+    source += "config = json.load(open('k.json'))\np = Producer(config['p'])\n"
     files = {"k.json": '{"p": {"acks": "1"}, "topic": "t"}', "app.py": source + "p.produce(config['topic'])\n"}
     assert only(read(tmp_path, files)).topics == ("t",)
     apart = {"requirements.txt": "", "a.py": HEAD + "producer = Producer({})\n"}
@@ -301,3 +306,11 @@ def test_a_topic_of_a_file_that_is_loaded_and_one_that_is_sent_to_elsewhere(tmp_
     assert only(read(tmp_path / "b", apart)).topics == ("u",)
     apart["c.py"] = HEAD + "other = Producer({})\n"
     assert {each.topics for each in read(tmp_path / "c", apart).producers} == {()}
+
+
+@pytest.mark.parametrize(("given", "known"), [("acks='all'", True), ("acks='all', retries=0", False)])
+def test_what_is_spread_and_never_given_sets_nothing(tmp_path, given, known) -> None:
+    source = "from kafka import KafkaProducer\ndef make(acks=1, **more):\n"
+    source += f"    return KafkaProducer(bootstrap_servers='k', acks=acks, **more)\nmake({given})\n"
+    settings = only(read(tmp_path, {"app.py": source})).settings
+    assert (settings["acks"].value, "retries" not in settings) == ("all", known)

@@ -237,8 +237,8 @@ def test_what_an_image_or_a_build_asks_for_at_least(tmp_path, file, content, sin
     assert only(read(tmp_path, {file: content, "send.php": source})).since == since
 
 
-BOOT_OF = "<project><parent><groupId>org.springframework.boot</groupId><artifactId>spring-boot-starter-parent</artifactId>"
-BOOT_OF += "<version>3.2.0</version></parent></project>"
+BOOT_OF = "<project><parent><groupId>org.springframework.boot</groupId>"
+BOOT_OF += "<artifactId>spring-boot-starter-parent</artifactId><version>3.2.0</version></parent></project>"
 
 
 @pytest.mark.parametrize(

@@ -41,7 +41,8 @@ def test_boots_producer_sends_to_what_its_module_does(tmp_path, sends, topics) -
 def test_of_two_producers_of_a_module_nobody_knows_which_sends(tmp_path) -> None:
     more = "import org.apache.kafka.clients.producer.*;\nclass B { KafkaProducer<String, String> f() {\n"
     more += '  Properties p = new Properties();\n  p.put("acks", "0");\n  return new KafkaProducer<>(p);\n} }\n'
-    files = POM | BOOT | {"src/main/java/a/Sender.java": TEMPLATE % 'kafka.send("t", v);', "src/main/java/a/B.java": more}
+    files = POM | BOOT | {"src/main/java/a/Sender.java": TEMPLATE % 'kafka.send("t", v);'}
+    files["src/main/java/a/B.java"] = more
     assert {each.topics for each in read(tmp_path, files).producers} == {()}
 
 
@@ -53,7 +54,7 @@ func NewP(topic string) *P {
 	return &P{p: p, topic: topic}
 }
 func (p *P) Send(b []byte) {
-	p.p.Produce(&kafka.Message{TopicPartition: kafka.TopicPartition{Topic: %s, Partition: kafka.PartitionAny}, Value: b}, nil)
+	p.p.Produce(&kafka.Message{TopicPartition: kafka.TopicPartition{Topic: %s, Partition: -1}, Value: b}, nil)
 }
 """
 
@@ -68,7 +69,8 @@ func (p *P) Send(b []byte) {
     ],
 )
 def test_what_a_producer_of_gos_is_made_with(tmp_path, expression, calls, topics) -> None:
-    files = {"go.mod": "module x\n", "q/q.go": GO % expression, "main.go": f"package main\nfunc main() {{\n\t{calls}\n}}\n"}
+    files = {"go.mod": "module x\n", "q/q.go": GO % expression}
+    files["main.go"] = f"package main\nfunc main() {{\n\t{calls}\n}}\n"
     assert only(read(tmp_path, files)).topics == topics
 
 

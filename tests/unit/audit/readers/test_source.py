@@ -433,8 +433,9 @@ def test_a_factory_for_errors_is_one_beside_boots(tmp_path, kind, told) -> None:
 
 @pytest.mark.parametrize(("more", "known"), [("", True), ("func Other() { sarama.NewClient(nil, nil) }\n", False)])
 def test_a_producer_from_the_only_client_of_its_file(tmp_path, more, known) -> None:
-    source = 'package ioc\nimport "github.com/IBM/sarama"\nfunc InitClient() sarama.Client {\n\tc := sarama.NewConfig()\n'
+    source = 'package ioc\nimport "github.com/IBM/sarama"\n'
+    source += "func InitClient() sarama.Client {\n\tc := sarama.NewConfig()\n"
     source += "\tclient, _ := sarama.NewClient(nil, c)\n\treturn client\n}\n"
-    source += "func InitProducer(c sarama.Client) sarama.SyncProducer {\n\tp, _ := sarama.NewSyncProducerFromClient(c)\n"
-    source += "\treturn p\n}\n"
+    source += "func InitProducer(c sarama.Client) sarama.SyncProducer {\n"
+    source += "\tp, _ := sarama.NewSyncProducerFromClient(c)\n\treturn p\n}\n"
     assert ("acks" not in only(read(tmp_path, {"ioc.go": source + more})).settings) == known

@@ -6,7 +6,7 @@ import pytest
 
 from tests.unit.audit.reading import read
 
-MAKES = "kafka-topics --bootstrap-server k:9092 --create --if-not-exists --topic %s --partitions 3 --replication-factor %s"
+MAKES = "kafka-topics --bootstrap-server k:9092 --create --topic %s --partitions 3 --replication-factor %s"
 
 
 @pytest.mark.parametrize(
