@@ -2473,7 +2473,13 @@ def _topic_told(send: Send, found: _SourceWalk, texts: Sequence[str], depth: int
         given = list(re.finditer(rf"(?<![\w.]){field[1]}:\s*(&?[\w.\"-]+)\s*[,\n}}]", found.source.content))
         if len(given) == 1:  # where the only object of the struct is made
             return _topic_told(Send(given[0].start(), given[0][1]), found, texts, depth + 1)
-    if told is None and found.language in ("java", "cs") and depth < STEPS and re.fullmatch(r"\w+", bare) and not is_given:
+    if (
+        told is None
+        and found.language in ("java", "cs")
+        and depth < STEPS
+        and re.fullmatch(r"\w+", bare)
+        and not is_given
+    ):
         set_to = list(re.finditer(rf"(?<![\w.])(?:this\.)?{bare}\s*=(?!=)\s*([^;\n]{{1,200}});", found.source.content))
         if len(set_to) == 1:  # a field, where the constructor sets it
             return _topic_told(Send(set_to[0].start(), set_to[0][1].strip()), found, texts, depth + 1)

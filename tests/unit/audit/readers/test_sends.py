@@ -101,3 +101,21 @@ interface C {
 def test_a_section_of_micronauts_has_the_topics_of_its_client(tmp_path, name, topics) -> None:
     files = POM | {"src/main/resources/application.yml": "kafka: {producers: {search: {acks: 1}}}\n"}
     assert only(read(tmp_path, files | {"src/main/java/C.java": CLIENT % name})).topics == topics
+
+
+@pytest.mark.parametrize(("sent", "topics"), [('"t"', ("t",)), ("TOPIC", ("c",)), ("name(x)", ())])
+def test_what_a_producer_of_rusts_sends_to(tmp_path, sent, topics) -> None:
+    source = 'use rdkafka::producer::{FutureProducer, FutureRecord};\nconst TOPIC: &str = "c";\nfn main() {\n'
+    source += '  let p: FutureProducer = ClientConfig::new().set("acks", "1").create().unwrap();\n'
+    source += f"  p.send(FutureRecord::to({sent}).payload(x), d);\n}}\n"
+    assert only(read(tmp_path, {"Cargo.toml": "[package]\n", "src/main.rs": source})).topics == topics
+
+
+@pytest.mark.parametrize(("times", "topics"), [(1, ("t",)), (2, ())])
+def test_a_field_that_a_constructor_sets_once(tmp_path, times, topics) -> None:
+    source = "using Confluent.Kafka;\nclass S { private readonly string _topic; public S(IConfiguration config) {\n"
+    source += '  _topic = config["Kafka:Topic"];\n' * times
+    source += "  _p = new ProducerBuilder<Null, string>(new ProducerConfig { Acks = Acks.All }).Build(); }\n"
+    source += "  void F() { _p.ProduceAsync(_topic, m); } }\n"
+    files = {"a.csproj": "<Project/>", "appsettings.json": '{"Kafka": {"Topic": "t"}}', "S.cs": source}
+    assert only(read(tmp_path, files)).topics == topics

@@ -439,3 +439,26 @@ def test_a_producer_from_the_only_client_of_its_file(tmp_path, more, known) -> N
     source += "func InitProducer(c sarama.Client) sarama.SyncProducer {\n"
     source += "\tp, _ := sarama.NewSyncProducerFromClient(c)\n\treturn p\n}\n"
     assert ("acks" not in only(read(tmp_path, {"ioc.go": source + more})).settings) == known
+
+
+@pytest.mark.parametrize(
+    ("value", "acks"),
+    [
+        ("Enum.Parse<Acks>(_s.Acks)", "1"),
+        ("Enum.Parse<Acks>(_s.Acks, ignoreCase: true)", "1"),
+        ("(Acks)Enum.Parse(typeof(Acks), _s.Acks)", "1"),
+        ("Enum.Parse<Acks>(Choose(_s.Acks))", None),
+    ],
+)
+def test_an_enumeration_of_dotnets_that_is_parsed(tmp_path, value, acks) -> None:
+    files = {
+        "a.csproj": "<Project/>",
+        "appsettings.json": '{"Kafka": {"Acks": "Leader"}}',
+        "Program.cs": 'services.Configure<KafkaSettings>(config.GetSection("Kafka"));\n',
+        "K.cs": "public class KafkaSettings { public string Acks { get; set; } }\n",
+        "S.cs": "using Confluent.Kafka;\nclass S { private readonly KafkaSettings _s; S(IOptions<KafkaSettings> o) {\n"
+        f"  _s = o.Value; var c = new ProducerConfig {{ Acks = {value} }};\n"
+        "  _p = new ProducerBuilder<Null, string>(c).Build(); } }\n",
+    }
+    found = next(each for each in read(tmp_path, files).producers if each.origin.path.endswith("S.cs"))
+    assert (found.settings["acks"].value if found.settings["acks"].known else None) == acks
