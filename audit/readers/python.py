@@ -29,7 +29,7 @@ from audit.model import Client, Setting
 from audit.readers.collect import Collected, preset
 from audit.readers.flink import placed, read_sql
 from audit.readers.format import Format
-from audit.readers.keyed import root_of
+from audit.readers.keyed import asked_for_topics, root_of
 from audit.readers.modules import bound, imports, module_named, module_of, tree_of
 from audit.readers.names import producer_keys
 from audit.readers.objects import Place, calls_of, function_at, given, is_never_given, kind_of, stands_for
@@ -253,9 +253,10 @@ def _sent_to(source: Text, tree: ast.Module) -> list[str]:
         return []
     bound = _bound_to(tree, made[0])
     sends = [(scopes, call) for scopes, call in calls if _called_name(call) in SENDS and _is_of_producer(call, bound)]
-    if not sends:
-        return _sent_elsewhere(source)
-    told = [_topic_of(source, call, scopes) for scopes, call in sends]
+    with asked_for_topics():
+        if not sends:
+            return _sent_elsewhere(source)
+        told = [_topic_of(source, call, scopes) for scopes, call in sends]
     return [each for each in told if each is not None] if all(told) else []
 
 

@@ -3,8 +3,9 @@
 Java: kafka-clients itself, or what brings it (spring-kafka, Spring Boot: `audit/known/clients.json`, from their
 builds), in pom.xml, build.gradle(.kts), gradle.properties, libs.versions.toml and build.sbt; the Scala producer is in
 kafka_2.x. Files of other builds are `audit.readers.packages`'. Of `>=2.3` nobody knows what is installed, but that it
-is no older: where no exact release is told, the oldest that is allowed counts as such (`LEAST`). The nearest directory
-wins, and in it what says it most directly.
+is no older: where no exact release is told, the oldest that is allowed counts as such (`LEAST`). Where any is allowed,
+pip's newest and a distribution's own have a least one too. The nearest directory wins, and in it what says it most
+directly.
 """
 
 from __future__ import annotations

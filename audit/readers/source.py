@@ -36,6 +36,7 @@ from audit.readers.fields import of_dotnet, of_file, of_jvm, of_module, of_rust,
 from audit.readers.flink import SENDS as SQL_RUNS
 from audit.readers.flink import pieces_of, placed, read_sql
 from audit.readers.format import Document, Format
+from audit.readers.keyed import asked_for_topics
 from audit.readers.names import java_constants, producer_keys, relaxed, squeezed
 from audit.readers.node import configured
 from audit.readers.placeholders import Lookup, resolved
@@ -2445,7 +2446,10 @@ TOPIC_OF_WRITER: Final = re.compile(r"\bTopic:\s*((?:[^,\n{}()]|\([^()\n]*\)){1,
 def _topics_told(sends: Sequence[Send], found: _SourceWalk) -> list[str]:
     """The topics that places of a source send to, as names or placeholders; empty if one of them is not told."""
     texts = _texts_beside(found) if sends else []
-    told = [_topic_told(each, found, texts, 0) for each in sends]
+    taken = set(found.taken)
+    with asked_for_topics():
+        told = [_topic_told(each, found, texts, 0) for each in sends]
+    found.taken = taken
     return list(dict.fromkeys(each for each in told if each)) if all(told) else []
 
 

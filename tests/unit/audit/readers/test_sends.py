@@ -119,3 +119,12 @@ def test_a_field_that_a_constructor_sets_once(tmp_path, times, topics) -> None:
     source += "  void F() { _p.ProduceAsync(_topic, m); } }\n"
     files = {"a.csproj": "<Project/>", "appsettings.json": '{"Kafka": {"Topic": "t"}}', "S.cs": source}
     assert only(read(tmp_path, files)).topics == topics
+
+
+def test_a_file_that_only_names_the_topic_is_a_producers_still(tmp_path) -> None:
+    source = "using Confluent.Kafka;\nclass S { S(IOptions<ProducerConfig> o, IConfiguration config) {\n"
+    source += '  _topic = config["Kafka:Topic"]; _p = new ProducerBuilder<Null, string>(o.Value).Build(); }\n'
+    source += "  void F() { _p.ProduceAsync(_topic, m); } }\n"
+    told = '{"Kafka": {"Producer": {"BootstrapServers": "k", "Acks": "Leader"}, "Topic": "t"}}'
+    producer = only(read(tmp_path, {"a.csproj": "<Project/>", "appsettings.json": told, "S.cs": source}))
+    assert producer.spelling == "Kafka.Producer.{key}"
