@@ -217,6 +217,19 @@ def _lined(settings: Iterator[Setting], source: Text, start: int) -> list[Settin
     return found
 
 
+TELEGRAFS: Final = re.compile(r"(?m)^[ \t]*\[\[[ \t]*outputs\.kafka[ \t]*\]\]")
+
+
+def _apart(table: Mapping[str, Any], several: Sequence[Any]) -> str:
+    """What tells an output of Telegraf's from the others of its file: its alias, or the topic that it sends to.
+
+    >>> _apart({"topic": "a"}, [{"topic": "a"}]), _apart({"alias": "x", "topic": "a"}, [{}, {}])
+    ('', ' x')
+    """
+    own = table.get("alias") or table.get("topic") if len(several) > 1 else ""
+    return f" {own}" if isinstance(own, str) and own else ""
+
+
 def _read_toml(document: Document, reading: Collected) -> bool:
     source = document.source
     try:
@@ -224,10 +237,13 @@ def _read_toml(document: Document, reading: Collected) -> bool:
     except (tomllib.TOMLDecodeError, RecursionError):
         raise Unreadable("not TOML") from None
     outputs = told.get("outputs", {})
-    for table in outputs.get("kafka", []) if isinstance(outputs, dict) else []:
-        start = source.content[: source.content.find("[[outputs.kafka]]")].count("\n")
+    several = outputs.get("kafka", []) if isinstance(outputs, dict) else []
+    places = [each.start() for each in TELEGRAFS.finditer(source.content)]
+    for at, table in enumerate(several):
+        start = source.content[: places[at] if at < len(places) else 0].count("\n")
         given = _lined(_toml_settings(table, source.origin()), source, start)
-        _of_program("Telegraf", "outputs.kafka", given, source.origin(start + 1), reading)
+        name = f"outputs.kafka{_apart(table, several)}"
+        _of_program("Telegraf", name, given, source.origin(start + 1), reading)
     sinks = told.get("sinks", {})
     for name, table in sinks.items() if isinstance(sinks, dict) else ():
         if isinstance(table, dict) and table.get("type") == "kafka":

@@ -173,12 +173,18 @@ def _placeholder(setting: Setting) -> Iterator[InputProblem]:
         yield InputProblem(setting.origin, "template" if kind == "template" else "placeholder", message, do)
 
 
+OF_DOTNET: Final = ("None", "Leader", "All")
+"""Names of acks in Confluent.Kafka's enumeration, as appsettings.json has them."""
+
+
 def _value(setting: Setting, key: KnownKey) -> Iterator[InputProblem]:
     """A value that the code refuses at its start."""
     if not setting.known or setting.value == HIDDEN:
         return
     value = setting.value.strip()
     wrong = ""
+    if setting.written.endswith("Acks") and value in OF_DOTNET:
+        return
     if key.type == "boolean" and value.lower() not in BOOLEANS:
         wrong = "true or false"
     elif key.type in INTEGERS and not value.removeprefix("-").removeprefix("+").isdecimal():

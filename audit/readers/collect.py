@@ -101,6 +101,10 @@ class Collected:
     application sends, its sources tell."""
     environments: list[tuple[str, Mapping[str, Setting]]] = field(default_factory=list)
     """The variables of services of Compose's, each with the directory that its image is built in."""
+    workloads: list[tuple[tuple[str, ...], Mapping[str, Setting]]] = field(default_factory=list)
+    """The variables of containers whose image is built elsewhere, each with the names that its program may have: the
+    workload's or service's first.
+    """
     charts: dict[Path, Chart | None] = field(default_factory=dict)
     """Charts of Helm, by their directory."""
     build: str = ""

@@ -11,12 +11,14 @@ from dataclasses import replace
 from pathlib import Path, PurePath
 from typing import Final
 
-from audit.model import BrokerConfig, Setting
+from audit.model import BrokerConfig, Origin, Setting
 from audit.readers.collect import Collected
+from audit.readers.environments import program_of
 from audit.readers.format import YAML, Document, Format
 from audit.readers.names import latest
 from audit.readers.placeholders import Lookup, resolved
 from audit.readers.text import Text, decode
+from audit.readers.topiccommands import topics_of_commands
 from audit.readers.tree import Listing, Node, Scalar, Table
 from audit.readers.variables import arguments, options, read_variables
 from audit.units import hosts
@@ -63,12 +65,23 @@ def read_compose(source: Text, document: Table, reading: Collected) -> None:
         reading.build = _context(source, service)
         if reading.build:
             reading.environments.append((reading.build, latest(own)))
+        else:
+            reading.workloads.append(((name, program_of(image)), latest(own)))
         addresses = [each for each in known if each]
         before = len(reading.brokers)
         read_variables(source, name, image, own, reading, "none", runs=runs, addresses=addresses)
-        reading.brokers[before:] = [replace(each, replicas=1) for each in reading.brokers[before:]]
+        reading.brokers[before:] = [
+            # A service is where it is described, and not where its variables are.
+            replace(each, replicas=1, origin=_here(each.origin, source, service))
+            for each in reading.brokers[before:]
+        ]
         reading.build = ""
     reading.brokers[first:] = _by_cluster(reading.brokers[first:])
+
+
+def _here(origin: Origin, source: Text, service: Table) -> Origin:
+    """Where brokers are described: in the Compose file, if what is told first of them stands in another one."""
+    return origin if origin.path == source.path else source.origin(service.line)
 
 
 QUORUM: Final = ("controller.quorum.voters", "controller.quorum.bootstrap.servers")
@@ -251,6 +264,9 @@ def _read_env_file(document: Document, reading: Collected) -> bool:
 def _read(document: Document, reading: Collected) -> bool:
     assert document.tree is not None
     read_compose(document.source, document.tree, reading)
+    known = set(map(str, (each.origin for each in reading.topics)))
+    made = topics_of_commands(document.source, folded=True)
+    reading.topics += [each for each in made if str(each.origin) not in known]
     return True
 
 

@@ -142,6 +142,7 @@ def join(producers: Sequence[ProducerConfig]) -> list[ProducerConfig]:
         beside = [each for each in workers if _folder(each) == _folder(producer)]
         beside = beside or [each for each in workers if each.unit and each.unit == producer.unit]
         beside = beside or [each for each in workers if _folder(each) in _folder(producer).parents]
+        beside = beside or [each for each in workers if len(workers) == 1 and _is_sibling(each, producer)]
         if len(beside) != 1:
             return producer
         note = f"its worker, {beside[0].origin}"
@@ -157,6 +158,11 @@ def join(producers: Sequence[ProducerConfig]) -> list[ProducerConfig]:
         )
 
     return [joined(each) for each in producers]
+
+
+def _is_sibling(worker: ProducerConfig, connector: ProducerConfig) -> bool:
+    """Whether a worker and a connector lie in directories of one directory: `connect/.env`, `connectors/a.json`."""
+    return _folder(worker).parent == _folder(connector).parent != _folder(worker)
 
 
 def _is_workers(producer: ProducerConfig) -> bool:

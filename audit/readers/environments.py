@@ -11,14 +11,16 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
 from audit.model import ProducerConfig, Setting
 from audit.readers.names import squeezed, words
+from audit.readers.placeholders import Lookup, resolve
 from audit.readers.walk import LARGEST
+from audit.units import NAMED
 
 PROGRAMS: Final = frozenset({"python", "source"})
 """Frameworks of producers that a program makes itself."""
@@ -55,6 +57,74 @@ def join_environments(
         for each in producers
         if not _is_containers(each) or id(each) in kept
     ]
+
+
+def program_of(image: str) -> str:
+    """The name of the program that an image has.
+
+    >>> program_of("registry.store.eu:5000/stock-command:1.9.0"), program_of("acme/api@sha256:1"), program_of("")
+    ('stock-command', 'api', '')
+    """
+    return image.rpartition("/")[2].partition("@")[0].partition(":")[0]
+
+
+def placed(
+    producers: Sequence[ProducerConfig], workloads: Sequence[tuple[tuple[str, ...], Mapping[str, Setting]]]
+) -> tuple[list[ProducerConfig], list[Environment]]:
+    """Producers, those of workloads with the directory of the program that has the workload's name, as if its image
+    were built there; and the variables of these workloads.
+
+    A program is named by its module's directory, or as a Spring application. Of a name that two have nothing is told.
+    Where one application is all that there is, the only workload with Spring's variables below its module runs it.
+    """
+    homes: dict[str, set[str]] = {}
+    for each in producers:
+        if each.framework in PROGRAMS | FILES and not _is_containers(each) and each.unit not in ("", NAMED):
+            homes.setdefault(Path(each.unit).name, set()).add(each.unit)
+            if each.framework in FILES:
+                homes.setdefault(each.name.partition(" (profile ")[0], set()).add(each.unit)
+    builds: dict[str, str] = {}
+    around: list[Environment] = []
+    for names, variables in workloads:
+        found = next((homes[name] for name in names if name in homes), set())
+        if len(found) == 1:
+            builds[names[0]] = next(iter(found))
+            around.append((builds[names[0]], variables))
+    own = [each for each in producers if each.framework in PROGRAMS | FILES and not _is_containers(each)]
+    spoken = [each for each in producers if not each.build and each.spelling.startswith(OF_SPRING)]
+    alone = len(spoken) == 1 == len(own) and own[0].framework == "spring" and spoken[0].name not in builds
+    if alone and _within(spoken[0].origin.path, own[0].unit):
+        builds[spoken[0].name] = own[0].unit
+        around += [(own[0].unit, variables) for names, variables in workloads if names[0] == spoken[0].name]
+    if not builds:
+        return list(producers), []
+    told = [
+        dataclasses.replace(each, build=builds[each.name])
+        if not each.build and _is_containers(each) and each.name in builds
+        else each
+        for each in producers
+    ]
+    return told, around
+
+
+def with_topics(
+    producer: ProducerConfig, environments: Sequence[Environment], look_up: Callable[[str], Lookup]
+) -> ProducerConfig:
+    """A producer with its topics' names in place of placeholders: by the variables of its service, what its module's
+    files say, or the default; without any where one is not told. `look_up` gives a module's look-up.
+    """
+    if not any("${" in each for each in producer.topics):
+        return producer
+    around = [variables for build, variables in environments if _within(producer.origin.path, build)]
+    outside = look_up(producer.unit)
+
+    def told(name: str) -> str | None:
+        said = {each[name].value if each[name].known else "" for each in around if name in each}
+        return outside(name) if not said else said.pop() if len(said) == 1 else ""
+
+    names = [resolve(each, "spring", told) for each in producer.topics]
+    known = all(each.known and each.text and "$" not in each.text for each in names)
+    return dataclasses.replace(producer, topics=tuple(dict.fromkeys(each.text for each in names)) if known else ())
 
 
 def _is_containers(producer: ProducerConfig) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 import re
 import sys
+from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
@@ -23,7 +24,7 @@ from audit.readers.collect import Collected, Options
 from audit.readers.compose import read_env
 from audit.readers.connect import join
 from audit.readers.creates import topic_asked
-from audit.readers.environments import join_environments
+from audit.readers.environments import join_environments, placed, with_topics
 from audit.readers.format import Document
 from audit.readers.helm import RENDERED, chart_of, conditions, has_templates, rendered
 from audit.readers.kubernetes import read_clusters, read_containers
@@ -38,12 +39,14 @@ from audit.readers.releases import (
     contradictions,
     least,
     module_of,
+    of_projects,
     of_worker_image,
+    served,
     tells_client,
     told_in,
 )
 from audit.readers.services import read_dockerfiles
-from audit.readers.source import settle
+from audit.readers.source import settle, topics_of_module
 from audit.readers.text import Text, Unreadable
 from audit.readers.tree import Documents, Listing, Table, read_json, read_yaml
 from audit.readers.variables import read_variables
@@ -97,7 +100,13 @@ def read_paths(paths: Sequence[str | Path], options: Options | None = None) -> I
     read_clusters(reading)
     _with_units(reading, tops)
     reading.producers = settle(reading.made, reading.producers, lambda unit: _look_up(unit, reading))
-    reading.producers = join_environments(reading.producers, reading.environments, reading.read)
+    reading.producers, environments = placed(reading.producers, reading.workloads)
+    environments = [*reading.environments, *environments]
+    reading.producers = join_environments(reading.producers, environments, reading.read)
+    reading.producers = _with_sends(reading.producers)
+    reading.producers = [
+        with_topics(each, environments, lambda unit: _look_up(unit, reading)) for each in reading.producers
+    ]
     producers, contradicted = _with_releases(reading.producers, tops, reading.options)
     reading.producers = join(producers)
     reading.problems += contradicted
@@ -317,7 +326,9 @@ def _with_units(reading: Collected, tops: dict[str, Path]) -> None:
 
     def unit(origin: Origin) -> str:
         named = tops.get(origin.path) == Path("/") or origin.path.startswith("(standard input)")
-        return NAMED if named else module_of(origin.path, known) if origin.path in tops else ""
+        if named or origin.path not in tops:
+            return NAMED if named else ""
+        return served(origin.path, known) or module_of(origin.path, known)
 
     reading.producers = [dataclasses.replace(each, unit=unit(each.origin)) for each in reading.producers]
     for at, one in enumerate(reading.made):
@@ -424,6 +435,33 @@ def _content(path: Path) -> str:
     return found.content if found is not None else ""
 
 
+OF_MICRONAUT: Final = re.compile(r"kafka\.producers\.([\w-]+)\.\{key\}")
+
+
+def _with_sends(producers: Sequence[ProducerConfig]) -> list[ProducerConfig]:
+    """Producers with the topics that the sources of their module send to, if it has no other producer; a client of
+    Micronaut's with those of its interface.
+    """
+    count = Counter(each.unit for each in producers)
+    known: dict[Path, bool] = {}
+
+    def told(producer: ProducerConfig) -> ProducerConfig:
+        client = OF_MICRONAUT.fullmatch(producer.spelling)
+        alone = count[producer.unit] == 1 and producer.framework in ("spring", "source")
+        if producer.topics or producer.unit in ("", NAMED) or not (alone or client):
+            return producer
+        topics = topics_of_module(producer.unit, producer.origin.path, known, client[1] if client else "")
+        return dataclasses.replace(producer, topics=tuple(topics))
+
+    return [told(each) for each in producers]
+
+
+def _is_of_another_place(producer: ProducerConfig) -> bool:
+    """Whether a producer's module is not where its settings are: on a configuration server, in another project."""
+    elsewhere = producer.unit not in ("", NAMED) and not producer.build
+    return elsewhere and Path(producer.unit) not in Path(producer.origin.path).absolute().parents
+
+
 def _with_releases(
     producers: Sequence[ProducerConfig], tops: dict[str, Path], options: Options
 ) -> tuple[list[ProducerConfig], list[InputProblem]]:
@@ -451,6 +489,10 @@ def _with_releases(
         if contained and not producer.build and producer.framework in ("connect", "streams"):
             return dataclasses.replace(producer, client=client)  # an image has it
         found = beside(path, top, client, folders) if client != "unknown" else None
+        if found is None and client != "unknown" and _is_of_another_place(producer):
+            found = beside(str(Path(producer.unit) / "x"), tops[path], client, folders)
+        if found is None and client == "librdkafka" and path.endswith((".cs", ".json")):
+            found = of_projects(path, top, client, folders)
         if producer.framework == "connect" and found is not None and "connect-runtime" not in found[1]:
             found = None  # a plugin is built with one kafka-clients, and runs on its worker's
         if producer.framework == "connect" and found is None:

@@ -14,6 +14,7 @@ import tomllib
 from collections.abc import Iterator, Sequence
 from configparser import ConfigParser
 from configparser import Error as ConfigError
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -64,6 +65,16 @@ class Told:
 
 TAKEN: Final[set[str]] = set()
 """The files in which something was found that a source asks for, by their whole paths, since `forget`."""
+
+
+@contextmanager
+def asked_for_topics() -> Iterator[None]:
+    """While topics are looked up: a file that names one is not taken for what has the producer's settings."""
+    before = set(TAKEN)
+    try:
+        yield
+    finally:
+        TAKEN.intersection_update(before)
 
 
 @lru_cache(maxsize=64)

@@ -18,6 +18,7 @@ from audit.readers.agents import read_operated, read_outputs
 from audit.readers.collect import Collected
 from audit.readers.connect import read_connector, read_worker
 from audit.readers.creates import made_with
+from audit.readers.environments import program_of
 from audit.readers.format import JSON, YAML, Document, Format
 from audit.readers.kustomize import generated
 from audit.readers.names import latest, under
@@ -114,6 +115,8 @@ def read_containers(reading: Collected) -> None:
 
         own = [_dollars(each, by_name, outside) for each in by_name.values()]
         own += arguments(source, container.get("command"), container.get("args"))
+        named = (workload or container.text("name"), container.text("name"), program_of(container.text("image")))
+        reading.workloads.append((named, latest(own)))
         read_variables(source, workload or container.text("name"), container.text("image"), own, reading, "spring")
     reading.namespace = ""
 

@@ -22,18 +22,19 @@ are blanked first.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import Final
 
 from audit.model import Client, Setting
-from audit.readers import laravel
+from audit.readers import calls, laravel
 from audit.readers.asked import asked_of
 from audit.readers.collect import Collected, preset
 from audit.readers.format import YAML, Document, Format
 from audit.readers.names import producer_keys
+from audit.readers.scripts import arguments_of
 from audit.readers.text import Text
 from audit.readers.tree import Table, flatten
 from audit.readers.walk import LARGEST
@@ -163,6 +164,7 @@ def _settings(source: Text, pairs: Sequence[re.Match[str]]) -> list[Setting]:
     php = source.file.endswith(".php")
     for each in pairs:
         value = _value((php and laravel.value(source, each[3])) or each[3])
+        value = _named(source, each[3]) if value is None else value
         origin = source.origin(source.line_at(each.start(2)))
         one = Setting(each[2], UNKNOWN if value is None else value, origin, known=value is not None)
         known = found.get(one.key)
@@ -170,6 +172,77 @@ def _settings(source: Text, pairs: Sequence[re.Match[str]]) -> list[Setting]:
             one = Setting(one.key, UNKNOWN, origin, known=False, note="decided elsewhere in the program")
         found[one.key] = one
     return list(found.values())
+
+
+NAME: Final = re.compile(r"\$?(?:this->|self::|static::|(?:\w+::)+)?\$?(\w+)(?:\.c_str\(\)|\.data\(\))?")
+"""An expression that is a name: of a constant, a field, a variable or a parameter."""
+OF_LITERAL: Final = r"(\"[^\"\\\n$]*\"|'[^'\\\n]*'|-?\d+|true|false)"
+SAME: Final[Mapping[str, tuple[str, ...]]] = {
+    "php": ("php",),
+    **dict.fromkeys(("c", "h", "cpp", "cc", "cxx", "hpp"), ("c", "h", "cpp", "cc", "cxx", "hpp")),
+}
+"""The files in which a function of a file may be called, by the ends of their names."""
+
+
+def _named(source: Text, expression: str) -> str | None:
+    """What a name stands for in C, C++ and PHP: a constant or variable that is set once, to a literal, or a parameter
+    whose default is one and that every call gives the same or nothing; None if that is not told.
+    """
+    end = source.file.lower().rpartition(".")[2]
+    found = NAME.fullmatch(expression.strip())
+    if found is None or end not in SAME:
+        return None
+    name, text = re.escape(found[1]), source.content
+    defined = re.findall(rf"(?m)^[ \t]*#[ \t]*define[ \t]+{name}[ \t]+{OF_LITERAL}[ \t]*$", text)
+    changes = list(re.finditer(rf"(?<![\w.])\$?{name}(?:\[\])?\s*=(?!=)\s*{OF_LITERAL}?", text))
+    changes = [each for each in changes if not re.match(rf"\$?{name}\s*=\s*\$?{name}\b", text[each.start() :])]
+    if defined or len(changes) != 1 or changes[0][1] is None:
+        return defined[0].strip("\"'") if len(defined) == 1 and not changes else None
+    after = text[changes[0].end() : changes[0].end() + 100].lstrip()
+    if after.startswith(";"):
+        taken = rf"[\w>]\s*[&*]?\s+[&*]?\$?{name}\s*[,)]|\bfunction\b[^()]*\([^()]*\${name}\s*[,)]"
+        is_given = re.search(taken, text) is not None  # by another function: it may be that one's
+        return None if is_given else str(changes[0][1]).strip("\"'")
+    return _given(source, changes[0], end) if after.startswith((",", ")")) else None
+
+
+HEAD: Final = re.compile(r"(\w+)\s*\(([^(){};]*)$")
+"""The head of a function, up to a parameter."""
+
+
+def _given(source: Text, default: re.Match[str], end: str) -> str | None:
+    """What the calls of a function give a parameter that has a default; None if they differ, or give no literal."""
+    head = HEAD.search(source.content[max(0, default.start() - LONGEST_HEAD) : default.start()])
+    if head is None:
+        return None
+    owners = re.findall(r"\bclass\s+(\w+)", source.content[: default.start()])
+    called = owners[-1] if head[1] == "__construct" and owners else head[1]
+    place = head[2].count(",")
+    told = set()
+    root = calls.root_of(source.path)
+    called_at = re.compile(rf"(?<![\w~]){re.escape(called)}\b(?:>\s*|\s+\w+\s*)?[({{]")
+    for text in [one for each in SAME[end] for one in calls.sources_of(root, each)]:
+        for each in islice(called_at.finditer(text.content), MOST):
+            given, _ = arguments_of(text.content, each.end())
+            if len(given) <= place or (text.path == source.path and _is_around(each, default)):
+                continue
+            literal = re.fullmatch(OF_LITERAL, given[place].strip())
+            if literal is None and re.search(r"=|^\s*(?:const\s|string\s|std::)", given[place]):
+                continue  # a declaration of it
+            told.add(literal[1].strip("\"'") if literal else None)
+    own = default[1].strip("\"'")
+    return own if not told else told.pop() if len(told) == 1 else None
+
+
+LONGEST_HEAD: Final = 600
+
+
+def _is_around(call: re.Match[str], default: re.Match[str]) -> bool:
+    """Whether what looks like a call is the head of the function itself."""
+    return (
+        call.end() <= default.start() <= call.end() + LONGEST_HEAD
+        and ";" not in call.string[call.end() : default.start()]
+    )
 
 
 DECISIVE: Final = ("acks", "enable.idempotence", "retries")

@@ -18,7 +18,7 @@ import re
 import tomllib
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextvars import ContextVar
 from functools import lru_cache
 from itertools import islice
@@ -29,9 +29,10 @@ from audit.model import Client, Setting
 from audit.readers.collect import Collected, preset
 from audit.readers.flink import placed, read_sql
 from audit.readers.format import Format
+from audit.readers.keyed import asked_for_topics, root_of
 from audit.readers.modules import bound, imports, module_named, module_of, tree_of
 from audit.readers.names import producer_keys
-from audit.readers.objects import Place, fields_of, function_at, given, is_never_given, kind_of, stands_for
+from audit.readers.objects import Place, calls_of, fields_of, function_at, given, is_never_given, kind_of, stands_for
 from audit.readers.packages import of_framework
 from audit.readers.pyfiles import PARSERS, of_flask, of_loaded_file, option_of, section_of_ini, variable_of_helper
 from audit.readers.text import Text, Unreadable
@@ -161,6 +162,7 @@ def _producers(source: Text, tree: ast.Module, reading: Collected) -> bool:
     names = _imported(tree)
     found = False
     bound_to = _bound_to(tree, lambda call: _is_producer(call.func, names))
+    sent: list[str] | None = None
     for scopes, call in _calls(tree, (tree,)):
         if not _is_producer(call.func, names) or _only_asks(call, scopes[-1]):
             continue
@@ -177,9 +179,11 @@ def _producers(source: Text, tree: ast.Module, reading: Collected) -> bool:
             reading.problems.append(source.problem("unreadable", call.lineno, message, do))
             settings = [Setting(key, UNKNOWN, source.origin(call.lineno), known=False) for key in DECISIVE]
         name = _name_of(source, call, scopes, bound_to)
+        sent = _sent_to(source, tree) if sent is None else sent
         reading.producer(
-            name, settings, source.origin(call.lineno), client="librdkafka", framework="python", style="spring"
-        )
+            name, settings, source.origin(call.lineno), client="librdkafka", framework="python", topics=sent,
+            style="spring",
+        )  # fmt: skip
     return found
 
 
@@ -216,6 +220,7 @@ def _called(source: Text, tree: ast.Module, reading: Collected) -> bool:
     found = False
     classes = _classes(tree)
     bound_to = _bound_to(tree, lambda call: classes.get(_called_name(call), _called_name(call)) in OTHERS)
+    sent: list[str] | None = None
     for scopes, call in _calls(tree, (tree,)):
         name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
         package, client = OTHERS.get(classes.get(name, name), ("", "unknown"))
@@ -226,7 +231,7 @@ def _called(source: Text, tree: ast.Module, reading: Collected) -> bool:
                 continue  # it only subscribes
             client = "librdkafka" if "faststream.confluent" in source.content else client
         given = [_setting(source, word.arg.replace("_", "."), word.value) for word in call.keywords if word.arg]
-        spread = [_followed(source, call, word.value, scopes) for word in call.keywords if word.arg is None]
+        spread = [_spread(source, call, word.value, scopes) for word in call.keywords if word.arg is None]
         for each in spread:
             given += [dataclasses.replace(one, key=one.key.replace("_", ".")) for one in each or ()]
         settings = [each for each in given if each.key in producer_keys()]
@@ -238,33 +243,131 @@ def _called(source: Text, tree: ast.Module, reading: Collected) -> bool:
             settings += [
                 Setting(key, UNKNOWN, source.origin(call.lineno), known=False) for key in DECISIVE if key not in named
             ]
+        sent = _sent_to(source, tree) if sent is None else sent
         reading.producer(
             _name_of(source, call, scopes, bound_to), settings, source.origin(call.lineno),
-            client=client, framework="python", topics=_sent_to(source, tree), style="spring",
+            client=client, framework="python", topics=sent, style="spring",
         )  # fmt: skip
         found = True
     return found
 
 
+def _spread(source: Text, call: ast.Call, value: ast.expr, scopes: tuple[Scope, ...]) -> list[Setting] | None:
+    """The settings of what is spread into a call; none of what a function is given beside its parameters, `**options`,
+    where no call of it gives any.
+    """
+    settings = _followed(source, call, value, scopes)
+    return [] if settings is None and is_never_given(Place(source, MODULE.get(), value)) else settings
+
+
 def _sent_to(source: Text, tree: ast.Module) -> list[str]:
-    """The topics that a source's producer sends to, if it makes one and they are all told."""
-    calls = [call for _, call in _calls(tree, (tree,))]
-    if sum(_called_name(call) in OTHERS for call in calls) != 1:
+    """The topics that a source's producer sends to, if it makes one and they are all told; placeholders of variables
+    too. Where the source does not send, those that its program sends to elsewhere, if it makes no other producer.
+    """
+    names, classes = _imported(tree), _classes(tree)
+
+    def makes(call: ast.Call) -> bool:
+        return _is_producer(call.func, names) or classes.get(_called_name(call), _called_name(call)) in OTHERS
+
+    calls = list(_calls(tree, (tree,)))
+    made = [call for _, call in calls if makes(call)]
+    if len(made) != 1:
         return []
-    sends = [call for call in calls if _called_name(call) in SENDS and _is_of_producer(call)]
-    named = [next((each.value for each in call.keywords if each.arg == "topic"), next(iter(call.args), None))
-             for call in sends]  # fmt: skip
-    told = [_setting(source, "topic", each) for each in named if each is not None]
-    known = len(told) == len(sends) and all(each.known and "${" not in each.value for each in told)
-    return [each.value for each in told] if known else []
+    bound = _names_of(tree, made[0])
+    sends = [(scopes, call) for scopes, call in calls if _called_name(call) in SENDS and _is_of_producer(call, bound)]
+    with asked_for_topics():
+        if not sends:
+            return _sent_elsewhere(source)
+        told = [_topic_of(source, call, scopes) for scopes, call in sends]
+    return [each for each in told if each is not None] if all(told) else []
 
 
 SENDS: Final = frozenset({"send", "send_and_wait", "produce"})
 
 
-def _is_of_producer(call: ast.Call) -> bool:
-    """Whether what is called is a method of what is named a producer."""
-    return isinstance(call.func, ast.Attribute) and "producer" in ast.unparse(call.func.value).lower()
+def _names_of(tree: ast.Module, made: ast.Call) -> frozenset[str]:
+    """What a source binds a producer to: `p`, `self.client`."""
+    found: list[ast.expr] = []
+    for each in ast.walk(tree):
+        value = getattr(each, "value", None)
+        value = value.value if isinstance(value, ast.Await) else value
+        if value is made and isinstance(each, ast.Assign):
+            found += each.targets
+        elif value is made and isinstance(each, ast.AnnAssign | ast.NamedExpr):
+            found.append(each.target)
+        elif isinstance(each, ast.withitem) and each.context_expr is made and each.optional_vars is not None:
+            found.append(each.optional_vars)
+    return frozenset(map(ast.unparse, found))
+
+
+def _topic_of(source: Text, call: ast.Call, scopes: tuple[Scope, ...]) -> str | None:
+    """The topic that is sent to, or the placeholder of one; None if it is not told."""
+    named = next((each.value for each in call.keywords if each.arg == "topic"), next(iter(call.args), None))
+    if named is None:
+        return None
+    told = _setting(source, "topic", named)
+    value = told.value if told.known else _text_of_section(source, named, scopes)
+    return value if value and re.fullmatch(r"[\w.-]+|\$\{\w+(?::[\w.-]+)?\}", value) else None
+
+
+def _text_of_section(source: Text, value: ast.expr, scopes: tuple[Scope, ...]) -> str | None:
+    """What a part of a file is that a source loads, where that is one value: `config["TOPIC"]`, or a field of an object
+    that is set to it.
+    """
+    if isinstance(value, ast.Attribute) and getattr(value.value, "id", "") == "self":
+        further = stands_for(Place(source, MODULE.get(), value))
+        function = function_at(MODULE.get(), further.value) if further is not None else None
+        if further is None or further.source is not source or function is None:
+            return None
+        value, scopes = further.value, (MODULE.get(), function)
+    path: list[str] = []
+    while isinstance(value, ast.Subscript) and isinstance(value.slice, ast.Constant):
+        path.insert(0, str(value.slice.value))
+        value = value.value
+    bound = _only_value(value.id, scopes) if isinstance(value, ast.Name) else None
+    if not path or not isinstance(bound, ast.Call) or _called_name(bound) not in LOADS:
+        return None
+    text = _only_file(source)
+    table = _parsed_file(text) if text is not None else None
+    found = table.get(*path) if table is not None else None
+    return found.text if isinstance(found, Scalar) else None
+
+
+def _sent_elsewhere(source: Text) -> list[str]:
+    """The topics that other files of a program send to with what they call a producer, if the program makes one and
+    they are all told.
+    """
+    root = root_of(source.path)
+    makers = {(each.source.path, each.value.lineno) for name in (*OTHERS, *CLASSES) for each in calls_of(root, name)}
+    if len(makers) != 1:
+        return []
+    found: list[str] = []
+    for each in [one for name in sorted(SENDS) for one in calls_of(root, name)][:MOST_SENDS]:
+        if not isinstance(each.value, ast.Call) or not _is_of_producer(each.value, frozenset()):
+            continue
+        function = function_at(each.tree, each.value)
+        token = MODULE.set(each.tree)
+        try:
+            scopes: tuple[Scope, ...] = (each.tree,) if function is None else (each.tree, function)
+            told = _topic_of(each.source, each.value, scopes)
+        finally:
+            MODULE.reset(token)
+        if told is None:
+            return []
+        found.append(told)
+    return found
+
+
+MOST_SENDS: Final = 50
+"""Calls of a program that send, of which the topics are looked for."""
+
+
+def _is_of_producer(call: ast.Call, bound: Collection[str]) -> bool:
+    """Whether what is called is a method of a producer: of what one is bound to, or of what is named so."""
+    if not isinstance(call.func, ast.Attribute):
+        return False
+    owner = ast.unparse(call.func.value)
+    return owner in bound or "producer" in owner.lower()
 
 
 def _classes(tree: ast.Module) -> dict[str, str]:
@@ -307,7 +410,7 @@ def _sinks(source: Text, tree: ast.Module, reading: Collected) -> bool:
                 continue
             name = node.func.attr if isinstance(node.func, ast.Attribute) else ""
             texts = [_constant(each) for each in node.args]
-            kafka |= name == "format" and texts[:1] == ["kafka"]
+            kafka |= name == "format" and texts[:1] == ["kafka"] and not writes  # behind it, the source's is told
             given = []
             if name == "option" and len(node.args) == 2 and texts[0] is not None:
                 given = [_setting(source, texts[0], node.args[1])]
@@ -717,9 +820,7 @@ def _loaded(source: Text, path: Sequence[str] = ()) -> list[Setting] | None:
     """The settings of the only file of JSON, YAML or TOML that a source names, or of a part of it, if it is there and
     has a producer's.
     """
-    nodes = (each for each in ast.walk(MODULE.get()) if isinstance(each, ast.Constant) and isinstance(each.value, str))
-    names = {str(each.value) for each in nodes if FILE.fullmatch(str(each.value)) and ".." not in str(each.value)}
-    text = next((one for each in names for one in _named_files(source, each)), None) if len(names) == 1 else None
+    text = _only_file(source)
     if text is None:
         return None
     table = _parsed_file(text)
@@ -729,6 +830,13 @@ def _loaded(source: Text, path: Sequence[str] = ()) -> list[Setting] | None:
         return None
     LOADED.get().add(str(Path(text.path).absolute()))
     return settings
+
+
+def _only_file(source: Text) -> Text | None:
+    """The only file of JSON, YAML or TOML that a source names, if it is there."""
+    nodes = (each for each in ast.walk(MODULE.get()) if isinstance(each, ast.Constant) and isinstance(each.value, str))
+    names = {str(each.value) for each in nodes if FILE.fullmatch(str(each.value)) and ".." not in str(each.value)}
+    return next((one for each in names for one in _named_files(source, each)), None) if len(names) == 1 else None
 
 
 def _parsed_file(text: Text) -> Table | None:

@@ -3,8 +3,9 @@
 Java: kafka-clients itself, or what brings it (spring-kafka, Spring Boot: `audit/known/clients.json`, from their
 builds), in pom.xml, build.gradle(.kts), gradle.properties, libs.versions.toml and build.sbt; the Scala producer is in
 kafka_2.x. Files of other builds are `audit.readers.packages`'. Of `>=2.3` nobody knows what is installed, but that it
-is no older: where no exact release is told, the oldest that is allowed counts as such (`LEAST`). The nearest directory
-wins, and in it what says it most directly.
+is no older: where no exact release is told, the oldest that is allowed counts as such (`LEAST`). Where any is allowed,
+pip's newest and a distribution's own have a least one too. The nearest directory wins, and in it what says it most
+directly.
 """
 
 from __future__ import annotations
@@ -56,9 +57,33 @@ def module_of(path: str, known: dict[Path, bool]) -> str:
         if known[folder]:
             return str(folder)
         if folder == folder.parent or (folder / ".git").exists():
-            return ""
+            break
         folder = folder.parent
+    laid_out = LAYOUT.match(str(Path(path).absolute()))
+    return laid_out[1] if laid_out else ""
+
+
+def served(path: str, known: dict[Path, bool]) -> str:
+    """The module that a file of a configuration server's is for, which has its name: `config-repo/offers.yml` is of
+    `offers/`, and so is `config-repo/offers-prod.yml`; empty if it is no such file.
+    """
+    file = Path(path).absolute()
+    if file.suffix not in (".yml", ".yaml", ".properties") or file.stem.startswith(("application", "bootstrap")):
+        return ""
+    names = [file.stem, *([file.stem.rpartition("-")[0]] if "-" in file.stem else [])]
+    for above in file.parents[:SERVED]:
+        for name in names:
+            if (above / name).is_dir() and module_of(str(above / name / "x"), known) == str(above / name):
+                return str(above / name)
+        if (above / ".git").exists():
+            break
     return ""
+
+
+SERVED: Final = 5
+"""How many directories above a configuration server's file its module may be below."""
+LAYOUT: Final = re.compile(r"(.+)/src/main/(?:java|kotlin|scala|resources)/")
+"""How Maven and Gradle have the sources and the files of a module, which tells it where its build file is missing."""
 
 
 def beside(path: str, top: Path, client: Client, folders: dict[Path, list[BuildRelease]]) -> tuple[str, str] | None:
@@ -78,6 +103,30 @@ def beside(path: str, top: Path, client: Client, folders: dict[Path, list[BuildR
     return None
 
 
+def of_projects(
+    path: str, top: Path, client: Client, folders: dict[Path, list[BuildRelease]]
+) -> tuple[str, str] | None:
+    """The release of a client that the projects of a .NET solution tell that lie beside a file's own: the one that
+    refers to the client need not be the one that has the settings. None if none does, or they differ.
+    """
+    folder = Path(path).absolute().parent
+    for _ in range(SERVED):
+        found: dict[str, tuple[str, str]] = {}
+        for each in sorted({project.parent for project in folder.glob("*/*.csproj")})[:PROJECTS]:
+            if each not in folders:
+                folders[each] = list(told_in(each))
+            if (told := choose(folders[each], client)) is not None:
+                found.setdefault(told[0], told)
+        if found:
+            return next(iter(found.values())) if len(found) == 1 else None
+        if folder in (top, folder.parent) or (folder / ".git").exists():
+            return None
+        folder = folder.parent
+    return None
+
+
+PROJECTS: Final = 64
+"""How many projects of one solution are looked into."""
 FROM: Final = re.compile(r"(?mi)^[ \t]*FROM[ \t]+(?:--\S+[ \t]+)*(\S*(?:connect|strimzi/kafka)\S*)")
 
 
@@ -367,6 +416,11 @@ LEAST: Final[Mapping[str, tuple[tuple[Library, str, Mapping[str, str]], ...]]] =
             ("kafka-python", rf"(?<![\w-])kafka[-_]python{AT_LEAST}", {}),
         ),
     ),
+    "CMakeLists.txt": (
+        ("librdkafka", rf"\brdkafka(?:\+\+)?[ \t]*>=[ \t]*{BARE}", {}),
+        ("librdkafka", rf"(?i)\bfind_package\(\s*rdkafka\s+{BARE}", {}),
+    ),
+    "meson.build": (("librdkafka", rf"'rdkafka(?:\+\+)?'\s*,[^()]*?\bversion\s*:\s*'>=?\s*{BARE}", {}),),
     "Cargo.toml": (
         ("librdkafka", rf"(?m)^rdkafka\s*=\s*(?:\{{[^{{}}\n]*?version\s*=\s*)?\"[\^~=]?{BARE}", {"0.26": "1.6.0"}),
         ("librdkafka", rf"\[dependencies\.rdkafka\][^\[]*?\bversion\s*=\s*\"[\^~=]?{BARE}", {"0.26": "1.6.0"}),
@@ -393,9 +447,44 @@ def least(path: str, top: Path, client: Client) -> str:
                 told = _least_in(file, [each for each in lines if each[0] == client])
                 if told:
                     return told
+        if client == "librdkafka" and (told := _newest_of(folder)):
+            return told
         if folder in (top, folder.parent) or (folder / ".git").exists():
             return ""
         folder = folder.parent
+    return ""
+
+
+UNPINNED: Final = re.compile(
+    r"(?mi)^[ \t]*confluent[-_]kafka[ \t]*(?:\[[\w, -]*\])?[ \t]*(?:#.*)?$"
+    r"|\bpip3?[ \t]+install\b[^\n&|;]*[ \t][\"']?confluent[-_]kafka(?:\[[\w,]*\])?[\"']?(?=[ \t\n]|$)"
+    r"|^[ \t]*\"confluent[-_]kafka(?:\[[\w,]*\])?\",?[ \t]*$|^confluent[-_]kafka[ \t]*=[ \t]*\"\*\""
+)
+"""Where a program of Python's asks for any release: pip takes the newest, and every Python that it still runs on gets
+1.0 at least, of 2019.
+"""
+OF_PIP: Final = ("requirements*.txt", "Pipfile", "pyproject.toml", "Dockerfile*", "*.Dockerfile", "environment.y*ml")
+SUITES: Final[Mapping[str, str]] = {"buster": "0.11.6", "bullseye": "1.6.0", "bookworm": "2.0.2", "trixie": "2.8.0"}
+"""The librdkafka of each release of Debian's."""
+SUITE: Final = re.compile(rf"(?mi)^[ \t]*FROM[ \t]+\S*?\b({'|'.join(SUITES)})\b|^[ \t]*FROM[ \t]+php:8\.[1-9]\S*")
+"""An image of Debian's, by name; those of PHP 8.1 and later are bullseye, Alpine 3.14 or newer where none is named."""
+PACKAGED: Final = re.compile(r"\b(?:apt(?:-get)?|apk)\b[^\n]*(?:\\\n[^\n]*)*\blibrdkafka")
+"""Where an image is given its distribution's librdkafka."""
+
+
+def _newest_of(folder: Path) -> str:
+    """The librdkafka that a directory's files have at least where they ask for any: pip's newest, a distribution's."""
+    for name in OF_PIP:
+        for file in sorted(folder.glob(name)):
+            source = text_of(file)
+            if source is None:
+                continue
+            if UNPINNED.search(source.content):
+                return "1.0.0"
+            if "ockerfile" in file.name and PACKAGED.search(source.content):
+                suites = [SUITES[each.lower() or "bullseye"] for each in SUITE.findall(source.content)]
+                if suites:
+                    return min(suites, key=numbers)
     return ""
 
 

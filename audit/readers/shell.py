@@ -14,6 +14,7 @@ from audit.readers.collect import Collected
 from audit.readers.connect import read_request
 from audit.readers.format import Document, Format
 from audit.readers.text import Text
+from audit.readers.topiccommands import topics_of_commands
 from audit.readers.tree import Table, read_json
 
 BEGINS: Final = re.compile(r"(?:(['\"])|<<-?[ \t]*['\"]?\w+['\"]?[^\n]*\n)\s*(\{)")
@@ -37,7 +38,10 @@ def _object(text: str) -> str:
 
 def _read(document: Document, reading: Collected) -> bool:
     source = document.source
-    if "connector.class" not in source.content or TESTS.search(source.path):
+    if TESTS.search(source.path):
+        return True
+    reading.topics += topics_of_commands(source, folded=False)
+    if "connector.class" not in source.content:
         return True
     at = 0
     for begin in islice(BEGINS.finditer(source.content), MOST):
@@ -58,7 +62,8 @@ def _read(document: Document, reading: Collected) -> bool:
 FORMATS: Final = (
     Format(
         name="scripts of a shell",
-        reads="connectors that they register: the JSON of `curl -d`, or of a here-document",
+        reads="connectors that they register: the JSON of `curl -d`, or of a here-document; topics that `kafka-topics` "
+        "makes",
         files=("*.sh", "*.bash"),
         rank=32,
         whole=True,

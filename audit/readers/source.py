@@ -37,11 +37,12 @@ from audit.readers.fields import of_dotnet, of_file, of_jvm, of_module, of_rust,
 from audit.readers.flink import SENDS as SQL_RUNS
 from audit.readers.flink import pieces_of, placed, read_sql
 from audit.readers.format import Document, Format
-from audit.readers.keyed import said_in
+from audit.readers.keyed import asked_for_topics, said_in
 from audit.readers.names import java_constants, producer_keys, relaxed, squeezed
 from audit.readers.node import configured
 from audit.readers.placeholders import Lookup, resolved
 from audit.readers.properties import named_properties
+from audit.readers.releases import module_of as module_of_build
 from audit.readers.scripts import (
     arguments_of,
     callers,
@@ -52,6 +53,7 @@ from audit.readers.scripts import (
     passed,
     returned_object,
 )
+from audit.readers.sends import Send, of_clients, sends_of
 from audit.readers.structs import of_go
 from audit.readers.text import Text, Unreadable
 from audit.readers.walk import LARGEST
@@ -819,6 +821,13 @@ def _walk_of(source: Text, language: str) -> _SourceWalk:
     return _gather(source, language, parser.parse(source.content.encode(errors="replace")).root_node, outside=False)
 
 
+PARSED_ENUM: Final = re.compile(
+    r"\AEnum\.Parse<(?:\w+\.)*\w+>\(\s*([^(),]+?)\s*(?:,\s*(?:ignoreCase:\s*)?true\s*)?\)\Z"
+    r"|\A\((?:\w+\.)*\w+\)\s*Enum\.Parse\(\s*typeof\([\w.]+\)\s*,\s*([^(),]+?)\s*(?:,\s*true\s*)?\)\Z"
+)
+"""A value of an enumeration of .NET's, by its name in another expression."""
+
+
 def _field_of_settings(expression: str, found: _SourceWalk, texts: Sequence[str], scope: str) -> str | None:
     """What an expression stands for, if it is a field of the program's own settings."""
     source = found.source
@@ -835,7 +844,7 @@ def _field_of_settings(expression: str, found: _SourceWalk, texts: Sequence[str]
             answer = of_go(expression, found.scopes.get(scope, ""), source.path, (source.content, *texts))
             return _as_written(answer.value) if answer is not None and answer.known else None
         case "cs":
-            told = of_dotnet(source, expression)
+            told = of_dotnet(source, PARSED_ENUM.sub(lambda found: found[1] or found[2], expression.strip()))
             value = _taken(told, found)
             return WRITTEN.get(f"Acks.{value}", value) if value else value  # by the names of the enumeration
         case "js" | "mjs" | "cjs" | "ts":
@@ -1967,6 +1976,8 @@ def _is_config_of_others(maker: _Maker, found: _SourceWalk) -> bool:
     head = found.scopes.get(maker.scope, "").partition("{\n")[0]
     parameters = re.sub(r"^func\s*\([^)]*\)", "func", head)
     given = re.search(rf"[(,]\s*{re.escape(root)}\s+[\w*.]", parameters) is not None
+    if given and "FromClient" in maker.text and content.count("sarama.NewClient(") == 1:
+        given = False  # the only client of the file, which an injector hands on
     if given and (field_name or maker.kind != "sarama" or not _is_set_or_called_here(maker, found)):
         return True
     texts = (content, *(found.scopes[scope] for scope in found.scopes))
@@ -2748,25 +2759,110 @@ def _guarantee(source: Text) -> list[Setting]:
     return [Setting("enable.idempotence", UNKNOWN, origin, known=False, note=note)]
 
 
-RECORD: Final = re.compile(r"\bnew\s+ProducerRecord(?:<[^<>()]*>|\[[^\[\]()]*\])?\s*\(\s*(\"[^\"\n]*\"|[\w.]+)")
-
-
 def _topics(maker: _Maker, found: _SourceWalk) -> list[str]:
     """The topics that a producer is made for; those of the records of its file, if the file makes no other."""
     told = re.search(
         r"(?:\bTopic:\s*|(?:Default(?:Produce)?|\bwith)Topic\(|OpenTopic\([^\"\n]*)\"([\w.-]+)\"", maker.text
     )
-    if maker.kind == "confluent" and len(found.makers) == 1:
-        return _topics_of_confluent(found)
-    if told or len(found.makers) > 1 or maker.kind not in ("KafkaProducer", "DefaultKafkaProducerFactory"):
-        return [told[1]] if told else []
-    named = []
-    for each in RECORD.findall(found.source.content):
-        value = _Value(each[1:-1]) if each.startswith('"') else found.constants.get(each.rpartition(".")[2])
-        if value is None or not value.known or not re.fullmatch(r"[\w.-]+", value.text):
-            return []  # to another one too, which is not known
-        named.append(value.text)
-    return named
+    if maker.kind == "confluent" and len(found.makers) == 1 and (topics := _topics_of_confluent(found)):
+        return topics
+    if told or maker.kind == "micronaut":
+        named = re.search(r"(?:\(|\b(?:id|value)\s*=)\s*\"([\w.-]+)\"", maker.text)
+        asked = of_clients(found.source.content).get(named[1] if named else "", []) if not told else []
+        return [told[1]] if told else _topics_told([Send(0, each) for each in asked], found)
+    if len(found.makers) > 1:
+        return []
+    if maker.kind in ("kafka-go", "kafka-go-config") and (field := TOPIC_OF_WRITER.search(maker.text)):
+        return _topics_told([Send(len(found.encoded[: maker.start].decode(errors="replace")), field[1])], found)
+    return _topics_told(sends_of(found.source.content, found.language), found)
+
+
+TOPIC_OF_WRITER: Final = re.compile(r"\bTopic:\s*((?:[^,\n{}()]|\([^()\n]*\)){1,200}?)\s*[,\n}]")
+
+
+def _topics_told(sends: Sequence[Send], found: _SourceWalk) -> list[str]:
+    """The topics that places of a source send to, as names or placeholders; empty if one of them is not told."""
+    texts = _texts_beside(found) if sends else []
+    taken = set(found.taken)
+    with asked_for_topics():
+        told = [_topic_told(each, found, texts, 0) for each in sends]
+    found.taken = taken
+    return list(dict.fromkeys(each for each in told if each)) if all(told) else []
+
+
+def _topic_told(send: Send, found: _SourceWalk, texts: Sequence[str], depth: int) -> str | None:
+    """What the expression of a topic stands for: a literal, a constant, a field of settings, or what a function or a
+    constructor is given.
+    """
+    text = send.topic.lstrip("&*").strip()
+    literal = re.fullmatch(r"[\"'`]([^\"'`\n]*)[\"'`]", text)
+    if literal is not None:
+        return literal[1] if OF_TOPIC.fullmatch(literal[1]) else None
+    bare = text.removeprefix("this.").removeprefix("self.")
+    if not bare or len(text) > LONGEST:
+        return None
+    at = len(found.source.content[: send.at].encode(errors="replace"))
+    scope = _scope_at(at, found)
+    parameters = calls.parameters_of(found.scopes[scope], found.language) if scope else ()
+    is_given = any(name == bare for name, _ in parameters)
+    known = found.constants.get(bare.rpartition(".")[2]) if re.fullmatch(r"[\w.]+", bare) and not is_given else None
+    if known is not None and known.known:
+        return known.text if OF_TOPIC.fullmatch(known.text) else None
+    variable = _asked(text) or (_Value(asked) if (asked := asked_of(text)) is not None else None)
+    told = variable.text if variable is not None else _field(text, found, texts, scope)
+    if told is None and found.language == "go" and depth < STEPS and (field := re.fullmatch(r"\w+\.(\w+)", bare)):
+        given = list(re.finditer(rf"(?<![\w.]){field[1]}:\s*(&?[\w.\"-]+)\s*[,\n}}]", found.source.content))
+        if len(given) == 1:  # where the only object of the struct is made
+            return _topic_told(Send(given[0].start(), given[0][1]), found, texts, depth + 1)
+    if (
+        told is None
+        and found.language in ("java", "cs")
+        and depth < STEPS
+        and re.fullmatch(r"\w+", bare)
+        and not is_given
+    ):
+        set_to = list(re.finditer(rf"(?<![\w.])(?:this\.)?{bare}\s*=(?!=)\s*([^;\n]{{1,200}});", found.source.content))
+        if len(set_to) == 1:  # a field, where the constructor sets it
+            return _topic_told(Send(set_to[0].start(), set_to[0][1].strip()), found, texts, depth + 1)
+    return told if told is not None and OF_TOPIC.fullmatch(told) else None
+
+
+def _scope_at(at: int, found: _SourceWalk) -> str:
+    """The innermost function of a source that a place in its bytes is in; empty if it is in none."""
+    spans = ((int(key.partition("@")[2]), len(text.encode(errors="replace")), key) for key, text in found.scopes.items()
+             if key.partition("@")[2].isdecimal())  # fmt: skip
+    return max(((begin, key) for begin, length, key in spans if begin <= at < begin + length), default=(0, ""))[1]
+
+
+OF_TOPIC: Final = re.compile(r"[\w.-]+|\$\{[\w.-]+(?::[\w.-]+)?\}")
+"""A topic's name, or a placeholder of one."""
+
+
+def topics_of_module(unit: str, path: str, known: dict[Path, bool], client_id: str = "") -> list[str]:
+    """The topics that the sources of a module send to, in the language of a producer's file, or those of Boot's; of one
+    client of Micronaut's by its id. Empty if one of them is not told.
+    """
+    end = path.rpartition(".")[2]
+    found: list[str] = []
+    for language in (end,) if end in LANGUAGES else ("java", "kt"):
+        parser = _parser(language)
+        for text in calls.sources_of(calls.root_of(str(Path(unit) / "x")), language) if parser is not None else ():
+            if client_id:
+                asked = of_clients(text.content).get(client_id, []) if "KafkaClient" in text.content else []
+                sends = [Send(0, each) for each in asked]
+            else:
+                sends = sends_of(text.content, language)
+            if not sends or TESTS.search(text.path) or module_of_build(text.path, known) != unit:
+                continue
+            try:
+                walk = _gather(text, language, parser.parse(text.content.encode(errors="replace")).root_node)
+            except (RecursionError, ValueError):
+                return []
+            told = _topics_told(sends, walk)
+            if not told:
+                return []
+            found += told
+    return list(dict.fromkeys(found))
 
 
 SENT_TO: Final = re.compile(r"\bTopicPartition\{\s*Topic:\s*&?([\w.]+)")
@@ -2828,6 +2924,14 @@ def settle(
             _customize(own, found, made)
             continue
         boots = [at for at, each in enumerate(found) if each.framework == "spring" and each.unit == own.unit]
+        if boots and one.kind in SPRING and own.unit and _is_for_errors(one):
+            beneath = _above(found[boots[0]], own, fresh=False).settings if not one.fresh else own.settings
+            more.append(_addressed(dataclasses.replace(own, settings=beneath), found[boots[0]]))
+            continue
+        if one.kind == "ProducerConfig" and (sections := _bound_sections(one, found)):
+            for at in sections:  # what the file says, in the project that binds it
+                found[at] = dataclasses.replace(found[at], unit=own.unit)
+            continue
         if boots and one.kind in SPRING and own.unit:
             if id(one) in apart:
                 replaced |= set(boots)
@@ -2855,6 +2959,33 @@ def settle(
     return [each for at, each in enumerate(found) if at not in replaced] + more
 
 
+FOR_ERRORS: Final = r"(?:ErrorHandler|Recoverer|ContainerFactory|RetryTopicConfiguration)\b(?:<[^;(){}]*>)?"
+"""What a bean is that handles what could not be received: a factory that it makes for itself is no bean of Spring's."""
+
+
+def _is_for_errors(one: Made) -> bool:
+    """Whether a factory of Spring's is made in a function that makes an error handler or the like, so that Boot's own
+    producer is there beside it.
+    """
+    name = one.producer.name.rpartition(", ")[2]
+    if not re.fullmatch(r"\w+", name):
+        return False
+    made = rf"{FOR_ERRORS}\s+{name}\s*\(|\bfun\s+{name}\s*\([^{{}}=]*?\)\s*:\s*\w*{FOR_ERRORS}"
+    return re.search(made, one.content) is not None
+
+
+BINDS: Final = re.compile(r"\bGetSection\(\s*\"([\w:.-]+)\"\s*\)\s*\.(?:Bind\(|Get<(?:\w+\.)*ProducerConfig>)")
+"""Where a source of .NET's has a configuration filled by a section of its settings."""
+
+
+def _bound_sections(one: Made, found: Sequence[ProducerConfig]) -> list[int]:
+    """Which sections of files a source of .NET's binds its configuration to, and sets nothing beside that is known."""
+    named = {f"{each.replace(':', '.')}.{{key}}" for each in BINDS.findall(one.content)}
+    if not named or any(each.known and key in DECISIVE for key, each in one.producer.settings.items()):
+        return []
+    return [at for at, each in enumerate(found) if each.spelling in named and each.origin.path.endswith(".json")]
+
+
 def _copied_of(one: Made) -> object:
     """What copies of one piece of built code have in common; None of a source."""
     if not SHIPPED.search(one.producer.origin.path):
@@ -2873,7 +3004,7 @@ def _apart(made: Sequence[Made]) -> frozenset[int]:
     """The factories of Spring's, by identity, that stand in place of Boot's and differ: a module has several."""
     by_unit: dict[str, list[Made]] = {}
     for one in made:
-        if one.kind in SPRING:
+        if one.kind in SPRING and not _is_for_errors(one):
             by_unit.setdefault(one.producer.unit, []).append(one)
     found: set[int] = set()
     for unit, makers in by_unit.items():

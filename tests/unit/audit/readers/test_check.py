@@ -87,3 +87,9 @@ def test_as_many_replicas_as_have_to_be_in_sync_are_enough(tmp_path) -> None:
         "spec: {replicas: 2, config: {min.insync.replicas: 2}}\n"
     )
     assert told(read(tmp_path, {"t.yaml": content})) == []
+
+
+@pytest.mark.parametrize(("value", "count"), [("Leader", 0), ("All", 0), ("None", 0), ("Most", 1)])
+def test_the_names_that_dotnet_has_for_acks_are_no_bad_values(tmp_path, value, count) -> None:
+    content = f'{{"Kafka": {{"Producer": {{"BootstrapServers": "k", "Acks": "{value}"}}}}}}'
+    assert len(told(read(tmp_path, {"appsettings.json": content}), "bad-value")) == count

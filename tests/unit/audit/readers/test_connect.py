@@ -75,3 +75,15 @@ def test_with_two_workers_nobody_knows_whose_it_is(tmp_path) -> None:
     files = {"x/w.properties": WORKER, "y/w.properties": WORKER, "z/a.json": json.dumps(SOURCE | {"name": "zz"})}
     connector = next(each for each in read(tmp_path, files).producers if each.name == "zz")
     assert connector.presets["acks"].value == "all"
+
+
+def test_a_connector_goes_by_the_only_worker_in_a_directory_beside_its_own(tmp_path) -> None:
+    connector = json.dumps(SOURCE | {"name": "zz"})
+
+    def acks(folder: str, at: str) -> str:
+        files = {"x/w.properties": WORKER, at: connector}
+        found = read(tmp_path / folder, files).producers
+        return next(each for each in found if each.name == "zz").presets["acks"].value
+
+    assert acks("beside", "connectors/a.json") == "1"
+    assert acks("deeper", "other/connectors/a.json") == "all"

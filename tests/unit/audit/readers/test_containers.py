@@ -318,3 +318,13 @@ def test_an_image_that_sends_by_itself_is_a_producer_of_its_release(tmp_path, im
     assert [(each.client, each.release, values(each)) for each in producers] == [
         ("java", "3.6", {"bootstrap.servers": "k:9092"})
     ] * count
+
+
+def test_a_broker_is_where_its_service_is_and_not_where_its_variables_are(tmp_path) -> None:
+    service = "services:\n  k:\n    image: apache/kafka:3.7.0\n    env_file: kafka/k.env\n"
+    files = {"compose.yaml": service, "kafka/k.env": "KAFKA_NODE_ID=1\nKAFKA_PROCESS_ROLES=broker,controller\n"}
+    (broker,) = read(tmp_path, files).brokers
+    assert broker.origin.path.endswith("compose.yaml")
+    inside = "services:\n  k:\n    image: apache/kafka:3.7.0\n    environment:\n      KAFKA_NODE_ID: 1\n"
+    (broker,) = read(tmp_path / "b", {"compose.yaml": inside}).brokers
+    assert broker.origin.line == 5

@@ -120,3 +120,57 @@ def test_a_channels_variables_stand_above_its_file(tmp_path, runs, channel, expe
     files |= {"a/pom.xml": "<project/>", "a/src/main/resources/application.properties": CHANNEL.format(channel)}
     found = read(tmp_path, files).producers
     assert sorted(each.settings["acks"].value for each in found) == expected
+
+
+WORKLOAD = """apiVersion: apps/v1
+kind: Deployment
+metadata: {name: NAME}
+spec:
+  template:
+    spec:
+      containers:
+        - {name: c, image: IMAGE, env: [{name: SPRING_KAFKA_PRODUCER_ACKS, value: '0'}]}
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "image", "told"),
+    [
+        ("orders", "acme/x", ["0"]),
+        ("x", "registry:5000/acme/orders:1.2", ["0"]),
+        ("shop", "acme/x", ["0"]),
+        ("x", "acme/x", ["1", "0"]),
+    ],
+)
+def test_a_workload_has_the_name_of_the_program_that_it_runs(tmp_path, name, image, told) -> None:
+    files = {
+        "orders/pom.xml": "<project/>",
+        "orders/src/main/resources/application.properties": f"spring.application.name=shop\n{BOOT}",
+        "k8s/a.yaml": WORKLOAD.replace("NAME", name).replace("IMAGE", image),
+    }
+    assert [each.settings["acks"].value for each in read(tmp_path, files).producers] == told
+
+
+def test_a_name_that_two_programs_have_tells_neither(tmp_path) -> None:
+    files = {f"{each}/orders/pom.xml": "<project/>" for each in "ab"}
+    files |= {f"{each}/orders/src/main/resources/application.properties": BOOT for each in "ab"}
+    files["k8s/a.yaml"] = WORKLOAD.replace("NAME", "orders").replace("IMAGE", "acme/x")
+    assert [each.settings["acks"].value for each in read(tmp_path, files).producers] == ["1", "1", "0"]
+
+
+@pytest.mark.parametrize(
+    ("at", "more", "told"),
+    [
+        ("orders/k8s/a.yaml", {}, ["0"]),
+        ("k8s/a.yaml", {}, ["1", "0"]),
+        ("orders/k8s/a.yaml", {"orders/send.py": PYTHON}, ["1", "0", "1"]),
+    ],
+)
+def test_the_only_workload_of_the_only_application(tmp_path, at, more, told) -> None:
+    files = {
+        "orders/pom.xml": "<project/>",
+        "orders/src/main/resources/application.properties": BOOT,
+        at: WORKLOAD.replace("NAME", "x").replace("IMAGE", "acme/y"),
+    }
+    found = read(tmp_path, files | more).producers
+    assert sorted(each.settings["acks"].value for each in found) == sorted(told)

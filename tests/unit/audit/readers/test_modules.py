@@ -83,3 +83,10 @@ def test_what_is_spread_into_a_call_of_kafka_python_is_followed(tmp_path, option
     files["send.py"] += f"from kafka import KafkaProducer\nKafkaProducer(bootstrap_servers='k', {options})\n"
     found = only(read(tmp_path, files)).settings["acks"]
     assert (found.value if found.known else None) == acks
+
+
+@pytest.mark.parametrize(("root", "known"), [({"requirements.txt": "x\n"}, True), ({}, False)])
+def test_a_module_at_the_root_of_the_program_is_found(tmp_path, root, known) -> None:
+    source = f"{MAKES}from config import Config\nProducer({{'acks': Config.ACKS}})\n"
+    files = {"config.py": "class Config:\n    ACKS = '1'\n", "senders/deep/send.py": source}
+    assert only(read(tmp_path, files | root)).settings["acks"].known == known

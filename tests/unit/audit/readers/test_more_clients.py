@@ -500,3 +500,12 @@ LARAVEL = "<?php\nuse Junges\\Kafka\\Facades\\Kafka;\nKafka::{}('t')->withConfig
 def test_laravel(tmp_path, method, options, acks) -> None:
     producers = read(tmp_path, {"app/Job.php": LARAVEL.format(method, options)}).producers
     assert [known(each, "acks") for each in producers] == acks
+
+
+def test_outputs_of_one_file_of_telegrafs_are_told_apart(tmp_path) -> None:
+    content = '[[outputs.kafka]]\n  topic = "a"\n\n'
+    content += '[[outputs.kafka]]\n  alias = "x"\n  topic = "b"\n  required_acks = 1\n'
+    one, other = read(tmp_path, {"telegraf.conf": content}).producers
+    assert (one.name, other.name, lines(other)["acks"]) == ("outputs.kafka a", "outputs.kafka x", "telegraf.conf:7")
+    alone = content.partition("\n\n")[0]
+    assert only(read(tmp_path / "b", {"telegraf.conf": alone})).name == "outputs.kafka"

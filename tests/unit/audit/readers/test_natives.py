@@ -145,3 +145,65 @@ def test_what_a_program_of_laravels_asks_its_configuration_for(tmp_path: Path) -
     assert values(producer) == {"acks": "all", "enable.idempotence": "true", "retries": "4"}
     other = source.replace("kafka.producer", "other.producer")
     assert not only(read(tmp_path / "b", {"config/kafka.php": LARAVEL, "app/Make.php": other})).settings["acks"].known
+
+
+PHP_CLASS = """<?php
+class Sender {
+  const ACKS = '1';
+  public function __construct(string $brokers, %s) {
+    $conf = new RdKafka\\Conf();
+    $conf->set('acks', %s);
+    $this->producer = new RdKafka\\Producer($conf);
+  }
+}
+"""
+CPP_CLASS = """#include <librdkafka/rdkafkacpp.h>
+%s
+class Sender {
+ public:
+  Sender(const std::string& brokers%s) {
+    RdKafka::Conf* conf = RdKafka::Conf::create(RdKafka::Conf::CONF_GLOBAL);
+    conf->set("acks", %s, error);
+    producer_ = RdKafka::Producer::create(conf, error);
+  }
+  void send() { producer_->produce(topic, 0); }
+};
+"""
+
+
+@pytest.mark.parametrize(
+    ("parameter", "value", "call", "acks"),
+    [
+        ("string $acks = 'all'", "$acks", "", "all"),
+        ("string $acks = 'all'", "$acks", "new Sender('k');", "all"),
+        ("string $acks = 'all'", "$acks", "new Sender('k', '0');", "0"),
+        ("string $acks = 'all'", "$acks", "new Sender('k', '0'); new Sender('l', '1');", None),
+        ("string $acks = 'all'", "$acks", "new Sender('k', $acks);", None),
+        ("string $acks", "$acks", "new Sender('k', '0');", None),
+        ("int $n = 1", "self::ACKS", "", "1"),
+        ("int $n = 1", "self::OTHER", "", None),
+    ],
+)
+def test_what_a_name_of_php_stands_for(tmp_path: Path, parameter, value, call, acks) -> None:
+    files = {"Sender.php": PHP_CLASS % (parameter, value), "main.php": f"<?php\n{call}\n"}
+    found = only(read(tmp_path, files)).settings["acks"]
+    assert (found.value if found.known else None) == acks
+
+
+@pytest.mark.parametrize(
+    ("above", "parameter", "value", "call", "acks"),
+    [
+        ('static const std::string ACKS = "1";', "", "ACKS", "", "1"),
+        ('#define ACKS "0"', "", "ACKS", "", "0"),
+        ("std::string ACKS = choose();", "", "ACKS", "", None),
+        ('std::string acks = "1";', ", const std::string& acks", "acks", "", None),
+        ("", ', const std::string& acks = "all"', "acks", "", "all"),
+        ("", ', const std::string& acks = "all"', "acks", 'Sender s("k", "1");', "1"),
+        ("", ', const std::string& acks = "all"', "acks", 'std::make_unique<Sender>("k", "1");', "1"),
+        ("", ', const std::string& acks = "all"', "acks", 'Sender s("k", pick());', None),
+    ],
+)
+def test_what_a_name_of_cpps_stands_for(tmp_path: Path, above, parameter, value, call, acks) -> None:
+    files = {"sender.cpp": CPP_CLASS % (above, parameter, value), "main.cpp": f"int main() {{ {call} }}\n"}
+    found = only(read(tmp_path, files)).settings["acks"]
+    assert (found.value if found.known else None) == acks

@@ -264,3 +264,53 @@ def test_the_connector_that_a_program_has_spark_load_tells_its_client(tmp_path) 
     source += "df.write.format('kafka').option('kafka.acks', '1').option('topic', 't').save()\n"
     assert only(read(tmp_path, {"job.py": source})).release == "3.3.2"
     assert only(read(tmp_path / "b", {"job.py": source.replace("sql-kafka", "avro")})).release is None
+
+
+def test_a_job_of_sparks_that_reads_from_kafka_and_writes_elsewhere_is_no_producer(tmp_path) -> None:
+    head = "from pyspark.sql import SparkSession\nspark.readStream.format('kafka').option('subscribe', 't').load()"
+    source = head + ".writeStream.format('parquet').option('path', '/lake').start()\n"
+    assert read(tmp_path, {"job.py": source}).producers == ()
+    both = source.replace("'parquet'", "'kafka'").replace("'path', '/lake'", "'topic', 'u'")
+    assert only(read(tmp_path / "b", {"job.py": both})).topics == ("u",)
+
+
+@pytest.mark.parametrize(
+    ("code", "topics"),
+    [
+        ("T = 't'\np = Producer({})\np.produce(T, b'')", ("t",)),
+        (
+            "class A:\n    def __init__(self):\n        self.p = Producer({})\n"
+            "    def f(self):\n        self.p.produce('t')",
+            ("t",),
+        ),
+        ("p = Producer({})\np.produce(os.getenv('TOPIC', 't'), b'')", ("t",)),
+        ("p = Producer({})\np.produce(os.environ['TOPIC'], b'')", ()),
+        ("p = Producer({})\np.produce('t')\np.produce(choose())", ()),
+        ("p = Producer({})\nq = Producer({})\np.produce('t')", ()),
+        ("p = Producer({})\nq.produce('t')", ()),
+        ("def f(topic):\n    p = Producer({})\n    p.produce(topic)\nf('t')", ("t",)),
+        ("def f(topic):\n    p = Producer({})\n    p.produce(topic)\nf('t')\nf('u')", ()),
+    ],
+)  # fmt: skip
+def test_the_topics_that_a_producer_sends_to(tmp_path, code, topics) -> None:
+    assert {each.topics for each in read(tmp_path, {"app.py": HEAD + code + "\n"}).producers} == {topics}
+
+
+def test_a_topic_of_a_file_that_is_loaded_and_one_that_is_sent_to_elsewhere(tmp_path) -> None:
+    source = "import json\nfrom confluent_kafka import Producer\n"
+    source += "config = json.load(open('k.json'))\np = Producer(config['p'])\n"
+    files = {"k.json": '{"p": {"acks": "1"}, "topic": "t"}', "app.py": source + "p.produce(config['topic'])\n"}
+    assert only(read(tmp_path, files)).topics == ("t",)
+    apart = {"requirements.txt": "", "a.py": HEAD + "producer = Producer({})\n"}
+    apart["b.py"] = "from a import producer\nproducer.produce('u', b'')\n"
+    assert only(read(tmp_path / "b", apart)).topics == ("u",)
+    apart["c.py"] = HEAD + "other = Producer({})\n"
+    assert {each.topics for each in read(tmp_path / "c", apart).producers} == {()}
+
+
+@pytest.mark.parametrize(("given", "known"), [("acks='all'", True), ("acks='all', retries=0", False)])
+def test_what_is_spread_and_never_given_sets_nothing(tmp_path, given, known) -> None:
+    source = "from kafka import KafkaProducer\ndef make(acks=1, **more):\n"
+    source += f"    return KafkaProducer(bootstrap_servers='k', acks=acks, **more)\nmake({given})\n"
+    settings = only(read(tmp_path, {"app.py": source})).settings
+    assert (settings["acks"].value, "retries" not in settings) == ("all", known)

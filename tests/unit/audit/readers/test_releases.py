@@ -122,7 +122,7 @@ def test_what_is_built_above_is_not_what_a_container_runs(tmp_path) -> None:
         ({"requirements.txt": "confluent-kafka[avro]~=1.5.2\n"}, "1.5.2"),
         ({"pyproject.toml": '[project]\ndependencies = ["x", "confluent-kafka>=2.0,<3"]\n'}, "2.0"),
         ({"pyproject.toml": '[tool.poetry.dependencies]\nconfluent-kafka = "^2.1.0"\n'}, "2.1.0"),
-        ({"requirements.txt": "confluent-kafka\nother>=2\n"}, ""),
+        ({"requirements.txt": "confluent-kafka\nother>=2\n"}, "1.0.0"),
         ({"requirements.txt": "confluent-kafka<2\n"}, ""),
         ({"requirements.txt": "confluent-kafka==2.3.0\n"}, ""),
     ],
@@ -199,3 +199,53 @@ CLIENT = (
 )  # fmt: skip
 def test_a_platform_of_micronauts_brings_a_client(tmp_path, file, content, release) -> None:
     assert only(read(tmp_path, {file: content, "C.java": CLIENT})).release == release
+
+
+@pytest.mark.parametrize(
+    ("file", "content", "since"),
+    [
+        ("requirements.txt", "requests\nconfluent-kafka\n", "1.0.0"),
+        ("requirements.txt", "confluent-kafka[avro]  # any\n", "1.0.0"),
+        ("requirements.txt", "confluent-kafka-helpers\n", ""),
+        ("requirements.txt", "confluent-kafka<1.0\n", ""),
+        ("Dockerfile", "FROM python:3.11\nRUN pip install --no-cache-dir confluent-kafka requests\n", "1.0.0"),
+        ("Dockerfile", "FROM python:3.11\nRUN pip install requests\n", ""),
+        ("pyproject.toml", 'dependencies = [\n  "confluent-kafka",\n]\n', "1.0.0"),
+    ],
+)
+def test_a_package_that_is_not_pinned_is_the_newest(tmp_path, file, content, since) -> None:
+    source = "from confluent_kafka import Producer\nProducer({'bootstrap.servers': 'k'})\n"
+    assert only(read(tmp_path, {file: content, "send.py": source})).since == since
+
+
+@pytest.mark.parametrize(
+    ("file", "content", "since"),
+    [
+        ("Dockerfile", "FROM php:8.2-cli-bookworm\nRUN apt-get install -y librdkafka-dev\n", "2.0.2"),
+        ("Dockerfile", "FROM php:8.0-cli-buster\nRUN apt-get install -y git \\\n    librdkafka-dev\n", "0.11.6"),
+        ("Dockerfile", "FROM php:8.3-fpm-alpine\nRUN apk add --no-cache librdkafka-dev\n", "1.6.0"),
+        ("Dockerfile", "FROM php:7.1\nRUN apt-get install -y librdkafka-dev\n", ""),
+        ("Dockerfile", "FROM php:8.2-cli-bookworm\nRUN apt-get install -y git\n", ""),
+        ("CMakeLists.txt", "pkg_check_modules(RDKAFKA REQUIRED rdkafka>=1.8)\n", "1.8"),
+        ("CMakeLists.txt", "find_package(RdKafka 1.9 REQUIRED)\n", "1.9"),
+        ("CMakeLists.txt", "find_package(RdKafka REQUIRED)\n", ""),
+        ("meson.build", "dep = dependency('rdkafka', version: '>=1.6')\n", "1.6"),
+    ],
+)
+def test_what_an_image_or_a_build_asks_for_at_least(tmp_path, file, content, since) -> None:
+    source = "<?php\n$c = new RdKafka\\Conf();\n$c->set('linger.ms', '1');\n$p = new RdKafka\\Producer($c);\n"
+    assert only(read(tmp_path, {file: content, "send.php": source})).since == since
+
+
+BOOT_OF = "<project><parent><groupId>org.springframework.boot</groupId>"
+BOOT_OF += "<artifactId>spring-boot-starter-parent</artifactId><version>3.2.0</version></parent></project>"
+
+
+@pytest.mark.parametrize(
+    ("file", "release"),
+    [("repo/offers.yml", "3.6.0"), ("repo/offers-prod.yml", "3.6.0"), ("repo/bids.yml", None),
+     ("repo/application.yml", None)],
+)  # fmt: skip
+def test_a_configuration_servers_file_is_of_the_module_of_its_name(tmp_path, file, release) -> None:
+    files = {file: "spring: {kafka: {producer: {acks: 1}}}\n", "offers/pom.xml": BOOT_OF}
+    assert {each.release for each in read(tmp_path, files).producers} == {release}

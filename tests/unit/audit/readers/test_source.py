@@ -357,3 +357,108 @@ def test_producers_of_one_function_have_their_own_arguments_and_names(tmp_path) 
     assert "true" not in found["bus.ts, logs"].values()
     writers = {each.name: values(each) for each in read(tmp_path / "b", {"go.mod": "", "main.go": WRITERS}).producers}
     assert writers == {"main.go, orders": {"acks": "all"}, "main.go, logs": {}}
+
+
+def test_a_constant_of_the_language_that_is_made_a_text(tmp_path) -> None:
+    source = "import org.apache.kafka.clients.producer.*;\nclass A {\n  KafkaProducer<String, String> make() {\n"
+    source += '    Properties p = new Properties();\n    p.put("retries", Integer.toString(%s));\n'
+    source += "    return new KafkaProducer<>(p);\n  }\n}\n"
+    found = only(read(tmp_path, {"A.java": source % "Integer.MAX_VALUE"})).settings["retries"]
+    assert (found.value, found.known) == ("2147483647", True)
+    assert not only(read(tmp_path / "b", {"A.java": source % "Tries.MOST"})).settings["retries"].known
+
+
+def test_a_module_whose_build_file_is_missing_is_told_by_its_layout(tmp_path) -> None:
+    source = "import org.springframework.kafka.core.*;\nclass A {\n  ProducerFactory<String, String> f() {\n"
+    source += '    Map<String, Object> p = new HashMap<>();\n    p.put("acks", "0");\n'
+    source += "    return new DefaultKafkaProducerFactory<>(p);\n  }\n}\n"
+    boot = "spring.kafka.producer.acks=1\n"
+    files = {"src/main/resources/application.properties": boot, "src/main/java/a/A.java": source}
+    assert only(read(tmp_path, files)).settings["acks"].value == "0"
+    apart = {"b/src/main/resources/application.properties": boot, "a/src/main/java/a/A.java": source}
+    assert len(read(tmp_path / "b", apart).producers) == 2
+
+
+BINDS = """using Confluent.Kafka;
+class D { void Add(IConfiguration c, IServiceCollection s) {
+  var p = new ProducerConfig();
+  c.GetSection("%s").Bind(p);
+  s.AddSingleton(new ProducerBuilder<string, string>(p).Build());
+} }
+"""
+
+
+@pytest.mark.parametrize(("section", "count"), [("Kafka:Producer", 1), ("Kafka:Other", 2)])
+def test_a_section_that_a_project_binds_has_that_projects_client(tmp_path, section, count) -> None:
+    project = '<Project><PackageReference Include="Confluent.Kafka" Version="1.9.2" /></Project>'
+    files = {
+        "src/Infra/Infra.csproj": project,
+        "src/Infra/D.cs": BINDS % section,
+        "src/Api/Api.csproj": "<Project />",
+        "src/Api/appsettings.json": '{"Kafka": {"Producer": {"BootstrapServers": "k", "Acks": "Leader"}}}',
+    }
+    found = read(tmp_path, files).producers
+    assert ([each.release for each in found], len(found)) == (["1.9.2"] * count, count)
+
+
+FOR_ERRORS = """import org.springframework.kafka.core.*;
+class A {
+  @Bean
+  public %s bean() {
+    Map<String, Object> p = new HashMap<>();
+    p.put("acks", "1");
+    return make(new DefaultKafkaProducerFactory<>(p));
+  }
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("kind", "told"),
+    [
+        ("DefaultErrorHandler", ["all", "1"]),
+        ("DeadLetterPublishingRecoverer", ["all", "1"]),
+        ("ConcurrentKafkaListenerContainerFactory<String, String>", ["all", "1"]),
+        ("KafkaTemplate<String, String>", ["1"]),
+        ("ProducerFactory<String, String>", ["1"]),
+    ],
+)
+def test_a_factory_for_errors_is_one_beside_boots(tmp_path, kind, told) -> None:
+    boot = "spring.kafka.bootstrap-servers=k\nspring.kafka.producer.acks=all\n"
+    files = {"pom.xml": "<project/>", "src/main/resources/application.properties": boot}
+    found = read(tmp_path, files | {"src/main/java/A.java": FOR_ERRORS % kind}).producers
+    assert [each.settings["acks"].value for each in found] == told
+    assert {each.settings["bootstrap.servers"].value for each in found} == {"k"}
+
+
+@pytest.mark.parametrize(("more", "known"), [("", True), ("func Other() { sarama.NewClient(nil, nil) }\n", False)])
+def test_a_producer_from_the_only_client_of_its_file(tmp_path, more, known) -> None:
+    source = 'package ioc\nimport "github.com/IBM/sarama"\n'
+    source += "func InitClient() sarama.Client {\n\tc := sarama.NewConfig()\n"
+    source += "\tclient, _ := sarama.NewClient(nil, c)\n\treturn client\n}\n"
+    source += "func InitProducer(c sarama.Client) sarama.SyncProducer {\n"
+    source += "\tp, _ := sarama.NewSyncProducerFromClient(c)\n\treturn p\n}\n"
+    assert ("acks" not in only(read(tmp_path, {"ioc.go": source + more})).settings) == known
+
+
+@pytest.mark.parametrize(
+    ("value", "acks"),
+    [
+        ("Enum.Parse<Acks>(_s.Acks)", "1"),
+        ("Enum.Parse<Acks>(_s.Acks, ignoreCase: true)", "1"),
+        ("(Acks)Enum.Parse(typeof(Acks), _s.Acks)", "1"),
+        ("Enum.Parse<Acks>(Choose(_s.Acks))", None),
+    ],
+)
+def test_an_enumeration_of_dotnets_that_is_parsed(tmp_path, value, acks) -> None:
+    files = {
+        "a.csproj": "<Project/>",
+        "appsettings.json": '{"Kafka": {"Acks": "Leader"}}',
+        "Program.cs": 'services.Configure<KafkaSettings>(config.GetSection("Kafka"));\n',
+        "K.cs": "public class KafkaSettings { public string Acks { get; set; } }\n",
+        "S.cs": "using Confluent.Kafka;\nclass S { private readonly KafkaSettings _s; S(IOptions<KafkaSettings> o) {\n"
+        f"  _s = o.Value; var c = new ProducerConfig {{ Acks = {value} }};\n"
+        "  _p = new ProducerBuilder<Null, string>(c).Build(); } }\n",
+    }
+    found = next(each for each in read(tmp_path, files).producers if each.origin.path.endswith("S.cs"))
+    assert (found.settings["acks"].value if found.settings["acks"].known else None) == acks
