@@ -63,7 +63,7 @@ def others_lost(lost: Sequence[Finding], scripted: Sequence[Sent]) -> list[Sent]
 
 def bursts(facts: JudgedRun, scale: Scale, sends: Sequence[Sent], lost: set[RecordId]) -> list[list[Sent]]:
     """Sends with the same outcome that stand so close together that they share one label: those to one partition or,
-    where these would be too many, those to any.
+    where these would be too many, those to any, also if sends of other producers stand between them.
     """
     found = _bursts(facts, scale, sends, lost, across=False)
     return found if len(found) <= MOST else _bursts(facts, scale, sends, lost, across=True)
@@ -73,8 +73,10 @@ def _bursts(
     facts: JudgedRun, scale: Scale, sends: Sequence[Sent], lost: set[RecordId], *, across: bool
 ) -> list[list[Sent]]:
     found: list[list[Sent]] = []
+    latest: dict[tuple[str, int], list[Sent]] = {}
     for send in sends:
-        last = found[-1][-1] if found else None
+        own = latest.get((send.process, send.producer)) if across else found[-1] if found else None
+        last = own[-1] if own else None
         alike = (
             last is not None
             and (last.process, last.producer, last.outcome, last.error)
@@ -84,10 +86,11 @@ def _bursts(
             and (send.key in lost) == (last.key in lost)
             and scale.x(facts.at(send.sent_ns)) - scale.x(facts.at(last.sent_ns)) < 26
         )
-        if alike:
-            found[-1].append(send)
+        if alike and own is not None:
+            own.append(send)
         else:
             found.append([send])
+            latest[send.process, send.producer] = found[-1]
     return found
 
 

@@ -60,8 +60,8 @@ def test_no_label_lies_under_another(drawn: dict[str, str]) -> None:
 
 
 def test_a_label_under_another_would_be_found() -> None:
-    svg = results.picture("museum-kip-279.svg").read_text()
-    assert ("session over", "down: exit code 143") in collisions(svg)
+    svg = results.picture("auto-leader-rebalance.svg").read_text()
+    assert ("fenced", "up") in collisions(svg)
 
 
 def test_the_outcome_heads_each_picture_of_a_run(drawn: dict[str, str]) -> None:
@@ -158,9 +158,9 @@ def test_the_legend_of_a_stored_picture_has_the_marks_that_it_has(drawn: dict[st
 
 
 def test_a_legend_explains_no_mark_that_is_not_drawn() -> None:
-    stored = results.picture("page-cache-only.svg").read_text()
-    assert "lost record" in legend(stored)
-    assert "lost record" not in legend(pictures.drawn("page-cache-only.svg"))
+    copied = "records on disk below | above HW"
+    assert copied in legend(results.picture("auto-leader-rebalance.svg").read_text())
+    assert copied not in legend(pictures.drawn("auto-leader-rebalance.svg"))
     assert "lost record" in legend(pictures.drawn("double-failover.svg"))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, cast
 
 from evidence.run_state import Sent
@@ -53,3 +54,14 @@ def test_sends_to_one_partition_share_a_label_and_those_to_two_do_not() -> None:
 def test_a_hundred_sends_to_thirty_partitions_are_one_label() -> None:
     assert labels(MOST, MOST) == [f"m{number} @0" for number in range(MOST)]
     assert labels(100, 30) == ["m0–99 to 30 partitions"]
+
+
+def test_many_sends_of_two_producers_in_turn_are_one_label_each() -> None:
+    """As records of two loads that a loss of power took: in a report they had a line for each change of producer."""
+    both = [
+        replace(send, process=f"producer-{1 + number % 2}", producer=1 + number % 2, sequence=number // 2)
+        for number, send in enumerate(sends(200, 1))
+    ]
+    told = [_burst_label(burst, True, True) for burst in bursts(FACTS, SCALE, both, {send.key for send in both})]
+    assert told == ["producer-1:m0–99 @0–198 acked, then lost", "producer-2:m0–99 @1–199 acked, then lost"]
+    assert len(bursts(FACTS, SCALE, both[:MOST], set())) == MOST
