@@ -186,8 +186,8 @@ def apart(burst: Sequence[Sent], facts: JudgedRun, scale: Scale) -> list[Sent]:
     return found + list(burst[1:][-1:])
 
 
-NARROW: Final = 1.0
-"""Marks nearer than so many pixels look like one."""
+NARROW: Final = 3.0
+"""Marks nearer than so many pixels look like one: a disc is ten wide."""
 
 
 def _act(drawing: Drawing, facts: JudgedRun, act: Act, rows: LabelRows, top: float) -> str:
