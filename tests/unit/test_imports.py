@@ -47,7 +47,7 @@ HARNESS = (
     {"run", "bugs"},
     {"case"},
     {"scenario"},
-    {"runner", "words", "discoveries"},
+    {"runner", "words", "discoveries", "harms"},
     {"commanded"},
 )
 """The folders and files of the harness from the ground up: nothing imports from its own floor or from one above."""
