@@ -218,13 +218,14 @@ def damaged_index(evidence: IncidentEvidence, kind: CauseKind) -> Cause | None:
     also=("museum-kip-279",),
 )
 def differ(evidence: IncidentEvidence, kind: CauseKind) -> Cause | None:
-    """Two records at one offset. Where a replica outside the ISR was elected, or power was lost, they followed from
-    that.
+    """Two records at one offset. Where a replica outside the ISR was elected, a disk was empty, or power was lost, they
+    followed from that.
     """
     found = []
     lines = [*evidence.unclean, *evidence.outside]
     if not evidence.by_epoch:  # with epochs replicas truncate to what is alike
-        lines += [*evidence.lost_power, *(evidence.lines("no leader") if evidence.lines("unclean enabled") else ())]
+        lines += [*evidence.lost_power, *history.created_again(evidence.logs)]
+        lines += evidence.lines("no leader") if evidence.lines("unclean enabled") else ()
     explained = {history.partition_of(line) for line in lines}
     for one in evidence.comparisons:
         partition = f"{one.topic}-{one.partition}"

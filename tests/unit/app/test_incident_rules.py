@@ -440,6 +440,26 @@ def test_replicas_that_differ_after_an_election_failed(
     assert incident_causes.causes(case)[0].kind.id.startswith(first)
 
 
+@pytest.mark.parametrize(
+    ("release", "partition", "rank"), [("0.10.2.2", "t-0", 1), ("2.8.2", "t-0", 0), ("0.10.2.2", "u-0", 0)]
+)
+def test_replicas_that_differ_after_a_disk_came_back_empty(
+    tmp_path: Path, release: str, partition: str, rank: int
+) -> None:
+    """With leader epochs the others truncate to what the emptied leader has, so a difference has another cause."""
+    for name in ("a", "b"):
+        folder = tmp_path / name / "t-0"
+        folder.mkdir(parents=True)
+        (folder / "00000000000000000000.log").write_bytes(batch(0, [R(value=name.encode())]))
+    made = f"INFO Created log for partition {partition} in /d with properties {{}}. (kafka.log.LogManager)"
+    start = f"INFO Kafka version: {release} (org.apache.kafka.common.utils.AppInfoParser)"
+    (tmp_path / "broker.log").write_text(at(1, start) + at(2, made) + at(5, start) + at(6, made))
+    logs = incident_logs.read_all([tmp_path / "broker.log"])
+    case = incident_causes.IncidentEvidence(logs, compare_directories([tmp_path / "a", tmp_path / "b"]), (), release)
+    told = {one.kind.id: one.rank for one in incident_causes.causes(case)}
+    assert (told["replicas-differ"], "empty-disk" in told) == (rank, True)
+
+
 def loads(seconds: float, end: int) -> str:
     return at(seconds, f"INFO Completed load of log t-0 with 1 log segments and log end offset {end} in 15 ms (kafka)")
 
