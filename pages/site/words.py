@@ -350,7 +350,7 @@ def _of_clients(atlas: Atlas) -> list[str]:
     if not mended:
         return []
     at_least = max((bug.fixed for bug in mended), key=numbers)
-    return [f"Java clients: {at_least} or later fixes {_named(mended)}."]
+    return [f"Java clients: {at_least} or later have the fix of {_named(mended)}."]
 
 
 def _known(bugs: int, lose: int) -> str:

@@ -238,7 +238,7 @@ def test_the_newest_release_of_its_mode_is_told_to_stay_on(data: model.Data) -> 
 
 def test_a_client_bug_is_told_to_those_who_have_the_client(of_28: model.Atlas) -> None:
     (bug,) = of_28.client_bugs
-    said = f"Java clients: {bug.fixed} or later fixes {bug.id} (loses records)."
+    said = f"Java clients: {bug.fixed} or later have the fix of {bug.id} (loses records)."
     assert said in words.release(of_28, "java").rest
     assert bug.id not in words.release(of_28, "librdkafka").rest
 
