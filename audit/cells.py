@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
 from typing import Any, Final, Literal, NamedTuple
 
 from evidence.basis import Basis, fault_of
@@ -202,9 +203,9 @@ class RunCounts(NamedTuple):
         return frozenset(name for name, count in counts.items() if count)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Cell:
-    """One measured cell."""
+    """One measured cell. Without slots, for `seen` is asked of each for every change that a producer might make."""
 
     key: CellKey
     stated: Stated
@@ -216,7 +217,7 @@ class Cell:
         """In how many runs an outcome was seen."""
         return sum(outcome in run.seen for run in self.runs)
 
-    @property
+    @cached_property
     def seen(self) -> frozenset[str]:
         """The outcomes that any run shows."""
         return frozenset().union(*(run.seen for run in self.runs))

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 Release = tuple[int, ...]
 
 
+@lru_cache(maxsize=4096)
 def numbers(release: str) -> Release:
     """A release's numbers, for comparing; what is no number ends them, and what follows a hyphen is not read.
 
