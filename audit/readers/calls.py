@@ -6,9 +6,7 @@ no tests. A class is called where it is made.
 
 from __future__ import annotations
 
-import os
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -16,7 +14,7 @@ from typing import Final
 
 from audit.readers.scripts import arguments_of
 from audit.readers.text import Text
-from audit.readers.walk import OF_TESTS, SKIPPED, text_of
+from audit.readers.walk import sources_below, text_of
 
 ROOTS: Final = (".git", "settings.gradle", "settings.gradle.kts", "go.mod", "build.sbt", "Cargo.toml", "pom.xml",
                 "build.gradle", "build.gradle.kts", "global.json")  # fmt: skip
@@ -125,25 +123,13 @@ def root_of(path: str) -> Path:
 @lru_cache(maxsize=4)
 def sources_of(root: Path, language: str) -> tuple[Text, ...]:
     """The sources of a language in a module, without tests."""
-    found = (text_of(path) for path in _walked(root, f".{language}"))
+    found = (text_of(path) for path in sources_below(root, f".{language}", MOST, TESTS.search, skips=_is_of_tests))
     return tuple(each for each in found if each is not None)
 
 
-def _walked(root: Path, end: str) -> Iterator[Path]:
-    found = 0
-    for folder, folders, names in os.walk(root):
-        inside = os.path.basename(folder) == "src"
-        folders[:] = sorted(
-            each
-            for each in folders
-            if each not in SKIPPED and not OF_TESTS.fullmatch(each) and not (inside and each in ("test", "it"))
-        )
-        for name in sorted(names):
-            if name.endswith(end) and not TESTS.search(name):
-                found += 1
-                yield Path(folder) / name
-        if found > MOST:
-            return
+def _is_of_tests(folder: str, inside: str) -> bool:
+    """Whether a directory has tests by Maven's and Gradle's layout: `src/test`, `src/it`."""
+    return inside == "src" and folder in ("test", "it")
 
 
 def forget() -> None:

@@ -9,9 +9,8 @@ gives it, or its default if none gives one. Where calls differ, or none is seen,
 from __future__ import annotations
 
 import ast
-import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
@@ -20,7 +19,7 @@ from typing import Final
 from audit.readers.keyed import root_of
 from audit.readers.modules import imports, module_named, module_of, named, tree_of, variable_of
 from audit.readers.text import Text
-from audit.readers.walk import OF_TESTS, SKIPPED, text_of
+from audit.readers.walk import sources_below, text_of
 
 FUNCTIONS: Final = (ast.FunctionDef, ast.AsyncFunctionDef)
 Function = ast.FunctionDef | ast.AsyncFunctionDef
@@ -223,20 +222,8 @@ def _calls(root: Path) -> dict[str, list[Place]]:
 @lru_cache(maxsize=2)
 def sources_of(root: Path) -> tuple[Text, ...]:
     """The Python files of a module that are no tests."""
-    found = (text_of(path) for path in _paths(root))
+    found = (text_of(path) for path in sources_below(root, ".py", MOST, TESTS.fullmatch, skips=lambda *_: False))
     return tuple(each for each in found if each is not None)
-
-
-def _paths(root: Path) -> Iterator[Path]:
-    found = 0
-    for folder, folders, names in os.walk(root):
-        folders[:] = sorted(each for each in folders if each not in SKIPPED and not OF_TESTS.fullmatch(each))
-        for name in sorted(names):
-            if name.endswith(".py") and not TESTS.fullmatch(name):
-                found += 1
-                yield Path(folder) / name
-        if found > MOST:
-            return
 
 
 def forget() -> None:

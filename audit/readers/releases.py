@@ -86,20 +86,24 @@ LAYOUT: Final = re.compile(r"(.+)/src/main/(?:java|kotlin|scala|resources)/")
 """How Maven and Gradle have the sources and the files of a module, which tells it where its build file is missing."""
 
 
+def _above(path: str, top: Path, most: int) -> Iterator[Path]:
+    """The directory of a file and those above it, as far as the highest that is looked into or its repository's."""
+    for folder in Path(path).absolute().parents[:most]:
+        yield folder
+        if folder == top or (folder / ".git").exists():
+            return
+
+
 def beside(path: str, top: Path, client: Client, folders: dict[Path, list[BuildRelease]]) -> tuple[str, str] | None:
     """The release of a client that the build files at a path or above it tell, and where; None if they do not.
 
     `top` is the highest directory looked into; `folders` keeps what was found in each.
     """
-    folder = Path(path).absolute().parent
-    for _ in range(HIGHEST):
+    for folder in _above(path, top, HIGHEST):
         if folder not in folders:
             folders[folder] = list(told_in(folder))
         if (found := choose(folders[folder], client)) is not None:
             return found
-        if folder in (top, folder.parent) or (folder / ".git").exists():
-            return None
-        folder = folder.parent
     return None
 
 
@@ -109,8 +113,7 @@ def of_projects(
     """The release of a client that the projects of a .NET solution tell that lie beside a file's own: the one that
     refers to the client need not be the one that has the settings. None if none does, or they differ.
     """
-    folder = Path(path).absolute().parent
-    for _ in range(SERVED):
+    for folder in _above(path, top, SERVED):
         found: dict[str, tuple[str, str]] = {}
         for each in sorted({project.parent for project in folder.glob("*/*.csproj")})[:PROJECTS]:
             if each not in folders:
@@ -119,9 +122,6 @@ def of_projects(
                 found.setdefault(told[0], told)
         if found:
             return next(iter(found.values())) if len(found) == 1 else None
-        if folder in (top, folder.parent) or (folder / ".git").exists():
-            return None
-        folder = folder.parent
     return None
 
 
@@ -132,8 +132,7 @@ FROM: Final = re.compile(r"(?mi)^[ \t]*FROM[ \t]+(?:--\S+[ \t]+)*(\S*(?:connect|
 
 def of_worker_image(path: str, top: Path) -> tuple[str, str] | None:
     """The release of a worker of Connect's, by the image that a Dockerfile at a path or above it is made from."""
-    folder = Path(path).absolute().parent
-    for _ in range(HIGHEST):
+    for folder in _above(path, top, HIGHEST):
         found = {}
         for file in sorted({*folder.glob("Dockerfile*"), *folder.glob("*.Dockerfile")}):
             source = text_of(file)
@@ -143,9 +142,6 @@ def of_worker_image(path: str, top: Path) -> tuple[str, str] | None:
                     found[release] = f"{_shown(file)}:{line}: {image[1]}"
         if found:
             return next(iter(found.items())) if len(found) == 1 else None
-        if folder in (top, folder.parent) or (folder / ".git").exists():
-            return None
-        folder = folder.parent
     return None
 
 
@@ -440,8 +436,7 @@ librdkafka that one of its releases brought."""
 
 def least(path: str, top: Path, client: Client) -> str:
     """The oldest release of a client that the build files at a path or above it allow; empty if they do not tell."""
-    folder = Path(path).absolute().parent
-    for _ in range(HIGHEST):
+    for folder in _above(path, top, HIGHEST):
         for name, lines in LEAST.items():
             for file in sorted(folder.glob(name)):
                 told = _least_in(file, [each for each in lines if each[0] == client])
@@ -449,9 +444,6 @@ def least(path: str, top: Path, client: Client) -> str:
                     return told
         if client == "librdkafka" and (told := _newest_of(folder)):
             return told
-        if folder in (top, folder.parent) or (folder / ".git").exists():
-            return ""
-        folder = folder.parent
     return ""
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -67,6 +67,26 @@ def text_of(path: Path) -> Text | None:
         return Text(str(path), decode(path.read_bytes())) if fits else None
     except OSError:
         return None
+
+
+def sources_below(
+    root: Path, end: str, most: int, is_test: Callable[[str], object], *, skips: Callable[[str, str], bool]
+) -> Iterator[Path]:
+    """The files below a directory whose names have an end and are not of tests, in order; once there are more than
+    `most`, no further directory is entered. `skips`: whether a directory of a name is passed over, in one of a name.
+    """
+    found = 0
+    for folder, folders, names in os.walk(root):
+        inside = os.path.basename(folder)
+        folders[:] = sorted(
+            each for each in folders if each not in SKIPPED and not OF_TESTS.fullmatch(each) and not skips(each, inside)
+        )
+        for name in sorted(names):
+            if name.endswith(end) and not is_test(name):
+                found += 1
+                yield Path(folder) / name
+        if found > most:
+            return
 
 
 def candidates(

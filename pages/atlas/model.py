@@ -408,18 +408,32 @@ def _step(line: ReleaseLine, data: Data, free: Sequence[str], bugs: Sequence[Bug
     release = free[-1]
     to = next(one for one in every() if release in one.releases and one.mode == line.mode and one.pinned is line.pinned)
     then = _by_harm(_bugs(to.with_release(release), data, "brokers"))
-    here, there = {one.id for one in bugs}, {one.id for one in then}
+    fixed, stay, added = bugs_between(bugs, then)
     cells = {
         client: (_recommended(line, client, data), _recommended(to, client, data)) for client in columns_of.CLIENTS
     }
     return Step(
         release=release,
         first=free[0],
-        fixed=tuple(one for one in bugs if one.id not in there),
-        stay=tuple(one for one in bugs if one.id in there),
-        added=tuple(one for one in then if one.id not in here),
+        fixed=fixed,
+        stay=stay,
+        added=added,
         worse={client: tuple(_worse(*of)) for client, of in cells.items()},
         better={client: tuple(_better(*of)) for client, of in cells.items()},
+    )
+
+
+def bugs_between(
+    here: Sequence[BugOnPage], there: Sequence[BugOnPage]
+) -> tuple[tuple[BugOnPage, ...], tuple[BugOnPage, ...], tuple[BugOnPage, ...]]:
+    """Of the bugs of two releases: those of the first alone, those of both as the first tells them, those of the second
+    alone.
+    """
+    of_here, of_there = {one.id for one in here}, {one.id for one in there}
+    return (
+        tuple(one for one in here if one.id not in of_there),
+        tuple(one for one in here if one.id in of_there),
+        tuple(one for one in there if one.id not in of_here),
     )
 
 

@@ -14,7 +14,7 @@ from harness.harms import HARM_ORDER
 from pages.atlas import columns, lines
 from pages.atlas.columns import FLUSHED, RECOMMENDED
 from pages.atlas.events import EVENTS, inside
-from pages.atlas.model import DOES_NOT_APPLY, HOLE, LOST, Atlas, BugOnPage, Data, atlas, differ
+from pages.atlas.model import DOES_NOT_APPLY, HOLE, LOST, Atlas, BugOnPage, Data, atlas, bugs_between, differ
 
 COMPARED = (columns.ACKS_1, RECOMMENDED, FLUSHED)
 """The columns whose losses are compared: those of the figures at the top of a page."""
@@ -57,15 +57,15 @@ def target(line: lines.ReleaseLine, data: Data) -> Atlas | None:
 
 def compare(old: Atlas, new: Atlas) -> Move:
     """What a move changes."""
-    here, there = {one.id: one for one in old.bugs}, {one.id: one for one in new.bugs}
+    gone, stay, added = bugs_between(old.bugs, new.bugs)
     then = {one.name: one.default for one in new.settings}
     return Move(
         old=old,
         new=new,
         losses=(*_of_grid(old, new), *_of_rows(old, new)),
-        gone=tuple(one for one in old.bugs if one.id not in there),
-        added=tuple(one for one in new.bugs if one.id not in here),
-        stay=tuple(one for one in old.bugs if one.id in there),
+        gone=gone,
+        added=added,
+        stay=stay,
         defaults=tuple(
             (one.name, one.default, then[one.name])
             for one in old.settings

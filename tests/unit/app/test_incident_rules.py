@@ -9,7 +9,7 @@ import pytest
 
 from app import incident, incident_causes, incident_ends, incident_history, incident_logs, incident_untraced
 from harness.scenario import all_scenarios
-from kafkafiles.side_by_side import compare_directories
+from kafkafiles.side_by_side import ReplicaComparison, compare_directories
 from tests.unit.kafkafiles.encode import R, batch, control_key
 
 HEAD = "INFO Starting log cleanup with a period of 300000 ms. (kafka.log.LogManager)\n"
@@ -392,6 +392,14 @@ def test_what_the_last_leader_lacks_was_lost_with_the_power(tmp_path: Path) -> N
     assert causes_of(tmp_path, "0.8.2.2", controller=elects(9, 2), a=text)[0] == "unclean-election"
 
 
+def two_records_at_one_offset(folder: Path) -> list[ReplicaComparison]:
+    """Two replicas of t-0 that hold different records at offset 0, compared."""
+    for name in ("a", "b"):
+        (folder / name / "t-0").mkdir(parents=True)
+        (folder / name / "t-0" / "00000000000000000000.log").write_bytes(batch(0, [R(value=name.encode())]))
+    return compare_directories([folder / "a", folder / "b"])
+
+
 TORN = at(6, "WARN Found invalid messages in log segment /d/t-0/00000000000000000000.log at byte offset 9: x (kafka)")
 
 
@@ -407,13 +415,9 @@ TORN = at(6, "WARN Found invalid messages in log segment /d/t-0/0000000000000000
     ],
 )
 def test_replicas_that_differ_after_an_unclean_election(tmp_path: Path, controller: str, first: str) -> None:
-    for name in ("a", "b"):
-        partition = tmp_path / name / "t-0"
-        partition.mkdir(parents=True)
-        (partition / "00000000000000000000.log").write_bytes(batch(0, [R(value=name.encode())]))
     (tmp_path / "broker.log").write_text(leads(1) + recovers(5) + controller)
     logs = incident_logs.read_all([tmp_path / "broker.log"])
-    case = incident_causes.IncidentEvidence(logs, compare_directories([tmp_path / "a", tmp_path / "b"]), (), "0.9.0.1")
+    case = incident_causes.IncidentEvidence(logs, two_records_at_one_offset(tmp_path), (), "0.9.0.1")
     told = incident_causes.causes(case)
     of_other = "u,0" in controller
     assert [one.kind.id for one in told][: 1 + of_other] == (["replicas-differ", first] if of_other else [first])
@@ -428,15 +432,11 @@ def test_replicas_that_differ_after_an_unclean_election(tmp_path: Path, controll
 def test_replicas_that_differ_after_an_election_failed(
     tmp_path: Path, protocol: str, partition: str, first: str
 ) -> None:
-    for name in ("a", "b"):
-        folder = tmp_path / name / "t-0"
-        folder.mkdir(parents=True)
-        (folder / "00000000000000000000.log").write_bytes(batch(0, [R(value=name.encode())]))
     failed = f"Controller 3 epoch 1 failed to change state for partition {partition} from OfflinePartition to OnlinePar"
     text = MAY_BE_STALE + f"\tinter.broker.protocol.version = {protocol}\n" + at(9, f"ERROR {failed}tition (state)")
     (tmp_path / "broker.log").write_text(text)
     logs = incident_logs.read_all([tmp_path / "broker.log"])
-    case = incident_causes.IncidentEvidence(logs, compare_directories([tmp_path / "a", tmp_path / "b"]), (), "2.2.2")
+    case = incident_causes.IncidentEvidence(logs, two_records_at_one_offset(tmp_path), (), "2.2.2")
     assert incident_causes.causes(case)[0].kind.id.startswith(first)
 
 
@@ -447,15 +447,11 @@ def test_replicas_that_differ_after_a_disk_came_back_empty(
     tmp_path: Path, release: str, partition: str, rank: int
 ) -> None:
     """With leader epochs the others truncate to what the emptied leader has, so a difference has another cause."""
-    for name in ("a", "b"):
-        folder = tmp_path / name / "t-0"
-        folder.mkdir(parents=True)
-        (folder / "00000000000000000000.log").write_bytes(batch(0, [R(value=name.encode())]))
     made = f"INFO Created log for partition {partition} in /d with properties {{}}. (kafka.log.LogManager)"
     start = f"INFO Kafka version: {release} (org.apache.kafka.common.utils.AppInfoParser)"
     (tmp_path / "broker.log").write_text(at(1, start) + at(2, made) + at(5, start) + at(6, made))
     logs = incident_logs.read_all([tmp_path / "broker.log"])
-    case = incident_causes.IncidentEvidence(logs, compare_directories([tmp_path / "a", tmp_path / "b"]), (), release)
+    case = incident_causes.IncidentEvidence(logs, two_records_at_one_offset(tmp_path), (), release)
     told = {one.kind.id: one.rank for one in incident_causes.causes(case)}
     assert (told["replicas-differ"], "empty-disk" in told) == (rank, True)
 
