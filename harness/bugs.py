@@ -115,6 +115,8 @@ class Bug:
     """The mode it is of: ZooKeeper's, KRaft's, or both."""
     code: str = ""
     """What the code does, and where. Those that nobody has fixed say it."""
+    touches: str = ""
+    """What it touches, for lists: a few words, such as "transactions on compacted topics"."""
     log_patterns: tuple[str, ...] = ()
     """Patterns of the lines in which brokers' logs tell of it."""
 

@@ -146,8 +146,8 @@ ROWS: Final[tuple[EventRow, ...]] = (
         same_as="last-replica",
         scenario="last-replica-standing",
         case="min-2-stopped",
-        do="Use eligible leader replicas (KRaft; on in new clusters from 4.1). Before that, see which replica has the "
-        "records (kafka-chaos replicas) before you start that leader.",
+        do="Set flush.messages=1 in the topic, or use eligible leader replicas (KRaft; on in new clusters from 4.1). "
+        "With neither, see which replica has the records (kafka-chaos replicas) before you start that leader.",
         prevented_by=("last-replica-standing", "min-2-stopped"),
         remedy="eligible leader replicas",
     ),
@@ -157,7 +157,8 @@ ROWS: Final[tuple[EventRow, ...]] = (
         same_as="last-replica",
         scenario="last-replica-standing",
         case="min-2-killed",
-        do="Find out which replica has the records (kafka-chaos replicas) before you start that leader.",
+        do="Set flush.messages=1 in the topic. Without it, see which replica has the records (kafka-chaos replicas) "
+        "before you start that leader.",
     ),
     EventRow(
         event="Last in-sync broker returns with an empty disk",

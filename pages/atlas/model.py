@@ -250,6 +250,7 @@ class BugOnPage:
     scenario: str
     title: str
     whom: str
+    touches: str
     harm: str
     releases: tuple[str, ...]
     """Those of the line that have it."""
@@ -690,6 +691,7 @@ def _bugs(line: ReleaseLine, data: Data, whose: str) -> Iterator[BugOnPage]:
             scenario=made.name,
             title=bug.title,
             whom=bug.whom,
+            touches=bug.touches,
             harm=harm_of(made),
             releases=tuple(version.kafka for version in has),
             fixed=", ".join(bug.fixed_after(numbers(line.newest))),

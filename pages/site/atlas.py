@@ -17,6 +17,7 @@ from pages.site.render import ENVIRONMENT, page
 
 FOLDER = "atlas"
 STYLE = f"{FOLDER}/atlas.css"
+SCRIPT = f"{FOLDER}/atlas.js"
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,12 +98,16 @@ def of_line(
         meanings=model.MEANINGS,
         detail_of=words.detail,
         few=model.FEW,
-        decided=partial(_decided, atlas),
+        not_prevented=not_prevented(atlas),
+        decided_elsewhere=[
+            one for one in atlas.rows if one.cell.worst == model.LOST and (one.row.decided_by or one.row.needs)
+        ],
         kept=[one for one in atlas.rows if one.cell.worst == model.KEPT],
         unknown=[one for one in atlas.rows if one.cell.worst == model.HOLE],
         command=words.command(line),
+        producer_properties=words.producer_properties(atlas),
         row_detail=partial(words.row_detail, newest=line.newest),
-        backing=words.backing,
+        backing=partial(words.backing, atlas),
         here=lambda version: version.partition("-")[0] == line.newest,
         sessions=words.sessions(atlas),
         bug_lead=words.bug_lead(atlas),
@@ -113,9 +118,17 @@ def of_line(
     )
 
 
-def _decided(atlas: model.Atlas, by: str, worst: str) -> list[model.RowOnPage]:
-    """The rows of events that a producer setting decides ("" for none), of one outcome."""
-    return [one for one in atlas.rows if one.row.decided_by == by and one.cell.worst == worst]
+def not_prevented(atlas: model.Atlas) -> list[tuple[str, list[model.RowOnPage]]]:
+    """The events that lose records whatever producers set, in the order of the answer, each with the cases of it that
+    were run.
+    """
+    names = words.not_prevented(atlas, "java").events
+    found: dict[str, list[model.RowOnPage]] = {name: [] for name in names}
+    for one in atlas.rows:
+        if one.cell.worst == model.LOST and not one.row.decided_by and not one.row.needs:
+            same = events.EVENTS.get(one.row.same_as, "")
+            found.setdefault(same if same in names else one.row.event, []).append(one)
+    return list(found.items())
 
 
 def style(atlases: Sequence[model.Atlas]) -> str:

@@ -118,6 +118,7 @@ def pages(described: Mapping[str, Any] | None = None, data: model.Data | None = 
     made["site.css"] = (TEMPLATES / "site.css").read_text(encoding="utf-8") + "\n" + STYLE
     made[chapters.SCRIPT] = (TEMPLATES / "movie.js").read_text(encoding="utf-8")
     made[atlas.STYLE] = atlas.style(atlases)
+    made[atlas.SCRIPT] = (TEMPLATES / "atlas.js").read_text(encoding="utf-8")
     made["search.html"] = _search(made)
     return made
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from audit.cells import Settings, covering_in
 from audit.defaults import RULES
@@ -34,6 +35,26 @@ from pages.atlas.model import (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Point:
+    """What becomes of a bug with a move to another release."""
+
+    what: str
+    """FIXED, STAYS or NEW."""
+    bug: BugOnPage
+    by: str = ""
+    """What else it takes: "a Java client of 3.9.2"."""
+
+    def __str__(self) -> str:
+        harm = f", {HARM_ORDER[0]}" if self.bug.harm == HARM_ORDER[0] else ""
+        return f"{self.bug.id} ({self.bug.touches}{harm})"
+
+
+FIXED: Final = "fixed"
+STAYS: Final = "stays"
+NEW: Final = "new there"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
     """One of the four answers at the top of a page."""
 
@@ -44,10 +65,16 @@ class Answer:
     """Why, or what else."""
     events: tuple[str, ...] = ()
     """The events that it is about, by name."""
+    points: tuple[Point, ...] = ()
+    """The bugs that it is about."""
 
     def __str__(self) -> str:
         named = f"Events: {'; '.join(map(inside, self.events))}." if self.events else ""
-        return " ".join(filter(None, (self.first, self.rest, named)))
+        of_each: dict[str, list[str]] = {}
+        for point in self.points:
+            of_each.setdefault(f"{point.what}{point.by}", []).append(str(point))
+        bugs = [f"{what[:1].upper()}{what[1:]}: {', '.join(points)}." for what, points in of_each.items()]
+        return " ".join(filter(None, (self.first, self.rest, named, *bugs)))
 
 
 def lead(atlas: Atlas) -> str:
@@ -66,7 +93,7 @@ def basis(atlas: Atlas) -> str:
     if not days:
         return ""
     when = days[0] if len(days) == 1 else f"{days[0]} to {days[-1]}"
-    return f"The grid rests on {plural(len(runs), 'run')}, {when}."
+    return f"The grid rests on {plural(len(runs), 'run')}, {when}; a run measures all settings of an event at once."
 
 
 def detail(cell: GridCell) -> tuple[str, ...]:
@@ -187,13 +214,15 @@ def to_change(atlas: Atlas, client: str, column: Column) -> Answer:
 def not_prevented(atlas: Atlas, client: str) -> Answer:
     """The events that lose records with the recommended settings too: of the grid, and others that were run."""
     left, flushed = (_losing(atlas, client, column) for column in (RECOMMENDED, FLUSHED))
-    measured = atlas.losing(client, FLUSHED).of
-    prevented = [fault for fault in left if measured and fault not in flushed]
+    measured = atlas.losing(client, RECOMMENDED).of
+    prevented = [fault for fault in left if atlas.losing(client, FLUSHED).of and fault not in flushed]
     rest = [fault for fault in left if fault not in prevented]
     further = [one.row.event for one in atlas.further()]
     names = dict.fromkeys([*(EVENTS[fault] for fault in (*prevented, *rest)), *further])
     which = "the first" if len(prevented) == 1 else f"the first {len(prevented)}"
-    told = f"{plural(len(names), 'event')} {_lose(len(names))} records whatever producers set."
+    more = len(names) - len(left)
+    parts = f": {len(left)} of the {measured} above and {more} more" if left and more else ""
+    told = f"{plural(len(names), 'event')} {_lose(len(names))} records whatever producers set{parts}."
     return Answer(
         heading="What no producer setting prevents",
         first=told if names else "No event that was run loses records then.",
@@ -248,12 +277,15 @@ def row_detail(cell: RowCell, newest: str) -> str:
     return f"{spread}{of} · {cell.lost} of {plural(cell.runs, 'run')}{where}"
 
 
-def backing(one: RowOnPage) -> str:
-    """The runs that an advice rests on."""
-    if one.cell.worst == KEPT or one.row.prevented_by is None:
+def backing(atlas: Atlas, one: RowOnPage) -> str:
+    """The runs that an advice rests on: of the same scenario, of the grid, or of another release."""
+    if one.cell.worst == KEPT:
         return ""
     if one.prevention is not None:
         return f"With {one.row.remedy or 'that'}, {plural(one.prevention.runs, 'run')} lost nothing."
+    flushed = [cell for cell in atlas.column("java", FLUSHED) if cell.fault == one.row.same_as and cell.worst == KEPT]
+    if flushed:
+        return f"In the grid, {plural(len(flushed[0].runs), 'run')} with flush.messages=1 lost nothing."
     return f"Runs on {one.elsewhere} show that it helps." if one.elsewhere else ""
 
 
@@ -286,48 +318,60 @@ def note(atlas: Atlas, fault: str) -> str:
 
 def release(atlas: Atlas, client: str) -> Answer:
     """Which release to be on, and why."""
-    heading, newest = "Which release", atlas.line.newest
     mode = "KRaft" if atlas.line.mode == "kraft" else "ZooKeeper"
-    step, known_bugs = atlas.step, _known(len(atlas.bugs), atlas.bugs_that_lose)
-    own = _of_clients(atlas) if client == "java" else []
+    step, newest = atlas.step, atlas.line.newest
+    if step is not None:
+        which = step.release if step.fixed else f"{newest} or {step.release}"
+        first, why = f"Be on {which}, with {mode}.", _why(atlas, step, client)
+    elif atlas.free_of_mended:
+        first, why = f"Be on {newest}, with {mode}.", [_none_fixes(newest, atlas)]
+    else:
+        has = _known(len(atlas.bugs), atlas.bugs_that_lose)
+        first, why = f"No release with {mode} has all fixes. {newest} has {has}.", []
     if atlas.line.pinned:
-        own.insert(0, "Finish the upgrade: raise inter.broker.protocol.version.")
-    if step is None and not atlas.free_of_mended:
-        told = f"No release with {mode} has all fixes. {newest} has {known_bugs}."
-        return Answer(heading=heading, first=told, rest=" ".join(own))
-    if step is None:
-        left = f"It has {known_bugs}; no release fixes them." if atlas.bugs else ""
-        return Answer(heading=heading, first=f"Be on {newest}, with {mode}.", rest=" ".join(filter(None, (left, *own))))
-    why = _why(step, client)
-    if not step.fixed:
-        why.insert(0, "Neither has a bug that a release fixes.")
-    which = step.release if step.fixed else f"{newest} or {step.release}"
-    return Answer(heading=heading, first=f"Be on {which}, with {mode}.", rest=" ".join([*why, *own]))
+        why.append("Finish the upgrade: raise inter.broker.protocol.version.")
+    points = (*_points(atlas, step), *(_of_clients(atlas) if client == "java" else ()))
+    order = (FIXED, STAYS, NEW)
+    return Answer(
+        heading="Which release",
+        first=first,
+        rest=" ".join(filter(None, why)),
+        points=tuple(sorted(points, key=lambda one: order.index(one.what))),
+    )
 
 
-def _why(step: Step, client: str) -> list[str]:
+def _none_fixes(newest: str, atlas: Atlas) -> str:
+    return f"{newest} has {_known(len(atlas.bugs), atlas.bugs_that_lose)}; no release fixes them." if atlas.bugs else ""
+
+
+def _why(atlas: Atlas, step: Step, client: str) -> list[str]:
     """What a move to another release brings, in sentences."""
     told = []
     if step.fixed:
-        told.append(f"It fixes {_named(step.fixed)}.")
-        told += [f"The nearest release with these fixes is {step.first}."] if step.first != step.release else []
-        told += [f"No release fixes the other {_in_words(len(step.stay))}."] if step.stay else []
-    told += [f"New there: {_named(step.added)}."] if step.added else []
+        near = f"; the nearest release that does is {step.first}" if step.first != step.release else ""
+        told.append(f"It fixes {len(step.fixed)} of the {plural(len(atlas.bugs), 'known bug')} here{near}.")
+    else:
+        told.append("Neither has a bug that a release fixes.")
     better = [inside(EVENTS[cell.fault]) for cell in step.better[client]]
     told += [f"With the recommended settings it keeps records when: {'; '.join(better)}."] if better else []
     told += [f"There, with {client}, {'; '.join(map(_worse, step.worse[client]))}."] if step.worse[client] else []
     return told
 
 
-def _named(bugs: Sequence[BugOnPage]) -> str:
-    """Bugs by their names, and which of them lose records."""
-    return listed([f"{one.id} (loses records)" if one.harm == HARM_ORDER[0] else one.id for one in bugs])
+def _points(atlas: Atlas, step: Step | None) -> Iterator[Point]:
+    """What becomes of each bug of brokers."""
+    if step is None:
+        yield from (Point(what=STAYS, bug=bug) for bug in atlas.bugs)
+        return
+    for what, bugs in ((FIXED, step.fixed), (STAYS, step.stay), (NEW, step.added)):
+        yield from (Point(what=what, bug=bug) for bug in bugs)
 
 
-def _in_words(count: int) -> str:
-    """A count that stands between version numbers."""
-    words = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
-    return words[count] if count < len(words) else str(count)
+def _of_clients(atlas: Atlas) -> Iterator[Point]:
+    """What becomes of each bug of Java clients of this release."""
+    for bug in atlas.client_bugs:
+        by = f" by Java clients of {bug.fixed}" if bug.fixed else " in Java clients"
+        yield Point(what=FIXED if bug.fixed else STAYS, bug=bug, by=by)
 
 
 def listed(names: Sequence[str]) -> str:
@@ -342,15 +386,6 @@ def listed(names: Sequence[str]) -> str:
 def _worse(cell: GridCell) -> str:
     runs = f"{cell.times} of {plural(len(cell.runs), 'run')}"
     return f"records were {WORDS[cell.worst]} in {runs} of “{inside(EVENTS[cell.fault])}”"
-
-
-def _of_clients(atlas: Atlas) -> list[str]:
-    """The release of Java clients that fixes what those of this release have."""
-    mended = [bug for bug in atlas.client_bugs if bug.fixed]
-    if not mended:
-        return []
-    at_least = max((bug.fixed for bug in mended), key=numbers)
-    return [f"Java clients: {at_least} or later have the fix of {_named(mended)}."]
 
 
 def _known(bugs: int, lose: int) -> str:
@@ -387,6 +422,11 @@ def sessions(atlas: Atlas) -> str:
         return f"{told}."
     more = f"{own - short[-1]:g}" + (f" to {own - short[0]:g}" if len(short) > 1 else "")
     return f"{told}: add {more} s at most."
+
+
+def producer_properties(atlas: Atlas) -> str:
+    """What to set in producers, as lines of a .properties file."""
+    return "\n".join(f"{one.name}={one.value}" for one in atlas.settings if one.where == "producer")
 
 
 TOPICS_BY_BROKERS = (2, 5)

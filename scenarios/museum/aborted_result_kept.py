@@ -31,6 +31,7 @@ from scenarios.delivery import EXACTLY_ONCE_V2, NUMBERS, PARTITIONS, count_and_c
 KAFKA_20685 = Bug(
     id="KAFKA-20685",
     title="a store of Kafka Streams keeps a result of an aborted transaction after a crash",
+    touches="Kafka Streams, exactly_once_v2, stores",
     whom="applications of Kafka Streams with exactly_once_v2 and a store, after a crash",
     since=Border(
         "3.8.0",

@@ -29,6 +29,7 @@ from harness.words import (
 KAFKA_13727 = Bug(
     id="KAFKA-13727",
     title="compaction makes an aborted record the committed one of its key, and removes the committed record",
+    touches="transactions on compacted topics",
     whom="compacted topics that transactions write to, with more keys than one pass of the cleaner can hold",
     since=Border(
         "0.11.0.0",

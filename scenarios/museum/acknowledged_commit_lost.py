@@ -31,6 +31,7 @@ from harness.words import (
 KAFKA_20634 = Bug(
     id="KAFKA-20634",
     title="an offset commit is acknowledged and lost when the coordinator moves while it is busy",
+    touches="committed offsets of groups",
     whom="groups that commit while the coordinator's broker is busy and loses leadership",
     since=Border(
         "4.0.0",

@@ -31,6 +31,7 @@ from scenarios.delivery import BATCH, GROUP, INPUTS, LIMIT_S, NUMBERS
 KAFKA_18641 = Bug(
     id="KAFKA-18641",
     title="Kafka's consumer of the new group protocol commits records that the application has not processed",
+    touches="group.protocol=consumer, automatic commits",
     whom="applications with group.protocol=consumer and automatic commits that take longer than "
     "auto.commit.interval.ms for what a poll returns",
     since=Border(

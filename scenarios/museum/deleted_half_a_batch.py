@@ -29,6 +29,7 @@ from harness.words import (
 KAFKA_6975 = Bug(
     id="KAFKA-6975",
     title="deleting records up to the middle of a batch ends a follower's replication, of other partitions too",
+    touches="DeleteRecords, Kafka Streams",
     whom="users of DeleteRecords, such as Kafka Streams",
     since=Border(
         "0.11.0.0",

@@ -43,6 +43,7 @@ from harness.words import (
 DELETED_RECORDS_RETURN = Bug(
     id="deleted-records-return",
     title="records that were deleted by request come back when brokers are started before their controllers",
+    touches="DeleteRecords",
     whom="users of DeleteRecords, when a whole site is started and the controllers come last",
     since=Border(
         "2.8.0",

@@ -30,6 +30,7 @@ from scenarios.delivery import EXACTLY_ONCE, NUMBERS, PARTITIONS, count_and_cras
 KAFKA_7192 = Bug(
     id="KAFKA-7192",
     title="Kafka Streams restores a store after a crash and keeps what an aborted transaction left in its files",
+    touches="Kafka Streams, exactly_once, stores",
     whom="applications of Kafka Streams with exactly_once and a store, after a crash",
     since=Border(
         "0.11.0.0",

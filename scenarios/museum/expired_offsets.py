@@ -14,6 +14,7 @@ from harness.words import Basis, Border, Bug, ClusterPlan, Documented, Exhibit, 
 KAFKA_4682 = Bug(
     id="KAFKA-4682",
     title="the committed offsets of a live group with nothing to read expire",
+    touches="groups with nothing to read",
     whom="groups with nothing to read for a day, or a week",
     since=Border(
         "0.8.2.0",

@@ -31,6 +31,7 @@ from scenarios.museum.deleted_records_return import GAVE_UP
 KAFKA_15375 = Bug(
     id="KAFKA-15375",
     title="after a start without controllers a torn log counts as clean, and the next crash loses the records after it",
+    touches="starts after a power loss",
     whom="brokers that lost power and are started before their controllers",
     since=Border(
         "2.8.0",

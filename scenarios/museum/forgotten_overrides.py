@@ -30,6 +30,7 @@ from harness.words import (
 KAFKA_9254 = Bug(
     id="KAFKA-9254",
     title="two changes of a broker setting delete the records of topics that should keep them",
+    touches="changes of brokers' settings",
     whom="clusters whose cluster-wide broker settings are changed while brokers run",
     since=Border(
         "1.1.0",

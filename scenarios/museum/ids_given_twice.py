@@ -18,6 +18,7 @@ from harness.words import LOST, Basis, Border, Bug, ClusterPlan, Documented, Exh
 KAFKA_15552 = Bug(
     id="KAFKA-15552",
     title="after a migration to KRaft, the first records of new producers are acknowledged and not written",
+    touches="idempotent producers during a migration",
     whom="clusters that migrate to KRaft and have idempotent producers (Java clients by default since 3.0)",
     since=Border(
         "3.4.0",

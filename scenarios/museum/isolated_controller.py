@@ -16,6 +16,7 @@ from harness.words import Basis, Border, Bug, ClusterPlan, Documented, Exhibit, 
 KAFKA_15489 = Bug(
     id="KAFKA-15489",
     title="a controller that is cut off from the other controllers stays active: no failover while the cut lasts",
+    touches="three controllers, a cut between them",
     whom="clusters with three controllers, when the active one loses only its links to the other two",
     since=Border(
         "2.8.0",

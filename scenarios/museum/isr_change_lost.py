@@ -38,6 +38,7 @@ from harness.words import (
 KAFKA_14010 = Bug(
     id="KAFKA-14010",
     title="after the controller failed to change an ISR once, the leader never changes that ISR again",
+    touches="lost sessions of the controller",
     whom="clusters with ZooKeeper whose controller loses its session while a replica leaves an ISR or joins it",
     since=Border(
         "2.7.0",

@@ -34,6 +34,7 @@ from harness.words import (
 KAFKA_6361 = Bug(
     id="KAFKA-6361",
     title="in-sync replicas hold different records forever, although they truncate by leader epoch",
+    touches="unclean leader elections",
     whom="clusters with unclean leader elections enabled",
     since=Border(
         "0.11.0.0",

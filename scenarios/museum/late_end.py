@@ -54,6 +54,7 @@ from scenarios.museum.marker_lost import HALF, IN_PRODUCTION, STATE, THREE
 KAFKA_17754 = Bug(
     id="KAFKA-17754",
     title="half of a transaction that was acknowledged as committed is lost: a late request had aborted it",
+    touches="transactions of librdkafka or older Java",
     whom="transactional producers of librdkafka, or of Java clients before 4.0, when a packet is late",
     since=Border(
         "0.11.0.0",

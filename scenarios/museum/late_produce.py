@@ -33,6 +33,7 @@ from scenarios.museum.marker_lost import HELD_BACK, STATE, WATCHED_S
 KAFKA_14402 = Bug(
     id="KAFKA-14402",
     title="one record that arrives after its transaction's end stops all read_committed consumers, forever",
+    touches="transactions",
     whom="every topic that transactions write to, when a producer's link to a broker is down for some seconds",
     since=Border(
         "0.11.0.0",

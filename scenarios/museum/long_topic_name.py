@@ -15,6 +15,7 @@ from harness.words import Basis, Border, Bug, ClusterPlan, Documented, Exhibit, 
 KAFKA_4893 = Bug(
     id="KAFKA-4893",
     title="deleting a topic with a long name makes every broker exit that holds it",
+    touches="topic names of 214 characters",
     whom="clusters where a topic with a name of 214 characters or more is deleted",
     since=Border(
         "1.0.0",

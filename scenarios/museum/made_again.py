@@ -25,6 +25,7 @@ KAFKA_14616 = Bug(
     id="KAFKA-14616",
     title="a topic that is deleted and created again while a broker is down has no replica there until a second "
     "restart",
+    touches="topics that are made again",
     whom="clusters where a topic is deleted and created again while a broker is down",
     since=Border(
         "3.0.0",

@@ -40,6 +40,7 @@ MALFORMED_CHECKPOINT = Bug(
     id="malformed-checkpoint",
     title="with a letter in a number of replication-offset-checkpoint a broker stays up and serves none of its "
     "replicas",
+    touches="a damaged checkpoint file",
     whom="brokers whose disk, or an editor, changed a byte of that file",
     since=Border(
         "3.1.0",

@@ -29,6 +29,7 @@ from harness.words import (
 KAFKA_14055 = Bug(
     id="KAFKA-14055",
     title="a committed record vanishes when the leader moves, because another record's key is the integer 1 or 0",
+    touches="transactions on compacted topics",
     whom="compacted topics that transactions write to, with integers as keys",
     since=Border(
         "0.11.0.0",

@@ -49,6 +49,7 @@ from scenarios.museum import SKIPPED_IN_A_POLL
 KAFKA_20716 = Bug(
     id="KAFKA-20716",
     title="after an unclean election, or a power loss, read_committed consumers get no more records, forever",
+    touches="transactions and unclean elections",
     whom="topics with transactions, and unclean leader elections enabled or a power loss of all replicas",
     since=Border(
         "0.11.0.0",

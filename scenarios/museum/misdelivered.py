@@ -37,6 +37,7 @@ from harness.words import (
 KAFKA_19012 = Bug(
     id="KAFKA-19012",
     title="records of one topic are read in another one, with sound checksums, because a producer used a buffer twice",
+    touches="producers with records that expire",
     whom="Java producers whose records expire while a slow broker takes a request of theirs",
     since=Border(
         "2.8.0",

@@ -15,6 +15,7 @@ from scenarios.producer import APPENDED, DUPLICATE, lose_acknowledgement
 KAFKA_13598 = Bug(
     id="KAFKA-13598",
     title="a producer with default settings, documented as idempotent, writes records twice",
+    touches="producers with default settings",
     whom="Java producers of 3.0.0 and 3.1.0 that do not set enable.idempotence",
     since=Border(
         "3.0.0",

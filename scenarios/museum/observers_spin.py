@@ -39,6 +39,7 @@ from harness.words import (
 OBSERVERS_SPIN = Bug(
     id="observers-spin",
     title="each broker keeps a processor busy while it cannot reach KRaft's controllers",
+    touches="all controllers away",
     whom="KRaft clusters whose controllers are all down or unreachable for more than two seconds",
     since=Border(
         "4.2.0",

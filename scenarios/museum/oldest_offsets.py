@@ -15,6 +15,7 @@ from scenarios.museum import kill_coordinator
 KAFKA_5600 = Bug(
     id="KAFKA-5600",
     title="after a coordinator's failover groups go back to offsets that they committed long ago",
+    touches="committed offsets of groups",
     whom="every busy group, whenever its coordinator changes",
     since=Border(
         "0.11.0.0",

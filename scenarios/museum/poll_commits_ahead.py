@@ -35,6 +35,7 @@ from scenarios.delivery.rebalance_while_processing import SERVER_SIDE
 POLL_COMMITS_AHEAD = Bug(
     id="poll-commits-ahead",
     title="Kafka's consumer of the new group protocol commits records in the poll that returns them",
+    touches="group.protocol=consumer, automatic commits",
     whom="applications with group.protocol=consumer and automatic commits, which are on by default",
     since=Border(
         "4.2.0",

@@ -32,6 +32,7 @@ from scenarios.delivery import BATCH, GROUP, INPUTS, LIMIT_S
 KAFKA_14196 = Bug(
     id="KAFKA-14196",
     title="when a group rebalances, Kafka's consumer processes records that it does not commit any more",
+    touches="automatic commits, eager rebalances",
     whom="groups of Java consumers that rebalance eagerly, with automatic commits",
     since=Border(
         "3.2.1",

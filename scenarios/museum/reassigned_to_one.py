@@ -15,6 +15,7 @@ from harness.words import LOST, Basis, Border, Bug, ClusterPlan, Documented, Exh
 KAFKA_15665 = Bug(
     id="KAFKA-15665",
     title="a reassignment deletes good copies until one is left: a single replica stays in sync",
+    touches="reassignments",
     whom="clusters that reassign a partition while a replica that stays is out of sync",
     since=Border(
         "3.0.0",

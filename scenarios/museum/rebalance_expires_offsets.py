@@ -15,6 +15,7 @@ from harness.words import Basis, Border, Bug, ClusterPlan, Documented, Exhibit, 
 KAFKA_13636 = Bug(
     id="KAFKA-13636",
     title="the committed offsets of a group expire while it forms again after a restart of its members",
+    touches="groups that restart as a whole",
     whom="groups with old offsets whose members are all restarted",
     since=Border(
         "2.4.0",

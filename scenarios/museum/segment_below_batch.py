@@ -48,6 +48,7 @@ from scenarios.museum.marker_lost import IN_PRODUCTION, THREE
 KAFKA_17375 = Bug(
     id="KAFKA-17375",
     title="after segment.bytes was lowered below a batch that is in the log, no replica can copy that batch",
+    touches="a lowered segment.bytes",
     whom="clusters where segment.bytes of a topic with large batches is lowered",
     since=Border(
         "0.8.2.0",

@@ -17,6 +17,7 @@ from harness.words import Basis, Border, Bug, Case, ClusterPlan, Documented, Exh
 KAFKA_13091 = Bug(
     id="KAFKA-13091",
     title="writes with acks=all block for request.timeout.ms when a follower falls behind, and are written twice",
+    touches="acks=all with a slow follower",
     whom="producers with acks=all and few connections, while a follower is slow",
     since=Border(
         "2.7.0",

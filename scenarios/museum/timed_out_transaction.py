@@ -16,6 +16,7 @@ from scenarios.museum import SKIPPED_IN_A_POLL
 KAFKA_6119 = Bug(
     id="KAFKA-6119",
     title="of a transaction that took longer than its time-out, the first half is aborted and the rest committed",
+    touches="transactions that time out",
     whom="transactional producers that pause for longer than transaction.timeout.ms",
     since=Border(
         "0.11.0.0",

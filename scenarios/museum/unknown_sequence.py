@@ -27,6 +27,7 @@ from harness.words import (
 KAFKA_6003 = Bug(
     id="KAFKA-6003",
     title="a partition of an idempotent producer cannot be moved, and the attempt stops a broker's replication",
+    touches="idempotent producers, reassignments",
     whom="idempotent producers and topics whose oldest records are deleted, when replicas are moved",
     since=Border(
         "0.11.0.0",

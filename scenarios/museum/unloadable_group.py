@@ -15,6 +15,7 @@ from scenarios.museum import kill_coordinator
 KAFKA_7286 = Bug(
     id="KAFKA-7286",
     title="after one large commit, no coordinator of that partition of groups ever finishes loading",
+    touches="groups of hundreds of members",
     whom="groups of hundreds of members, or with large metadata",
     since=Border(
         "0.8.2.0",

@@ -15,6 +15,7 @@ from scenarios.museum import kill_coordinator
 KAFKA_8069 = Bug(
     id="KAFKA-8069",
     title="in the middle of an upgrade to 2.1 the committed offsets of groups without members expire at once",
+    touches="groups without members, upgrade to 2.1",
     whom="groups without members at that moment, such as daily jobs",
     since=Border(
         "2.1.0",

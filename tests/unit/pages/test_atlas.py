@@ -20,6 +20,7 @@ from harness.cluster.builds import Build
 from harness.cluster.versions import Version
 from harness.harms import HARM_ORDER, harm_of
 from pages.atlas import columns, events, lines, model, moving, tables, terminal
+from pages.site import atlas as pages
 from pages.site import words
 
 BY_NAME = {line.name: line for line in lines.every()}
@@ -152,7 +153,9 @@ def test_what_no_producer_setting_prevents_is_what_the_recommended_settings_lose
         [one.row.event for one in atlas.further()],
     )
     assert sorted(told.events) == sorted({*grid, *further})
-    assert told.first == f"{len(told.events)} events lose records whatever producers set."
+    of = atlas.losing(client, columns.RECOMMENDED).of
+    parts = f": {len(set(grid))} of the {of} above and {len(told.events) - len(set(grid))} more"
+    assert told.first == f"{len(told.events)} events lose records whatever producers set{parts}."
     prevented = [events.EVENTS[one] for one in lost[columns.RECOMMENDED] if one not in lost[columns.FLUSHED]]
     assert list(told.events[: len(prevented)]) == prevented
     assert (
@@ -201,11 +204,34 @@ def test_the_release_to_be_on_is_told_with_what_it_fixes(data: model.Data, of_28
     assert {one.id for one in step.stay} | {one.id for one in step.added} == there
     told = words.release(of_28, "java")
     assert told.first == "Be on 3.9.2, with ZooKeeper."
+    of_brokers = [(one.what, one.bug.id) for one in told.points if one.bug not in of_28.client_bugs]
+    assert of_brokers == [
+        *((words.FIXED, bug.id) for bug in step.fixed),
+        *((words.STAYS, bug.id) for bug in step.stay),
+        *((words.NEW, bug.id) for bug in step.added),
+    ]
     for bug in step.fixed:
-        assert (f"{bug.id} (loses records)" in told.rest) == (bug.harm == HARM_ORDER[0])
-        assert bug.id in told.rest
-    assert "The nearest release with these fixes is 3.6.1." in told.rest
-    assert f"No release fixes the other {('one', 'two', 'three')[len(step.stay) - 1]}." in told.rest
+        assert bug.touches
+        assert (f"{bug.id} ({bug.touches}, loses records)" in str(told)) == (bug.harm == HARM_ORDER[0])
+    count = f"It fixes {len(step.fixed)} of the {len(of_28.bugs)} known bugs here"
+    assert told.rest == f"{count}; the nearest release that does is 3.6.1."
+
+
+def test_every_bug_says_what_it_touches_in_a_few_words(data: model.Data) -> None:
+    bugs = {one.id: one.touches for line in lines.every() for one in _every_bug(_atlas(data, line.name))}
+    assert len(bugs) > 10
+    assert {name: told for name, told in bugs.items() if not 0 < len(told) <= 42} == {}
+
+
+def _every_bug(atlas: model.Atlas) -> tuple[model.BugOnPage, ...]:
+    return (*atlas.bugs, *atlas.client_bugs)
+
+
+def test_the_table_has_every_event_that_the_answer_names(data: model.Data) -> None:
+    """And no other, so that a reader who counts finds as many."""
+    for line in lines.every():
+        atlas = _atlas(data, line.name)
+        assert tuple(name for name, _ in pages.not_prevented(atlas)) == words.not_prevented(atlas, "java").events
 
 
 def test_a_release_is_not_recommended_without_what_it_does_worse(data: model.Data, of_28: model.Atlas) -> None:
@@ -238,9 +264,9 @@ def test_the_newest_release_of_its_mode_is_told_to_stay_on(data: model.Data) -> 
 
 def test_a_client_bug_is_told_to_those_who_have_the_client(of_28: model.Atlas) -> None:
     (bug,) = of_28.client_bugs
-    said = f"Java clients: {bug.fixed} or later have the fix of {bug.id} (loses records)."
-    assert said in words.release(of_28, "java").rest
-    assert bug.id not in words.release(of_28, "librdkafka").rest
+    said = f"Fixed by Java clients of {bug.fixed}: {bug.id} ({bug.touches}, loses records)."
+    assert said in str(words.release(of_28, "java"))
+    assert bug.id not in str(words.release(of_28, "librdkafka"))
 
 
 def test_with_acks_0_nothing_was_acknowledged(of_28: model.Atlas) -> None:
@@ -258,14 +284,15 @@ def test_the_default_of_librdkafka_is_its_own(data: model.Data, of_28: model.Atl
 
 
 def test_the_answers_of_a_page_are_short(data: model.Data) -> None:
-    """279 words were too many at night. Half of the rest are names of events."""
+    """279 words were too many at night. Half of the rest are names of events; bugs are a list beside it."""
     for name in ("2.8", "4.3", "4.4", "3.9-zk", "0.10.2"):
         atlas = _atlas(data, name)
         for column in atlas.columns:
             told = words.answers(atlas, "java", column)
             assert len(told) == 4
             assert sum(len(one.first.split()) for one in told) <= 60, (name, column.id)
-            assert sum(len(str(one).split()) for one in told) <= 215, (name, column.id)
+            assert sum(len(str(replace(one, points=())).split()) for one in told) <= 200, (name, column.id)
+            assert max(len(str(point).split()) for one in told for point in one.points) <= 9
 
 
 @pytest.mark.parametrize(

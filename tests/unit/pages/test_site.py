@@ -21,6 +21,7 @@ from pages.atlas import columns, events, lines, model, moving
 from pages.deviations import shortened
 from pages.scenarios import described as describe
 from pages.site import articles, build, chapters, finding_articles, scenarios, settings, words
+from pages.site.atlas import SCRIPT as ATLAS_SCRIPT
 from pages.site.links import NAMES, linked
 from pages.site.render import NAV, TEMPLATES
 from results.explained import by_run
@@ -340,10 +341,16 @@ def test_no_outcome_is_told_by_colour_alone() -> None:
 
 
 def test_pages_need_no_script(made: dict[str, str]) -> None:
-    """Two have one, and say the same without it: the search is a list, and a lesson has every frame below another."""
+    """Three kinds have one, and say the same without it: the search is a list, a lesson has every frame below another,
+    and a page of the Atlas begins with the default of its release.
+    """
     with_one = {path for path, text in made.items() if "<script" in text}
     lessons = {f"learn/{chapter.id}.html" for chapter in chapters.CHAPTERS}
-    assert with_one == {"search.html"} | lessons
+    lines_of = {f"atlas/{line.name}.html" for line in lines.every()}
+    assert with_one == {"search.html"} | lessons | lines_of
+    for path in lines_of:
+        assert re.findall(r"<script[^>]*>", made[path]) == ['<script src="atlas.js" defer>']
+    assert len(made[ATLAS_SCRIPT]) < 2000
     for path in lessons:
         assert re.findall(r"<script[^>]*>", made[path]) == ['<script src="movie.js" defer>']
         assert made[path].count("<li") > made[path].count('<p class="off"')
