@@ -370,6 +370,12 @@ SESSIONS_BY_MONOTONIC_CLOCK: Final = Border(
     Side("1.1.1", "gradle/dependencies.gradle: ZooKeeper 3.4.10, ClientCnxnSocket.updateNow: System.currentTimeMillis"),
     Side("2.0.0", "gradle/dependencies.gradle: ZooKeeper 3.4.13, ClientCnxnSocket.updateNow: Time.currentElapsedTime"),
 )
+DELAY_OF_FAILED_FETCHES_ALONE: Final = Border(
+    "2.5",
+    "KAFKA-9039",
+    Side("2.4.1", "AbstractFetcherThread: each append gives PartitionFetchState a new DelayedItem(0), due now"),
+    Side("2.5.0", "AbstractFetcherThread: PartitionFetchState.delay is an Option, set by delayPartitions alone"),
+)
 TOPICS_BY_REQUEST: Final = Border(
     "0.10.1",
     "KIP-4",

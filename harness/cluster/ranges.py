@@ -209,6 +209,9 @@ BROKER_IDS_GENERATED: Final = ZOOKEEPER & since(
 SESSIONS_BY_MONOTONIC_CLOCK: Final = since(
     borders.SESSIONS_BY_MONOTONIC_CLOCK, "sessions with ZooKeeper go by a monotonic clock (2.0, ZOOKEEPER-1366)"
 )
+DELAY_OF_FAILED_FETCHES_ALONE: Final = since(
+    borders.DELAY_OF_FAILED_FETCHES_ALONE, "followers that wait after a failed fetch alone (KAFKA-9039, 2.5 and later)"
+)
 TOPICS_BY_REQUEST: Final = since(borders.TOPICS_BY_REQUEST, "topics can be deleted by request (0.10.1 and later)")
 DYNAMIC_BROKER_SETTINGS: Final = since(
     borders.DYNAMIC_BROKER_SETTINGS, "broker settings that can be changed (KIP-226, 1.1 and later)"

@@ -4,7 +4,7 @@ replica.lag.time.max.ms; KIP-937).
 A virtual machine was paused, a battery is dead, or a time server is wrong: one clock jumps, and is right again a minute
 later. Every process is up throughout. Since 2.0 sessions and time-outs use a monotonic clock and are not affected. The
 client of ZooKeeper 3.4.10 used the wall clock (ZOOKEEPER-1366). A broker whose clock is set back sends ZooKeeper
-nothing then, its session ends, and another replica leads. Four things use the wall clock on every release:
+nothing then, its session ends, and another replica leads. Five things use the wall clock on every release:
 
 - Retention. Records have the time at which they were made, and a broker deletes a segment when the newest of them is
   older than retention.ms by its own clock. If that clock is eight days ahead, every record is too old with the default
@@ -16,6 +16,11 @@ nothing then, its session ends, and another replica leads. Four things use the w
   auto.offset.reset says.
 - Time stamps. From 4.0 on a leader refuses records made more than an hour after now. If its own clock is two hours
   behind, it refuses all records.
+- The wait after a failed fetch. A follower asks again for a partition replica.fetch.backoff.ms after a fetch failed, by
+  its own clock. If the clock is set back before that, the follower waits until the clock is there again: for eight
+  days, if it was eight days ahead. Nothing is logged. The follower leaves the ISR, and returns when it is started anew.
+  Before 2.5 each record that it takes begins such a wait, of no length: no fetch has to fail (KAFKA-9039). A change to
+  a monotonic clock was proposed in 2020 and not taken (apache/kafka pull request 8517).
 - The ISR. A leader notes when a follower last caught up, and never replaces that time by an earlier one. When its clock
   is set back, that time lies in the future. A follower that fetches nothing stays in the ISR, and acks=all waits for
   it. (Before 2.0 its session ends first.)
@@ -24,7 +29,19 @@ nothing then, its session ends, and another replica leads. Four things use the w
 from collections.abc import Callable
 from functools import partial
 
-from harness.words import LOST, OFFSETS, Basis, Case, ClusterPlan, Documented, Partition, Run, ranges, scenario
+from harness.words import (
+    LOST,
+    OFFSETS,
+    Basis,
+    Case,
+    ClusterPlan,
+    Documented,
+    Partition,
+    Run,
+    Target,
+    ranges,
+    scenario,
+)
 
 HOUR_S = 3600
 AHEAD_S = 8 * 24 * HOUR_S
@@ -41,6 +58,11 @@ LAG_MS = 3000
 UNSEEN_S = 20.0
 """Several times replica.lag.time.max.ms, and several checks of it."""
 WAIT_S = 60.0
+FETCH_FAILED = "Error in response for fetch request"
+BACKOFF_S = 2.5
+"""More than twice replica.fetch.backoff.ms, which is a second."""
+FETCH_WAIT = "PartitionFetchState.isDelayed, DelayedItem.dueMs: Time.SYSTEM.milliseconds (2.0.1 to 4.4.0)"
+WAITS = "follower-waits-for-its-old-time"
 RETENTION = "Kafka documentation, topic configuration: retention.ms; KIP-33"
 DELETES = "wrong-clock-deletes-young-records"
 OFTEN = {
@@ -79,13 +101,59 @@ def follower_ahead(run: Run, t: Partition) -> None:
     run.wait_log_start_checkpointed(t, COUNT, [leader, second])
 
 
+def follower_fetched_ahead(run: Run, t: Partition) -> None:
+    """Records are fetched while the follower's clock is ahead."""
+    run.send(t, COUNT)
+    leader, (first, second) = run.leader_of(t), run.followers_of(t)
+    run.step_clock(first, AHEAD_S)
+    run.send(t, COUNT)
+    run.wait_log_end(t, 2 * COUNT, [first])
+    run.set_clocks_right()
+    see_whether_it_fetches(
+        run, t, leader, first, second, stops=not ranges.DELAY_OF_FAILED_FETCHES_ALONE.holds(run.version)
+    )
+
+
+def follower_failed_ahead(run: Run, t: Partition) -> None:
+    """A fetch fails while the follower's clock is ahead."""
+    run.send(t, COUNT)
+    leader, (first, second) = run.leader_of(t), run.followers_of(t)
+    run.step_clock(first, AHEAD_S)
+    run.cut([first], [leader])
+    run.wait_log_line(first, FETCH_FAILED, "that a fetch has failed")
+    # It sleeps for that time once before it begins to wait (AbstractFetcherThread.processFetchRequest).
+    run.let_pass(BACKOFF_S, "the follower waits after the failed fetch")
+    run.set_clocks_right()
+    run.heal_network()
+    see_whether_it_fetches(run, t, leader, first, second, stops=True)
+
+
+def see_whether_it_fetches(
+    run: Run, t: Partition, leader: Target, first: Target, second: Target, *, stops: bool
+) -> None:
+    """One more record, and the follower's part in the ISR for long after its clock is right. One that waits for its old
+    time is started anew.
+    """
+    run.send(t, timeout_s=WAIT_S)
+    if stops:
+        run.wait_isr(t, [leader, second])
+    run.let_pass(UNSEEN_S, "a follower that fetches would long be in the ISR")
+    if stops:
+        run.stop(first)
+        run.start(first)
+
+
 def coordinator_ahead(run: Run, t: Partition) -> None:
     run.send(t, COUNT)
     run.commit(GROUP, t, COUNT)
     run.wait_committed(GROUP, t, COUNT, timeout_s=WAIT_S)
-    run.step_clock(run.leader_of(OFFSETS), AHEAD_S)
+    coordinator = run.leader_of(OFFSETS)
+    run.step_clock(coordinator, AHEAD_S)
     run.wait_committed(GROUP, t, None, timeout_s=RETENTION_LIMIT_S)
     run.set_clocks_right()
+    # It may follow in t. If a fetch of it failed while its clock was ahead, it waits for that time.
+    run.stop(coordinator)
+    run.start(coordinator)
 
 
 def leader_behind(run: Run, t: Partition) -> None:
@@ -176,6 +244,43 @@ scenario(
                     claims=["leader-elected-from-isr"],
                     source=RETENTION,
                     basis=Basis.DOCUMENTATION,
+                ),
+            ],
+        ),
+        "follower-fetched-ahead": Case(
+            steps=partial(set_right, sequence=follower_fetched_ahead),
+            applies=ranges.SESSIONS_BY_MONOTONIC_CLOCK,
+            settings={"replica.lag.time.max.ms": str(LAG_MS)},
+            topic={"retention.ms": "-1"},
+            documented=[
+                Documented(
+                    on=ranges.DELAY_OF_FAILED_FETCHES_ALONE,
+                    claims=["follower-fetches-by-the-right-time"],
+                    sentence="The follower still fetches, and stays in the ISR.",
+                    source="KAFKA-9039",
+                    basis=Basis.JIRA,
+                ),
+                Documented(
+                    claims=[WAITS],
+                    sentence="""The follower takes records while its clock is ahead. When the clock is right again, it
+                        fetches nothing and leaves the ISR, until it is started anew.""",
+                    source=FETCH_WAIT,
+                    basis=Basis.SOURCE,
+                ),
+            ],
+        ),
+        "follower-failed-ahead": Case(
+            steps=partial(set_right, sequence=follower_failed_ahead),
+            applies=ranges.SESSIONS_BY_MONOTONIC_CLOCK,
+            settings={"replica.lag.time.max.ms": str(LAG_MS), "replica.socket.timeout.ms": "2000"},
+            topic={"retention.ms": "-1"},
+            documented=[
+                Documented(
+                    claims=[WAITS],
+                    sentence="""A fetch of the follower fails while its clock is ahead. When the clock is right and the
+                        network whole, it fetches nothing and is out of the ISR, until it is started anew.""",
+                    source=FETCH_WAIT,
+                    basis=Basis.SOURCE,
                 ),
             ],
         ),

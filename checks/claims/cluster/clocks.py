@@ -10,7 +10,7 @@ from checks.claim import Judged, RunEvidence, claim
 from checks.claims.basis import faults, judged, row_of
 from checks.claims.replication.isr import check_period_ms, lag_time_ms
 from evidence.basis import Basis
-from evidence.events import Log, of
+from evidence.events import Container, Log, of
 from evidence.faults.clock import ClockStepProof
 from evidence.faults.network import CutProof
 from evidence.nodes import broker, number_of
@@ -161,3 +161,64 @@ def lag_not_seen_while_clock_behind(evidence: RunEvidence) -> Judged:
         f"in the ISR without fetching: {told} (replica.lag.time.max.ms is {lag_s:g} s), and out of it afterwards",
         "no replica was cut for long from a leader whose clock was behind",
     )
+
+
+def _after_ahead(evidence: RunEvidence) -> Iterator[dict[str, Any]]:
+    """Each follower whose clock was ahead and set right, until its process ended: whether it stayed in the ISR, and
+    whether it was ever in it once a replica that fetches nothing has to be out.
+    """
+    run_state = evidence.run_state
+    must_ns = TIMES * int((lag_time_ms(evidence.run) + check_period_ms(evidence.run)) * 1e6)
+    for step, seconds, _, _ in _steps(run_state):
+        right_ns = step.until_ns
+        until_ns = min((at for at in _ends_of(run_state, step.node) if at > right_ns), default=run_state.end_ns)
+        for where, states in run_state.states.items():
+            then = run_state.state_at(*where, step.inject_ns)
+            number = number_of(step.node)
+            if seconds < 0 or then is None or number not in then.isr or number == then.leader:
+                continue
+            if until_ns - right_ns < must_ns:
+                continue
+            later = [state for state in states if right_ns + must_ns <= state.at_ns < until_ns]
+            begins = run_state.state_at(*where, right_ns + must_ns)
+            yield row_of(step, where) | {
+                "watched_s": round((until_ns - right_ns) / 1e9, 1),
+                "stayed": number in in_isr_throughout(states, right_ns, until_ns),
+                "was_in": any(number in state.isr for state in (*([begins] if begins else ()), *later)),
+            }
+
+
+def _ends_of(run_state: RunState, node: str) -> Iterator[int]:
+    """When the processes of a node ended."""
+    for event in of(run_state.events, Container):
+        if event.node == node and event.action == "die":
+            yield event.at_ns
+
+
+@claim(
+    "follower-waits-for-its-old-time",
+    source="DelayedItem.dueMs, later PartitionFetchState.dueMs (2.0.1 to 4.4.0): Time.SYSTEM.milliseconds, the "
+    "wall clock; apache/kafka pull request 8517 (closed) would have made it monotonic",
+    basis=Basis.SOURCE,
+)
+def follower_waits_for_its_old_time(evidence: RunEvidence) -> Judged:
+    """A follower whose clock was ahead fetches nothing after the clock was set right: it leaves the ISR and does not
+    return.
+    """
+    rows = list(_after_ahead(evidence))
+    wrong = [row for row in rows if row["was_in"]]
+    told = "; ".join(f"{row['node']} for {row['watched_s']:g} s" for row in rows)
+    return judged(rows, wrong, f"out of the ISR with the right time: {told}", "no follower's clock was ahead")
+
+
+@claim(
+    "follower-fetches-by-the-right-time",
+    source="KAFKA-9039: a follower waits after a failed fetch alone",
+    basis=Basis.JIRA,
+)
+def follower_fetches_by_the_right_time(evidence: RunEvidence) -> Judged:
+    """A follower whose clock was ahead, and no fetch of which failed, stays in the ISR when its clock is set right."""
+    rows = list(_after_ahead(evidence))
+    wrong = [row for row in rows if not row["stayed"]]
+    told = "; ".join(f"{row['node']} for {row['watched_s']:g} s" for row in rows)
+    return judged(rows, wrong, f"in the ISR with the right time: {told}", "no follower's clock was ahead")

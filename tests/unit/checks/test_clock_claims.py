@@ -10,7 +10,7 @@ from msgspec import structs
 
 from checks import claims
 from checks.claims import CONTRADICTED, HELD, NOT_OBSERVED, RunEvidence
-from evidence.events import Acked, Event, Failed, Fault, FaultPhase, Log, Partition, Send, Target
+from evidence.events import Acked, Container, Event, Failed, Fault, FaultPhase, Log, Partition, Send, Target
 from evidence.run_state import RunState
 from tests.proofs import proof as proof_of
 from tests.records import run_record
@@ -139,3 +139,33 @@ def test_a_replica_that_fetches_nothing_while_the_clock_is_behind(events: list[l
 def test_a_cut_between_followers_is_none_from_the_leader() -> None:
     between = struck("cut", 20, 70, node="broker-2, broker-3", links=(("broker-2", "broker-3"),))
     assert outcome("lag-not-seen-while-clock-behind", BEHIND, between, [LEFT]) == NOT_OBSERVED
+
+
+WAITS, FETCHES = "follower-waits-for-its-old-time", "follower-fetches-by-the-right-time"
+FOLLOWER_AHEAD = struck("clock-step", 10, 30, node="broker-2", seconds=8 * 86400)
+
+
+def died(second: float) -> Timed:
+    return second, Container(node="broker-2", action="die", exit_code=0)
+
+
+@pytest.mark.parametrize(
+    ("events", "waits", "fetches"),
+    [
+        ([isr(34, 1, 3), died(60), isr(62, 1, 2, 3), isr(90, 1, 2, 3)], HELD, CONTRADICTED),
+        ([isr(20, 1, 3), died(60)], HELD, CONTRADICTED),
+        ([isr(34, 1, 3), isr(50, 1, 2, 3), died(60)], CONTRADICTED, CONTRADICTED),
+        ([isr(50, 1, 2, 3), died(60)], CONTRADICTED, HELD),
+        ([isr(31.2, 1, 3), died(33)], NOT_OBSERVED, NOT_OBSERVED),
+    ],
+    ids=["out until it is started anew", "out before", "comes back", "never left", "not watched for long"],
+)
+def test_a_follower_whose_clock_was_ahead(events: list[Timed], waits: str, fetches: str) -> None:
+    assert outcome(WAITS, FOLLOWER_AHEAD, events) == waits
+    assert outcome(FETCHES, FOLLOWER_AHEAD, events) == fetches
+
+
+def test_a_leader_or_a_clock_behind_is_no_follower_ahead() -> None:
+    behind = struck("clock-step", 10, 30, node="broker-2", seconds=-7200)
+    for other in (AHEAD, behind):
+        assert outcome(WAITS, other, [isr(34, 1, 3), isr(90, 1, 3)]) == NOT_OBSERVED
