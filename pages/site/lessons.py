@@ -121,9 +121,9 @@ UNCOMMITTED: Final = "First example: x is not committed."
 COMMITTED: Final = "Second example: d is committed."
 X, D, GONE = Sent(ALL, "x"), Sent(ALL, "d", "acknowledged"), Sent(ALL, "d", "lost")
 OWN_HW, ASKS = "follower: takes its HW", "follower: asks"
-SECOND: Final = _leader(TWO, "abc/D", 4, epoch=1)
+SECOND: Final = _leader(TWO, "abc/y", 4, epoch=1)
 ALIVE: Final = _leader(TWO, "abcd", 3, epoch=1)
-THIRD: Final = _follower(THREE, "abc/D", 4)
+THIRD: Final = _follower(THREE, "abc/y", 4)
 
 TRUNCATION: Final = Moving(
     "truncation",
@@ -136,13 +136,13 @@ TRUNCATION: Final = Moving(
             UNCOMMITTED,
         ),
         Frame(
-            "broker-1 dies. broker-2 is elected: epoch 1 begins. It gives the offset of x to another record, D. Since "
+            "broker-1 dies. broker-2 is elected: epoch 1 begins. It gives the offset of x to another record, y. Since "
             "0.11 each record bears the epoch of the leader that appended it.",
             _alike("2, 3", _down(ONE, "abcx"), SECOND, THIRD, X),
             UNCOMMITTED,
         ),
         Frame(
-            "broker-1 returns. Offset 3 holds x here, and D in its leader. It must find where the logs begin to "
+            "broker-1 returns. Offset 3 holds x here, and y in its leader. It must find where the logs begin to "
             "differ: by its own high watermark, or by a question to its leader.",
             _both(
                 _moment("2, 3", _follower(ONE, "abcx", 3, OWN_HW), SECOND, THIRD, X),
@@ -167,8 +167,8 @@ TRUNCATION: Final = Moving(
             UNCOMMITTED,
         ),
         Frame(
-            "It fetches D, and is in the ISR again. Nothing acknowledged is lost: x was never committed.",
-            _alike("1, 2, 3", _follower(ONE, "abc/D", 4), SECOND, THIRD, X),
+            "It fetches y, and is in the ISR again. Nothing acknowledged is lost: x was never committed.",
+            _alike("1, 2, 3", _follower(ONE, "abc/y", 4), SECOND, THIRD, X),
             UNCOMMITTED,
         ),
         Frame(
