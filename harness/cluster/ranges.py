@@ -291,7 +291,7 @@ TRANSACTIONS: Final = since_protocol(borders.TRANSACTIONS, "transactions (KIP-98
 STREAMS_EXACTLY_ONCE: Final = TRANSACTIONS & before(
     borders.STREAMS_EXACTLY_ONCE_REMOVED, "Kafka Streams has exactly_once (KIP-129, up to 3.9)"
 )
-STREAMS_EXACTLY_ONCE_V2: Final = since(
+STREAMS_EXACTLY_ONCE_V2: Final = TRANSACTIONS & since(
     borders.STREAMS_EXACTLY_ONCE_V2, "Kafka Streams has exactly_once_v2 (KIP-732, 3.0 and later)"
 )
 CONNECT: Final = between(
@@ -299,7 +299,7 @@ CONNECT: Final = between(
     borders.CONNECT_FILES_GONE,
     "Kafka Connect makes its topics, and has Kafka's connectors for files (KIP-154, 0.11 to 4.3)",
 )
-CONNECT_EXACTLY_ONCE: Final = since(
+CONNECT_EXACTLY_ONCE: Final = TRANSACTIONS & since(
     borders.CONNECT_EXACTLY_ONCE, "Kafka Connect's source of lines supports exactly once (KIP-618, 3.4 and later)"
 )
 TRANSACTIONS_VERIFIED: Final = since(
