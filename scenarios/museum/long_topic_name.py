@@ -11,6 +11,7 @@ out during the outage. No record is lost.
 """
 
 from harness.words import Basis, Border, Bug, ClusterPlan, Documented, Exhibit, Run, Side, TopicPlan, ranges, scenario
+from scenarios.replication.offset_checkpoints import DIRECTORY_FAILED
 
 KAFKA_4893 = Bug(
     id="KAFKA-4893",
@@ -67,7 +68,7 @@ def long_topic_name(run: Run) -> None:
     run.delete_topic(LONGEST)
     if KAFKA_4893.affects(run.version):
         for broker in run.replicas_of(t):
-            run.expect_exit(broker, "Shutdown broker because all log dirs in .* have failed")
+            run.expect_exit(broker, DIRECTORY_FAILED)
         controller = run.controller()
         run.stop(controller)
         run.withdraw_deletion(LONGEST)

@@ -34,7 +34,7 @@ from harness.words import (
     ranges,
     scenario,
 )
-from scenarios.replication.offset_checkpoints import ENDS_ITSELF, cut_file, flipped_bit
+from scenarios.replication.offset_checkpoints import DIRECTORY_FAILED, ENDS_ITSELF, cut_file, flipped_bit
 
 MALFORMED_CHECKPOINT = Bug(
     id="malformed-checkpoint",
@@ -91,7 +91,7 @@ def leader_cannot_read(run: Run) -> None:
         run.kill(leader)
     else:
         run.start_early(leader)
-        run.expect_exit(leader, "all log dirs .* have failed")
+        run.expect_exit(leader, DIRECTORY_FAILED)
     run.remove_checkpoint(leader)
     run.start(leader)
     run.wait_leader(t, leader)

@@ -28,6 +28,10 @@ HEAD = 0.45
 """This part of the file is its version and the number of its lines."""
 CHECKPOINTED = "Kafka documentation, broker configuration: replica.high.watermark.checkpoint.interval.ms"
 UNREADABLE_LINE = "Expected 1 entries but found only 0|Malformed line in offset checkpoint|For input string"
+DIRECTORY_FAILED = "all log dirs .* have failed|Halting broker because dir .* is offline"
+"""The last line of a broker whose only log directory has failed: of LogManager, or of ReplicaManager, which ends a broker
+with a protocol of before 1.0 whatever directory has failed (haltBrokerOnDirFailure).
+"""
 ENDS_ITSELF = """A broker that cannot read the file exits, each time that it is started, until the file is removed."""
 STAYS_OUT = Documented(
     claims=["unreadable-checkpoint-keeps-replica-out"],
@@ -85,7 +89,7 @@ def start_with_unreadable_file(run: Run, spoil: Callable[[Run, Target], None], e
     run.wait_isr(t, [target for target in run.replicas_of(t) if target.id != follower.id])
     if ends.holds(run.version):
         run.start_early(follower)
-        run.expect_exit(follower, "all log dirs .* have failed")
+        run.expect_exit(follower, DIRECTORY_FAILED)
         run.copy_replicas("ended")
     else:
         run.start(follower)
