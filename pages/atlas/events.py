@@ -240,7 +240,8 @@ ROWS: Final[tuple[EventRow, ...]] = (
         settings=MIN_2,
         scenario="memory-survives",
         case="leader-and-follower",
-        do="Keep a third replica on another power supply.",
+        do="Give each replica a power supply of its own, and run 0.11 or later: before, a replica that was not hit may "
+        "truncate too.",
     ),
     EventRow(
         event="The leader's disk is full",

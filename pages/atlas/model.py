@@ -264,6 +264,17 @@ class BugOnPage:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Figure:
+    """One of the figures at the top of a page."""
+
+    count: int
+    of: int
+    """How many events were measured."""
+    holes: int
+    """How many were not."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
     """The release to move to, and what a move to it changes."""
 
@@ -279,17 +290,8 @@ class Step:
     """Client → cells of the recommended settings there that harm records, where none were harmed here."""
     better: Mapping[str, tuple[GridCell, ...]]
     """Client → those that keep records which are lost here, by more than chance explains."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Figure:
-    """One of the figures at the top of a page."""
-
-    count: int
-    of: int
-    """How many events were measured."""
-    holes: int
-    """How many were not."""
+    acks_1: Mapping[str, Figure]
+    """Client → in how many events acks=1 loses records there."""
 
 
 def figure(cells: Sequence[GridCell]) -> Figure:
@@ -411,7 +413,8 @@ def _step(line: ReleaseLine, data: Data, free: Sequence[str], bugs: Sequence[Bug
     then = _by_harm(_bugs(to.with_release(release), data, "brokers"))
     fixed, stay, added = bugs_between(bugs, then)
     cells = {
-        client: (_recommended(line, client, data), _recommended(to, client, data)) for client in columns_of.CLIENTS
+        client: (_column(line, RECOMMENDED, client, data), _column(to, RECOMMENDED, client, data))
+        for client in columns_of.CLIENTS
     }
     return Step(
         release=release,
@@ -421,6 +424,7 @@ def _step(line: ReleaseLine, data: Data, free: Sequence[str], bugs: Sequence[Bug
         added=added,
         worse={client: tuple(_worse(*of)) for client, of in cells.items()},
         better={client: tuple(_better(*of)) for client, of in cells.items()},
+        acks_1={client: figure(_column(to, ACKS_1, client, data)) for client in columns_of.CLIENTS},
     )
 
 
@@ -438,9 +442,9 @@ def bugs_between(
     )
 
 
-def _recommended(line: ReleaseLine, client: str, data: Data) -> list[GridCell]:
-    """The cells of the recommended settings, in the order of events."""
-    found = [one for one in columns_of.columns(line.audit) if one.id == RECOMMENDED]
+def _column(line: ReleaseLine, name: str, client: str, data: Data) -> list[GridCell]:
+    """The cells of a column, in the order of events."""
+    found = [one for one in columns_of.columns(line.audit) if one.id == name]
     return [cell for of_event in grid(line, client, found, data.measured).values() for cell in of_event]
 
 
@@ -622,6 +626,14 @@ def _settings(line: ReleaseLine) -> Iterator[SettingOnPage]:
             value="1",
             default=(producer[name].default or "5") if name in producer else str(rules.in_flight),
             why="there is no idempotence here: retries keep the order with one request in flight",
+        )
+    if rules.retries == 0:
+        yield SettingOnPage(
+            name="retries",
+            where="producer",
+            value=str(2**31 - 1),
+            default="0",
+            why="a record whose first attempt fails is sent again; 2.1 and later do so by themselves (KIP-91)",
         )
     yield SettingOnPage(
         name="min.insync.replicas",

@@ -14,7 +14,19 @@ from harness.harms import HARM_ORDER
 from pages.atlas import columns, lines
 from pages.atlas.columns import FLUSHED, RECOMMENDED
 from pages.atlas.events import EVENTS, inside
-from pages.atlas.model import DOES_NOT_APPLY, HOLE, LOST, Atlas, BugOnPage, Data, atlas, bugs_between, differ
+from pages.atlas.model import (
+    DOES_NOT_APPLY,
+    HOLE,
+    LOST,
+    Atlas,
+    BugOnPage,
+    Data,
+    Figure,
+    atlas,
+    bugs_between,
+    differ,
+    figure,
+)
 
 COMPARED = (columns.ACKS_1, RECOMMENDED, FLUSHED)
 """The columns whose losses are compared: those of the figures at the top of a page."""
@@ -112,10 +124,11 @@ def sentences(move: Move) -> list[str]:
     release = move.new.line.newest
     said = []
     for name, settings in ((columns.ACKS_1, "acks=1"), (RECOMMENDED, "the recommended settings")):
-        before, after = move.old.figures[name], move.new.figures[name]
+        before, after = _of_both(move, name)
         said.append(
-            f"With {settings}, {after.count} of {after.of} measured events {'loses' if after.count == 1 else 'lose'} "
-            f"records on {_where(move.new)}. On {_where(move.old)} it is {before.count} of {before.of}."
+            f"With {settings}, {after.count} of the {after.of} events that were measured on both "
+            f"{'loses' if after.count == 1 else 'lose'} records on {_where(move.new)}. "
+            f"On {_where(move.old)} it is {before.count}."
         )
     if move.old.measured_on == move.new.measured_on:
         said.append(f"Both grids rest on the same runs, of {move.new.measured_on}.")
@@ -133,6 +146,16 @@ def sentences(move: Move) -> list[str]:
     for name, before_default, after_default in move.defaults:
         said.append(f"The default of {name} is {after_default}, no longer {before_default}.")
     return said
+
+
+def _of_both(move: Move, name: str) -> tuple[Figure, Figure]:
+    """In how many of the events that were measured on both sides a column's settings lose records."""
+    sides = [
+        {one.fault: one for one in page.column("java", name) if one.worst != HOLE} for page in (move.old, move.new)
+    ]
+    both = [fault for fault in sides[0] if fault in sides[1]]
+    before, after = (figure([side[fault] for fault in both]) for side in sides)
+    return before, after
 
 
 def _where(page: Atlas) -> str:

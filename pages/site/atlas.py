@@ -86,11 +86,13 @@ def of_line(
             for client in columns.CLIENTS
         },
         of_line={client: words.of_line(atlas, client) for client in columns.CLIENTS},
+        flushed={client: words.not_prevented(atlas, client, flushed=True) for client in columns.CLIENTS},
         with_bugs=partial(_with_bugs, atlas=atlas),
         linger={client: words.linger(client, atlas) for client in columns.CLIENTS},
         costs={client: words.costs(data, atlas, client) for client in columns.CLIENTS},
         groups=events.grouped(),
         events=events.EVENTS,
+        inside=events.inside,
         notes={fault: words.note(atlas, fault) for fault in events.EVENTS},
         symbols=model.SYMBOLS,
         words=model.WORDS,
@@ -134,7 +136,12 @@ def not_prevented(atlas: model.Atlas) -> list[tuple[str, list[model.RowOnPage]]]
 def style(atlases: Sequence[model.Atlas]) -> str:
     """The style sheet that all pages of lines share: what a choice of settings and of a client shows."""
     ids = dict.fromkeys(column.id for atlas in atlases for column in atlas.columns)
-    return ENVIRONMENT.get_template("atlas.css.j2").render(columns=list(ids), clients=columns.CLIENTS) + "\n"
+    return (
+        ENVIRONMENT.get_template("atlas.css.j2").render(
+            columns=list(ids), clients=columns.CLIENTS, flushed=columns.FLUSHED
+        )
+        + "\n"
+    )
 
 
 def _with_bugs(text: str, atlas: model.Atlas, added: Sequence[model.BugOnPage] = ()) -> Markup:

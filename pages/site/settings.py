@@ -45,7 +45,7 @@ def advice(fault: str, data: model.Data) -> str:
         return ""
     losing = list(dict.fromkeys(_name(one.cell.column) for one in every if one.cell.worst == model.LOST))
     best = next(one for one in columns_of.columns(lines.every()[0].audit) if one.id == RECOMMENDED)
-    names, bad = words.to_set(best), _losing(every, RECOMMENDED)
+    names, bad = words.as_written(best), _losing(every, RECOMMENDED)
     flushed = [one for one in every if one.cell.column.id == FLUSHED]
     if not losing:
         told = [f"No measured setting lost a record: {_kept(every)}"]

@@ -36,17 +36,18 @@ from pages.atlas.model import (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Point:
-    """What becomes of a bug with a move to another release."""
+    """What becomes of bugs that touch the same with a move to another release."""
 
     what: str
     """FIXED, STAYS or NEW."""
-    bug: BugOnPage
+    touches: str
+    bugs: tuple[BugOnPage, ...]
     by: str = ""
-    """What else it takes: "a Java client of 3.9.2"."""
+    """What else it takes: " by Java clients of 3.9.2"."""
 
     def __str__(self) -> str:
-        harm = f", {HARM_ORDER[0]}" if self.bug.harm == HARM_ORDER[0] else ""
-        return f"{self.bug.id} ({self.bug.touches}{harm})"
+        named = [f"{bug.id} ({bug.harm})" if bug.harm == HARM_ORDER[0] else bug.id for bug in self.bugs]
+        return f"{self.touches}: {', '.join(named)}"
 
 
 FIXED: Final = "fixed"
@@ -65,16 +66,23 @@ class Answer:
     """Why, or what else."""
     events: tuple[str, ...] = ()
     """The events that it is about, by name."""
+    kept_by_flush: frozenset[str] = frozenset()
+    """Those of them that lose nothing in a topic that is flushed with each record."""
     points: tuple[Point, ...] = ()
     """The bugs that it is about."""
 
     def __str__(self) -> str:
-        named = f"Events: {'; '.join(map(inside, self.events))}." if self.events else ""
+        events = [inside(one) + self.mark(one) for one in self.events]
+        named = f"Events: {'; '.join(events)}." if events else ""
         of_each: dict[str, list[str]] = {}
         for point in self.points:
             of_each.setdefault(f"{point.what}{point.by}", []).append(str(point))
-        bugs = [f"{what[:1].upper()}{what[1:]}: {', '.join(points)}." for what, points in of_each.items()]
+        bugs = [f"{what[:1].upper()}{what[1:]}: {'; '.join(points)}." for what, points in of_each.items()]
         return " ".join(filter(None, (self.first, self.rest, named, *bugs)))
+
+    def mark(self, event: str) -> str:
+        """What is said behind an event's name."""
+        return " (not with flush.messages=1)" if event in self.kept_by_flush else ""
 
 
 def lead(atlas: Atlas) -> str:
@@ -129,7 +137,7 @@ def chance() -> str:
     """What five runs leave possible: how far a count can be trusted."""
     return (
         f"Runs are few: after 5 runs without a loss, up to {percent(at_most(0, 5))} of attempts may still lose "
-        f"records, and “3 of 5 runs” stands for {between(3, 5)} of attempts (95 % confidence)."
+        f"records, and “3 of 5 runs” stands for {between(3, 5)} of attempts (95 % confidence, one-sided and two-sided)."
     )
 
 
@@ -138,11 +146,12 @@ def chance() -> str:
 
 def answers(atlas: Atlas, client: str, column: Column) -> tuple[Answer, ...]:
     """What can be lost, what to set, which release to be on, and what no producer setting prevents."""
-    return lost(atlas, client, column), to_change(atlas, client, column), *of_line(atlas, client)
+    first = lost(atlas, client, column), to_change(atlas, client, column), release(atlas, client)
+    return *first, not_prevented(atlas, client, flushed=column.flush_each)
 
 
 def of_line(atlas: Atlas, client: str) -> tuple[Answer, ...]:
-    """The two answers that are the same whatever a producer has."""
+    """The two answers that are the same whatever a producer has; the last one is another for a flushed topic."""
     return release(atlas, client), not_prevented(atlas, client)
 
 
@@ -201,33 +210,50 @@ def to_change(atlas: Atlas, client: str, column: Column) -> Answer:
     if column.id == RECOMMENDED:
         power = atlas.losing(client, FLUSHED)
         then = f"Then {power.count} of {power.of} events {_lose(power.count)} records. {FLUSH_PRICE}"
-        told = "Nothing more in producers. Set flush.messages=1 in the topic if all replicas can lose power at once."
+        told = "Nothing more in producers. Set flush.messages=1 in topics that must outlast a loss of power."
         return Answer(heading=heading, first=told, rest=then if power.of else "")
     figure = atlas.losing(client, best.id)
-    then = f"Then {figure.count} of {figure.of} events {_lose(figure.count)} records."
-    harm = _other_harm(atlas.column(client, best.id))
-    return Answer(
-        heading=heading, first=f"Set {to_set(best)}.", rest=" ".join(filter(None, (then, harm))) if figure.of else ""
-    )
+    rest = [_then(atlas, client, column, best)] if figure.of else []
+    return Answer(heading=heading, first=f"Set {to_set(atlas, column, best)}.", rest=" ".join([*rest, *_takes(atlas)]))
 
 
-def not_prevented(atlas: Atlas, client: str) -> Answer:
-    """The events that lose records with the recommended settings too: of the grid, and others that were run."""
-    left, flushed = (_losing(atlas, client, column) for column in (RECOMMENDED, FLUSHED))
+def _then(atlas: Atlas, client: str, column: Column, best: Column) -> str:
+    """What is left with the recommended settings."""
+    figure, harm = atlas.losing(client, best.id), _other_harm(atlas.column(client, best.id))
+    then = f"Then {figure.count} of {figure.of} events {_lose(figure.count)} records"
+    if harm:
+        return f"{then}. {harm}"
+    mends = ", and none writes them twice or reorders them" if _other_harm(atlas.column(client, column.id)) else ""
+    return f"{then}{mends}."
+
+
+def _takes(atlas: Atlas) -> list[str]:
+    """What the recommended settings take, beside what is set."""
+    if any(one.name == ELIGIBLE and one.default.startswith("1") for one in atlas.settings):
+        return [f"Measured with {ELIGIBLE}=1, which clusters that were upgraded do not have."]
+    return []
+
+
+ELIGIBLE: Final = "eligible.leader.replicas.version"
+
+
+def not_prevented(atlas: Atlas, client: str, *, flushed: bool = False) -> Answer:
+    """The events that lose records with the recommended settings too, or also with `flushed` ones: of the grid, and
+    others that were run.
+    """
+    left, still = (_losing(atlas, client, column) for column in (RECOMMENDED, FLUSHED))
     measured = atlas.losing(client, RECOMMENDED).of
-    prevented = [fault for fault in left if atlas.losing(client, FLUSHED).of and fault not in flushed]
-    rest = [fault for fault in left if fault not in prevented]
-    further = [one.row.event for one in atlas.further()]
-    names = dict.fromkeys([*(EVENTS[fault] for fault in (*prevented, *rest)), *further])
-    which = "the first" if len(prevented) == 1 else f"the first {len(prevented)}"
+    prevented = [fault for fault in left if atlas.losing(client, FLUSHED).of and fault not in still]
+    left = [*([] if flushed else prevented), *(fault for fault in left if fault not in prevented)]
+    names = dict.fromkeys([*(EVENTS[fault] for fault in left), *(one.row.event for one in atlas.further())])
     more = len(names) - len(left)
     parts = f": {len(left)} of the {measured} above and {more} more" if left and more else ""
     told = f"{plural(len(names), 'event')} {_lose(len(names))} records whatever producers set{parts}."
     return Answer(
         heading="What no producer setting prevents",
         first=told if names else "No event that was run loses records then.",
-        rest=f"flush.messages=1 in the topic prevents {which}." if prevented else "",
         events=tuple(names),
+        kept_by_flush=frozenset(EVENTS[fault] for fault in prevented),
     )
 
 
@@ -235,11 +261,32 @@ def _losing(atlas: Atlas, client: str, column: str) -> list[str]:
     return [one.fault for one in atlas.column(client, column) if one.worst == LOST]
 
 
-def to_set(column: Column) -> str:
-    """A column's settings by their names, as they are written into files."""
-    written = {"idempotent": "enable.idempotence=true", "one in flight": "max.in.flight.requests.per.connection=1"}
+def to_set(atlas: Atlas, column: Column, best: Column) -> str:
+    """What a column lacks of the best one, by the names that stand in files: in producers, then in topics."""
+    producer = [
+        *(["acks=all"] if column.acks != best.acks else []),
+        *(["enable.idempotence=true"] if best.idempotence and not column.idempotence else []),
+        *([f"{IN_FLIGHT}=1"] if best.in_flight == 1 < column.in_flight else []),
+    ]
+    opened = column.unclean or any(one.name == UNCLEAN_ELECTIONS and one.differs for one in atlas.settings)
+    topic = [
+        *([f"min.insync.replicas={best.min_insync_replicas}"] if column.topic != best.topic else []),
+        *([f"{UNCLEAN_ELECTIONS}=false"] if opened else []),
+    ]
+    if not producer:
+        return f"{listed(topic)} in topics"
+    return f"{listed(producer)} in producers" + (f", {listed(topic)} in topics" if topic else "")
+
+
+def as_written(column: Column) -> str:
+    """All of a column's settings by their names, as they stand in files."""
+    written = {"idempotent": "enable.idempotence=true", "one in flight": f"{IN_FLIGHT}=1"}
     settings = [written.get(one, one) for one in column.title.split(", ")]
     return f"{', '.join(settings)} and {column.topic}"
+
+
+IN_FLIGHT: Final = "max.in.flight.requests.per.connection"
+UNCLEAN_ELECTIONS: Final = "unclean.leader.election.enable"
 
 
 def costs(data: Data, atlas: Atlas, client: str) -> dict[str, str]:
@@ -284,7 +331,7 @@ def backing(atlas: Atlas, one: RowOnPage) -> str:
     if one.prevention is not None:
         return f"With {one.row.remedy or 'that'}, {plural(one.prevention.runs, 'run')} lost nothing."
     flushed = [cell for cell in atlas.column("java", FLUSHED) if cell.fault == one.row.same_as and cell.worst == KEPT]
-    if flushed:
+    if flushed and one.row.same_as in _losing(atlas, "java", RECOMMENDED):
         return f"In the grid, {plural(len(flushed[0].runs), 'run')} with flush.messages=1 lost nothing."
     return f"Runs on {one.elsewhere} show that it helps." if one.elsewhere else ""
 
@@ -345,33 +392,45 @@ def _none_fixes(newest: str, atlas: Atlas) -> str:
 
 
 def _why(atlas: Atlas, step: Step, client: str) -> list[str]:
-    """What a move to another release brings, in sentences."""
-    told = []
-    if step.fixed:
-        near = f"; the nearest release that does is {step.first}" if step.first != step.release else ""
-        told.append(f"It fixes {len(step.fixed)} of the {plural(len(atlas.bugs), 'known bug')} here{near}.")
-    else:
-        told.append("Neither has a bug that a release fixes.")
+    """What a move to another release brings, in sentences: first which events, then how many bugs."""
     better = [inside(EVENTS[cell.fault]) for cell in step.better[client]]
-    told += [f"With the recommended settings it keeps records when: {'; '.join(better)}."] if better else []
-    told += [f"There, with {client}, {'; '.join(map(_worse, step.worse[client]))}."] if step.worse[client] else []
+    told = [f"With the recommended settings it keeps records when: {'; '.join(better)}."] if better else []
+    if step.fixed:
+        told.append(f"It fixes {len(step.fixed)} of the {plural(len(atlas.bugs), 'known bug')} of brokers here.")
+    else:
+        told.append("Both have every fix that a release has.")
+    told += ["With acks=1, records are lost there too."] if step.acks_1[client].count else []
+    worse = "; ".join(map(_worse, step.worse[client]))
+    told += [f"On {step.release}, with {client} and the recommended settings, {worse}."] if worse else []
     return told
 
 
 def _points(atlas: Atlas, step: Step | None) -> Iterator[Point]:
-    """What becomes of each bug of brokers."""
+    """What becomes of the bugs of brokers."""
     if step is None:
-        yield from (Point(what=STAYS, bug=bug) for bug in atlas.bugs)
+        yield from _by_what_they_touch(STAYS, atlas.bugs)
         return
     for what, bugs in ((FIXED, step.fixed), (STAYS, step.stay), (NEW, step.added)):
-        yield from (Point(what=what, bug=bug) for bug in bugs)
+        yield from _by_what_they_touch(what, bugs)
+
+
+def _by_what_they_touch(what: str, bugs: Sequence[BugOnPage]) -> Iterator[Point]:
+    """All bugs of transactions are one point: who has none passes over them at once."""
+    groups: dict[str, list[BugOnPage]] = {}
+    for bug in bugs:
+        groups.setdefault(TRANSACTIONS if bug.touches.startswith(TRANSACTIONS) else bug.touches, []).append(bug)
+    for touches, of in groups.items():
+        yield Point(what=what, touches=of[0].touches if len(of) == 1 else touches, bugs=tuple(of))
+
+
+TRANSACTIONS: Final = "transactions"
 
 
 def _of_clients(atlas: Atlas) -> Iterator[Point]:
     """What becomes of each bug of Java clients of this release."""
     for bug in atlas.client_bugs:
         by = f" by Java clients of {bug.fixed}" if bug.fixed else " in Java clients"
-        yield Point(what=FIXED if bug.fixed else STAYS, bug=bug, by=by)
+        yield Point(what=FIXED if bug.fixed else STAYS, touches=bug.touches, bugs=(bug,), by=by)
 
 
 def listed(names: Sequence[str]) -> str:
@@ -452,7 +511,9 @@ def default_of(atlas: Atlas, client: str, data: Data) -> str:
     """What a client has if nothing is set, and where the page shows it."""
     if client == "java":
         name = next(one.title for one in atlas.columns if one.id == chosen(atlas))
-        return f"Shown first: {name}, the default of a Java producer of {atlas.line.newest}."
+        told = f"Shown first: {name}, the default of a Java producer of {atlas.line.newest}."
+        opened = any(one.name == UNCLEAN_ELECTIONS and one.differs for one in atlas.settings)
+        return f"{told} Unclean elections are off but where said; the default here is on." if opened else told
     released = max((run.client_release for one in atlas.cells(client) for run in one.runs), key=numbers, default="")
     if not released:
         return ""

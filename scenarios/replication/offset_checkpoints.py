@@ -29,7 +29,7 @@ HEAD = 0.45
 CHECKPOINTED = "Kafka documentation, broker configuration: replica.high.watermark.checkpoint.interval.ms"
 UNREADABLE_LINE = "Expected 1 entries but found only 0|Malformed line in offset checkpoint|For input string"
 DIRECTORY_FAILED = "all log dirs .* have failed|Halting broker because dir .* is offline"
-"""The last line of a broker whose only log directory has failed: of LogManager, or of ReplicaManager, which ends a broker
+"""The last line of a broker whose only log directory has failed: of LogManager, or of ReplicaManager, which ends those
 with a protocol of before 1.0 whatever directory has failed (haltBrokerOnDirFailure).
 """
 ENDS_ITSELF = """A broker that cannot read the file exits, each time that it is started, until the file is removed."""
