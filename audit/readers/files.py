@@ -447,13 +447,19 @@ def _with_sends(producers: Sequence[ProducerConfig]) -> list[ProducerConfig]:
 
     def told(producer: ProducerConfig) -> ProducerConfig:
         client = OF_MICRONAUT.fullmatch(producer.spelling)
-        alone = count[producer.unit] == 1 and producer.framework in ("spring", "source")
+        alone = count[producer.unit] == 1 and (producer.framework in ("spring", "source") or _is_of_file(producer))
         if producer.topics or producer.unit in ("", NAMED) or not (alone or client):
             return producer
         topics = topics_of_module(producer.unit, producer.origin.path, known, client[1] if client else "")
         return dataclasses.replace(producer, topics=tuple(topics))
 
     return [told(each) for each in producers]
+
+
+def _is_of_file(producer: ProducerConfig) -> bool:
+    """Whether a producer's settings are in a file that a program of its module takes them from."""
+    plain = producer.framework == "" and not producer.spelling.endswith("{KEY}")
+    return plain and producer.origin.path.endswith((".properties", ".conf", ".yml", ".yaml"))
 
 
 def _is_of_another_place(producer: ProducerConfig) -> bool:

@@ -1693,7 +1693,7 @@ def _selected(maker: _Maker, found: _SourceWalk) -> list[_Pair]:
         return [each for each in (*named, *inside) if each.key != "acks" or each.owner == OF_KAFKAFLOW]
     if maker.kind == "watermill" and "OverwriteSaramaConfig" not in maker.text:
         return []
-    copied = {name for value in _bound(maker, found) for name in _filled_here(value, found)}
+    copied = {name for value in (*_bound(maker, found), maker.text) for name in _filled_here(value, found)}
     maker = replace(maker, names=maker.names | copied | _makers_of_config(maker, found))
     names = maker.names
     if maker.kind in OF_SARAMA:
@@ -1946,7 +1946,8 @@ def _bound(maker: _Maker, found: _SourceWalk) -> list[str]:
 def _filled_here(value: str, found: _SourceWalk) -> set[str]:
     """The functions and maps of a file that an expression has its settings of."""
     own = {each for each in re.findall(r"(?<![\w.])(?:this\.)?(\w+)", value) if each in found.owners | found.fillers}
-    return own | {each.partition(".")[2] for each in OF_CLASS.findall(value) if each in found.classes}
+    built = {f"new {owner}" for owner, _ in OF_BUILDER.findall(value)} & found.classes
+    return own | built | {each.partition(".")[2] for each in OF_CLASS.findall(value) if each in found.classes}
 
 
 def _is_made_elsewhere(maker: _Maker, found: _SourceWalk) -> bool:
@@ -2218,6 +2219,32 @@ def _gather_classes(found: _SourceWalk, language: str, parser: Any) -> None:
             found.scopes[at] = there.scopes[key]
             found.pairs += [replace(each, other=other, scope=at) for each in there.pairs if each.scope == key]
         found.classes |= {called}
+    for owner, chain in dict.fromkeys(one for value in values for one in OF_BUILDER.findall(value)):
+        _gather_builder(owner, re.findall(r"\.\s*(\w+)\s*\(", chain), found, language)
+
+
+OF_BUILDER: Final = re.compile(
+    r"\bnew\s+(?!KafkaProducer\b|Properties\b|\w*Map\b)([A-Z]\w*)\((?:[^()]|\([^()]*\)){0,400}\)"
+    r"((?:\s*\.\s*\w+\((?:[^()]|\([^()]*\)){0,400}\)){1,20})"
+)
+"""A map that a class of the program's builds: `new Settings().forProducer(servers).build()`."""
+
+
+def _gather_builder(owner: str, methods: Sequence[str], found: _SourceWalk, language: str) -> None:
+    """Add what a class of the program's puts into the map that it builds, in the methods that are called of it."""
+    other = _class(found.source, owner, language)
+    there = _walk_of(other, language) if other is not None else None
+    taken = [key for key in there.scopes if key.partition("@")[0] in (owner, *methods)] if there is not None else []
+    if there is None or not {*methods} <= {key.partition("@")[0] for key in taken}:
+        return
+    if any(re.search(r"\bputAll\(|\.load\(", there.scopes[key]) for key in taken):
+        return
+    name = f"new {owner}"
+    for key in taken:
+        pairs = [replace(each, other=other, scope=f"{name}@{key}") for each in there.pairs if each.scope == key]
+        found.scopes |= {f"{name}@{key}": there.scopes[key]} if pairs else {}
+        found.pairs += pairs
+    found.classes |= {name}
 
 
 def _gather_objects(found: _SourceWalk, language: str) -> None:
@@ -2327,7 +2354,7 @@ def _customized(found: _SourceWalk, reading: Collected) -> None:
         for scope, text in found.scopes.items():
             function, _, start = scope.partition("@")
             own = re.search(rf"\b{name}\b", text) or (inherits and function in ("configure", "customize"))
-            if own:
+            if own and start.isdecimal():  # not one of another class's
                 _customizes(framework, scope, range(int(start), int(start) + len(text.encode())), found, reading)
 
 
@@ -2418,6 +2445,14 @@ def _with_loops(settings: list[Setting], maker: _Maker, found: _SourceWalk) -> l
 
 OF_SECTION: Final = re.compile(r"\bgetConfig\(\s*\"[\w.-]+\"\s*\)\s*\.\s*(?:entrySet|root)\b")
 """Where a program of Scala's takes all that a section of its file says."""
+
+
+COPIES: Final = re.compile(
+    r"\[\s*(?:it|key|k|name)(?:\.key)?\s*\]\s*=(?!=)"
+    r"|\b(?:put|setProperty)\(\s*(?:(?:it|entry|e)\.(?:key|getKey\(\)|_1)|key|k|name)\s*,"
+    r"|\bforEach\(\s*\w+::(?:put|setProperty)\s*\)"
+)
+"""Where a program of the JVM's puts a section of its file into a map, by keys that only the file has."""
 
 
 def _content_around(maker: _Maker, found: _SourceWalk) -> str:
@@ -2637,6 +2672,7 @@ def _add_one(pairs: list[_Pair], maker: _Maker, found: _SourceWalk, reading: Col
     based = re.search(r"buildProducerProperties|getProducer\(\)\.build|kafkaProperties", body + called) is not None
     loads = re.search(r"\.load\(|ConfigFactory|loadProps|Utils\.loadProps", body + called) is not None
     loads |= found.language == "scala" and OF_SECTION.search(_content_around(maker, found)) is not None
+    loads |= maker.kind in MAPS and COPIES.search(_content_around(maker, found)) is not None
     loads |= maker.kind == "ProducerSettings"  # of Akka's and Pekko's, which begin with `….kafka.producer` of HOCON
     followed = bool(pairs) or maker.kind in FOLLOWED or (maker.kind == "KafkaStreams" and not loads)
     followed |= maker.kind == "KafkaSink" and BUILT.search(maker.text) is not None
@@ -2844,7 +2880,7 @@ def topics_of_module(unit: str, path: str, known: dict[Path, bool], client_id: s
     """
     end = path.rpartition(".")[2]
     found: list[str] = []
-    for language in (end,) if end in LANGUAGES else ("java", "kt"):
+    for language in (end,) if end in LANGUAGES else ("java", "kt", "scala"):
         parser = _parser(language)
         for text in calls.sources_of(calls.root_of(str(Path(unit) / "x")), language) if parser is not None else ():
             if client_id:
