@@ -128,7 +128,7 @@ def _is_librarys(package: str, content: str, root: Path) -> bool:
 
 @lru_cache(maxsize=64)
 def _module_of_go(root: Path) -> str:
-    """The path of the module of Go's that a directory is; empty if it is none."""
+    """The path of the module of Go's that a directory is; empty if no module is there."""
     build = text_of(root / "go.mod")
     found = re.search(r"(?m)^module[ \t]+(\S+)", build.content) if build is not None else None
     return found[1] if found else ""

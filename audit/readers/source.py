@@ -1520,6 +1520,8 @@ def _kind_of_jvm(found: _SourceWalk, callee: str, name: str, node: Node) -> str:
         return ""  # Kafka Streams' producer, which it is asked for
     if found.language in ("kt", "kts") and _is_own_function(name, len(_arguments(node)), content):
         return ""
+    if name == "DefaultKafkaProducerFactory" and _is_programs_class(found.source, name, found.language):
+        return ""
     if name in ("KafkaProducer", "DefaultKafkaProducerFactory") and makes and kafkas:
         return name
     if name == "KafkaTemplate" and makes and len(_arguments(node)) > 1:
@@ -1531,6 +1533,12 @@ def _kind_of_jvm(found: _SourceWalk, callee: str, name: str, node: Node) -> str:
     if name == "KafkaStreams" and makes and "org.apache.kafka.streams" in content:
         return name if STREAMS.search(content) else ""
     return _kind_of_call(found, callee, name, node)
+
+
+def _is_programs_class(source: Text, name: str, language: str) -> bool:
+    """Whether a class that has a library's name is one of the program's: of this file, or beside it."""
+    own = re.search(rf"\bclass\s+{name}\b", source.content) is not None
+    return own or ("springframework" not in source.content and _class(source, name, language) is not None)
 
 
 def _is_own_function(name: str, given: int, content: str) -> bool:
@@ -1615,8 +1623,21 @@ def _kind_of_javascript(found: _SourceWalk, callee: str, name: str, node: Node) 
         return "node-rdkafka"
     if node.type != "new_expression" or name not in OF_NODE:
         return ""
+    if _is_class_of_scripts(found.source, callee.partition(".")[0]):
+        return ""
     kinds = {each: each for each in (PLATFORMATIC, "node-rdkafka", "kafka-node")} | {CONFLUENTS: "node-rdkafka"}
     return next((kind for package, kind in kinds.items() if package in packages), "")
+
+
+def _is_class_of_scripts(source: Text, name: str) -> bool:
+    """Whether a script takes a class from a file of its own program, and no library's through it."""
+    where = re.search(
+        rf"\b{re.escape(name)}\b[^;\n=]{{0,200}}(?:=\s*require\(\s*|\bfrom\s+)[\"'](\.[\w./-]*)[\"']", source.content
+    )
+    if where is None:
+        return False
+    module = _imported(source, name)
+    return not any(each in module for each in PACKAGES) or re.search(rf"\bclass\s+{name}\b", module) is not None
 
 
 def _imported(source: Text, name: str) -> str:
@@ -2118,7 +2139,9 @@ def read_source(source: Text, reading: Collected) -> bool:
     fields: set[str] = set()
     if len(found.makers) > MOST:
         reading.ignored[f"a producer beyond {MOST} of one file"] += len(found.makers) - MOST
+    alternatives: dict[tuple[str, ...], list[Made]] = {}
     for maker in found.makers[:MOST]:
+        count = len(reading.made)
         name = _assigned_to(maker, found) if maker.kind == "ProducerConfig" else ""
         if maker.kind == "ProducerConfig" and _is_kafkaflows(maker, name, found):
             continue
@@ -2127,9 +2150,52 @@ def read_source(source: Text, reading: Collected) -> bool:
             continue
         if not name.startswith("_") or name not in fields:  # a field of a builder's, made by whoever is first
             _add(maker, found, reading)
+            if len(reading.made) == count + 1:
+                _without_alternative(maker, found, alternatives, reading)
         fields.add(name)
     reading.made[before:] = _folded(reading.made[before:])
     return True
+
+
+TARGET: Final = re.compile(
+    r"(?:\b(return)|([\w.$]+)(?:\s*,\s*\w+)*\s*(?::\s*[\w.<>]+\s*)?(?:\?\?|:)?=)\s*(?:await\s+|&|\*)*\Z"
+)
+"""What is done with what is made: it is returned, or assigned to a variable or a field, of which Go has several."""
+ALTERNATIVE: Final = (*DECISIVE, "request.required.acks", "message.send.max.retries", "transactional.id",
+                      "max.in.flight.requests.per.connection", "max.in.flight")  # fmt: skip
+"""What two producers do not differ in that stand for one another."""
+
+
+def _without_alternative(
+    maker: _Maker, found: _SourceWalk, before: dict[tuple[str, ...], list[Made]], reading: Collected
+) -> None:
+    """Leave out the producer that was added last, if the same function makes one before that stands in its place, with
+    and without TLS for instance: both are returned, or put into one variable, and nothing that decides differs. A
+    field of a class may be set by several functions.
+    """
+    target = TARGET.search(found.encoded[max(0, maker.start - 200) : maker.start].decode(errors="replace"))
+    if target is None or not maker.scope:
+        return
+    last = reading.made[-1]
+    alike = before.setdefault((_home(maker, target[2] or "", found), maker.kind, target[1] or target[2]), [])
+    if any(_deciding(each.producer) == _deciding(last.producer) for each in alike):
+        reading.made.pop()
+    else:
+        alike.append(last)
+
+
+def _home(maker: _Maker, target: str, found: _SourceWalk) -> str:
+    """In what there is one variable of a name: in the class of a field, or else in the function."""
+    if not target.startswith("this."):
+        return maker.scope
+    classes = re.findall(rb"\bclass\s+(\w+)", found.encoded[: maker.start])
+    return f"class {classes[-1].decode(errors='replace')}" if classes else maker.scope
+
+
+def _deciding(producer: ProducerConfig) -> tuple[object, ...]:
+    """What decides over a producer's records, and where they are sent."""
+    given = ((key, each.value, each.known) for key in ALTERNATIVE if (each := producer.settings.get(key)) is not None)
+    return (*given, producer.topics)
 
 
 def _is_kafkaflows(maker: _Maker, name: str, found: _SourceWalk) -> bool:

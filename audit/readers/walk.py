@@ -36,7 +36,8 @@ PROGRAM: Final = frozenset(
 )
 """What a directory of a program's has."""
 OF_TESTS: Final = re.compile(
-    r"tests|__tests__|testdata|testFixtures"
+    r"tests|__(?:tests|mocks|fixtures)__|mocks|cypress|testdata|testFixtures"
+    r"|tests?[-_]?(?:utils?|helpers?|support|fixtures|kit)"
     r"|(?:unit|integration|functional|acceptance|component|system|e2e)[-_]?[tT]ests?"
 )
 """Directories whose files configure nothing but tests, wherever they are."""
@@ -44,6 +45,8 @@ OF_PACKAGES: Final = re.compile(r"/src/(?:\w+/)?(?:java|kotlin|scala)(?:/|\Z)")
 """Below it directories are packages, whatever their names."""
 OF_PORTS: Final = re.compile(r"(?:adapters?|ports?|boundary|boundaries)\Z")
 """Beside an `in` or in one of these, `out` has what a program sends with: ports and adapters."""
+OF_DOCUMENTS: Final = words("docs doc documentation snippets")
+"""Directories whose files are shown to people, if no program is in them."""
 MAYBE_TESTS: Final = words("test it e2e spec jmh")
 """So do these, beside a program or below `src`; elsewhere the names are people's own."""
 STAGES: Final = words("dev development prod production prd stage staging stg uat qa acc live")
@@ -139,6 +142,8 @@ def _walk(path: str, seen: set[tuple[int, int]], ignored: Counter[str], problems
             if _is_directory(entry):
                 if _is_of_tests(entry.name, folder, beside, top=folder == path):
                     ignored["of tests"] += 1
+                elif entry.name.lower() in OF_DOCUMENTS and not _is_program(entry.path):
+                    ignored["of documents"] += 1
                 elif _is_skipped(entry, folder.removeprefix(path), beside):
                     ignored[f"in {entry.name}/"] += 1
                 else:
@@ -173,6 +178,11 @@ def _is_package(name: str, inside: str, beside: set[str]) -> bool:
     if OF_PACKAGES.search(f"/{inside.strip('/')}"):
         return True
     return name == "out" and (bool(beside & {"in", "incoming"}) or OF_PORTS.search(inside.lower()) is not None)
+
+
+def _is_program(path: str) -> bool:
+    """Whether a directory has what builds a program."""
+    return any(os.path.exists(os.path.join(path, name)) for name in PROGRAM)
 
 
 def _is_own(path: str) -> bool:

@@ -171,3 +171,163 @@ def test_a_file_that_a_program_loads_has_the_topics_that_it_sends_to(tmp_path) -
     settings = "bootstrap.servers=k:9092\nacks=1\n"
     files = {"pom.xml": "<project/>", "conf/producer.properties": settings, "a/S.java": sender}
     assert only(read(tmp_path, files)).topics == ("orders",)
+
+
+PYTHON = """from kafka import KafkaProducer
+class Broker:
+    def connect(self):
+        if self.tls:
+            {first} KafkaProducer(bootstrap_servers=self.host, ssl_cafile=self.ca, acks={acks[0]})
+        else:
+            {second} KafkaProducer(bootstrap_servers=self.host, acks={acks[1]})
+"""
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "acks", "count"),
+    [
+        ("self.p =", "self.p =", "11", 1),
+        ("return", "return", "11", 1),
+        ("self.p =", "self.p =", "10", 2),
+        ("self.p =", "self.q =", "11", 2),
+        ("return", "self.p =", "11", 2),
+    ],
+)
+def test_branches_that_make_one_producer_of_python(tmp_path, first, second, acks, count) -> None:
+    text = PYTHON.format(first=first, second=second, acks=acks)
+    assert len(read(tmp_path, {"broker.py": text}).producers) == count
+
+
+AGAIN = "from kafka import KafkaProducer\nclass {}:\n    def a(self): self.p = KafkaProducer(acks=1)\n"
+
+
+def test_a_field_that_is_bound_anew_is_one_producer(tmp_path) -> None:
+    again = AGAIN.format("A") + "    def b(self): self.p = KafkaProducer(acks=1)\n"
+    assert len(read(tmp_path / "a", {"a.py": again}).producers) == 1
+    other = AGAIN.format("A") + AGAIN.format("B")
+    assert len(read(tmp_path / "b", {"a.py": other}).producers) == 2
+
+
+GO = """package a
+import "github.com/segmentio/kafka-go"
+func New(tls bool) *kafka.Writer {{
+	if tls {{
+		return &kafka.Writer{{Addr: kafka.TCP("k:9093"), RequiredAcks: kafka.{}}}
+	}}
+	return &kafka.Writer{{Addr: kafka.TCP("k:9092"), RequiredAcks: kafka.{}}}
+}}
+"""
+TWO_OF_GO = """package a
+import "github.com/IBM/sarama"
+func New(c *sarama.Config) {
+	audit, err := sarama.NewSyncProducer(nil, c)
+	orders, err := sarama.NewSyncProducer(nil, c)
+}
+"""
+
+
+def test_branches_that_make_one_producer_of_go(tmp_path) -> None:
+    assert len(read(tmp_path / "a", {"a.go": GO.format("RequireAll", "RequireAll")}).producers) == 1
+    assert len(read(tmp_path / "b", {"a.go": GO.format("RequireAll", "RequireOne")}).producers) == 2
+    assert len(read(tmp_path / "c", {"a.go": TWO_OF_GO}).producers) == 2
+
+
+SCRIPT = """const {{ Kafka }} = require('kafkajs')
+const kafka = new Kafka({{ brokers: ['k'] }})
+class A {{
+  async connect () {{ this.producer = kafka.producer() }}
+  async again () {{ this.producer = kafka.producer({}) }}
+}}
+"""
+
+
+@pytest.mark.parametrize(("given", "count"), [("", 1), ("{ idempotent: true }", 2)])
+def test_a_field_of_a_script_that_is_set_anew_is_one_producer(tmp_path, given, count) -> None:
+    assert len(read(tmp_path, {"a.js": SCRIPT.format(given)}).producers) == count
+
+
+@pytest.mark.parametrize(
+    ("sends", "count"),
+    [("Producer({'bootstrap.servers': s}).list_topics()", 0), ("Producer({'bootstrap.servers': s}).produce('t')", 1)],
+)
+def test_a_producer_that_is_made_to_ask_is_none(tmp_path, sends, count) -> None:
+    text = f"from confluent_kafka import Producer\ndef up(s):\n    {sends}\n"
+    assert len(read(tmp_path, {"up.py": text}).producers) == count
+
+
+@pytest.mark.parametrize(
+    ("imports", "files"),
+    [("require('./kafka')", ["kafka.js"]), ("require('node-rdkafka').Producer", ["kafka.js", "util.js"])],
+)
+def test_a_class_of_the_programs_with_a_librarys_name(tmp_path, imports, files) -> None:
+    own = (
+        "const Kafka = require('node-rdkafka')\nclass Producer {\n"
+        "  constructor () { this._p = new Kafka.Producer({ 'acks': 1 }) }\n}\nmodule.exports = Producer\n"
+    )
+    util = f"// of node-rdkafka\nconst Producer = {imports}\nconst p = new Producer({{ 'acks': 1 }})\n"
+    assert sorted(places(read(tmp_path, {"kafka.js": own, "util.js": util}), tmp_path)) == files
+
+
+@pytest.mark.parametrize(("imports", "count"), [("", 1), ("import org.springframework.kafka.core.*;", 2)])
+def test_a_factory_of_the_programs_with_springs_name(tmp_path, imports, count) -> None:
+    own = (
+        "package a;\nimport org.apache.kafka.clients.producer.KafkaProducer;\nclass DefaultKafkaProducerFactory "
+        "{ Object make(Properties p) { return new KafkaProducer<>(p); } }\n"
+    )
+    user = f"package a;\n{imports}\nclass User {{ Object f = new DefaultKafkaProducerFactory(); }}\n"
+    files = {"a/DefaultKafkaProducerFactory.java": own, "a/User.java": user}
+    assert len(read(tmp_path, files).producers) == count
+
+
+@pytest.mark.parametrize(
+    ("folder", "count"),
+    [
+        ("docs", 0),
+        ("doc/kafka", 0),
+        ("snippets", 0),
+        ("src/__mocks__", 0),
+        ("internal/testutil", 0),
+        ("test-support/src", 0),
+        ("cypress/support", 0),
+        ("documents", 1),
+        ("mock-producer", 1),
+        ("contestutils", 1),
+    ],
+)
+def test_documents_and_helpers_of_tests_configure_nothing(tmp_path, folder, count) -> None:
+    files = {f"{folder}/producer.properties": "bootstrap.servers=k:9092\nacks=0\n"}
+    assert len(read(tmp_path, files).producers) == count
+
+
+def test_a_program_in_a_directory_of_documents_is_read(tmp_path) -> None:
+    files = {"docs/producer.properties": "bootstrap.servers=k:9092\nacks=0\n", "docs/Dockerfile": "FROM x\n"}
+    assert len(read(tmp_path, files).producers) == 1
+
+
+WRITER = 'package main\nimport "github.com/segmentio/kafka-go"\nfunc New(acks kafka.RequiredAcks) *kafka.Writer {\n'
+SECTION = "kafka:\n  brokers: [k]\n  producer: {acks: all, retries: 5}\n"
+
+
+@pytest.mark.parametrize(
+    ("makes", "more", "files"),
+    [
+        ("RequiredAcks: kafka.RequireOne", {}, ["p.go"]),
+        ("RequiredAcks: acks", {}, ["p.go"]),
+        (
+            "RequiredAcks: acks",
+            {"other.yaml": SECTION.replace("kafka", "kafka2")},
+            ["config.yaml", "other.yaml", "p.go"],
+        ),
+    ],
+)
+def test_the_only_section_is_the_only_producers(tmp_path, makes, more, files) -> None:
+    text = f'{WRITER}\treturn &kafka.Writer{{Addr: kafka.TCP("k"), {makes}}}\n}}\n'
+    found = read(tmp_path, {"go.mod": "module a\n", "p.go": text, "config.yaml": SECTION, **more})
+    assert sorted(places(found, tmp_path)) == files
+    if len(files) == 1:
+        acks = only(found).settings["acks"]
+        assert (acks.value if acks.known else None) == ("1" if "RequireOne" in makes else None)
+
+
+def test_the_section_of_a_program_without_a_source_is_a_producer(tmp_path) -> None:
+    assert len(read(tmp_path, {"go.mod": "module a\n", "config.yaml": SECTION}).producers) == 1
