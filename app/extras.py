@@ -2,7 +2,7 @@
 
 `pip install kafka-chaos` is enough for an audit of configuration files, the museum, the Atlas, the findings and the
 lists. `live` is for the audit of a live cluster. `sources` is for producers in source code, which an audit says that it
-has left out without it (audit/readers/source.py). `run` is for all else, and has what the other two have. A command
+has left out without it (audit/readers/source). `run` is for all else, and has what the other two have. A command
 whose package is missing says so in a line, and names the extra.
 """
 

@@ -10,6 +10,7 @@ Beside formats of their own, modules have these subjects:
     application  Spring Boot, Spring Cloud Stream, SmallRye, with `profiles`
     connect      workers and connectors
     variables    environment variables, from `compose` and `kubernetes` (which reads Strimzi's resources too)
+    source       programs in languages of the JVM, Go, C#, JavaScript and Rust: a package of its own
     flink, python
     releases     which client, from what builds the program
     check        unknown keys, refused values, what is not known

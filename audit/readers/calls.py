@@ -101,10 +101,37 @@ def calls_of(root: Path, language: str, name: str, *, made: bool) -> tuple[Call,
             continue
         if not made and DECLARES.search(lead) and not USES.search(lead):
             continue
+        if language == "go" and (package := PACKAGE.search(lead)) and _is_librarys(package[1], text.content, root):
+            continue
         given, end = arguments_of(text.content, opened)
         if language not in ("java", "go") or by_new or not BODY.match(text.content, end):
             found.append(Call(text, begin, tuple(given)))
     return tuple(found)
+
+
+PACKAGE: Final = re.compile(r"(?<![\w.)])(\w+)\.$")
+"""In Go: whose function is called."""
+
+
+def _is_librarys(package: str, content: str, root: Path) -> bool:
+    """Whether a source imports a package of that name from another module than its own: its functions are no callers'
+    of one that has the same name here.
+    """
+    imported = re.search(
+        rf"(?m)^[ \t]*(?:import[ \t]+)?"
+        rf"(?:{package}[ \t]+\"([\w./~-]+)\"|\"([\w.~-]+(?:/[\w.~-]+)*/{package}(?:/v\d+)?)\")",
+        content,
+    )
+    path, own = (imported[1] or imported[2]) if imported else "", _module_of_go(root)
+    return own != "" and "." in path.partition("/")[0] and not f"{path}/".startswith(f"{own}/")
+
+
+@lru_cache(maxsize=64)
+def _module_of_go(root: Path) -> str:
+    """The path of the module of Go's that a directory is; empty if no module is there."""
+    build = text_of(root / "go.mod")
+    found = re.search(r"(?m)^module[ \t]+(\S+)", build.content) if build is not None else None
+    return found[1] if found else ""
 
 
 @lru_cache(maxsize=64)
@@ -137,3 +164,4 @@ def forget() -> None:
     sources_of.cache_clear()
     _called.cache_clear()
     root_of.cache_clear()
+    _module_of_go.cache_clear()

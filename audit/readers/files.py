@@ -100,6 +100,7 @@ def read_paths(paths: Sequence[str | Path], options: Options | None = None) -> I
     read_clusters(reading)
     _with_units(reading, tops)
     reading.producers = settle(reading.made, reading.producers, lambda unit: _look_up(unit, reading))
+    reading.producers = _without_sections(reading.producers)
     reading.producers, environments = placed(reading.producers, reading.workloads)
     environments = [*reading.environments, *environments]
     reading.producers = join_environments(reading.producers, environments, reading.read)
@@ -127,6 +128,41 @@ def _is_file_of_others(producer: ProducerConfig, reading: Collected) -> bool:
     return (whole in reading.named_env_files and producer.name == path.name) or (
         whole in reading.fillings and not producer.framework
     )
+
+
+OF_PROGRAMS: Final = (".yml", ".yaml", ".json", ".toml", ".conf")
+"""Files of a program's own settings, in which a client's are a section; nobody but the program reads them."""
+
+OF_JVM: Final = (".java", ".kt", ".scala")
+"""Sources of programs whose frameworks make producers of sections, beside those that the sources make."""
+
+
+def _without_sections(producers: Sequence[ProducerConfig]) -> list[ProducerConfig]:
+    """Producers, without the section of a program's own settings where the program makes one producer and its files
+    have one section: it is that producer's. What the source makes of it, and does not tell, stays unknown.
+    """
+    by_unit: dict[str, list[ProducerConfig]] = {}
+    for each in producers:
+        by_unit.setdefault(each.unit, []).append(each)
+    dropped: set[int] = set()
+    for unit, several in by_unit.items():
+        makers = [each for each in several if each.framework in ("source", "python")]
+        sections = [each for each in several if _is_section(each)]
+        if (
+            unit in ("", NAMED)
+            or len(makers) != 1
+            or makers[0].origin.path.endswith(OF_JVM)
+            or len({each.spelling for each in sections}) != 1
+        ):
+            continue
+        dropped |= {id(each) for each in sections}
+    return [each for each in producers if id(each) not in dropped]
+
+
+def _is_section(producer: ProducerConfig) -> bool:
+    """Whether a producer is a section of a program's own settings."""
+    named = producer.spelling.endswith(".{key}") and producer.origin.path.endswith(OF_PROGRAMS)
+    return named and producer.framework == ""
 
 
 SAMPLE: Final = re.compile(r"\.env[._-](?:example|sample|template|dist|defaults?)")
@@ -447,13 +483,19 @@ def _with_sends(producers: Sequence[ProducerConfig]) -> list[ProducerConfig]:
 
     def told(producer: ProducerConfig) -> ProducerConfig:
         client = OF_MICRONAUT.fullmatch(producer.spelling)
-        alone = count[producer.unit] == 1 and producer.framework in ("spring", "source")
+        alone = count[producer.unit] == 1 and (producer.framework in ("spring", "source") or _is_of_file(producer))
         if producer.topics or producer.unit in ("", NAMED) or not (alone or client):
             return producer
         topics = topics_of_module(producer.unit, producer.origin.path, known, client[1] if client else "")
         return dataclasses.replace(producer, topics=tuple(topics))
 
     return [told(each) for each in producers]
+
+
+def _is_of_file(producer: ProducerConfig) -> bool:
+    """Whether a producer's settings are in a file that a program of its module takes them from."""
+    plain = producer.framework == "" and not producer.spelling.endswith("{KEY}")
+    return plain and producer.origin.path.endswith((".properties", ".conf", ".yml", ".yaml"))
 
 
 def _is_of_another_place(producer: ProducerConfig) -> bool:

@@ -282,7 +282,8 @@ def read_natives(source: Text, reading: Collected) -> bool:
         if own_producer and KARAFKA.match(maker[0]):
             continue
         name = next((each for each in maker.groups() if each), "")
-        own = [each for each in pairs if (each[1] or name) == name] or pairs
+        topics = _of_topics(text)
+        own = [each for each in pairs if (each[1] or name) == name or each[1] in topics] or pairs
         settings = [*shared, *_settings(source, own)]
         origin = source.origin(source.line_at(maker.start()))
         decides = any(ALIASES.get(each.key, each.key) in DECISIVE for each in settings)
@@ -295,6 +296,18 @@ def read_natives(source: Text, reading: Collected) -> bool:
             settings += [Setting(key, UNKNOWN, origin, known=False) for key in DECISIVE if key not in named]
         reading.producer(source.file, settings, origin, client=language.client, framework="source", style="spring")
     return True
+
+
+OF_TOPICS: Final = re.compile(
+    r"\$(?:this->)?(\w+)\s*=\s*new\s+\\?(?:RdKafka\\)?TopicConf\b|\b(\w+)\s*=\s*rd_kafka_topic_conf_new\b"
+    r"|\b(\w+)\s*=\s*(?:\w+::)*Conf::create\(\s*(?:\w+::)*CONF_TOPIC\b"
+)
+"""Where a map of librdkafka's settings of topics is made, in PHP, C and C++: a producer's topic has them above it."""
+
+
+def _of_topics(text: str) -> frozenset[str]:
+    """The maps of settings of topics."""
+    return frozenset(name for each in OF_TOPICS.finditer(text) for name in each.groups() if name)
 
 
 def _of_laravels(source: Text, text: str) -> tuple[str, list[Setting]]:
@@ -364,22 +377,30 @@ KARAFKA: Final = re.compile(r"<\s*Karafka::App\b")
 OWN_PRODUCER: Final = re.compile(r"\bconfig\.producer\s*=\s*(?:::)?WaterDrop::Producer\.new\b")
 """An application of Karafka's that is given a producer, and so makes none of what its `kafka` is set to."""
 SENDS_WITH_KARAFKA: Final = re.compile(r"\bKarafka\.producer\b|\bproduce_(?:many_)?(?:a?sync)\b|\bdispatch_to_dlq\b")
+MADE_OF_WATERDROP: Final = re.compile(r"\bWaterDrop::Producer\.new\b")
+BY_KARAFKA: Final = re.compile(r"\bKarafka\.producer\b|\bdispatch_to_dlq\b")
+OF_CONSUMERS: Final = re.compile(r"(?m)^\s*class\s+\w+\s*<\s*[\w:]*Consumer\b")
+BARE: Final = re.compile(r"(?<![\w.])(?:producer\.)?produce_(?:many_)?a?sync\b")
+"""In Ruby: what a consumer of Karafka's sends, with the application's producer."""
 SOURCES: Final = 500
 """How many sources of an application of Karafka's are looked into."""
 
 
 def _sends_with_karafka(source: Text) -> bool:
-    """Whether an application of Karafka's sends: its producer is made of what its `kafka` is set to."""
-    if SENDS_WITH_KARAFKA.search(source.content):
-        return True
+    """Whether an application of Karafka's sends: its producer is made of what its `kafka` is set to. Where the program
+    makes one of its own beside it, only what is sent by Karafka's name, or by a consumer of its, counts.
+    """
+    texts = [source.content]
     for path in islice(Path(source.path).absolute().parent.rglob("*.rb"), SOURCES):
         try:
             text = path.read_text(encoding="utf-8", errors="replace") if path.stat().st_size < LARGEST else ""
         except OSError:
             continue
-        if not TESTS.search(str(path)) and SENDS_WITH_KARAFKA.search(text):
-            return True
-    return False
+        texts += [text] if not TESTS.search(str(path)) else []
+    texts = [HASHES.sub(lambda found: found[1] or "", each) for each in texts]
+    if not any(MADE_OF_WATERDROP.search(each) for each in texts):
+        return any(SENDS_WITH_KARAFKA.search(each) for each in texts)
+    return any(BY_KARAFKA.search(each) or (OF_CONSUMERS.search(each) and BARE.search(each)) for each in texts)
 
 
 RUBY_KAFKA: Final = re.compile(r"(?<!\w)(\w*)\)?\.(?:async_)?producer\b[ \t]*(?:\(((?:[^()]|\([^()]*\)){0,400})\))?")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Final
@@ -124,13 +124,15 @@ def read_prefixed(
     for setting in settings:
         if (prefix := _prefix(setting.key)) is not None:
             prefixes[prefix] = None
+    of_topics = {each: one for each in prefixes if (one := _beside_topics(each, prefixes)) is not None}
     topics = [setting.value for setting in settings if setting.key in TOPICS]
     keys = {setting.key.lower() for setting in settings}
     of_spark = bool(keys & SPARK) or any(key.startswith("spark.") for key in keys)
     of_kafka = any("kafka" in key or squeezed(key).endswith("bootstrapservers") for key in keys)
     found = False
-    for prefix in prefixes:
+    for prefix in (each for each in prefixes if each not in of_topics):
         below = under(settings, f"{prefix}.")
+        below += [one for each, whose in of_topics.items() if whose == prefix for one in under(settings, f"{each}.")]
         own = [dataclasses.replace(each, key=relaxed(each.key) or each.key) for each in below if _clients(each.key)]
         if not of_kafka and ({each.key for each in own} & PRODUCERS <= WEAK or _is_of_other_brokers(source)):
             continue  # other brokers' producers have retries and batches too
@@ -147,6 +149,21 @@ def read_prefixed(
             style=style,
         )
     return found
+
+
+OF_TOPICS: Final = re.compile(
+    r"(?i)(?:\A|\.)(?:default[-_]?)?topic[-_]?(?:conf(?:ig(?:uration)?)?|options|settings)?\Z"
+)
+"""A section with librdkafka's settings of topics, which a producer is made with beside its own."""
+
+
+def _beside_topics(prefix: str, prefixes: Collection[str]) -> str | None:
+    """The section of a producer whose topics another one beside it, or inside it, is about; None if it is no such."""
+    if OF_TOPICS.search(prefix) is None:
+        return None
+    above = prefix.rpartition(".")[0]
+    beside = [each for each in prefixes if each != prefix and above in (each, each.rpartition(".")[0])]
+    return beside[0] if len(beside) == 1 else None
 
 
 OTHER_BROKERS: Final = re.compile(

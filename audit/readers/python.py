@@ -163,6 +163,7 @@ def _producers(source: Text, tree: ast.Module, reading: Collected) -> bool:
     found = False
     bound_to = _bound_to(tree, lambda call: _is_producer(call.func, names))
     sent: list[str] | None = None
+    alike: set[object] = set()
     for scopes, call in _calls(tree, (tree,)):
         if not _is_producer(call.func, names) or _only_asks(call, scopes[-1]):
             continue
@@ -180,6 +181,8 @@ def _producers(source: Text, tree: ast.Module, reading: Collected) -> bool:
             settings = [Setting(key, UNKNOWN, source.origin(call.lineno), known=False) for key in DECISIVE]
         name = _name_of(source, call, scopes, bound_to)
         sent = _sent_to(source, tree) if sent is None else sent
+        if _is_alternative(call, scopes, settings, alike):
+            continue
         reading.producer(
             name, settings, source.origin(call.lineno), client="librdkafka", framework="python", topics=sent,
             style="spring",
@@ -221,6 +224,7 @@ def _called(source: Text, tree: ast.Module, reading: Collected) -> bool:
     classes = _classes(tree)
     bound_to = _bound_to(tree, lambda call: classes.get(_called_name(call), _called_name(call)) in OTHERS)
     sent: list[str] | None = None
+    alike: set[object] = set()
     for scopes, call in _calls(tree, (tree,)):
         name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
         package, client = OTHERS.get(classes.get(name, name), ("", "unknown"))
@@ -244,12 +248,48 @@ def _called(source: Text, tree: ast.Module, reading: Collected) -> bool:
                 Setting(key, UNKNOWN, source.origin(call.lineno), known=False) for key in DECISIVE if key not in named
             ]
         sent = _sent_to(source, tree) if sent is None else sent
+        found = True
+        if _is_alternative(call, scopes, settings, alike):
+            continue
         reading.producer(
             _name_of(source, call, scopes, bound_to), settings, source.origin(call.lineno),
             client=client, framework="python", topics=sent, style="spring",
         )  # fmt: skip
-        found = True
     return found
+
+
+ALTERNATIVE: Final = (*DECISIVE, "request.required.acks", "message.send.max.retries", "transactional.id",
+                      "max.in.flight.requests.per.connection", "max.in.flight")  # fmt: skip
+"""What two producers do not differ in that stand for one another."""
+
+
+def _is_alternative(call: ast.Call, scopes: Sequence[Scope], settings: Sequence[Setting], before: set[object]) -> bool:
+    """Whether the same function makes a producer before that stands in the place of this one, with and without TLS for
+    instance: both are returned, or bound to one name, and nothing that decides differs. A field of a class
+    may be bound by several functions. What is told is kept in `before`.
+    """
+    scope = scopes[-1]
+    target = next((told for each in _own(scope) if (told := _target(each, call))), "")
+    if isinstance(scope, ast.Module) or not target:
+        return False
+    by_key = {each.key: (each.value, each.known) for each in settings}
+    deciding = tuple((key, by_key[key]) for key in ALTERNATIVE if key in by_key)
+    owner = next((each for each in reversed(scopes) if isinstance(each, ast.ClassDef)), scope)
+    one = (id(owner if target.startswith("self.") else scope), target, _called_name(call), deciding)
+    known = one in before
+    before.add(one)
+    return known
+
+
+def _target(node: ast.AST, call: ast.Call) -> str:
+    """What is done with the value of a call by a statement: it is returned, or bound to a name; empty if neither."""
+    value = getattr(node, "value", None)
+    value = value.value if isinstance(value, ast.Await) else value
+    if value is not call:
+        return ""
+    if isinstance(node, ast.Return):
+        return "return"
+    return ast.unparse(node.targets[0]) if isinstance(node, ast.Assign) else ""
 
 
 def _spread(source: Text, call: ast.Call, value: ast.expr, scopes: tuple[Scope, ...]) -> list[Setting] | None:
@@ -1036,6 +1076,8 @@ def _only_asks(call: ast.Call, scope: Scope) -> bool:
     if isinstance(scope, ast.Module):
         return False
     inside = list(_own(scope))
+    if any(isinstance(each, ast.Attribute) and each.value is call and each.attr in ASKS for each in inside):
+        return True
     names = [
         each.targets[0].id
         for each in inside

@@ -36,10 +36,17 @@ PROGRAM: Final = frozenset(
 )
 """What a directory of a program's has."""
 OF_TESTS: Final = re.compile(
-    r"tests|__tests__|testdata|testFixtures"
+    r"tests|__(?:tests|mocks|fixtures)__|mocks|cypress|testdata|testFixtures"
+    r"|tests?[-_]?(?:utils?|helpers?|support|fixtures|kit)"
     r"|(?:unit|integration|functional|acceptance|component|system|e2e)[-_]?[tT]ests?"
 )
 """Directories whose files configure nothing but tests, wherever they are."""
+OF_PACKAGES: Final = re.compile(r"/src/(?:\w+/)?(?:java|kotlin|scala)(?:/|\Z)")
+"""Below it directories are packages, whatever their names."""
+OF_PORTS: Final = re.compile(r"(?:adapters?|ports?|boundary|boundaries)\Z")
+"""Beside an `in` or in one of these, `out` has what a program sends with: ports and adapters."""
+OF_DOCUMENTS: Final = words("docs doc documentation snippets")
+"""Directories whose files are shown to people, if no program is in them."""
 MAYBE_TESTS: Final = words("test it e2e spec jmh")
 """So do these, beside a program or below `src`; elsewhere the names are people's own."""
 STAGES: Final = words("dev development prod production prd stage staging stg uat qa acc live")
@@ -79,7 +86,11 @@ def sources_below(
     for folder, folders, names in os.walk(root):
         inside = os.path.basename(folder)
         folders[:] = sorted(
-            each for each in folders if each not in SKIPPED and not OF_TESTS.fullmatch(each) and not skips(each, inside)
+            each
+            for each in folders
+            if (each not in SKIPPED or _is_package(each, folder.removeprefix(str(root)), set(folders)))
+            and not OF_TESTS.fullmatch(each)
+            and not skips(each, inside)
         )
         for name in sorted(names):
             if name.endswith(end) and not is_test(name):
@@ -126,11 +137,14 @@ def _walk(path: str, seen: set[tuple[int, int]], ignored: Counter[str], problems
             )
             continue
         deeper = []
+        beside = {each.name for each in entries}
         for entry in entries:
             if _is_directory(entry):
-                if _is_of_tests(entry.name, folder, {each.name for each in entries}, top=folder == path):
+                if _is_of_tests(entry.name, folder, beside, top=folder == path):
                     ignored["of tests"] += 1
-                elif entry.name in SKIPPED and not (entry.name in ALSO_OWN and _is_own(entry.path)):
+                elif entry.name.lower() in OF_DOCUMENTS and not _is_program(entry.path):
+                    ignored["of documents"] += 1
+                elif _is_skipped(entry, folder.removeprefix(path), beside):
                     ignored[f"in {entry.name}/"] += 1
                 else:
                     deeper.append(entry.path)
@@ -146,6 +160,29 @@ def _is_of_tests(name: str, folder: str, beside: set[str], *, top: bool) -> bool
     if name not in MAYBE_TESTS or beside & STAGES:
         return False
     return os.path.basename(folder) == "src" or top or bool(beside & PROGRAM)
+
+
+def _is_skipped(entry: os.DirEntry[str], inside: str, beside: set[str]) -> bool:
+    """Whether a directory has nothing of one's own by its name; `inside` is where it is below what was named."""
+    if entry.name not in SKIPPED or _is_package(entry.name, inside, beside):
+        return False
+    return entry.name not in ALSO_OWN or not _is_own(entry.path)
+
+
+def _is_package(name: str, inside: str, beside: set[str]) -> bool:
+    """Whether a directory is a package of sources in spite of its name: below a root of the JVM's sources, or the
+    outgoing side of ports and adapters.
+    """
+    if name not in ALSO_OWN or name == "vendor":
+        return False
+    if OF_PACKAGES.search(f"/{inside.strip('/')}"):
+        return True
+    return name == "out" and (bool(beside & {"in", "incoming"}) or OF_PORTS.search(inside.lower()) is not None)
+
+
+def _is_program(path: str) -> bool:
+    """Whether a directory has what builds a program."""
+    return any(os.path.exists(os.path.join(path, name)) for name in PROGRAM)
 
 
 def _is_own(path: str) -> bool:

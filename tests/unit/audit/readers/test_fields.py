@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from audit.model import ProducerConfig
-from audit.readers import source
 from audit.readers.fields import of_scala
+from audit.readers.source import following, program
 from tests.unit.audit.reading import read, values
 
 RECORD = """package a;
@@ -161,13 +161,13 @@ def test_neighbours_are_read_once_however_many_fields_are_followed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[str] = []
-    content = source._content
+    content = program.content_of
 
     def counting(path: Path) -> str:
         asked.append(path.name)
         return content(path)
 
-    monkeypatch.setattr(source, "_content", counting)
+    monkeypatch.setattr(following, "content_of", counting)
     writers = "".join(f"\t_ = &kafka.Writer{{RequiredAcks: kafka.RequiredAcks(cfg.A{each})}}\n" for each in range(30))
     main = f'package q\nimport "github.com/segmentio/kafka-go"\nfunc New(cfg Kafka) {{\n{writers}}}\n'
     read(tmp_path, {"main.go": main, "config.go": TAGS.replace("package config", "package q")})

@@ -1,0 +1,333 @@
+"""A producer that several places of a repository speak of is told once, and what only looks like one is not told."""
+
+from __future__ import annotations
+
+import pytest
+
+from audit.model import Inputs
+from tests.unit.audit.reading import only, read, values
+
+
+def places(inputs: Inputs, folder: object) -> list[str]:
+    """The files of the producers that were found."""
+    return [each.origin.path.removeprefix(f"{folder}/") for each in inputs.producers]
+
+
+@pytest.mark.parametrize("name", ["topicConf", "topic_config", "defaultTopicConfig", "topic"])
+def test_a_section_of_topics_belongs_to_the_producer_beside_it(tmp_path, name) -> None:
+    own = '"rdkafka": {"metadata.broker.list": "k:9092", "queue.buffering.max.messages": 9}'
+    text = f'{{"kafka": {{"producer": {{{own}, "{name}": {{"request.required.acks": "1"}}}}}}}}'
+    producer = only(read(tmp_path, {"config/default.json": text}))
+    assert values(producer)["request.required.acks"] == "1"
+    assert values(producer)["metadata.broker.list"] == "k:9092"
+
+
+def test_a_section_of_topics_that_is_alone_is_a_producers(tmp_path) -> None:
+    text = '{"kafka": {"producer": {"topicConf": {"request.required.acks": "1"}}}}'
+    assert values(only(read(tmp_path, {"config/default.json": text}))) == {"request.required.acks": "1"}
+
+
+KTOR = """package a
+import org.apache.kafka.clients.producer.KafkaProducer
+fun make(): KafkaProducer<String, String> {{
+    val props = Properties()
+    props["bootstrap.servers"] = servers
+    {}
+    return KafkaProducer(props)
+}}
+"""
+CONF = "ktor { kafka { producer { client.id = a, acks = 1 } } }\n"
+
+
+@pytest.mark.parametrize(
+    ("puts", "files"),
+    [
+        ("config.toMap().forEach { (key, value) -> props[key] = value }", ["application.conf"]),
+        ("keys.forEach { props[it] = config.getString(it) }", ["application.conf"]),
+        ("for (e in config.entries) props.put(e.key, e.value)", ["application.conf"]),
+        ("section.forEach(props::put)", ["application.conf"]),
+        ('props["acks"] = "0"', ["application.conf", "Kafka.kt"]),
+    ],
+)
+def test_a_map_that_a_file_fills_is_the_files(tmp_path, puts, files) -> None:
+    found = read(tmp_path, {"pom.xml": "<project/>", "application.conf": CONF, "Kafka.kt": KTOR.format(puts)})
+    assert places(found, tmp_path) == files
+
+
+BOTH = ["karafka.rb", "config/p.rb"]
+WATERDROP = "P = WaterDrop::Producer.new { |c| c.kafka = { 'bootstrap.servers': 'k', 'acks': 1 } }\n"
+KARAFKA = "class App < Karafka::App\n  setup { |config| config.kafka = { 'bootstrap.servers': 'k' } }\nend\n"
+
+
+@pytest.mark.parametrize(
+    ("sends", "files"),
+    [
+        ("P.produce_async(topic: 't', payload: x)\n", ["config/p.rb"]),
+        ("class C < ApplicationConsumer\n  def consume; @p.produce_async(topic: 't'); end\nend\n", ["config/p.rb"]),
+        ("class C < ApplicationConsumer\n  def consume; produce_async(topic: 't'); end\nend\n", BOTH),
+        ("Karafka.producer.produce_sync(topic: 't', payload: x)\n", BOTH),
+        ("# Karafka.producer.produce_sync(topic: 't')\n", ["config/p.rb"]),
+    ],
+)
+def test_what_a_producer_of_ones_own_sends_is_not_karafkas(tmp_path, sends, files) -> None:
+    found = read(tmp_path, {"karafka.rb": KARAFKA, "config/p.rb": WATERDROP, "app/c.rb": sends})
+    assert sorted(places(found, tmp_path)) == sorted(files)
+
+
+@pytest.mark.parametrize(
+    ("call", "acks", "topics"),
+    [
+        (":brod.start_producer(@client, kafka[:topic], _config = [])", None, ("seats",)),
+        (':brod.start_producer(@client, "t", config = [required_acks: 0])', "0", ("t",)),
+        (':brod.start_producer(@client, "t", @config)\n  @config [required_acks: 1]', "1", ("t",)),
+        (":brod.start_producer(@client, name, options)", "(an expression)", ()),
+    ],
+)
+def test_a_producer_of_brods_whose_settings_have_a_name(tmp_path, call, acks, topics) -> None:
+    config = 'import Config\nconfig :a, :kafka, endpoints: [], topic: "seats"\n'
+    files = {"mix.exs": "defmodule M do end", "config/config.exs": config}
+    producer = only(read(tmp_path, {**files, "lib/a.ex": f"defmodule A do\n  {call}\nend\n"}))
+    assert (values(producer).get("acks"), producer.topics) == (acks, topics)
+
+
+@pytest.mark.parametrize(
+    ("made", "acks"),
+    [("new \\RdKafka\\TopicConf()", "1"), ("new TopicConf()", "1"), ("new \\RdKafka\\Conf()", None)],
+)
+def test_settings_of_a_topic_of_php_are_its_producers(tmp_path, made, acks) -> None:
+    text = (
+        "<?php\n$conf = new \\RdKafka\\Conf();\n$conf->set('bootstrap.servers', 'k');\n"
+        f"$p = new \\RdKafka\\Producer($conf);\n$other = {made};\n$other->set('request.required.acks', '1');\n"
+    )
+    assert values(only(read(tmp_path, {"a.php": text}))).get("request.required.acks") == acks
+
+
+BUILDER = """package a;
+class Settings {
+  private final Properties p = new Properties();
+  Settings forProducer(String s) { p.put("bootstrap.servers", s); return this; }
+  Settings safe() { p.put("acks", "all"); return this; }
+  Settings fast() { p.put("acks", "0"); return this; }
+  Properties build() { return p; }
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("chain", "acks"),
+    [
+        (".forProducer(s).safe().build()", "all"),
+        (".forProducer(s).fast().build()", "0"),
+        (".forProducer(s).build()", None),
+    ],
+)
+@pytest.mark.parametrize("makes", ["Properties p = {}; return new KafkaProducer<>(p);", "new KafkaProducer<>({});"])
+def test_a_map_that_a_class_builds_has_what_is_called(tmp_path, chain, acks, makes) -> None:
+    sender = (
+        "package a;\nimport org.apache.kafka.clients.producer.KafkaProducer;\n"
+        f"class Sender {{ Object make(String s) {{ {makes.format('new Settings()' + chain)} }} }}\n"
+    )
+    producer = only(read(tmp_path, {"pom.xml": "<project/>", "a/Settings.java": BUILDER, "a/Sender.java": sender}))
+    assert values(producer).get("acks") == acks
+
+
+def test_a_function_of_a_library_of_gos_is_not_the_programs(tmp_path) -> None:
+    own = (
+        'package broker\nimport "github.com/confluentinc/confluent-kafka-go/v2/kafka"\n'
+        "func NewProducer(acks string) *kafka.Producer {\n"
+        '\tp, _ := kafka.NewProducer(&kafka.ConfigMap{"acks": acks})\n\treturn p\n}\n'
+    )
+    main = 'package main\nimport "shop.io/x/broker"\nfunc main() {\n\tp := broker.NewProducer("1")\n}\n'
+    files = {"go.mod": "module shop.io/x\n", "broker/producer.go": own, "main.go": main}
+    assert values(only(read(tmp_path, files)))["acks"] == "1"
+
+
+@pytest.mark.parametrize(
+    ("folder", "count"),
+    [
+        ("src/main/java/a/adapters/out/kafka", 1),
+        ("src/main/java/a/build", 1),
+        ("internal/adapter/out", 1),
+        ("internal/out", 0),
+        ("build/generated/a", 0),
+    ],
+)
+def test_a_package_may_have_the_name_of_what_a_build_makes(tmp_path, folder, count) -> None:
+    makes = 'Map m = new HashMap(); m.put("acks", "1"); return new kafka.KafkaProducer(m);'
+    text = f"package a;\nclass A {{ Object p() {{ {makes} }} }}\n"
+    assert len(read(tmp_path, {f"{folder}/A.java": text}).producers) == count
+
+
+def test_the_outgoing_side_has_an_incoming_one_beside_it(tmp_path) -> None:
+    files = {"a/in/x.txt": "", "a/out/producer.properties": "bootstrap.servers=k:9092\nacks=0\n"}
+    assert len(read(tmp_path, files).producers) == 1
+
+
+def test_a_file_that_a_program_loads_has_the_topics_that_it_sends_to(tmp_path) -> None:
+    sender = (
+        "package a;\nimport org.apache.kafka.clients.producer.*;\nclass S { void s(Producer<String, String> p) "
+        '{ p.send(new ProducerRecord<>("orders", "k", "v")); } }\n'
+    )
+    settings = "bootstrap.servers=k:9092\nacks=1\n"
+    files = {"pom.xml": "<project/>", "conf/producer.properties": settings, "a/S.java": sender}
+    assert only(read(tmp_path, files)).topics == ("orders",)
+
+
+PYTHON = """from kafka import KafkaProducer
+class Broker:
+    def connect(self):
+        if self.tls:
+            {first} KafkaProducer(bootstrap_servers=self.host, ssl_cafile=self.ca, acks={acks[0]})
+        else:
+            {second} KafkaProducer(bootstrap_servers=self.host, acks={acks[1]})
+"""
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "acks", "count"),
+    [
+        ("self.p =", "self.p =", "11", 1),
+        ("return", "return", "11", 1),
+        ("self.p =", "self.p =", "10", 2),
+        ("self.p =", "self.q =", "11", 2),
+        ("return", "self.p =", "11", 2),
+    ],
+)
+def test_branches_that_make_one_producer_of_python(tmp_path, first, second, acks, count) -> None:
+    text = PYTHON.format(first=first, second=second, acks=acks)
+    assert len(read(tmp_path, {"broker.py": text}).producers) == count
+
+
+AGAIN = "from kafka import KafkaProducer\nclass {}:\n    def a(self): self.p = KafkaProducer(acks=1)\n"
+
+
+def test_a_field_that_is_bound_anew_is_one_producer(tmp_path) -> None:
+    again = AGAIN.format("A") + "    def b(self): self.p = KafkaProducer(acks=1)\n"
+    assert len(read(tmp_path / "a", {"a.py": again}).producers) == 1
+    other = AGAIN.format("A") + AGAIN.format("B")
+    assert len(read(tmp_path / "b", {"a.py": other}).producers) == 2
+
+
+GO = """package a
+import "github.com/segmentio/kafka-go"
+func New(tls bool) *kafka.Writer {{
+	if tls {{
+		return &kafka.Writer{{Addr: kafka.TCP("k:9093"), RequiredAcks: kafka.{}}}
+	}}
+	return &kafka.Writer{{Addr: kafka.TCP("k:9092"), RequiredAcks: kafka.{}}}
+}}
+"""
+TWO_OF_GO = """package a
+import "github.com/IBM/sarama"
+func New(c *sarama.Config) {
+	audit, err := sarama.NewSyncProducer(nil, c)
+	orders, err := sarama.NewSyncProducer(nil, c)
+}
+"""
+
+
+def test_branches_that_make_one_producer_of_go(tmp_path) -> None:
+    assert len(read(tmp_path / "a", {"a.go": GO.format("RequireAll", "RequireAll")}).producers) == 1
+    assert len(read(tmp_path / "b", {"a.go": GO.format("RequireAll", "RequireOne")}).producers) == 2
+    assert len(read(tmp_path / "c", {"a.go": TWO_OF_GO}).producers) == 2
+
+
+SCRIPT = """const {{ Kafka }} = require('kafkajs')
+const kafka = new Kafka({{ brokers: ['k'] }})
+class A {{
+  async connect () {{ this.producer = kafka.producer() }}
+  async again () {{ this.producer = kafka.producer({}) }}
+}}
+"""
+
+
+@pytest.mark.parametrize(("given", "count"), [("", 1), ("{ idempotent: true }", 2)])
+def test_a_field_of_a_script_that_is_set_anew_is_one_producer(tmp_path, given, count) -> None:
+    assert len(read(tmp_path, {"a.js": SCRIPT.format(given)}).producers) == count
+
+
+@pytest.mark.parametrize(
+    ("sends", "count"),
+    [("Producer({'bootstrap.servers': s}).list_topics()", 0), ("Producer({'bootstrap.servers': s}).produce('t')", 1)],
+)
+def test_a_producer_that_is_made_to_ask_is_none(tmp_path, sends, count) -> None:
+    text = f"from confluent_kafka import Producer\ndef up(s):\n    {sends}\n"
+    assert len(read(tmp_path, {"up.py": text}).producers) == count
+
+
+@pytest.mark.parametrize(
+    ("imports", "files"),
+    [("require('./kafka')", ["kafka.js"]), ("require('node-rdkafka').Producer", ["kafka.js", "util.js"])],
+)
+def test_a_class_of_the_programs_with_a_librarys_name(tmp_path, imports, files) -> None:
+    own = (
+        "const Kafka = require('node-rdkafka')\nclass Producer {\n"
+        "  constructor () { this._p = new Kafka.Producer({ 'acks': 1 }) }\n}\nmodule.exports = Producer\n"
+    )
+    util = f"// of node-rdkafka\nconst Producer = {imports}\nconst p = new Producer({{ 'acks': 1 }})\n"
+    assert sorted(places(read(tmp_path, {"kafka.js": own, "util.js": util}), tmp_path)) == files
+
+
+@pytest.mark.parametrize(("imports", "count"), [("", 1), ("import org.springframework.kafka.core.*;", 2)])
+def test_a_factory_of_the_programs_with_springs_name(tmp_path, imports, count) -> None:
+    own = (
+        "package a;\nimport org.apache.kafka.clients.producer.KafkaProducer;\nclass DefaultKafkaProducerFactory "
+        "{ Object make(Properties p) { return new KafkaProducer<>(p); } }\n"
+    )
+    user = f"package a;\n{imports}\nclass User {{ Object f = new DefaultKafkaProducerFactory(); }}\n"
+    files = {"a/DefaultKafkaProducerFactory.java": own, "a/User.java": user}
+    assert len(read(tmp_path, files).producers) == count
+
+
+@pytest.mark.parametrize(
+    ("folder", "count"),
+    [
+        ("docs", 0),
+        ("doc/kafka", 0),
+        ("snippets", 0),
+        ("src/__mocks__", 0),
+        ("internal/testutil", 0),
+        ("test-support/src", 0),
+        ("cypress/support", 0),
+        ("documents", 1),
+        ("mock-producer", 1),
+        ("contestutils", 1),
+    ],
+)
+def test_documents_and_helpers_of_tests_configure_nothing(tmp_path, folder, count) -> None:
+    files = {f"{folder}/producer.properties": "bootstrap.servers=k:9092\nacks=0\n"}
+    assert len(read(tmp_path, files).producers) == count
+
+
+def test_a_program_in_a_directory_of_documents_is_read(tmp_path) -> None:
+    files = {"docs/producer.properties": "bootstrap.servers=k:9092\nacks=0\n", "docs/Dockerfile": "FROM x\n"}
+    assert len(read(tmp_path, files).producers) == 1
+
+
+WRITER = 'package main\nimport "github.com/segmentio/kafka-go"\nfunc New(acks kafka.RequiredAcks) *kafka.Writer {\n'
+SECTION = "kafka:\n  brokers: [k]\n  producer: {acks: all, retries: 5}\n"
+
+
+@pytest.mark.parametrize(
+    ("makes", "more", "files"),
+    [
+        ("RequiredAcks: kafka.RequireOne", {}, ["p.go"]),
+        ("RequiredAcks: acks", {}, ["p.go"]),
+        (
+            "RequiredAcks: acks",
+            {"other.yaml": SECTION.replace("kafka", "kafka2")},
+            ["config.yaml", "other.yaml", "p.go"],
+        ),
+    ],
+)
+def test_the_only_section_is_the_only_producers(tmp_path, makes, more, files) -> None:
+    text = f'{WRITER}\treturn &kafka.Writer{{Addr: kafka.TCP("k"), {makes}}}\n}}\n'
+    found = read(tmp_path, {"go.mod": "module a\n", "p.go": text, "config.yaml": SECTION, **more})
+    assert sorted(places(found, tmp_path)) == files
+    if len(files) == 1:
+        acks = only(found).settings["acks"]
+        assert (acks.value if acks.known else None) == ("1" if "RequireOne" in makes else None)
+
+
+def test_the_section_of_a_program_without_a_source_is_a_producer(tmp_path) -> None:
+    assert len(read(tmp_path, {"go.mod": "module a\n", "config.yaml": SECTION}).producers) == 1
