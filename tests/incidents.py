@@ -266,7 +266,41 @@ a damaged index hides is lost without any damaged record, so the cause may be to
 were drawn were run by who mended the rules, and are left out: leader-crash/acks-1 0.8.2.2 and
 power-outage-divergence/single 2.8.2-pinned.
 """
-RIGHT_OF: Final = {one.cell: one.causes for one in (*DECLARED, *DECLARED_AGAIN, *DECLARED_THIRD)}
+DECLARED_FOURTH: Final = (
+    Declared(cell="bit-rot/index 2.2.2", causes=("damaged-index", "damaged-record")),
+    Declared(cell="bit-rot/index 2.2.2-pinned", causes=("damaged-index", "damaged-record")),
+    Declared(cell="blank-disk-replacement/still-in-isr 0.11.0.3", causes=("empty-disk",)),
+    Declared(cell="blank-disk-replacement/still-in-isr 2.2.2", causes=("empty-disk",)),
+    Declared(cell="clock-step/follower-ahead 4.0.2", causes=("clock-ahead",)),
+    Declared(cell="clock-step/leader-ahead 4.1.2", causes=("clock-ahead",)),
+    Declared(cell="coordinator-power-loss/transaction 2.2.2", causes=POWER),
+    Declared(cell="coordinator-power-loss/transaction 3.9.2-kraft", causes=POWER),
+    Declared(cell="isolated-broker/acks-1 0.11.0.3", causes=CUT_OFF),
+    Declared(cell="isolated-broker/acks-1 3.9.2-kraft", causes=CUT_OFF),
+    Declared(cell="last-replica-standing/min-2-killed 2.8.2-pinned", causes=POWER),
+    Declared(cell="last-replica-standing/min-2-killed 4.0.2", causes=POWER),
+    Declared(cell="leader-crash/acks-1 2.8.2-pinned", causes=("truncation",)),
+    Declared(cell="leader-crash/acks-1 4.4.0", causes=("truncation",)),
+    Declared(cell="leader-isolated/acks-1 3.9.2-kraft", causes=CUT_OFF),
+    Declared(cell="leader-isolated/acks-1 4.0.2", causes=CUT_OFF),
+    Declared(cell="leader-with-minority/acks-1 2.2.2", causes=CUT_OFF),
+    Declared(cell="leader-with-minority/acks-1 2.2.2-pinned", causes=CUT_OFF),
+    Declared(cell="page-cache-only/default 3.9.2-kraft", causes=POWER),
+    Declared(cell="page-cache-only/flush-interval 1.1.1", causes=POWER),
+    Declared(cell="power-outage-divergence/compressed 0.9.0.1", causes=POWER),
+    Declared(cell="power-outage-divergence/single 2.2.2", causes=POWER),
+    Declared(cell="rack-loss/within 2.8.2-pinned", causes=POWER),
+    Declared(cell="rack-loss/within 4.4.0", causes=POWER),
+    Declared(cell="shrink-to-leader/unclean 2.2.2", causes=("unclean-election",)),
+    Declared(cell="shrink-to-leader/unclean 4.1.2", causes=("unclean-election",)),
+    Declared(cell="split-in-halves/acks-1 2.2.2-pinned", causes=CUT_OFF),
+    Declared(cell="split-in-halves/acks-1 4.1.2", causes=CUT_OFF),
+    Declared(cell="unclean-election/enabled 2.8.2-pinned", causes=("unclean-election",)),
+    Declared(cell="unclean-election/enabled 4.4.0", causes=("unclean-election",)),
+)
+"""Drawn after the rules were mended by the third ones: two cells of a scenario at most, of those without a run."""
+SETS: Final = (DECLARED, DECLARED_AGAIN, DECLARED_THIRD, DECLARED_FOURTH)
+RIGHT_OF: Final = {one.cell: one.causes for declared in SETS for one in declared}
 """By cell, the causes of which any is right."""
 
 
@@ -324,26 +358,23 @@ def named_first(one: Unseen) -> bool:
 
 def sentence_of_unseen(rows: Sequence[Unseen]) -> str:
     """The counts of them that docs/trust.md publishes."""
-    first, again, third = (
-        [one for one in rows if one.cell in {declared.cell for declared in of}]
-        for of in (DECLARED, DECLARED_AGAIN, DECLARED_THIRD)
-    )
-    told = (
+    first, again, *later = ([one for one in rows if one.cell in {declared.cell for declared in of}] for of in SETS)
+    told = [
         f"Losses of {len(DECLARED)} other cells were drawn at random, and their causes were written down before the "
         f"first of these runs began: the rules named {sum(map(named_first, first))} of {len(first)} first."
-    )
-    if not again:
-        return told
-    told = (
-        f"{told} The rules were mended by these. They named {sum(map(named_first, again))} of {len(again)} first of "
-        f"{len(DECLARED_AGAIN)} further cells, which were drawn before the mends and read after them."
-    )
-    if not third:
-        return told
-    return (
-        f"{told} They were mended by these too. Then they named {sum(map(named_first, third))} of {len(third)} first "
-        f"of {len(DECLARED_THIRD)} more, drawn in the same way."
-    )
+    ]
+    if again:
+        told.append(
+            f"The rules were mended by these. They named {sum(map(named_first, again))} of {len(again)} first of "
+            f"{len(DECLARED_AGAIN)} further cells, which were drawn before the mends and read after them."
+        )
+    told += [
+        f"They were mended by these too. Then they named {sum(map(named_first, of))} of {len(of)} first of "
+        f"{len(declared)} more, drawn in the same way."
+        for declared, of in zip(SETS[2:], later, strict=True)
+        if of
+    ]
+    return " ".join(told)
 
 
 def right(one: SavedIncident) -> bool:
