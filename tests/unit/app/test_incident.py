@@ -299,7 +299,7 @@ def test_the_page_saves_before_it_looks_and_restores_before_the_table() -> None:
     page = (FIXTURES.parents[2] / "docs" / "lost-records.md").read_text()
     places = [
         page.index(one)
-        for one in ("stay down", "retention.ms=-1,retention.bytes=-1", "replication-offset-checkpoint", "## Get the")
+        for one in ("Do not start", "retention.ms=-1,retention.bytes=-1", "tar -czS", "stay down", "## Get the")
     ]
     assert [*places, page.index("<!-- symptoms -->")] == sorted([*places, page.index("<!-- symptoms -->")])
 
