@@ -755,6 +755,7 @@ def _carry_out(
         if request.library.hello is None:  # one of the user's own may give up when it is made and finds no brokers
             run.producer()
         _bring_up(run)
+        events.look_back()
         run.create_topic(run.topic)
     if on_up is not None:
         on_up()

@@ -49,7 +49,7 @@ def well_since(run_state: RunState, node: str, at_ns: int) -> int | None:
     if not registered or registered[-1].value != ALIVE or run_state.condition_at(node, at_ns) != UP:
         return None
     up = [one.begin_ns for one in run_state.processes.get(node, ()) if one.begin_ns <= at_ns]
-    return max(registered[-1].begin_ns, *up[-1:])
+    return max((registered[-1].begin_ns, *up[-1:]))
 
 
 @anomaly(

@@ -293,6 +293,12 @@ def left_out(*more: Event, final_s: float = 10 + LONG_S, isr: tuple[int, ...] = 
 HEALED = [fault(5, "inject", "freeze"), fault(6, "verified", "freeze"), fault(10, "healed", "freeze")]
 
 
+def test_a_broker_whose_start_nobody_told_is_well_since_it_registered() -> None:
+    told = [event for event in left_out(*HEALED).events if event != docker(1, "broker-1", "start")]
+    (row,) = stuck_isr(run_state_of(*told), RUN)
+    assert (row["node"], row["leader"]) == ("broker-2", "broker-1")
+
+
 def test_a_replica_that_is_well_and_never_comes_back() -> None:
     (row,) = stuck_isr(left_out(*HEALED), RUN)
     assert (row["topic"], row["partition"], row["node"], row["leader"]) == ("t", 0, "broker-2", "broker-1")

@@ -145,6 +145,23 @@ def test_a_broken_stream_is_blind_until_it_is_open_again(
     assert [entry.phase for entry in told(tmp_path, Blind)] == ["begin", "end"]
 
 
+def test_what_the_stream_left_out_is_looked_up(engine: Engine, events: DockerEvents, tmp_path: Path) -> None:
+    engine.streams[0].items.put(event("broker-1", "start", 70))
+    events.wait("broker-1", "start", since_ns=0, timeout_s=10)
+    looked = threading.Thread(target=events.look_back)
+    looked.start()
+    kept = engine.wait_for_stream(2)
+    for entry in (event("broker-1", "start", 70), event("broker-2", "start", 75), END):
+        kept.items.put(entry)
+    looked.join(10)
+    assert engine.asked[1]["since"] == engine.asked[0]["since"]
+    assert float(engine.asked[1]["until"]) > float(engine.asked[1]["since"])
+    assert [(entry.node, entry.time_nano) for entry in told(tmp_path, Container)] == [
+        ("broker-1", 70),
+        ("broker-2", 75),
+    ]
+
+
 def test_closing_ends_the_thread_and_is_no_blind_interval(engine: Engine, events: DockerEvents, tmp_path: Path) -> None:
     events.close()
     events.close()
