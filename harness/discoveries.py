@@ -134,6 +134,41 @@ DISCOVERIES: Final[tuple[Discovery, ...]] = (
         "leader).",
     ),
     Discovery(
+        id="follower-waits-for-its-old-time",
+        least="Three replicas. A follower's wall clock is set eight days ahead, and it is cut from the leader until a "
+        "fetch has failed. Its clock is set right, and the network is whole.",
+        seen=Arm(
+            scenario="clock-step",
+            case="follower-failed-ahead",
+            on=("2.2.2", "2.8.2", "3.9.2-kraft", "4.3.1", "4.4.0"),
+            shows="it fetches nothing and is out of the ISR until it is started anew; nothing is logged",
+        ),
+        control=Arm(
+            scenario="clock-step",
+            case="follower-fetched-ahead",
+            on=("2.8.2", "3.9.2-kraft", "4.3.1", "4.4.0"),
+            shows="without a failed fetch it stays in the ISR when its clock is set right",
+        ),
+        about=About(
+            title="a follower whose clock was ahead when a fetch failed fetches nothing until its clock is there again",
+            whom="clusters where the clock of a broker is stepped, to a wrong time or back to the right one",
+            releases="from 2.0 on; run on 2.2.2, 2.8.2, 3.9.2, 4.3.1 and 4.4.0. Before 2.5 no fetch has to fail: "
+            "records that are fetched while the clock is ahead are enough (KAFKA-9039)",
+            status=Status(
+                state=BugStatus.OPEN,
+                told="A pull request of 2020 would have made the wait go by a monotonic clock. It was closed, and "
+                "4.4.0 has the wall clock. No ticket says what happens to replicas.",
+                sources=("apache/kafka pull request 8517", NOT_FOUND),
+                on="2026-11-27",
+                looked_at=NEWEST,
+            ),
+            code="PartitionFetchState.isDelayed compares dueMs with Time.SYSTEM.milliseconds; before 4.0 DelayedItem.",
+            credit="Lucas Bradstreet called the clock of DelayedItem dangerous in 2020.",
+        ),
+        beside="Found by a run of coordinator-ahead on 2.2.2-pinned in which a fetch failed at the moment of the step: "
+        "a request that is sent just before seems to have timed out (InFlightRequests.hasExpiredRequest).",
+    ),
+    Discovery(
         id="duplicate-id-counts-as-replica",
         least="Two replicas and min.insync.replicas=2. The follower is cut from its leader and leaves the ISR. A "
         "second broker with its node.id and an empty disk is started. It fetches, and is cut from the controller. The "
