@@ -151,8 +151,8 @@ TRUNCATION: Final = Moving(
             UNCOMMITTED,
         ),
         Frame(
-            "Its high watermark is 3. The leader's answer is 3 too: there its records of epoch 0 end. Both ways x is "
-            "removed.",
+            "broker-1's high watermark is 3. The leader's answer is 3 too: there its records of epoch 0 end. Both ways "
+            "x is removed.",
             _both(
                 _moment("2, 3", _follower(ONE, "abc", 3, "follower: truncates to 3"), SECOND, THIRD, X),
                 _moment(
@@ -167,7 +167,7 @@ TRUNCATION: Final = Moving(
             UNCOMMITTED,
         ),
         Frame(
-            "It fetches y, and is in the ISR again. Nothing acknowledged is lost: x was never committed.",
+            "It fetches y, and is in the ISR again. acks=all has not acknowledged x. acks=1 would have, and x is lost.",
             _alike("1, 2, 3", _follower(ONE, "abc/y", 4), SECOND, THIRD, X),
             UNCOMMITTED,
         ),
@@ -194,8 +194,8 @@ TRUNCATION: Final = Moving(
             COMMITTED,
         ),
         Frame(
-            "0.10: its high watermark is 3, so it removes d, and would fetch it again. Since 0.11: the answer is 4, so "
-            "it removes nothing.",
+            "0.10: broker-3's high watermark is 3, so it removes d, and would fetch it again. Since 0.11: the answer "
+            "is 4, so it removes nothing.",
             _both(
                 _moment("2, 3", _down(ONE, "abcd"), ALIVE, _follower(THREE, "abc", 3, "follower: truncates to 3"), D),
                 _moment(

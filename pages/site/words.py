@@ -82,7 +82,7 @@ class Answer:
 
     def mark(self, event: str) -> str:
         """What is said behind an event's name."""
-        return " (not with flush.messages=1)" if event in self.kept_by_flush else ""
+        return " (unless flush.messages=1)" if event in self.kept_by_flush else ""
 
 
 def lead(atlas: Atlas) -> str:
@@ -91,7 +91,9 @@ def lead(atlas: Atlas) -> str:
     here = f"Measured on {atlas.measured_on}" if atlas.measured_on else "Not measured"
     if atlas.measured_on and not atlas.measured_here:
         here += f", the nearest measured release, and not on {atlas.line.newest}"
-    return f"{here}. Defaults and bugs are those of {line.newest}."
+    more = [one.release for one in atlas.counts if one.bugs > len(atlas.bugs)]
+    others = f"; {listed(more)} {'has' if len(more) == 1 else 'have'} more bugs" if more else ""
+    return f"{here}. Defaults and bugs are those of {line.newest}{others}."
 
 
 def basis(atlas: Atlas) -> str:
@@ -369,7 +371,8 @@ def release(atlas: Atlas, client: str) -> Answer:
     step, newest = atlas.step, atlas.line.newest
     if step is not None:
         which = step.release if step.fixed else f"{newest} or {step.release}"
-        first, why = f"Be on {which}, with {mode}.", _why(atlas, step, client)
+        last = "the last line with ZooKeeper" if atlas.line.mode == "zookeeper" else f"with {mode}"
+        first, why = f"Be on {which}, {last}.", _why(atlas, step, client)
     elif atlas.free_of_mended:
         first, why = f"Be on {newest}, with {mode}.", [_none_fixes(newest, atlas)]
     else:
@@ -377,14 +380,18 @@ def release(atlas: Atlas, client: str) -> Answer:
         first, why = f"No release with {mode} has all fixes. {newest} has {has}.", []
     if atlas.line.pinned:
         why.append("Finish the upgrade: raise inter.broker.protocol.version.")
-    points = (*_points(atlas, step), *(_of_clients(atlas) if client == "java" else ()))
-    order = (FIXED, STAYS, NEW)
+    points = (*(_of_clients(atlas) if client == "java" else ()), *_points(atlas, step))
     return Answer(
         heading="Which release",
         first=first,
         rest=" ".join(filter(None, why)),
-        points=tuple(sorted(points, key=lambda one: order.index(one.what))),
+        points=tuple(sorted(points, key=_weight)),
     )
+
+
+def _weight(point: Point) -> tuple[int, bool]:
+    """Sort key: those without transactions, whom the rest does not touch, read the first of each kind."""
+    return (FIXED, STAYS, NEW).index(point.what), point.touches.startswith(TRANSACTIONS)
 
 
 def _none_fixes(newest: str, atlas: Atlas) -> str:
@@ -429,7 +436,8 @@ TRANSACTIONS: Final = "transactions"
 def _of_clients(atlas: Atlas) -> Iterator[Point]:
     """What becomes of each bug of Java clients of this release."""
     for bug in atlas.client_bugs:
-        by = f" by Java clients of {bug.fixed}" if bug.fixed else " in Java clients"
+        here = atlas.step.release if atlas.step and atlas.step.release in bug.fixed.split(", ") else bug.fixed
+        by = f" by Java clients of {here}" if bug.fixed else " in Java clients"
         yield Point(what=FIXED if bug.fixed else STAYS, touches=bug.touches, bugs=(bug,), by=by)
 
 
