@@ -116,8 +116,9 @@ CHAPTERS: Final = (
         question="Why does a follower remove records from its log?",
         answer="Its new leader does not have them, and two replicas must not hold different records at one offset. "
         "Before 0.11 a follower truncates to its own high watermark, and can remove a record that acks=all "
-        "acknowledged: if it then leads, the record is lost. Since 0.11 (KIP-101) it asks its leader where the logs begin to differ. "
-        "With acks=1 the leader acknowledges before a follower has the record: a truncation loses it on every release.",
+        "acknowledged: if it then leads, the record is lost. Since 0.11 (KIP-101) it asks its leader where the logs "
+        "begin to differ. With acks=1 the leader acknowledges before a follower has the record: a truncation loses it "
+        "on every release.",
         lesson=lessons.TRUNCATION,
         first="A follower's log must be the beginning of its leader's log. After an election a follower may hold "
         "records that its new leader never had. It removes them before it fetches. The leader epoch of a partition "
