@@ -6,6 +6,12 @@ its leader stops acknowledging with acks=all, and another is elected on the othe
 side: its leader stays, and removes the replicas that it does not reach from the ISR. Neither half is a majority; the
 side with ZooKeeper or the controller continues.
 
+The session of one broker of the side without ZooKeeper may end before that of the other. The controller then elects
+this other one first, which it still takes for alive. Followers that truncate to their own high watermark (a protocol of
+before 0.11) do so then, below a record that the old leader knows to be committed, and once more for the next leader.
+The old leader comes back with that record and keeps it: replicas differ forever, and the record is lost whatever acks
+it was sent with (KIP-101; a run on 2.2.2-pinned showed it).
+
 The scenario does not run before 1.1 (KAFKA-6051): last fetches to the old leader hold up the next one there, and no
 record could be sent to it for over 90 s (0.10.2.2).
 """
@@ -13,6 +19,7 @@ record could be sent to it for over 90 s (0.10.2.2).
 from harness.words import LOST, Basis, Case, ClusterPlan, Documented, Run, TopicPlan, ranges, scenario
 from scenarios.partition import ELECTED, SETTINGS, SHRUNK, clients, loyal_client, send_beside
 
+DIFFER = frozenset({"replica-divergence", "inconsistent-offsets", "log-truncated-below-high-watermark"})
 CLAIMS = [*ELECTED, *SHRUNK, "leader-replaced-in-time"]
 
 
@@ -32,6 +39,16 @@ CLAIMS = [*ELECTED, *SHRUNK, "leader-replaced-in-time"]
             acks="1",
             documented=[
                 Documented(
+                    on=ranges.HIGH_WATERMARK_TRUNCATION,
+                    required=LOST,
+                    allowed=DIFFER,
+                    sentence="""If a second broker of the side without ZooKeeper is elected first, replicas may differ
+                        forever.""",
+                    claims=CLAIMS,
+                    source="KIP-101: motivation",
+                    basis=Basis.KIP,
+                ),
+                Documented(
                     required=LOST,
                     claims=CLAIMS,
                     source="Kafka documentation, producer configuration: acks",
@@ -41,6 +58,15 @@ CLAIMS = [*ELECTED, *SHRUNK, "leader-replaced-in-time"]
         ),
         "acks-all": Case(
             documented=[
+                Documented(
+                    on=ranges.HIGH_WATERMARK_TRUNCATION,
+                    sentence="""The side without ZooKeeper acknowledges nothing. A record that was acknowledged shortly
+                        before the cut may be lost, if a second broker of that side is elected first.""",
+                    allowed=LOST | DIFFER,
+                    claims=[*CLAIMS, "isolated-leader-acknowledges-no-acks-all"],
+                    source="KIP-101: motivation",
+                    basis=Basis.KIP,
+                ),
                 Documented(
                     sentence="""The side without ZooKeeper or controller acknowledges nothing, and no acknowledged
                         record is lost.""",
@@ -58,7 +84,8 @@ def split_in_halves(run: Run) -> None:
     run.send(orphaned, 3)
     leader, here, there = run.leader_of(orphaned), run.replicas_of(orphaned)[:2], run.replicas_of(orphaned)[2:]
     loyal = loyal_client(run, orphaned, leader)
-    with clients(run, orphaned, expected_loss=acks == "1"):
+    may_lose = acks == "1" or ranges.HIGH_WATERMARK_TRUNCATION.holds(run.version)
+    with clients(run, orphaned, expected_loss=may_lose):
         run.cut(here, [*there, run.coordinator()])
         sent = loyal.send_async(*orphaned, expected_loss=True)
         if acks == "1":
