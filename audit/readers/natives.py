@@ -510,9 +510,10 @@ def _read_longlang(source: Text, text: str, reading: Collected) -> bool:
                 given = UNKNOWN if value is None else value
                 settings.append(Setting(OF_LONGLANG[each[2]], given, origin, known=value is not None))
         if not re.search(rf"\${maker[1]}\s*=\s*new\s+ProducerConfig\b", text):
-            named = {each.key for each in settings}
+            named = {"enable.idempotence", *(each.key for each in settings)}
             settings += [Setting(key, UNKNOWN, origin, known=False) for key in DECISIVE if key not in named]
         presets = [preset("acks", "0", "the default of longlang's ProducerConfig", origin)]
+        presets.append(preset("enable.idempotence", "false", "longlang's client has no idempotence", origin))
         reading.producer(source.file, settings, origin, framework="source", presets=presets, style="spring")
     return True
 

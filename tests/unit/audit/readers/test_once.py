@@ -331,3 +331,103 @@ def test_the_only_section_is_the_only_producers(tmp_path, makes, more, files) ->
 
 def test_the_section_of_a_program_without_a_source_is_a_producer(tmp_path) -> None:
     assert len(read(tmp_path, {"go.mod": "module a\n", "config.yaml": SECTION}).producers) == 1
+
+
+WRITER = """package a
+import {} "github.com/segmentio/kafka-go"
+type Writer struct {{ w *kafka.Writer }}
+func NewWriter(a string) *Writer {{
+	return &Writer{{w: &{}Writer{{Addr: kafka.TCP(a), Topic: "t"}}}}
+}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("imported", "package", "lines"),
+    [("", "kafka.", [5]), (".", "", [5, 5]), ("", "other.", [5]), ("", "", [])],
+)
+def test_a_struct_of_ones_own_is_no_writer_of_kafka_gos(tmp_path, imported, package, lines) -> None:
+    found = read(tmp_path, {"go.mod": "module a\n", "w.go": WRITER.format(imported, package)})
+    assert [each.origin.line for each in found.producers] == lines
+
+
+TABLE = "CREATE TABLE {} (a STRING) WITH ('connector' = 'kafka', 'topic' = 't', 'properties.group.id' = 'g');\n"
+
+
+@pytest.mark.parametrize(
+    ("table", "insert", "written"),
+    [
+        ("raw", "INSERT INTO raw SELECT 1;", True),
+        ("raw", "INSERT INTO iceberg.db.raw SELECT a FROM raw;", False),
+        ("raw", "INSERT INTO `default_catalog`.`default_database`.raw SELECT 1;", True),
+        ("raw", "USE CATALOG kafka; USE db; INSERT INTO kafka.db.raw SELECT 1;", True),
+        ("kafka.db.raw", "INSERT INTO kafka.db.raw SELECT 1;", True),
+        ("kafka.db.raw", "INSERT INTO lake.db.raw SELECT a FROM kafka.db.raw;", False),
+    ],
+)
+def test_a_table_of_another_catalog_is_another_one(tmp_path, table, insert, written) -> None:
+    assert bool(read(tmp_path, {"a.sql": TABLE.format(table) + insert}).producers) == written
+
+
+PROFILES = {
+    "application.yml": "spring:\n  {}: dev\n  kafka:\n    producer:\n      client-id: a\n",
+    "application-dev.yml": "spring.kafka.producer.acks: 0\n",
+    "application-prod.yml": "spring.kafka.producer.acks: all\n",
+}
+
+
+@pytest.mark.parametrize(
+    ("key", "acks"),
+    [("profiles.default", ["0", "all"]), ("profiles.active", ["0", "all"]), ("profiles.other", [None, "0", "all"])],
+)
+def test_an_application_without_its_default_profile_is_none(tmp_path, key, acks) -> None:
+    files = {**PROFILES, "application.yml": PROFILES["application.yml"].format(key)}
+    assert [values(each).get("acks") for each in read(tmp_path, files).producers] == acks
+
+
+def test_a_default_profile_counts_if_none_is_made_active(tmp_path) -> None:
+    base = PROFILES["application.yml"].format("profiles.default") + "spring.profiles.active: prod\n"
+    found = read(tmp_path, {**PROFILES, "application.yml": base})
+    assert found.producers[0].name.endswith("(profile prod)")
+
+
+CAMEL = """package a;
+import org.apache.camel.builder.RouteBuilder;
+public class Routes extends RouteBuilder {{
+  public void configure() {{
+    from("direct:a").to("kafka:orders?brokers={{{{k}}}}" {} "&requestRequiredAcks=all&retries=1" + "0");
+  }}
+}}
+"""
+
+
+@pytest.mark.parametrize(("joined", "acks"), [("+", ["all"]), ("+ more +", []), ("-", [])])
+def test_an_endpoint_of_camels_that_is_added_up(tmp_path, joined, acks) -> None:
+    found = read(tmp_path, {"pom.xml": "<project/>", "Routes.java": CAMEL.format(joined)})
+    assert [values(each)["acks"] for each in found.producers] == acks
+    assert all(values(each)["retries"] == "10" for each in found.producers)
+
+
+VERTX = """package a
+import io.vertx.kafka.client.producer.KafkaProducer
+import io.vertx.kafka.client.producer.KafkaProducerRecord
+fun start() {{
+  val p = KafkaProducer.create<String, String>(vertx, mapOf("acks" to "1"))
+  p.send({}.create("t", key, value))
+}}
+"""
+
+
+@pytest.mark.parametrize(("record", "topics"), [("KafkaProducerRecord", ("t",)), ("Message", ())])
+def test_the_topic_of_a_record_of_vertx(tmp_path, record, topics) -> None:
+    assert only(read(tmp_path, {"pom.xml": "<project/>", "A.kt": VERTX.format(record)})).topics == topics
+
+
+@pytest.mark.parametrize(
+    ("artifact", "release"),
+    [("kafka-streams-scala", "2.8.1"), ("kafka-streams-avro", None), ("kafka-streams", "2.8.1")],
+)
+def test_the_release_of_streams_for_scala(tmp_path, artifact, release) -> None:
+    build = f'libraryDependencies += "org.apache.kafka" %% "{artifact}" % "2.8.1"\n'
+    found = read(tmp_path, {"build.sbt": build, "a.properties": "application.id=a\nproducer.acks=1\n"})
+    assert only(found).release == release
