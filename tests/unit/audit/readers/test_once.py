@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import pytest
 
-from audit.model import Inputs
+from audit.model import Inputs, ProducerConfig
 from tests.unit.audit.reading import only, read, values
 
 
 def places(inputs: Inputs, folder: object) -> list[str]:
     """The files of the producers that were found."""
     return [each.origin.path.removeprefix(f"{folder}/") for each in inputs.producers]
+
+
+def known(producer: ProducerConfig, key: str = "acks") -> str | None:
+    """The value of a setting; None if it is unknown or not there."""
+    setting = producer.settings.get(key)
+    return setting.value if setting is not None and setting.known else None
 
 
 @pytest.mark.parametrize("name", ["topicConf", "topic_config", "defaultTopicConfig", "topic"])
@@ -431,3 +437,75 @@ def test_the_release_of_streams_for_scala(tmp_path, artifact, release) -> None:
     build = f'libraryDependencies += "org.apache.kafka" %% "{artifact}" % "2.8.1"\n'
     found = read(tmp_path, {"build.sbt": build, "a.properties": "application.id=a\nproducer.acks=1\n"})
     assert only(found).release == release
+
+
+SENDER = {
+    "java": """package a;
+import org.apache.kafka.clients.producer.*;
+public abstract class Sender {
+  protected Sender(String servers, int retries) {
+    Properties p = new Properties();
+    p.put("acks", acks());
+    p.put("retries", retries);
+    producer = new KafkaProducer<>(p);
+  }
+  protected abstract String acks();
+}
+""",
+    "kt": """package a
+import org.apache.kafka.clients.producer.*
+abstract class Sender(servers: String, retries: Int) {
+  protected abstract val acks: String
+  private fun props() = Properties().apply {
+    put("acks", acks)
+    put("retries", retries)
+  }
+  private val producer = make()
+  private fun make(): KafkaProducer<String, String> { return KafkaProducer(props()) }
+}
+""",
+}
+HEIR = {
+    "java": "class {0} extends Sender {{\n  {0}(String s) {{ super(s, {2}); }}\n"
+    "  @Override protected String acks() {{ return {1}; }}\n}}\n",
+    "kt": "class {0}(s: String) : Sender(s, {2}) {{\n  override val acks: String = {1}\n}}\n",
+}
+
+
+@pytest.mark.parametrize("end", ["java", "kt"])
+@pytest.mark.parametrize(
+    ("heirs", "told"),
+    [
+        ((("One", '"all"', "1"), ("Two", '"0"', "1")), [("One", "all", "1"), ("Two", "0", "1")]),
+        ((("One", '"all"', "1"), ("Two", '"all"', "2")), [("One", "all", "1"), ("Two", "all", "2")]),
+        ((("One", '"all"', "1"), ("Two", '"all"', "1")), [("One", "all", "1")]),
+        ((("One", '"all"', "1"), ("Two", "asked(x)", "1")), [("One", "all", "1"), ("Two", None, "1")]),
+    ],
+)
+def test_classes_that_give_an_abstract_one_its_settings(tmp_path, end, heirs, told) -> None:
+    files = {f"src/{each[0]}.{end}": "package a\n" + HEIR[end].format(*each) for each in heirs}
+    found = read(tmp_path, {"pom.xml": "<project/>", f"src/Sender.{end}": SENDER[end], **files})
+    one = [(each.name.partition(".")[0], known(each, "acks"), known(each, "retries")) for each in found.producers]
+    assert sorted(one) == told
+
+
+def test_several_classes_of_one_file_that_inherit(tmp_path) -> None:
+    heirs = "package a\n" + HEIR["kt"].format("One", '"all"', 1) + HEIR["kt"].format("Two", '"0"', 1)
+    found = read(tmp_path, {"pom.xml": "<project/>", "Sender.kt": SENDER["kt"], "Heirs.kt": heirs})
+    assert [(each.name, known(each, "acks")) for each in found.producers] == [
+        ("Heirs.kt, One", "all"),
+        ("Heirs.kt, Two", "0"),
+    ]
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        'class Two(val sender: Sender) { val acks = "0" }\n',
+        'class Two(val sender: Sender) : Closeable { val acks = "0" }\n',
+        'class Two : Senders("0")\n',
+    ],
+)
+def test_a_class_that_has_another_inherits_nothing_of_it(tmp_path, other) -> None:
+    files = {"pom.xml": "<project/>", "Sender.kt": SENDER["kt"], "One.kt": HEIR["kt"].format("One", '"all"', 1)}
+    assert places(read(tmp_path, {**files, "Two.kt": other}), tmp_path) == ["One.kt"]
