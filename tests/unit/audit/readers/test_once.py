@@ -509,3 +509,49 @@ def test_several_classes_of_one_file_that_inherit(tmp_path) -> None:
 def test_a_class_that_has_another_inherits_nothing_of_it(tmp_path, other) -> None:
     files = {"pom.xml": "<project/>", "Sender.kt": SENDER["kt"], "One.kt": HEIR["kt"].format("One", '"all"', 1)}
     assert places(read(tmp_path, {**files, "Two.kt": other}), tmp_path) == ["One.kt"]
+
+
+LOOP_OF_CPP = """#include <librdkafka/rdkafkacpp.h>
+const std::map<std::string, std::string> kMap = {{{{"acks", "{}"}}, {{"linger.ms", "0"}}}};
+void make() {{
+  auto conf = RdKafka::Conf::create(RdKafka::Conf::CONF_GLOBAL);
+  auto other = RdKafka::Conf::create(RdKafka::Conf::CONF_GLOBAL);
+  {}
+  auto p = RdKafka::Producer::create(conf, err);
+  p->produce("t");
+}}
+"""
+EACH = "for (const auto &[k, v] : kMap) conf->set(k, v, err);"
+
+
+@pytest.mark.parametrize(
+    ("loop", "acks"),
+    [
+        (EACH, "1"),
+        ("for (auto& e : kMap) { if (conf->set(e.first, e.second, err) != OK) throw 1; }", "1"),
+        (EACH.replace("conf", "other"), None),
+        (EACH.replace("kMap", "given"), None),
+        ('kMap["acks"] = all;\n' + EACH, None),
+    ],
+)
+def test_a_loop_of_cpp_that_sets_what_a_map_has(tmp_path, loop, acks) -> None:
+    assert known(only(read(tmp_path, {"p.cpp": LOOP_OF_CPP.format(1, loop)}))) == acks
+
+
+LOOP_OF_PHP = """<?php
+class P {{
+  private const MAP = ['acks' => '1', 'linger.ms' => '0'{}];
+  public function make() {{
+    $conf = new \\RdKafka\\Conf();
+    foreach ({} as $k => $v) {{ $conf->set($k, (string) $v); }}
+    return new \\RdKafka\\Producer($conf);
+  }}
+}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("more", "name", "acks"), [("", "self::MAP", "1"), ("", "$this->given", None), (", ...OTHERS", "self::MAP", None)]
+)
+def test_a_loop_of_php_that_sets_what_an_array_has(tmp_path, more, name, acks) -> None:
+    assert known(only(read(tmp_path, {"p.php": LOOP_OF_PHP.format(more, name)}))) == acks
