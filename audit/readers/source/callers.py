@@ -25,7 +25,7 @@ from audit.readers.source.following import (
     walk_around,
     walk_of,
 )
-from audit.readers.source.nodes import SCRIPTS, Maker, Pair, SourceWalk, Value, class_around
+from audit.readers.source.nodes import DECISIVE, SCRIPTS, UNKNOWN, Maker, Pair, SourceWalk, Value, class_around
 from audit.readers.text import Text
 
 
@@ -75,6 +75,95 @@ def by_callers(pairs: Sequence[Pair], maker: Maker, found: SourceWalk) -> list[t
         )
         for values, call in by_values.items()
     ]  # fmt: skip
+
+
+TAKEN: Final[Mapping[str, str]] = {
+    "kt": r"\b(\w+)\s*:\s*(?:\([\w<>, ?]*\)|[\w<>, ?]+\.\(\))\s*->\s*Unit\b",
+    "java": r"\b(?:Consumer|UnaryOperator)<[^(){};]{1,100}>\s+(\w+)\s*[,)]",
+}
+"""A parameter of a function that is a function itself, which may set more."""
+APPLIED: Final = (
+    r"\.(?:apply|also|let|run)\(\s*{0}\s*\)|(?<![\w.]){0}(?:\.(?:accept|apply|invoke))?\(\s*\w+\s*\)|\.{0}\(\)"
+)
+"""Where a function does what that one says."""
+
+
+def by_lambdas(pairs: Sequence[Pair], maker: Maker, found: SourceWalk) -> list[tuple[Caller, list[Pair]]]:
+    """The settings by each caller of the function that makes a producer, if it takes a function that may set more:
+    `producer(env) { put("acks", "1") }`. Where a caller gives what cannot be followed, what decides is unknown.
+    """
+    body = found.scopes.get(maker.scope, "")
+    name = re.search(TAKEN.get(found.language, r"\Z."), body[:LONGEST_HEAD])
+    if name is None or re.search(APPLIED.format(name[1]), body[name.end() :]) is None:
+        return []
+    function = maker.scope.partition("@")[0]
+    parameters = calls.parameters_of(body, found.language)
+    told = calls.calls_of(calls.root_of(found.source.path), found.language, function, made=False)
+    here = Caller(found.source, maker.line, function)
+    by_values: dict[object, tuple[calls.Call, list[Pair]]] = {}
+    for call in told if any(each == name[1] for each, _ in parameters) else ():
+        own = _set_by_lambda(call, parameters, name[1], found.language)
+        if own is None:
+            by_values.clear()
+            break
+        keys = {each.key for each in own}
+        by_values.setdefault(
+            tuple((each.key, each.value) for each in own),
+            (call, [*(each for each in pairs if each.key not in keys), *own]),
+        )
+    if not by_values or len(by_values) > CALLERS:
+        rest = [each for each in pairs if each.key not in FROM_FIELDS]
+        start = maker.start
+        return [
+            (here, rest + [Pair(key, Value(UNKNOWN, False), maker.line, maker.scope, "", False, start) for key in OPEN])
+        ]
+    if len(by_values) == 1:
+        return [(here, own) for _, own in by_values.values()]
+    scopes = Counter((call.source.path, walk_around(call, found.language)[1]) for call, _ in by_values.values())
+    return [(_caller(call, found.language, scopes), own) for call, own in by_values.values()]
+
+
+LONGEST_HEAD: Final = 1_000
+"""Characters of a function in which its parameters are looked for."""
+OPEN: Final = (*DECISIVE, "max.in.flight.requests.per.connection")
+"""What is unknown where more may be set."""
+IS_LAMBDA: Final[Mapping[str, str]] = {"kt": r"\{", "java": r"\(?\w+\)?\s*->"}
+
+
+def _set_by_lambda(
+    call: calls.Call, parameters: tuple[tuple[str, str], ...], name: str, language: str
+) -> list[Pair] | None:
+    """What a call sets in the function that it gives a parameter; None if that is not written out."""
+    content = call.source.content
+    opened = content.index("(", call.at) + 1
+    _, end = arguments_of(content, opened)
+    begins = re.compile(r"[ \t]*\{").match(content, end) if language == "kt" else None
+    if begins is not None:
+        text = content[begins.end() : _closing(content, begins.end())]
+        start = begins.end()
+    else:
+        text = call.argument(parameters, name).strip()
+        if text in ("", "{}"):
+            return []
+        start = content.find(text, opened)
+        if re.match(IS_LAMBDA[language], text) is None or start < 0:
+            return None
+    if re.search(r"\bputAll\(|\+=|\bif\b|\bwhen\b|\.apply\(", text):
+        return None
+    begin, length = len(content[:start].encode(errors="replace")), len(text.encode(errors="replace"))
+    walk = walk_of(call.source, language)
+    own = [each for each in walk.pairs if begin <= each.start < begin + length]
+    return [replace(each, other=call.source) for each in own]
+
+
+def _closing(content: str, at: int) -> int:
+    """Where the brace closes that was opened before a place."""
+    depth = 1
+    for each in re.finditer(r"\"(?:[^\"\\\n]|\\.)*\"|[{}]", content[at:]):
+        depth += {"{": 1, "}": -1}.get(each[0], 0)
+        if depth == 0:
+            return at + each.start()
+    return len(content)
 
 
 def by_subclass(pairs: Sequence[Pair], maker: Maker, found: SourceWalk) -> tuple[list[tuple[Caller, list[Pair]]], bool]:

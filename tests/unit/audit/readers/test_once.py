@@ -555,3 +555,46 @@ class P {{
 )
 def test_a_loop_of_php_that_sets_what_an_array_has(tmp_path, more, name, acks) -> None:
     assert known(only(read(tmp_path, {"p.php": LOOP_OF_PHP.format(more, name)}))) == acks
+
+
+TAKES = {
+    "kt": """package a
+import org.apache.kafka.clients.producer.KafkaProducer
+object Factory {
+  fun producer(env: Env, more: Properties.() -> Unit = {}) = KafkaProducer<String, String>(common(env).apply(more))
+  private fun common(env: Env) = Properties().apply { put("acks", "all") }
+}
+""",
+    "java": """package a;
+import org.apache.kafka.clients.producer.KafkaProducer;
+class Factory {
+  static Object producer(Env env, Consumer<Properties> more) {
+    Properties p = new Properties();
+    p.put("acks", "all");
+    more.accept(p);
+    return new KafkaProducer<>(p);
+  }
+}
+""",
+}
+
+
+@pytest.mark.parametrize(
+    ("end", "given", "told"),
+    [
+        ("kt", ['Factory.producer(env) { put("acks", "1") }'], ["1"]),
+        ("kt", ["Factory.producer(env)"], ["all"]),
+        ("kt", ["Factory.producer(env)", 'Factory.producer(env) { put("acks", "0") }'], ["all", "0"]),
+        ("kt", ["Factory.producer(env) { putAll(others) }"], [None]),
+        ("kt", ["Factory.producer(env, others)"], [None]),
+        ("java", ['Factory.producer(env, p -> p.put("acks", "1"));'], ["1"]),
+        ("java", ["Factory.producer(env, others);"], [None]),
+        ("java", [], [None]),
+    ],
+)
+def test_a_function_that_sets_more_in_the_map_of_a_producer(tmp_path, end, given, told) -> None:
+    files = {"pom.xml": "<project/>", f"Factory.{end}": TAKES[end]}
+    head = {"kt": "fun start() {{\n  {}\n}}\n", "java": "class A {{ void start() {{\n  {}\n}} }}\n"}[end]
+    for at, call in enumerate(given):
+        files[f"A{at}.{end}"] = "package a\n" + head.format(call)
+    assert [known(each) for each in read(tmp_path, files).producers] == told
