@@ -31,6 +31,7 @@ from audit.readers.helm import RENDERED, chart_of, conditions, has_templates, re
 from audit.readers.kubernetes import read_clusters, read_containers
 from audit.readers.kustomize import replaced
 from audit.readers.names import PRODUCERS, squeezed, words
+from audit.readers.once import told_once
 from audit.readers.packages import BuildRelease
 from audit.readers.placeholders import TEMPLATE, Lookup, resolve
 from audit.readers.properties import read_properties
@@ -107,7 +108,7 @@ def read_paths(paths: Sequence[str | Path], options: Options | None = None) -> I
     reading.producers, environments = placed(reading.producers, reading.workloads)
     environments = [*reading.environments, *environments]
     reading.producers = join_environments(reading.producers, environments, reading.read)
-    reading.producers = _with_sends(reading.producers)
+    reading.producers = _with_sends(told_once(reading.producers))
     reading.producers = [
         with_topics(each, environments, lambda unit: _look_up(unit, reading)) for each in reading.producers
     ]
