@@ -598,3 +598,52 @@ def test_a_function_that_sets_more_in_the_map_of_a_producer(tmp_path, end, given
     for at, call in enumerate(given):
         files[f"A{at}.{end}"] = "package a\n" + head.format(call)
     assert [known(each) for each in read(tmp_path, files).producers] == told
+
+
+BASE_OF_PYTHON = """from confluent_kafka import Producer
+class Base:
+    acks = "all"
+    def __init__(self, retries=1):
+        self.p = Producer({"bootstrap.servers": "k", "acks": self.acks, "retries": retries})
+"""
+HEIR_OF_PYTHON = "from base import Base\nclass {}(Base):\n    {}\n"
+GIVES = "def __init__(self):\n        super().__init__({})"
+
+
+@pytest.mark.parametrize(
+    ("one", "two", "used", "told"),
+    [
+        ('acks = "1"', 'acks = "0"', "", [("a.py, A", "1", "1"), ("b.py, B", "0", "1")]),
+        ('acks = "1"', "pass", "", [("a.py, A", "1", "1"), ("b.py, B", "all", "1")]),
+        ('acks = "1"', "pass", "Base()", [("a.py, A", "1", "1"), ("base.py, __init__", "all", "1")]),
+        ("pass", "pass", "", [("base.py, __init__", "all", "1")]),
+        (GIVES.format(2), GIVES.format("retries=3"), "", [("a.py, A", "all", "2"), ("b.py, B", "all", "3")]),
+        (GIVES.format(2), GIVES.format("some()"), "", [("a.py, A", "all", "2"), ("b.py, B", "all", None)]),
+    ],
+)
+def test_classes_of_python_that_give_another_one_its_settings(tmp_path, one, two, used, told) -> None:
+    heirs = {"a.py": HEIR_OF_PYTHON.format("A", one), "b.py": HEIR_OF_PYTHON.format("B", two)}
+    main = f"from a import A\nfrom b import B\nfrom base import Base\nA()\nB()\n{used}\n"
+    found = read(tmp_path, {"base.py": BASE_OF_PYTHON, **heirs, "main.py": main, "pyproject.toml": ""})
+    assert sorted((each.name, known(each), known(each, "retries")) for each in found.producers) == told
+
+
+def test_a_class_of_python_that_has_the_name_of_another_inherits_nothing_of_it(tmp_path) -> None:
+    other = HEIR_OF_PYTHON.format("A", 'acks = "1"').replace("from base", "from others")
+    found = read(tmp_path, {"base.py": BASE_OF_PYTHON, "a.py": other, "pyproject.toml": ""})
+    assert [(each.name, known(each)) for each in found.producers] == [("base.py, __init__", "all")]
+
+
+AIO = """from aiokafka import AIOKafkaProducer
+class Base:
+    acks = "all"
+    async def start(self):
+        self.p = AIOKafkaProducer(bootstrap_servers="k", acks=self.acks)
+"""
+
+
+def test_classes_that_inherit_from_one_with_aiokafka(tmp_path) -> None:
+    heirs = {f"{each}.py": HEIR_OF_PYTHON.format(each, f'acks = "{each}"') for each in ("1", "0")}
+    heirs = {f"a{name}": text.replace("class ", "class A") for name, text in heirs.items()}
+    found = read(tmp_path, {"base.py": AIO, **heirs, "pyproject.toml": ""})
+    assert sorted(known(each) or "" for each in found.producers) == ["0", "1"]
