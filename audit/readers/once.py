@@ -9,6 +9,7 @@
 | images of one directory, which say the same | the first Dockerfile's |
 | an application's file, and the one that is put above it where it is deployed: a ConfigMap's, or of `config/` | the \
 application's, with what the other says |
+| a template of Ansible's, and variables that such templates are filled with | the template |
 
 Two producers that differ in what decides over records are two, unless one file is put above the other.
 """
@@ -50,7 +51,7 @@ NOTE: Final = "files that are put above each other say otherwise"
 def told_once(producers: Sequence[ProducerConfig]) -> list[ProducerConfig]:
     """Producers, each of those that are one in the place that is kept."""
     kept = list(producers)
-    for join in (_connectors, _composed, _workloads, _images, _deployed):
+    for join in (_filled, _connectors, _composed, _workloads, _images, _deployed):
         kept = join(kept)
     return kept
 
@@ -100,6 +101,17 @@ def _connectors(producers: Sequence[ProducerConfig]) -> list[ProducerConfig]:
 
     own = [each for each in producers if each.framework == "connect" and each.spelling.startswith("producer.override.")]
     return _without(producers, own, stands_for)
+
+
+VARIABLES: Final = re.compile(r"(?:^|/)(?:group_vars|host_vars|defaults|vars)/(?:[^/]+/)?[^/]+\.ya?ml$")
+"""Where Ansible has what it fills templates with."""
+
+
+def _filled(producers: Sequence[ProducerConfig]) -> list[ProducerConfig]:
+    """Producers without sections of Ansible's variables, where a template of its has a producer."""
+    if not any(each.origin.path.endswith(".j2") for each in producers):
+        return list(producers)
+    return [each for each in producers if each.framework or not VARIABLES.search(each.origin.path)]
 
 
 def _composed(producers: Sequence[ProducerConfig]) -> list[ProducerConfig]:

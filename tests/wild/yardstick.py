@@ -45,7 +45,7 @@ WRITTEN_SINCE: Final = (
     *("eleventh", "twelfth", "thirteenth", "fourteenth"),
 )
 KINDS: Final = ("open", "kept", "blind", *WRITTEN_SINCE)
-HELD_OUT: Final[tuple[str, ...]] = ("fourteenth",)
+HELD_OUT: Final[tuple[str, ...]] = ()
 """Parts that no reader was mended by: their figures are printed, and decide nothing."""
 GOALS: Final = (0.98, 0.95, 0.95)
 FILE: Final = re.compile(r"(?m)^-- (\S+) --\n")

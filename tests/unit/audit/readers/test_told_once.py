@@ -124,3 +124,44 @@ def test_a_map_of_one_of_several_applications(tmp_path, name, places) -> None:
     files |= {f"{each}/pom.xml": "<project/>" for each in ("orders", "bills")}
     found = told(tmp_path, {**files, "k8s/map.yaml": MAP.format(name, 1)})
     assert [(path.removeprefix("k8s/").partition("/")[0], acks) for path, acks in found] == places
+
+
+HEALTH = """package a
+import "github.com/confluentinc/confluent-kafka-go/v2/kafka"
+func check() error {{
+	p, err := kafka.NewProducer(&kafka.ConfigMap{{"bootstrap.servers": "k"}})
+	{}
+	{}
+	return err
+}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("closes", "does", "count"),
+    [
+        ("defer p.Close()", "_, err = p.GetMetadata(nil, true, 1000)", 0),
+        ("defer p.Close()", "p.GetMetadata(nil, true, 1000); err = p.Produce(m, nil)", 1),
+        ("keep(p)", "_, err = p.GetMetadata(nil, true, 1000)", 1),
+        ("defer p.Close()", "send(p)", 1),
+        ("defer p.Close()", "p.GetMetadata(nil, true, 1000); send(t, p)", 1),
+    ],
+)
+def test_a_producer_of_go_that_only_asks_for_metadata(tmp_path, closes, does, count) -> None:
+    files = {"go.mod": "module a\n", "health.go": HEALTH.format(closes, does)}
+    assert len(read(tmp_path, files).producers) == count
+
+
+@pytest.mark.parametrize(
+    ("files", "places"),
+    [
+        ({"group_vars/all.yml": "kafka: {producer: {acks: '1'}}\n"}, ["t/producer.properties.j2"]),
+        ({"roles/a/defaults/main.yml": "kafka: {producer: {acks: '1'}}\n"}, ["t/producer.properties.j2"]),
+        ({"config/all.yml": "kafka: {producer: {acks: '1'}}\n"}, ["config/all.yml", "t/producer.properties.j2"]),
+    ],
+)
+def test_variables_that_a_template_is_filled_with(tmp_path, files, places) -> None:
+    template = {"t/producer.properties.j2": "bootstrap.servers={{ k }}\nacks=all\n"}
+    assert [path for path, _ in told(tmp_path, {**template, **files})] == places
+    if "config/all.yml" not in files:
+        assert [path for path, _ in told(tmp_path / "b", files)] == list(files)
