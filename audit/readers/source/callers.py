@@ -195,7 +195,7 @@ def by_subclass(pairs: Sequence[Pair], maker: Maker, found: SourceWalk) -> tuple
             what = tuple((each.key, each.value) for each in (*own, *instead.values()))
             place = Caller(heir.source, line, "" if alone else heir.name)
             told.setdefault(what, (place, [*(instead.get(each, each) for each in pairs), *own]))
-    abstract = re.search(r"(?m)^[\w ]*\b(?:abstract|sealed)\s+class\b", found.source.content) is not None
+    abstract = re.search(r"(?m)^[\w ]*\b(?:(?:abstract|sealed)\s+class|trait)\b", found.source.content) is not None
     return list(told.values()), bool(told) and abstract and giving == len(heirs)
 
 
@@ -218,11 +218,13 @@ class _Heir:
         return self.start <= len(self.source.content.encode(errors="replace")[:at].decode(errors="replace")) < self.end
 
 
-CLASSES: Final = re.compile(r"(?m)^(?:(?:public|internal|open|abstract|sealed)\s+)*class\s+(\w+)")
+CLASSES: Final = re.compile(r"(?m)^[ \t]{0,4}(?:(?:public|internal|open|abstract|sealed)\s+)*(?:class|trait)\s+(\w+)")
 EXTENDS: Final[Mapping[str, str]] = {
     "java": r"\bclass\s+(\w+)[^{{;]{{0,200}}?\bextends\s+{}\b",
     "kt": r"\bclass\s+(\w+)\s*(?:<[^<>{{}}]*>)?\s*(?:\((?:[^(){{}}]|\([^(){{}}]*\)){{0,600}}\))?"
     r"\s*:\s*(?:[\w.<>, ]+,\s*)?{}\b",
+    "cs": r"\bclass\s+(\w+)\s*(?:<[^<>{{}}]*>)?\s*(?:\([^(){{}}]*\))?\s*:\s*(?:[\w.<>, ]+,\s*)?{}\b",
+    "scala": r"\b(?:class|object)\s+(\w+)[^{{\n]{{0,200}}?\b(?:extends|with)\s+{}\b",
 }
 """How a class inherits from another one."""
 
@@ -232,7 +234,7 @@ def _inheriting(maker: Maker, found: SourceWalk) -> list[_Heir]:
     its file.
     """
     classes = CLASSES.findall(found.source.content)
-    if found.language not in EXTENDS or len(classes) != 1 or not (maker.scope or found.language == "kt"):
+    if found.language not in EXTENDS or len(classes) != 1 or not (maker.scope or found.language in ("kt", "scala")):
         return []
     inherits = re.compile(EXTENDS[found.language].format(classes[0]))
     heirs: list[_Heir] = []
@@ -250,9 +252,17 @@ RETURNS: Final[Mapping[str, str]] = {
     "java": r"\b{}\s*\(\s*\)\s*\{{\s*return\s+([^;{{}}]+);\s*\}}",
     "kt": r"\boverride\s+(?:\w+\s+)*?(?:fun|val)\s+{}\b(?:\(\s*\))?\s*(?::\s*[\w.?]+\s*)?"
     r"(?:(?:get\(\)\s*)?=\s*([^\n{{}}]+)|\{{\s*return\s+([^\n{{}}]+)\}})",
+    "cs": r"\boverride\s+[\w.?<>]+\s+{}\b\s*(?:\(\s*\))?\s*(?:=>\s*([^;{{}}]+);"
+    r"|\{{\s*(?:return\s+([^;{{}}]+);|get\s*=>\s*([^;{{}}]+);|get;\s*\}}\s*=\s*([^;{{}}]+);))",
+    "scala": r"\b(?:def|val)\s+{}\b(?:\(\))?\s*(?::\s*[\w.]+\s*)?=\s*([^\n;{{}}]+)",
 }
 """What a method without parameters, or a property, returns."""
-CONSTRUCTS: Final[Mapping[str, str]] = {"java": r"\bsuper\s*\(", "kt": r"\A[^{]*?:\s*(?:[\w.<>, ]+,\s*)?\w+\("}
+CONSTRUCTS: Final[Mapping[str, str]] = {
+    "java": r"\bsuper\s*\(",
+    "kt": r"\A[^{]*?:\s*(?:[\w.<>, ]+,\s*)?\w+\(",
+    "cs": r":\s*base\s*\(",
+    "scala": r"\A[^{]*?\b(?:extends|with)\s+\w+\(",
+}
 """Where a class makes the one that it inherits from."""
 
 

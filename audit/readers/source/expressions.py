@@ -172,8 +172,8 @@ def keep_constant(node: Node, above: Sequence[Node], found: SourceWalk) -> None:
     if value is None and node.named_child_count:
         value = node.named_children[-1]
     name = name_of(node)
-    if value is None or not name or code_of(value) == name or value.type == "variable_declaration":
-        return  # in Kotlin, one that is declared and not bound
+    if value is None or not name or code_of(value) == name or value.type in ("variable_declaration", "accessor_list"):
+        return  # in Kotlin and C#, one that is declared and not bound
     while value.type == "expression_list" and value.named_child_count == 1:
         value = value.named_children[0]
     told = value_of(value, {})

@@ -647,3 +647,40 @@ def test_classes_that_inherit_from_one_with_aiokafka(tmp_path) -> None:
     heirs = {f"a{name}": text.replace("class ", "class A") for name, text in heirs.items()}
     found = read(tmp_path, {"base.py": AIO, **heirs, "pyproject.toml": ""})
     assert sorted(known(each) or "" for each in found.producers) == ["0", "1"]
+
+
+OF_DOTNET = """using Confluent.Kafka;
+public abstract class Sender
+{
+  protected Sender(string s) {
+    var c = new ProducerConfig { BootstrapServers = s, Acks = Wanted };
+    p = new ProducerBuilder<string, string>(c).Build();
+  }
+  protected abstract Acks Wanted { get; }
+}
+"""
+OF_SCALA = """import org.apache.kafka.clients.producer._
+trait Sender {
+  def wanted: String
+  lazy val producer = { val p = new Properties(); p.put("acks", wanted); new KafkaProducer[String, String](p) }
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("files", "told"),
+    [
+        ({"Sender.cs": OF_DOTNET, "A.cs": "class A : Sender { protected override Acks Wanted => Acks.All; }",
+          "B.cs": "class B : Sender { B() : base(s) {} protected override Acks Wanted { get => Acks.None; } }"},
+         [("A.cs", "all"), ("B.cs", "0")]),
+        ({"Sender.cs": OF_DOTNET, "A.cs": "class A : Other { protected override Acks Wanted => Acks.All; Sender s; }"},
+         [("Sender.cs, Sender", None)]),
+        ({"Sender.scala": OF_SCALA, "A.scala": 'class A extends Sender { def wanted = "1" }',
+          "B.scala": 'object B extends Base with Sender { override val wanted = "all" }'},
+         [("A.scala", "1"), ("B.scala", "all")]),
+        ({"Sender.scala": OF_SCALA, "A.scala": 'class A(s: Sender) { def wanted = "1" }'}, [("Sender.scala", None)]),
+    ],
+)  # fmt: skip
+def test_classes_of_other_languages_that_inherit(tmp_path, files, told) -> None:
+    found = read(tmp_path, {"pom.xml": "<project/>", **files})
+    assert sorted((each.name, known(each)) for each in found.producers) == told
