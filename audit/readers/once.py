@@ -41,6 +41,8 @@ DECIDES: Final[Mapping[str, str]] = {
 COMPOSE: Final = re.compile(r"(?:docker-)?compose(?P<more>[\w.-]*)\.ya?ml")
 DOCKERFILE: Final = re.compile(r"Dockerfile(?:[.-][\w.-]+)?|[\w.-]+\.Dockerfile")
 SCRIPT: Final = (".sh", ".bash")
+OF_FILES: Final = ("spring", "smallrye")
+"""Frameworks that put another file above an application's own."""
 INSIDE: Final = "/src/main/resources/"
 APPLICATION: Final = re.compile(r"(?:^|/)(?:config|conf|docker|deploy|deployment)/application\.(?:ya?ml|properties)$")
 """A file that is put beside an application where it runs."""
@@ -167,28 +169,42 @@ def _images(producers: Sequence[ProducerConfig]) -> list[ProducerConfig]:
 
 def _deployed(producers: Sequence[ProducerConfig]) -> list[ProducerConfig]:
     """An application's own file with what the file says that is put above it; without that one."""
-    springs = [each for each in producers if each.framework == "spring" and each.spelling.endswith("{key}")]
-    inside = [each for each in springs if INSIDE in each.origin.path and each.unit not in ("", NAMED)]
-    outside = [each for each in springs if "/src/" not in each.origin.path and _is_put_above(each)]
-    units = {each.unit for each in inside}
+    own = [each for each in producers if each.framework in OF_FILES and each.spelling.endswith("{key}")]
+    inside = [each for each in own if INSIDE in each.origin.path and each.unit not in ("", NAMED)]
+    outside = [each for each in own if "/src/" not in each.origin.path and _is_put_above(each)]
+    alone = len({each.unit for each in inside}) == 1
     kept = list(producers)
     for one in inside:
-        mine = [each for each in outside if _is_named_for(each, one) or _is_of_module(each, one, alone=len(units) == 1)]
+        mine = [each for each in outside if _is_of_application(each, one, alone=alone)]
         alike = len({(_whose(each), *sorted(_decides(each).items())) for each in mine}) == 1
-        if alike and sum(each.unit == one.unit for each in inside) == 1:  # no other profile
+        if alike and [_is_beside(each, one) for each in inside].count(True) == 1:  # no other profile
             gone = {id(each) for each in mine}
             kept = [_above(one, mine[0]) if each is one else each for each in kept if id(each) not in gone]
     return kept
 
 
+def _is_beside(producer: ProducerConfig, application: ProducerConfig) -> bool:
+    """Whether a producer is of an application's module, and of channels the one of the same name."""
+    same = producer.framework == application.framework and producer.unit == application.unit
+    return same and (producer.framework == "spring" or _channel(producer) == _channel(application))
+
+
+def _channel(producer: ProducerConfig) -> str:
+    return producer.name.partition(" (profile ")[0]
+
+
+def _is_of_application(producer: ProducerConfig, application: ProducerConfig, *, alone: bool) -> bool:
+    """Whether a file is for an application, and for no other one: it has its name, or lies in its module. Of channels
+    it is the one of the same name.
+    """
+    beside = alone or APPLICATION.search(producer.origin.path) is not None
+    named = application.framework == "spring" and _is_named_for(producer, application)
+    return (beside and _is_beside(producer, application)) or (named and producer.framework == "spring")
+
+
 def _whose(producer: ProducerConfig) -> str:
     """Which application a file is for: by the ConfigMap's name, or else its own."""
     return _file(producer) if producer.name == _folder(producer).name else producer.name
-
-
-def _is_of_module(producer: ProducerConfig, application: ProducerConfig, *, alone: bool) -> bool:
-    """Whether a file lies in an application's module, and is no other application's."""
-    return producer.unit == application.unit and (alone or APPLICATION.search(producer.origin.path) is not None)
 
 
 def _is_put_above(producer: ProducerConfig) -> bool:

@@ -165,3 +165,20 @@ def test_variables_that_a_template_is_filled_with(tmp_path, files, places) -> No
     assert [path for path, _ in told(tmp_path, {**template, **files})] == places
     if "config/all.yml" not in files:
         assert [path for path, _ in told(tmp_path / "b", files)] == list(files)
+
+
+CHANNEL = "mp.messaging.outgoing.{0}.connector=smallrye-kafka\n    mp.messaging.outgoing.{0}.acks={1}\n"
+OF_QUARKUS = (
+    "apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: a}}\ndata:\n  application.properties: |\n    " + CHANNEL
+)
+
+
+@pytest.mark.parametrize(
+    ("given", "acks"),
+    [(("orders", 0), ["0", "all"]), (("bills", 1), ["1", "all"]), (("others", 1), ["1", "all", "all"])],
+)
+def test_a_channel_of_a_file_that_is_put_above_another(tmp_path, given, acks) -> None:
+    inside = CHANNEL.format("orders", "all").replace("  ", "") + CHANNEL.format("bills", "all").replace("  ", "")
+    files = {"pom.xml": "<project/>", "src/main/resources/application.properties": inside}
+    found = told(tmp_path, {**files, "k8s/map.yaml": OF_QUARKUS.format(*given)})
+    assert sorted(one for _, one in found) == acks
